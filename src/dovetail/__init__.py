@@ -1,0 +1,1 @@
+"""Dovetail: a node autoscaler for Kubernetes that speaks Karpenter's API."""

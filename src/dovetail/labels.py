@@ -1,0 +1,92 @@
+"""Which label, annotation and taint keys mean something to Dovetail? All of them are named here, once."""
+
+from __future__ import annotations
+
+from typing import Final
+
+GROUP: Final = "karpenter.sh"
+NODE_POOL: Final = "karpenter.sh/nodepool"
+INITIALIZED: Final = "karpenter.sh/initialized"
+REGISTERED: Final = "karpenter.sh/registered"
+CAPACITY_TYPE: Final = "karpenter.sh/capacity-type"
+DO_NOT_SYNC_TAINTS: Final = "karpenter.sh/do-not-sync-taints"
+DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
+NODE_POOL_HASH: Final = "karpenter.sh/nodepool-hash"
+NODE_POOL_HASH_VERSION: Final = "karpenter.sh/nodepool-hash-version"
+MIN_VALUES_RELAXED: Final = "karpenter.sh/nodeclaim-min-values-relaxed"
+DISRUPTED_TAINT: Final = "karpenter.sh/disrupted"
+UNREGISTERED_TAINT: Final = "karpenter.sh/unregistered"
+BUFFER_FAKE_POD: Final = "karpenter.sh/capacity-buffer-fake-pod"
+BUFFER_NAME: Final = "karpenter.sh/capacity-buffer-name"
+BUFFER_NAMESPACE: Final = "karpenter.sh/capacity-buffer-namespace"
+
+HOSTNAME: Final = "kubernetes.io/hostname"
+ARCH: Final = "kubernetes.io/arch"
+OS: Final = "kubernetes.io/os"
+ZONE: Final = "topology.kubernetes.io/zone"
+REGION: Final = "topology.kubernetes.io/region"
+INSTANCE_TYPE: Final = "node.kubernetes.io/instance-type"
+WINDOWS_BUILD: Final = "node.kubernetes.io/windows-build"
+# Not a label: how `matchFields` names a node. Kept apart from labels by its spelling.
+NODE_NAME_FIELD: Final = "metadata.name"
+
+SPOT: Final = "spot"
+ON_DEMAND: Final = "on-demand"
+RESERVED: Final = "reserved"
+CAPACITY_TYPES: Final = (RESERVED, SPOT, ON_DEMAND)
+
+KWOK_GROUP: Final = "karpenter.kwok.sh"
+AWS_GROUP: Final = "karpenter.k8s.aws"
+RESERVATION_ID: Final = "karpenter.k8s.aws/capacity-reservation-id"
+
+WELL_KNOWN: Final = frozenset(
+    {
+        NODE_POOL,
+        ZONE,
+        REGION,
+        INSTANCE_TYPE,
+        ARCH,
+        OS,
+        CAPACITY_TYPE,
+        WINDOWS_BUILD,
+    }
+)
+# Label domains that providers own: a node may carry any label below them that its type declares.
+PROVIDER_GROUPS: Final = (KWOK_GROUP, AWS_GROUP)
+# Labels that exist only inside a simulation, for daemon sets that select on them.
+SIMULATION_ONLY: Final = frozenset({REGISTERED, INITIALIZED})
+
+_NORMALIZED: Final = {
+    "failure-domain.beta.kubernetes.io/zone": ZONE,
+    "failure-domain.beta.kubernetes.io/region": REGION,
+    "beta.kubernetes.io/arch": ARCH,
+    "beta.kubernetes.io/os": OS,
+    "beta.kubernetes.io/instance-type": INSTANCE_TYPE,
+    "topology.ebs.csi.aws.com/zone": ZONE,
+}
+
+
+def normalize(key: str) -> str:
+    """The current spelling of a label key that once had another."""
+    return _NORMALIZED.get(key, key)
+
+
+def domain(key: str) -> str:
+    """What stands before the slash, or nothing."""
+    prefix, slash, _ = key.partition("/")
+    return prefix if slash else ""
+
+
+def is_well_known(key: str) -> bool:
+    """Whether a node launched by a provider may carry this label without its pool saying so."""
+    return key in WELL_KNOWN or domain(key) in PROVIDER_GROUPS
+
+
+def is_restricted(key: str) -> bool:
+    """Whether users may not set this label: ours by domain, or the host name."""
+    if is_well_known(key):
+        return False
+    if key == HOSTNAME:
+        return True
+    owner = domain(key)
+    return any(owner == held or owner.endswith("." + held) for held in (GROUP, KWOK_GROUP))

@@ -1,0 +1,33 @@
+"""What must a decision remember of earlier ones? Everything it does is here; there is no other memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+import msgspec
+
+
+class Nomination(msgspec.Struct, frozen=True, gc=False):
+    """A pod that an earlier plan has given a node, until when that is believed."""
+
+    pod_uid: str
+    node: str
+    until: datetime
+
+
+class Refusal(msgspec.Struct, frozen=True, gc=False):
+    """An offering that a provider could not deliver, and until when it is not asked again."""
+
+    instance_type: str
+    zone: str
+    capacity_type: str
+    until: datetime
+
+
+class Ledger(msgspec.Struct, frozen=True, gc=False):
+    """The memory between decisions. Launches under way are nodes of the snapshot."""
+
+    nominations: tuple[Nomination, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    reserved_by_id: Mapping[str, int] = {}

@@ -1,0 +1,114 @@
+"""What should happen, and why? The answer of `decide`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+import msgspec
+
+from dovetail.model.requirements import Requirement
+from dovetail.model.taints import Taint
+from dovetail.model.verdict import Unschedulable
+
+
+class Launch(msgspec.Struct, frozen=True, gc=False):
+    """Make this node. The chosen type is first in `instance_types`; the rest are fallbacks that
+    would hold the same pods, cheapest first. `labels` are all labels the pods were planned against,
+    `requests` what pods and daemon sets take of it.
+    """
+
+    name: str
+    node_pool: str
+    instance_type: str
+    zone: str
+    capacity_type: str
+    price_nanousd: int
+    instance_types: tuple[str, ...]
+    requests: Mapping[str, int]
+    pods: tuple[str, ...]
+    labels: Mapping[str, str] = {}
+    requirements: tuple[Requirement, ...] = ()
+    taints: tuple[Taint, ...] = ()
+    startup_taints: tuple[Taint, ...] = ()
+    allocatable: Mapping[str, int] = {}
+    reservation_id: str = ""
+    is_min_values_relaxed: bool = False
+
+
+class Nominate(msgspec.Struct, frozen=True, gc=False):
+    """These waiting pods fit on this node, which is there or on its way."""
+
+    node: str
+    pods: tuple[str, ...]
+
+
+class Disrupt(msgspec.Struct, frozen=True, gc=False):
+    """Take these nodes away, after their replacements (if any) are ready."""
+
+    reason: str
+    nodes: tuple[str, ...]
+    replacements: tuple[Launch, ...] = ()
+    pods: tuple[str, ...] = ()
+    saving_nanousd: int = 0
+
+
+class OfferKey(msgspec.Struct, frozen=True, gc=False, order=True):
+    """One thing that can be bought, by name."""
+
+    node_pool: str
+    instance_type: str
+    zone: str
+    capacity_type: str
+    reservation_id: str = ""
+    labels: tuple[tuple[str, str], ...] = ()  # values chosen for labels that the pool leaves open
+
+
+class Certificate(msgspec.Struct, frozen=True, gc=False):
+    """Proof that no plan for the same pods costs less than `bound_nanousd`.
+
+    Each offer gets one of the `multipliers`: for each resource a price per unit, in nanodollars
+    over `denominator`. An offer's multipliers are scaled down, by an exact fraction, until a full
+    node (allocatable less daemon sets) is worth no more than its price. A pod's value is the least
+    that its requests are worth on any offer that would take it. A node then holds no more value
+    than it costs, so the pods' total value is a lower bound. What existing nodes could hold for
+    nothing is taken off (`existing_multiplier` is theirs, -1: pods that fit one count as nothing).
+    `host_caps` are multipliers of the same kind for pods that exclude each other on a node.
+    """
+
+    resources: tuple[str, ...] = ()
+    multipliers: tuple[tuple[int, ...], ...] = ()
+    denominator: int = 1
+    choice: tuple[tuple[OfferKey, int], ...] = ()
+    existing_multiplier: int = -1
+    pods: tuple[str, ...] = ()
+    bound_nanousd: int = 0
+
+
+class Cost(msgspec.Struct, frozen=True, gc=False):
+    """What it all costs, per hour. Nodes without a known price count as nothing."""
+
+    new_nanousd: int = 0
+    lower_bound_nanousd: int = 0
+    cluster_before_nanousd: int = 0
+    cluster_after_nanousd: int = 0
+
+
+class Plan(msgspec.Struct, frozen=True, gc=False):
+    """Everything worth doing now, and the reasons.
+
+    `binding_order` lists every placed pod in an order in which kube-scheduler could bind them.
+    `n_groups` says how many distinct shapes the pending pods had. `wake_at` is the next instant at
+    which time alone could change the answer.
+    """
+
+    launches: tuple[Launch, ...] = ()
+    nominations: tuple[Nominate, ...] = ()
+    unschedulable: tuple[Unschedulable, ...] = ()
+    disruptions: tuple[Disrupt, ...] = ()
+    cost: Cost = Cost()
+    certificate: Certificate = Certificate()
+    binding_order: tuple[str, ...] = ()
+    n_pods: int = 0
+    n_groups: int = 0
+    wake_at: datetime | None = None

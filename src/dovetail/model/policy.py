@@ -1,0 +1,37 @@
+"""What did the operator choose? Settings that change decisions, as data."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from dovetail.model.topology import Spread
+
+
+class PreferencePolicy(StrEnum):
+    """Whether preferences may choose among plans of equal price."""
+
+    RESPECT = "Respect"
+    IGNORE = "Ignore"
+
+
+class MinValuesPolicy(StrEnum):
+    """Whether a pool's minValues may give way when they cannot be met."""
+
+    STRICT = "Strict"
+    BEST_EFFORT = "BestEffort"
+
+
+class Policy(msgspec.Struct, frozen=True, gc=False):
+    """`effort` counts how often an improvement is tried: 0 none, 1 the default, more is slower.
+
+    `spot_robustness` blends the cheapest (0) with the fifth cheapest type that would do (1).
+    """
+
+    preference_policy: str = PreferencePolicy.RESPECT
+    min_values_policy: str = MinValuesPolicy.STRICT
+    effort: int = 1
+    spot_robustness: float = 0.0
+    default_spread: tuple[Spread, ...] = ()
+    max_instance_types: int = 600

@@ -1,0 +1,68 @@
+"""Why not? A "no" with its reason, as data."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+
+class Reason(StrEnum):
+    """Every reason for which a pod may be left waiting. Each has a sentence in `decide/explain.py`."""
+
+    # The pod itself cannot be planned for.
+    INVALID_POD = "InvalidPod"
+    SCHEDULING_GATED = "SchedulingGated"
+    OTHER_SCHEDULER = "OtherScheduler"
+    DYNAMIC_RESOURCES = "DynamicResources"
+    PRIORITY_CLASS_NOT_FOUND = "PriorityClassNotFound"
+    CLAIM_NOT_FOUND = "PersistentVolumeClaimNotFound"
+    CLAIM_UNUSABLE = "PersistentVolumeClaimUnusable"
+    VOLUME_NOT_FOUND = "PersistentVolumeNotFound"
+    STORAGE_CLASS_NOT_FOUND = "StorageClassNotFound"
+    VOLUME_UNBOUND_IMMEDIATE = "VolumeBindingImmediate"
+    REFUSES_NODE_POOLS = "RefusesNodePools"
+    # No pool can help.
+    NO_NODE_POOLS = "NoNodePools"
+    NODE_POOL_NOT_READY = "NodePoolNotReady"
+    NODE_POOL_STATIC = "NodePoolStatic"
+    NO_INSTANCE_TYPES = "NoInstanceTypes"
+    TAINT_NOT_TOLERATED = "TaintNotTolerated"
+    NODE_AFFINITY = "NodeAffinity"
+    VOLUME_TOPOLOGY = "VolumeTopology"
+    VOLUME_LIMITS = "VolumeLimits"
+    RESOURCES = "InsufficientResources"
+    NO_OFFERING = "NoOffering"
+    HOST_PORTS = "HostPortConflict"
+    POD_AFFINITY = "PodAffinity"
+    POD_ANTI_AFFINITY = "PodAntiAffinity"
+    TOPOLOGY_SPREAD = "TopologySpread"
+    MIN_VALUES = "MinValues"
+    LIMITS = "LimitsExceeded"
+    RESERVATIONS = "ReservationsExhausted"
+
+
+class Problem(msgspec.Struct, frozen=True, gc=False):
+    """Something wrong with one object, and what would mend it."""
+
+    reason: str
+    message: str
+    fix: str = ""
+
+
+class PoolReason(msgspec.Struct, frozen=True, gc=False):
+    """Why one pool cannot take a pod: the constraint that removed its last instance types."""
+
+    node_pool: str
+    reason: str
+    message: str
+    instance_types_left: int = 0  # how many were left before that constraint
+
+
+class Unschedulable(msgspec.Struct, frozen=True, gc=False):
+    """A pod that stays waiting, and everything a person needs to change that."""
+
+    pod: str
+    summary: str
+    reasons: tuple[PoolReason, ...] = ()
+    fix: str = ""
