@@ -1,4 +1,4 @@
-"""Which label, annotation and taint keys mean something to Dovetail? All of them are named here, once."""
+"""Which label, annotation and taint keys mean something to Dovetail? Each is named here, once."""
 
 from __future__ import annotations
 

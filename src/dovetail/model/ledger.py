@@ -1,4 +1,4 @@
-"""What must a decision remember of earlier ones? Everything it does is here; there is no other memory."""
+"""What must a decision remember of earlier ones? All of it is here; there is no other memory."""
 
 from __future__ import annotations
 

@@ -252,7 +252,7 @@ class Requirements(Mapping[str, Requirement]):
         return [self._by_key[key] for key in sorted(self._by_key)]
 
     def conflict(self, other: Requirements) -> str | None:
-        """The first shared key on which no value satisfies both, by name; None if they intersect."""
+        """The first shared key on which no value satisfies both; None if they intersect."""
         for key in sorted(self.keys() & other.keys()):
             ours, theirs = self[key], other[key]
             if ours.intersects(theirs):
@@ -265,12 +265,10 @@ class Requirements(Mapping[str, Requirement]):
         """Whether some node could satisfy both."""
         return self.conflict(other) is None
 
-    def incompatibility(
-        self, pod: Requirements, *, allow_undefined: bool = False
-    ) -> str | None:
+    def incompatibility(self, pod: Requirements, *, allow_undefined: bool = False) -> str | None:
         """The first key on which this (node side) cannot serve `pod`; None if it can.
 
-        `allow_undefined` lets well-known labels be absent here, as on a pool whose types define them.
+        `allow_undefined` lets well-known labels be absent, as on a pool whose types define them.
         """
         for key in sorted(pod.keys() - self.keys()):
             if allow_undefined and labels.is_well_known(key):

@@ -81,7 +81,7 @@ def narrowed(
     match: tuple[str, ...] = (),
     mismatch: tuple[str, ...] = (),
 ) -> LabelSelector:
-    """The selector with matchLabelKeys and mismatchLabelKeys filled in from the pod's own labels."""
+    """The selector, with matchLabelKeys and mismatchLabelKeys taken from the pod's own labels."""
     if selector.nothing:
         return selector
     more = [

@@ -8,7 +8,7 @@ import msgspec
 
 
 class Reason(StrEnum):
-    """Every reason for which a pod may be left waiting. Each has a sentence in `decide/explain.py`."""
+    """Every reason for which a pod may wait. Each has a sentence in `decide/explain.py`."""
 
     # The pod itself cannot be planned for.
     INVALID_POD = "InvalidPod"

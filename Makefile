@@ -1,0 +1,54 @@
+# Everything a contributor needs. `make demo` and `make test` start from nothing but python3.11 and make.
+
+PYTHON ?= python3.11
+BIN    := .venv/bin
+STAMP  := .venv/.stamp
+CHECKED := src tests $(wildcard benchmarks) $(wildcard tools)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check fmt fuzz bench docs requirements clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## Make .venv with pinned, hash-checked dependencies
+
+$(STAMP): requirements/dev.txt pyproject.toml
+	$(PYTHON) -m venv --clear .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
+	touch $@
+
+demo: $(STAMP) ## Plan a worked example: nodes, price, bound, and pods that cannot be placed
+	$(BIN)/dovetail plan -f examples/demo
+
+test: $(STAMP) ## Run every test
+	$(BIN)/python -m pytest -q -n 2
+
+check: $(STAMP) ## Lint, formatting, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy $(CHECKED)
+	$(BIN)/lint-imports --no-cache
+
+fmt: $(STAMP) ## Format, and mend what the linter can mend
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+
+fuzz: $(STAMP) ## Judge plans of 20,000 random clusters by the independent checker
+	$(BIN)/python tests/fuzz/run.py
+
+bench: $(STAMP) ## Measure speed and price, and write them as JSON
+	$(BIN)/python -m benchmarks
+
+docs: $(STAMP) ## Check that the documentation covers the code
+	$(BIN)/python -m pytest -q tests/docs tests/architecture
+
+requirements: ## Pin dependencies anew (needs uv)
+	uv pip compile pyproject.toml --quiet --upgrade --generate-hashes --python-version 3.11 \
+	  --custom-compile-command "make requirements" -o requirements/runtime.txt
+	uv pip compile pyproject.toml --group dev --quiet --upgrade --generate-hashes --python-version 3.11 \
+	  --custom-compile-command "make requirements" -o requirements/dev.txt
+
+clean: ## Remove the environment and all caches
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist
