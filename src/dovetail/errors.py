@@ -1,0 +1,11 @@
+"""What can go wrong at the edge? One tree of errors; the core gives reasons instead."""
+
+from __future__ import annotations
+
+
+class DovetailError(Exception):
+    """Anything that Dovetail itself reports as gone wrong."""
+
+
+class InputError(DovetailError):
+    """The input is at fault. The command line prints the message and exits with 2."""
