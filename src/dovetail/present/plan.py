@@ -1,0 +1,154 @@
+"""What does `plan -o json` print? The fixed object that scripts rely on, field for field.
+
+New fields may be added at the end of an object; the ones here stay, with their names and order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+
+import msgspec
+
+from dovetail import labels
+from dovetail.model.plan import Certificate, Cost, Disrupt, Launch, Nominate, Plan
+from dovetail.model.snapshot import Snapshot
+from dovetail.model.verdict import Unschedulable
+from dovetail.units import money, quantity
+
+Json = bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"] | None
+"""Anything that JSON can say."""
+
+
+class Timings(msgspec.Struct, frozen=True):
+    """How long each step took, in seconds: the only part of the output that two runs differ in."""
+
+    read_seconds: float = 0.0
+    encode_seconds: float = 0.0
+    solve_seconds: float = 0.0
+
+
+def plan_json(
+    plan: Plan,
+    snapshot: Snapshot,
+    timings: Timings,
+    *,
+    notes: Sequence[str] = (),
+    with_certificate: bool = False,
+) -> dict[str, Json]:
+    """The plan as one object. `notes` say what a reader must know about the figures."""
+    shown: dict[str, Json] = {
+        "nodeClaims": [_claim(launch) for launch in plan.launches],
+        "existingNodes": [_existing(one) for one in plan.nominations],
+        "unschedulable": [_unschedulable(one) for one in plan.unschedulable],
+        "disruptions": [_disruption(one) for one in plan.disruptions],
+        "cost": _cost(plan.cost),
+        "stats": _stats(plan, snapshot, timings),
+        "notes": list(notes),
+    }
+    if with_certificate:
+        shown["certificate"] = certificate_json(plan.certificate)
+    return shown
+
+
+def buys_spot(plan: Plan) -> bool:
+    """Whether any price in the plan is a spot price."""
+    replacements = chain.from_iterable(one.replacements for one in plan.disruptions)
+    return any(one.capacity_type == labels.SPOT for one in chain(plan.launches, replacements))
+
+
+def _claim(launch: Launch) -> dict[str, Json]:
+    return {
+        "name": launch.name,
+        "nodePool": launch.node_pool,
+        "instanceType": launch.instance_type,
+        "zone": launch.zone,
+        "capacityType": launch.capacity_type,
+        "pricePerHour": money.dollars(launch.price_nanousd),
+        "instanceTypes": list(launch.instance_types),
+        "requests": _amounts(launch.requests),
+        "pods": list(launch.pods),
+    }
+
+
+def _amounts(amounts: Mapping[str, int]) -> dict[str, Json]:
+    """Quantities as manifests spell them; cpu and memory first and always there."""
+    names = ["cpu", "memory", *sorted(amounts.keys() - {"cpu", "memory"})]
+    return {name: quantity.render(name, amounts.get(name, 0)) for name in names}
+
+
+def _existing(nomination: Nominate) -> dict[str, Json]:
+    return {"name": nomination.node, "pods": list(nomination.pods)}
+
+
+def _unschedulable(waiting: Unschedulable) -> dict[str, Json]:
+    return {
+        "pod": waiting.pod,
+        "summary": waiting.summary,
+        "reasons": [
+            {
+                "nodePool": one.node_pool,
+                "reason": str(one.reason),
+                "message": one.message,
+                "instanceTypesLeft": one.instance_types_left,
+            }
+            for one in waiting.reasons
+        ],
+        "fix": waiting.fix,
+    }
+
+
+def _disruption(disruption: Disrupt) -> dict[str, Json]:
+    return {
+        "reason": disruption.reason,
+        "nodes": list(disruption.nodes),
+        "replacements": [_claim(launch) for launch in disruption.replacements],
+        "pods": list(disruption.pods),
+        "savingPerHour": money.dollars(disruption.saving_nanousd),
+    }
+
+
+def _cost(cost: Cost) -> dict[str, Json]:
+    return {
+        "newPerHour": money.dollars(cost.new_nanousd),
+        "lowerBoundPerHour": money.dollars(cost.lower_bound_nanousd),
+        "clusterBeforePerHour": money.dollars(cost.cluster_before_nanousd),
+        "clusterAfterPerHour": money.dollars(cost.cluster_after_nanousd),
+    }
+
+
+def _stats(plan: Plan, snapshot: Snapshot, timings: Timings) -> dict[str, Json]:
+    return {
+        "pods": plan.n_pods,
+        "groups": plan.n_groups,
+        "readSeconds": timings.read_seconds,
+        "encodeSeconds": timings.encode_seconds,
+        "solveSeconds": timings.solve_seconds,
+        "nodes": len(snapshot.nodes),
+        "nodePools": len(snapshot.node_pools),
+    }
+
+
+def certificate_json(certificate: Certificate) -> Json:
+    """The proof of the lower bound, every field of it, spelled as JSON spells names."""
+    return _plain(certificate)
+
+
+def _plain(value: object) -> Json:
+    match value:
+        case msgspec.Struct():
+            named = ((name, getattr(value, name)) for name in value.__struct_fields__)
+            return {_camel(name): _plain(held) for name, held in named}
+        case None | bool() | int() | float() | str():
+            return value
+        case Mapping():
+            return {str(key): _plain(held) for key, held in value.items()}
+        case tuple() | list():
+            return [_plain(held) for held in value]
+        case _:
+            return str(value)
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)

@@ -1,0 +1,259 @@
+"""What does a person want to see of a plan? Rows and sentences, like things together."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from dovetail.model import resources
+from dovetail.model.plan import Cost, Disrupt, Launch, Nominate, Plan
+from dovetail.model.snapshot import Snapshot
+from dovetail.model.verdict import Unschedulable
+
+SYNTHETIC_SPOT: Final = (
+    "Spot prices of the built-in aws catalogue are synthetic: "
+    "25 to 70 % of the on-demand list price, fixed per type and zone. Spot has no list price."
+)
+
+_NANO: Final = 1_000_000_000
+_ORDINARY: Final = frozenset(
+    {resources.CPU, resources.MEMORY, resources.EPHEMERAL_STORAGE, resources.PODS}
+)
+
+
+class Fill(msgspec.Struct, frozen=True):
+    """How much of a resource is spoken for."""
+
+    resource: str
+    used: int
+    held: int
+
+    @property
+    def percent(self) -> int:
+        """Rounded down, so that 100 means really full."""
+        return 100 * self.used // self.held if self.held else 0
+
+
+class NodeRow(msgspec.Struct, frozen=True):
+    """Planned nodes that are alike, as one row. The price is that of all of them, per hour."""
+
+    count: int
+    node_pool: str
+    instance_type: str
+    capacity_type: str
+    zone: str
+    price_nanousd: int
+    cpu: Fill
+    memory: Fill
+    devices: tuple[Fill, ...]  # GPUs and the like
+    n_pods: int
+    n_fallbacks: int
+
+
+class ExistingRow(msgspec.Struct, frozen=True):
+    """A node that is there already, and the waiting pods that fit on it."""
+
+    node: str
+    n_pods: int
+    pods: str
+
+
+class WaitingRow(msgspec.Struct, frozen=True):
+    """Pods that cannot be placed for the same reasons."""
+
+    pods: str
+    n_pods: int
+    summary: str
+    reasons: tuple[str, ...]
+    fix: str
+
+
+class DisruptionRow(msgspec.Struct, frozen=True):
+    """Nodes that would go, and what would come instead."""
+
+    reason: str
+    nodes: str
+    replacements: str
+    n_pods: int
+    saving_nanousd: int
+
+
+class PlanTable(msgspec.Struct, frozen=True):
+    """Everything the table form shows, in reading order."""
+
+    nodes: tuple[NodeRow, ...]
+    existing: tuple[ExistingRow, ...]
+    disruptions: tuple[DisruptionRow, ...]
+    waiting: tuple[WaitingRow, ...]
+    totals: tuple[str, ...]
+
+
+def plan_table(plan: Plan, snapshot: Snapshot) -> PlanTable:
+    """The plan as a person reads it."""
+    return PlanTable(
+        nodes=node_rows(plan.launches, _allocatable_by_type(snapshot)),
+        existing=tuple(_existing_row(one) for one in plan.nominations),
+        disruptions=tuple(_disruption_row(one) for one in plan.disruptions),
+        waiting=waiting_rows(plan.unschedulable),
+        totals=totals(plan),
+    )
+
+
+def _allocatable_by_type(snapshot: Snapshot) -> dict[tuple[str, str], Mapping[str, int]]:
+    return {
+        (pool, one.name): one.allocatable
+        for pool, types in snapshot.instance_types.items()
+        for one in types
+    }
+
+
+def node_rows(
+    launches: Iterable[Launch], allocatable: Mapping[tuple[str, str], Mapping[str, int]]
+) -> tuple[NodeRow, ...]:
+    """Alike nodes together, the dearest rows first."""
+    alike: defaultdict[tuple[str, str, str, str], list[Launch]] = defaultdict(list)
+    for one in launches:
+        alike[one.node_pool, one.instance_type, one.capacity_type, one.zone].append(one)
+    rows = [
+        _node_row(group, allocatable.get((pool, instance_type), {}))
+        for (pool, instance_type, _, _), group in alike.items()
+    ]
+    return tuple(
+        sorted(
+            rows,
+            key=lambda row: (
+                -row.price_nanousd,
+                row.node_pool,
+                row.instance_type,
+                row.capacity_type,
+                row.zone,
+            ),
+        )
+    )
+
+
+def _node_row(group: Sequence[Launch], of_type: Mapping[str, int]) -> NodeRow:
+    first = group[0]
+    used = resources.total(one.requests for one in group)
+    held = resources.total(one.allocatable or of_type for one in group)
+    return NodeRow(
+        count=len(group),
+        node_pool=first.node_pool,
+        instance_type=first.instance_type,
+        capacity_type=first.capacity_type,
+        zone=first.zone,
+        price_nanousd=sum(one.price_nanousd for one in group),
+        cpu=_fill(resources.CPU, used, held),
+        memory=_fill(resources.MEMORY, used, held),
+        devices=tuple(_fill(name, used, held) for name in sorted(used.keys() - _ORDINARY)),
+        n_pods=sum(len(one.pods) for one in group),
+        n_fallbacks=min(len(one.instance_types) - 1 for one in group),
+    )
+
+
+def _fill(resource: str, used: Mapping[str, int], held: Mapping[str, int]) -> Fill:
+    return Fill(resource, used.get(resource, 0), held.get(resource, 0))
+
+
+def _existing_row(nomination: Nominate) -> ExistingRow:
+    return ExistingRow(nomination.node, len(nomination.pods), listing(nomination.pods))
+
+
+def _disruption_row(disruption: Disrupt) -> DisruptionRow:
+    rows = node_rows(disruption.replacements, {})
+    replacements = ", ".join(f"{row.count} x {described(row)}" for row in rows)
+    return DisruptionRow(
+        reason=disruption.reason,
+        nodes=listing(disruption.nodes),
+        replacements=replacements,
+        n_pods=len(disruption.pods),
+        saving_nanousd=disruption.saving_nanousd,
+    )
+
+
+def described(row: NodeRow) -> str:
+    """Type, capacity type and zone, as one says it."""
+    return f"{row.instance_type} {row.capacity_type} {row.zone}"
+
+
+def waiting_rows(waiting: Iterable[Unschedulable]) -> tuple[WaitingRow, ...]:
+    """Pods that wait for the same reasons together, in the plan's order."""
+    alike: defaultdict[tuple[object, ...], list[Unschedulable]] = defaultdict(list)
+    for one in waiting:
+        # Without reasons of pools the sentence alone tells two pods apart.
+        alike[one.reasons or one.summary.replace(one.pod, ""), one.fix].append(one)
+    return tuple(_waiting_row(group) for group in alike.values())
+
+
+def _waiting_row(group: Sequence[Unschedulable]) -> WaitingRow:
+    first = group[0]
+    return WaitingRow(
+        pods=listing([one.pod for one in group]),
+        n_pods=len(group),
+        summary=first.summary,
+        reasons=tuple(
+            f"{one.node_pool}: {one.message} ({one.reason}, {_types_left(one.instance_types_left)})"
+            for one in first.reasons
+        ),
+        fix=first.fix,
+    )
+
+
+def _types_left(count: int) -> str:
+    return f"{counted(count, 'instance type')} left before"
+
+
+def totals(plan: Plan) -> tuple[str, ...]:
+    """How many nodes for how many pods, what they cost, and how close that is to the minimum."""
+    n_new = sum(len(one.pods) for one in plan.launches)
+    n_existing = sum(len(one.pods) for one in plan.nominations)
+    lines = [
+        f"{counted(len(plan.launches), 'new node')} for {counted(n_new, 'pod')}, "
+        f"{counted(n_existing, 'pod')} on existing nodes, "
+        f"{counted(len(plan.unschedulable), 'pod')} cannot be placed."
+    ]
+    if plan.launches:
+        lines.append(f"New nodes cost {price(plan.cost.new_nanousd)} an hour, {optimality(plan.cost)}.")
+    if plan.cost.cluster_before_nanousd or plan.disruptions:
+        before, after = plan.cost.cluster_before_nanousd, plan.cost.cluster_after_nanousd
+        lines.append(f"The cluster costs {price(before)} an hour now, {price(after)} afterwards.")
+    return tuple(lines)
+
+
+def optimality(cost: Cost) -> str:
+    """How far the price is above what is proven to be the least."""
+    bound, paid = cost.lower_bound_nanousd, cost.new_nanousd
+    if bound <= 0:
+        return "without a proven minimum to compare with"
+    if paid <= bound:
+        return "which is the proven minimum"
+    tenths = -(-(paid - bound) * 1000 // bound)  # rounded up: never claim to be closer
+    return f"{tenths // 10}.{tenths % 10} % above the proven minimum of {price(bound)}"
+
+
+def price(nanousd: int) -> str:
+    """Dollars with four digits after the point; cents would hide small nodes."""
+    sign, amount = ("-", -nanousd) if nanousd < 0 else ("", nanousd)
+    tenths_of_milli = (amount * 10_000 + _NANO // 2) // _NANO
+    return f"{sign}${tenths_of_milli // 10_000:,}.{tenths_of_milli % 10_000:04d}"
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 pod`, `2 pods`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def listing(names: Sequence[str], limit: int = 3) -> str:
+    """The first names, and how many more there are."""
+    if len(names) <= limit:
+        return ", ".join(names)
+    return f"{', '.join(names[:limit])} and {len(names) - limit:,} more"
+
+
+def bar(percent: int, *, width: int = 10, filled: str = "█", empty: str = "░") -> str:
+    """A bar that means the same in print: the figure stands beside it."""
+    length = max(0, min(width, percent * width // 100))
+    return f"{filled * length}{empty * (width - length)} {percent:3d} %"
