@@ -1,0 +1,177 @@
+"""Which pods is a node needed for? Those that wait, and those whose node is leaving.
+
+What a pod says about its expressions was checked when it was read: a pod with an operator or value
+that means nothing arrives with `problems`. Labels that no pool can offer (a host name, a restricted
+domain, `karpenter.sh/nodepool` DoesNotExist) are no reason to refuse it here, since an existing
+node may satisfy them; a pool's nodes simply never match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Final
+
+import msgspec
+
+from dovetail import labels
+from dovetail.decide.explain import say
+from dovetail.decide.nodes import is_leaving
+from dovetail.model.pod import Pod, PodSpec
+from dovetail.model.snapshot import DisruptionBudget, Snapshot
+from dovetail.model.verdict import Problem, Reason
+from dovetail.units import duration
+
+DEFAULT_SCHEDULER: Final = "default-scheduler"
+_NOTHING_ALLOWED: Final = frozenset({"0", "0%"})
+_EVERYTHING_NEEDED: Final = "100%"
+
+Refused = tuple[Pod, Problem]
+
+
+class Waiting(msgspec.Struct, frozen=True, gc=False):
+    """The pods to plan for, and those that wait but cannot be planned for.
+
+    `reserved` are pods that kube-scheduler has promised a node (it preempts others for them). They
+    need no plan, but their room is taken: each has that node as its `node_name`.
+    """
+
+    pods: tuple[Pod, ...] = ()
+    refused: tuple[Refused, ...] = ()
+    reserved: tuple[Pod, ...] = ()
+
+
+def waiting(snapshot: Snapshot, now: datetime | None = None) -> Waiting:
+    """Sort out who needs a node. `now` ends timed do-not-disrupt protection; without it, none ends."""
+    leaving = frozenset(node.name for node in snapshot.nodes if is_leaving(node))
+    staying = frozenset(node.name for node in snapshot.nodes) - leaving
+    ours = frozenset((one.pod_uid, one.node) for one in snapshot.ledger.nominations)
+    sorter = _Sorter(staying, ours)
+    for pod in snapshot.pods:
+        if not pod.node_name:
+            if _is_unbound_candidate(pod):
+                sorter.add(pod)
+        elif pod.node_name in leaving and _is_movable(pod, snapshot.disruption_budgets, now):
+            sorter.add_moving(pod)
+    return sorter.result()
+
+
+def _is_unbound_candidate(pod: Pod) -> bool:
+    if pod.deleting_at is not None or pod.is_terminal:
+        return False
+    return pod.owner is None or not (pod.is_daemon or pod.is_mirror)
+
+
+class _Sorter:
+    """Collects pods by what is to be done with them. What a template decides is decided once."""
+
+    def __init__(self, staying: frozenset[str], ours: frozenset[tuple[str, str]]) -> None:
+        self._staying = staying
+        self._ours = ours
+        self._problem_by_spec: dict[int, Problem | None] = {}
+        self._pods: list[Pod] = []
+        self._refused: list[Refused] = []
+        self._reserved: list[Pod] = []
+
+    def add(self, pod: Pod) -> None:
+        """Take in a pod without a node."""
+        promised = pod.nominated_node_name
+        if not promised or (pod.uid, promised) in self._ours:
+            self.add_moving(pod)
+        elif promised in self._staying:
+            self._reserved.append(msgspec.structs.replace(pod, node_name=promised))
+        else:
+            self._refused.append((pod, _promise_broken(promised)))
+
+    def add_moving(self, pod: Pod) -> None:
+        """Take in a pod that needs a node whatever was promised."""
+        problem = pod.problems[0] if pod.problems else self._problem_of(pod.spec)
+        if problem is None:
+            self._pods.append(pod)
+        else:
+            self._refused.append((pod, problem))
+
+    def result(self) -> Waiting:
+        """Everything taken in so far."""
+        return Waiting(tuple(self._pods), tuple(self._refused), tuple(self._reserved))
+
+    def _problem_of(self, spec: PodSpec) -> Problem | None:
+        if id(spec) not in self._problem_by_spec:
+            self._problem_by_spec[id(spec)] = _spec_problem(spec)
+        return self._problem_by_spec[id(spec)]
+
+
+def _spec_problem(spec: PodSpec) -> Problem | None:
+    if spec.is_gated:
+        return Problem(
+            Reason.SCHEDULING_GATED,
+            say(Reason.SCHEDULING_GATED),
+            "remove its scheduling gates",
+        )
+    if spec.scheduler_name not in ("", DEFAULT_SCHEDULER):
+        return Problem(
+            Reason.OTHER_SCHEDULER,
+            say(Reason.OTHER_SCHEDULER, scheduler=spec.scheduler_name),
+            f"set schedulerName to {DEFAULT_SCHEDULER}",
+        )
+    if spec.uses_dynamic_resources:
+        return Problem(
+            Reason.DYNAMIC_RESOURCES,
+            say(Reason.DYNAMIC_RESOURCES),
+            "ask for devices as extended resources instead of resource claims",
+        )
+    return None
+
+
+def _promise_broken(node: str) -> Problem:
+    return Problem(
+        Reason.AWAITING_PREEMPTION,
+        say(Reason.AWAITING_PREEMPTION, node=node),
+        "kube-scheduler drops the nomination at its next attempt; clear status.nominatedNodeName",
+    )
+
+
+def _is_movable(pod: Pod, budgets: Iterable[DisruptionBudget], now: datetime | None) -> bool:
+    """Whether a pod on a leaving node will want another (spec/core.md 3.17)."""
+    if pod.is_terminal or pod.is_daemon or pod.is_mirror:
+        return False
+    if pod.deleting_at is not None:
+        # A StatefulSet makes the same pod again, so its room is needed again.
+        return pod.owner is not None and pod.owner.kind == "StatefulSet"
+    return not _is_protected(pod, now) and not _is_blocked(pod, budgets)
+
+
+def _is_protected(pod: Pod, now: datetime | None) -> bool:
+    """Whether do-not-disrupt holds: for ever, or for a span after the pod's start."""
+    wish = pod.annotations.get(labels.DO_NOT_DISRUPT)
+    if wish is None:
+        return False
+    if wish == "true":
+        return True
+    span = _span(wish)
+    if span is None:
+        return False
+    return now is None or pod.started_at is None or now < pod.started_at + span
+
+
+def _span(text: str) -> timedelta | None:
+    try:
+        span = duration.parse(text)
+    except ValueError:
+        return None
+    return span if span > timedelta(0) else None
+
+
+def _is_blocked(pod: Pod, budgets: Iterable[DisruptionBudget]) -> bool:
+    """Whether the pod cannot be evicted at all: two budgets, or one that never allows it."""
+    selecting = [
+        one
+        for one in budgets
+        if one.namespace == pod.namespace
+        and not (one.always_allows_unhealthy and not pod.is_ready)
+        and one.selector.matches(pod.labels)
+    ]
+    return len(selecting) > 1 or any(
+        one.max_unavailable in _NOTHING_ALLOWED or one.min_available == _EVERYTHING_NEEDED
+        for one in selecting
+    )

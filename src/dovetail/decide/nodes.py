@@ -1,0 +1,111 @@
+"""Where may waiting pods be placed today? Existing nodes as kube-scheduler will see them.
+
+A node that still starts is judged by what it will be: taints that are about to go are left out,
+resources that are not reported yet are filled in from its instance type (spec/core.md 4.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from dovetail import labels
+from dovetail.model.instance import InstanceType
+from dovetail.model.node import Node
+from dovetail.model.snapshot import Snapshot
+from dovetail.model.taints import Effect, Taint, is_ephemeral
+
+CORDON: Final = Taint("node.kubernetes.io/unschedulable", "", Effect.NO_SCHEDULE)
+_INSTANCE_TERMINATING: Final = "InstanceTerminating"
+
+
+def is_leaving(node: Node) -> bool:
+    """Whether the node is on its way out, so that its pods need another."""
+    return node.deleting_at is not None or any(
+        one.type == _INSTANCE_TERMINATING and one.status == "True" for one in node.conditions
+    )
+
+
+def is_managed(node: Node) -> bool:
+    """Whether a pool or a claim stands behind the node."""
+    return bool(node.node_pool or node.node_claim)
+
+
+def usable(snapshot: Snapshot) -> tuple[Node, ...]:
+    """The nodes that pods may be placed on, as they will be once started."""
+    catalogue = _Catalogue(snapshot.instance_types)
+    return tuple(_expected(node, catalogue) for node in snapshot.nodes if not is_leaving(node))
+
+
+def effective_taints(node: Node) -> tuple[Taint, ...]:
+    """The taints that will still be there once the node has started, a cordon included."""
+    held = node.taints
+    if is_managed(node) and not node.is_initialized:
+        starting = {(taint.key, taint.effect) for taint in node.startup_taints}
+        held = tuple(
+            taint
+            for taint in held
+            if (taint.key, taint.effect) not in starting and not is_ephemeral(taint)
+        )
+    if node.is_unschedulable and CORDON not in held:
+        held = (*held, CORDON)
+    return held
+
+
+class _Catalogue:
+    """Instance types by pool and name, indexed when a pool is first asked for."""
+
+    def __init__(self, types_by_pool: Mapping[str, tuple[InstanceType, ...]]) -> None:
+        self._types_by_pool = types_by_pool
+        self._by_name: dict[str, dict[str, InstanceType]] = {}
+
+    def type_of(self, node: Node) -> InstanceType | None:
+        """The instance type of a node, if its pool still knows it."""
+        if not node.node_pool or not node.instance_type:
+            return None
+        if node.node_pool not in self._by_name:
+            types = self._types_by_pool.get(node.node_pool, ())
+            self._by_name[node.node_pool] = {one.name: one for one in types}
+        return self._by_name[node.node_pool].get(node.instance_type)
+
+
+def _expected(node: Node, catalogue: _Catalogue) -> Node:
+    changed = msgspec.structs.replace(
+        node, taints=effective_taints(node), labels=_effective_labels(node)
+    )
+    is_starting = is_managed(node) and not node.is_initialized
+    if node.allocatable and node.capacity and not is_starting:
+        return changed
+    kind = catalogue.type_of(node)
+    capacity = _filled(node.capacity, kind.capacity if kind else {})
+    # What the type expects to be allocatable comes before raw capacity: capacity includes what
+    # the system keeps, and planning with it launches nodes that then do not fit.
+    promised = kind.allocatable if kind else {}
+    if is_starting:
+        allocatable = _filled(_filled(node.allocatable, promised), capacity)
+    else:
+        allocatable = dict(node.allocatable) or dict(promised) or dict(capacity)
+    limits = node.attach_limits or (kind.attach_limits if kind else {})
+    return msgspec.structs.replace(
+        changed, capacity=capacity, allocatable=allocatable, attach_limits=limits
+    )
+
+
+def _effective_labels(node: Node) -> Mapping[str, str]:
+    held = node.labels
+    if labels.HOSTNAME not in held:
+        held = {**held, labels.HOSTNAME: node.name}
+    if node.node_pool and labels.NODE_POOL not in held:
+        held = {**held, labels.NODE_POOL: node.node_pool}
+    return held
+
+
+def _filled(reported: Mapping[str, int], expected: Mapping[str, int]) -> dict[str, int]:
+    """What is reported, with zero and missing entries as expected."""
+    result = dict(reported)
+    for name, amount in expected.items():
+        if not result.get(name):
+            result[name] = amount
+    return result

@@ -1,0 +1,156 @@
+"""Where do a pod's volumes let it run? (spec/core.md 3.9)"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from dovetail.decide.explain import say
+from dovetail.model.pod import Pod
+from dovetail.model.snapshot import Snapshot
+from dovetail.model.topology import NodeTerm
+from dovetail.model.verdict import Problem, Reason
+from dovetail.model.volumes import NO_VOLUMES, PodVolumes, StorageClass, VolumeClaim
+
+
+class _ClaimNeeds(msgspec.Struct, frozen=True, gc=False):
+    """What one claim asks of a node: one of the terms (none: any node), a slot of the driver."""
+
+    driver: str = ""
+    terms: tuple[NodeTerm, ...] = ()
+
+
+def pod_volumes(pod: Pod, snapshot: Snapshot) -> PodVolumes | Problem:
+    """What one pod's volumes ask of its node, or why they cannot be had."""
+    return _Claims(snapshot).of_pod(pod)
+
+
+def volumes_by_pod(
+    pods: Iterable[Pod], snapshot: Snapshot
+) -> tuple[dict[str, PodVolumes], tuple[tuple[Pod, Problem], ...]]:
+    """The same for many pods, by pod key, without pods that have no volumes; claims are read once."""
+    claims = _Claims(snapshot)
+    needs: dict[str, PodVolumes] = {}
+    refused: list[tuple[Pod, Problem]] = []
+    for pod in pods:
+        if not pod.claim_names:
+            continue
+        answer = claims.of_pod(pod)
+        if isinstance(answer, Problem):
+            refused.append((pod, answer))
+        else:
+            needs[pod.key] = answer
+    return needs, tuple(refused)
+
+
+class _Claims:
+    """Answers per claim, remembered: many pods may share one."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._needs_by_claim: dict[str, _ClaimNeeds | Problem] = {}
+
+    def of_pod(self, pod: Pod) -> PodVolumes | Problem:
+        """All claims of a pod together; the first problem wins."""
+        if not pod.claim_names:
+            return NO_VOLUMES
+        alternatives: list[tuple[NodeTerm, ...]] = []
+        claims_by_driver: dict[str, set[str]] = {}
+        for name in sorted(set(pod.claim_names)):
+            claim_id = f"{pod.namespace}/{name}"
+            needs = self._needs(claim_id)
+            if isinstance(needs, Problem):
+                return needs
+            if needs.terms and needs.terms not in alternatives:
+                alternatives.append(needs.terms)
+            if needs.driver:
+                claims_by_driver.setdefault(needs.driver, set()).add(claim_id)
+        return PodVolumes(
+            alternatives=tuple(alternatives),
+            attachments=tuple(
+                (driver, tuple(sorted(claims_by_driver[driver])))
+                for driver in sorted(claims_by_driver)
+            ),
+        )
+
+    def _needs(self, claim_id: str) -> _ClaimNeeds | Problem:
+        if claim_id not in self._needs_by_claim:
+            claim = self._snapshot.volume_claims.get(claim_id)
+            self._needs_by_claim[claim_id] = (
+                _missing_claim(claim_id) if claim is None else self._read(claim_id, claim)
+            )
+        return self._needs_by_claim[claim_id]
+
+    def _read(self, claim_id: str, claim: VolumeClaim) -> _ClaimNeeds | Problem:
+        if claim.is_deleting:
+            return _unusable(claim_id, "is being deleted", "make the claim again")
+        if claim.is_lost:
+            return _unusable(claim_id, "has lost its volume", "restore its volume")
+        if claim.volume_name:
+            return self._bound(claim_id, claim)
+        return self._unbound(claim_id, claim)
+
+    def _bound(self, claim_id: str, claim: VolumeClaim) -> _ClaimNeeds | Problem:
+        volume = self._snapshot.volumes.get(claim.volume_name)
+        if volume is None:
+            message = say(Reason.VOLUME_NOT_FOUND, volume=claim.volume_name, claim=claim_id)
+            fix = f"create PersistentVolume {claim.volume_name}, or bind the claim to another"
+            return Problem(Reason.VOLUME_NOT_FOUND, message, fix)
+        if volume.is_deleting:
+            what = f"is bound to PersistentVolume {volume.name}, which is being deleted"
+            return _unusable(claim_id, what, "make the claim again")
+        if not claim.is_bind_completed:
+            return _unusable(claim_id, "is not bound completely yet", "wait for the binding")
+        driver = volume.driver or _driver_of_class(claim, self._snapshot.storage_classes)
+        # A term that names nothing was emptied when a local volume's host was taken out of it:
+        # as one alternative among others it allows everything.
+        if any(not term.expressions and not term.fields for term in volume.terms):
+            return _ClaimNeeds(driver)
+        return _ClaimNeeds(driver, volume.terms)
+
+    def _unbound(self, claim_id: str, claim: VolumeClaim) -> _ClaimNeeds | Problem:
+        classes = self._snapshot.storage_classes
+        named = claim.storage_class
+        found = _default_class(classes) if named is None else classes.get(named)
+        if found is None and not named:
+            what = "is not bound and names no storage class"
+            return _unusable(claim_id, what, f"set storageClassName of claim {claim_id}")
+        if found is None:
+            message = say(Reason.STORAGE_CLASS_NOT_FOUND, storage_class=named or "", claim=claim_id)
+            fix = _class_fix(named or "", classes)
+            return Problem(Reason.STORAGE_CLASS_NOT_FOUND, message, fix)
+        if found.is_immediate:
+            message = say(Reason.VOLUME_UNBOUND_IMMEDIATE, claim=claim_id, storage_class=found.name)
+            fix = "wait for its volume, or set volumeBindingMode: WaitForFirstConsumer"
+            return Problem(Reason.VOLUME_UNBOUND_IMMEDIATE, message, fix)
+        return _ClaimNeeds(found.driver, found.terms)
+
+
+def _missing_claim(claim_id: str) -> Problem:
+    return Problem(
+        Reason.CLAIM_NOT_FOUND,
+        say(Reason.CLAIM_NOT_FOUND, claim=claim_id),
+        f"create PersistentVolumeClaim {claim_id}",
+    )
+
+
+def _unusable(claim_id: str, what: str, fix: str) -> Problem:
+    message = say(Reason.CLAIM_UNUSABLE, claim=claim_id, what=what)
+    return Problem(Reason.CLAIM_UNUSABLE, message, fix)
+
+
+def _driver_of_class(claim: VolumeClaim, classes: Mapping[str, StorageClass]) -> str:
+    found = classes.get(claim.storage_class or "")
+    return found.driver if found else ""
+
+
+def _default_class(classes: Mapping[str, StorageClass]) -> StorageClass | None:
+    """The cluster's default; of several, the first by name."""
+    return next((classes[name] for name in sorted(classes) if classes[name].is_default), None)
+
+
+def _class_fix(name: str, classes: Mapping[str, StorageClass]) -> str:
+    if not classes:
+        return f"create StorageClass {name}"
+    return f"create StorageClass {name}, or use one of {', '.join(sorted(classes)[:5])}"
