@@ -1,0 +1,89 @@
+"""How does an instance type state its labels? Requirements, shared wherever they are equal.
+
+A catalogue states the same few thousand facts many thousand times. Sharing the objects keeps it
+small, quick to build, and quick to compare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Final
+
+from dovetail import labels
+from dovetail.model.instance import Offering
+from dovetail.model.requirements import Requirement, Requirements
+from dovetail.model.resources import MEMORY, Resources
+
+_SHARED: Final = 1 << 17
+_HUGE_PAGES: Final = "hugepages-"
+_RESERVATION_ID: Final = "capacity-reservation-id"
+ZONE_ID: Final = "topology.k8s.aws/zone-id"
+_EXPECTED: Final = tuple(sorted(labels.WELL_KNOWN - {labels.NODE_POOL}))
+
+
+@lru_cache(maxsize=_SHARED)
+def single(key: str, value: str) -> Requirement:
+    """The label has this value; an empty one means that the label does not apply."""
+    return Requirement(key, False, frozenset({value})) if value else absent(key)
+
+
+@lru_cache(maxsize=_SHARED)
+def among(key: str, values: tuple[str, ...]) -> Requirement:
+    """The label can have any of these values."""
+    return Requirement(key, False, frozenset(values))
+
+
+@lru_cache(maxsize=_SHARED)
+def absent(key: str) -> Requirement:
+    """No node of this type has the label."""
+    return Requirement(key)
+
+
+@lru_cache(maxsize=_SHARED)
+def placed(zone: str, capacity_type: str, zone_id: str = "") -> Requirements:
+    """What an offering fixes that says no more than where and how."""
+    stated = [single(labels.CAPACITY_TYPE, capacity_type), single(labels.ZONE, zone)]
+    if zone_id:
+        stated.append(single(ZONE_ID, zone_id))
+    return Requirements(stated)
+
+
+def complete(stated: Iterable[Requirement]) -> Requirements:
+    """These, and that every other well-known label is absent (but for the pool's name)."""
+    by_key = {one.key: one for one in stated}
+    for key in _EXPECTED:
+        if key not in by_key:
+            by_key[key] = absent(key)
+    return Requirements(by_key.values())
+
+
+def allocatable(capacity: Resources, overhead: Mapping[str, int]) -> dict[str, int]:
+    """What pods may use. Huge pages are taken out of memory; nothing falls below zero."""
+    left = {name: max(amount - overhead.get(name, 0), 0) for name, amount in capacity.items()}
+    if MEMORY in left:
+        left[MEMORY] = max(left[MEMORY] - huge_pages(capacity), 0)
+    return left
+
+
+def huge_pages(capacity: Resources) -> int:
+    """How many bytes are set aside as huge pages of any size."""
+    return sum(amount for name, amount in capacity.items() if name.startswith(_HUGE_PAGES))
+
+
+def reservation_id(requirements: Requirements) -> str:
+    """The reservation that an offering belongs to, whichever provider's label says so."""
+    for key in sorted(requirements):
+        if key.endswith(_RESERVATION_ID):
+            return min(requirements[key].values, default="")
+    return ""
+
+
+def zones_of(offerings: Iterable[Offering]) -> tuple[str, ...]:
+    """Every zone that is offered, in order."""
+    return tuple(sorted({one.zone for one in offerings}))
+
+
+def capacity_types_of(offerings: Iterable[Offering]) -> tuple[str, ...]:
+    """Every capacity type that is offered, in order."""
+    return tuple(sorted({one.capacity_type for one in offerings}))

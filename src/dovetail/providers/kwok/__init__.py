@@ -1,0 +1,1 @@
+"""kwok — machines that exist only as Node objects, and the generic grid of types they come in."""
