@@ -1,0 +1,175 @@
+"""What cluster does a scenario start from? Its words, turned into a snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from dovetail.model.instance import InstanceType
+from dovetail.model.ledger import Ledger, Refusal
+from dovetail.model.node import Node
+from dovetail.model.pod import DaemonSet, Pod
+from dovetail.model.policy import MinValuesPolicy, Policy, PreferencePolicy
+from dovetail.model.pool import NodePool
+from dovetail.model.snapshot import Service, Snapshot
+from dovetail.model.topology import NOTHING, Spread
+from dovetail.testing import shorthand
+from dovetail.testing.machines import GivenNode, GivenPool, GivenType
+from dovetail.testing.pods import GivenPod, GivenSpread, WrittenSelector
+from dovetail.testing.storage import GivenClaim, GivenStorageClass, GivenVolume
+
+# What a scenario gets that names no types of its own: price is proportional to size, so that
+# any plan without waste costs the same and the scenario is about its law alone.
+STANDARD_TYPES: Final = {
+    "small": GivenType(cpu=2, memory="8Gi", price=0.10),
+    "medium": GivenType(cpu=4, memory="16Gi", price=0.20),
+    "large": GivenType(cpu=8, memory="32Gi", price=0.40),
+}
+STANDARD_POOLS: Final = {"default": GivenPool()}
+
+
+class GivenService(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A Service, for the selector that default spread constraints are deduced from."""
+
+    name: str
+    selector: dict[str, str]
+    namespace: str = "default"
+
+
+class GivenPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the operator chose."""
+
+    preference_policy: PreferencePolicy = PreferencePolicy.RESPECT
+    min_values_policy: MinValuesPolicy = MinValuesPolicy.STRICT
+    effort: int = 1
+    default_spread: list[GivenSpread] = []
+
+    def policy(self) -> Policy:
+        """The policy."""
+        return Policy(
+            preference_policy=self.preference_policy,
+            min_values_policy=self.min_values_policy,
+            effort=self.effort,
+            default_spread=tuple(_without_selector(one) for one in self.default_spread),
+        )
+
+
+def _without_selector(given: GivenSpread) -> Spread:
+    # The selector of a default constraint is deduced for each pod; it has none of its own.
+    return msgspec.structs.replace(given.spread({}), selector=NOTHING)
+
+
+class GivenRefusal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An offering that a provider lately could not deliver."""
+
+    type: str
+    zone: str
+    until: datetime
+    capacity_type: str = "on-demand"
+
+
+class Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The `given` of a scenario. Everything may be left out.
+
+    `types` and `pools` have a standard set; `catalog` names a built-in catalogue or a file instead
+    of `types`. `manifests` are plain Kubernetes objects, read as `dovetail plan` reads them.
+    """
+
+    types: dict[str, GivenType] | None = None
+    catalog: str = ""
+    pools: dict[str, GivenPool] | None = None
+    nodes: list[GivenNode] = []
+    pods: list[GivenPod] = []
+    daemon_sets: list[GivenPod] = []
+    volumes: dict[str, GivenVolume] = {}
+    claims: dict[str, GivenClaim] = {}
+    storage_classes: dict[str, GivenStorageClass] = {}
+    namespaces: dict[str, dict[str, str]] = {}
+    services: list[GivenService] = []
+    owner_selectors: dict[str, WrittenSelector] = {}
+    refusals: list[GivenRefusal] = []
+    policy: GivenPolicy = GivenPolicy()
+    manifests: list[dict[str, object]] = []
+
+    def own_types(self) -> tuple[InstanceType, ...]:
+        """The instance types that the scenario spells out, or the standard ones."""
+        written = STANDARD_TYPES if self.types is None else self.types
+        return tuple(written[name].instance_type(name) for name in sorted(written))
+
+    def own_pools(self) -> dict[str, GivenPool]:
+        """The pools in shorthand; the standard one if neither form names any."""
+        if self.pools is not None:
+            return self.pools
+        listed = any(manifest.get("kind") == "NodePool" for manifest in self.manifests)
+        return {} if listed else dict(STANDARD_POOLS)
+
+    def snapshot(self, types: tuple[InstanceType, ...]) -> Snapshot:
+        """The cluster of the shorthand, with these instance types on sale."""
+        pools = self.own_pools()
+        return Snapshot(
+            pods=self._pods(),
+            nodes=self._nodes({one.name: one for one in types}),
+            node_pools=_node_pools(pools),
+            instance_types={name: _on_sale(pool, types) for name, pool in sorted(pools.items())},
+            daemon_sets=self._daemon_sets(),
+            volume_claims={
+                f"{given.namespace}/{name}": given.claim(name)
+                for name, given in sorted(self.claims.items())
+            },
+            volumes={name: given.volume(name) for name, given in sorted(self.volumes.items())},
+            storage_classes={
+                name: given.storage_class(name)
+                for name, given in sorted(self.storage_classes.items())
+            },
+            namespaces=self._namespaces(),
+            services=tuple(Service(one.name, one.namespace, one.selector) for one in self.services),
+            owner_selectors={
+                owner: shorthand.selector(written)
+                for owner, written in sorted(self.owner_selectors.items())
+            },
+            ledger=self._ledger(),
+            policy=self.policy.policy(),
+        )
+
+    def _pods(self) -> tuple[Pod, ...]:
+        bound = [pod for given in self.nodes for pod in given.bound_pods()]
+        listed = [pod for given in self.pods for pod in given.pods()]
+        return tuple(sorted((*bound, *listed), key=lambda pod: pod.key))
+
+    def _nodes(self, types: Mapping[str, InstanceType]) -> tuple[Node, ...]:
+        made = [given.node(types) for given in self.nodes]
+        return tuple(sorted(made, key=lambda node: node.name))
+
+    def _daemon_sets(self) -> tuple[DaemonSet, ...]:
+        return tuple(
+            given.daemon_set() for given in sorted(self.daemon_sets, key=lambda one: one.name)
+        )
+
+    def _namespaces(self) -> dict[str, Mapping[str, str]]:
+        used = {given.namespace for given in self.pods}
+        used |= {given.namespace for node in self.nodes for given in node.pods}
+        return {name: self.namespaces.get(name, {}) for name in sorted({*used, *self.namespaces})}
+
+    def _ledger(self) -> Ledger:
+        return Ledger(
+            refusals=tuple(
+                Refusal(one.type, one.zone, one.capacity_type, one.until) for one in self.refusals
+            )
+        )
+
+
+def _node_pools(pools: Mapping[str, GivenPool]) -> tuple[NodePool, ...]:
+    return tuple(pools[name].node_pool(name) for name in sorted(pools))
+
+
+def _on_sale(pool: GivenPool, types: tuple[InstanceType, ...]) -> tuple[InstanceType, ...]:
+    if pool.types is None:
+        return types
+    unknown = sorted(set(pool.types) - {one.name for one in types})
+    if unknown:
+        msg = f"a pool names instance types that nobody offers: {', '.join(unknown)}"
+        raise ValueError(msg)
+    return tuple(one for one in types if one.name in pool.types)

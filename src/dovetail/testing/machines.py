@@ -1,0 +1,232 @@
+"""What does a scenario say of instance types, pools and nodes?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from enum import StrEnum
+
+import msgspec
+
+from dovetail import labels
+from dovetail.model.instance import InstanceType, Offering
+from dovetail.model.node import Node
+from dovetail.model.pod import Pod
+from dovetail.model.pool import NodeClassRef, NodePool
+from dovetail.model.requirements import Requirement, Requirements
+from dovetail.model.resources import PODS, subtract
+from dovetail.testing import shorthand
+from dovetail.testing.pods import GivenPod, Quantity
+from dovetail.units import money
+
+
+class GivenOffering(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One way to get an instance type, in full."""
+
+    zone: str
+    price: float
+    capacity_type: str = labels.ON_DEMAND
+    is_available: bool = True
+    reservation_id: str = ""
+    reservation_capacity: int = 0
+
+    def offering(self) -> Offering:
+        """The offering."""
+        fixed = {labels.ZONE: self.zone, labels.CAPACITY_TYPE: self.capacity_type}
+        if self.reservation_id:
+            fixed[labels.RESERVATION_ID] = self.reservation_id
+        return Offering(
+            zone=self.zone,
+            capacity_type=self.capacity_type,
+            price_nanousd=money.nanousd(self.price),
+            requirements=Requirements.of_labels(fixed),
+            is_available=self.is_available,
+            reservation_id=self.reservation_id,
+            reservation_capacity=self.reservation_capacity,
+        )
+
+
+class GivenType(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An instance type: `price` on demand and, if given, `spot`, the same in every zone.
+
+    `offerings` come on top. Nothing is kept for the system unless `overhead` says so, so that the
+    sums of a scenario can be checked in one's head.
+    """
+
+    cpu: Quantity = 2
+    memory: Quantity = "8Gi"
+    pods: int = 110
+    resources: dict[str, Quantity] = {}
+    overhead: dict[str, Quantity] = {}
+    price: float | None = None
+    spot: float | None = None
+    zones: tuple[str, ...] = ("a", "b", "c")
+    arch: str = "amd64"
+    os: str = "linux"
+    labels: dict[str, str | list[str]] = {}
+    offerings: list[GivenOffering] = []
+    attach_limits: dict[str, int] = {}
+
+    def instance_type(self, name: str) -> InstanceType:
+        """The instance type of that name."""
+        written = {"cpu": self.cpu, "memory": self.memory, PODS: self.pods, **self.resources}
+        capacity = shorthand.resources(written)
+        offerings = tuple(one.offering() for one in (*self._plain_offerings(), *self.offerings))
+        return InstanceType(
+            name=name,
+            requirements=self._requirements(name, offerings),
+            capacity=capacity,
+            allocatable=subtract(capacity, shorthand.resources(self.overhead)),
+            offerings=offerings,
+            attach_limits=self.attach_limits,
+        )
+
+    def _plain_offerings(self) -> list[GivenOffering]:
+        prices = ((labels.ON_DEMAND, self.price), (labels.SPOT, self.spot))
+        return [
+            GivenOffering(zone, price, capacity_type)
+            for zone in self.zones
+            for capacity_type, price in prices
+            if price is not None
+        ]
+
+    def _requirements(self, name: str, offerings: tuple[Offering, ...]) -> Requirements:
+        sold = [one for one in offerings if one.is_available]
+        values = {
+            labels.INSTANCE_TYPE: [name],
+            labels.ARCH: [self.arch],
+            labels.OS: [self.os],
+            labels.ZONE: [one.zone for one in sold],
+            labels.CAPACITY_TYPE: [one.capacity_type for one in sold],
+        }
+        for key, value in self.labels.items():
+            values[shorthand.key(key)] = [value] if isinstance(value, str) else value
+        return Requirements(
+            Requirement(key, False, frozenset(held)) for key, held in values.items()
+        )
+
+
+class GivenMinValues(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A pool requirement that asks for a choice of at least so many values."""
+
+    requirement: str
+    min_values: int
+
+
+class GivenPool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A NodePool. `types` names the instance types it may launch; without it, all of them."""
+
+    weight: int = 0
+    requirements: list[str | GivenMinValues] = []
+    labels: dict[str, str] = {}
+    taints: list[str] = []
+    startup_taints: list[str] = []
+    limits: dict[str, Quantity] = {}
+    types: list[str] | None = None
+    replicas: int | None = None
+    is_ready: bool = True
+    is_deleting: bool = False
+
+    def node_pool(self, name: str) -> NodePool:
+        """The pool of that name."""
+        return NodePool(
+            name=name,
+            weight=self.weight,
+            requirements=tuple(_pool_requirement(one) for one in self.requirements),
+            labels=self.labels,
+            taints=tuple(shorthand.taint(text) for text in self.taints),
+            startup_taints=tuple(shorthand.taint(text) for text in self.startup_taints),
+            limits=shorthand.resources(self.limits),
+            node_class=NodeClassRef(labels.KWOK_GROUP, "KWOKNodeClass", "default"),
+            replicas=self.replicas,
+            is_ready=self.is_ready,
+            is_deleting=self.is_deleting,
+            uid=f"NodePool/{name}",
+        )
+
+
+def _pool_requirement(written: str | GivenMinValues) -> Requirement:
+    if isinstance(written, str):
+        return shorthand.expression(written)
+    return shorthand.expression(written.requirement, written.min_values)
+
+
+class Stage(StrEnum):
+    """How far a node has come."""
+
+    LAUNCHING = "launching"  # a claim whose node has yet to appear
+    STARTING = "starting"  # it has registered, and is not initialized
+    RUNNING = "running"
+
+
+class GivenNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A node with the pods on it. Its size is its type's, where the scenario knows that type."""
+
+    name: str
+    pool: str = ""
+    type: str = ""
+    zone: str = "a"
+    capacity_type: str = labels.ON_DEMAND
+    cpu: Quantity = 4
+    memory: Quantity = "16Gi"
+    resources: dict[str, Quantity] = {}
+    labels: dict[str, str] = {}
+    taints: list[str] = []
+    startup_taints: list[str] = []
+    attach_limits: dict[str, int] = {}
+    stage: Stage = Stage.RUNNING
+    is_ready: bool = True
+    is_unschedulable: bool = False
+    deleting_at: datetime | None = None
+    pods: list[GivenPod] = []
+
+    def bound_pods(self) -> tuple[Pod, ...]:
+        """What runs on it."""
+        return tuple(pod for given in self.pods for pod in given.pods(node=self.name))
+
+    def node(self, types: Mapping[str, InstanceType]) -> Node:
+        """The node."""
+        known = types.get(self.type)
+        own = {"cpu": self.cpu, "memory": self.memory, PODS: 110, **self.resources}
+        size = shorthand.resources(own)
+        startup = tuple(shorthand.taint(text) for text in self.startup_taints)
+        return Node(
+            name=self.name,
+            labels=self._labels(known),
+            taints=tuple(shorthand.taint(text) for text in self.taints),
+            startup_taints=startup,
+            capacity=known.capacity if known else size,
+            allocatable=known.allocatable if known else size,
+            node_pool=self.pool,
+            node_claim=self.name if self.pool else "",
+            provider_id=f"test://{self.name}",
+            is_registered=self.stage is not Stage.LAUNCHING,
+            is_initialized=self.stage is Stage.RUNNING,
+            is_ready=self.is_ready and self.stage is Stage.RUNNING,
+            is_unschedulable=self.is_unschedulable,
+            attach_limits=self.attach_limits or (known.attach_limits if known else {}),
+            deleting_at=self.deleting_at,
+        )
+
+    def _labels(self, known: InstanceType | None) -> dict[str, str]:
+        fixed = {} if known is None else _single_values(known.requirements)
+        own = {
+            labels.ARCH: "amd64",
+            labels.OS: "linux",
+            **fixed,
+            labels.HOSTNAME: self.name,
+            labels.ZONE: self.zone,
+        }
+        if self.type:
+            own[labels.INSTANCE_TYPE] = self.type
+        if self.pool:
+            own |= {labels.NODE_POOL: self.pool, labels.CAPACITY_TYPE: self.capacity_type}
+        return own | shorthand.keys(self.labels)
+
+
+def _single_values(requirements: Requirements) -> dict[str, str]:
+    return {
+        one.key: next(iter(one.values))
+        for one in requirements.sorted()
+        if not one.complement and len(one.values) == 1
+    }

@@ -1,0 +1,279 @@
+"""Does a plan hold what a scenario wants of it? A small language, and what differs.
+
+Pods are named `web-0`, `web-*` or `namespace/web-*`. A name that no pod has is a difference, so
+that a slip of the pen cannot pass. Whatever `unschedulable` does not list must have been placed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from dovetail.model.plan import Launch, Plan
+from dovetail.model.snapshot import Snapshot
+from dovetail.model.verdict import Reason, Unschedulable
+from dovetail.testing import shorthand
+from dovetail.testing.arrangement import Arrangement, arrangement, launched_labels
+from dovetail.units import money
+
+
+class WantLaunch(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A new node, as far as the scenario cares. `pods` names all pods on it, `types` all its
+    instance types in order, `among_types` some of them.
+    """
+
+    type: str | None = None
+    pool: str | None = None
+    zone: str | None = None
+    capacity_type: str | None = None
+    reservation_id: str | None = None
+    price: float | None = None
+    n_pods: int | None = None
+    pods: list[str] | None = None
+    types: list[str] | None = None
+    among_types: list[str] = []
+    at_least_types: int = 0
+    labels: dict[str, str] = {}
+    is_min_values_relaxed: bool | None = None
+
+    def fits(self, launch: Launch, result: Arrangement) -> bool:
+        """Whether this launch is such a node."""
+        return (
+            self._shape_fits(launch)
+            and self._choice_fits(launch)
+            and self._pods_fit(launch, result)
+        )
+
+    def _shape_fits(self, launch: Launch) -> bool:
+        price = None if self.price is None else money.nanousd(self.price)
+        stated = (
+            (self.type, launch.instance_type),
+            (self.pool, launch.node_pool),
+            (self.zone, launch.zone),
+            (self.capacity_type, launch.capacity_type),
+            (self.reservation_id, launch.reservation_id),
+            (self.is_min_values_relaxed, launch.is_min_values_relaxed),
+            (price, launch.price_nanousd),
+        )
+        return all(wanted is None or wanted == got for wanted, got in stated)
+
+    def _choice_fits(self, launch: Launch) -> bool:
+        carried = launched_labels(launch)
+        return (
+            (self.types is None or tuple(self.types) == launch.instance_types)
+            and set(self.among_types) <= set(launch.instance_types)
+            and self.at_least_types <= len(launch.instance_types)
+            and shorthand.keys(self.labels).items() <= carried.items()
+        )
+
+    def _pods_fit(self, launch: Launch, result: Arrangement) -> bool:
+        if self.n_pods is not None and self.n_pods != len(launch.pods):
+            return False
+        return self.pods is None or set(result.named(self.pods)) == set(launch.pods)
+
+
+class WantCounts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How many of these pods stand in each domain, running ones included.
+
+    `by_domain` names the domains, `sizes` only the counts (largest first), `max_skew` bounds the
+    difference between the fullest and the emptiest domain that has any, `among` bounds the choice.
+    """
+
+    pods: list[str]
+    topology_key: str = "zone"
+    by_domain: dict[str, int] | None = None
+    sizes: list[int] | None = None
+    max_skew: int | None = None
+    among: list[str] | None = None
+
+    def differences(self, result: Arrangement) -> Iterator[str]:
+        """What differs."""
+        key = shorthand.key(self.topology_key)
+        placed = [result.places[pod] for pod in result.named(self.pods) if pod in result.places]
+        counts = Counter(place.domain(key) for place in placed)
+        got = f"{', '.join(self.pods)} by {self.topology_key} stand {dict(sorted(counts.items()))}"
+        if not counts:
+            yield f"{', '.join(self.pods)} stand nowhere"
+            return
+        if self.by_domain is not None and dict(counts) != self.by_domain:
+            yield f"{got}, not {self.by_domain}"
+        if self.sizes is not None and sorted(counts.values(), reverse=True) != self.sizes:
+            yield f"{got}, not in groups of {self.sizes}"
+        if (
+            self.max_skew is not None
+            and max(counts.values()) - min(counts.values()) > self.max_skew
+        ):
+            yield f"{got}, further apart than {self.max_skew}"
+        if self.among is not None and not counts.keys() <= set(self.among):
+            yield f"{got}, not only among {self.among}"
+
+
+class WantWaiting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A pod that stays waiting: why, a part of what is said about it, and a part of the remedy."""
+
+    reason: Reason
+    says: str = ""
+    fix: str = ""
+
+
+class Want(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What a plan must hold."""
+
+    nodes: int | None = None
+    price: float | None = None
+    price_at_most: float | None = None
+    pools: dict[str, int] = {}
+    launches: list[WantLaunch] | None = None
+    placed_on: dict[str, str | list[str]] = {}
+    together: list[list[str]] = []
+    apart: list[list[str]] = []
+    counts: list[WantCounts] = []
+    unschedulable: dict[str, Reason | WantWaiting] = {}
+
+    def differences(self, snapshot: Snapshot, plan: Plan) -> list[str]:
+        """Every way in which the plan is not what was wanted; empty if it is."""
+        result = arrangement(snapshot, plan)
+        return [line for law in _LAWS for line in law(self, result)]
+
+
+def _pods_exist(want: Want, result: Arrangement) -> Iterator[str]:
+    named = [*want.placed_on, *want.unschedulable]
+    named += [pod for pods in (*want.together, *want.apart) for pod in pods]
+    named += [pod for counts in want.counts for pod in counts.pods]
+    named += [pod for launch in want.launches or () for pod in launch.pods or ()]
+    for pattern in dict.fromkeys(named):
+        if not result.named([pattern]):
+            yield f"the scenario has no pod called {pattern}"
+
+
+def _nodes(want: Want, result: Arrangement) -> Iterator[str]:
+    launches = result.plan.launches
+    if want.nodes is not None and want.nodes != len(launches):
+        yield f"wanted {want.nodes} new nodes, got {len(launches)}: {_shown(launches)}"
+    got = Counter(launch.node_pool for launch in launches)
+    for pool, n_nodes in want.pools.items():
+        if got[pool] != n_nodes:
+            yield f"wanted {n_nodes} new nodes of pool {pool}, got {got[pool]}"
+
+
+def _price(want: Want, result: Arrangement) -> Iterator[str]:
+    got = result.plan.cost.new_nanousd
+    if want.price is not None and got != money.nanousd(want.price):
+        yield f"wanted ${want.price} an hour, got ${money.dollars(got)}"
+    if want.price_at_most is not None and got > money.nanousd(want.price_at_most):
+        yield f"wanted at most ${want.price_at_most} an hour, got ${money.dollars(got)}"
+
+
+def _launches(want: Want, result: Arrangement) -> Iterator[str]:
+    if want.launches is None:
+        return
+    launches = result.plan.launches
+    if len(want.launches) != len(launches) or not _assignable(want.launches, launches, result):
+        wanted = msgspec.json.encode(want.launches).decode()
+        yield f"wanted the new nodes {wanted}, got {_shown(launches)}"
+
+
+def _assignable(wanted: list[WantLaunch], left: Sequence[Launch], result: Arrangement) -> bool:
+    """Whether each wanted node can be given a launch of its own."""
+    if not wanted:
+        return True
+    first, *rest = wanted
+    return any(
+        first.fits(launch, result)
+        and _assignable(rest, [*left[:index], *left[index + 1 :]], result)
+        for index, launch in enumerate(left)
+    )
+
+
+def _placed_on(want: Want, result: Arrangement) -> Iterator[str]:
+    for pattern, allowed in want.placed_on.items():
+        nodes = [allowed] if isinstance(allowed, str) else allowed
+        for pod in result.named([pattern]):
+            got = result.places[pod].node if pod in result.places else "no node"
+            if got not in nodes:
+                yield f"wanted {pod} on {' or '.join(nodes)}, got {got}"
+
+
+def _company(want: Want, result: Arrangement) -> Iterator[str]:
+    for patterns in want.together:
+        nodes = _nodes_of(patterns, result)
+        if len(set(nodes)) != 1:
+            yield f"wanted {', '.join(patterns)} together, got them on {sorted(set(nodes))}"
+    for patterns in want.apart:
+        nodes = _nodes_of(patterns, result)
+        if len(set(nodes)) != len(nodes):
+            yield f"wanted {', '.join(patterns)} apart, got them on {sorted(nodes)}"
+
+
+def _nodes_of(patterns: list[str], result: Arrangement) -> list[str]:
+    pods = result.named(patterns)
+    return [result.places[pod].node if pod in result.places else f"no node ({pod})" for pod in pods]
+
+
+def _counts(want: Want, result: Arrangement) -> Iterator[str]:
+    for counts in want.counts:
+        yield from counts.differences(result)
+
+
+def _unschedulable(want: Want, result: Arrangement) -> Iterator[str]:
+    waiting = {one.pod: one for one in result.plan.unschedulable}
+    expected = {
+        pod: wanted
+        for pattern, wanted in want.unschedulable.items()
+        for pod in result.named([pattern])
+    }
+    for pod, got in waiting.items():
+        if pod not in expected:
+            yield f"{pod} was to be placed, but: {got.summary}"
+    for pod, wanted in expected.items():
+        if pod not in waiting:
+            yield f"{pod} was to wait, but was placed"
+        else:
+            yield from _waiting(wanted, waiting[pod])
+
+
+def _accounted(_want: Want, result: Arrangement) -> Iterator[str]:
+    told = {one.pod for one in result.plan.unschedulable}
+    for pod in result.snapshot.pods:
+        gone = pod.is_terminal or pod.deleting_at is not None or pod.is_daemon or pod.is_mirror
+        if gone or pod.node_name or pod.nominated_node_name:
+            continue
+        if pod.key not in told and pod.key not in result.places:
+            yield f"{pod.key} was neither placed nor explained"
+
+
+def _waiting(wanted: Reason | WantWaiting, got: Unschedulable) -> Iterator[str]:
+    expected = WantWaiting(wanted) if isinstance(wanted, Reason) else wanted
+    reasons = sorted({one.reason for one in got.reasons})
+    if expected.reason not in reasons:
+        yield f"{got.pod} was to wait for {expected.reason}, got {reasons}: {got.summary}"
+    said = " ".join([got.summary, *(one.message for one in got.reasons)])
+    if expected.says not in said:
+        yield f"{got.pod}: wanted {expected.says!r} to be said, got: {said}"
+    if expected.fix not in got.fix:
+        yield f"{got.pod}: wanted the remedy {expected.fix!r}, got {got.fix!r}"
+
+
+def _shown(launches: Sequence[Launch]) -> str:
+    lines = [
+        f"{one.instance_type} {one.capacity_type} in {one.zone} of {one.node_pool}"
+        f" for {', '.join(one.pods)}"
+        for one in launches
+    ]
+    return "; ".join(lines) or "none"
+
+
+_LAWS: Final[tuple[Callable[[Want, Arrangement], Iterator[str]], ...]] = (
+    _pods_exist,
+    _nodes,
+    _price,
+    _launches,
+    _placed_on,
+    _company,
+    _counts,
+    _unschedulable,
+    _accounted,
+)
