@@ -210,13 +210,16 @@ def totals(plan: Plan) -> tuple[str, ...]:
     """How many nodes for how many pods, what they cost, and how close that is to the minimum."""
     n_new = sum(len(one.pods) for one in plan.launches)
     n_existing = sum(len(one.pods) for one in plan.nominations)
-    lines = [
-        f"{counted(len(plan.launches), 'new node')} for {counted(n_new, 'pod')}, "
-        f"{counted(n_existing, 'pod')} on existing nodes, "
-        f"{counted(len(plan.unschedulable), 'pod')} cannot be placed."
-    ]
+    parts = (
+        f"{counted(len(plan.launches), 'new node')} for {counted(n_new, 'pod')}",
+        f"{counted(n_existing, 'pod')} on existing nodes",
+        f"{counted(len(plan.unschedulable), 'pod')} cannot be placed.",
+    )
+    lines = [", ".join(parts)]
     if plan.launches:
-        lines.append(f"New nodes cost {price(plan.cost.new_nanousd)} an hour, {optimality(plan.cost)}.")
+        lines.append(
+            f"New nodes cost {price(plan.cost.new_nanousd)} an hour, {optimality(plan.cost)}."
+        )
     if plan.cost.cluster_before_nanousd or plan.disruptions:
         before, after = plan.cost.cluster_before_nanousd, plan.cost.cluster_after_nanousd
         lines.append(f"The cluster costs {price(before)} an hour now, {price(after)} afterwards.")

@@ -1,0 +1,29 @@
+"""cli — the command line. One file per command; data on stdout, talk on stderr.
+
+Rule 1: a command reads flags, calls `app`, and hands the answer to `present` and `cli/render.py`.
+Rule 2: heavy imports stand inside the functions that need them, so that `--help` answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from typer.main import get_command
+
+from dovetail.cli.commands import app
+from dovetail.errors import InputError
+
+BAD_INPUT = 2
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code: 0 done, 2 bad input or usage."""
+    try:
+        get_command(app).main(args=argv, prog_name="dovetail")
+    except InputError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return BAD_INPUT
+    except SystemExit as done:
+        return done.code if isinstance(done.code, int) else int(done.code is not None)
+    return 0

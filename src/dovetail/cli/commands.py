@@ -1,0 +1,63 @@
+"""Which commands are there? The list, and the help that introduces them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from dovetail.cli.catalog import catalog
+from dovetail.cli.crds import crds
+from dovetail.cli.plan import plan
+from dovetail.cli.validate import validate
+
+_EPILOG = """\
+\b
+First steps:
+  dovetail plan -f examples/demo              what would be launched, and why not
+  dovetail plan -f pods.yaml -o json          the same for scripts
+  kubectl get pods,nodes,nodepools -A -o yaml | dovetail plan -f -
+  dovetail validate -f manifests/             every problem, with file and field
+  dovetail catalog --catalog aws --family m7g  instance types and prices
+
+Every command explains itself with --help. Data goes to stdout, talk to stderr; exit code 2
+means bad input or usage. NO_COLOR switches colours off.
+"""
+
+app = typer.Typer(
+    name="dovetail",
+    help="Plan Kubernetes nodes: the cheapest set that holds the waiting pods, with proof.",
+    epilog=_EPILOG,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    add_completion=True,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:  # noqa: FBT001  typer calls back with the flag's value
+    if not wanted:
+        return
+    from importlib.metadata import version
+
+    typer.echo(f"dovetail {version('dovetail')}")
+    raise typer.Exit
+
+
+@app.callback()
+def _global_flags(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    # Only here so that --version stands before any command.
+    del version
+
+
+for _command in (plan, validate, catalog, crds):
+    app.command(no_args_is_help=_command is plan or _command is validate)(_command)

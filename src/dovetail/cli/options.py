@@ -1,0 +1,136 @@
+"""Which flags do several commands share, and what does each mean? One definition per flag."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from dovetail.cli.output import Output
+from dovetail.model.policy import MinValuesPolicy, PreferencePolicy
+
+Files = Annotated[
+    list[str],
+    typer.Option(
+        "-f",
+        "--filename",
+        metavar="PATH",
+        help="File or directory of manifests, YAML or JSON; '-' is standard input. "
+        "May be given several times.",
+        show_default=False,
+    ),
+]
+MorePaths = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[PATH]...", help="More files and directories.", show_default=False),
+]
+Catalog = Annotated[
+    str,
+    typer.Option(
+        "--catalog",
+        metavar="NAME",
+        envvar="INSTANCE_TYPES_FILE_PATH",
+        help="Instance types: 'generic', 'aws', or a file in kwok format. "
+        "Default: 'aws' for pools with an EC2NodeClass, else 'generic'.",
+        show_default=False,
+    ),
+]
+OutputForm = Annotated[
+    Output, typer.Option("-o", "--output", help="How to print: a table, more columns, or data.")
+]
+Now = Annotated[
+    str,
+    typer.Option(
+        "--now",
+        metavar="TIME",
+        help="Plan as if it were this time, such as 2026-01-01T00:00:00Z. Default: the clock's.",
+        show_default=False,
+    ),
+]
+NoDisrupt = Annotated[
+    bool, typer.Option("--no-disrupt", help="Plan for waiting pods only; leave nodes alone.")
+]
+Preferences = Annotated[
+    PreferencePolicy,
+    typer.Option(
+        "--preference-policy",
+        envvar="PREFERENCE_POLICY",
+        help="Whether preferences choose among plans of equal price.",
+    ),
+]
+MinValues = Annotated[
+    MinValuesPolicy,
+    typer.Option(
+        "--min-values-policy",
+        envvar="MIN_VALUES_POLICY",
+        help="Whether a pool's minValues may give way when they cannot be met.",
+    ),
+]
+FeatureGates = Annotated[
+    str,
+    typer.Option(
+        "--feature-gates",
+        metavar="GATES",
+        envvar="FEATURE_GATES",
+        help="Accepted as for 'run', such as NodeOverlay=true; gates bind 'run' only, "
+        "offline every kind is honoured.",
+        show_default=False,
+    ),
+]
+SchedulerConfigFile = Annotated[
+    str,
+    typer.Option(
+        "--scheduler-config",
+        metavar="FILE",
+        envvar="SCHEDULER_CONFIG",
+        help="Default spread constraints: podTopologySpread.defaultConstraints, YAML or JSON.",
+        show_default=False,
+    ),
+]
+SpotRobustness = Annotated[
+    float,
+    typer.Option(
+        "--spot-robustness",
+        metavar="SHARE",
+        envvar="DOVETAIL_SPOT_ROBUSTNESS",
+        min=0.0,
+        max=1.0,
+        help="Plan spot at a price between the cheapest (0) and the fifth cheapest type (1).",
+    ),
+]
+Effort = Annotated[
+    int,
+    typer.Option(
+        "--effort",
+        metavar="N",
+        envvar="DOVETAIL_EFFORT",
+        min=0,
+        help="How often improving the plan is tried; more is slower and never dearer.",
+    ),
+]
+WithCertificate = Annotated[
+    bool,
+    typer.Option("--certificate", help="Add the proof of the lower bound to json and yaml output."),
+]
+
+
+def instant(text: str) -> datetime | None:
+    """The moment that `--now` names, None without one; no offset means UTC."""
+    if not text:
+        return None
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        msg = f"expected a time such as 2026-01-01T00:00:00Z, not {text!r}"
+        raise typer.BadParameter(msg, param_hint="--now") from None
+    return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+
+
+def sources(files: list[str], more: list[str] | None) -> tuple[str, ...]:
+    """All paths given, with -f or without; none at all is a usage error."""
+    paths = (*files, *(more or ()))
+    if not paths:
+        msg = "expected at least one -f PATH ('-' reads standard input)"
+        raise typer.BadParameter(msg, param_hint="-f")
+    return paths

@@ -1,0 +1,58 @@
+"""How do bytes leave? Data to stdout, whole and at the end; talk to stderr."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from dovetail.present.plan import Json
+
+BROKEN_PIPE = 141  # 128 + SIGPIPE, what a shell reports for any other program
+
+
+class Output(StrEnum):
+    """The forms in which data can be printed."""
+
+    TABLE = "table"
+    WIDE = "wide"
+    JSON = "json"
+    YAML = "yaml"
+
+
+def say(message: str) -> None:
+    """Tell the person at the terminal something that is not data."""
+    sys.stderr.write(f"{message}\n")
+
+
+def emit(text: str) -> None:
+    """Print data. A reader that has gone away (`| head`) ends the program quietly."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # What is still buffered must not fail again when the interpreter closes stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(BROKEN_PIPE) from None
+
+
+def json_text(value: Json) -> str:
+    """Indented JSON, fields in the order given."""
+    import msgspec
+
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
+
+
+def yaml_text(value: Mapping[str, Json] | Sequence[Json]) -> str:
+    """The same object as YAML."""
+    import yaml
+
+    text: str = yaml.dump(
+        value, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, width=100
+    )
+    return text

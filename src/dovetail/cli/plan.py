@@ -1,0 +1,112 @@
+"""dovetail plan: what would be launched, moved and removed for these manifests?"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from dovetail.cli import options
+from dovetail.cli.output import Output, emit, json_text, say, yaml_text
+from dovetail.model.policy import MinValuesPolicy, Policy, PreferencePolicy
+
+if TYPE_CHECKING:
+    from dovetail.app import Planned
+
+_DEFAULT = Policy()
+
+
+def plan(  # noqa: PLR0913  typer reads one flag from each argument
+    *,
+    files: options.Files = [],  # noqa: B006  typer copies it, and wants a list
+    more: options.MorePaths = None,
+    output: options.OutputForm = Output.TABLE,
+    catalog: options.Catalog = "",
+    now: options.Now = "",
+    no_disrupt: options.NoDisrupt = False,
+    preference_policy: options.Preferences = PreferencePolicy.RESPECT,
+    min_values_policy: options.MinValues = MinValuesPolicy.STRICT,
+    feature_gates: options.FeatureGates = "",
+    scheduler_config: options.SchedulerConfigFile = "",
+    spot_robustness: options.SpotRobustness = _DEFAULT.spot_robustness,
+    effort: options.Effort = _DEFAULT.effort,
+    certificate: options.WithCertificate = False,
+) -> None:
+    """Show which nodes to launch for waiting pods, at what price, and why a pod must wait.
+
+    Reads manifests only; no cluster is needed. A workload stands for its replicas, a pod without
+    spec.nodeName waits. Pods that cannot be placed do not change the exit code.
+
+    \b
+    Examples:
+      dovetail plan -f examples/demo
+      dovetail plan -f pools.yaml -f pods.yaml -o wide
+      kubectl get pods,nodes,nodepools,nodeclaims -A -o yaml | dovetail plan -f - -o json
+      dovetail plan -f cluster/ --catalog my-types.json --now 2026-01-01T00:00:00Z
+    """  # noqa: D301  \b keeps the examples' lines apart in the help
+    from dovetail import settings
+
+    _mention_gates(feature_gates)
+    policy = msgspec.structs.replace(
+        _DEFAULT,
+        preference_policy=preference_policy,
+        min_values_policy=min_values_policy,
+        effort=effort,
+        spot_robustness=spot_robustness,
+        default_spread=settings.default_spread(scheduler_config),
+    )
+    planned = _planned(
+        sources=options.sources(files, more),
+        catalog=catalog,
+        now=now,
+        may_disrupt=not no_disrupt,
+        policy=policy,
+    )
+    for remark in planned.remarks:
+        say(remark)
+    emit(_printed(planned, output, with_certificate=certificate))
+
+
+def _mention_gates(feature_gates: str) -> None:
+    from dovetail import settings
+
+    if feature_gates:
+        settings.feature_gates(feature_gates)
+        say("Feature gates bind 'run' only: offline every kind in the input is honoured.")
+
+
+def _planned(
+    *, sources: tuple[str, ...], catalog: str, now: str, may_disrupt: bool, policy: Policy
+) -> Planned:
+    from dovetail.app import PlanRequest, plan_from
+    from dovetail.cli.progress import Progress
+
+    request = PlanRequest(
+        sources=sources,
+        catalog=catalog,
+        now=options.instant(now),
+        may_disrupt=may_disrupt,
+        policy=policy,
+    )
+    with Progress() as progress:
+        return plan_from(request, stdin=sys.stdin.buffer, tell=progress.tell)
+
+
+def _printed(planned: Planned, output: Output, *, with_certificate: bool) -> str:
+    if output in {Output.TABLE, Output.WIDE}:
+        from dovetail.cli.render import drawn
+        from dovetail.present.table import plan_table
+
+        table = plan_table(planned.plan, planned.snapshot)
+        return drawn(table, is_wide=output is Output.WIDE, notes=planned.notes)
+    from dovetail.present.plan import plan_json
+
+    shown = plan_json(
+        planned.plan,
+        planned.snapshot,
+        planned.timings,
+        notes=planned.notes,
+        with_certificate=with_certificate,
+    )
+    return json_text(shown) if output is Output.JSON else yaml_text(shown)

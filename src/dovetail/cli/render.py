@@ -1,0 +1,196 @@
+"""How is a plan drawn on a terminal? Tables for eyes; every colour also says it in words."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+from rich import box
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from dovetail.present.table import (
+    DisruptionRow,
+    ExistingRow,
+    Fill,
+    NodeRow,
+    PlanTable,
+    WaitingRow,
+    bar,
+    counted,
+    price,
+)
+from dovetail.units import quantity
+
+_PIPE_WIDTH: Final = 120  # nobody is looking: do not squeeze
+_NARROW: Final = 90  # below this, bars give way to plain percentages
+
+
+def drawn(table: PlanTable, *, is_wide: bool, notes: Sequence[str] = ()) -> str:
+    """The whole plan as text for stdout, coloured only when stdout is a terminal."""
+    console = _console()
+    for part in (
+        _nodes(table.nodes, console, is_wide=is_wide),
+        _existing(table.existing),
+        _disruptions(table.disruptions),
+    ):
+        if part is not None:
+            console.print(part)
+            console.print()
+    _print_waiting(console, table.waiting, is_wide=is_wide)
+    for line in table.totals:
+        console.print(Text(line, style="bold"), soft_wrap=True)
+    for note in notes:
+        console.print(Text(f"Note: {note}"), soft_wrap=True)
+    return _text_of(console)
+
+
+def grid(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str]) -> str:
+    """A plain table of text, the columns named in `right` aligned to the right."""
+    console = _console()
+    table = _table("")
+    for name in columns:
+        table.add_column(name, justify="right" if name in right else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+    return _text_of(console)
+
+
+def _console() -> Console:
+    is_terminal = sys.stdout.isatty()
+    width = shutil.get_terminal_size().columns if is_terminal or "COLUMNS" in os.environ else 0
+    return Console(
+        file=io.StringIO(),
+        force_terminal=is_terminal,
+        no_color=True if os.environ.get("NO_COLOR") else None,
+        width=width or _PIPE_WIDTH,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        legacy_windows=False,
+    )
+
+
+def _text_of(console: Console) -> str:
+    held = console.file
+    return held.getvalue() if isinstance(held, io.StringIO) else ""
+
+
+def _is_plain() -> bool:
+    """Whether stdout can only show ASCII."""
+    try:
+        "█░─".encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return True
+    return False
+
+
+def _table(title: str) -> Table:
+    return Table(
+        title=title or None,
+        title_justify="left",
+        title_style="bold",
+        box=box.ASCII if _is_plain() else box.SIMPLE_HEAD,
+        pad_edge=False,
+        header_style="bold",
+    )
+
+
+def _nodes(rows: Sequence[NodeRow], console: Console, *, is_wide: bool) -> Table | None:
+    if not rows:
+        return None
+    table = _table("New nodes")
+    table.add_column("nodes", overflow="fold")
+    table.add_column("pool", overflow="fold")
+    table.add_column("$/hour", justify="right", no_wrap=True)
+    table.add_column("cpu", no_wrap=True)
+    table.add_column("memory", no_wrap=True)
+    has_devices = any(row.devices for row in rows)
+    if has_devices:
+        table.add_column("devices", overflow="fold")
+    if is_wide:
+        table.add_column("pods", justify="right")
+        table.add_column("fallback types", justify="right")
+    for row in rows:
+        table.add_row(*_node_cells(row, console, has_devices=has_devices, is_wide=is_wide))
+    return table
+
+
+def _node_cells(row: NodeRow, console: Console, *, has_devices: bool, is_wide: bool) -> list[str]:
+    cells = [
+        f"{row.count} x {row.instance_type} {row.capacity_type} {row.zone}",
+        row.node_pool,
+        price(row.price_nanousd).removeprefix("$"),
+        _filled(row.cpu, console),
+        _filled(row.memory, console),
+    ]
+    if has_devices:
+        cells.append(", ".join(_device(one) for one in row.devices))
+    if is_wide:
+        cells += [str(row.n_pods), str(row.n_fallbacks)]
+    return cells
+
+
+def _device(fill: Fill) -> str:
+    used = quantity.render(fill.resource, fill.used)
+    return f"{used}/{quantity.render(fill.resource, fill.held)} {fill.resource}"
+
+
+def _filled(fill: Fill, console: Console) -> str:
+    if console.width < _NARROW:
+        return f"{fill.percent:3d} %"
+    if _is_plain():
+        return bar(fill.percent, filled="#", empty="-")
+    return bar(fill.percent)
+
+
+def _existing(rows: Sequence[ExistingRow]) -> Table | None:
+    if not rows:
+        return None
+    table = _table("Pods that fit on nodes already there")
+    table.add_column("node", overflow="fold")
+    table.add_column("pods", justify="right")
+    table.add_column("which", overflow="fold")
+    for row in rows:
+        table.add_row(row.node, str(row.n_pods), row.pods)
+    return table
+
+
+def _disruptions(rows: Sequence[DisruptionRow]) -> Table | None:
+    if not rows:
+        return None
+    table = _table("Nodes that may go")
+    for name in ("reason", "nodes", "replaced by"):
+        table.add_column(name, overflow="fold")
+    table.add_column("pods moved", justify="right")
+    table.add_column("saves $/hour", justify="right", no_wrap=True)
+    for row in rows:
+        saved = price(row.saving_nanousd).replace("$", "")
+        replaced = row.replacements or "nothing"
+        table.add_row(row.reason, row.nodes, replaced, str(row.n_pods), saved)
+    return table
+
+
+def _print_waiting(console: Console, rows: Sequence[WaitingRow], *, is_wide: bool) -> None:
+    if not rows:
+        return
+    n_pods = sum(row.n_pods for row in rows)
+    console.print(Text(f"{counted(n_pods, 'pod')} cannot be placed", style="bold"))
+    for row in rows:
+        console.print()
+        console.print(Padding(Text(row.pods, style="yellow"), (0, 0, 0, 2)))
+        lines = [row.summary]
+        if is_wide or len(row.reasons) > 1:
+            lines += [f"- {reason}" for reason in row.reasons]
+        if row.fix:
+            lines.append(f"What would help: {row.fix}")
+        for line in lines:
+            console.print(Padding(Text(line), (0, 0, 0, 4)))
+    console.print()
