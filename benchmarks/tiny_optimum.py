@@ -1,7 +1,7 @@
 """What does the cheapest plan of a tiny cluster cost? Exactly, by integer programming.
 
 Variables: how many nodes of each maximal mix (`tiny_patterns`) are bought, and how many pods of
-each group stand in each zone. Pods of a group in a zone need as many places in the mixes bought there.
+each group stand in each zone. Pods of a group in a zone need as many places in the nodes there.
 Rules across zones are rows: a spread's largest and smallest zone differ by at most its skew at the
 end (every zone that the pods may use counts, also an empty one); pods that keep together by zone
 stand where one of the pods meant stands. There is no limit on nodes, so the optimum is exact.

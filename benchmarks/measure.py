@@ -1,0 +1,133 @@
+"""How long does one decision take? Run as a process of its own, so that memory is its own too.
+
+`python -m benchmarks.measure plan fleet 5000 3 1` plans the scenario `fleet` of 5,000 pods and
+seed 1 three times; `python -m benchmarks.measure tiny 100 3 1` plans 100 tiny clusters three times
+each and compares them with their optima. Either prints a `Result` as JSON.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+import msgspec
+
+from benchmarks.machine import peak_mb
+from benchmarks.results import Result
+from benchmarks.rows import MEAN, PEAK_MB, RATIO, SECONDS, WORST
+from benchmarks.scenarios import SCENARIOS, tiny
+from benchmarks.tiny_optimum import optimum_nanousd
+from dovetail.decide import decide
+from dovetail.model.plan import Plan
+from dovetail.model.snapshot import Snapshot
+
+_NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
+_NANOUSD: Final = 1e9
+
+
+def measure_plan(scenario: str, n_pods: int, *, repeat: int, seed: int) -> Result:
+    """Plan one scenario; the first time (nothing warm) is given besides the best."""
+    snapshot = SCENARIOS[scenario](n_pods, seed)
+    built_mb = peak_mb()
+    plan, seconds = _timed(snapshot, repeat)
+    price, bound = plan.cost.new_nanousd, plan.cost.lower_bound_nanousd
+    figures = {
+        "pods": n_pods,
+        "placed": n_placed(plan),
+        "groups": plan.n_groups,
+        "nodes": len(plan.launches),
+        "$/h": price / _NANOUSD,
+        "bound $/h": bound / _NANOUSD,
+        SECONDS: min(seconds),
+        "first seconds": seconds[0],
+        PEAK_MB: peak_mb(),
+        "peak MB before planning": built_mb,
+    }
+    if bound:
+        figures[RATIO] = price / bound
+    failures = [] if n_placed(plan) == n_pods else [f"{n_pods - n_placed(plan)} pods not placed"]
+    if bound > price:
+        failures.append("the bound exceeds the price")
+    return Result(f"{scenario}-{n_pods}", figures, failures=tuple(failures))
+
+
+def measure_tiny(n_clusters: int, *, repeat: int, seed: int) -> Result:
+    """Plan tiny clusters; `seconds` is the slowest of them, each at its best."""
+    ratios: list[float] = []
+    times: list[float] = []
+    bound_ratios: list[float] = []
+    failures: list[str] = []
+    for ordinal in range(n_clusters):
+        number = (seed - 1) * n_clusters + ordinal
+        snapshot = tiny(number)
+        optimum = optimum_nanousd(snapshot)
+        plan, seconds = _timed(snapshot, repeat)
+        ratios.append(plan.cost.new_nanousd / optimum)
+        times.append(min(seconds))
+        bound_ratios.append(plan.cost.lower_bound_nanousd / optimum)
+        failures += [f"cluster {number}: {what}" for what in _faults(snapshot, plan, optimum)]
+    figures = {
+        "clusters": n_clusters,
+        SECONDS: max(times),
+        "mean seconds": sum(times) / n_clusters,
+        MEAN: sum(ratios) / n_clusters,
+        WORST: max(ratios),
+        "worst cluster": (seed - 1) * n_clusters + ratios.index(max(ratios)),
+        "optimal": sum(ratio <= 1 + 1e-9 for ratio in ratios),
+        "mean bound/optimum": sum(bound_ratios) / n_clusters,
+        PEAK_MB: peak_mb(),
+    }
+    return Result("tiny", figures, failures=tuple(failures))
+
+
+def n_placed(plan: Plan) -> int:
+    """How many pods the plan gives a node."""
+    launched = sum(len(launch.pods) for launch in plan.launches)
+    return launched + sum(len(nominate.pods) for nominate in plan.nominations)
+
+
+def _faults(snapshot: Snapshot, plan: Plan, optimum: int) -> list[str]:
+    n_left = len(snapshot.pods) - n_placed(plan)
+    if n_left:
+        return [f"{n_left} pods not placed"]
+    found = []
+    if plan.cost.new_nanousd < optimum:
+        found.append("cheaper than the optimum, so the plan breaks a rule")
+    if plan.cost.lower_bound_nanousd > optimum:
+        found.append("the bound exceeds the optimum")
+    return found
+
+
+def _timed(snapshot: Snapshot, repeat: int) -> tuple[Plan, list[float]]:
+    """The plan, and the seconds of every run. No collection of garbage in between."""
+    seconds = []
+    plan = Plan()
+    for _ in range(repeat):
+        gc.collect()
+        gc.freeze()
+        gc.disable()
+        started = time.perf_counter()
+        plan = decide(snapshot, _NOW)
+        seconds.append(time.perf_counter() - started)
+        gc.enable()
+    return plan, seconds
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Measure what the arguments say and print it."""
+    match tuple(arguments):
+        case ("plan", scenario, n_pods, repeat, seed):
+            result = measure_plan(scenario, int(n_pods), repeat=int(repeat), seed=int(seed))
+        case ("tiny", n_clusters, repeat, seed):
+            result = measure_tiny(int(n_clusters), repeat=int(repeat), seed=int(seed))
+        case _:
+            sys.exit("usage: measure plan SCENARIO PODS REPEAT SEED | measure tiny N REPEAT SEED")
+    sys.stdout.buffer.write(msgspec.json.encode(result))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,81 @@
+"""What is measured, and how good must it be? One row for each promise of the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+SECONDS: Final = "seconds"
+RATIO: Final = "price/bound"
+PEAK_MB: Final = "peak MB"
+MEAN: Final = "mean price/optimum"
+WORST: Final = "worst price/optimum"
+EXPONENT: Final = "growth exponent"
+
+
+class PlanRow(NamedTuple):
+    """Plan a scenario of one size; figures named in `limits` must not exceed them."""
+
+    name: str
+    scenario: str
+    n_pods: int
+    limits: Mapping[str, float]
+
+
+class TinyRow(NamedTuple):
+    """Plan many tiny clusters and compare each with its exact optimum."""
+
+    name: str
+    n_clusters: int
+    limits: Mapping[str, float]
+
+
+class GrowthRow(NamedTuple):
+    """Plan one scenario at growing sizes; the exponent of time over pods is the figure."""
+
+    name: str
+    scenario: str
+    sizes: tuple[int, ...]
+    limits: Mapping[str, float]
+
+
+class CommandRow(NamedTuple):
+    """Run `dovetail plan` on a file of pods, from start to finish."""
+
+    name: str
+    scenario: str
+    n_pods: int
+    limits: Mapping[str, float]
+
+
+Row = PlanRow | TinyRow | GrowthRow | CommandRow
+
+# "Close to linear" has no figure of its own; a fifth above is where it stops being close.
+_CLOSE_TO_LINEAR: Final = 1.2
+
+ROWS: Final[tuple[Row, ...]] = (
+    PlanRow("fleet-5000", "fleet", 5_000, {SECONDS: 0.35, RATIO: 1.03}),
+    PlanRow("fleet-20000", "fleet", 20_000, {SECONDS: 0.8, RATIO: 1.02}),
+    PlanRow("fleet-100000", "fleet", 100_000, {SECONDS: 2.0, RATIO: 1.01, PEAK_MB: 600}),
+    PlanRow("plain-20000", "plain", 20_000, {SECONDS: 0.15, RATIO: 1.01}),
+    PlanRow("diverse-5000", "diverse", 5_000, {SECONDS: 0.5, RATIO: 1.15}),
+    PlanRow("diverse-20000", "diverse", 20_000, {SECONDS: 1.5, RATIO: 1.15}),
+    PlanRow("odd-20000", "odd", 20_000, {SECONDS: 2.0, RATIO: 1.03}),
+    TinyRow("tiny", 100, {SECONDS: 0.1, MEAN: 1.05, WORST: 1.4}),
+    GrowthRow(
+        "growth",
+        "fleet",
+        (12_500, 25_000, 50_000, 100_000, 200_000),
+        {EXPONENT: _CLOSE_TO_LINEAR},
+    ),
+    CommandRow("command-1000", "fleet", 1_000, {SECONDS: 2.0}),
+)
+
+
+def selected(only: str | None, n_pods: int | None) -> tuple[Row, ...]:
+    """The rows that a name means: one, or all of a scenario. A size of one's own has no limits."""
+    rows = tuple(row for row in ROWS if only is None or only in {row.name, row.name.split("-")[0]})
+    if n_pods is None:
+        return rows
+    scenarios = dict.fromkeys(row.scenario for row in rows if isinstance(row, PlanRow))
+    return tuple(PlanRow(f"{name}-{n_pods}", name, n_pods, {}) for name in scenarios)

@@ -1,0 +1,159 @@
+"""How is a row carried out? Each in processes of its own, on one thread."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple, assert_never
+
+import msgspec
+
+from benchmarks import manifests
+from benchmarks.results import Result
+from benchmarks.rows import (
+    EXPONENT,
+    SECONDS,
+    CommandRow,
+    GrowthRow,
+    PlanRow,
+    Row,
+    TinyRow,
+)
+from benchmarks.scenarios import SCENARIOS
+
+_SECONDS_AT_MOST: Final = 900
+_ONE_THREAD: Final = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "NUMEXPR_NUM_THREADS": "1",
+}
+_ENTRY_POINT: Final = "import sys; from dovetail.cli import main; sys.exit(main())"
+
+
+class Trials(NamedTuple):
+    """How often a row is repeated, and with which seed."""
+
+    repeat: int
+    seed: int
+
+
+def run(row: Row, trials: Trials) -> Result:
+    """Measure one row and hold it against its limits. A crash is a result, too."""
+    match row:
+        case PlanRow():
+            result = _measured(("plan", row.scenario, str(row.n_pods)), trials)
+        case TinyRow():
+            result = _measured(("tiny", str(row.n_clusters)), trials)
+        case GrowthRow():
+            result = _growth(row, trials)
+        case CommandRow():
+            result = _command(row, trials)
+        case _:
+            assert_never(row)
+    return msgspec.structs.replace(result, name=row.name, limits=row.limits)
+
+
+def exponent(seconds_by_size: Mapping[int, float]) -> float:
+    """The slope of log(seconds) over log(size), by least squares: 1 is linear."""
+    points = [(math.log(size), math.log(took)) for size, took in seconds_by_size.items()]
+    mean_x = sum(x for x, _ in points) / len(points)
+    mean_y = sum(y for _, y in points) / len(points)
+    spread = sum((x - mean_x) ** 2 for x, _ in points)
+    return sum((x - mean_x) * (y - mean_y) for x, y in points) / spread
+
+
+def _growth(row: GrowthRow, trials: Trials) -> Result:
+    results = {size: _measured(("plan", row.scenario, str(size)), trials) for size in row.sizes}
+    failures = tuple(
+        f"{size} pods: {miss}" for size, result in results.items() for miss in result.misses
+    )
+    figures = {
+        f"{name} at {size}": result.figures[name]
+        for size, result in results.items()
+        for name in (SECONDS, "price/bound", "peak MB")
+        if name in result.figures
+    }
+    seconds = {
+        size: result.figures[SECONDS]
+        for size, result in results.items()
+        if SECONDS in result.figures
+    }
+    if len(seconds) == len(results):
+        figures[EXPONENT] = exponent(seconds)
+    return Result(row.name, figures, failures=failures)
+
+
+def _command(row: CommandRow, trials: Trials) -> Result:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "cluster.yaml"
+        manifests.write(SCENARIOS[row.scenario](row.n_pods, trials.seed), path)
+        command = (sys.executable, "-c", _ENTRY_POINT, "plan", "-f", str(path), "-o", "json")
+        runs = [_timed(command) for _ in range(trials.repeat)]
+    failed = next((done for _, done in runs if done.returncode), None)
+    if failed is not None:
+        return Result(row.name, {}, failures=(_last_line(failed.stderr),))
+    figures = {SECONDS: min(seconds for seconds, _ in runs), **_planned(runs[0][1].stdout)}
+    n_left = figures["unschedulable"]
+    failures = (f"{n_left:.0f} pods not placed",) if n_left else ()
+    return Result(row.name, figures, failures=failures)
+
+
+def _timed(command: Sequence[str]) -> tuple[float, subprocess.CompletedProcess[bytes]]:
+    started = time.perf_counter()
+    done = _process(command)
+    return time.perf_counter() - started, done
+
+
+class _Stats(msgspec.Struct):
+    pods: int
+    groups: int
+
+
+class _Printed(msgspec.Struct, rename="camel"):
+    node_claims: list[msgspec.Raw]
+    unschedulable: list[msgspec.Raw]
+    stats: _Stats
+
+
+def _planned(stdout: bytes) -> dict[str, float]:
+    printed = msgspec.json.decode(stdout, type=_Printed)
+    return {
+        "pods": printed.stats.pods,
+        "groups": printed.stats.groups,
+        "nodes": len(printed.node_claims),
+        "unschedulable": len(printed.unschedulable),
+    }
+
+
+def _measured(what: Sequence[str], trials: Trials) -> Result:
+    arguments = (*what, str(trials.repeat), str(trials.seed))
+    done = _process((sys.executable, "-m", "benchmarks.measure", *arguments))
+    if done.returncode:
+        return Result(what[0], {}, failures=(_last_line(done.stderr),))
+    return msgspec.json.decode(done.stdout, type=Result)
+
+
+def _process(command: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
+    try:
+        return subprocess.run(
+            command,
+            env=os.environ | _ONE_THREAD,
+            capture_output=True,
+            check=False,
+            timeout=_SECONDS_AT_MOST,
+        )
+    except subprocess.TimeoutExpired:
+        message = f"not done after {_SECONDS_AT_MOST} s".encode()
+        return subprocess.CompletedProcess(command, 1, stdout=b"", stderr=message)
+
+
+def _last_line(stderr: bytes) -> str:
+    lines = stderr.decode(errors="replace").strip().splitlines()
+    return lines[-1] if lines else "ended without a word"
