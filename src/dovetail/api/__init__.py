@@ -1,0 +1,119 @@
+"""api — what Kubernetes stores, field for field, and the rules our own kinds obey.
+
+Rule 1: only fields that scheduling, disruption or lifecycle read are here; the rest is passed over.
+Rule 2: text stays text (quantities, durations); `state/ingest` turns it into numbers, once.
+Rule 3: outside this package a wire type wears its module: `api.Pod`, never a bare `Pod`.
+"""
+
+from __future__ import annotations
+
+from dovetail.api.apps import DaemonSet, Deployment, ReplicaSet, StatefulSet
+from dovetail.api.autoscaling import CapacityBuffer
+from dovetail.api.aws import EC2NodeClass
+from dovetail.api.batch import CronJob, Job
+from dovetail.api.core import (
+    LimitRange,
+    Namespace,
+    Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    PodSpec,
+    PodTemplate,
+    PodTemplateSpec,
+    ReplicationController,
+    Service,
+    Taint,
+    VolumeClaimTemplate,
+)
+from dovetail.api.decoding import DecodeError, FieldProblem, Tree, decode, decode_at, encode
+from dovetail.api.karpenter import NodeClaim, NodePool
+from dovetail.api.kinds import KINDS, Kind, find, read
+from dovetail.api.kwok import KWOKNodeClass
+from dovetail.api.meta import (
+    Condition,
+    Envelope,
+    LabelSelector,
+    LabelSelectorRequirement,
+    Object,
+    ObjectMeta,
+    OwnerReference,
+    ResourceList,
+)
+from dovetail.api.node import RuntimeClass
+from dovetail.api.overlay import NodeOverlay
+from dovetail.api.parts import (
+    Affinity,
+    Container,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+    PodAffinityTerm,
+    PodParts,
+    ResourceRequirements,
+    Toleration,
+    TopologySpreadConstraint,
+)
+from dovetail.api.policy import PodDisruptionBudget
+from dovetail.api.scheduling import PriorityClass
+from dovetail.api.storage import CSINode, StorageClass, VolumeAttachment
+
+__all__ = [
+    "KINDS",
+    "Affinity",
+    "CSINode",
+    "CapacityBuffer",
+    "Condition",
+    "Container",
+    "CronJob",
+    "DaemonSet",
+    "DecodeError",
+    "Deployment",
+    "EC2NodeClass",
+    "Envelope",
+    "FieldProblem",
+    "Job",
+    "KWOKNodeClass",
+    "Kind",
+    "LabelSelector",
+    "LabelSelectorRequirement",
+    "LimitRange",
+    "Namespace",
+    "Node",
+    "NodeClaim",
+    "NodeOverlay",
+    "NodePool",
+    "NodeSelectorRequirement",
+    "NodeSelectorTerm",
+    "Object",
+    "ObjectMeta",
+    "OwnerReference",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "Pod",
+    "PodAffinityTerm",
+    "PodDisruptionBudget",
+    "PodParts",
+    "PodSpec",
+    "PodTemplate",
+    "PodTemplateSpec",
+    "PriorityClass",
+    "ReplicaSet",
+    "ReplicationController",
+    "ResourceList",
+    "ResourceRequirements",
+    "RuntimeClass",
+    "Service",
+    "StatefulSet",
+    "StorageClass",
+    "Taint",
+    "Toleration",
+    "TopologySpreadConstraint",
+    "Tree",
+    "VolumeAttachment",
+    "VolumeClaimTemplate",
+    "decode",
+    "decode_at",
+    "encode",
+    "find",
+    "read",
+]
