@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dovetail.cli import options
-from dovetail.cli.output import Output, emit, say
+from dovetail.cli.output import Output, aligned, emit, say
 
 if TYPE_CHECKING:
     from dovetail.model.instance import InstanceType
@@ -80,21 +80,21 @@ def _amount(resource: str, text: str, flag: str) -> int:
 
 
 def _table(types: tuple[InstanceType, ...], *, is_wide: bool) -> str:
-    from dovetail.cli.render import grid
     from dovetail.present.catalogue import type_row
 
     columns = (*_COLUMNS, *(_WIDE_COLUMNS if is_wide else ()))
     rows = [_cells(type_row(one), is_wide=is_wide) for one in types]
-    return grid(columns, rows, right=_NUMBERS)
+    return aligned(columns, rows, right=_NUMBERS)
 
 
 def _cells(row: TypeRow, *, is_wide: bool) -> list[str]:
+    from dovetail.present.table import gibibytes
     from dovetail.units import quantity
 
     cells = [
         row.name,
         quantity.render("cpu", row.cpu_millis),
-        quantity.render("memory", row.memory_bytes),
+        gibibytes(row.memory_bytes),
         row.arch,
         ", ".join(f"{amount} {name}" for name, amount in row.devices),
         _price(row.on_demand_nanousd),

@@ -14,11 +14,11 @@ from dovetail.cli.validate import validate
 _EPILOG = """\
 \b
 First steps:
-  dovetail plan -f examples/demo              what would be launched, and why not
-  dovetail plan -f pods.yaml -o json          the same for scripts
-  kubectl get pods,nodes,nodepools -A -o yaml | dovetail plan -f -
-  dovetail validate -f manifests/             every problem, with file and field
+  dovetail plan -f examples/demo               what would be launched, and why not
+  dovetail plan -f examples/demo -o json       the same for scripts
+  dovetail validate -f manifests/              every problem, with file and field
   dovetail catalog --catalog aws --family m7g  instance types and prices
+  kubectl get pods,nodes,nodepools -A -o yaml | dovetail plan -f -
 
 Every command explains itself with --help. Data goes to stdout, talk to stderr; exit code 2
 means bad input or usage. NO_COLOR switches colours off.
@@ -59,5 +59,10 @@ def _global_flags(
     del version
 
 
-for _command in (plan, validate, catalog, crds):
-    app.command(no_args_is_help=_command is plan or _command is validate)(_command)
+for _command, _summary in (
+    (plan, "What would be launched for these manifests, and why."),
+    (validate, "Every problem in these manifests."),
+    (catalog, "Instance types and their prices."),
+    (crds, "The CustomResourceDefinitions, as YAML."),
+):
+    app.command(short_help=_summary)(_command)

@@ -23,7 +23,7 @@ Files = Annotated[
 ]
 MorePaths = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[PATH]...", help="More files and directories.", show_default=False),
+    typer.Argument(metavar="PATH", help="More files and directories.", show_default=False),
 ]
 Catalog = Annotated[
     str,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -48,11 +48,26 @@ def json_text(value: Json) -> str:
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
 
 
-def yaml_text(value: Mapping[str, Json] | Sequence[Json]) -> str:
-    """The same object as YAML."""
+def yaml_text(value: object) -> str:
+    """The same as YAML, fields in the order given."""
     import yaml
 
     text: str = yaml.dump(
         value, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, width=100
     )
+    return text
+
+
+def aligned(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str]) -> str:
+    """Rows under their headings, as `kubectl` lays them out; `right` names columns of figures."""
+    lines = [[name.upper() for name in columns], *rows]
+    widths = [max(len(line[index]) for line in lines) for index in range(len(columns))]
+    is_right = [name in right for name in columns]
+    text = ""
+    for line in lines:
+        cells = zip(line, widths, is_right, strict=True)
+        padded = (
+            cell.rjust(width) if to_right else cell.ljust(width) for cell, width, to_right in cells
+        )
+        text += "   ".join(padded).rstrip() + "\n"
     return text

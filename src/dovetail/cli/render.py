@@ -51,18 +51,6 @@ def drawn(table: PlanTable, *, is_wide: bool, notes: Sequence[str] = ()) -> str:
     return _text_of(console)
 
 
-def grid(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str]) -> str:
-    """A plain table of text, the columns named in `right` aligned to the right."""
-    console = _console()
-    table = _table("")
-    for name in columns:
-        table.add_column(name, justify="right" if name in right else "left", no_wrap=True)
-    for row in rows:
-        table.add_row(*row)
-    console.print(table)
-    return _text_of(console)
-
-
 def _console() -> Console:
     is_terminal = sys.stdout.isatty()
     width = shutil.get_terminal_size().columns if is_terminal or "COLUMNS" in os.environ else 0

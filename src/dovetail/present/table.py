@@ -244,6 +244,12 @@ def price(nanousd: int) -> str:
     return f"{sign}${tenths_of_milli // 10_000:,}.{tenths_of_milli % 10_000:04d}"
 
 
+def gibibytes(amount: int) -> str:
+    """Memory with one digit after the point, rounded down."""
+    tenths = amount * 10 // 1024**3
+    return f"{tenths // 10:,}.{tenths % 10}Gi"
+
+
 def counted(count: int, noun: str) -> str:
     """`1 pod`, `2 pods`."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
