@@ -6,12 +6,12 @@ import io
 import os
 import shutil
 import sys
+import textwrap
 from collections.abc import Sequence
 from typing import Final
 
 from rich import box
 from rich.console import Console
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -24,30 +24,29 @@ from dovetail.present.table import (
     WaitingRow,
     bar,
     counted,
+    described,
     price,
 )
 from dovetail.units import quantity
 
-_PIPE_WIDTH: Final = 120  # nobody is looking: do not squeeze
-_NARROW: Final = 90  # below this, bars give way to plain percentages
+_PIPE_WIDTH: Final = 160  # nobody is looking: do not squeeze
+_NARROW: Final = 110  # below this, bars give way to plain percentages
+_TINY: Final = 70  # below this, columns give way to lines
 
 
 def drawn(table: PlanTable, *, is_wide: bool, notes: Sequence[str] = ()) -> str:
     """The whole plan as text for stdout, coloured only when stdout is a terminal."""
     console = _console()
-    for part in (
-        _nodes(table.nodes, console, is_wide=is_wide),
-        _existing(table.existing),
-        _disruptions(table.disruptions),
-    ):
+    _print_nodes(console, table.nodes, is_wide=is_wide)
+    for part in (_existing(table.existing), _disruptions(table.disruptions)):
         if part is not None:
             console.print(part)
             console.print()
     _print_waiting(console, table.waiting, is_wide=is_wide)
     for line in table.totals:
-        console.print(Text(line, style="bold"), soft_wrap=True)
+        _print_prose(console, line, style="bold")
     for note in notes:
-        console.print(Text(f"Note: {note}"), soft_wrap=True)
+        _print_prose(console, f"Note: {note}")
     return _text_of(console)
 
 
@@ -68,7 +67,24 @@ def _console() -> Console:
 
 def _text_of(console: Console) -> str:
     held = console.file
-    return held.getvalue() if isinstance(held, io.StringIO) else ""
+    text = held.getvalue() if isinstance(held, io.StringIO) else ""
+    return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+
+
+def _print_prose(
+    console: Console, text: str, *, style: str = "", indent: str = "", bullet: str = ""
+) -> None:
+    """Wrapped between words; what follows the first line is set under its text."""
+    lines = textwrap.wrap(
+        text,
+        console.width,
+        initial_indent=indent + bullet,
+        subsequent_indent=indent + " " * len(bullet),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    for line in lines:
+        console.print(Text(line, style=style), soft_wrap=True)
 
 
 def _is_plain() -> bool:
@@ -87,13 +103,31 @@ def _table(title: str) -> Table:
         title_style="bold",
         box=box.ASCII if _is_plain() else box.SIMPLE_HEAD,
         pad_edge=False,
+        show_edge=False,
         header_style="bold",
     )
 
 
-def _nodes(rows: Sequence[NodeRow], console: Console, *, is_wide: bool) -> Table | None:
+def _print_nodes(console: Console, rows: Sequence[NodeRow], *, is_wide: bool) -> None:
     if not rows:
-        return None
+        return
+    if console.width >= _TINY:
+        console.print(_nodes(rows, console, is_wide=is_wide))
+    else:
+        _print_node_lines(console, rows)
+    console.print()
+
+
+def _print_node_lines(console: Console, rows: Sequence[NodeRow]) -> None:
+    console.print(Text("New nodes", style="bold"))
+    for row in rows:
+        _print_prose(console, f"{row.count} x {described(row)}")
+        fills = [f"{one.resource} {one.percent} %" for one in (row.cpu, row.memory, *row.devices)]
+        facts = [row.node_pool, f"{price(row.price_nanousd)} an hour", *fills]
+        _print_prose(console, ", ".join(facts), indent="  ")
+
+
+def _nodes(rows: Sequence[NodeRow], console: Console, *, is_wide: bool) -> Table:
     table = _table("New nodes")
     table.add_column("nodes", overflow="fold")
     table.add_column("pool", overflow="fold")
@@ -113,7 +147,7 @@ def _nodes(rows: Sequence[NodeRow], console: Console, *, is_wide: bool) -> Table
 
 def _node_cells(row: NodeRow, console: Console, *, has_devices: bool, is_wide: bool) -> list[str]:
     cells = [
-        f"{row.count} x {row.instance_type} {row.capacity_type} {row.zone}",
+        f"{row.count} x {described(row)}",
         row.node_pool,
         price(row.price_nanousd).removeprefix("$"),
         _filled(row.cpu, console),
@@ -172,13 +206,11 @@ def _print_waiting(console: Console, rows: Sequence[WaitingRow], *, is_wide: boo
     n_pods = sum(row.n_pods for row in rows)
     console.print(Text(f"{counted(n_pods, 'pod')} cannot be placed", style="bold"))
     for row in rows:
-        console.print()
-        console.print(Padding(Text(row.pods, style="yellow"), (0, 0, 0, 2)))
-        lines = [row.summary]
+        _print_prose(console, row.pods, style="yellow", indent="  ")
+        _print_prose(console, row.summary, indent="    ")
         if is_wide or len(row.reasons) > 1:
-            lines += [f"- {reason}" for reason in row.reasons]
+            for reason in row.reasons:
+                _print_prose(console, reason, indent="    ", bullet="- ")
         if row.fix:
-            lines.append(f"What would help: {row.fix}")
-        for line in lines:
-            console.print(Padding(Text(line), (0, 0, 0, 4)))
-    console.print()
+            _print_prose(console, f"What would help: {row.fix}", indent="    ")
+        console.print()
