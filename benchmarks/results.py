@@ -18,13 +18,13 @@ class Result(msgspec.Struct, frozen=True):
     @property
     def misses(self) -> tuple[str, ...]:
         """Every reason for which this row is not good enough."""
-        return (*self.failures, *self._exceeded())
+        unmeasured = (f"{name} was not measured" for name in self.limits.keys() - self.figures)
+        # A failure explains what is missing; what was measured still counts.
+        return (*(self.failures or sorted(unmeasured)), *self._exceeded())
 
     def _exceeded(self) -> Iterator[str]:
         for name, limit in self.limits.items():
-            if name not in self.figures:
-                yield f"{name} was not measured"
-            elif self.figures[name] > limit:
+            if name in self.figures and self.figures[name] > limit:
                 yield f"{name} {self.figures[name]:.4g} exceeds {limit:g}"
 
 
@@ -51,7 +51,8 @@ def _line(result: Result) -> tuple[str, str, str, str, str, str, str]:
     shown = ", ".join(_measured(name, result) for name in _SHOWN if name in figures)
     verdict = "PASS" if result.limits else ""
     if result.misses:
-        verdict = "MISS: " + "; ".join(result.misses)
+        more = len(result.misses) - 1
+        verdict = f"MISS: {result.misses[0]}" + (f" and {more} more" if more else "")
     return (result.name, counts[0], counts[1], counts[2], price, shown, verdict)
 
 
