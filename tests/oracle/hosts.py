@@ -1,0 +1,169 @@
+"""Which nodes will there be? Those of the snapshot, those of a plan, and the pods on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from dovetail import labels as well_known
+from dovetail.model.node import Node
+from dovetail.model.plan import Launch
+from dovetail.model.pod import Pod
+from dovetail.model.snapshot import Snapshot
+from dovetail.model.taints import Taint
+from tests.oracle.filters import daemon_belongs
+from tests.oracle.world import Host, World
+
+# What a starting node is expected to lose by itself (spec/core.md 4.3).
+_STARTING_TAINTS: Final = (
+    ("node.kubernetes.io/not-ready", "NoSchedule"),
+    ("node.kubernetes.io/not-ready", "NoExecute"),
+    ("node.kubernetes.io/unreachable", "NoSchedule"),
+    ("node.cloudprovider.kubernetes.io/uninitialized", "NoSchedule"),
+    ("karpenter.sh/unregistered", "NoExecute"),
+)
+_SIMULATED: Final = {well_known.REGISTERED: "true", well_known.INITIALIZED: "true"}
+
+
+def is_leaving(node: Node) -> bool:
+    """Whether the node is on its way out."""
+    terminating = ("InstanceTerminating", "True")
+    return node.deleting_at is not None or any(
+        (one.type, one.status) == terminating for one in node.conditions
+    )
+
+
+def is_starting(node: Node) -> bool:
+    """Whether the node is ours and not yet what it will be."""
+    return bool(node.node_pool or node.node_claim) and not node.is_initialized
+
+
+def standing_taints(node: Node) -> tuple[Taint, ...]:
+    """The taints that will still be there when the node has started."""
+    if not is_starting(node):
+        return node.taints
+    passing = {(one.key, one.effect) for one in node.startup_taints} | set(_STARTING_TAINTS)
+    return tuple(
+        one
+        for one in node.taints
+        if (one.key, one.effect) not in passing and not one.key.startswith("readiness.k8s.io/")
+    )
+
+
+def existing_host(snapshot: Snapshot, node: Node, bound: Iterable[Pod]) -> Host:
+    """A node of the snapshot; daemon sets that belong there but have not come keep their room."""
+    labels = {well_known.HOSTNAME: node.name, **node.labels}
+    if node.node_pool:
+        labels[well_known.NODE_POOL] = node.node_pool
+    taints = standing_taints(node)
+    there = {(pod.namespace, pod.owner.name) for pod in bound if pod.owner and pod.is_daemon}
+    seen_as = {**_SIMULATED, **labels} if node.node_pool else labels
+    kinds = {one.name: one for one in snapshot.instance_types.get(node.node_pool, ())}
+    kind = kinds.get(node.labels.get(well_known.INSTANCE_TYPE, ""))
+    allocatable, attach_limits = dict(node.allocatable), node.attach_limits
+    if is_starting(node) and kind is not None:
+        # A device plugin reports late: until the node is initialized, the type's word fills gaps.
+        known = {name: amount for name, amount in node.allocatable.items() if amount}
+        allocatable = {**kind.allocatable, **known}
+        attach_limits = node.attach_limits or kind.attach_limits
+    return Host(
+        name=node.name,
+        labels=labels,
+        taints=taints,
+        allocatable=allocatable,
+        attach_limits=attach_limits,
+        daemons=tuple(
+            daemon
+            for daemon in snapshot.daemon_sets
+            if (daemon.namespace, daemon.name) not in there
+            and daemon_belongs(daemon, seen_as, taints, node.name)
+        ),
+        is_unschedulable=node.is_unschedulable,
+    )
+
+
+def launched_host(snapshot: Snapshot, launch: Launch) -> Host:
+    """The node that a launch will become. Allocatable is the chosen type's, not the plan's word."""
+    labels = {
+        **launch.labels,
+        well_known.HOSTNAME: launch.name,
+        well_known.NODE_POOL: launch.node_pool,
+    }
+    kinds = {one.name: one for one in snapshot.instance_types.get(launch.node_pool, ())}
+    kind = kinds.get(launch.instance_type)
+    return new_host(
+        snapshot,
+        launch.name,
+        labels=labels,
+        taints=launch.taints,
+        holds=({}, {}) if kind is None else (kind.allocatable, kind.attach_limits),
+    )
+
+
+def new_host(
+    snapshot: Snapshot,
+    name: str,
+    *,
+    labels: Mapping[str, str],
+    taints: tuple[Taint, ...],
+    holds: tuple[Mapping[str, int], Mapping[str, int]],
+) -> Host:
+    """A node that does not exist yet: every daemon set that belongs on it will run there.
+
+    `holds` is what it can allocate and how many volumes of each driver it can attach.
+    """
+    seen_as = {**_SIMULATED, **labels}
+    return Host(
+        name=name,
+        labels=labels,
+        taints=taints,
+        allocatable=holds[0],
+        attach_limits=holds[1],
+        daemons=tuple(
+            daemon
+            for daemon in snapshot.daemon_sets
+            if daemon_belongs(daemon, seen_as, taints, name)
+        ),
+        is_new=True,
+    )
+
+
+def waiting_pods(snapshot: Snapshot) -> list[Pod]:
+    """The pods that need a node: unbound ones, and those whose node is leaving.
+
+    A pod that kube-scheduler has promised a node (and not we) needs none.
+    """
+    leaving = {node.name for node in snapshot.nodes if is_leaving(node)}
+    return [
+        pod
+        for pod in snapshot.pods
+        if not (pod.is_terminal or pod.is_daemon or pod.is_mirror or pod.deleting_at)
+        and (pod.node_name in leaving if pod.node_name else not promised_node(snapshot, pod))
+    ]
+
+
+def promised_node(snapshot: Snapshot, pod: Pod) -> str:
+    """The node on which kube-scheduler makes room for the pod, if it stays; else nothing."""
+    name = pod.nominated_node_name
+    if any((one.pod_uid, one.node) == (pod.uid, name) for one in snapshot.ledger.nominations):
+        return ""
+    stays = any(node.name == name and not is_leaving(node) for node in snapshot.nodes)
+    return name if stays else ""
+
+
+def present_world(snapshot: Snapshot) -> World:
+    """The cluster as it is: nodes that stay, and the pods on them or promised to them."""
+    world = World(snapshot)
+    on_node: dict[str, list[Pod]] = {}
+    for pod in snapshot.pods:
+        where = pod.node_name or promised_node(snapshot, pod)
+        if where and not pod.is_terminal:
+            on_node.setdefault(where, []).append(pod)
+    for node in snapshot.nodes:
+        if is_leaving(node):
+            continue
+        pods = on_node.get(node.name, [])
+        world.add(existing_host(snapshot, node, pods))
+        for pod in pods:
+            world.bind(pod, node.name)
+    return world

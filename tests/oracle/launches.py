@@ -1,0 +1,205 @@
+"""Is each launch what it says? Its offering, labels, taints, requests and alternatives."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from dovetail import labels as well_known
+from dovetail.model.instance import InstanceType, Offering
+from dovetail.model.plan import Launch, Plan
+from dovetail.model.pod import Pod
+from dovetail.model.policy import MinValuesPolicy
+from dovetail.model.pool import NodePool
+from dovetail.model.requirements import Requirement
+from dovetail.model.snapshot import Snapshot
+from tests.oracle.hosts import launched_host, new_host
+from tests.oracle.launchable import (
+    can_be_had,
+    is_usable,
+    kinds_of,
+    mentioned,
+    said,
+    unmet_min_values,
+)
+from tests.oracle.scheduler import ALONE
+from tests.oracle.world import Host, World
+
+
+@dataclass(frozen=True)
+class Order:
+    """One launch with what the snapshot knows of its pool and chosen type."""
+
+    snapshot: Snapshot
+    now: datetime
+    launch: Launch
+    pool: NodePool
+    kind: InstanceType
+    pods: tuple[Pod, ...]
+    mentions: Mapping[str, set[str]]
+
+
+def check(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
+    """What is wrong with the launches of a plan."""
+    pools = {pool.name: pool for pool in snapshot.node_pools}
+    pod_by_key = {pod.key: pod for pod in snapshot.pods}
+    broken = _reservations(snapshot, plan)
+    mentions = mentioned(snapshot, ())
+    for launch in plan.launches:
+        pool = pools.get(launch.node_pool)
+        kind = kinds_of(snapshot, launch.node_pool).get(launch.instance_type)
+        if pool is None or not is_usable(pool):
+            broken.append(f"{launch.name}: pool {launch.node_pool} cannot launch")
+        elif kind is None:
+            broken.append(f"{launch.name}: no type {launch.instance_type} in {pool.name}")
+        else:
+            pods = tuple(pod_by_key[key] for key in launch.pods)
+            order = Order(snapshot, now, launch, pool, kind, pods, mentions)
+            broken += [f"{launch.name}: {what}" for what in _wrong(order)]
+    return broken
+
+
+def _reservations(snapshot: Snapshot, plan: Plan) -> list[str]:
+    capacity: dict[str, int] = {}
+    for kinds in snapshot.instance_types.values():
+        for kind in kinds:
+            for one in kind.offerings:
+                if one.reservation_id:
+                    held = capacity.get(one.reservation_id, one.reservation_capacity)
+                    capacity[one.reservation_id] = min(held, one.reservation_capacity)
+    used = Counter(one.reservation_id for one in plan.launches if one.reservation_id)
+    return [
+        f"reservation {name} is used {n} times, it has {capacity.get(name, 0)}"
+        for name, n in sorted(used.items())
+        if n > capacity.get(name, 0)
+    ]
+
+
+def _wrong(order: Order) -> Iterator[str]:
+    yield from _offering(order)
+    yield from _fields(order)
+    yield from _requests(order)
+    yield from _alternatives(order)
+
+
+def _matches(launch: Launch, offering: Offering) -> bool:
+    return (
+        offering.zone == launch.zone
+        and offering.capacity_type == launch.capacity_type
+        and offering.reservation_id == launch.reservation_id
+    )
+
+
+def _offering(order: Order) -> Iterator[str]:
+    launch = order.launch
+    offers = [one for one in order.kind.offerings if _matches(launch, one)]
+    if not offers:
+        yield f"{launch.instance_type} is not offered as {launch.capacity_type} in {launch.zone}"
+        return
+    if all(one.price_nanousd != launch.price_nanousd for one in offers):
+        yield f"price {launch.price_nanousd} is not that of the offering"
+    if not any(can_be_had(order.snapshot, order.now, order.kind, one) for one in offers):
+        yield "the offering is not available"
+    labels = launched_host(order.snapshot, launch).labels
+    for one in said(order.pool, order.kind, offers[0]):
+        if _breaks(order, one, labels):
+            yield f"label {one.key}={labels.get(one.key)} breaks {one}"
+    for one in launch.requirements:
+        if not one.admits(labels.get(one.key)):
+            yield f"label {one.key}={labels.get(one.key)} breaks the launch's own {one}"
+
+
+def _breaks(order: Order, said_of_it: Requirement, labels: Mapping[str, str]) -> bool:
+    """Whether the labels break this; one that nobody mentions may be left open."""
+    key = said_of_it.key
+    if key not in labels and key not in order.mentions:
+        return False
+    return not said_of_it.admits(labels.get(key))
+
+
+def _fields(order: Order) -> Iterator[str]:
+    launch, pool = order.launch, order.pool
+    if not launch.pods:
+        yield "holds no pod"
+    if sorted(launch.taints) != sorted(pool.taints):
+        yield "taints are not the pool's"
+    if sorted(launch.startup_taints) != sorted(pool.startup_taints):
+        yield "startup taints are not the pool's"
+    if launch.instance_types[:1] != (launch.instance_type,):
+        yield "the chosen type is not first in the list"
+    if len(set(launch.instance_types)) != len(launch.instance_types):
+        yield "a type is listed twice"
+    if len(launch.instance_types) > order.snapshot.policy.max_instance_types:
+        yield "more types than allowed"
+    if launch.allocatable and dict(launch.allocatable) != dict(order.kind.allocatable):
+        yield "allocatable is not the type's"
+
+
+def _requests(order: Order) -> Iterator[str]:
+    total: Counter[str] = Counter()
+    host = launched_host(order.snapshot, order.launch)
+    for spec in (*(one.spec for one in order.pods), *(one.spec for one in host.daemons)):
+        total.update(spec.requests)
+    wanted = {name: amount for name, amount in total.items() if amount}
+    listed = {name: amount for name, amount in order.launch.requests.items() if amount}
+    if wanted != listed:
+        yield f"requests {listed} are not the sum of pods and daemon sets {wanted}"
+
+
+def _alternatives(order: Order) -> Iterator[str]:
+    kinds = kinds_of(order.snapshot, order.launch.node_pool)
+    for name in order.launch.instance_types:
+        if name not in kinds:
+            yield f"alternative {name} is not in the pool"
+        elif not any(_would_do(order, kinds[name], one) for one in kinds[name].offerings):
+            yield f"alternative {name} would not hold the pods"
+    listed = [kinds[name] for name in order.launch.instance_types if name in kinds]
+    unmet = unmet_min_values(order.pool, listed)
+    if not unmet:
+        return
+    if order.snapshot.policy.min_values_policy == MinValuesPolicy.STRICT:
+        yield f"minValues not reached: {', '.join(unmet)}"
+    elif not order.launch.is_min_values_relaxed:
+        yield f"minValues relaxed without saying so: {', '.join(unmet)}"
+
+
+def _would_do(order: Order, kind: InstanceType, offering: Offering) -> bool:
+    """Whether the pods could live on this type bought this way, with the labels that follow."""
+    if not can_be_had(order.snapshot, order.now, kind, offering):
+        return False
+    speakers = said(order.pool, kind, offering)
+    fixed = {
+        one.key: next(iter(one.values))
+        for one in speakers
+        if not one.complement and len(one.values) == 1
+    }
+    kept = {
+        key: value
+        for key, value in order.launch.labels.items()
+        if all(one.admits(value) for one in speakers if one.key == key)
+    }
+    labels = {**kept, **fixed, well_known.HOSTNAME: order.launch.name}
+    if not all(one.admits(labels.get(one.key)) for one in order.launch.requirements):
+        return False
+    if any(_breaks(order, one, labels) for one in speakers):
+        return False
+    host = new_host(
+        order.snapshot,
+        order.launch.name,
+        labels=labels,
+        taints=order.pool.taints,
+        holds=(kind.allocatable, kind.attach_limits),
+    )
+    return _holds(order, host)
+
+
+def _holds(order: Order, host: Host) -> bool:
+    world = World(order.snapshot)
+    world.add(host)
+    for pod in order.pods:
+        if any(one(world, pod, host, world.bound[host.name]) for one in ALONE):
+            return False
+        world.bind(pod, host.name)
+    return True
