@@ -199,6 +199,12 @@ class PricedType(msgspec.Struct):
     offerings: list[PricedOffering]
 
 
+class Download(msgspec.Struct):
+    """What `go mod download -json` answers."""
+
+    directory: str = msgspec.field(name="Dir")
+
+
 def main() -> None:
     """Write the table and say how large it is."""
     prices = on_demand_prices(module_directory() / PRICES)
@@ -215,7 +221,7 @@ def module_directory() -> Path:
     found = subprocess.run(
         ["go", "mod", "download", "-json", MODULE], check=True, capture_output=True, text=True
     )
-    return Path(msgspec.json.decode(found.stdout, type=dict[str, str | bool])["Dir"].__str__())
+    return Path(msgspec.json.decode(found.stdout, type=Download).directory)
 
 
 def on_demand_prices(path: Path) -> dict[str, int]:
@@ -254,7 +260,9 @@ def row(shape: Shape, price_nanousd: int) -> list[str]:
     """The columns of one type."""
     cells = [*_machine(shape), *_network(shape), *_devices(shape), *_slots(shape)]
     usage = shape.supported_usage_classes
-    return [str(int(c) if isinstance(c, bool) else c) for c in (*cells, "spot" in usage, price_nanousd)]
+    return [
+        str(int(c) if isinstance(c, bool) else c) for c in (*cells, "spot" in usage, price_nanousd)
+    ]
 
 
 def _machine(shape: Shape) -> list[str | int]:
@@ -277,14 +285,12 @@ def _network(shape: Shape) -> list[int]:
         for card in network.network_cards
         if card.network_card_index == network.default_network_card_index
     )
-    is_optimized = ebs.ebs_optimized_support == "default" and ebs.ebs_optimized_info is not None
+    optimized = ebs.ebs_optimized_info if ebs.ebs_optimized_support == "default" else None
     return [
         default_card.maximum_network_interfaces,
         network.ipv4_addresses_per_interface,
         round(sum(card.baseline_bandwidth_in_gbps for card in network.network_cards) * 1000),
-        ebs.ebs_optimized_info.maximum_bandwidth_in_mbps
-        if is_optimized and ebs.ebs_optimized_info
-        else 0,
+        optimized.maximum_bandwidth_in_mbps if optimized else 0,
         network.efa_info.maximum_efa_interfaces if network.efa_info else 0,
     ]
 

@@ -37,7 +37,7 @@ class Make(msgspec.Struct, frozen=True, gc=False):
     """What a type's labels are worked out from."""
 
     name: str
-    architecture: str
+    architectures: tuple[str, ...]
     operating_systems: tuple[str, ...]
     capacity: Resources
     offerings: tuple[Offering, ...]
@@ -49,7 +49,7 @@ def declared(make: Make, stated: tuple[Requirement, ...] = ()) -> Requirements:
     memory = quantity.render(MEMORY, make.capacity.get(MEMORY, 0))
     derived = {
         labels.INSTANCE_TYPE: single(labels.INSTANCE_TYPE, make.name),
-        labels.ARCH: single(labels.ARCH, make.architecture),
+        labels.ARCH: among(labels.ARCH, make.architectures),
         labels.OS: among(labels.OS, make.operating_systems),
         labels.ZONE: among(labels.ZONE, zones_of(make.offerings)),
         labels.CAPACITY_TYPE: among(labels.CAPACITY_TYPE, capacity_types_of(make.offerings)),

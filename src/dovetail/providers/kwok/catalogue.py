@@ -50,7 +50,7 @@ def _instance_type(cpus: int, kind: str, architecture: str, system: str) -> Inst
     }
     make = Make(
         name=f"{kind}-{cpus}x-{architecture}-{system}",
-        architecture=architecture,
+        architectures=(architecture,),
         operating_systems=(system,),
         capacity=capacity,
         offerings=_offerings(cpus, capacity[MEMORY]),

@@ -1,0 +1,191 @@
+"""What do NodeOverlays change? Prices of offerings, and extra resources of instance types.
+
+Overlays are taken by weight, the heaviest first, and by name, the last in the alphabet first. Each
+offering takes its price from the first that names it, each type each extra resource from the first
+that gives it; lighter overlays fill the gaps. Two of equal weight that touch the same thing
+conflict: the one taken later is left out altogether, for every pool and type, and reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from dovetail import labels
+from dovetail.cloud.declare import huge_pages, single
+from dovetail.cloud.prices import PriceChange, changed
+from dovetail.model.instance import InstanceType, Offering
+from dovetail.model.pool import NodePool
+from dovetail.model.requirements import Requirement, Requirements
+from dovetail.model.resources import MEMORY
+
+
+class Overlay(msgspec.Struct, frozen=True, gc=False):
+    """A NodeOverlay. `price` None leaves prices alone; `capacity` holds extra resources only."""
+
+    name: str
+    weight: int = 0
+    requirements: tuple[Requirement, ...] = ()
+    price: PriceChange | None = None
+    capacity: Mapping[str, int] = {}
+
+
+class OverlayConflict(msgspec.Struct, frozen=True, gc=False, order=True):
+    """An overlay that was left out, and the one it clashes with."""
+
+    overlay: str
+    other: str
+    message: str
+
+
+class PooledTypes(msgspec.Struct, frozen=True, gc=False):
+    """A pool and what it could launch."""
+
+    pool: NodePool
+    types: tuple[InstanceType, ...]
+
+
+class _Reach(msgspec.Struct, frozen=True):
+    """What an overlay touches: offerings by position in a type of a pool."""
+
+    pool: str
+    type_name: str
+    offerings: tuple[int, ...]
+
+
+_PriceKey = tuple[str, str, int]  # pool, type, offering
+_TypeKey = tuple[str, str]  # pool, type
+
+
+def apply_overlays(
+    pool: NodePool, types: Sequence[InstanceType], overlays: Sequence[Overlay]
+) -> tuple[tuple[InstanceType, ...], tuple[OverlayConflict, ...]]:
+    """The pool's types as the overlays change them, and the overlays that were left out."""
+    by_pool, conflicts = apply_to_pools([PooledTypes(pool, tuple(types))], overlays)
+    return by_pool[pool.name], conflicts
+
+
+def apply_to_pools(
+    pooled: Sequence[PooledTypes], overlays: Sequence[Overlay]
+) -> tuple[dict[str, tuple[InstanceType, ...]], tuple[OverlayConflict, ...]]:
+    """The types of every pool, changed. A conflict in one pool leaves the overlay out of all."""
+    ledger = _Changes()
+    conflicts = []
+    for overlay in sorted(overlays, key=lambda one: (one.weight, one.name), reverse=True):
+        reached = [reach for one in pooled for reach in _reached(overlay, one)]
+        conflict = ledger.conflict(overlay, reached)
+        if conflict is None:
+            ledger.take(overlay, reached)
+        else:
+            conflicts.append(conflict)
+    changed_by_pool = {
+        one.pool.name: tuple(ledger.applied(one.pool.name, held) for held in one.types)
+        for one in pooled
+    }
+    return changed_by_pool, tuple(sorted(conflicts))
+
+
+def _reached(overlay: Overlay, pooled: PooledTypes) -> list[_Reach]:
+    wanted = Requirements(overlay.requirements)
+    pool = Requirements.of_labels(pooled.pool.labels) & [single(labels.NODE_POOL, pooled.pool.name)]
+    reached = []
+    for held in pooled.types:
+        if not _serves((pool, held.requirements), wanted, is_partial=True):
+            continue
+        offerings = tuple(
+            index
+            for index, offering in enumerate(held.offerings)
+            if _serves((pool, held.requirements, offering.requirements), wanted)
+        )
+        if offerings:
+            reached.append(_Reach(pooled.pool.name, held.name, offerings))
+    return reached
+
+
+def _serves(
+    layers: tuple[Requirements, ...], wanted: Requirements, *, is_partial: bool = False
+) -> bool:
+    """Whether nodes with all these labels satisfy `wanted`; partial: more labels are to come."""
+    for key, want in wanted.items():
+        stated = [layer[key] for layer in layers if key in layer]
+        if not stated and not is_partial and not want.tolerates_absence:
+            return False
+        if not all(_meets(held, want) for held in stated):
+            return False
+    return True
+
+
+def _meets(held: Requirement, want: Requirement) -> bool:
+    return held.intersects(want) or (held.tolerates_absence and want.tolerates_absence)
+
+
+class _Changes:
+    """Which overlay has settled what. Only accepted overlays get in."""
+
+    def __init__(self) -> None:
+        self._price: dict[_PriceKey, Overlay] = {}
+        self._capacity: dict[_TypeKey, dict[str, Overlay]] = {}
+
+    def conflict(self, overlay: Overlay, reached: Sequence[_Reach]) -> OverlayConflict | None:
+        """The first thing that an overlay of the same weight has settled already."""
+        for reach in reached:
+            for what, other in self._settled(overlay, reach):
+                if other is not None and other.weight == overlay.weight:
+                    message = (
+                        f"{what} of instance type {reach.type_name} in node pool {reach.pool} is "
+                        f"set by overlay {other.name}, which has the same weight {other.weight}"
+                    )
+                    return OverlayConflict(overlay.name, other.name, message)
+        return None
+
+    def _settled(self, overlay: Overlay, reach: _Reach) -> list[tuple[str, Overlay | None]]:
+        prices = [("the price", self._price.get(key)) for key in _price_keys(overlay, reach)]
+        taken = self._capacity.get((reach.pool, reach.type_name), {})
+        return prices + [(name, taken.get(name)) for name in sorted(overlay.capacity)]
+
+    def take(self, overlay: Overlay, reached: Sequence[_Reach]) -> None:
+        """Settle what is still open."""
+        for reach in reached:
+            for price_key in _price_keys(overlay, reach):
+                self._price.setdefault(price_key, overlay)
+            taken = self._capacity.setdefault((reach.pool, reach.type_name), {})
+            for resource in overlay.capacity:
+                taken.setdefault(resource, overlay)
+
+    def applied(self, pool: str, held: InstanceType) -> InstanceType:
+        """The type with all that was settled for it; the same object if that is nothing."""
+        offerings = tuple(
+            self._repriced((pool, held.name, index), offering)
+            for index, offering in enumerate(held.offerings)
+        )
+        if any(new is not old for new, old in zip(offerings, held.offerings, strict=True)):
+            held = msgspec.structs.replace(held, offerings=offerings)
+        taken = self._capacity.get((pool, held.name), {})
+        extra = {resource: overlay.capacity[resource] for resource, overlay in taken.items()}
+        return _enlarged(held, extra) if extra else held
+
+    def _repriced(self, key: _PriceKey, offering: Offering) -> Offering:
+        overlay = self._price.get(key)
+        if overlay is None or overlay.price is None:
+            return offering
+        price_nanousd = changed(offering.price_nanousd, overlay.price)
+        return msgspec.structs.replace(offering, price_nanousd=price_nanousd, is_overlaid=True)
+
+
+def _price_keys(overlay: Overlay, reach: _Reach) -> list[_PriceKey]:
+    if overlay.price is None:
+        return []
+    return [(reach.pool, reach.type_name, index) for index in reach.offerings]
+
+
+def _enlarged(held: InstanceType, extra: Mapping[str, int]) -> InstanceType:
+    """The type with more resources. Pods may use all of them; huge pages come out of memory."""
+    capacity = {**held.capacity, **extra}
+    allocatable = {**held.allocatable, **extra}
+    grown = huge_pages(capacity) - huge_pages(held.capacity)
+    if grown and MEMORY in allocatable:
+        allocatable[MEMORY] = max(allocatable[MEMORY] - grown, 0)
+    return msgspec.structs.replace(
+        held, capacity=capacity, allocatable=allocatable, is_overlaid=True
+    )

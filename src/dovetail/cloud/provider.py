@@ -1,0 +1,105 @@
+"""What must a cloud be able to do? The whole of what Dovetail asks of one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Protocol, runtime_checkable
+
+import msgspec
+
+from dovetail.model.instance import InstanceType
+from dovetail.model.node import Node
+from dovetail.model.plan import Launch
+from dovetail.model.pool import NodeClassRef, NodePool
+
+
+class Instance(msgspec.Struct, frozen=True, gc=False):
+    """A machine as its cloud reports it. `labels` are all that the cloud has fixed."""
+
+    provider_id: str
+    node_claim: str = ""  # empty: the cloud does not say for which claim it runs
+    node_pool: str = ""
+    labels: Mapping[str, str] = {}
+    annotations: Mapping[str, str] = {}
+    capacity: Mapping[str, int] = {}
+    allocatable: Mapping[str, int] = {}
+    image_id: str = ""
+    created_at: datetime | None = None
+    is_terminating: bool = False
+
+
+class RepairPolicy(msgspec.Struct, frozen=True, gc=False):
+    """A node condition that means broken, and for how long it is put up with."""
+
+    condition_type: str
+    condition_status: str
+    tolerated_for: timedelta
+
+
+class NodeClassKind(msgspec.Struct, frozen=True, gc=False):
+    """A kind of node class that a cloud understands."""
+
+    group: str
+    kind: str
+
+
+@runtime_checkable
+class CloudProvider(Protocol):
+    """A cloud. Every call may raise `CloudError` (see `cloud/errors.py`)."""
+
+    @property
+    def name(self) -> str:
+        """How metrics and messages name it."""
+        ...
+
+    @property
+    def supported_node_classes(self) -> tuple[NodeClassKind, ...]:
+        """Which node classes it launches with; the first is the default."""
+        ...
+
+    @property
+    def repair_policies(self) -> tuple[RepairPolicy, ...]:
+        """Which node conditions call for a replacement."""
+        ...
+
+    async def create(self, launch: Launch, node_class: NodeClassRef) -> Instance:
+        """Launch an instance for this claim: the first of its types that can be had.
+
+        Calling it again for the same claim gives the same instance, not a second one.
+        """
+        ...
+
+    async def delete(self, provider_id: str) -> None:
+        """Begin to terminate. Raises NodeClaimNotFoundError once the instance is gone."""
+        ...
+
+    async def get(self, provider_id: str) -> Instance:
+        """The instance as it is now. Raises NodeClaimNotFoundError when there is none."""
+        ...
+
+    async def list(self) -> tuple[Instance, ...]:
+        """Every instance that runs for this cluster, in the order of provider ids."""
+        ...
+
+    async def instance_types(self, pool: NodePool) -> tuple[InstanceType, ...]:
+        """Everything that the pool's node class could launch, unavailable types included."""
+        ...
+
+    async def drift_reason(self, node: Node) -> str:
+        """Why the instance is no longer what its node class asks for; empty if it still is."""
+        ...
+
+
+@runtime_checkable
+class NodeLifecycleHook(Protocol):
+    """A step that a cloud wants taken before a node counts as registered."""
+
+    @property
+    def name(self) -> str:
+        """How messages name it."""
+        ...
+
+    async def registered(self, node: Node) -> timedelta | None:
+        """When to ask again; None when this step is done."""
+        ...
