@@ -160,7 +160,9 @@ class Stage(StrEnum):
 
 
 class GivenNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A node with the pods on it. Its size is its type's, where the scenario knows that type."""
+    """A node with the pods on it. Its size is its type's, where the scenario knows that type;
+    `allocatable` is what the node itself reports, where that differs.
+    """
 
     name: str
     pool: str = ""
@@ -170,6 +172,7 @@ class GivenNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cpu: Quantity = 4
     memory: Quantity = "16Gi"
     resources: dict[str, Quantity] = {}
+    allocatable: dict[str, Quantity] = {}
     labels: dict[str, str] = {}
     taints: list[str] = []
     startup_taints: list[str] = []
@@ -189,14 +192,14 @@ class GivenNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         known = types.get(self.type)
         own = {"cpu": self.cpu, "memory": self.memory, PODS: 110, **self.resources}
         size = shorthand.resources(own)
-        startup = tuple(shorthand.taint(text) for text in self.startup_taints)
+        reported = shorthand.resources(self.allocatable)
         return Node(
             name=self.name,
             labels=self._labels(known),
             taints=tuple(shorthand.taint(text) for text in self.taints),
-            startup_taints=startup,
+            startup_taints=tuple(shorthand.taint(text) for text in self.startup_taints),
             capacity=known.capacity if known else size,
-            allocatable=known.allocatable if known else size,
+            allocatable={**(known.allocatable if known else size), **reported},
             node_pool=self.pool,
             node_claim=self.name if self.pool else "",
             provider_id=f"test://{self.name}",

@@ -112,11 +112,15 @@ class WantCounts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class WantWaiting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A pod that stays waiting: why, a part of what is said about it, and a part of the remedy."""
+    """Pods that stay waiting: why, a part of what is said about them, and a part of the remedy.
+
+    `n_pods` says how many of the named pods wait, where which of them does not matter.
+    """
 
     reason: Reason
     says: str = ""
     fix: str = ""
+    n_pods: int | None = None
 
 
 class Want(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -220,19 +224,20 @@ def _counts(want: Want, result: Arrangement) -> Iterator[str]:
 
 def _unschedulable(want: Want, result: Arrangement) -> Iterator[str]:
     waiting = {one.pod: one for one in result.plan.unschedulable}
-    expected = {
-        pod: wanted
-        for pattern, wanted in want.unschedulable.items()
-        for pod in result.named([pattern])
-    }
+    expected: set[str] = set()
+    for pattern, written in want.unschedulable.items():
+        wanted = WantWaiting(written) if isinstance(written, Reason) else written
+        pods = result.named([pattern])
+        held = [waiting[pod] for pod in pods if pod in waiting]
+        n_wanted = len(pods) if wanted.n_pods is None else wanted.n_pods
+        if len(held) != n_wanted:
+            yield f"wanted {n_wanted} of {pattern} to wait, got {[one.pod for one in held]}"
+        for one in held:
+            yield from _waiting(wanted, one)
+        expected.update(pods)
     for pod, got in waiting.items():
         if pod not in expected:
             yield f"{pod} was to be placed, but: {got.summary}"
-    for pod, wanted in expected.items():
-        if pod not in waiting:
-            yield f"{pod} was to wait, but was placed"
-        else:
-            yield from _waiting(wanted, waiting[pod])
 
 
 def _accounted(_want: Want, result: Arrangement) -> Iterator[str]:
@@ -245,8 +250,7 @@ def _accounted(_want: Want, result: Arrangement) -> Iterator[str]:
             yield f"{pod.key} was neither placed nor explained"
 
 
-def _waiting(wanted: Reason | WantWaiting, got: Unschedulable) -> Iterator[str]:
-    expected = WantWaiting(wanted) if isinstance(wanted, Reason) else wanted
+def _waiting(expected: WantWaiting, got: Unschedulable) -> Iterator[str]:
     reasons = sorted({one.reason for one in got.reasons})
     if expected.reason not in reasons:
         yield f"{got.pod} was to wait for {expected.reason}, got {reasons}: {got.summary}"
