@@ -53,9 +53,11 @@ from dovetail.api.parts import (
     Toleration,
     TopologySpreadConstraint,
 )
+from dovetail.api.podrules import pod_problems
 from dovetail.api.policy import PodDisruptionBudget
 from dovetail.api.scheduling import PriorityClass
 from dovetail.api.storage import CSINode, StorageClass, VolumeAttachment
+from dovetail.api.validation import problems
 
 __all__ = [
     "KINDS",
@@ -115,5 +117,7 @@ __all__ = [
     "decode_at",
     "encode",
     "find",
+    "pod_problems",
+    "problems",
     "read",
 ]

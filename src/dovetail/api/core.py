@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
 
 from dovetail.api.decoding import decode_at, encode, join
+from dovetail.api.facts import A_QUALIFIED_NAME, QUALIFIED_NAME, about
 from dovetail.api.meta import (
     ABSENT,
     NO_LABELS,
@@ -35,10 +36,31 @@ from dovetail.api.parts import (
 class Taint(Wire, frozen=True):
     """A mark on a node that keeps pods away."""
 
-    key: str
-    effect: str
-    value: str = ""
-    time_added: datetime | None = None
+    key: Annotated[
+        str,
+        about(
+            "What the taint is called.",
+            pattern=QUALIFIED_NAME,
+            min_length=1,
+            expected=A_QUALIFIED_NAME,
+        ),
+    ]
+    effect: Annotated[
+        str,
+        about(
+            "What it does to pods that do not tolerate it.",
+            enum=("NoSchedule", "PreferNoSchedule", "NoExecute"),
+        ),
+    ]
+    value: Annotated[
+        str,
+        about(
+            "What the taint says, beyond its name.",
+            pattern=QUALIFIED_NAME,
+            expected=A_QUALIFIED_NAME,
+        ),
+    ] = ""
+    time_added: Annotated[datetime | None, about("When the taint was put on.")] = None
 
 
 class RawContainer(Wire, frozen=True):

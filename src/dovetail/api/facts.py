@@ -42,6 +42,11 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     list_map_keys: tuple[str, ...] = ()
     rules: tuple[Rule, ...] = ()
 
+    @property
+    def has_default(self) -> bool:
+        """Whether the API server fills in something where nothing is said."""
+        return self.default is not msgspec.UNSET
+
 
 def about(description: str, **facts: Any) -> Facts:  # noqa: ANN401  passed on to Facts, which is typed
     """Facts, with the description in front."""

@@ -48,7 +48,6 @@ from dovetail.api.rules import (
 )
 
 OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte")
-_KEY = Facts(pattern=QUALIFIED_NAME, max_length=316, expected=A_QUALIFIED_NAME)
 
 
 class Requirement(Wire, frozen=True):
@@ -120,7 +119,7 @@ class NodeClassReference(Wire, frozen=True):
     name: Annotated[str, about("Name of the node class.", min_length=1)]
 
 
-_TAINTS = about("Taints that the nodes carry for good.", max_items=None)
+_TAINTS = about("Taints that the nodes carry for good.")
 _STARTUP_TAINTS = about(
     "Taints that the nodes start with and that something else takes off when they are ready. "
     "Pods need not tolerate them to count on such a node."

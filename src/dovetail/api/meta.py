@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
+
+from dovetail.api.facts import A_QUALIFIED_NAME, QUALIFIED_NAME, about
 
 Quantity = str | int | float  # manifests say `cpu: 1` as often as `cpu: "1"`
 ResourceList = dict[str, Quantity]
@@ -65,14 +67,37 @@ class Envelope(Wire, frozen=True):
 
 
 class Condition(Wire, frozen=True):
-    """One status condition, of whatever object."""
+    """One status condition, of whatever object. Its reason may be empty, as Karpenter writes it."""
 
-    type: str
-    status: str = "Unknown"
-    reason: str = ""
-    message: str = ""
-    last_transition_time: datetime | None = None
-    observed_generation: int = 0
+    type: Annotated[
+        str,
+        about(
+            "What the condition is about.",
+            pattern=QUALIFIED_NAME,
+            max_length=316,
+            expected=A_QUALIFIED_NAME,
+        ),
+    ]
+    status: Annotated[
+        str,
+        about("Whether it holds.", enum=("True", "False", "Unknown"), is_required=True),
+    ] = "Unknown"
+    reason: Annotated[
+        str,
+        about(
+            "Why, in one word.",
+            pattern="^([A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?)?$",
+            max_length=1024,
+            expected="one word in CamelCase",
+        ),
+    ] = ""
+    message: Annotated[str, about("Why, for people.", max_length=32768)] = ""
+    last_transition_time: Annotated[
+        datetime | None, about("When the status last changed.", is_required=True)
+    ] = None
+    observed_generation: Annotated[
+        int, about("The generation of the object that this was said of.", minimum=0)
+    ] = 0
 
 
 class LabelSelectorRequirement(Wire, frozen=True):

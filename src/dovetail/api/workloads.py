@@ -1,0 +1,157 @@
+"""Can Kubernetes' own objects be planned with? Pods, what makes them, and what they need."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from dovetail.api.apps import DaemonSet, Deployment, ReplicaSet, StatefulSet
+from dovetail.api.batch import CronJob, Job, JobSpec
+from dovetail.api.core import (
+    LimitRange,
+    Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    PodSpec,
+    PodTemplate,
+    ReplicationController,
+)
+from dovetail.api.decoding import FieldProblem
+from dovetail.api.meta import IntOrString, Object
+from dovetail.api.node import RuntimeClass
+from dovetail.api.podrules import amount_problems, pod_problems, resource_problems
+from dovetail.api.policy import PodDisruptionBudget
+from dovetail.api.selectors import (
+    effect_problems,
+    label_selector_problems,
+    node_selector_problems,
+    toleration_problems,
+)
+from dovetail.api.storage import StorageClass
+
+_TEMPLATE: Final = "spec.template.spec"
+_SHARE: Final = re.compile(r"[0-9]{1,9}%?")
+_BINDING_MODES: Final = ("Immediate", "WaitForFirstConsumer")
+
+
+def workload_problems(value: Object) -> Iterator[FieldProblem]:
+    """What is wrong with an object that is not one of ours."""
+    match value:
+        case Pod():
+            yield from _spec(value.spec, "spec")
+        case PodTemplate():
+            yield from _spec(value.template.spec, "template.spec")
+        case Job():
+            yield from _job(value.spec, "spec")
+        case CronJob():
+            yield from _job(value.spec.job_template.spec, "spec.jobTemplate.spec")
+        case Deployment() | ReplicaSet() | StatefulSet() | ReplicationController() | DaemonSet():
+            yield from _workload(value)
+        case _:
+            yield from _surroundings(value)
+
+
+def _spec(spec: PodSpec, at: str) -> Iterator[FieldProblem]:
+    grace = spec.termination_grace_period_seconds
+    if grace is not None:
+        yield from _not_negative(grace, f"{at}.terminationGracePeriodSeconds")
+    yield from pod_problems(spec.parts(at), at)
+
+
+def _job(job: JobSpec, at: str) -> Iterator[FieldProblem]:
+    for name, count in (("parallelism", job.parallelism), ("completions", job.completions)):
+        if count is not None:
+            yield from _not_negative(count, f"{at}.{name}")
+    yield from _spec(job.template.spec, f"{at}.template.spec")
+
+
+def _workload(
+    value: Deployment | ReplicaSet | StatefulSet | ReplicationController | DaemonSet,
+) -> Iterator[FieldProblem]:
+    if not isinstance(value, DaemonSet) and value.spec.replicas is not None:
+        yield from _not_negative(value.spec.replicas, "spec.replicas")
+    if not isinstance(value, ReplicationController):
+        yield from label_selector_problems(value.spec.selector, "spec.selector")
+    if isinstance(value, StatefulSet):
+        for index, claim in enumerate(value.spec.volume_claim_templates):
+            at = f"spec.volumeClaimTemplates[{index}].spec.resources"
+            yield from resource_problems(claim.spec.resources, at)
+    yield from _spec(value.spec.template.spec, _TEMPLATE)
+
+
+def _surroundings(value: Object) -> Iterator[FieldProblem]:
+    match value:
+        case Node():
+            yield from _node(value)
+        case PersistentVolumeClaim():
+            yield from resource_problems(value.spec.resources, "spec.resources")
+        case PersistentVolume():
+            yield from _volume(value)
+        case StorageClass():
+            yield from _storage_class(value)
+        case LimitRange():
+            yield from _limit_range(value)
+        case PodDisruptionBudget():
+            yield from _disruption_budget(value)
+        case RuntimeClass():
+            yield from _runtime_class(value)
+        case _:
+            pass  # nothing in the other kinds can be wrong once it decodes
+
+
+def _node(node: Node) -> Iterator[FieldProblem]:
+    yield from amount_problems(node.status.capacity, "status.capacity")
+    yield from amount_problems(node.status.allocatable, "status.allocatable")
+    for index, taint in enumerate(node.spec.taints):
+        yield from effect_problems(taint.effect, f"spec.taints[{index}].effect")
+
+
+def _volume(volume: PersistentVolume) -> Iterator[FieldProblem]:
+    affinity = volume.spec.node_affinity
+    if affinity is not None:
+        yield from node_selector_problems(affinity.required, "spec.nodeAffinity.required")
+
+
+def _storage_class(value: StorageClass) -> Iterator[FieldProblem]:
+    if value.volume_binding_mode not in _BINDING_MODES:
+        known = ", ".join(_BINDING_MODES)
+        yield FieldProblem(
+            "volumeBindingMode",
+            f"{value.volume_binding_mode!r} is unknown; expected one of {known}",
+        )
+
+
+def _disruption_budget(value: PodDisruptionBudget) -> Iterator[FieldProblem]:
+    spec = value.spec
+    if spec.min_available is not None and spec.max_unavailable is not None:
+        yield FieldProblem("spec", "expected minAvailable or maxUnavailable, not both")
+    yield from _share(spec.min_available, "spec.minAvailable")
+    yield from _share(spec.max_unavailable, "spec.maxUnavailable")
+    yield from label_selector_problems(spec.selector, "spec.selector")
+
+
+def _share(value: IntOrString | None, at: str) -> Iterator[FieldProblem]:
+    if value is not None and not _SHARE.fullmatch(str(value)):
+        yield FieldProblem(at, f"{value!r} does not fit; expected a number or a percentage")
+
+
+def _limit_range(value: LimitRange) -> Iterator[FieldProblem]:
+    for index, item in enumerate(value.spec.limits):
+        at = f"spec.limits[{index}]"
+        yield from amount_problems(item.default, f"{at}.default")
+        yield from amount_problems(item.default_request, f"{at}.defaultRequest")
+        yield from amount_problems(item.min, f"{at}.min")
+        yield from amount_problems(item.max, f"{at}.max")
+
+
+def _runtime_class(value: RuntimeClass) -> Iterator[FieldProblem]:
+    yield from amount_problems(value.overhead.pod_fixed, "overhead.podFixed")
+    for index, toleration in enumerate(value.scheduling.tolerations):
+        yield from toleration_problems(toleration, f"scheduling.tolerations[{index}]")
+
+
+def _not_negative(value: int, at: str) -> Iterator[FieldProblem]:
+    if value < 0:
+        yield FieldProblem(at, f"{value} is negative; expected 0 or more")
