@@ -1,0 +1,18 @@
+"""What every test relies on: chance that repeats itself, and no deadline by the wall clock."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "repeatable",
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+# Other examples on each run, for a long search on one's own machine.
+settings.register_profile("roaming", deadline=None, derandomize=False)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
