@@ -1,0 +1,244 @@
+"""Which objects does the input hold? Manifests, typed and checked, each knowing where it stood.
+
+YAML and JSON, one object or many, `List` objects and typed lists (`PodList`) all come out as one
+flat sequence. `read` stops at the first thing wrong; `read_all_problems` collects them all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import BinaryIO, Final
+
+import msgspec
+
+from dovetail import api
+from dovetail.api.validation import problems as field_problems
+from dovetail.errors import InputError
+from dovetail.kube import json_trees, sources, yaml_trees
+
+_SCENARIO_KEYS: Final = frozenset({"given", "now", "want", "because"})
+_DEFAULT_NAMESPACE: Final = "default"
+_FINE_NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,200}[a-z0-9])?")
+
+
+class Origin(msgspec.Struct, frozen=True, gc=False):
+    """Where an object stood: the document counts from 1; `item` is its index in a list, or -1."""
+
+    file: str
+    document: int
+    item: int = -1
+
+    def __str__(self) -> str:
+        item = f", items[{self.item}]" if self.item >= 0 else ""
+        return f"{self.file}, document {self.document}{item}"
+
+
+class Manifest(msgspec.Struct, frozen=True, gc=False):
+    """One object that was understood."""
+
+    origin: Origin
+    kind: api.Kind
+    object: api.Object
+
+
+class ScenarioFile(msgspec.Struct, frozen=True):
+    """A scenario (given, now, want, because), left to whoever runs scenarios."""
+
+    origin: Origin
+    content: dict[str, api.Tree]
+
+
+class Manifests(msgspec.Struct, frozen=True):
+    """Everything that was read. `skipped` counts objects of kinds that mean nothing here."""
+
+    manifests: tuple[Manifest, ...] = ()
+    scenarios: tuple[ScenarioFile, ...] = ()
+    skipped: Mapping[str, int] = {}
+
+    @property
+    def objects(self) -> tuple[api.Object, ...]:
+        """The objects, without where they stood."""
+        return tuple(one.object for one in self.manifests)
+
+
+Report = Callable[[InputError], None]
+
+
+def read(names: Sequence[str], stdin: BinaryIO) -> Manifests:
+    """All objects in these files, directories and standard input ("-"). Raises InputError."""
+    return _Reader(_raise).read(names, stdin)
+
+
+def read_all_problems(
+    names: Sequence[str], stdin: BinaryIO
+) -> tuple[Manifests, tuple[InputError, ...]]:
+    """As `read`, but going on after whatever is wrong: what could be read, and every problem."""
+    found: list[InputError] = []
+    manifests = _Reader(found.append).read(names, stdin)
+    return manifests, tuple(found)
+
+
+def from_trees(trees: Sequence[api.Tree], name: str) -> Manifests:
+    """The same for objects that are already in memory, such as a scenario's."""
+    reader = _Reader(_raise)
+    for number, tree in enumerate(trees, start=1):
+        reader.admit(Origin(name, number), tree)
+    return reader.result()
+
+
+def _raise(error: InputError) -> None:
+    raise error
+
+
+class _Reader:
+    """What was read so far."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._manifests: list[Manifest] = []
+        self._scenarios: list[ScenarioFile] = []
+        self._skipped: dict[str, int] = {}
+        self._origins: dict[tuple[str, str, str, str], Origin] = {}
+        self._judged: dict[bytes, tuple[api.FieldProblem, ...]] = {}
+        self._n_generated: dict[str, int] = {}
+
+    def read(self, names: Sequence[str], stdin: BinaryIO) -> Manifests:
+        for source in sources.sources(names):
+            if isinstance(source, InputError):
+                self._report(source)
+                continue
+            try:
+                self._read_one(sources.content(source, stdin))
+            except InputError as error:
+                self._report(error)
+        return self.result()
+
+    def result(self) -> Manifests:
+        return Manifests(tuple(self._manifests), tuple(self._scenarios), self._skipped)
+
+    def _read_one(self, content: sources.Content) -> None:
+        n_documents = 0
+        for document, tree in _documents(content):
+            n_documents += 1
+            self.admit(Origin(content.name, document), tree)
+        if not n_documents:
+            msg = (
+                f"{content.name}, document 1: nothing but comments; expected at least one object "
+                "with apiVersion and kind"
+            )
+            raise InputError(msg)
+
+    def admit(self, origin: Origin, tree: msgspec.Raw | api.Tree) -> None:
+        """Take in one document or list item, whatever it turns out to be."""
+        try:
+            self._admit(origin, tree, "", "")
+        except api.DecodeError as error:
+            self._report(InputError(f"{origin}: {error.problem}"))
+
+    def _admit(
+        self, origin: Origin, tree: msgspec.Raw | api.Tree, api_version: str, kind: str
+    ) -> None:
+        data = tree if isinstance(tree, msgspec.Raw) else msgspec.Raw(api.encode(tree))
+        if not bytes(memoryview(data)[:64]).lstrip().startswith(b"{"):
+            self._refuse(origin, _name_of(msgspec.json.decode(data)))
+            return
+        envelope = api.decode(api.Envelope, data)
+        api_version, kind = envelope.api_version or api_version, envelope.kind or kind
+        if not api_version or not kind:
+            self._admit_untyped(origin, data, "kind" if api_version else "apiVersion")
+        elif _is_list(api_version, kind):
+            self._admit_items(origin, envelope, kind.removesuffix("List"))
+        else:
+            self._admit_object(origin, api_version, kind, data)
+
+    def _admit_untyped(self, origin: Origin, data: msgspec.Raw, missing: str) -> None:
+        tree: api.Tree = msgspec.json.decode(data)
+        if isinstance(tree, dict) and "given" in tree and tree.keys() <= _SCENARIO_KEYS:
+            self._scenarios.append(ScenarioFile(origin, tree))
+        else:
+            self._refuse(origin, f"no {missing}")
+
+    def _refuse(self, origin: Origin, found: str) -> None:
+        msg = f"{origin}: found {found}; expected an object with apiVersion and kind"
+        self._report(InputError(msg))
+
+    def _admit_items(self, origin: Origin, envelope: api.Envelope, kind: str) -> None:
+        of_items = envelope.api_version if kind else ""
+        for at, item in enumerate(envelope.items):
+            place = Origin(origin.file, origin.document, at)
+            try:
+                self._admit(place, item, of_items, kind)
+            except api.DecodeError as error:
+                self._report(InputError(f"{place}: {error.problem}"))
+
+    def _admit_object(self, origin: Origin, api_version: str, name: str, data: msgspec.Raw) -> None:
+        kind = api.find(api_version, name)
+        if kind is None:
+            group = api_version.partition("/")[0] if "/" in api_version else ""
+            full = f"{name}.{group}" if group else name
+            self._skipped[full] = self._skipped.get(full, 0) + 1
+            return
+        found = self._named(api.read(kind, data))
+        problems = (
+            *self._name_problems(origin, kind, found.metadata),
+            *self._field_problems(found),
+        )
+        for problem in problems:
+            self._report(InputError(f"{origin}: {problem}"))
+        if not problems:
+            self._manifests.append(Manifest(origin, kind, found))
+
+    def _named(self, found: api.Object) -> api.Object:
+        """With a name, if it only has the beginning of one."""
+        meta = found.metadata
+        if meta.name or not meta.generate_name:
+            return found
+        number = self._n_generated.get(meta.generate_name, 0)
+        self._n_generated[meta.generate_name] = number + 1
+        named = msgspec.structs.replace(meta, name=f"{meta.generate_name}{number}")
+        return msgspec.structs.replace(found, metadata=named)
+
+    def _name_problems(
+        self, origin: Origin, kind: api.Kind, meta: api.ObjectMeta
+    ) -> tuple[api.FieldProblem, ...]:
+        if not meta.name:
+            return (api.FieldProblem("metadata.name", "missing; expected a name"),)
+        namespace = (meta.namespace or _DEFAULT_NAMESPACE) if kind.is_namespaced else ""
+        earlier = self._origins.setdefault((kind.group, kind.name, namespace, meta.name), origin)
+        if earlier is origin:
+            return ()
+        full = f"{namespace}/{meta.name}" if namespace else meta.name
+        message = f"{kind.name} {full} is already in {earlier}; expected each object once"
+        return (api.FieldProblem("metadata.name", message),)
+
+    def _field_problems(self, found: api.Object) -> tuple[api.FieldProblem, ...]:
+        """What is wrong with its fields; pods of one template are judged once."""
+        if not isinstance(found, api.Pod) or not _FINE_NAME.fullmatch(found.metadata.name):
+            return tuple(field_problems(found))
+        content = found.spec.content()
+        held = self._judged.get(content)
+        if held is None:
+            held = self._judged[content] = tuple(field_problems(found))
+        return held
+
+
+def _documents(content: sources.Content) -> Iterator[tuple[int, msgspec.Raw | api.Tree]]:
+    if content.looks_like_json:
+        yield from json_trees.documents(content.name, content.data)
+        return
+    try:
+        yield from yaml_trees.trees(content.data)
+    except yaml_trees.YamlError as error:
+        msg = f"{content.name}, document {error.document}: {error.message}"
+        raise InputError(msg) from None
+
+
+def _is_list(api_version: str, kind: str) -> bool:
+    """Whether it stands for its items: `List`, or a list of a kind that is not itself known."""
+    return kind.endswith("List") and api.find(api_version, kind) is None
+
+
+def _name_of(tree: api.Tree) -> str:
+    names = {str: "text", list: "a list", type(None): "null", bool: "true or false"}
+    return names.get(type(tree), "a number")
