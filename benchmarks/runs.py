@@ -34,7 +34,6 @@ _ONE_THREAD: Final = {
     "MKL_NUM_THREADS": "1",
     "NUMEXPR_NUM_THREADS": "1",
 }
-_ENTRY_POINT: Final = "import sys; from dovetail.cli import main; sys.exit(main())"
 
 
 class Trials(NamedTuple):
@@ -94,7 +93,7 @@ def _command(row: CommandRow, trials: Trials) -> Result:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "cluster.yaml"
         manifests.write(SCENARIOS[row.scenario](row.n_pods, trials.seed), path)
-        command = (sys.executable, "-c", _ENTRY_POINT, "plan", "-f", str(path), "-o", "json")
+        command = (sys.executable, "-m", "dovetail.cli", "plan", "-f", str(path), "-o", "json")
         runs = [_timed(command) for _ in range(trials.repeat)]
     failed = next((done for _, done in runs if done.returncode), None)
     if failed is not None:
