@@ -162,7 +162,7 @@ def _preferring(spec: PodSpec, own: LabelSelector, kind: str) -> PodSpec:
             return msgspec.structs.replace(spec, preferred_anti_affinity=((50, term),))
         case "zone spread":
             soft = Spread(labels.ZONE, own, is_hard=False)
-            # A second constraint on one key would be refused by the API server.
+            # Who spreads already has no second wish; on the same key it would even be invalid.
             return msgspec.structs.replace(spec, spread=spec.spread or (soft,))
         case _:
             return spec
