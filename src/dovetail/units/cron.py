@@ -92,15 +92,6 @@ class Schedule:
             hit = self._on_day(day, after=None)
         return hit
 
-    def matches(self, moment: datetime) -> bool:
-        """Whether the minute that `moment` lies in is one of the schedule's."""
-        moment = moment.astimezone(UTC)
-        return (
-            self._runs_on(moment)
-            and moment.hour in self._hours.allowed
-            and moment.minute in self._minutes.allowed
-        )
-
     def _on_day(self, day: datetime, *, after: datetime | None) -> datetime | None:
         if not self._runs_on(day):
             return None
