@@ -42,7 +42,7 @@ class Waiting(msgspec.Struct, frozen=True, gc=False):
 
 
 def waiting(snapshot: Snapshot, now: datetime | None = None) -> Waiting:
-    """Sort out who needs a node. `now` ends timed do-not-disrupt protection; without it, none ends."""
+    """Sort out who needs a node. Timed do-not-disrupt protection only ends where `now` is given."""
     leaving = frozenset(node.name for node in snapshot.nodes if is_leaving(node))
     staying = frozenset(node.name for node in snapshot.nodes) - leaving
     ours = frozenset((one.pod_uid, one.node) for one in snapshot.ledger.nominations)

@@ -29,7 +29,7 @@ def pod_volumes(pod: Pod, snapshot: Snapshot) -> PodVolumes | Problem:
 def volumes_by_pod(
     pods: Iterable[Pod], snapshot: Snapshot
 ) -> tuple[dict[str, PodVolumes], tuple[tuple[Pod, Problem], ...]]:
-    """The same for many pods, by pod key, without pods that have no volumes; claims are read once."""
+    """The same for many pods that have volumes, by pod key, and the pods that cannot have them."""
     claims = _Claims(snapshot)
     needs: dict[str, PodVolumes] = {}
     refused: list[tuple[Pod, Problem]] = []

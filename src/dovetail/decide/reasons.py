@@ -1,0 +1,218 @@
+"""Why does this pod wait, and what would change that? (the last pages of every plan)
+
+For every pod that was left over: one sentence, the constraint that removed the last instance types
+of each NodePool, and the smallest change that would help. Pods alike are explained once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from dovetail.decide.explain import clause, say, sentence
+from dovetail.decide.fixes import Repair, rank_of, repair
+from dovetail.decide.gathering import Gathering
+from dovetail.decide.pools import RefusedPool
+from dovetail.decide.sieve import sift
+from dovetail.decide.sieve.shelf import Shelf
+from dovetail.decide.sieve.state import Ask, Bench, Finding, ask_of
+from dovetail.decide.sieve.typesets import Offer, TypeTable
+from dovetail.model.instance import InstanceType
+from dovetail.model.node import Node
+from dovetail.model.pod import DaemonSet, Pod
+from dovetail.model.policy import Policy
+from dovetail.model.pool import NodePool
+from dovetail.model.topology import NodeTerm
+from dovetail.model.verdict import PoolReason, Problem, Reason, Unschedulable
+from dovetail.model.volumes import NO_VOLUMES, PodVolumes
+
+
+class Context(msgspec.Struct, frozen=True):
+    """What there is to explain with.
+
+    `remaining` is what each pool's limits leave after the plan, `volumes` is by pod key, `nodes`
+    are the usable ones. `pods` are all that run or are planned somewhere (None: not known); with
+    them, an affinity to pods that are nowhere is told from one that cannot be met. `refusals` are
+    offers not to be asked for now.
+    """
+
+    pools: tuple[NodePool, ...] = ()
+    refused_pools: tuple[RefusedPool, ...] = ()
+    instance_types: Mapping[str, tuple[InstanceType, ...]] = {}
+    remaining: Mapping[str, Mapping[str, int]] = {}
+    volumes: Mapping[str, PodVolumes] = {}
+    daemon_sets: tuple[DaemonSet, ...] = ()
+    nodes: tuple[Node, ...] = ()
+    policy: Policy = Policy()
+    pods: tuple[Pod, ...] | None = None
+    refusals: frozenset[Offer] = frozenset()
+
+
+def explain_unplaced(pods: Iterable[Pod], context: Context) -> tuple[Unschedulable, ...]:
+    """Why each of these pods was left over, in their order."""
+    explainer = _Explainer(context)
+    return tuple(explainer.explain(pod) for pod in pods)
+
+
+def explain_refused(refused: Iterable[tuple[Pod, Problem]]) -> tuple[Unschedulable, ...]:
+    """The same for pods that could not be planned for at all."""
+    return tuple(
+        Unschedulable(pod.key, problem.message or sentence(problem.reason), (), problem.fix)
+        for pod, problem in refused
+    )
+
+
+class _Explanation(msgspec.Struct, frozen=True):
+    """What is said of pods alike."""
+
+    summary: str
+    reasons: tuple[PoolReason, ...]
+    fix: str
+
+
+_Likeness = tuple[
+    int, tuple[tuple[NodeTerm, ...], ...], tuple[tuple[str, int], ...], frozenset[int]
+]
+
+
+class _Explainer:
+    """Explanations so far, and the pools' shelves, filled when first needed."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._gathering = Gathering(context.pods)
+        self._tables: dict[tuple[int, ...], TypeTable] = {}
+        self._benches: dict[str, Bench] = {}
+        self._explanations: dict[_Likeness, _Explanation] = {}
+        self._known_keys: frozenset[str] | None = None
+
+    def explain(self, pod: Pod) -> Unschedulable:
+        """Why one pod was left over."""
+        volumes = self._context.volumes.get(pod.key, NO_VOLUMES)
+        lonely = self._gathering.lonely_terms(pod)
+        attached = tuple((driver, len(claims)) for driver, claims in volumes.attachments)
+        likeness = (id(pod.spec), volumes.alternatives, attached, lonely)
+        if likeness not in self._explanations:
+            self._explanations[likeness] = self._explained(ask_of(pod.spec, volumes, lonely))
+        told = self._explanations[likeness]
+        return Unschedulable(pod.key, told.summary, told.reasons, told.fix)
+
+    def _explained(self, ask: Ask) -> _Explanation:
+        context = self._context
+        if not context.pools and not context.refused_pools:
+            return _Explanation(say(Reason.NO_NODE_POOLS), (), "create a NodePool")
+        benches = [self._bench(pool) for pool in context.pools]
+        findings = [(bench, sift(bench, ask)) for bench in benches]
+        found = [(bench, finding) for bench, finding in findings if finding is not None]
+        reasons = (
+            *(_pool_reason(bench, finding) for bench, finding in found),
+            *(self._refused_reason(pool, problem) for pool, problem in context.refused_pools),
+        )
+        return _Explanation(_summary(reasons), reasons, self._fix(ask, found))
+
+    def _fix(self, ask: Ask, found: Sequence[tuple[Bench, Finding]]) -> str:
+        """The easiest of the smallest repairs; pools that are refused only if no other can help."""
+        best: Repair | None = None
+        for bench, finding in sorted(found, key=lambda one: rank_of(one[1])):
+            if best is not None and best.rank <= (1, rank_of(finding)):
+                break
+            mended = repair(bench, ask, finding, self._keys)
+            if mended is not None and (best is None or mended.rank < best.rank):
+                best = mended
+        if best is not None:
+            return best.text
+        return self._fix_of_refused(ask) or _fix_of_empty(found)
+
+    def _fix_of_refused(self, ask: Ask) -> str:
+        for pool, problem in self._context.refused_pools:
+            if not problem.fix or not self._context.instance_types.get(pool.name):
+                continue
+            bench = self._bench(pool)
+            finding = sift(bench, ask)
+            if finding is None or _is_between_pods(finding):
+                return problem.fix
+            mended = repair(bench, ask, finding, self._keys)
+            if mended is not None:
+                return f"{problem.fix}, and {mended.text}"
+        return ""
+
+    def _refused_reason(self, pool: NodePool, problem: Problem) -> PoolReason:
+        n_types = len(self._context.instance_types.get(pool.name, ()))
+        return PoolReason(pool.name, problem.reason, problem.message, n_types)
+
+    def _bench(self, pool: NodePool) -> Bench:
+        if pool.name not in self._benches:
+            context = self._context
+            table = self._table(context.instance_types.get(pool.name, ()))
+            shelf = Shelf(pool, table, context.daemon_sets)
+            remaining = context.remaining.get(pool.name, pool.limits)
+            self._benches[pool.name] = Bench(shelf, remaining, context.policy.min_values_policy)
+        return self._benches[pool.name]
+
+    def _table(self, types: tuple[InstanceType, ...]) -> TypeTable:
+        identity = tuple(map(id, types))
+        if identity not in self._tables:
+            self._tables[identity] = TypeTable(types, self._context.refusals)
+        return self._tables[identity]
+
+    def _keys(self) -> frozenset[str]:
+        """Every label that a node has or could have."""
+        if self._known_keys is None:
+            keys: set[str] = set()
+            for bench in self._benches.values():
+                keys.update(bench.shelf.stated)
+            for table in self._tables.values():
+                keys.update(table.keys())
+            for node in self._context.nodes:
+                keys.update(node.labels)
+            self._known_keys = frozenset(keys)
+        return self._known_keys
+
+
+def _fix_of_empty(found: Sequence[tuple[Bench, Finding]]) -> str:
+    """Where a pool has no types at all, nothing is known about what would come after."""
+    for bench, finding in found:
+        if finding.reason is Reason.NO_INSTANCE_TYPES:
+            return f"widen the requirements of NodePool {bench.shelf.pool.name}"
+    return ""
+
+
+def _is_between_pods(finding: Finding) -> bool:
+    return finding.reason in (
+        Reason.TOPOLOGY_SPREAD,
+        Reason.POD_AFFINITY,
+        Reason.POD_ANTI_AFFINITY,
+    )
+
+
+def _pool_reason(bench: Bench, finding: Finding) -> PoolReason:
+    name = bench.shelf.pool.name
+    return PoolReason(name, finding.reason, finding.message, finding.left.bit_count())
+
+
+def _summary(reasons: Sequence[PoolReason]) -> str:
+    """One sentence for all pools."""
+    if len(reasons) == 1:
+        only = reasons[0]
+        return f"NodePool {only.node_pool} cannot launch a node for it: {_lowered(only.message)}"
+    pools_by_reason: dict[str, list[str]] = {}
+    for one in reasons:
+        pools_by_reason.setdefault(one.reason, []).append(one.node_pool)
+    if len({one.message for one in reasons}) == 1:
+        return f"No NodePool can launch a node for it: {_lowered(reasons[0].message)}"
+    told = "; ".join(
+        f"{clause(reason)} ({_names(pools)})" for reason, pools in pools_by_reason.items()
+    )
+    return f"None of {len(reasons)} NodePools can launch a node for it: {told}."
+
+
+def _names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 3} others" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more
+
+
+def _lowered(message: str) -> str:
+    """A sentence as the second half of another; names keep their capitals."""
+    first, _, rest = message.partition(" ")
+    return f"{first.lower()} {rest}" if first.isalpha() and first.istitle() else message

@@ -1,0 +1,71 @@
+"""Steps between pods: spread, affinity, anti-affinity.
+
+Which pods stand where is the solver's knowledge. Here only what is certain is found early (a label
+that no node has, pods that are nowhere); the rest is what remains when nothing else is in the way.
+"""
+
+from __future__ import annotations
+
+from dovetail.decide.explain import say
+from dovetail.decide.sieve.state import Finding, Sifting, Waiver
+from dovetail.model.topology import LabelSelector
+from dovetail.model.verdict import Reason
+
+
+def topology_keys(state: Sifting) -> Finding | None:
+    """Constraints between pods that fail for certain: no node of the pool has the label."""
+    spec = state.ask.spec
+    asked = [
+        *((Reason.TOPOLOGY_SPREAD, one.topology_key) for one in spec.spread if one.is_hard),
+        *((Reason.POD_AFFINITY, one.topology_key) for one in spec.affinity),
+    ]
+    for reason, key in asked:
+        if state.is_waived(reason) or state.shelf.offers_label(key):
+            continue
+        message = f"Its nodes do not have the label {key}, over which the pod is to be placed."
+        waiver = Waiver(reasons=frozenset({reason}))
+        return Finding(reason, message, state.left, waiver, key)
+    return None
+
+
+def lonely(state: Sifting) -> Finding | None:
+    """An affinity to pods that are nowhere."""
+    if state.is_waived(Reason.POD_AFFINITY):
+        return None
+    for position in sorted(state.ask.lonely):
+        term = state.ask.spec.affinity[position]
+        named = selected(term.selector)
+        message = f"The pod must share {term.topology_key} with pods that are nowhere: {named}."
+        waiver = Waiver(reasons=frozenset({Reason.POD_AFFINITY}))
+        return Finding(Reason.POD_AFFINITY, message, state.left, waiver, named)
+    return None
+
+
+def between_pods(state: Sifting) -> Finding | None:
+    """A node could be launched, and yet the pod was not placed: other pods stand in its way."""
+    if state.waived:
+        return None
+    spec = state.ask.spec
+    hard = [one for one in spec.spread if one.is_hard]
+    if hard:
+        reason, key = Reason.TOPOLOGY_SPREAD, hard[0].topology_key
+        message = say(reason, max_skew=str(hard[0].max_skew), key=key)
+    elif spec.affinity:
+        reason, key = Reason.POD_AFFINITY, spec.affinity[0].topology_key
+        message = say(reason, key=key, selector=selected(spec.affinity[0].selector))
+    elif spec.anti_affinity:
+        reason, key = Reason.POD_ANTI_AFFINITY, spec.anti_affinity[0].topology_key
+        named = f"pods with {selected(spec.anti_affinity[0].selector)}"
+        message = say(reason, key=key, selector=named)
+    else:
+        reason, key = Reason.POD_ANTI_AFFINITY, ""
+        message = say(reason, key="a zone or node", selector="pods that are there already")
+    waiver = Waiver(reasons=frozenset({reason}))
+    return Finding(reason, message, state.left, waiver, key)
+
+
+def selected(selector: LabelSelector) -> str:
+    """A selector as people read it."""
+    if selector.nothing:
+        return "no labels at all"
+    return ", ".join(str(one) for one in selector.expressions) or "any labels"

@@ -1,0 +1,121 @@
+"""Steps that select by label: the pool's own types, taints, node affinity, volumes, offerings."""
+
+from __future__ import annotations
+
+from dovetail import labels
+from dovetail.decide.explain import say
+from dovetail.decide.sieve.shelf import Shelf
+from dovetail.decide.sieve.state import Finding, Sifting, Waiver
+from dovetail.decide.sieve.typesets import Bits
+from dovetail.decide.sieve.wishes import Said, Wish, spoken, without
+from dovetail.model.verdict import Reason
+
+
+def stock(state: Sifting) -> Finding | None:
+    """The types that the pool itself admits and that are on offer."""
+    if state.left:
+        return None
+    shelf = state.shelf
+    n_types = len(shelf.table.types)
+    if shelf.admitted:
+        why = f"none of the {shelf.admitted.bit_count()} types it admits is on offer"
+    else:
+        why = f"its requirements admit none of {n_types} types"
+    message = say(Reason.NO_INSTANCE_TYPES, why=why)
+    return Finding(Reason.NO_INSTANCE_TYPES, message, shelf.table.everyone, Waiver())
+
+
+def taints(state: Sifting) -> Finding | None:
+    """The pool's taints."""
+    repelling = state.shelf.repelling(state.ask.spec.tolerations)
+    if not repelling or state.is_waived(Reason.TAINT_NOT_TOLERATED):
+        return None
+    named = " and ".join(str(taint) for taint in repelling)
+    return Finding(
+        Reason.TAINT_NOT_TOLERATED,
+        say(Reason.TAINT_NOT_TOLERATED, taints=named),
+        state.left,
+        Waiver(reasons=frozenset({Reason.TAINT_NOT_TOLERATED})),
+        named,
+    )
+
+
+def node_affinity(state: Sifting) -> Finding | None:
+    """Node selector and required node affinity."""
+    shelf = state.shelf
+    wishes = [without(wish, state.waived.keys) for wish in state.ask.wishes]
+    branches = [(wish, shelf.admitting_all(wish, state.left)) for wish in wishes]
+    if state.branch(branches):
+        return None
+    if not wishes:
+        message = "Its required node affinity has no expression, so it selects no node."
+        return Finding(Reason.NODE_AFFINITY, message, state.left, Waiver())
+    return _label_finding(state, wishes, Reason.NODE_AFFINITY)
+
+
+def volume_topology(state: Sifting) -> Finding | None:
+    """The same, where the volumes can be reached."""
+    if state.is_waived(Reason.VOLUME_TOPOLOGY) or (
+        state.ask.wishes_with_volumes is state.ask.wishes
+    ):
+        return None
+    shelf = state.shelf
+    wishes = [without(wish, state.waived.keys) for wish in state.ask.wishes_with_volumes]
+    if state.branch([(wish, shelf.admitting_all(wish, state.left)) for wish in wishes]):
+        return None
+    if not wishes:
+        message = "The topology of its volumes selects no node."
+        return Finding(Reason.VOLUME_TOPOLOGY, message, state.left, Waiver())
+    return _label_finding(state, wishes, Reason.VOLUME_TOPOLOGY)
+
+
+def _label_finding(state: Sifting, wishes: list[Wish], reason: Reason) -> Finding:
+    """The label that failed in the alternative that came farthest."""
+    failures = [_failing_label(state, wish) for wish in wishes]
+    left, key, said = max(failures, key=lambda one: one[0].bit_count())
+    if key == labels.NODE_POOL and any(not one.complement and not one.values for one in said):
+        reason = Reason.REFUSES_NODE_POOLS
+    message = say(reason, expression=spoken(said), offered=_offered(state.shelf, key))
+    if len(wishes) > 1:
+        message = f"{message[:-1]}, nor the other {len(wishes) - 1} alternatives."
+    waiver = Waiver(keys=frozenset({key}))
+    if reason is Reason.VOLUME_TOPOLOGY:
+        waiver = Waiver(reasons=frozenset({reason}))
+    return Finding(reason, message, left, waiver, key, said)
+
+
+def _failing_label(state: Sifting, wish: Wish) -> tuple[Bits, str, Said]:
+    """The label on which an alternative failed, hopeless ones last, and what was left before."""
+    shelf, left = state.shelf, state.left
+    hopeless = {key: not shelf.admitting(key, said) & left for key, said in wish.items()}
+    for key in sorted(wish, key=lambda key: (hopeless[key], key)):
+        narrowed = left & shelf.admitting(key, wish[key])
+        if not narrowed:
+            return left, key, wish[key]
+        left = narrowed
+    return left, "", ()
+
+
+def _offered(shelf: Shelf, key: str) -> str:
+    if key in (labels.HOSTNAME, labels.NODE_NAME_FIELD):
+        return "; the name of a new node is not known before it is launched"
+    values = shelf.values(key)
+    if values:
+        more = f" and {len(values) - 5} others" if len(values) > 5 else ""
+        return f"; there is {', '.join(values[:5])}{more}"
+    return "" if shelf.offers_label(key) else "; its nodes do not have that label"
+
+
+def offerings(state: Sifting) -> Finding | None:
+    """One offering that has zone, capacity type and all else together."""
+    shelf = state.shelf
+    if state.is_waived(Reason.NO_OFFERING) or state.branch(
+        [(wish, mask & shelf.on_offer(wish)) for wish, mask in state.branches]
+    ):
+        return None
+    wish = state.branches[0][0]
+    asked = [spoken(said) for key, said in wish.items() if key in shelf.table.offered_keys]
+    where = f" with {', '.join(asked)}" if asked else ""
+    message = say(Reason.NO_OFFERING, where=where)
+    waiver = Waiver(reasons=frozenset({Reason.NO_OFFERING}))
+    return Finding(Reason.NO_OFFERING, message, state.left, waiver)

@@ -1,0 +1,91 @@
+"""What labels does a pod ask of its node? Alternatives, each with all that is said of every key.
+
+Expressions on one key are kept side by side rather than intersected: `In [a]` with `NotIn [a]` can
+be satisfied by no node, and their intersection would look like `DoesNotExist`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import reduce
+from itertools import islice, product
+from operator import and_
+from typing import Final
+
+from dovetail import labels
+from dovetail.model.pod import PodSpec
+from dovetail.model.requirements import Requirement
+from dovetail.model.topology import NodeTerm
+from dovetail.model.volumes import PodVolumes
+
+Said = tuple[Requirement, ...]  # all that is said of one key
+Wish = Mapping[str, Said]  # by label key; what matchFields says is under "metadata.name"
+
+# Volumes with many alternatives each could multiply without end; nobody reads that far.
+_MOST_ALTERNATIVES: Final = 256
+
+
+def pod_wishes(spec: PodSpec) -> tuple[Wish, ...]:
+    """The alternatives of nodeSelector and required node affinity; none: no node is selected."""
+    selector = [
+        Requirement(labels.normalize(key), False, frozenset({value}))
+        for key, value in sorted(spec.node_selector.items())
+    ]
+    if not spec.required_terms:
+        return (_wish(selector),)
+    return tuple(
+        _wish([*selector, *_expressions(term)])
+        for term in spec.required_terms
+        if term.expressions or term.fields
+    )
+
+
+def with_volumes(wishes: tuple[Wish, ...], volumes: PodVolumes) -> tuple[Wish, ...]:
+    """The same with one alternative of every volume added, in all combinations."""
+    if not volumes.alternatives:
+        return wishes
+    lists = [
+        [term for term in alternatives if term.expressions or term.fields]
+        for alternatives in volumes.alternatives
+    ]
+    combined = (
+        _wish([*_flat(wish), *(one for term in terms for one in _expressions(term))])
+        for wish, terms in product(wishes, product(*lists))
+    )
+    return tuple(islice(combined, _MOST_ALTERNATIVES))
+
+
+def satisfiable(said: Said) -> bool:
+    """Whether some value, or the label's absence, satisfies everything said of a key."""
+    return bool(reduce(and_, said)) or all(one.tolerates_absence for one in said)
+
+
+def without(wish: Wish, keys: frozenset[str]) -> Wish:
+    """The wish with nothing said of these keys."""
+    return {key: said for key, said in wish.items() if key not in keys} if keys else wish
+
+
+def spoken(said: Said) -> str:
+    """What is said of one key, for people."""
+    return " and ".join(str(one) for one in said)
+
+
+def _wish(requirements: Iterable[Requirement]) -> Wish:
+    by_key: dict[str, list[Requirement]] = {}
+    for one in requirements:
+        held = by_key.setdefault(one.key, [])
+        if one not in held:
+            held.append(one)
+    return {key: tuple(by_key[key]) for key in sorted(by_key)}
+
+
+def _flat(wish: Wish) -> list[Requirement]:
+    return [one for said in wish.values() for one in said]
+
+
+def _expressions(term: NodeTerm) -> list[Requirement]:
+    fields = [
+        Requirement(labels.NODE_NAME_FIELD, one.complement, one.values, one.gte, one.lte)
+        for one in term.fields
+    ]
+    return [*term.expressions, *fields]
