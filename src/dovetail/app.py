@@ -6,14 +6,16 @@ Each function imports the parts it puts together, so that a command pays only fo
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from time import perf_counter
-from typing import BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 import msgspec
 
+from dovetail import api
+from dovetail.errors import InputError
 from dovetail.model.instance import InstanceType
 from dovetail.model.plan import Plan
 from dovetail.model.policy import Policy
@@ -22,8 +24,97 @@ from dovetail.model.snapshot import Snapshot
 from dovetail.present.plan import Timings, buys_spot
 from dovetail.present.table import SYNTHETIC_SPOT, counted
 
+if TYPE_CHECKING:
+    from dovetail.cloud.overlays import Overlay
+    from dovetail.kube.manifests import Manifests
+
 GENERIC: Final = "generic"
 AWS: Final = "aws"
+_EC2_NODE_CLASS: Final = "EC2NodeClass"
+
+Tell = Callable[[str], None]
+
+
+class PlanRequest(msgspec.Struct, frozen=True):
+    """What to plan. No `catalogue`: each pool's by its node class. No `now`: the clock's."""
+
+    sources: tuple[str, ...]
+    catalogue: str = ""
+    now: datetime | None = None
+    may_disrupt: bool = True
+    policy: Policy = Policy()
+
+
+class Planned(msgspec.Struct, frozen=True):
+    """A plan and what it was made from. `notes` belong to the figures, `remarks` are talk."""
+
+    snapshot: Snapshot
+    plan: Plan
+    timings: Timings
+    notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """What checking manifests found."""
+
+    n_objects: int
+    problems: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
+
+
+class _Input(msgspec.Struct, frozen=True):
+    """A cluster ready to be planned for, and when."""
+
+    snapshot: Snapshot
+    now: datetime
+    notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+def plan_from(request: PlanRequest, *, stdin: BinaryIO, tell: Tell) -> Planned:
+    """Read manifests and plan for them. `tell` hears what is being done. Raises InputError."""
+    from dovetail.kube.manifests import read
+
+    with _calm_collector():
+        started_at = perf_counter()
+        tell("reading manifests")
+        manifests = read(request.sources, stdin)
+        read_at = perf_counter()
+        tell("putting the cluster together")
+        given = _given(request, manifests)
+        frozen_at = perf_counter()
+        tell(f"planning for {counted(len(given.snapshot.pods), 'pod')}")
+        plan, solve_seconds = _decided(given)
+    return Planned(
+        snapshot=given.snapshot,
+        plan=plan if request.may_disrupt else without_disruptions(plan),
+        timings=Timings(read_at - started_at, frozen_at - read_at, solve_seconds),
+        notes=given.notes if buys_spot(plan) else (),
+        remarks=given.remarks,
+    )
+
+
+def _decided(given: _Input) -> tuple[Plan, float]:
+    """The plan and how long it took. The solver is loaded only now: bad input needs none."""
+    from dovetail.decide import decide
+
+    started_at = perf_counter()
+    plan = decide(given.snapshot, given.now)
+    return plan, perf_counter() - started_at
+
+
+def problems_of(sources: Sequence[str], *, stdin: BinaryIO) -> Checked:
+    """Everything wrong with these manifests."""
+    from dovetail.kube.manifests import read_all_problems
+
+    with _calm_collector():
+        manifests, problems = read_all_problems(sources, stdin)
+    return Checked(
+        n_objects=len(manifests.manifests) + len(manifests.scenarios),
+        problems=tuple(str(one) for one in problems),
+        remarks=_skipped(manifests.skipped),
+    )
 
 
 def instance_types(catalogue: str) -> tuple[InstanceType, ...]:
@@ -40,6 +131,130 @@ def catalogue_text(types: Iterable[InstanceType]) -> str:
     return catalogue_file.render(types)
 
 
+def crds_text() -> str:
+    """The CustomResourceDefinitions as one YAML stream."""
+    import dovetail.api.crds as definitions
+
+    return definitions.render()
+
+
 def price_notes(catalogues: Iterable[str]) -> tuple[str, ...]:
     """What must be said about the prices of these catalogues wherever they are shown."""
     return (SYNTHETIC_SPOT,) if AWS in catalogues else ()
+
+
+def without_disruptions(plan: Plan) -> Plan:
+    """The plan for waiting pods alone; what the disruptions would have saved is paid again."""
+    saved = sum(one.saving_nanousd for one in plan.disruptions)
+    after = plan.cost.cluster_after_nanousd + saved
+    cost = msgspec.structs.replace(plan.cost, cluster_after_nanousd=after)
+    return msgspec.structs.replace(plan, disruptions=(), cost=cost)
+
+
+@contextmanager
+def _calm_collector() -> Iterator[None]:
+    """No garbage collection meanwhile: millions of small live objects, and hardly a cycle."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+        if was_enabled:
+            gc.enable()
+
+
+def _given(request: PlanRequest, manifests: Manifests) -> _Input:
+    if manifests.scenarios:
+        return _scenario(request, manifests)
+    from dovetail.clock import SystemClock
+    from dovetail.state import freeze
+
+    catalogues = _Catalogues(request.catalogue)
+    snapshot = freeze.snapshot(
+        manifests.objects, instance_types=catalogues.of_pool, policy=request.policy
+    )
+    overlays = [_overlay(one) for one in manifests.objects if isinstance(one, api.NodeOverlay)]
+    snapshot, conflicts = _overlaid(snapshot, overlays)
+    return _Input(
+        snapshot=snapshot,
+        now=request.now or SystemClock().now(),
+        notes=price_notes(catalogues.used),
+        remarks=(*_skipped(manifests.skipped), *conflicts),
+    )
+
+
+def _scenario(request: PlanRequest, manifests: Manifests) -> _Input:
+    from dovetail import testing
+
+    first, *others = manifests.scenarios
+    if others or manifests.manifests:
+        msg = f"{first.origin}: expected a scenario to be the only input"
+        raise InputError(msg)
+    scenario = testing.parse(first.content, first.origin.file)
+    return _Input(scenario.snapshot, request.now or scenario.now)
+
+
+class _Catalogues:
+    """The catalogue of each pool, each read once, and which were used."""
+
+    def __init__(self, chosen: str) -> None:
+        self._chosen = chosen
+        self._held: dict[str, tuple[InstanceType, ...]] = {}
+        if chosen:  # a bad name is an error even when no pool asks
+            self._load(chosen)
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The names of all that were asked for."""
+        return tuple(self._held)
+
+    def of_pool(self, pool: NodePool) -> tuple[InstanceType, ...]:
+        """What this pool could launch, before its own requirements."""
+        is_aws = pool.node_class.kind == _EC2_NODE_CLASS
+        return self._load(self._chosen or (AWS if is_aws else GENERIC))
+
+    def _load(self, name: str) -> tuple[InstanceType, ...]:
+        if name not in self._held:
+            self._held[name] = instance_types(name)
+        return self._held[name]
+
+
+def _overlay(found: api.NodeOverlay) -> Overlay:
+    from dovetail.cloud.overlays import Overlay
+    from dovetail.cloud.prices import price_change
+    from dovetail.model.requirements import requirement
+    from dovetail.units import quantity
+
+    spec = found.spec
+    return Overlay(
+        name=found.metadata.name,
+        weight=spec.weight or 0,
+        requirements=tuple(
+            requirement(one.key, one.operator, one.values) for one in spec.requirements
+        ),
+        price=price_change(spec.price or "", spec.price_adjustment or ""),
+        capacity={name: quantity.amount(name, held) for name, held in spec.capacity.items()},
+    )
+
+
+def _overlaid(snapshot: Snapshot, overlays: Sequence[Overlay]) -> tuple[Snapshot, tuple[str, ...]]:
+    if not overlays:
+        return snapshot, ()
+    from dovetail.cloud.overlays import PooledTypes, apply_to_pools
+
+    pooled = [
+        PooledTypes(pool, snapshot.instance_types.get(pool.name, ()))
+        for pool in snapshot.node_pools
+    ]
+    by_pool, conflicts = apply_to_pools(pooled, overlays)
+    remarks = tuple(f"NodeOverlay {one.overlay} is left out: {one.message}" for one in conflicts)
+    return msgspec.structs.replace(snapshot, instance_types=by_pool), remarks
+
+
+def _skipped(n_by_kind: Mapping[str, int]) -> tuple[str, ...]:
+    if not n_by_kind:
+        return ()
+    kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(n_by_kind.items()))
+    return (f"Skipped {counted(sum(n_by_kind.values()), 'object')} of other kinds: {kinds}.",)

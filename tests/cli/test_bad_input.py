@@ -1,4 +1,4 @@
-"""Bad input: one clear message that names file, document, field and expectation; exit 2; no data."""
+"""Bad input: one clear message with file, document, field and expectation; exit 2; no data."""
 
 from __future__ import annotations
 

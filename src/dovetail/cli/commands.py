@@ -39,9 +39,12 @@ app = typer.Typer(
 def _show_version(wanted: bool) -> None:  # noqa: FBT001  typer calls back with the flag's value
     if not wanted:
         return
-    from importlib.metadata import version
+    from importlib.metadata import PackageNotFoundError, version
 
-    typer.echo(f"dovetail {version('dovetail')}")
+    try:
+        typer.echo(f"dovetail {version('dovetail')}")
+    except PackageNotFoundError:
+        typer.echo("dovetail (run from its source, not installed)")
     raise typer.Exit
 
 

@@ -13,6 +13,7 @@ import typer
 if TYPE_CHECKING:
     from dovetail.present.plan import Json
 
+_PIECE = 65536
 BROKEN_PIPE = 141  # 128 + SIGPIPE, what a shell reports for any other program
 
 
@@ -33,7 +34,9 @@ def say(message: str) -> None:
 def emit(text: str) -> None:
     """Print data. A reader that has gone away (`| head`) ends the program quietly."""
     try:
-        sys.stdout.write(text)
+        # In pieces: unbuffered, one large write is cut short in silence when the reader goes away.
+        for start in range(0, len(text), _PIECE):
+            sys.stdout.write(text[start : start + _PIECE])
         sys.stdout.flush()
     except BrokenPipeError:
         # What is still buffered must not fail again when the interpreter closes stdout.

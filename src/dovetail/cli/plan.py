@@ -12,7 +12,7 @@ from dovetail.cli.output import Output, emit, json_text, say, yaml_text
 from dovetail.model.policy import MinValuesPolicy, Policy, PreferencePolicy
 
 if TYPE_CHECKING:
-    from dovetail.app import Planned
+    from dovetail.app import Planned, PlanRequest
 
 _DEFAULT = Policy()
 
@@ -46,6 +46,7 @@ def plan(  # noqa: PLR0913  typer reads one flag from each argument
       dovetail plan -f cluster/ --catalog my-types.json --now 2026-01-01T00:00:00Z
     """  # noqa: D301  \b keeps the examples' lines apart in the help
     from dovetail import settings
+    from dovetail.app import PlanRequest
 
     _mention_gates(feature_gates)
     policy = msgspec.structs.replace(
@@ -57,11 +58,13 @@ def plan(  # noqa: PLR0913  typer reads one flag from each argument
         default_spread=settings.default_spread(scheduler_config),
     )
     planned = _planned(
-        sources=options.sources(files, more),
-        catalog=catalog,
-        now=now,
-        may_disrupt=not no_disrupt,
-        policy=policy,
+        PlanRequest(
+            sources=options.sources(files, more),
+            catalogue=catalog,
+            now=options.instant(now),
+            may_disrupt=not no_disrupt,
+            policy=policy,
+        )
     )
     for remark in planned.remarks:
         say(remark)
@@ -76,19 +79,10 @@ def _mention_gates(feature_gates: str) -> None:
         say("Feature gates bind 'run' only: offline every kind in the input is honoured.")
 
 
-def _planned(
-    *, sources: tuple[str, ...], catalog: str, now: str, may_disrupt: bool, policy: Policy
-) -> Planned:
-    from dovetail.app import PlanRequest, plan_from
+def _planned(request: PlanRequest) -> Planned:
+    from dovetail.app import plan_from
     from dovetail.cli.progress import Progress
 
-    request = PlanRequest(
-        sources=sources,
-        catalog=catalog,
-        now=options.instant(now),
-        may_disrupt=may_disrupt,
-        policy=policy,
-    )
     with Progress() as progress:
         return plan_from(request, stdin=sys.stdin.buffer, tell=progress.tell)
 
