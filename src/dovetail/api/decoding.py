@@ -61,24 +61,26 @@ def decode_at(
 ) -> T:
     """As `decode`, for a part that stands at `field` of its object."""
     if not isinstance(data, bytes | bytearray | memoryview | msgspec.Raw):
-        data = encode(without_nulls(data))
+        data = encode(data)
     try:
         return decoder(wire_type).decode(data)
     except msgspec.ValidationError as error:
-        cleaned = without_nulls(msgspec.json.decode(data))
-        try:
-            return decoder(wire_type).decode(encode(cleaned))
-        except msgspec.ValidationError:
-            raise DecodeError(problem_of(error, field)) from None
+        problem = problem_of(error, field)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DecodeError(FieldProblem(field, f"not JSON: {error}")) from None
+    try:
+        return decoder(wire_type).decode(encode(without_nulls(msgspec.json.decode(data))))
+    except (msgspec.DecodeError, DecodeError, RecursionError):
+        raise DecodeError(problem) from None
 
 
 def encode(value: object) -> bytes:
     """JSON of a wire type or a plain tree."""
     try:
         return _encoder.encode(value)
-    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
+    except RecursionError:
+        raise DecodeError(FieldProblem("", "is nested too deeply")) from None
+    except (TypeError, ValueError, msgspec.MsgspecError) as error:
         raise DecodeError(FieldProblem("", f"cannot be written as JSON: {error}")) from None
 
 
