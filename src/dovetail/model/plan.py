@@ -64,6 +64,16 @@ class OfferKey(msgspec.Struct, frozen=True, gc=False, order=True):
     labels: tuple[tuple[str, str], ...] = ()  # values chosen for labels that the pool leaves open
 
 
+class HostCap(msgspec.Struct, frozen=True, gc=False):
+    """Pods of which a node takes at most `cap`, since they exclude each other; and what a place
+    under that cap is worth with each of the certificate's multipliers.
+    """
+
+    pods: tuple[str, ...]
+    cap: int
+    multipliers: tuple[int, ...]
+
+
 class Certificate(msgspec.Struct, frozen=True, gc=False):
     """Proof that no plan for the same pods costs less than `bound_nanousd`.
 
@@ -81,7 +91,7 @@ class Certificate(msgspec.Struct, frozen=True, gc=False):
     denominator: int = 1
     choice: tuple[tuple[OfferKey, int], ...] = ()
     existing_multiplier: int = -1
-    pods: tuple[str, ...] = ()
+    host_caps: tuple[HostCap, ...] = ()
     bound_nanousd: int = 0
 
 

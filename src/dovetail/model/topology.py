@@ -121,7 +121,7 @@ class HostPort(msgspec.Struct, frozen=True, gc=False, order=True):
     @property
     def is_wildcard(self) -> bool:
         """Whether it is taken on every address of the node."""
-        return self.ip in {"", "0.0.0.0", "::"}  # noqa: S104
+        return self.ip in {"", "0.0.0.0", "::"}  # noqa: S104  compared, never bound
 
     def conflicts(self, other: HostPort) -> bool:
         """Whether two pods with these ports cannot share a node."""

@@ -1,0 +1,24 @@
+"""decide — what should change, given this cluster at this moment.
+
+Rule 1: every law that can change a plan lives in this package or in `solve`.
+Rule 2: nothing here can see the outside: no clock, no client, no log. What a decision needs to
+        know is in the snapshot; what it concludes is in the plan.
+
+Example: two pods of 1 cpu wait, one node has 1 cpu free. One pod is nominated to that node, one new
+node is launched for the other, and the plan says what it costs and what nobody could undercut.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from dovetail.decide.provision import provision
+from dovetail.model.plan import Plan
+from dovetail.model.snapshot import Snapshot
+
+__all__ = ["decide"]
+
+
+def decide(snapshot: Snapshot, now: datetime) -> Plan:
+    """Return everything worth doing now, why, and when to ask again."""
+    return provision(snapshot, now)

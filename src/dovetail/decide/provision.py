@@ -1,0 +1,216 @@
+"""Which nodes should be launched for the pods that wait?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from dovetail import labels
+from dovetail.decide.candidates import waiting
+from dovetail.decide.nodes import is_leaving, usable
+from dovetail.decide.pools import eligible_pools, remaining_limits
+from dovetail.decide.reasons import Context, explain_refused, explain_unplaced
+from dovetail.decide.spread import with_default_spread
+from dovetail.decide.volumes import volumes_by_pod
+from dovetail.model.instance import InstanceType
+from dovetail.model.node import Node
+from dovetail.model.plan import Cost, Launch, Nominate, Plan
+from dovetail.model.pod import Pod
+from dovetail.model.pool import NodePool
+from dovetail.model.requirements import Requirement
+from dovetail.model.resources import NODES
+from dovetail.model.snapshot import Snapshot
+from dovetail.solve import PlannedNode, Problem, Solution, solve
+
+
+def provision(snapshot: Snapshot, now: datetime) -> Plan:
+    """Give every waiting pod a place: on a node there is, or on a new one; or say why not."""
+    queue = waiting(snapshot, now)
+    volumes, unusable = volumes_by_pod(queue.pods, snapshot)
+    without = {pod.key for pod, _ in unusable}
+    pods = with_default_spread((pod for pod in queue.pods if pod.key not in without), snapshot)
+    pools, refused_pools = eligible_pools(snapshot)
+    nodes = usable(snapshot)
+    bound = _bound(snapshot, nodes, queue.reserved, {pod.key for pod in pods})
+    limits = {pool.name: remaining_limits(pool, snapshot.nodes) for pool in pools}
+    types = _obtainable(snapshot, now)
+    problem = Problem(
+        pods=tuple(pods),
+        nodes=nodes,
+        bound=bound,
+        node_pools=pools,
+        instance_types=types,
+        daemon_sets=snapshot.daemon_sets,
+        volumes=volumes,
+        bound_volumes=volumes_by_pod((pod for pod in bound if pod.claim_names), snapshot)[0],
+        limits=limits,
+        reserved_by_id=snapshot.ledger.reserved_by_id,
+        namespaces=snapshot.namespaces,
+        policy=snapshot.policy,
+    )
+    solution = solve(problem)
+    launches = _launches(solution, snapshot)
+    context = Context(
+        pools=pools,
+        refused_pools=refused_pools,
+        instance_types=types,
+        remaining=_after(limits, solution),
+        volumes=volumes,
+        daemon_sets=snapshot.daemon_sets,
+        nodes=nodes,
+        policy=snapshot.policy,
+    )
+    left_over = (
+        *explain_refused((*queue.refused, *unusable)),
+        *explain_unplaced(solution.unplaced, context),
+    )
+    before = _running_price(snapshot)
+    return Plan(
+        launches=launches,
+        nominations=tuple(
+            Nominate(name, tuple(pod.key for pod in pods)) for name, pods in solution.placed
+        ),
+        unschedulable=tuple(sorted(left_over, key=lambda one: one.pod)),
+        cost=Cost(
+            new_nanousd=solution.price_nanousd,
+            lower_bound_nanousd=solution.certificate.bound_nanousd,
+            cluster_before_nanousd=before,
+            cluster_after_nanousd=before + solution.price_nanousd,
+        ),
+        certificate=solution.certificate,
+        binding_order=solution.order,
+        n_pods=len(pods) + len(queue.refused) + len(unusable),
+        n_groups=solution.n_groups,
+    )
+
+
+def _bound(
+    snapshot: Snapshot, nodes: Iterable[Node], reserved: Iterable[Pod], moving: set[str]
+) -> tuple[Pod, ...]:
+    """The pods that hold room on usable nodes."""
+    names = {node.name for node in nodes}
+    running = [
+        pod
+        for pod in snapshot.pods
+        if pod.node_name in names and not pod.is_terminal and pod.key not in moving
+    ]
+    return (*running, *reserved)
+
+
+def _obtainable(
+    snapshot: Snapshot, now: datetime
+) -> Mapping[str, tuple[InstanceType, ...]]:
+    """Instance types without the offerings that a provider has just refused."""
+    refused = {
+        (one.instance_type, one.zone, one.capacity_type)
+        for one in snapshot.ledger.refusals
+        if one.until > now
+    }
+    if not refused:
+        return snapshot.instance_types
+    return {
+        pool: tuple(_without(kind, refused) for kind in types)
+        for pool, types in snapshot.instance_types.items()
+    }
+
+
+def _without(kind: InstanceType, refused: set[tuple[str, str, str]]) -> InstanceType:
+    kept = tuple(
+        one
+        for one in kind.offerings
+        if (kind.name, one.zone, one.capacity_type) not in refused
+    )
+    if len(kept) == len(kind.offerings):
+        return kind
+    return InstanceType(
+        kind.name, kind.requirements, kind.capacity, kind.allocatable, kept, kind.attach_limits,
+        kind.is_overlaid,
+    )
+
+
+def _launches(solution: Solution, snapshot: Snapshot) -> tuple[Launch, ...]:
+    """Planned nodes with names: pool, revision, ordinal, so that a replay names them alike."""
+    ordered = sorted(solution.launches, key=_launch_order)
+    counters: dict[str, int] = {}
+    result = []
+    for node in ordered:
+        pool = node.node_pool.name
+        counters[pool] = counters.get(pool, 0) + 1
+        result.append(_launch(node, f"{pool}-{snapshot.revision}-{counters[pool]}"))
+    return tuple(result)
+
+
+def _launch_order(node: PlannedNode) -> tuple[object, ...]:
+    return (
+        -node.node_pool.weight,
+        node.node_pool.name,
+        -node.offering.price_nanousd,
+        node.instance_type.name,
+        node.offering.zone,
+        node.offering.capacity_type,
+        node.pods[0].key if node.pods else "",
+    )
+
+
+def _launch(node: PlannedNode, name: str) -> Launch:
+    pool = node.node_pool
+    return Launch(
+        name=name,
+        node_pool=pool.name,
+        instance_type=node.instance_type.name,
+        zone=node.offering.zone,
+        capacity_type=node.offering.capacity_type,
+        price_nanousd=node.offering.price_nanousd,
+        instance_types=node.alternatives,
+        requests=node.requests,
+        pods=tuple(pod.key for pod in node.pods),
+        labels={**node.labels, labels.HOSTNAME: name},
+        requirements=_requirements(node),
+        taints=pool.taints,
+        startup_taints=pool.startup_taints,
+        allocatable=node.instance_type.allocatable,
+        reservation_id=node.offering.reservation_id,
+        is_min_values_relaxed=node.is_min_values_relaxed,
+    )
+
+
+def _requirements(node: PlannedNode) -> tuple[Requirement, ...]:
+    """What the claim asks of its provider: the fallbacks, and the zone and capacity type planned."""
+    return (
+        Requirement(labels.INSTANCE_TYPE, False, frozenset(node.alternatives)),
+        Requirement(labels.CAPACITY_TYPE, False, frozenset({node.offering.capacity_type})),
+        Requirement(labels.ZONE, False, frozenset({node.offering.zone})),
+    )
+
+
+def _after(
+    limits: Mapping[str, Mapping[str, int]], solution: Solution
+) -> dict[str, dict[str, int]]:
+    """What the limits leave once the plan is carried out."""
+    result = {pool: dict(held) for pool, held in limits.items()}
+    for node in solution.launches:
+        held = result.get(node.node_pool.name, {})
+        for name in held:
+            held[name] -= 1 if name == NODES else node.instance_type.capacity.get(name, 0)
+    return result
+
+
+def _running_price(snapshot: Snapshot) -> int:
+    """What the cluster's own nodes cost, as far as their price is known."""
+    prices = _prices(snapshot.node_pools, snapshot.instance_types)
+    return sum(
+        prices.get((node.node_pool, node.instance_type, node.zone, node.capacity_type), 0)
+        for node in snapshot.nodes
+        if node.node_pool and not is_leaving(node)
+    )
+
+
+def _prices(
+    pools: Iterable[NodePool], types: Mapping[str, tuple[InstanceType, ...]]
+) -> dict[tuple[str, str, str, str], int]:
+    return {
+        (pool.name, kind.name, one.zone, one.capacity_type): one.price_nanousd
+        for pool in pools
+        for kind in types.get(pool.name, ())
+        for one in kind.offerings
+    }

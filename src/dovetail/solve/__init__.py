@@ -1,0 +1,25 @@
+"""solve — which nodes, and which pod on which? Arrays in, arrays out, exact integers.
+
+The only package that imports NumPy. `solve(problem) -> Solution` is its face. One law per file:
+
+    offers       what can be bought: (pool, type, offering, label choice) rows
+    columns      which rows and nodes an expression admits
+    groups       pods alike in everything that scheduling can see
+    terms        constraints between pods: near, apart, spread, ports
+    encode       all of it as arrays
+    assignment   how many nodes of which offer, as a linear program
+    quotas       constraints over zones become a count for each (group, cell)
+    bins         nodes being filled: what is free, who excludes whom
+    packing      new nodes: bins from the program, balanced filling, tail
+    rescue       whatever is left, tried one at a time by kube-scheduler's own rules
+    improve      take nodes out, place their pods again, keep what is cheaper
+    bound        a proof of what nobody can beat
+    decode       arrays back to nouns
+"""
+
+from __future__ import annotations
+
+from dovetail.solve.problem import PlannedNode, Problem, Solution
+from dovetail.solve.solving import solve
+
+__all__ = ["PlannedNode", "Problem", "Solution", "solve"]

@@ -1,0 +1,178 @@
+"""What is still free on each node, and who keeps whom away from it?
+
+The one mutable workspace of the solver: existing nodes first, then new ones as they are opened.
+It never escapes `solve`. All questions are answered for a slice of nodes at once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dovetail.solve.axes import UNLIMITED, Bool, Int
+from dovetail.solve.encode import Encoded
+from dovetail.solve.terms import Kind
+from dovetail.solve.limits import Limits
+from dovetail.solve.units import ANY_CELL, ANY_WEIGHT, Unit
+
+EXISTING = -1
+
+
+class Bins:
+    """Nodes being filled. Arrays have spare columns; only the first `n` count."""
+
+    def __init__(self, enc: Encoded) -> None:
+        self.enc = enc
+        self.n_existing = len(enc.cell_n)
+        self.n = self.n_existing
+        room = max(64, 2 * self.n)
+        n_hosts = len(enc.ties.hosts)
+        self.free = np.zeros((len(enc.resources), room), dtype=np.int64)
+        self.offer = np.full(room, EXISTING, dtype=np.int64)
+        self.cell = np.zeros(room, dtype=np.int64)
+        self.weight = np.full(room, ANY_WEIGHT, dtype=np.int64)
+        self.accept = np.zeros((len(enc.masks_me), room), dtype=bool)
+        self.match = np.zeros((n_hosts, room), dtype=np.int32)
+        self.own = np.zeros((n_hosts, room), dtype=np.int32)
+        self.log: list[tuple[int, Int, Int]] = []  # unit, nodes, how many on each
+        self.limits = Limits(enc)
+        self.floor = np.zeros(n_hosts, dtype=np.int64)  # the minimum that host spreads start from
+        held = slice(0, self.n)
+        self.free[:, held] = enc.free_nr.T
+        self.cell[held] = enc.cell_n
+        self.accept[:, held] = enc.masks_me[:, enc.n_offers :]
+        for number, term in enumerate(enc.ties.hosts):
+            self.match[number, held] = term.match_n
+            self.own[number, held] = term.own_n
+
+    def open(self, offer: int, count: int) -> slice:
+        """Add empty nodes of one offer; returns where they are."""
+        start, stop = self.n, self.n + count
+        if stop > len(self.offer):
+            self._grow(stop)
+        enc = self.enc
+        new = slice(start, stop)
+        self.free[:, new] = enc.cap_or[offer][:, None]
+        self.offer[new] = offer
+        self.cell[new] = enc.cell_o[offer]
+        self.weight[new] = enc.weight_o[offer]
+        self.accept[:, new] = enc.masks_me[:, offer][:, None]
+        self.match[:, new] = 0
+        self.own[:, new] = 0
+        for number, term in enumerate(enc.ties.hosts):
+            if term.match_o is not None:
+                self.match[number, new] = term.match_o[offer]
+            if term.own_o is not None:
+                self.own[number, new] = term.own_o[offer]
+        self.n = stop
+        self.limits.take(offer, count)
+        return new
+
+    def close_last(self) -> None:
+        """Take back the last opened node, which must be empty."""
+        self.n -= 1
+        self.limits.take(int(self.offer[self.n]), -1)
+
+    def _grow(self, need: int) -> None:
+        more = max(need, 2 * len(self.offer)) - len(self.offer)
+        for name in ("free", "offer", "cell", "weight", "accept", "match", "own"):
+            held = getattr(self, name)
+            width = [(0, 0)] * (held.ndim - 1) + [(0, more)]
+            setattr(self, name, np.pad(held, width))
+
+    def room(self, unit: Unit, span: slice) -> Int:
+        """How many pods of the unit every node of the span could take, by all host-level laws."""
+        room = self._fitting(unit, span)
+        room[~self.accept[unit.mask, span]] = 0
+        if unit.cell != ANY_CELL:
+            room[self.cell[span] != unit.cell] = 0
+        if unit.weight != ANY_WEIGHT:
+            weight = self.weight[span]
+            room[(weight != unit.weight) & (weight != ANY_WEIGHT)] = 0
+        if unit.own or unit.match:
+            self._exclude(unit, span, room)
+        return np.maximum(room, 0, out=room)
+
+    def _fitting(self, unit: Unit, span: slice) -> Int:
+        room: Int | None = None
+        for resource, asked in enumerate(unit.request.tolist()):
+            if asked <= 0:
+                continue
+            free = self.free[resource, span]
+            fits = free // asked if asked > 1 else free.copy()
+            room = fits if room is None else np.minimum(room, fits, out=room)
+        return np.full(span.stop - span.start, UNLIMITED) if room is None else room
+
+    def _exclude(self, unit: Unit, span: slice, room: Int) -> None:
+        hosts = self.enc.ties.hosts
+        for number in unit.own:
+            term = hosts[number]
+            match = self.match[number, span]
+            if term.kind == Kind.SPREAD:
+                most = term.max_skew + self.floor[number]
+                if number in unit.match:
+                    np.minimum(room, most - match, out=room)
+                else:
+                    room[match > most] = 0
+            elif term.kind == Kind.AFFINITY:
+                room[match == 0] = 0
+            else:
+                room[match > 0] = 0
+                if number in unit.match:
+                    np.minimum(room, 1, out=room)
+        for number in unit.match:
+            term = hosts[number]
+            held = self.own[number, span] > 0
+            if term.kind in (Kind.ANTI, Kind.PORT):
+                room[held] = 0
+            elif term.kind == Kind.SPREAD and number not in unit.own:
+                # Strict for pods that are merely counted, so that every binding order is legal.
+                left = term.max_skew + self.floor[number] - self.match[number, span]
+                np.copyto(room, np.minimum(room, left), where=held)
+
+    def put(self, number: int, unit: Unit, nodes: Int, counts: Int) -> None:
+        """Place so many pods of the unit on each of these (distinct) nodes."""
+        self.log.append((number, nodes, counts))
+        self.shift(unit, nodes, counts)
+
+    def shift(self, unit: Unit, nodes: Int, counts: Int) -> None:
+        """Account for pods that come (or go, when negative), without a record."""
+        self.free[:, nodes] -= unit.request[:, None] * counts[None, :]
+        for term in unit.match:
+            self.match[term, nodes] += counts.astype(np.int32)
+        for term in unit.own:
+            self.own[term, nodes] += counts.astype(np.int32)
+
+    def fits_new(self, unit: Unit) -> Bool:
+        """The offers on whose empty node one pod of the unit could run."""
+        enc = self.enc
+        fits = enc.masks_me[unit.mask, : enc.n_offers].copy()
+        for resource, asked in enumerate(unit.request.tolist()):
+            if asked > 0:
+                fits &= enc.cap_or[:, resource] >= asked
+        if unit.cell != ANY_CELL:
+            fits &= enc.cell_o == unit.cell
+        if unit.weight != ANY_WEIGHT:
+            fits &= enc.weight_o == unit.weight
+        return fits & self._welcome(unit)
+
+    def _welcome(self, unit: Unit) -> Bool:
+        """The offers whose daemon pods do not keep the unit away."""
+        welcome = np.ones(self.enc.n_offers, dtype=bool)
+        hosts = self.enc.ties.hosts
+        for number in unit.own:
+            present = hosts[number].match_o
+            if present is not None and hosts[number].kind in (Kind.ANTI, Kind.PORT):
+                welcome &= present == 0
+        for number in unit.match:
+            present = hosts[number].own_o
+            if present is not None and hosts[number].kind in (Kind.ANTI, Kind.PORT):
+                welcome &= present == 0
+        return welcome
+
+    def same_daemons(self, old: int, new: int) -> bool:
+        """Whether two offers run the same daemon pods, as far as any host term cares."""
+        return all(
+            present is None or present[old] == present[new]
+            for term in self.enc.ties.hosts
+            for present in (term.match_o, term.own_o)
+        )

@@ -1,0 +1,151 @@
+"""What can nobody beat? A lower bound on the price, with its proof.
+
+Give every offer o a price vector lambda_o >= 0 over resources (and mu_o >= 0 over capped terms)
+with lambda_o . capacity_o + sum_t cap_t mu_ot <= price_o. Let a pod be worth the least of
+lambda_o . request + mu_o over all offers that take it. Then the pods on any node are worth at most
+what the node costs, so all pods together are worth at most what any plan costs. The vectors come
+from the program, but the argument holds for any: the certificate states them as integers, and a
+checker needs nothing else.
+
+A spread group counts its pods by domain, with at least `low` and at most `high` in each. Existing
+nodes hold pods for nothing: with a vector of their own, what they could hold is taken off.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from dovetail.model.plan import Certificate, HostCap, OfferKey
+from dovetail.solve.axes import Float, Int
+from dovetail.solve.encode import ATTACH, Encoded
+from dovetail.solve.quotas import simple_spread, spread_range
+from dovetail.solve.values import Values
+
+_DENOMINATOR: Final = 2**40
+_MARGIN: Final = 1.0 - 1e-9  # floating point stays this far below the exact value
+
+
+def certify(
+    enc: Encoded, values: Values, stands_for: Int, placed_g: Int
+) -> Certificate:
+    """The best bound these values prove for the pods that were placed, and its certificate."""
+    worth_g = _offer_worth(enc, values, placed_g)
+    total, existing = _with_existing(enc, values, placed_g, worth_g)
+    if total <= 0:
+        return Certificate()
+    place = {int(offer): spot for spot, offer in enumerate(values.offers)}
+    choice = tuple(
+        (offer_key(enc, offer), int(values.choice_p[place[int(stands_for[offer])]]))
+        for offer in range(enc.n_offers)
+        if int(stands_for[offer]) in place
+    )
+    return Certificate(
+        resources=enc.resources,
+        multipliers=tuple(
+            tuple(int(x * _DENOMINATOR) for x in row) for row in values.vector_kr.tolist()
+        ),
+        denominator=_DENOMINATOR,
+        choice=choice,
+        existing_multiplier=existing,
+        host_caps=_host_caps(enc, values),
+        bound_nanousd=max(0, int(total * _MARGIN)),
+    )
+
+
+def offer_key(enc: Encoded, offer: int) -> OfferKey:
+    """An offer by name."""
+    one = enc.market.offers[offer]
+    chosen = enc.market.choices[one.choice]
+    return OfferKey(
+        enc.market.pools[one.pool].name,
+        enc.market.types[one.type].name,
+        one.offering.zone,
+        one.offering.capacity_type,
+        one.offering.reservation_id,
+        tuple((key, value) for key, value in chosen if value is not None),
+    )
+
+
+def _host_caps(enc: Encoded, values: Values) -> tuple[HostCap, ...]:
+    caps = []
+    for place, term in enumerate(values.cap_terms):
+        if not values.vector_kt[:, place].any():
+            continue
+        pods = [
+            pod.key
+            for number, group in enumerate(enc.groups)
+            if term in enc.ties.host_own_g[number] and term in enc.ties.host_match_g[number]
+            for pod in group.pods
+        ]
+        caps.append(
+            HostCap(
+                tuple(pods),
+                int(values.cap_t[place]),
+                tuple(int(x * _DENOMINATOR) for x in values.vector_kt[:, place].tolist()),
+            )
+        )
+    return tuple(caps)
+
+
+def _offer_worth(enc: Encoded, values: Values, placed_g: Int) -> Float:
+    """What all placed pods of a group are worth on offers alone, the cheapest legal way."""
+    worth_sc = values.worth_sc
+    cheapest_s = worth_sc.min(axis=1, initial=np.inf)
+    worth_g = cheapest_s[values.shape_g] * placed_g
+    worth_g[placed_g == 0] = 0.0
+    for group in range(len(enc.groups)):
+        if placed_g[group] == enc.count_g[group]:
+            split = _spread_worth(enc, values, group)
+            if split is not None:
+                worth_g[group] = split
+    return np.where(np.isfinite(worth_g), worth_g, 0.0)
+
+
+def _spread_worth(enc: Encoded, values: Values, group: int) -> float | None:
+    """A spread group: at least `low` in every domain, the rest where it is cheapest."""
+    zone = simple_spread(enc, group)
+    if zone is None or len(enc.cell_n):
+        return None
+    worth_c = values.cell_worth(group)
+    bounds = spread_range(enc, group, zone, np.isfinite(worth_c))
+    if bounds is None:
+        return None
+    domain_c = enc.ties.domains_ck[:, enc.ties.zones[zone].key]
+    low, high = bounds
+    worth_d = np.full(len(low), np.inf)
+    inside = domain_c >= 0
+    np.minimum.at(worth_d, domain_c[inside], worth_c[inside])
+    reach = np.flatnonzero(np.isfinite(worth_d))
+    total = float((low[reach] * worth_d[reach]).sum())
+    left = int(enc.count_g[group] - low.sum())
+    for domain in reach[np.argsort(worth_d[reach], kind="stable")].tolist():
+        more = min(int(high[domain] - low[domain]), left)
+        total += more * float(worth_d[domain])
+        left -= more
+    return total if left <= 0 else None
+
+
+def _with_existing(
+    enc: Encoded, values: Values, placed_g: Int, worth_g: Float
+) -> tuple[float, int]:
+    """The bound once existing nodes may hold pods for nothing, and the vector they use."""
+    if not len(enc.cell_n):
+        return float(worth_g.sum()), -1
+    fits_g = np.array(
+        [
+            bool((enc.mask_gn(group) & (enc.free_nr >= enc.requests_gr[group]).all(axis=1)).any())
+            for group in range(len(enc.groups))
+        ]
+    )
+    best, choice = float(worth_g[~fits_g].sum()), -1
+    usable = np.array([not name.startswith(ATTACH) for name in enc.resources])
+    free = (np.maximum(enc.free_nr, 0) * usable).sum(axis=0).astype(np.float64)
+    requests = enc.requests_gr.astype(np.float64) * usable
+    for number, vector in enumerate(values.vector_kr):
+        there = requests @ vector * placed_g
+        total = float(np.where(fits_g, np.minimum(worth_g, there), worth_g).sum() - free @ vector)
+        if total > best:
+            best, choice = total, number
+    return best, choice

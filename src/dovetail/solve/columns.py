@@ -1,0 +1,115 @@
+"""Which offers and nodes does an expression admit?
+
+Labels become integer columns over entities, one column per key that anybody mentions. An
+expression is evaluated once per distinct value and then gathered, so its cost hardly depends on
+how many entities there are. Every answer is kept: pods mention the same few expressions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from dovetail import labels
+from dovetail.model.requirements import Requirement
+from dovetail.model.taints import Taint, Toleration, repelling
+from dovetail.model.topology import NodeTerm
+from dovetail.solve.axes import Bool, Int
+
+
+class Columns:
+    """The labels and taints of all entities, as integers."""
+
+    def __init__(self, n_entities: int) -> None:
+        self.n_entities = n_entities
+        self._codes: dict[str, Int] = {}
+        self._values: dict[str, list[str | None]] = {}
+        self._admitted: dict[Requirement, Bool] = {}
+        self._taint_codes = np.zeros(n_entities, dtype=np.int64)
+        self._taints: list[tuple[Taint, ...]] = [()]
+        self._tolerated: dict[tuple[Toleration, ...], Bool] = {}
+
+    def add(self, key: str, values: Sequence[str | None]) -> None:
+        """State the value of one label for every entity (None: it has none)."""
+        code_of: dict[str | None, int] = {}
+        codes = np.fromiter(
+            (code_of.setdefault(value, len(code_of)) for value in values),
+            dtype=np.int64,
+            count=self.n_entities,
+        )
+        self._codes[key] = codes
+        self._values[key] = list(code_of)
+
+    def add_taints(self, taints: Sequence[tuple[Taint, ...]]) -> None:
+        """State the taints of every entity."""
+        code_of: dict[tuple[Taint, ...], int] = {}
+        self._taint_codes = np.fromiter(
+            (code_of.setdefault(value, len(code_of)) for value in taints),
+            dtype=np.int64,
+            count=self.n_entities,
+        )
+        self._taints = list(code_of) or [()]
+
+    def codes(self, key: str) -> tuple[Int, list[str | None]]:
+        """The column of a key: a code for every entity, and what each code stands for."""
+        if key not in self._codes:
+            return np.zeros(self.n_entities, dtype=np.int64), [None]
+        return self._codes[key], self._values[key]
+
+    def admitted(self, expression: Requirement) -> Bool:
+        """Which entities satisfy one expression."""
+        held = self._admitted.get(expression)
+        if held is None:
+            codes, values = self.codes(expression.key)
+            per_value = np.array([expression.admits(value) for value in values], dtype=bool)
+            held = per_value[codes]
+            self._admitted[expression] = held
+        return held
+
+    def admitted_by_term(self, term: NodeTerm) -> Bool:
+        """Which entities satisfy every expression of a term; none if it has no expression."""
+        mask = np.full(self.n_entities, bool(term.expressions or term.fields))
+        for one in term.expressions:
+            mask &= self.admitted(one)
+        for one in term.fields:
+            mask &= self.admitted(_field(one))
+        return mask
+
+    def admitted_by_any(self, terms: Sequence[NodeTerm]) -> Bool:
+        """Which entities satisfy at least one of the alternatives."""
+        mask = np.zeros(self.n_entities, dtype=bool)
+        for term in terms:
+            mask |= self.admitted_by_term(term)
+        return mask
+
+    def admitted_by_affinity(
+        self, selector: Mapping[str, str], terms: Sequence[NodeTerm]
+    ) -> Bool:
+        """Which entities satisfy a pod's nodeSelector and required node affinity."""
+        mask = np.ones(self.n_entities, dtype=bool)
+        for key, value in sorted(selector.items()):
+            mask &= self.admitted(Requirement(labels.normalize(key), False, frozenset({value})))
+        return mask & self.admitted_by_any(terms) if terms else mask
+
+    def tolerated(self, tolerations: tuple[Toleration, ...]) -> Bool:
+        """Which entities have no hard taint that keeps away a pod with these tolerations."""
+        held = self._tolerated.get(tolerations)
+        if held is None:
+            fine = [repelling(taints, tolerations) is None for taints in self._taints]
+            held = np.array(fine, dtype=bool)[self._taint_codes]
+            self._tolerated[tolerations] = held
+        return held
+
+    def disliked(self, tolerations: tuple[Toleration, ...]) -> Bool:
+        """Which entities have a soft taint (PreferNoSchedule) that the pod does not tolerate."""
+        found = [repelling(taints, tolerations, soft=True) is not None for taints in self._taints]
+        return np.array(found, dtype=bool)[self._taint_codes]
+
+
+def _field(expression: Requirement) -> Requirement:
+    """A matchFields expression, on the column that holds node names."""
+    return Requirement(
+        labels.NODE_NAME_FIELD, expression.complement, expression.values, expression.gte,
+        expression.lte,
+    )

@@ -1,0 +1,170 @@
+"""Which pods, by name, go to which node? Arrays back to nouns."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+import numpy as np
+
+from dovetail.model.pod import Pod
+from dovetail.model.resources import PODS, total
+from dovetail.solve.attempt import Attempt
+from dovetail.solve.axes import Int
+from dovetail.solve.bins import EXISTING
+from dovetail.solve.encode import ATTACH, daemon_mask
+from dovetail.solve.flexibility import alternatives
+from dovetail.solve.offers import Offer, definite, pool_requirements
+from dovetail.solve.problem import PlannedNode
+
+
+def loads(attempt: Attempt) -> dict[int, dict[int, int]]:
+    """How many pods of which unit every node holds."""
+    result: dict[int, dict[int, int]] = defaultdict(dict)
+    for number, nodes, counts in attempt.bins.log:
+        for node, count in zip(nodes.tolist(), counts.tolist(), strict=True):
+            if count:
+                held = result[node]
+                held[number] = held.get(number, 0) + count
+    return result
+
+
+class Names:
+    """Hands out the pods of each unit, in order."""
+
+    def __init__(self, attempt: Attempt) -> None:
+        self._attempt = attempt
+        self._next_g = dict.fromkeys(range(len(attempt.enc.groups)), 0)
+        self._held = [list(unit.members) for unit in attempt.units]
+
+    def take(self, number: int, count: int) -> list[tuple[int, Pod]]:
+        """The next pods of a unit, each with its group."""
+        result: list[tuple[int, Pod]] = []
+        members = self._held[number]
+        while count:
+            group, held = members[0]
+            taken = min(held, count)
+            start = self._next_g[group]
+            pods = self._attempt.enc.groups[group].pods[start : start + taken]
+            result += [(group, pod) for pod in pods]
+            self._next_g[group] = start + taken
+            if held > taken:
+                members[0] = (group, held - taken)
+            else:
+                members.pop(0)
+            count -= taken
+        return result
+
+
+def decode(
+    attempt: Attempt,
+) -> tuple[list[PlannedNode], list[tuple[str, tuple[Pod, ...]]], list[str]]:
+    """Nodes to launch, pods for existing nodes, and an order in which all can be bound."""
+    names = Names(attempt)
+    bins = attempt.bins
+    by_node = loads(attempt)
+    launches: list[PlannedNode] = []
+    placed: list[tuple[str, tuple[Pod, ...]]] = []
+    where: list[tuple[int, int, Pod]] = []  # group, cell, pod
+    pods_by_node: dict[int, list[tuple[int, Pod]]] = {}
+    for node in sorted(by_node):
+        held = [one for number, n in sorted(by_node[node].items()) for one in names.take(number, n)]
+        pods_by_node[node] = held
+        cell = int(bins.cell[node])
+        where += [(group, cell, pod) for group, pod in held]
+    choices = alternatives(attempt, by_node)
+    for node, held in pods_by_node.items():
+        pods = tuple(pod for _, pod in held)
+        if bins.offer[node] == EXISTING:
+            placed.append((attempt.enc.problem.nodes[node].name, pods))
+        else:
+            launches.append(_planned(attempt, int(bins.offer[node]), pods, choices[node]))
+    return launches, placed, _order(attempt, where)
+
+
+def _planned(
+    attempt: Attempt, offer: int, pods: tuple[Pod, ...], choice: tuple[Int, bool]
+) -> PlannedNode:
+    enc = attempt.enc
+    market = enc.market
+    one = market.offers[offer]
+    fallbacks, is_relaxed = choice
+    kinds: dict[str, None] = dict.fromkeys(
+        market.types[market.offers[other].type].name for other in [offer, *fallbacks.tolist()]
+    )
+    offerings = [market.offers[other].offering for other in [offer, *fallbacks.tolist()]]
+    return PlannedNode(
+        node_pool=market.pools[one.pool],
+        instance_type=market.types[one.type],
+        offering=one.offering,
+        alternatives=tuple(kinds)[: enc.problem.policy.max_instance_types],
+        zones=tuple(sorted({other.zone for other in offerings})),
+        capacity_types=tuple(sorted({other.capacity_type for other in offerings})),
+        labels=node_labels(attempt, offer, one),
+        requests=_requests(attempt, offer, pods),
+        pods=pods,
+        is_min_values_relaxed=is_relaxed,
+    )
+
+
+def node_labels(attempt: Attempt, offer: int, one: Offer) -> dict[str, str]:
+    """Every label that the new node will carry, as far as it is definite."""
+    market = attempt.enc.market
+    pool = market.pools[one.pool]
+    layers = (pool_requirements(pool), market.types[one.type].requirements, one.offering.requirements)
+    found: dict[str, str] = {}
+    for key in sorted({key for layer in layers for key in layer}):
+        fixed, value = definite(key, layers)
+        if fixed and value is not None:
+            found[key] = value
+    for key, value in market.choices[one.choice]:
+        if value is not None:
+            found[key] = value
+        else:
+            found.pop(key, None)
+    del offer
+    return found
+
+
+def _requests(attempt: Attempt, offer: int, pods: Iterable[Pod]) -> dict[str, int]:
+    """What pods and daemon sets take of the node."""
+    problem = attempt.enc.problem
+    daemons = [
+        one.spec.requests
+        for one in problem.daemon_sets
+        if daemon_mask(attempt.enc.columns, one)[offer]
+    ]
+    held = total([*(pod.spec.requests for pod in pods), *daemons])
+    return {name: held[name] for name in sorted(held) if not name.startswith(ATTACH) or name == PODS}
+
+
+def _order(attempt: Attempt, where: list[tuple[int, int, Pod]]) -> list[str]:
+    """Pods that no zone term concerns first, then the others as they were settled."""
+    queues: dict[tuple[int, int], list[Pod]] = defaultdict(list)
+    for group, cell, pod in where:
+        queues[group, cell].append(pod)
+    stepped = {group for group, _, _ in attempt.steps}
+    order = [pod.key for group, _, pod in where if group not in stepped]
+    for group, cell, count in attempt.steps:
+        held = queues[group, cell]
+        order += [pod.key for pod in held[:count]]
+        queues[group, cell] = held[count:]
+    for group, cell in sorted(queues):
+        if group in stepped:
+            order += [pod.key for pod in queues[group, cell]]
+    return order
+
+
+def unplaced(attempt: Attempt, waiting: dict[int, int]) -> list[Pod]:
+    """The pods that stay out: the last ones of their groups."""
+    result: list[Pod] = []
+    for group, count in sorted(waiting.items()):
+        pods = attempt.enc.groups[group].pods
+        result += pods[len(pods) - count :]
+    return result
+
+
+def node_prices(attempt: Attempt) -> Int:
+    """The price of every new node."""
+    new = attempt.bins.offer[attempt.bins.n_existing : attempt.bins.n]
+    return attempt.enc.price_o[new].astype(np.int64)

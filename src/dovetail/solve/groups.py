@@ -1,0 +1,133 @@
+"""Which pods are alike in everything that scheduling can see?
+
+Work grows with groups, not with pods. Pods of one template share a `PodSpec` object, so the first
+key is its identity; equal content in different objects is then merged by its canonical bytes, so
+that a snapshot read back from a file groups in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from dovetail.model.pod import Pod, PodSpec
+from dovetail.model.topology import LabelSelector
+from dovetail.model.volumes import NO_VOLUMES, PodVolumes
+
+_CANONICAL: Final = msgspec.msgpack.Encoder(order="deterministic")
+
+Profile = tuple[str, tuple[str | None, ...]]  # namespace, values of the labels that selectors read
+
+
+class Group(msgspec.Struct, frozen=True, gc=False):
+    """Pods alike. `pods` are sorted by name; `profile` is what selectors can see of them."""
+
+    spec: PodSpec
+    profile: Profile
+    volumes: PodVolumes
+    pods: tuple[Pod, ...]
+    labels: Mapping[str, str]  # of the first pod: matchLabelKeys are resolved from it
+    spec_key: bytes
+
+    @property
+    def namespace(self) -> str:
+        """Where its pods live."""
+        return self.profile[0]
+
+
+def selectors_of(spec: PodSpec) -> Iterable[tuple[LabelSelector, tuple[str, ...]]]:
+    """Every selector in a spec that reads pod labels, with the label keys it takes from the pod."""
+    for spread in spec.spread:
+        yield spread.selector, spread.match_label_keys
+    for term in (*spec.affinity, *spec.anti_affinity):
+        yield term.selector, (*term.match_label_keys, *term.mismatch_label_keys)
+    for _, term in (*spec.preferred_affinity, *spec.preferred_anti_affinity):
+        yield term.selector, (*term.match_label_keys, *term.mismatch_label_keys)
+
+
+def read_labels(specs: Iterable[PodSpec]) -> tuple[str, ...]:
+    """The pod labels that any selector reads, sorted."""
+    keys: set[str] = set()
+    for spec in specs:
+        for selector, more in selectors_of(spec):
+            keys.update(one.key for one in selector.expressions)
+            keys.update(more)
+    return tuple(sorted(keys))
+
+
+def distinct_specs(pods: Iterable[Pod]) -> list[PodSpec]:
+    """Each spec object once."""
+    return list({id(pod.spec): pod.spec for pod in pods}.values())
+
+
+def profile_of(pod: Pod, keys: tuple[str, ...]) -> Profile:
+    """What selectors can see of a pod."""
+    held = pod.labels
+    return (pod.namespace, tuple([held.get(key) for key in keys]))
+
+
+def group_pods(
+    pods: Sequence[Pod], keys: tuple[str, ...], volumes: Mapping[str, PodVolumes]
+) -> list[Group]:
+    """Pods alike, in an order that does not depend on the order of the input."""
+    members = _members(pods, keys, volumes)
+    spec_keys: dict[int, bytes] = {}
+    merged: dict[tuple[bytes, Profile, PodVolumes], list[Pod]] = {}
+    for (spec_id, profile, asked), alike in members.items():
+        spec_key = spec_keys.get(spec_id)
+        if spec_key is None:
+            spec_key = spec_keys[spec_id] = _CANONICAL.encode(alike[0].spec)
+        merged.setdefault((spec_key, profile, asked), []).extend(alike)
+    groups = []
+    for (spec_key, profile, asked), alike in merged.items():
+        alike.sort(key=_by_name)
+        groups.append(
+            Group(alike[0].spec, profile, asked, tuple(alike), alike[0].labels, spec_key)
+        )
+    groups.sort(key=lambda group: _by_name(group.pods[0]))
+    return groups
+
+
+def _by_name(pod: Pod) -> tuple[str, str]:
+    return (pod.namespace, pod.name)
+
+
+def _members(
+    pods: Sequence[Pod], keys: tuple[str, ...], volumes: Mapping[str, PodVolumes]
+) -> dict[tuple[int, Profile, PodVolumes], list[Pod]]:
+    members: dict[tuple[int, Profile, PodVolumes], list[Pod]] = {}
+    asked: dict[str, PodVolumes] = _anonymous(volumes) if volumes else {}
+    for pod in pods:
+        held = pod.labels
+        key = (
+            id(pod.spec),
+            (pod.namespace, tuple([held.get(name) for name in keys])),
+            asked.get(pod.key, NO_VOLUMES) if pod.claim_names else NO_VOLUMES,
+        )
+        alike = members.get(key)
+        if alike is None:
+            members[key] = [pod]
+        else:
+            alike.append(pod)
+    return members
+
+
+def _anonymous(volumes: Mapping[str, PodVolumes]) -> dict[str, PodVolumes]:
+    """Volumes without the names of claims that only one pod uses: those pods are alike."""
+    uses: dict[str, int] = {}
+    for one in volumes.values():
+        for _, claims in one.attachments:
+            for claim in claims:
+                uses[claim] = uses.get(claim, 0) + 1
+    return {
+        key: PodVolumes(
+            one.alternatives,
+            tuple(
+                (driver, tuple(claim if uses[claim] > 1 else "" for claim in claims))
+                for driver, claims in one.attachments
+            ),
+        )
+        for key, one in volumes.items()
+    }

@@ -1,0 +1,77 @@
+"""How many more nodes of an offer may be opened? Pool limits and reservations."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dovetail.model.resources import NODES
+from dovetail.solve.axes import UNLIMITED, Bool, Float, Int
+from dovetail.solve.encode import Encoded
+
+
+class Limits:
+    """What pools and reservations still allow. Limits count capacity, not allocatable."""
+
+    def __init__(self, enc: Encoded) -> None:
+        self._enc = enc
+        self.rows: list[Int] = []  # what one node of every offer takes of each limit
+        self.left: list[int] = []
+        for number, pool in enumerate(enc.market.pools):
+            for resource, left in sorted(enc.problem.limits.get(pool.name, {}).items()):
+                self.rows.append(_use(enc, number, resource))
+                self.left.append(left)
+        self._reserved = _reservations(enc)
+        self.supply = enc.supply_o.copy()
+
+    @property
+    def are_finite(self) -> bool:
+        """Whether anything is limited at all."""
+        return bool(self.rows) or bool(self._reserved)
+
+    def take(self, offer: int, count: int) -> None:
+        """Open so many nodes (or give them back, when negative)."""
+        for place, row in enumerate(self.rows):
+            self.left[place] -= int(row[offer]) * count
+        for same in self._reserved.get(offer, ()):
+            self.supply[same] -= count
+
+    def most(self, offer: int) -> int:
+        """How many more nodes of an offer may be opened."""
+        most = int(self.supply[offer])
+        for row, left in zip(self.rows, self.left, strict=True):
+            if row[offer] > 0:
+                most = min(most, left // int(row[offer]))
+        return max(most, 0)
+
+    def open_offers(self) -> Bool:
+        """The offers of which at least one more node may be opened."""
+        result = self.supply > 0
+        for row, left in zip(self.rows, self.left, strict=True):
+            result &= (row == 0) | (row <= left)
+        return result
+
+    def program_rows(self, offers: Int) -> list[tuple[Float, float]]:
+        """The limits as rows of the linear program over these offers."""
+        return [
+            (row[offers] / scale, max(left, 0) / scale)
+            for row, left in zip(self.rows, self.left, strict=True)
+            for scale in (max(float(row.max(initial=1)), 1.0),)
+        ]
+
+
+def _use(enc: Encoded, pool: int, resource: str) -> Int:
+    per_type = np.array(
+        [1 if resource == NODES else kind.capacity.get(resource, 0) for kind in enc.market.types],
+        dtype=np.int64,
+    )
+    return np.where(enc.pool_o == pool, per_type[enc.type_o], 0)
+
+
+def _reservations(enc: Encoded) -> dict[int, list[int]]:
+    """Offers that draw on the same reservation."""
+    by_id: dict[tuple[str, int, str], list[int]] = {}
+    finite = np.flatnonzero(enc.supply_o < UNLIMITED)
+    for offer in finite.tolist():
+        one = enc.market.offers[offer]
+        by_id.setdefault((one.offering.reservation_id, one.type, one.offering.zone), []).append(offer)
+    return {offer: same for same in by_id.values() for offer in same}

@@ -1,0 +1,242 @@
+"""What can be bought, and which labels will the node carry?
+
+An offer is a pool, an instance type, one of its offerings, and a value for every label that the
+pool leaves open (`team In [a, b]`, or `team Exists`) and some pod mentions. So every offer has
+definite labels, and an expression is true or false of it, exactly as kube-scheduler will see it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
+from typing import Final
+
+import msgspec
+
+from dovetail import labels
+from dovetail.model.instance import InstanceType, Offering
+from dovetail.model.pool import NodePool
+from dovetail.model.requirements import Requirement, Requirements
+
+MAX_CHOICES: Final = 256  # label choices per pool; more would be a pool for every pod
+_OTHER: Final = "other"
+
+Choice = tuple[tuple[str, str | None], ...]
+
+
+class Offer(msgspec.Struct, frozen=True, gc=False):
+    """One row. `choice` holds the values given to labels that the pool leaves open."""
+
+    pool: int
+    type: int  # index into the distinct types of the problem
+    offering: Offering
+    choice: int
+
+
+class Market(msgspec.Struct, frozen=True, gc=False):
+    """Everything on offer, cheapest knowledge first: rows, and what their numbers stand for."""
+
+    pools: tuple[NodePool, ...]
+    types: tuple[InstanceType, ...]
+    offers: tuple[Offer, ...]
+    choices: tuple[Choice, ...]
+
+
+class Mentions(msgspec.Struct, frozen=True, gc=False):
+    """What pods and daemon sets say about node labels: every key, the values worth telling apart,
+    and the keys over which pods are spread or kept together.
+    """
+
+    values_by_key: Mapping[str, tuple[str, ...]]
+    topology_keys: tuple[str, ...]
+
+
+def mentions(expressions: Iterable[Requirement], topology_keys: Iterable[str]) -> Mentions:
+    """Collect what is said about node labels."""
+    found: dict[str, set[str]] = {}
+    for one in expressions:
+        held = found.setdefault(one.key, set())
+        held.update(one.values)
+        held.update(str(bound) for bound in (one.gte, one.lte) if bound is not None)
+    keys = sorted(set(topology_keys) - {labels.HOSTNAME})
+    for key in keys:
+        found.setdefault(key, set())
+    return Mentions(
+        {key: tuple(sorted(values)) for key, values in sorted(found.items())}, tuple(keys)
+    )
+
+
+def pool_requirements(pool: NodePool) -> Requirements:
+    """What every node of the pool satisfies."""
+    fixed = dict(pool.labels)
+    fixed[labels.NODE_POOL] = pool.name
+    if pool.node_class.kind:
+        fixed[f"{pool.node_class.group}/{pool.node_class.kind.lower()}"] = pool.node_class.name
+    return Requirements(pool.requirements) & Requirements.of_labels(fixed)
+
+
+def open_market(
+    pools: Sequence[NodePool],
+    instance_types: Mapping[str, tuple[InstanceType, ...]],
+    said: Mentions,
+) -> Market:
+    """All offers of all pools, each with definite labels."""
+    offers: list[Offer] = []
+    types: list[InstanceType] = []
+    index_of: dict[int, int] = {}
+    choices: list[Choice] = [()]
+    for number, pool in enumerate(pools):
+        asked = pool_requirements(pool)
+        rows = _compatible(asked, instance_types.get(pool.name, ()))
+        for kind, _ in rows:
+            if id(kind) not in index_of:
+                index_of[id(kind)] = len(types)
+                types.append(kind)
+        offers += _with_choices(number, asked, rows, (said, index_of, choices))
+    return Market(tuple(pools), tuple(types), tuple(offers), tuple(choices))
+
+
+def _compatible(
+    asked: Requirements, types: Iterable[InstanceType]
+) -> list[tuple[InstanceType, tuple[Offering, ...]]]:
+    """The types and available offerings that the pool allows."""
+    verdicts: dict[tuple[int, int], bool] = {}
+
+    def allows(offered: Requirements) -> bool:
+        for key, ours in asked.items():
+            theirs = offered.get(key)
+            if theirs is None:
+                continue
+            pair = (id(ours), id(theirs))
+            fine = verdicts.get(pair)
+            if fine is None:
+                fine = verdicts[pair] = ours.intersects(theirs) or (
+                    ours.tolerates_absence and theirs.tolerates_absence
+                )
+            if not fine:
+                return False
+        return True
+
+    rows = []
+    for kind in types:
+        if not allows(kind.requirements):
+            continue
+        offerings = tuple(
+            one for one in kind.offerings if one.is_available and allows(one.requirements)
+        )
+        if offerings:
+            rows.append((kind, offerings))
+    return rows
+
+
+def _with_choices(
+    pool: int,
+    asked: Requirements,
+    rows: list[tuple[InstanceType, tuple[Offering, ...]]],
+    shared: tuple[Mentions, dict[int, int], list[Choice]],
+) -> list[Offer]:
+    said, index_of, choices = shared
+    left_open = _open_keys(asked, rows, said)
+    if not left_open:
+        return [
+            Offer(pool, index_of[id(kind)], offering, 0)
+            for kind, offerings in rows
+            for offering in offerings
+        ]
+    result = []
+    keys = sorted(left_open)
+    for values in list(product(*(left_open[key] for key in keys)))[:MAX_CHOICES]:
+        choice = tuple(zip(keys, values, strict=True))
+        if choice not in choices:
+            choices.append(choice)
+        number = choices.index(choice)
+        for kind, offerings in rows:
+            result += [
+                Offer(pool, index_of[id(kind)], offering, number)
+                for offering in offerings
+                if all(
+                    may_carry(key, value, (asked, kind.requirements, offering.requirements))
+                    for key, value in choice
+                )
+            ]
+    return result
+
+
+def may_carry(key: str, value: str | None, layers: Iterable[Requirements]) -> bool:
+    """Whether a node of these layers (pool, type, offering) may have this value of the label."""
+    return all(one[key].admits(value) for one in layers if key in one)
+
+
+def definite(key: str, layers: Sequence[Requirements]) -> tuple[bool, str | None]:
+    """Whether the layers leave no choice about a label, and its value (None: the node has none)."""
+    held: Requirement | None = None
+    for one in layers:
+        if key in one:
+            held = one[key] if held is None else held & one[key]
+    if held is None:
+        return True, None
+    if held.complement:
+        # Nobody adds a provider's label but the provider: a pool that merely demands it gets none.
+        return labels.is_well_known(key), None
+    if len(held.values) > 1:
+        return False, None
+    return True, next(iter(held.values)) if held.values else None
+
+
+def _open_keys(
+    asked: Requirements,
+    rows: Sequence[tuple[InstanceType, tuple[Offering, ...]]],
+    said: Mentions,
+) -> dict[str, tuple[str | None, ...]]:
+    """The mentioned labels that the pool or its types leave open, with the values worth having."""
+    result = {}
+    for key in said.values_by_key:
+        kinds = {id(kind.requirements.get(key)): kind.requirements for kind, _ in rows}
+        layers = {
+            id(one.requirements.get(key)): one.requirements
+            for _, offerings in rows
+            for one in offerings
+        }
+        listed: set[str] = set()
+        is_open = False
+        for kind in kinds.values():
+            for layer in layers.values():
+                fixed, value = definite(key, (asked, kind, layer))
+                is_open = is_open or not fixed
+                listed |= {value} if value is not None else _listed(key, (asked, kind, layer))
+        if is_open:
+            result[key] = _worth_having(key, asked, listed | set(said.values_by_key[key]), said)
+    return result
+
+
+def _listed(key: str, layers: Iterable[Requirements]) -> set[str]:
+    """Every value of the label that some layer names as allowed."""
+    return {
+        value
+        for one in layers
+        if key in one and not one[key].complement
+        for value in one[key].values
+    }
+
+
+def _worth_having(
+    key: str, asked: Requirements, listed: set[str], said: Mentions
+) -> tuple[str | None, ...]:
+    """Values worth telling apart, and one more that nobody mentions."""
+    held = asked.get(key)
+    values: list[str | None] = [
+        value for value in sorted(listed) if held is None or held.has(value)
+    ]
+    if held is not None and held.tolerates_absence:
+        values.append(None)
+    elif held is not None and held.complement:
+        values += _unmentioned(held, set(said.values_by_key[key]))
+    return tuple(values)
+
+
+def _unmentioned(held: Requirement, said: set[str]) -> list[str]:
+    """One allowed value that no pod names, for the pods that do not care."""
+    tries = [_OTHER, *(f"{_OTHER}-{n}" for n in range(len(said) + 1))]
+    start = held.gte if held.gte is not None else (held.lte or 0) - len(said) - 1
+    tries += [str(start + n) for n in range(len(said) + 2)]
+    return [name for name in tries if name not in said and held.has(name)][:1]

@@ -1,0 +1,154 @@
+"""Which new nodes, and who goes where on them?
+
+The program says how many nodes of each offer and which mix of pods on them, in fractions. Whole
+nodes are opened (rounded down), each unit gets its share of each offer's nodes by balanced
+water-filling, and what is left over is solved again, then packed node by node (the tail).
+
+Example: three pods of 1 cpu and 3 GiB, three of 1 cpu and 1 GiB, nodes of 2 cpu and 4 GiB. Filling
+them in order of size puts two large ones together? They do not fit (6 GiB). One large and one
+small fill a node exactly; water-filling finds that, since a node with a large pod has much cpu left
+for its memory, and the next small pod goes where cpu is plentiful.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from dovetail.solve.assignment import Assignment, solve_program
+from dovetail.solve.axes import Float, Int
+from dovetail.solve.bins import Bins
+from dovetail.solve.encode import Encoded
+from dovetail.solve.filling import snug_fill, water_fill
+from dovetail.solve.guide import Guide, central_program, guide
+from dovetail.solve.lots import Lot
+from dovetail.solve.tail import pack_tail
+from dovetail.solve.units import Unit
+
+_WORTHWHILE: Final = 0.4  # a round of the program must place this share of what is left
+_MAX_ROUNDS: Final = 4
+_FEW_PODS: Final = 8.0  # nodes that hold fewer are filled snugly
+
+
+def mean_capacity(enc: Encoded, offers: Int) -> Float:
+    """About what a node has; keeps cpu and memory comparable."""
+    cap = enc.cap_or[offers].astype(np.float64)
+    return np.maximum(cap.mean(axis=0), 1.0) if len(offers) else np.ones(cap.shape[1])
+
+
+def pack(bins: Bins, units: list[Unit], left: Int, offers: Int, worth_u: Float) -> None:
+    """Open nodes for all that is left, as far as limits allow. `left` is counted down in place."""
+    enc = bins.enc
+    rounds = 0
+    while left.any() and rounds < _MAX_ROUNDS:
+        waiting = np.flatnonzero(left)
+        before = float((left * worth_u).sum())
+        open_now = bins.limits.open_offers()[offers]
+        found = _buy(bins, units, left, offers[open_now], waiting)
+        if found is None:
+            break
+        _fill(bins, units, left, found, waiting)
+        rounds += 1
+        if float((left * worth_u).sum()) > (1.0 - _WORTHWHILE) * before:
+            break
+    if left.any():
+        pack_tail(bins, units, left, offers, worth_u)
+
+
+def _buy(
+    bins: Bins, units: list[Unit], left: Int, offers: Int, waiting: Int
+) -> tuple[Guide, Assignment, Int] | None:
+    """What the program would buy for what is left; None when there is nothing to be had."""
+    lots = []
+    numbers = []
+    for number in waiting.tolist():
+        unit = units[number]
+        if bins.fits_new(unit)[offers].any():
+            lots.append(lot_of(unit, int(left[number])))
+            numbers.append(number)
+    if not lots or not len(offers):
+        return None
+    found = guide(bins.enc, offers, lots, bins.limits.program_rows(offers))
+    answer = solve_program(central_program(found), central=True)
+    return found, answer, np.array(numbers, dtype=np.int64)
+
+
+def lot_of(unit: Unit, count: int) -> Lot:
+    """A unit as the program sees it."""
+    return Lot(unit.request, unit.mask, unit.cell, count, unit.own, unit.match, weight=unit.weight)
+
+
+def _fill(
+    bins: Bins,
+    units: list[Unit],
+    left: Int,
+    bought: tuple[Guide, Assignment, Int],
+    waiting: Int,
+) -> None:
+    """Open the whole nodes and fill them: first each unit's share of each offer, then the rest."""
+    found, answer, numbers = bought
+    enc = bins.enc
+    spans, shares = _open(bins, found, answer)
+    if not spans:
+        return
+    mean = mean_capacity(enc, found.offers)
+    lot_place = {int(number): place for place, number in enumerate(numbers)}
+    order = _order(units, numbers, mean)
+    carry: dict[tuple[int, int], float] = {}
+    every = slice(min(span.start for span in spans.values()), bins.n)
+    is_snug = float(left[numbers].sum()) / max(every.stop - every.start, 1) < _FEW_PODS
+    for number in order:
+        unit, row = units[number], int(found.classes.class_of[lot_place[number]])
+        share = left[number] / found.classes.count_l[row]
+        wish = answer.pods_lo[row]
+        for offer in np.argsort(-wish, kind="stable")[: len(spans)].tolist():
+            if wish[offer] <= 1e-6 or left[number] <= 0:
+                break
+            if offer not in spans:
+                continue
+            due = wish[offer] * share * shares[offer] + carry.get((row, offer), 0.0)
+            want = min(int(due + 0.5), int(left[number]))
+            got = 0
+            if want > 0:
+                fill = snug_fill if is_snug else _balanced(mean)
+                got = fill(bins, number, unit, want, spans[offer])
+            carry[row, offer] = due - got if got == want else 0.0
+            left[number] -= got
+    for number in order:
+        if left[number] > 0:
+            left[number] -= water_fill(
+                bins, number, units[number], int(left[number]), every, mean
+            )
+    del waiting
+
+
+def _balanced(mean: Float):  # noqa: ANN202  a closure over one array
+    def fill(bins: Bins, number: int, unit: Unit, want: int, span: slice) -> int:
+        return water_fill(bins, number, unit, want, span, mean)
+
+    return fill
+
+
+def _open(
+    bins: Bins, found: Guide, answer: Assignment
+) -> tuple[dict[int, slice], dict[int, float]]:
+    """Open the whole part of every number of nodes; says which share of the wish that is."""
+    spans: dict[int, slice] = {}
+    shares: dict[int, float] = {}
+    for place, amount in enumerate(answer.nodes_o.tolist()):
+        offer = int(found.offers[place])
+        whole = min(int(amount + 1e-6), bins.limits.most(offer))
+        if whole > 0:
+            spans[place] = bins.open(offer, whole)
+            shares[place] = whole / amount
+    return spans, shares
+
+
+def _order(units: list[Unit], numbers: Int, mean: Float) -> list[int]:
+    """Units that exclude their own kind first, then large before small."""
+    def key(number: int) -> tuple[bool, float, int]:
+        unit = units[number]
+        return (not unit.is_capped, -float((unit.request / mean).max()), number)
+
+    return sorted(numbers.tolist(), key=key)

@@ -1,0 +1,66 @@
+"""What is asked of the solver, and what does it answer? Nouns only, no arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from dovetail.model.instance import InstanceType, Offering
+from dovetail.model.node import Node
+from dovetail.model.plan import Certificate
+from dovetail.model.pod import DaemonSet, Pod
+from dovetail.model.policy import Policy
+from dovetail.model.pool import NodePool
+from dovetail.model.volumes import PodVolumes
+
+
+class Problem(msgspec.Struct, frozen=True, gc=False):
+    """Pods that wait, and where they might go.
+
+    `nodes` carry effective taints and allocatable; `bound` are all pods on them that still count.
+    `volumes` is by pod key, only for pods that have some. `limits` is what each pool may still add.
+    """
+
+    pods: tuple[Pod, ...]
+    nodes: tuple[Node, ...] = ()
+    bound: tuple[Pod, ...] = ()
+    node_pools: tuple[NodePool, ...] = ()
+    instance_types: Mapping[str, tuple[InstanceType, ...]] = {}
+    daemon_sets: tuple[DaemonSet, ...] = ()
+    volumes: Mapping[str, PodVolumes] = {}
+    bound_volumes: Mapping[str, PodVolumes] = {}
+    limits: Mapping[str, Mapping[str, int]] = {}
+    reserved_by_id: Mapping[str, int] = {}
+    namespaces: Mapping[str, Mapping[str, str]] = {}
+    policy: Policy = Policy()
+
+
+class PlannedNode(msgspec.Struct, frozen=True, gc=False):
+    """A node to launch: what was chosen, what else would do (cheapest first), and who goes there.
+
+    `labels` are definite for every key that any pod mentions.
+    """
+
+    node_pool: NodePool
+    instance_type: InstanceType
+    offering: Offering
+    alternatives: tuple[str, ...]
+    zones: tuple[str, ...]
+    capacity_types: tuple[str, ...]
+    labels: Mapping[str, str]
+    requests: Mapping[str, int]
+    pods: tuple[Pod, ...]
+    is_min_values_relaxed: bool = False
+
+
+class Solution(msgspec.Struct, frozen=True, gc=False):
+    """The answer. `order` is one in which kube-scheduler could bind the placed pods."""
+
+    launches: tuple[PlannedNode, ...] = ()
+    placed: tuple[tuple[str, tuple[Pod, ...]], ...] = ()  # existing node name, pods
+    unplaced: tuple[Pod, ...] = ()
+    order: tuple[str, ...] = ()
+    price_nanousd: int = 0
+    certificate: Certificate = Certificate()
+    n_groups: int = 0

@@ -1,0 +1,224 @@
+"""How many pods of a group go to which cell?
+
+Terms over zones (or any key wider than a node) are settled before packing. Groups are taken one
+after another, with exact counts of who is where; each pod goes to a cell that its own constraints
+allow at that moment. So the order of settling is an order in which kube-scheduler could bind them,
+and packing need only keep every unit in its cell.
+
+A domain counts for a spread when existing nodes make it, or when some offer could launch a node
+there for this very pod: never because of what another pool could do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dovetail.solve.axes import Bool, Float, Int
+from dovetail.solve.encode import Encoded
+from dovetail.solve.terms import Kind
+from dovetail.solve.ties import ZoneTerm
+
+
+@dataclass(slots=True)
+class ZoneState:
+    """How many pods of each zone term are in each domain, as planned so far."""
+
+    match: list[Int]
+    own: list[Int]
+    seen: list[Bool]  # domains that nodes make, as far as a spread counts them
+
+    @classmethod
+    def of(cls, enc: Encoded) -> ZoneState:
+        """What runs already."""
+        zones = enc.ties.zones
+        return cls(
+            [term.match_d.copy() for term in zones],
+            [term.own_d.copy() for term in zones],
+            [term.seen_d.copy() for term in zones],
+        )
+
+
+@dataclass(slots=True)
+class Outlook:
+    """What one group finds: which cells could be launched into, what existing nodes could take
+    there, and what a pod is worth in each.
+    """
+
+    launchable_c: Bool
+    existing_c: Int
+    worth_c: Float
+    prefer: int = -1  # a cell to prefer among equals, for variants of a plan
+
+
+def simple_spread(enc: Encoded, group: int) -> int | None:
+    """The one zone spread of a group that nothing else touches, and that nobody runs under yet."""
+    own = enc.ties.zone_own_g[group]
+    if len(own) != 1 or enc.ties.zone_match_g[group] != own:
+        return None
+    term = enc.ties.zones[own[0]]
+    if term.kind != Kind.SPREAD or term.match_d.any() or term.counts_ignored:
+        return None
+    return own[0]
+
+
+def spread_range(
+    enc: Encoded, group: int, zone: int, launchable_c: Bool
+) -> tuple[Int, Int] | None:
+    """The least and most pods of a lone spread group in each domain; None if the rule is not so
+    simple (existing nodes make a domain that nothing can be launched into).
+    """
+    term = enc.ties.zones[zone]
+    domain_c = enc.ties.domains_ck[:, term.key]
+    reach = np.zeros(len(term.match_d), dtype=bool)
+    reach[domain_c[launchable_c & (domain_c >= 0)]] = True
+    if (term.seen_d & ~reach).any() or not reach.any():
+        return None
+    count, skew = int(enc.count_g[group]), term.max_skew
+    n_domains = int(reach.sum())
+    if n_domains < term.min_domains:
+        low, high = 0, skew
+    else:
+        low = max(0, -(-(count - (n_domains - 1) * skew) // n_domains))
+        high = min(low + skew, count - (n_domains - 1) * low)
+    return np.where(reach, low, 0), np.where(reach, max(high, 0), 0)
+
+
+class Settler:
+    """Settles groups into cells, one group after another."""
+
+    def __init__(self, enc: Encoded, state: ZoneState) -> None:
+        self.enc = enc
+        self.state = state
+        self.domain_ck = enc.ties.domains_ck
+
+    def settle(self, group: int, count: int, outlook: Outlook) -> Int:
+        """How many of `count` pods go to each cell; fewer in all if the rest may go nowhere."""
+        placed = np.zeros(len(outlook.launchable_c), dtype=np.int64)
+        existing = outlook.existing_c.copy()
+        left = count
+        left -= self._level(group, left, outlook, placed)
+        while left:
+            allowed, most = self._allowed(group, outlook, existing)
+            if not allowed.any():
+                break
+            cell = self._best(group, allowed, existing, outlook)
+            step = min(left, int(most[cell]))
+            placed[cell] += step
+            existing[cell] = max(0, existing[cell] - step)
+            self.record(group, cell, step)
+            left -= step
+        return placed
+
+    def _level(self, group: int, count: int, outlook: Outlook, placed: Int) -> int:
+        """In one go: the whole rounds of a group that is only spread, over cells at one level."""
+        ties = self.enc.ties
+        numbers = sorted({*ties.zone_own_g[group], *ties.zone_match_g[group]})
+        plain = all(ties.zones[number].kind == Kind.SPREAD for number in numbers)
+        cells = np.flatnonzero(outlook.launchable_c)
+        if not plain or outlook.existing_c.any() or count < 2 * len(cells) or not len(cells):
+            return 0
+        for number in numbers:
+            domain = self.domain_ck[cells, ties.zones[number].key]
+            level = self.state.match[number][domain]
+            seen = self.state.seen[number]
+            is_odd = domain.min() < 0 or len(np.unique(domain)) < len(cells)
+            if is_odd or level.min() != level.max() or seen.sum() > seen[domain].sum():
+                return 0
+            if len(cells) < ties.zones[number].min_domains:
+                return 0
+        each = count // len(cells)
+        for cell in cells.tolist():
+            placed[cell] += each
+            self.record(group, cell, each)
+        return each * len(cells)
+
+    def record(self, group: int, cell: int, count: int) -> None:
+        """Count pods that go to a cell (or leave it, when negative)."""
+        ties = self.enc.ties
+        for number in ties.zone_match_g[group]:
+            domain = self.domain_ck[cell, ties.zones[number].key]
+            if domain >= 0:
+                self.state.match[number][domain] += count
+        for number in ties.zone_own_g[group]:
+            domain = self.domain_ck[cell, ties.zones[number].key]
+            if domain >= 0:
+                self.state.own[number][domain] += count
+
+    def _allowed(self, group: int, outlook: Outlook, existing: Int) -> tuple[Bool, Int]:
+        """The cells where the next pod may go, and how many may follow it there at once."""
+        ties = self.enc.ties
+        allowed = outlook.launchable_c | (existing > 0)
+        most = np.where(outlook.launchable_c & (existing == 0), np.int64(2**40), existing)
+        for number in ties.zone_own_g[group]:
+            term = ties.zones[number]
+            domain_c = self.domain_ck[:, term.key]
+            inside = domain_c >= 0
+            match_c = np.where(inside, self.state.match[number][domain_c], 0)
+            is_self = number in ties.zone_match_g[group]
+            if term.kind == Kind.SPREAD:
+                allowed &= inside
+                room = self._spread_room(term, number, outlook, existing) - match_c
+                most = np.minimum(most, room) if is_self else np.where(room >= 0, most, 0)
+                # Spread evenly: a few at a time, so that counts stay level.
+                most = np.minimum(most, np.maximum(1, self._evenly(match_c, allowed & (most > 0))))
+            elif term.kind == Kind.AFFINITY:
+                nobody = is_self and not self.state.match[number].any()
+                allowed &= inside & ((match_c > 0) | nobody)
+            else:
+                allowed &= ~inside | (match_c == 0)
+                if is_self:
+                    most = np.minimum(most, np.where(inside, 1, most))
+        for number in ties.zone_match_g[group]:
+            term = ties.zones[number]
+            domain_c = self.domain_ck[:, term.key]
+            if term.kind == Kind.ANTI:
+                owned = np.where(domain_c >= 0, self.state.own[number][domain_c], 0)
+                allowed &= owned == 0
+            elif term.kind == Kind.SPREAD and number not in ties.zone_own_g[group]:
+                match_c = np.where(domain_c >= 0, self.state.match[number][domain_c], 0)
+                most = np.minimum(most, np.maximum(1, self._evenly(match_c, allowed)))
+        return allowed & (most > 0), most
+
+    def _evenly(self, match_c: Int, allowed: Bool) -> Int:
+        """How far each cell lies below the next level, so that one step does not overshoot."""
+        if not allowed.any():
+            return np.ones(len(match_c), dtype=np.int64)
+        levels = np.unique(match_c[allowed])
+        above = levels[1] if len(levels) > 1 else levels[0] + 1
+        return above - match_c
+
+    def _spread_room(
+        self, term: ZoneTerm, number: int, outlook: Outlook, existing: Int
+    ) -> int:
+        """The highest count that a domain may reach now: the minimum plus the skew."""
+        counts = self.state.seen[number].copy()
+        domain_c = self.domain_ck[:, term.key]
+        reached = domain_c[(outlook.launchable_c | (existing > 0)) & (domain_c >= 0)]
+        counts[reached] = True
+        if int(counts.sum()) < term.min_domains or not counts.any():
+            return term.max_skew
+        return int(self.state.match[number][counts].min()) + term.max_skew
+
+    def _best(self, group: int, allowed: Bool, existing: Int, outlook: Outlook) -> int:
+        """Lowest counts first (so that spreads stay even), then existing room, then price."""
+        ties = self.enc.ties
+        crowd = np.zeros(len(allowed), dtype=np.int64)
+        for number in ties.zone_match_g[group]:
+            term = ties.zones[number]
+            if term.kind == Kind.SPREAD:
+                domain_c = self.domain_ck[:, term.key]
+                crowd += np.where(domain_c >= 0, self.state.match[number][domain_c], 0)
+        owns_spread = any(
+            ties.zones[number].kind == Kind.SPREAD for number in ties.zone_own_g[group]
+        )
+        cells = np.flatnonzero(allowed)
+        worth = np.where(np.isfinite(outlook.worth_c[cells]), outlook.worth_c[cells], 1e18)
+        prefer = (cells != outlook.prefer).astype(np.int64)
+        has_room = (existing[cells] == 0).astype(np.int64)
+        if owns_spread:
+            keys = (cells, worth, prefer, crowd[cells], has_room)
+        else:
+            keys = (cells, worth, prefer, has_room, crowd[cells])
+        return int(cells[np.lexsort(keys)[0]])

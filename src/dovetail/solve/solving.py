@@ -1,0 +1,81 @@
+"""Which nodes for which pods? The whole of `solve` in order."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dovetail.solve.attempt import Attempt, run_attempt
+from dovetail.solve.axes import Int
+from dovetail.solve.bound import certify
+from dovetail.solve.decode import decode, unplaced
+from dovetail.solve.encode import Encoded, encode
+from dovetail.solve.guide import Guide, guide
+from dovetail.solve.lots import Lot
+from dovetail.solve.problem import Problem, Solution
+from dovetail.solve.prune import undominated
+from dovetail.solve.quotas import simple_spread, spread_range
+from dovetail.solve.rescue import rescue
+from dovetail.solve.rightsize import right_size
+from dovetail.solve.units import ANY_CELL, ANY_WEIGHT
+from dovetail.solve.values import Values, appraise, takes, worthless
+
+
+def solve(problem: Problem) -> Solution:
+    """Place every pod that can be placed, as cheaply as can be found, with a proven bound."""
+    enc = encode(problem)
+    offers, stands_for = undominated(enc)
+    fits_go = takes(enc, np.arange(len(enc.groups)), offers)
+    found = _relaxation(enc, offers, fits_go)
+    values = worthless(enc, offers) if found is None else appraise(enc, offers, found)
+    attempt, waiting = _best_attempt(enc, offers, values)
+    launches, placed, order = decode(attempt)
+    placed_g = enc.count_g.copy()
+    for group, count in waiting.items():
+        placed_g[group] -= count
+    certificate = certify(enc, values, stands_for, placed_g)
+    return Solution(
+        launches=tuple(launches),
+        placed=tuple(placed),
+        unplaced=tuple(unplaced(attempt, waiting)),
+        order=tuple(order),
+        price_nanousd=sum(one.offering.price_nanousd for one in launches),
+        certificate=certificate,
+        n_groups=len(enc.groups),
+    )
+
+
+def _best_attempt(
+    enc: Encoded, offers: Int, values: Values
+) -> tuple[Attempt, dict[int, int]]:
+    attempt = run_attempt(enc, offers, values)
+    waiting = rescue(attempt)
+    right_size(attempt)
+    return attempt, waiting
+
+
+def _relaxation(enc: Encoded, offers: Int, fits_go: Int) -> Guide | None:
+    """The program over all pods, zones free but for lone spreads: its multipliers price everything."""
+    lots = []
+    domain = enc.cell_o[offers]
+    for group in range(len(enc.groups)):
+        fits = fits_go[group]
+        if not fits.any():
+            continue
+        weight = ANY_WEIGHT if len(set(enc.weight_o[offers].tolist())) < 2 else int(
+            enc.weight_o[offers][fits].max()
+        )
+        lot = Lot(
+            enc.requests_gr[group], int(enc.mask_g[group]), ANY_CELL, int(enc.count_g[group]),
+            tuple(enc.ties.host_own_g[group]), tuple(enc.ties.host_match_g[group]), weight=weight,
+        )
+        zone = simple_spread(enc, group)
+        if zone is not None:
+            launchable = np.zeros(len(enc.ties.domains_ck), dtype=bool)
+            launchable[domain[fits]] = True
+            bounds = spread_range(enc, group, zone, launchable)
+            if bounds is not None:
+                lot.key = enc.ties.zones[zone].key
+                lot.low, lot.high = bounds
+                lot.weight = ANY_WEIGHT
+        lots.append(lot)
+    return guide(enc, offers, lots) if lots else None

@@ -1,0 +1,190 @@
+"""What is a pod worth, and where? Prices for every offer, from the program's multipliers.
+
+Each offer gets one multiplier vector (a price for each unit of each resource, and for each place
+under a cap), scaled so that a full node is worth no more than it costs. A pod is worth the least
+that it is worth on any offer that takes it. These values choose zones, order the tail, and make
+the bound; see `bound.py` for why they prove one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dovetail.solve.axes import Bool, Float, Int
+from dovetail.solve.encode import Encoded
+from dovetail.solve.guide import Guide
+
+
+@dataclass(slots=True)
+class Values:
+    """Multipliers (k) in nanodollars per unit, and which one each searched offer (p) uses."""
+
+    offers: Int  # the searched offers
+    vector_kr: Float
+    vector_kt: Float  # for capped host terms
+    cap_terms: list[int]
+    cap_t: Float
+    choice_p: Int
+    scale_p: Float
+    worth_sc: Float  # shapes x cells; infinite where no offer takes the shape
+    shape_g: Int
+
+    def cell_worth(self, group: int) -> Float:
+        """What one pod of the group is worth in each cell."""
+        return self.worth_sc[self.shape_g[group]]
+
+
+def appraise(enc: Encoded, offers: Int, found: Guide) -> Values:
+    """Values for all searched offers and all groups, from one solved program."""
+    vector_kr, vector_kt = _vectors(found)
+    classes = found.classes
+    cap_t = np.array([cap for cap, _ in classes.cap_groups])
+    price = enc.price_o[offers].astype(np.float64)
+    full_kp = vector_kr @ _capacity(enc, offers).T + (vector_kt @ cap_t)[:, None]
+    scale_kp = np.minimum(1.0, price[None, :] / np.maximum(full_kp, 1e-9))
+    choice = _least_loss(enc, offers, found, (vector_kr, vector_kt, scale_kp))
+    scale = scale_kp[choice, np.arange(len(offers))]
+    values = Values(
+        offers, vector_kr, vector_kt, classes.cap_terms, cap_t, choice, scale,
+        np.zeros((0, 0)), np.zeros(0, dtype=np.int64),
+    )
+    _appraise_shapes(enc, values)
+    return values
+
+
+def _capacity(enc: Encoded, offers: Int) -> Float:
+    """Capacity without the unlimited, whose multipliers are zero anyway."""
+    cap = enc.cap_or[offers].astype(np.float64)
+    return np.where(cap > 1e15, 0.0, cap)
+
+
+def _vectors(found: Guide) -> tuple[Float, Float]:
+    """The distinct multipliers of offers that the program uses, in nanodollars."""
+    answer = found.assignment
+    used = np.flatnonzero(answer.nodes_o > 1e-7)
+    if not len(used):
+        used = np.arange(len(answer.nodes_o))
+    rows = np.concatenate(
+        [answer.lambda_or[used] / found.scale_r * 1e9, answer.mu_to[:, used].T * 1e9], axis=1
+    )
+    rows = rows[(rows > 0).any(axis=1)]
+    if not len(rows):
+        rows = np.zeros((1, answer.lambda_or.shape[1] + len(answer.mu_to)))
+    rows = np.unique(rows, axis=0)
+    n_r = answer.lambda_or.shape[1]
+    return rows[:, :n_r], rows[:, n_r:]
+
+
+def _least_loss(
+    enc: Encoded, offers: Int, found: Guide, vectors: tuple[Float, Float, Float]
+) -> Int:
+    """For every offer the multiplier that undercuts the program's own pod values least."""
+    vector_kr, vector_kt, scale_kp = vectors
+    classes = found.classes
+    pi = found.assignment.pi_l * 1e9
+    member_tl = np.zeros((len(classes.cap_groups), len(pi)))
+    for term, (_, rows) in enumerate(classes.cap_groups):
+        member_tl[term, rows] = 1.0
+    worth_kl = vector_kr @ classes.request_lr.T + vector_kt @ member_tl
+    accept = enc.masks_me[classes.mask_l][:, offers]
+    pinned = classes.cell_l >= 0
+    accept[pinned] &= enc.cell_o[offers][None, :] == classes.cell_l[pinned][:, None]
+    weight = classes.count_l[:, None] * accept
+    best = np.full(len(offers), np.inf)
+    choice = np.zeros(len(offers), dtype=np.int64)
+    for number, worth_l in enumerate(worth_kl):
+        short = np.maximum(pi[:, None] - worth_l[:, None] * scale_kp[number][None, :], 0.0)
+        loss = (short * weight).sum(axis=0)
+        better = loss < best - 1e-9
+        best[better] = loss[better]
+        choice[better] = number
+    return choice
+
+
+def _appraise_shapes(enc: Encoded, values: Values) -> None:
+    """What every distinct (request, mask, capped terms) is worth in every cell."""
+    number_of: dict[tuple[bytes, int, tuple[int, ...]], int] = {}
+    shape_g = np.zeros(len(enc.groups), dtype=np.int64)
+    first: list[int] = []
+    members: list[tuple[int, ...]] = []
+    slot = {term: place for place, term in enumerate(values.cap_terms)}
+    for group in range(len(enc.groups)):
+        capped = tuple(
+            slot[t]
+            for t in enc.ties.host_own_g[group]
+            if t in slot and t in enc.ties.host_match_g[group]
+        )
+        key = (enc.requests_gr[group].tobytes(), int(enc.mask_g[group]), capped)
+        if key not in number_of:
+            number_of[key] = len(first)
+            first.append(group)
+            members.append(capped)
+        shape_g[group] = number_of[key]
+    values.shape_g = shape_g
+    shapes = np.array(first, dtype=np.int64)
+    worth_sp = _worth(enc, values, shapes, members)
+    n_cells = len(enc.ties.domains_ck)
+    cell_p = enc.cell_o[values.offers]
+    values.worth_sc = np.full((len(shapes), n_cells), np.inf)
+    for cell in range(n_cells):
+        inside = cell_p == cell
+        if inside.any():
+            values.worth_sc[:, cell] = worth_sp[:, inside].min(axis=1)
+
+
+def _worth(
+    enc: Encoded, values: Values, shapes: Int, members: list[tuple[int, ...]]
+) -> Float:
+    """shapes x offers: what a pod is worth there; infinite where it cannot go."""
+    request = enc.requests_gr[shapes].astype(np.float64)
+    worth = request @ (values.vector_kr[values.choice_p] * values.scale_p[:, None]).T
+    if values.cap_terms:
+        member_st = np.zeros((len(shapes), len(values.cap_terms)))
+        for row, terms in enumerate(members):
+            member_st[row, list(terms)] = 1.0
+        worth += member_st @ (values.vector_kt[values.choice_p] * values.scale_p[:, None]).T
+    fits = takes(enc, shapes, values.offers)
+    if weights_bind(enc):
+        weight_p, cell_p = enc.weight_o[values.offers], enc.cell_o[values.offers]
+        for cell in np.unique(cell_p):
+            inside = np.flatnonzero(cell_p == cell)
+            best = np.where(fits[:, inside], weight_p[inside][None, :], -1)
+            fits[:, inside] &= best == best.max(axis=1, initial=-1)[:, None]
+    worth[~fits] = np.inf
+    return worth
+
+
+def weights_bind(enc: Encoded) -> bool:
+    """Whether weights alone decide which pool a pod goes to: no heavier pool has a limit."""
+    pools = enc.market.pools
+    least = min((pool.weight for pool in pools), default=0)
+    heavier = [pool for pool in pools if pool.weight > least]
+    return bool(heavier) and not any(enc.problem.limits.get(pool.name) for pool in heavier)
+
+
+def takes(enc: Encoded, groups: Int, offers: Int) -> Bool:
+    """groups x offers: whether an empty node would take one pod of the group."""
+    fits = enc.masks_me[enc.mask_g[groups]][:, offers]
+    for resource in range(enc.cap_or.shape[1]):
+        fits &= (
+            enc.requests_gr[groups, resource][:, None] <= enc.cap_or[offers, resource][None, :]
+        )
+    return fits
+
+
+def worthless(enc: Encoded, offers: Int) -> Values:
+    """Values when there is nothing to buy: every pod is priceless everywhere."""
+    n_groups = len(enc.groups)
+    return Values(
+        offers,
+        np.zeros((1, len(enc.resources))),
+        np.zeros((1, 0)),
+        [],
+        np.zeros(0),
+        np.zeros(len(offers), dtype=np.int64),
+        np.ones(len(offers)),
+        np.full((max(n_groups, 1), len(enc.ties.domains_ck)), np.inf),
+        np.arange(n_groups),
+    )
