@@ -44,7 +44,7 @@ class Scale:
     spice: float = 0.2
     has_limits: bool = True
     has_weights: bool = True
-    most_offerings: int = 12
+    most_offerings: int = 20
 
 
 def one_in(chance: Random, n: int) -> bool:
@@ -80,7 +80,7 @@ def instance_types(chance: Random, scale: Scale) -> tuple[InstanceType, ...]:
 def _instance_type(
     chance: Random, number: int, zones: tuple[str, ...], *, has_attach_limits: bool
 ) -> InstanceType:
-    cores = chance.choice((1, 2, 4, 8, 16))
+    cores = chance.choice((1, 2, 4, 4, 8, 8, 16))
     gibi = cores * chance.choice((2, 4, 8))
     gpus = chance.choice((1, 2, 4)) if one_in(chance, 6) else 0
     name = f"t{number}-{cores}x{gibi}" + (f"-g{gpus}" if gpus else "")
@@ -171,9 +171,11 @@ def _n_pools(chance: Random, scale: Scale) -> int:
 
 
 def _pool(chance: Random, number: int, scale: Scale) -> NodePool:
+    if number == 1 and not one_in(chance, 3):
+        return NodePool("pool-1", weight=10 if scale.has_weights else 0, uid="uid-pool-1")
     narrowing = _requirements(chance)
     says_team = any(one.key == TEAM for one in narrowing)
-    taints = tuple(one for one in (DEDICATED, LEVEL, MILD) if one_in(chance, 9))
+    taints = tuple(one for one in (DEDICATED, LEVEL, MILD) if one_in(chance, 12))
     return NodePool(
         name=f"pool-{number}",
         weight=chance.choice((0, 0, 10, 50)) if scale.has_weights else 0,
@@ -181,7 +183,7 @@ def _pool(chance: Random, number: int, scale: Scale) -> NodePool:
         labels={TEAM: chance.choice(TEAMS)} if not says_team and one_in(chance, 6) else {},
         taints=taints,
         startup_taints=(STARTING,) if one_in(chance, 5) else (),
-        limits=_limits(chance) if scale.has_limits and one_in(chance, 4) else {},
+        limits=_limits(chance) if scale.has_limits and one_in(chance, 5) else {},
         is_ready=not one_in(chance, 25),
         replicas=1 if one_in(chance, 40) else None,
         uid=f"uid-pool-{number}",
@@ -201,13 +203,13 @@ def _limits(chance: Random) -> dict[str, int]:
 
 def _requirements(chance: Random) -> tuple[Requirement, ...]:
     options: tuple[tuple[int, Callable[[], Requirement]], ...] = (
-        (5, lambda: requirement(labels.ARCH, "In", ["amd64"])),
-        (5, lambda: requirement(labels.CAPACITY_TYPE, "In", _some(chance, labels.CAPACITY_TYPES))),
-        (5, lambda: requirement(labels.ZONE, chance.choice(("In", "NotIn")), _some(chance, ZONES))),
+        (8, lambda: requirement(labels.ARCH, "In", ["amd64"])),
+        (8, lambda: requirement(labels.CAPACITY_TYPE, "In", _some(chance, labels.CAPACITY_TYPES))),
+        (8, lambda: requirement(labels.ZONE, chance.choice(("In", "NotIn")), _some(chance, ZONES))),
         (4, lambda: _open(chance, TEAM, TEAMS)),
         (4, lambda: _open(chance, RACK, RACKS)),
-        (8, lambda: requirement(CPU_LABEL, "Gt", [chance.choice(("1", "2"))])),
-        (8, lambda: requirement(CPU_LABEL, "Lt", [chance.choice(("9", "20"))])),
+        (12, lambda: requirement(CPU_LABEL, "Gt", [chance.choice(("1", "2"))])),
+        (12, lambda: requirement(CPU_LABEL, "Lt", [chance.choice(("9", "20"))])),
         (9, lambda: requirement(labels.INSTANCE_TYPE, "Exists", (), chance.randint(1, 3))),
         (12, lambda: requirement(FAMILY, "In", ["c", "m"], chance.randint(1, 2))),
     )

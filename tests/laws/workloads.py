@@ -112,13 +112,13 @@ def _spec(maybe: _Maybe, name: str, names: list[str]) -> PodSpec:
 
 def _requests(chance: Random) -> dict[str, int]:
     asked = {"pods": 1}
-    cpu = chance.choice((0, 50, 100, 250, 500, 500, 1000, 1500, 3000, 7000))
-    memory = chance.choice((0, 64, 128, 512, 1024, 3000, 6000, 15000)) * MEBI
+    cpu = chance.choice((0, 50, 100, 250, 500, 500, 800, 1000, 1500, 1900, 3000, 7000))
+    memory = chance.choice((0, 64, 128, 512, 512, 1024, 1800, 3000, 6000, 15000)) * MEBI
     if cpu:
         asked["cpu"] = cpu
     if memory:
         asked["memory"] = memory
-    if one_in(chance, 12):
+    if one_in(chance, 20):
         asked[GPU] = chance.choice((1, 1, 2))
     if one_in(chance, 80):
         asked["example.com/unheard-of"] = 1

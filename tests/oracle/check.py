@@ -18,7 +18,15 @@ from dovetail.model.snapshot import Snapshot
 from tests.oracle import certificate, launches
 from tests.oracle.filters import volume_terms
 from tests.oracle.hosts import is_leaving, launched_host, present_world, waiting_pods
-from tests.oracle.launchable import Fresh, Usage, fresh_hosts, mentioned, unmet_min_values, usage
+from tests.oracle.launchable import (
+    Fresh,
+    Usage,
+    fresh_hosts,
+    is_strict,
+    mentioned,
+    unmet_min_values,
+    usage,
+)
 from tests.oracle.scheduler import ALONE, bind_in_any_order, bind_in_order, refusal
 from tests.oracle.world import World
 
@@ -165,13 +173,22 @@ def leftovers(case: Case) -> list[str]:
 
 def _room_for(case: Case, pod: Pod) -> str | None:
     for host in case.final_world.hosts.values():
-        if refusal(case.final_world, pod, host) is None:
+        if refusal(case.final_world, pod, host) is None and _stays_diverse(case, pod, host.name):
             return host.name
     for fresh in case.fresh:
         if takes(case, pod, fresh, without=None):
             one = fresh.offering
             return f"{fresh.pool.name} {fresh.kind.name} {one.zone} {one.capacity_type}"
     return None
+
+
+def _stays_diverse(case: Case, pod: Pod, host_name: str) -> bool:
+    """Whether a planned node with one more pod still has the types that its pool insists on."""
+    for launch in case.plan.launches:
+        if launch.name == host_name and is_strict(case.snapshot):
+            joined = (*(case.waiting[key] for key in launch.pods), pod)
+            return launches.reaches_min_values(case.snapshot, case.now, launch, joined)
+    return True
 
 
 def takes(case: Case, pod: Pod, fresh: Fresh, *, without: str | None) -> bool:
@@ -207,7 +224,7 @@ def _everybody_binds(case: Case, pod: Pod, fresh: Fresh) -> bool:
 
 def _diverse(case: Case, pod: Pod, fresh: Fresh) -> bool:
     """Whether enough types would hold the pod in the same pool and zone, where the pool insists."""
-    if not any(one.min_values for one in fresh.pool.requirements):
+    if not is_strict(case.snapshot) or not any(one.min_values for one in fresh.pool.requirements):
         return True
     world = World(case.snapshot)
     kinds = {}
@@ -241,7 +258,8 @@ def weights(case: Case) -> list[str]:
     broken = []
     for launch in case.plan.launches:
         for key in launch.pods:
-            better = _better_pool(case, launch, case.waiting[key], weight_by_pool[launch.node_pool])
+            weight = weight_by_pool.get(launch.node_pool, 0)
+            better = _better_pool(case, launch, case.waiting[key], weight)
             if better is not None:
                 broken.append(f"{key} is in pool {launch.node_pool}, {better} weighs more")
     return broken

@@ -18,6 +18,7 @@ from dovetail.model.instance import InstanceType, Offering
 from dovetail.model.node import Node
 from dovetail.model.plan import Launch
 from dovetail.model.pod import PodSpec
+from dovetail.model.policy import MinValuesPolicy
 from dovetail.model.pool import NodePool
 from dovetail.model.requirements import Requirement
 from dovetail.model.snapshot import Snapshot
@@ -233,6 +234,11 @@ def _host(
         taints=pool.taints,
         holds=(kind.allocatable, kind.attach_limits),
     )
+
+
+def is_strict(snapshot: Snapshot) -> bool:
+    """Whether minValues must be reached."""
+    return snapshot.policy.min_values_policy == MinValuesPolicy.STRICT
 
 
 def unmet_min_values(pool: NodePool, kinds: Iterable[InstanceType]) -> list[str]:

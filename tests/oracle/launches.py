@@ -11,13 +11,13 @@ from dovetail import labels as well_known
 from dovetail.model.instance import InstanceType, Offering
 from dovetail.model.plan import Launch, Plan
 from dovetail.model.pod import Pod
-from dovetail.model.policy import MinValuesPolicy
 from dovetail.model.pool import NodePool
 from dovetail.model.requirements import Requirement
 from dovetail.model.snapshot import Snapshot
 from tests.oracle.hosts import launched_host, new_host
 from tests.oracle.launchable import (
     can_be_had,
+    is_strict,
     is_usable,
     kinds_of,
     mentioned,
@@ -153,19 +153,33 @@ def _alternatives(order: Order) -> Iterator[str]:
     for name in order.launch.instance_types:
         if name not in kinds:
             yield f"alternative {name} is not in the pool"
-        elif not any(_would_do(order, kinds[name], one) for one in kinds[name].offerings):
+        elif not any(would_do(order, kinds[name], one) for one in kinds[name].offerings):
             yield f"alternative {name} would not hold the pods"
     listed = [kinds[name] for name in order.launch.instance_types if name in kinds]
     unmet = unmet_min_values(order.pool, listed)
     if not unmet:
         return
-    if order.snapshot.policy.min_values_policy == MinValuesPolicy.STRICT:
+    if is_strict(order.snapshot):
         yield f"minValues not reached: {', '.join(unmet)}"
     elif not order.launch.is_min_values_relaxed:
         yield f"minValues relaxed without saying so: {', '.join(unmet)}"
 
 
-def _would_do(order: Order, kind: InstanceType, offering: Offering) -> bool:
+def reaches_min_values(
+    snapshot: Snapshot, now: datetime, launch: Launch, pods: tuple[Pod, ...]
+) -> bool:
+    """Whether enough types of the pool would hold these pods under the launch's labels."""
+    pool = next(one for one in snapshot.node_pools if one.name == launch.node_pool)
+    kinds = kinds_of(snapshot, launch.node_pool)
+    chosen = kinds[launch.instance_type]
+    order = Order(snapshot, now, launch, pool, chosen, pods, mentioned(snapshot, ()))
+    fitting = [
+        kind for kind in kinds.values() if any(would_do(order, kind, one) for one in kind.offerings)
+    ]
+    return not unmet_min_values(pool, fitting)
+
+
+def would_do(order: Order, kind: InstanceType, offering: Offering) -> bool:
     """Whether the pods could live on this type bought this way, with the labels that follow."""
     if not can_be_had(order.snapshot, order.now, kind, offering):
         return False

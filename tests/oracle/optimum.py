@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Final
 
 from dovetail import labels as well_known
 from dovetail.model.pod import Pod
@@ -17,6 +18,9 @@ from tests.oracle.hosts import present_world
 from tests.oracle.launchable import Fresh, fresh_hosts, mentioned, usage
 from tests.oracle.scheduler import ALONE, some_order_exists
 from tests.oracle.world import Host, World
+
+MOST_PODS: Final = 6
+MOST_OFFERS: Final = 6
 
 
 def offers(snapshot: Snapshot, now: datetime) -> list[Fresh]:
