@@ -6,7 +6,7 @@ change. The pool with the fewest changes wins, then the kind of change that is e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Final
 
@@ -24,6 +24,7 @@ from dovetail.model.verdict import Reason
 from dovetail.units import quantity
 
 _MOST_CHANGES: Final = 3
+_MOST_POOLS: Final = 4
 _MILLION_CORES: Final = 10**9  # in millicores
 MISSPELT: Final = 0
 # How readily people make each change, most readily first.
@@ -76,26 +77,47 @@ class Repair(msgspec.Struct, frozen=True):
         return ", and ".join(change.text for change in self.changes)
 
 
-def rank_of(finding: Finding) -> int:
-    """How readily the change for a finding is made, as far as known before looking closer."""
-    return _RANKS[finding.reason]
-
-
-def repair(
-    bench: Bench, ask: Ask, finding: Finding, known_keys: Callable[[], Iterable[str]]
+def best_repair(
+    ask: Ask, found: Sequence[tuple[Bench, Finding]], known_keys: Callable[[], Iterable[str]]
 ) -> Repair | None:
-    """The changes that would let a pool launch a node for the pod; None if no few would."""
+    """The easiest of the smallest repairs. More than one change is tried on few pools only."""
+    likely = sorted(found, key=lambda one: _RANKS[one[1].reason])
+    return _best(ask, likely, known_keys, most=1) or _best(
+        ask, likely[:_MOST_POOLS], known_keys, most=_MOST_CHANGES
+    )
+
+
+def _best(
+    ask: Ask,
+    likely: Sequence[tuple[Bench, Finding]],
+    known_keys: Callable[[], Iterable[str]],
+    *,
+    most: int,
+) -> Repair | None:
+    best: Repair | None = None
+    for bench, finding in likely:
+        if best is not None and best.rank <= (1, _RANKS[finding.reason]):
+            break
+        changes = _changes(Case(bench, ask, finding, Waiver(), known_keys), most)
+        if changes and (best is None or Repair(changes).rank < best.rank):
+            best = Repair(changes)
+    return best
+
+
+def _changes(case: Case, most: int) -> tuple[Change, ...]:
+    """The changes that would let a pool launch a node for the pod; none if it takes too many."""
     changes: list[Change] = []
-    waived = Waiver()
-    found: Finding | None = finding
-    while found is not None:
-        change = _change(Case(bench, ask, found, waived, known_keys))
-        if change is None or len(changes) == _MOST_CHANGES:
-            return None
+    while len(changes) < most:
+        change = _change(case)
+        if change is None:
+            return ()
         changes.append(change)
-        waived |= change.waiver
-        found = sift(bench, ask, waived)
-    return Repair(tuple(changes))
+        waived = case.waived | change.waiver
+        found = sift(case.bench, case.ask, waived)
+        if found is None:
+            return tuple(changes)
+        case = Case(case.bench, case.ask, found, waived, case.known_keys)
+    return ()
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -145,7 +167,8 @@ _PLAIN: Final[Mapping[Reason, str]] = {
 
 
 def _min_values(case: Case) -> Change:
-    key, asked = case.finding.subject, case.finding.said[0].min_values
+    key = case.finding.subject
+    asked = dict(case.bench.shelf.min_values)[key]
     found = case.bench.shelf.n_values(key, case.finding.left)
     return case.change(f"lower minValues of {key} in NodePool {case.pool} from {asked} to {found}")
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from dovetail.decide.explain import clause, say, sentence
-from dovetail.decide.fixes import Repair, rank_of, repair
+from dovetail.decide.fixes import best_repair
 from dovetail.decide.gathering import Gathering
 from dovetail.decide.pools import RefusedPool
 from dovetail.decide.sieve import sift
@@ -112,14 +112,8 @@ class _Explainer:
         return _Explanation(_summary(reasons), reasons, self._fix(ask, found))
 
     def _fix(self, ask: Ask, found: Sequence[tuple[Bench, Finding]]) -> str:
-        """The easiest of the smallest repairs; pools that are refused only if no other can help."""
-        best: Repair | None = None
-        for bench, finding in sorted(found, key=lambda one: rank_of(one[1])):
-            if best is not None and best.rank <= (1, rank_of(finding)):
-                break
-            mended = repair(bench, ask, finding, self._keys)
-            if mended is not None and (best is None or mended.rank < best.rank):
-                best = mended
+        """What to change; pools that are refused are looked at only if no other can help."""
+        best = best_repair(ask, found, self._keys)
         if best is not None:
             return best.text
         return self._fix_of_refused(ask) or _fix_of_empty(found)
@@ -132,7 +126,7 @@ class _Explainer:
             finding = sift(bench, ask)
             if finding is None or _is_between_pods(finding):
                 return problem.fix
-            mended = repair(bench, ask, finding, self._keys)
+            mended = best_repair(ask, [(bench, finding)], self._keys)
             if mended is not None:
                 return f"{problem.fix}, and {mended.text}"
         return ""
@@ -188,7 +182,7 @@ def _is_between_pods(finding: Finding) -> bool:
 
 def _pool_reason(bench: Bench, finding: Finding) -> PoolReason:
     name = bench.shelf.pool.name
-    return PoolReason(name, finding.reason, finding.message, finding.left.bit_count())
+    return PoolReason(name, finding.reason, finding.tell(), finding.left.bit_count())
 
 
 def _summary(reasons: Sequence[PoolReason]) -> str:

@@ -6,10 +6,16 @@ that no node has, pods that are nowhere); the rest is what remains when nothing 
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Final
+
 from dovetail.decide.explain import say
 from dovetail.decide.sieve.state import Finding, Sifting, Waiver
 from dovetail.model.topology import LabelSelector
 from dovetail.model.verdict import Reason
+
+_NO_SUCH_LABEL: Final = "Its nodes do not have the label {key}, over which the pod is to be placed."
+_NOWHERE: Final = "The pod must share {key} with pods that are nowhere: {selector}."
 
 
 def topology_keys(state: Sifting) -> Finding | None:
@@ -22,9 +28,8 @@ def topology_keys(state: Sifting) -> Finding | None:
     for reason, key in asked:
         if state.is_waived(reason) or state.shelf.offers_label(key):
             continue
-        message = f"Its nodes do not have the label {key}, over which the pod is to be placed."
         waiver = Waiver(reasons=frozenset({reason}))
-        return Finding(reason, message, state.left, waiver, key)
+        return Finding(reason, partial(_NO_SUCH_LABEL.format, key=key), state.left, waiver, key)
     return None
 
 
@@ -35,9 +40,9 @@ def lonely(state: Sifting) -> Finding | None:
     for position in sorted(state.ask.lonely):
         term = state.ask.spec.affinity[position]
         named = selected(term.selector)
-        message = f"The pod must share {term.topology_key} with pods that are nowhere: {named}."
+        tell = partial(_NOWHERE.format, key=term.topology_key, selector=named)
         waiver = Waiver(reasons=frozenset({Reason.POD_AFFINITY}))
-        return Finding(Reason.POD_AFFINITY, message, state.left, waiver, named)
+        return Finding(Reason.POD_AFFINITY, tell, state.left, waiver, named)
     return None
 
 
@@ -49,19 +54,19 @@ def between_pods(state: Sifting) -> Finding | None:
     hard = [one for one in spec.spread if one.is_hard]
     if hard:
         reason, key = Reason.TOPOLOGY_SPREAD, hard[0].topology_key
-        message = say(reason, max_skew=str(hard[0].max_skew), key=key)
+        tell = partial(say, reason, max_skew=str(hard[0].max_skew), key=key)
     elif spec.affinity:
         reason, key = Reason.POD_AFFINITY, spec.affinity[0].topology_key
-        message = say(reason, key=key, selector=selected(spec.affinity[0].selector))
+        tell = partial(say, reason, key=key, selector=selected(spec.affinity[0].selector))
     elif spec.anti_affinity:
         reason, key = Reason.POD_ANTI_AFFINITY, spec.anti_affinity[0].topology_key
         named = f"pods with {selected(spec.anti_affinity[0].selector)}"
-        message = say(reason, key=key, selector=named)
+        tell = partial(say, reason, key=key, selector=named)
     else:
         reason, key = Reason.POD_ANTI_AFFINITY, ""
-        message = say(reason, key="a zone or node", selector="pods that are there already")
+        tell = partial(say, reason, key="a zone or node", selector="pods that are there already")
     waiver = Waiver(reasons=frozenset({reason}))
-    return Finding(reason, message, state.left, waiver, key)
+    return Finding(reason, tell, state.left, waiver, key)
 
 
 def selected(selector: LabelSelector) -> str:

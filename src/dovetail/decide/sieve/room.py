@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dovetail import labels
+from functools import partial
+
 from dovetail.decide.explain import say
 from dovetail.decide.sieve.state import Finding, Sifting, Waiver
 from dovetail.model.policy import MinValuesPolicy
@@ -24,11 +25,13 @@ def resources(state: Sifting) -> Finding | None:
         return None
     alone = [one for one, mask in zip(asked, fitting, strict=True) if not mask & state.left]
     short = alone or asked
-    message = say(
-        Reason.RESOURCES, asked=amounts(short), largest=_largest(state, short, is_alone=bool(alone))
-    )
     waiver = Waiver(resources=frozenset(name for name, _ in short))
-    return Finding(Reason.RESOURCES, message, state.left, waiver, short[0][0])
+
+    def tell() -> str:
+        largest = _largest(state, short, is_alone=bool(alone))
+        return say(Reason.RESOURCES, asked=amounts(short), largest=largest)
+
+    return Finding(Reason.RESOURCES, tell, state.left, waiver, short[0][0])
 
 
 def _largest(state: Sifting, short: list[tuple[str, int]], *, is_alone: bool) -> str:
@@ -53,19 +56,22 @@ def attach_limits(state: Sifting) -> Finding | None:
     """As many volumes of each driver as the pod has."""
     if state.is_waived(Reason.VOLUME_LIMITS):
         return None
-    table = state.shelf.table
     for driver, n_volumes in state.ask.attachments:
-        if state.narrow(table.attachable(driver, n_volumes)):
-            continue
-        largest = n_volumes - 1
-        while largest and not table.attachable(driver, largest) & state.left:
-            largest -= 1
-        message = say(
-            Reason.VOLUME_LIMITS, asked=str(n_volumes), driver=driver, largest=str(largest)
-        )
-        waiver = Waiver(reasons=frozenset({Reason.VOLUME_LIMITS}))
-        return Finding(Reason.VOLUME_LIMITS, message, state.left, waiver, driver)
+        if not state.narrow(state.shelf.table.attachable(driver, n_volumes)):
+            return _too_many_volumes(state, driver, n_volumes)
     return None
+
+
+def _too_many_volumes(state: Sifting, driver: str, n_volumes: int) -> Finding:
+    def tell() -> str:
+        largest = n_volumes - 1
+        while largest and not state.shelf.table.attachable(driver, largest) & state.left:
+            largest -= 1
+        facts = {"asked": str(n_volumes), "driver": driver, "largest": str(largest)}
+        return say(Reason.VOLUME_LIMITS, **facts)
+
+    waiver = Waiver(reasons=frozenset({Reason.VOLUME_LIMITS}))
+    return Finding(Reason.VOLUME_LIMITS, tell, state.left, waiver, driver)
 
 
 def host_ports(state: Sifting) -> Finding | None:
@@ -77,10 +83,10 @@ def host_ports(state: Sifting) -> Finding | None:
         taken = _conflict(ports, daemon.spec.host_ports)
         if taken is None or state.narrow(~members):
             continue
-        name = f"{daemon.namespace}/{daemon.name}"
-        message = say(Reason.HOST_PORTS, port=f"{taken.port}/{taken.protocol}", daemon_set=name)
+        name, port = f"{daemon.namespace}/{daemon.name}", f"{taken.port}/{taken.protocol}"
+        tell = partial(say, Reason.HOST_PORTS, port=port, daemon_set=name)
         waiver = Waiver(reasons=frozenset({Reason.HOST_PORTS}))
-        return Finding(Reason.HOST_PORTS, message, state.left, waiver, name)
+        return Finding(Reason.HOST_PORTS, tell, state.left, waiver, name)
     return None
 
 
@@ -94,43 +100,44 @@ def min_values(state: Sifting) -> Finding | None:
         state.bench.min_values_policy == MinValuesPolicy.BEST_EFFORT
     ):
         return None
-    for one in state.shelf.stated.sorted():
-        if one.min_values is None:
-            continue
-        found = state.shelf.n_values(one.key, state.left)
-        if found < one.min_values:
-            message = say(
-                Reason.MIN_VALUES, found=str(found), key=one.key, asked=str(one.min_values)
-            )
+    for key, asked in state.shelf.min_values:
+        found = state.shelf.n_values(key, state.left)
+        if found < asked:
+            facts = {"found": str(found), "key": key, "asked": str(asked)}
+            tell = partial(say, Reason.MIN_VALUES, **facts)
             waiver = Waiver(reasons=frozenset({Reason.MIN_VALUES}))
-            return Finding(Reason.MIN_VALUES, message, state.left, waiver, one.key, (one,))
+            return Finding(Reason.MIN_VALUES, tell, state.left, waiver, key)
     return None
 
 
 def limits(state: Sifting) -> Finding | None:
     """Room for one more node within the pool's limits."""
-    if not state.bench.remaining or state.is_waived(Reason.LIMITS):
-        return None
     remaining, table = state.bench.remaining, state.shelf.table
+    if not remaining or state.is_waived(Reason.LIMITS):
+        return None
     mask = 0 if remaining.get(NODES, 1) < 1 else state.left
     for name, amount in remaining.items():
         if name != NODES:
             mask &= table.capacity(name).at_most(amount)
     if state.narrow(mask):
         return None
+    waiver = Waiver(reasons=frozenset({Reason.LIMITS}))
+    return Finding(Reason.LIMITS, partial(_tell_limits, state), state.left, waiver)
+
+
+def _tell_limits(state: Sifting) -> str:
+    remaining, table = state.bench.remaining, state.shelf.table
     needed = {
         name: 1 if name == NODES else table.capacity(name).smallest(state.left)
         for name in sorted(remaining)
     }
     short = [name for name in sorted(remaining) if needed[name] > remaining[name]]
     named = short or sorted(remaining)
-    message = say(
+    return say(
         Reason.LIMITS,
         remaining=amounts([(name, remaining[name]) for name in named]),
         needed=amounts([(name, needed[name]) for name in named]),
     )
-    waiver = Waiver(reasons=frozenset({Reason.LIMITS}))
-    return Finding(Reason.LIMITS, message, state.left, waiver)
 
 
 def reservations(state: Sifting) -> Finding | None:
@@ -139,10 +146,8 @@ def reservations(state: Sifting) -> Finding | None:
         return None
     shelf = state.shelf
     for wish, mask in state.branches:
-        if not mask & state.left:
-            continue
-        kinds = {one.capacity_type for one in shelf.table.offerings(shelf.rows(wish))}
-        if kinds != {labels.RESERVED}:
+        unreserved = shelf.rows(wish) & ~shelf.table.reserved
+        if shelf.table.folded(unreserved) & mask & state.left:
             return None
     waiver = Waiver(reasons=frozenset({Reason.RESERVATIONS}))
-    return Finding(Reason.RESERVATIONS, say(Reason.RESERVATIONS), state.left, waiver)
+    return Finding(Reason.RESERVATIONS, partial(say, Reason.RESERVATIONS), state.left, waiver)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Final
+
 from dovetail import labels
 from dovetail.decide.explain import say
 from dovetail.decide.sieve.shelf import Shelf
@@ -9,6 +12,9 @@ from dovetail.decide.sieve.state import Finding, Sifting, Waiver
 from dovetail.decide.sieve.typesets import Bits
 from dovetail.decide.sieve.wishes import Said, Wish, spoken, without
 from dovetail.model.verdict import Reason
+
+_NO_EXPRESSION: Final = "Its required node affinity has no expression, so it selects no node."
+_NO_PLACE: Final = "The topology of its volumes selects no node."
 
 
 def stock(state: Sifting) -> Finding | None:
@@ -21,8 +27,8 @@ def stock(state: Sifting) -> Finding | None:
         why = f"none of the {shelf.admitted.bit_count()} types it admits is on offer"
     else:
         why = f"its requirements admit none of {n_types} types"
-    message = say(Reason.NO_INSTANCE_TYPES, why=why)
-    return Finding(Reason.NO_INSTANCE_TYPES, message, shelf.table.everyone, Waiver())
+    tell = partial(say, Reason.NO_INSTANCE_TYPES, why=why)
+    return Finding(Reason.NO_INSTANCE_TYPES, tell, shelf.table.everyone, Waiver())
 
 
 def taints(state: Sifting) -> Finding | None:
@@ -33,7 +39,7 @@ def taints(state: Sifting) -> Finding | None:
     named = " and ".join(str(taint) for taint in repelling)
     return Finding(
         Reason.TAINT_NOT_TOLERATED,
-        say(Reason.TAINT_NOT_TOLERATED, taints=named),
+        partial(say, Reason.TAINT_NOT_TOLERATED, taints=named),
         state.left,
         Waiver(reasons=frozenset({Reason.TAINT_NOT_TOLERATED})),
         named,
@@ -48,8 +54,7 @@ def node_affinity(state: Sifting) -> Finding | None:
     if state.branch(branches):
         return None
     if not wishes:
-        message = "Its required node affinity has no expression, so it selects no node."
-        return Finding(Reason.NODE_AFFINITY, message, state.left, Waiver())
+        return Finding(Reason.NODE_AFFINITY, lambda: _NO_EXPRESSION, state.left, Waiver())
     return _label_finding(state, wishes, Reason.NODE_AFFINITY)
 
 
@@ -64,24 +69,30 @@ def volume_topology(state: Sifting) -> Finding | None:
     if state.branch([(wish, shelf.admitting_all(wish, state.left)) for wish in wishes]):
         return None
     if not wishes:
-        message = "The topology of its volumes selects no node."
-        return Finding(Reason.VOLUME_TOPOLOGY, message, state.left, Waiver())
+        return Finding(Reason.VOLUME_TOPOLOGY, lambda: _NO_PLACE, state.left, Waiver())
     return _label_finding(state, wishes, Reason.VOLUME_TOPOLOGY)
 
 
-def _label_finding(state: Sifting, wishes: list[Wish], reason: Reason) -> Finding:
+def _label_finding(state: Sifting, wishes: list[Wish], step: Reason) -> Finding:
     """The label that failed in the alternative that came farthest."""
     failures = [_failing_label(state, wish) for wish in wishes]
     left, key, said = max(failures, key=lambda one: one[0].bit_count())
-    if key == labels.NODE_POOL and any(not one.complement and not one.values for one in said):
-        reason = Reason.REFUSES_NODE_POOLS
-    message = say(reason, expression=spoken(said), offered=_offered(state.shelf, key))
-    if len(wishes) > 1:
-        message = f"{message[:-1]}, nor the other {len(wishes) - 1} alternatives."
+    reason = Reason.REFUSES_NODE_POOLS if _refuses_pools(key, said) else step
+
+    def tell() -> str:
+        message = say(reason, expression=spoken(said), offered=_offered(state.shelf, key))
+        if len(wishes) > 1:
+            message = f"{message[:-1]}, nor the other {len(wishes) - 1} alternatives."
+        return message
+
     waiver = Waiver(keys=frozenset({key}))
     if reason is Reason.VOLUME_TOPOLOGY:
         waiver = Waiver(reasons=frozenset({reason}))
-    return Finding(reason, message, left, waiver, key, said)
+    return Finding(reason, tell, left, waiver, key, said)
+
+
+def _refuses_pools(key: str, said: Said) -> bool:
+    return key == labels.NODE_POOL and any(not one.complement and not one.values for one in said)
 
 
 def _failing_label(state: Sifting, wish: Wish) -> tuple[Bits, str, Said]:
@@ -116,6 +127,6 @@ def offerings(state: Sifting) -> Finding | None:
     wish = state.branches[0][0]
     asked = [spoken(said) for key, said in wish.items() if key in shelf.table.offered_keys]
     where = f" with {', '.join(asked)}" if asked else ""
-    message = say(Reason.NO_OFFERING, where=where)
+    tell = partial(say, Reason.NO_OFFERING, where=where)
     waiver = Waiver(reasons=frozenset({Reason.NO_OFFERING}))
-    return Finding(Reason.NO_OFFERING, message, state.left, waiver)
+    return Finding(Reason.NO_OFFERING, tell, state.left, waiver)

@@ -35,6 +35,9 @@ class Shelf:
         self._on_offer: dict[tuple[Said, ...], Bits] = {}
         self._repelling: dict[tuple[Toleration, ...], tuple[Taint, ...]] = {}
         self._n_values: dict[tuple[str, Bits], int] = {}
+        self.min_values = tuple(
+            (one.key, one.min_values) for one in self.stated.sorted() if one.min_values is not None
+        )
         self.admitted = self._own_types()
         self.stock = self.admitted & self.on_offer({})
         self.daemons = self._daemons(daemon_sets)
@@ -62,17 +65,10 @@ class Shelf:
 
     def rows(self, wish: Wish) -> Bits:
         """The offerings that satisfy pool and wish."""
-        asked = tuple(
-            (*wish.get(key, ()), *self._stated(key))
-            for key in sorted(self.table.offered_keys)
-            if key in wish or key in self.stated
-        )
+        asked = tuple(said for key, said in wish.items() if key in self.table.offered_keys)
         cached = self._on_offer.get(asked)
         if cached is None:
-            cached = self.table.rows()
-            for said in asked:
-                cached &= self._rows_having(said)
-            self._on_offer[asked] = cached
+            cached = self._on_offer[asked] = self._matching_rows(asked)
         return cached
 
     def repelling(self, tolerations: tuple[Toleration, ...]) -> tuple[Taint, ...]:
@@ -143,6 +139,15 @@ class Shelf:
         else:
             is_served = all(one.tolerates_absence for one in merged)
         return mask | index.absent if is_served else mask
+
+    def _matching_rows(self, asked: tuple[Said, ...]) -> Bits:
+        mask = self.table.rows()
+        for said in asked:
+            mask &= self._rows_having((*said, *self._stated(said[0].key)))
+        for key in self.stated:
+            if key in self.table.offered_keys:
+                mask &= self._rows_having(self._stated(key))
+        return mask
 
     def _rows_having(self, said: Said) -> Bits:
         index = self.table.row_index(said[0].key)

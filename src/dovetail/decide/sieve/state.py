@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -48,11 +48,12 @@ class Waiver(msgspec.Struct, frozen=True):
 class Finding(msgspec.Struct, frozen=True):
     """Where a pod failed at a pool. `left` are the types that were left before.
 
-    `subject` is the label, resource or driver that it failed on, `said` what was said of the label.
+    `tell` makes the sentence: most findings are looked into and never told. `subject` is the label,
+    resource or driver that it failed on, `said` what was said of the label.
     """
 
     reason: Reason
-    message: str
+    tell: Callable[[], str]
     left: Bits
     waiver: Waiver
     subject: str = ""

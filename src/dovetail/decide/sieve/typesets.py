@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
+from dovetail import labels
 from dovetail.decide.sieve.wishes import Said
 from dovetail.model.instance import InstanceType, Offering
 from dovetail.model.requirements import Requirement
@@ -112,6 +113,7 @@ class TypeTable:
             if offering.is_available
             and (kind.name, offering.zone, offering.capacity_type) not in refused
         ]
+        self.reserved = _mask(row.capacity_type == labels.RESERVED for _, row in self._rows)
         self._spans = _spans([position for position, _ in self._rows], len(types))
         self._type_indices: dict[str, LabelIndex] = {}
         self._row_indices: dict[str, LabelIndex] = {}
