@@ -1,0 +1,55 @@
+"""What may be launched? NodePools, from wire types to nouns."""
+
+from __future__ import annotations
+
+from dovetail import api
+from dovetail.model.pool import Budget, Disruption, NodeClassRef, NodePool
+from dovetail.model.requirements import requirement
+from dovetail.state.amounts import resources, span
+from dovetail.state.constraints import taints
+
+
+def node_pool(wire: api.NodePool) -> NodePool:
+    """A NodePool. One without a status counts as ready: nobody has looked at it yet."""
+    spec, template = wire.spec, wire.spec.template
+    return NodePool(
+        name=wire.metadata.name,
+        weight=spec.weight or 0,
+        requirements=tuple(
+            requirement(one.key, one.operator, one.values, one.min_values)
+            for one in template.spec.requirements
+        ),
+        labels=template.metadata.labels,
+        annotations=template.metadata.annotations,
+        taints=taints(template.spec.taints),
+        startup_taints=taints(template.spec.startup_taints),
+        limits=resources(spec.limits),
+        node_class=_node_class(template.spec.node_class_ref),
+        expire_after=span(template.spec.expire_after),
+        termination_grace_period=span(template.spec.termination_grace_period),
+        disruption=_disruption(spec.disruption),
+        replicas=spec.replicas,
+        is_ready=all(one.status == "True" for one in wire.status.conditions if one.type == "Ready"),
+        is_deleting=wire.metadata.deletion_timestamp is not None,
+        uid=wire.metadata.uid,
+    )
+
+
+def _node_class(wire: api.karpenter.NodeClassReference) -> NodeClassRef:
+    return NodeClassRef(wire.group, wire.kind, wire.name)
+
+
+def _disruption(wire: api.karpenter.Disruption) -> Disruption:
+    return Disruption(
+        consolidate_after=span(wire.consolidate_after),
+        consolidation_policy=wire.consolidation_policy,
+        budgets=tuple(
+            Budget(
+                nodes=one.nodes,
+                reasons=tuple(one.reasons or ()),
+                schedule=one.schedule or "",
+                duration=span(one.duration),
+            )
+            for one in wire.budgets
+        ),
+    )

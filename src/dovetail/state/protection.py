@@ -1,0 +1,72 @@
+"""How many pods may be evicted? PodDisruptionBudgets, as their controller counts.
+
+A budget from a cluster carries that count in its status; for one that was never there it is
+worked out from the pods that it selects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from dovetail import api
+from dovetail.model.pod import Pod
+from dovetail.model.snapshot import DisruptionBudget
+from dovetail.model.topology import LabelSelector
+from dovetail.state.inventory import Inventory, namespace_of
+from dovetail.state.selectors import label_selector
+
+
+def disruption_budgets(inventory: Inventory, pods: Sequence[Pod]) -> tuple[DisruptionBudget, ...]:
+    """Every budget, with what it allows now."""
+    return tuple(_budget(one, pods) for one in inventory.all(api.PodDisruptionBudget))
+
+
+def _budget(wire: api.PodDisruptionBudget, pods: Sequence[Pod]) -> DisruptionBudget:
+    selector = label_selector(wire.spec.selector)
+    namespace = namespace_of(wire)
+    allowed = (
+        _allowed(wire, _selected(pods, namespace, selector))
+        if wire.status is None
+        else wire.status.disruptions_allowed
+    )
+    return DisruptionBudget(
+        name=wire.metadata.name,
+        namespace=namespace,
+        selector=selector,
+        disruptions_allowed=allowed,
+        min_available=_text(wire.spec.min_available),
+        max_unavailable=_text(wire.spec.max_unavailable),
+        always_allows_unhealthy=wire.spec.unhealthy_pod_eviction_policy == "AlwaysAllow",
+    )
+
+
+def _text(stated: int | str | None) -> str:
+    return "" if stated is None else str(stated)
+
+
+def _selected(pods: Iterable[Pod], namespace: str, selector: LabelSelector) -> list[Pod]:
+    return [
+        pod
+        for pod in pods
+        if pod.namespace == namespace and not pod.is_terminal and selector.matches(pod.labels)
+    ]
+
+
+def _allowed(wire: api.PodDisruptionBudget, selected: Sequence[Pod]) -> int:
+    n_healthy = sum(
+        bool(pod.node_name) and pod.is_ready and not pod.deleting_at for pod in selected
+    )
+    if wire.spec.max_unavailable is not None:
+        n_wanted = len(selected) - share(wire.spec.max_unavailable, len(selected))
+    else:
+        n_wanted = share(wire.spec.min_available or 0, len(selected))
+    return max(0, n_healthy - n_wanted)
+
+
+def share(stated: int | str, n_all: int) -> int:
+    """A number, or a percentage of all, rounded up."""
+    text = str(stated)
+    if not text.endswith("%"):
+        return int(text) if text.isdecimal() else 0
+    percent = text.removesuffix("%")
+    return -(-n_all * int(percent) // 100) if percent.isdecimal() else 0

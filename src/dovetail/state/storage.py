@@ -1,0 +1,165 @@
+"""What storage is there? Claims, volumes and classes, and the claims that pods will bring along."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from dovetail import api, labels
+from dovetail.model.requirements import Requirement, requirement
+from dovetail.model.topology import NodeTerm
+from dovetail.model.volumes import StorageClass, Volume, VolumeClaim
+from dovetail.state.inventory import Inventory, namespace_of
+from dovetail.state.selectors import node_term
+
+_BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
+_DEFAULT_CLASS: Final = (
+    "storageclass.kubernetes.io/is-default-class",
+    "storageclass.beta.kubernetes.io/is-default-class",
+)
+_EBS: Final = "ebs.csi.aws.com"
+_GCE: Final = "pd.csi.storage.gke.io"
+_AZURE_DISK: Final = "disk.csi.azure.com"
+# Drivers that were once part of Kubernetes, by the name that does their work today.
+_TRANSLATED: Final = {
+    "kubernetes.io/aws-ebs": _EBS,
+    "kubernetes.io/gce-pd": _GCE,
+    "kubernetes.io/azure-disk": _AZURE_DISK,
+    "kubernetes.io/azure-file": "file.csi.azure.com",
+    "kubernetes.io/cinder": "cinder.csi.openstack.org",
+    "kubernetes.io/vsphere-volume": "csi.vsphere.vmware.com",
+    "kubernetes.io/portworx-volume": "pxd.portworx.com",
+}
+_BOUND_PHASES: Final = ("", "Bound")  # without a status nothing speaks against it
+_ZONE_SEPARATOR: Final = "__"
+
+
+def storage_class(wire: api.StorageClass) -> StorageClass:
+    """A storage class."""
+    return StorageClass(
+        name=wire.metadata.name,
+        driver=_TRANSLATED.get(wire.provisioner, wire.provisioner),
+        is_immediate=wire.volume_binding_mode != "WaitForFirstConsumer",
+        is_default=any(wire.metadata.annotations.get(key) == "true" for key in _DEFAULT_CLASS),
+        terms=tuple(
+            NodeTerm(
+                tuple(
+                    requirement(one.key, "In", one.values) for one in term.match_label_expressions
+                )
+            )
+            for term in wire.allowed_topologies
+            if term.match_label_expressions
+        ),
+    )
+
+
+def default_class(inventory: Inventory) -> str | None:
+    """The class of claims that name none: of several defaults the newest, then by name."""
+    defaults = [one for one in inventory.all(api.StorageClass) if storage_class(one).is_default]
+    if not defaults:
+        return None
+    newest = min(defaults, key=lambda one: (-_age_key(one), one.metadata.name))
+    return newest.metadata.name
+
+
+def _age_key(wire: api.Object) -> float:
+    created_at = wire.metadata.creation_timestamp
+    return created_at.timestamp() if created_at else 0.0
+
+
+def volume(wire: api.PersistentVolume) -> Volume:
+    """A volume, with the terms that its node must satisfy."""
+    return Volume(
+        name=wire.metadata.name,
+        driver=_driver(wire.spec),
+        terms=_terms(wire),
+        is_deleting=wire.metadata.deletion_timestamp is not None,
+    )
+
+
+def _driver(spec: api.core.PersistentVolumeSpec) -> str:
+    if spec.csi is not None:
+        return spec.csi.driver
+    in_tree = (
+        (spec.aws_elastic_block_store, _EBS),
+        (spec.gce_persistent_disk, _GCE),
+        (spec.azure_disk, _AZURE_DISK),
+    )
+    return next((driver for source, driver in in_tree if source is not None), "")
+
+
+def _terms(wire: api.PersistentVolume) -> tuple[NodeTerm, ...]:
+    """Alternatives. Where a volume is tied to a host, another host can take its place, so host
+    names are taken out; an alternative that asks for nothing else frees the whole volume.
+    """
+    affinity = wire.spec.node_affinity
+    required = affinity.required if affinity is not None else None
+    zones = tuple(_zone_labels(wire.metadata.labels))
+    terms = [node_term(one) for one in required.node_selector_terms] if required else [NodeTerm()]
+    if wire.spec.local is not None or wire.spec.host_path is not None:
+        terms = [_without_hosts(one) for one in terms]
+    terms = [NodeTerm((*one.expressions, *zones), one.fields) for one in terms]
+    is_free = any(not one.expressions and not one.fields for one in terms)
+    return () if is_free else tuple(terms)
+
+
+def _without_hosts(term: NodeTerm) -> NodeTerm:
+    kept = tuple(one for one in term.expressions if one.key != labels.HOSTNAME)
+    return NodeTerm(kept)
+
+
+def _zone_labels(held: Mapping[str, str]) -> Iterator[Requirement]:
+    """Zone and region labels bind a volume too; several zones are written with two underscores."""
+    found = {labels.normalize(key): value for key, value in held.items()}
+    for key in (labels.REGION, labels.ZONE):
+        if key in found:
+            yield Requirement(key, False, frozenset(found[key].split(_ZONE_SEPARATOR)))
+
+
+class Claims:
+    """Every claim, listed or to be made with its pod, by "namespace/name"."""
+
+    def __init__(self, inventory: Inventory) -> None:
+        self._default_class = default_class(inventory)
+        self.by_key: dict[str, VolumeClaim] = {}
+        for wire in inventory.all(api.PersistentVolumeClaim):
+            claim = self._listed(wire)
+            self.by_key[f"{claim.namespace}/{claim.name}"] = claim
+
+    def _listed(self, wire: api.PersistentVolumeClaim) -> VolumeClaim:
+        meta = wire.metadata
+        return VolumeClaim(
+            name=meta.name,
+            namespace=namespace_of(wire),
+            storage_class=self._class_of(wire.spec),
+            volume_name=wire.spec.volume_name,
+            is_lost=wire.status.phase == "Lost",
+            is_deleting=meta.deletion_timestamp is not None,
+            is_bind_completed=_BIND_COMPLETED in meta.annotations
+            or wire.status.phase in _BOUND_PHASES,
+        )
+
+    def _class_of(self, spec: api.core.VolumeClaimSpec) -> str | None:
+        named = spec.storage_class_name
+        if named is None and not spec.volume_name:
+            return self._default_class
+        return named
+
+    def expect(self, namespace: str, name: str, template: api.VolumeClaimTemplate) -> None:
+        """A claim that will be made with its pod, unless it is there already."""
+        key = f"{namespace}/{name}"
+        if key not in self.by_key:
+            own = self._class_of(template.spec)
+            self.by_key[key] = VolumeClaim(name, namespace, own, template.spec.volume_name)
+
+    def expect_ephemeral(
+        self, namespace: str, pod: str, volumes: Iterable[api.core.PodVolume]
+    ) -> None:
+        """The claims of a pod's generic ephemeral volumes."""
+        for one in volumes:
+            if one.ephemeral is not None:
+                self.expect(namespace, f"{pod}-{one.name}", one.ephemeral.volume_claim_template)
+
+    def sorted(self) -> dict[str, VolumeClaim]:
+        """By namespace and name."""
+        return dict(sorted(self.by_key.items()))
