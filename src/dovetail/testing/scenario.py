@@ -73,7 +73,9 @@ def parse(tree: object, name: str) -> Scenario:
     try:
         file = msgspec.convert(tree, _File)
         _require_substance(file)
-        return Scenario(name, file.because.strip(), snapshot_of(file.given), file.now, file.want)
+        return Scenario(
+            name, file.because.strip(), snapshot_of(file.given, name), file.now, file.want
+        )
     except (msgspec.ValidationError, ValueError) as error:
         msg = f"{name}: reading the scenario: {error}"
         raise InputError(msg) from error
