@@ -65,7 +65,7 @@ class Requirement(Wire, frozen=True):
             pattern=QUALIFIED_NAME,
             max_length=316,
             expected=A_QUALIFIED_NAME,
-            rules=(*RESTRICTED_KEY, NOT_NODE_POOL, NOT_HOSTNAME, KWOK_KEY),
+            rules=(RESTRICTED_KEY, NOT_NODE_POOL, NOT_HOSTNAME, KWOK_KEY),
         ),
     ]
     operator: Annotated[
@@ -98,7 +98,7 @@ class ClaimRequirement(Requirement, frozen=True):
             pattern=QUALIFIED_NAME,
             max_length=316,
             expected=A_QUALIFIED_NAME,
-            rules=(*RESTRICTED_KEY, NOT_HOSTNAME, KWOK_KEY),
+            rules=(RESTRICTED_KEY, NOT_HOSTNAME, KWOK_KEY),
         ),
     ]
 

@@ -44,12 +44,10 @@ def _is_known_to_kwok(key: str) -> bool:
     return not key.startswith(_KWOK_DOMAIN) or key in _KWOK_KEYS
 
 
-RESTRICTED_KEY: Final = (
-    Rule(
-        cel=f"self in {_OPEN_KEYS_CEL} || !self.split('/')[0].endsWith('karpenter.sh')",
-        message="labels of karpenter.sh are set by the autoscaler; expected another label",
-        holds=_is_open,
-    ),
+RESTRICTED_KEY: Final = Rule(
+    cel=f"self in {_OPEN_KEYS_CEL} || !self.split('/')[0].endsWith('karpenter.sh')",
+    message="labels of karpenter.sh are set by the autoscaler; expected another label",
+    holds=_is_open,
 )
 NOT_NODE_POOL: Final = Rule(
     cel=f"self != '{NODE_POOL}'",
