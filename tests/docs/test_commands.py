@@ -1,0 +1,39 @@
+"""The documentation of commands is complete, and what it shows can be typed."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from dovetail.cli import main
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PLAN_PAGE = (ROOT / "docs" / "plan.md").read_text(encoding="utf-8")
+SHOWN = re.findall(r"^\.venv/bin/dovetail (.+)$", README, re.MULTILINE)
+
+
+def test_every_flag_of_plan_is_documented(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever adds a flag says what it does."""
+    assert main(["plan", "--help"]) == 0
+    flags = re.findall(r"^\s+(?:-\w, )?(--[a-z-]+)", capsys.readouterr().out, re.MULTILINE)
+    assert "--catalog" in flags
+    assert [flag for flag in flags if flag not in PLAN_PAGE] == []
+
+
+@pytest.mark.parametrize("line", SHOWN)
+def test_every_command_of_the_readme_runs(
+    line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the README shows works from the root of the repository."""
+    monkeypatch.chdir(ROOT)
+    assert main(shlex.split(line)) == 0
+    assert capsys.readouterr().out
+
+
+def test_the_readme_shows_commands() -> None:
+    """The test above has something to run."""
+    assert len(SHOWN) >= 3
