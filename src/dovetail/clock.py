@@ -20,18 +20,3 @@ class SystemClock:
     def now(self) -> datetime:
         """The present moment, in UTC."""
         return datetime.now(UTC)  # noqa: TID251  the one place that reads the machine's clock
-
-
-class SetClock:
-    """A clock that shows what it was set to, and moves only when it is set again."""
-
-    def __init__(self, at: datetime) -> None:
-        self._at = at
-
-    def now(self) -> datetime:
-        """The moment it was set to."""
-        return self._at
-
-    def set(self, at: datetime) -> None:
-        """Show another moment from now on."""
-        self._at = at

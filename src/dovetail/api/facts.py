@@ -1,7 +1,7 @@
 """What is known of a field besides its type? Said once, beside the field, and read twice: by the
 CRD writer (`crds`) and by the checks made here (`validation`).
 
-    weight: Annotated[int | None, Facts("Pools of higher weight come first.", minimum=1)] = None
+    weight: Annotated[int | None, about("Pools of higher weight come first.", minimum=1)] = None
 """
 
 from __future__ import annotations

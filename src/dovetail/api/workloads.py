@@ -34,6 +34,9 @@ from dovetail.api.storage import StorageClass
 _TEMPLATE: Final = "spec.template.spec"
 _SHARE: Final = re.compile(r"[0-9]{1,9}%?")
 _BINDING_MODES: Final = ("Immediate", "WaitForFirstConsumer")
+# Templates that were found sound, by content: a cluster has many pods of each.
+_sound: set[bytes] = set()
+_MOST_REMEMBERED: Final = 65536
 
 
 def workload_problems(value: Object) -> Iterator[FieldProblem]:
@@ -54,6 +57,18 @@ def workload_problems(value: Object) -> Iterator[FieldProblem]:
 
 
 def _spec(spec: PodSpec, at: str) -> Iterator[FieldProblem]:
+    content = spec.content()
+    if content in _sound:
+        return
+    found = list(_spec_problems(spec, at))
+    if not found:
+        if len(_sound) >= _MOST_REMEMBERED:
+            _sound.clear()
+        _sound.add(content)
+    yield from found
+
+
+def _spec_problems(spec: PodSpec, at: str) -> Iterator[FieldProblem]:
     grace = spec.termination_grace_period_seconds
     if grace is not None:
         yield from _not_negative(grace, f"{at}.terminationGracePeriodSeconds")

@@ -188,3 +188,9 @@ def test_what_is_written_reads_back() -> None:
     )
     assert api.decode(api.Node, api.encode(node)) == node
     assert node.spec.provider_id == "kwok://n1"
+
+
+def test_what_json_cannot_say_is_refused() -> None:
+    """A set, for one."""
+    with pytest.raises(api.DecodeError, match="cannot be written as JSON"):
+        api.encode({"a": object()})

@@ -269,3 +269,29 @@ def test_what_pods_depend_on_is_checked_too(
     """As far as planning depends on it."""
     tree: Tree = {"apiVersion": api_version, "kind": kind, "metadata": {"name": "x"}}
     assert field in [one.field for one in problems(spoiled(tree, path, value))]
+
+
+def test_a_template_that_was_sound_before_does_not_excuse_another() -> None:
+    """What is remembered of one template says nothing of the next."""
+    assert problems(POD) == []
+    assert problems(spoiled(POD, "spec.tolerations.1.operator", "Is")) != []
+    assert problems(POD) == []
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "body"),
+    [
+        ("v1", "Node", {"spec": {"taints": [{"key": "a", "effect": "NoExecute"}]}}),
+        ("v1", "PersistentVolume", {"spec": {"csi": {"driver": "ebs.csi.aws.com"}}}),
+        ("storage.k8s.io/v1", "StorageClass", {"volumeBindingMode": "WaitForFirstConsumer"}),
+        ("policy/v1", "PodDisruptionBudget", {"spec": {"maxUnavailable": "50%"}}),
+        ("scheduling.k8s.io/v1", "PriorityClass", {"value": -5}),
+        ("v1", "Namespace", {}),
+        ("node.k8s.io/v1", "RuntimeClass", {"overhead": {"podFixed": {"cpu": "250m"}}}),
+        ("v1", "LimitRange", {"spec": {"limits": [{"default": {"cpu": 1}}]}}),
+    ],
+)
+def test_what_pods_depend_on_may_be_sound(api_version: str, kind: str, body: Tree) -> None:
+    """No rule refuses what the API server takes."""
+    tree = {"apiVersion": api_version, "kind": kind, "metadata": {"generateName": "x-"}, **body}
+    assert problems(tree) == []
