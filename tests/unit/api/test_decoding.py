@@ -191,6 +191,6 @@ def test_what_is_written_reads_back() -> None:
 
 
 def test_what_json_cannot_say_is_refused() -> None:
-    """A set, for one."""
+    """An arbitrary object of Python, for one."""
     with pytest.raises(api.DecodeError, match="cannot be written as JSON"):
         api.encode({"a": object()})
