@@ -17,7 +17,7 @@ from dovetail.decide.pools import RefusedPool
 from dovetail.decide.sieve import sift
 from dovetail.decide.sieve.shelf import Shelf
 from dovetail.decide.sieve.state import Ask, Bench, Finding, ask_of
-from dovetail.decide.sieve.typesets import Offer, TypeTable
+from dovetail.decide.sieve.typesets import TypeTable
 from dovetail.model.instance import InstanceType
 from dovetail.model.node import Node
 from dovetail.model.pod import DaemonSet, Pod
@@ -33,8 +33,7 @@ class Context(msgspec.Struct, frozen=True):
 
     `remaining` is what each pool's limits leave after the plan, `volumes` is by pod key, `nodes`
     are the usable ones. `pods` are all that run or are planned somewhere (None: not known); with
-    them, an affinity to pods that are nowhere is told from one that cannot be met. `refusals` are
-    offers not to be asked for now.
+    them, an affinity to pods that are nowhere is told from one that cannot be met.
     """
 
     pools: tuple[NodePool, ...] = ()
@@ -46,7 +45,6 @@ class Context(msgspec.Struct, frozen=True):
     nodes: tuple[Node, ...] = ()
     policy: Policy = Policy()
     pods: tuple[Pod, ...] | None = None
-    refusals: frozenset[Offer] = frozenset()
 
 
 def explain_unplaced(pods: Iterable[Pod], context: Context) -> tuple[Unschedulable, ...]:
@@ -147,7 +145,7 @@ class _Explainer:
     def _table(self, types: tuple[InstanceType, ...]) -> TypeTable:
         identity = tuple(map(id, types))
         if identity not in self._tables:
-            self._tables[identity] = TypeTable(types, self._context.refusals)
+            self._tables[identity] = TypeTable(types)
         return self._tables[identity]
 
     def _keys(self) -> frozenset[str]:

@@ -18,7 +18,6 @@ from dovetail.model.instance import InstanceType, Offering
 from dovetail.model.requirements import Requirement
 
 Bits = int
-Offer = tuple[str, str, str]  # instance type, zone, capacity type
 
 
 def bits(mask: Bits) -> Iterator[int]:
@@ -103,7 +102,7 @@ def index_labels(members: Sequence[tuple[Requirement, ...]]) -> LabelIndex:
 class TypeTable:
     """The instance types that one or more pools list, and what is on offer of each."""
 
-    def __init__(self, types: tuple[InstanceType, ...], refused: frozenset[Offer]) -> None:
+    def __init__(self, types: tuple[InstanceType, ...]) -> None:
         self.types = types
         self.everyone: Bits = (1 << len(types)) - 1
         self._rows: list[tuple[int, Offering]] = [
@@ -111,7 +110,6 @@ class TypeTable:
             for position, kind in enumerate(types)
             for offering in kind.offerings
             if offering.is_available
-            and (kind.name, offering.zone, offering.capacity_type) not in refused
         ]
         self.reserved = _mask(row.capacity_type == labels.RESERVED for _, row in self._rows)
         self._spans = _spans([position for position, _ in self._rows], len(types))

@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+import pytest
+
+from dovetail import labels
+from dovetail.decide.candidates import waiting
+from dovetail.model.ledger import Ledger, Nomination
+from dovetail.model.node import Condition, Node
+from dovetail.model.pod import Owner, Pod, PodSpec
+from dovetail.model.snapshot import DisruptionBudget, Snapshot
+from dovetail.model.topology import NodeTerm, equality
+from dovetail.model.verdict import Problem, Reason
+from dovetail.model.requirements import requirement
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+SPEC = PodSpec({"cpu": 100, "pods": 1})
+POD = Pod("web", "shop", SPEC, uid="u1", labels={"app": "web"})
+LEAVING = Node("old", deleting_at=NOW)
+STAYING = Node("new")
+
+
+def change(**fields: object) -> Pod:
+    """The plain pod with some fields changed."""
+    return msgspec.structs.replace(POD, **fields)
+
+
+def respec(**fields: object) -> Pod:
+    """The plain pod with some fields of its spec changed."""
+    return change(spec=msgspec.structs.replace(SPEC, **fields))
+
+
+def of_kind(kind: str, **fields: object) -> Pod:
+    """The plain pod with an owner of this kind."""
+    return change(owner=Owner(kind, "owner"), **fields)
+
+
+REFUSES_POOLS = NodeTerm((requirement(labels.NODE_POOL, "DoesNotExist"),))
+
+
+@pytest.mark.parametrize(
+    ("pod", "want"),
+    [
+        pytest.param(POD, True, id="an unbound pod waits"),
+        pytest.param(change(phase="Succeeded"), False, id="a pod that has ended does not"),
+        pytest.param(change(phase="Failed"), False, id="nor one that has failed"),
+        pytest.param(change(deleting_at=NOW), False, id="nor one that is being deleted"),
+        pytest.param(of_kind("DaemonSet"), False, id="nor a daemon"),
+        pytest.param(of_kind("Node"), False, id="nor a mirror pod"),
+        pytest.param(of_kind("ReplicaSet"), True, id="a replica waits"),
+        pytest.param(change(node_name="new"), False, id="a bound pod does not wait"),
+        pytest.param(
+            respec(required_terms=(REFUSES_POOLS,)),
+            True,
+            id="one that refuses pools may fit a node",
+        ),
+        pytest.param(respec(scheduler_name=""), True, id="no scheduler name is the default one"),
+    ],
+)
+def test_a_pod_waits_if_nothing_but_a_node_is_missing(pod: Pod, want: bool) -> None:  # noqa: FBT001  a table column
+    """Unbound, alive, and not tied to its node by its owner."""
+    got = waiting(Snapshot(pods=(pod,), nodes=(STAYING,)))
+    assert got.pods == ((pod,) if want else ())
+    assert got.refused == ()
+
+
+@pytest.mark.parametrize(
+    ("pod", "want"),
+    [
+        pytest.param(respec(is_gated=True), Reason.SCHEDULING_GATED, id="gates"),
+        pytest.param(respec(scheduler_name="volcano"), Reason.OTHER_SCHEDULER, id="scheduler"),
+        pytest.param(respec(uses_dynamic_resources=True), Reason.DYNAMIC_RESOURCES, id="claims"),
+        pytest.param(
+            change(nominated_node_name="gone"), Reason.AWAITING_PREEMPTION, id="missing node"
+        ),
+        pytest.param(
+            change(nominated_node_name="old"), Reason.AWAITING_PREEMPTION, id="leaving node"
+        ),
+        pytest.param(
+            change(problems=(Problem(Reason.INVALID_POD, "bad operator"),)),
+            Reason.INVALID_POD,
+            id="what the border found",
+        ),
+    ],
+)
+def test_a_pod_that_cannot_be_planned_for_says_why(pod: Pod, want: Reason) -> None:
+    """Gates, another scheduler, resource claims and broken promises are visible reasons."""
+    got = waiting(Snapshot(pods=(pod,), nodes=(STAYING, LEAVING)))
+    assert got.pods == ()
+    ((refused, problem),) = got.refused
+    assert refused == pod
+    assert problem.reason == want
+    assert problem.message
+
+
+def test_a_promised_pod_holds_its_room_on_the_promised_node() -> None:
+    """kube-scheduler preempts for it there, so it needs no plan, but its room is taken."""
+    pod = change(nominated_node_name="new")
+    got = waiting(Snapshot(pods=(pod,), nodes=(STAYING,)))
+    assert got.pods == ()
+    assert got.refused == ()
+    assert [(one.key, one.node_name) for one in got.reserved] == [("shop/web", "new")]
+
+
+def test_our_own_nomination_keeps_a_pod_waiting() -> None:
+    """A nomination that the ledger knows is a plan of ours, not a preemption."""
+    pod = change(nominated_node_name="new")
+    ledger = Ledger(nominations=(Nomination("u1", "new", NOW),))
+    got = waiting(Snapshot(pods=(pod,), nodes=(STAYING,), ledger=ledger))
+    assert got.pods == (pod,)
+    assert got.reserved == ()
+
+
+PROTECTED = {labels.DO_NOT_DISRUPT: "true"}
+FOR_AN_HOUR = {labels.DO_NOT_DISRUPT: "1h"}
+
+
+@pytest.mark.parametrize(
+    ("pod", "want"),
+    [
+        pytest.param(change(), True, id="an active pod moves"),
+        pytest.param(of_kind("DaemonSet"), False, id="a daemon goes with its node"),
+        pytest.param(of_kind("Node"), False, id="so does a mirror pod"),
+        pytest.param(change(phase="Failed"), False, id="a pod that has ended needs no room"),
+        pytest.param(change(deleting_at=NOW), False, id="nor one that is being deleted"),
+        pytest.param(
+            of_kind("StatefulSet", deleting_at=NOW), True, id="a stateful pod will come again"
+        ),
+        pytest.param(change(annotations=PROTECTED), False, id="do-not-disrupt"),
+        pytest.param(
+            change(annotations=FOR_AN_HOUR, started_at=NOW - timedelta(minutes=59)),
+            False,
+            id="do-not-disrupt for an hour holds within it",
+        ),
+        pytest.param(
+            change(annotations=FOR_AN_HOUR, started_at=NOW - timedelta(minutes=60)),
+            True,
+            id="and ends with it",
+        ),
+        pytest.param(change(annotations=FOR_AN_HOUR), False, id="not started is protected"),
+        pytest.param(
+            change(annotations={labels.DO_NOT_DISRUPT: "maybe"}), True, id="nonsense is ignored"
+        ),
+        pytest.param(
+            change(annotations={labels.DO_NOT_DISRUPT: "0s"}), True, id="so is an empty span"
+        ),
+    ],
+)
+def test_pods_of_a_leaving_node_move_if_they_can(pod: Pod, want: bool) -> None:  # noqa: FBT001  a table column
+    """Currently reschedulable pods on leaving nodes need room elsewhere (spec/core.md 3.2)."""
+    bound = msgspec.structs.replace(pod, node_name="old")
+    got = waiting(Snapshot(pods=(bound,), nodes=(LEAVING,)), NOW)
+    assert got.pods == ((bound,) if want else ())
+
+
+def test_without_a_clock_timed_protection_does_not_end() -> None:
+    """Nobody can say that the span is over, so it is not."""
+    pod = change(annotations=FOR_AN_HOUR, started_at=NOW - timedelta(days=9), node_name="old")
+    assert waiting(Snapshot(pods=(pod,), nodes=(LEAVING,))).pods == ()
+
+
+def test_a_node_whose_instance_terminates_is_leaving() -> None:
+    """The condition counts like a deletion timestamp."""
+    node = Node("old", conditions=(Condition("InstanceTerminating", "True"),))
+    pod = change(node_name="old")
+    assert waiting(Snapshot(pods=(pod,), nodes=(node,))).pods == (pod,)
+
+
+def budget(name: str = "b", **fields: object) -> DisruptionBudget:
+    """A budget over the plain pod."""
+    plain = DisruptionBudget(name, "shop", equality({"app": "web"}))
+    return msgspec.structs.replace(plain, **fields)
+
+
+@pytest.mark.parametrize(
+    ("budgets", "want"),
+    [
+        pytest.param((budget(max_unavailable="1"),), True, id="one that allows some"),
+        pytest.param((budget(max_unavailable="0"),), False, id="none allowed"),
+        pytest.param((budget(max_unavailable="0%"),), False, id="none in a hundred"),
+        pytest.param((budget(min_available="100%"),), False, id="all needed"),
+        pytest.param((budget(), budget("c")), False, id="two budgets block eviction"),
+        pytest.param((budget(max_unavailable="0", namespace="x"),), True, id="elsewhere"),
+        pytest.param(
+            (budget(max_unavailable="0", selector=equality({"app": "db"})),), True, id="not mine"
+        ),
+    ],
+)
+def test_a_budget_that_never_allows_eviction_keeps_a_pod_where_it_is(
+    budgets: tuple[DisruptionBudget, ...],
+    want: bool,  # noqa: FBT001  a table column
+) -> None:
+    """Pods that cannot be evicted must not be provisioned for twice (fidelity 18)."""
+    pod = change(node_name="old")
+    got = waiting(Snapshot(pods=(pod,), nodes=(LEAVING,), disruption_budgets=budgets))
+    assert got.pods == ((pod,) if want else ())
+
+
+def test_an_unhealthy_pod_may_be_exempt_from_its_budget() -> None:
+    """unhealthyPodEvictionPolicy AlwaysAllow lets pods go that are not ready."""
+    pod = change(node_name="old", is_ready=False)
+    lenient = budget(max_unavailable="0", always_allows_unhealthy=True)
+    snapshot = Snapshot(pods=(pod,), nodes=(LEAVING,), disruption_budgets=(lenient,))
+    assert waiting(snapshot).pods == (pod,)
