@@ -1,0 +1,674 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+import pytest
+
+from dovetail import labels
+from dovetail.decide.reasons import Context, explain_refused, explain_unplaced
+from dovetail.model.instance import InstanceType, Offering
+from dovetail.model.node import Node
+from dovetail.model.pod import DaemonSet, Pod, PodSpec
+from dovetail.model.policy import MinValuesPolicy, Policy
+from dovetail.model.pool import NodeClassRef, NodePool
+from dovetail.model.requirements import Requirement, Requirements, requirement
+from dovetail.model.taints import Taint, Toleration
+from dovetail.model.topology import HostPort, NodeTerm, PodTerm, Spread, equality
+from dovetail.model.verdict import Problem, Reason, Unschedulable
+from dovetail.model.volumes import PodVolumes
+
+GI = 2**30
+GPU = "nvidia.com/gpu"
+
+
+def isin(key: str, *values: str) -> Requirement:
+    """The key has one of these values."""
+    return requirement(key, "In", values)
+
+
+def kind(
+    name: str,
+    cpu: int,
+    *,
+    zones: str = "ab",
+    capacity_types: tuple[str, ...] = (labels.ON_DEMAND,),
+    available: bool = True,
+    **more: int,
+) -> InstanceType:
+    """A type of so many cores, four times the memory, on offer in every zone named by a letter."""
+    capacity = {"cpu": cpu * 1000, "memory": 4 * cpu * GI, "pods": 110}
+    capacity |= {name.replace("gpu", GPU): amount for name, amount in more.items()}
+    offerings = tuple(
+        Offering(
+            zone,
+            sort,
+            cpu,
+            Requirements([isin(labels.ZONE, zone), isin(labels.CAPACITY_TYPE, sort)]),
+            is_available=available,
+        )
+        for zone in zones
+        for sort in capacity_types
+    )
+    fixed = (
+        isin(labels.INSTANCE_TYPE, name),
+        isin(labels.ARCH, "amd64"),
+        isin(labels.ZONE, *zones),
+        isin(labels.CAPACITY_TYPE, *capacity_types),
+    )
+    return InstanceType(name, Requirements(fixed), capacity, capacity, offerings, {"csi": 3})
+
+
+SMALL, LARGE = kind("small", 4), kind("large", 32)
+BIG_GPU, TWO_GPU = kind("gpu8", 32, zones="a", gpu=8), kind("gpu2", 16, zones="b", gpu=2)
+POOL = NodePool("default")
+
+
+def ask(requests: Mapping[str, int] | None = None, **fields: object) -> Pod:
+    """A pod that wants one core, or these requests, with some fields of its spec changed."""
+    spec = PodSpec({"cpu": 1000, "pods": 1} if requests is None else requests)
+    return Pod("web", "shop", msgspec.structs.replace(spec, **fields), labels={"app": "web"})
+
+
+def world(*pools: NodePool, types: tuple[InstanceType, ...] = (SMALL, LARGE)) -> Context:
+    """Pools that share these types."""
+    shelves = {pool.name: types for pool in pools}
+    return Context(pools=pools, instance_types=shelves)
+
+
+def explained(pod: Pod, context: Context) -> Unschedulable:
+    """The answer for one pod."""
+    (answer,) = explain_unplaced((pod,), context)
+    assert answer.pod == "shop/web"
+    assert answer.summary.endswith(".")
+    return answer
+
+
+TAINTED = NodePool("gpu", taints=(Taint("dedicated", "gpu"),))
+LIMITED = NodePool("default", limits={"cpu": 100_000})
+TEAMS = NodePool("default", requirements=(isin("team", "red", "blue"),))
+OPEN_TEAMS = NodePool("default", requirements=(requirement("team", "Exists"),))
+CHOOSY = NodePool(
+    "default", requirements=(requirement(labels.INSTANCE_TYPE, "Exists", min_values=2),)
+)
+SPREAD = Spread(labels.ZONE, equality({"app": "web"}))
+NEAR_DB = PodTerm(labels.ZONE, equality({"app": "db"}))
+PORT = HostPort(8080)
+AGENT = DaemonSet("agent", "kube-system", PodSpec({"cpu": 500}, host_ports=(PORT,)))
+
+
+def term(*requirements: Requirement) -> NodeTerm:
+    """One alternative of a node affinity."""
+    return NodeTerm(requirements)
+
+
+def limited(pool: NodePool, types: tuple[InstanceType, ...], **left: int) -> Context:
+    """One pool of which the plan has left this much."""
+    context = world(pool, types=types)
+    return msgspec.structs.replace(context, remaining={pool.name: left})
+
+
+def with_volumes(terms: tuple[NodeTerm, ...], n_volumes: int = 0) -> Context:
+    """A world in which the pod has volumes."""
+    attachments = (("csi", tuple(f"shop/{n}" for n in range(n_volumes))),) if n_volumes else ()
+    volumes = PodVolumes((terms,) if terms else (), attachments)
+    return msgspec.structs.replace(world(POOL), volumes={"shop/web": volumes})
+
+
+@pytest.mark.parametrize(
+    ("pod", "context", "want", "left", "said"),
+    [
+        pytest.param(
+            ask(),
+            world(TAINTED),
+            Reason.TAINT_NOT_TOLERATED,
+            2,
+            "dedicated=gpu:NoSchedule",
+            id="taint",
+        ),
+        pytest.param(
+            ask(node_selector={labels.ZONE: "d"}),
+            world(POOL),
+            Reason.NODE_AFFINITY,
+            2,
+            "topology.kubernetes.io/zone In d; there is a, b",
+            id="no such zone",
+        ),
+        pytest.param(
+            ask(node_selector={labels.INSTANCE_TYPE: "small", labels.ZONE: "d"}),
+            world(POOL),
+            Reason.NODE_AFFINITY,
+            1,
+            "zone In d",
+            id="the hopeless label is the last one",
+        ),
+        pytest.param(
+            ask(required_terms=(term(isin("team", "x")), term(isin("team", "y")))),
+            world(TEAMS),
+            Reason.NODE_AFFINITY,
+            2,
+            "nor the other 1 alternatives",
+            id="every alternative fails",
+        ),
+        pytest.param(
+            ask(required_terms=(term(isin("team", "red"), requirement("team", "NotIn", ["red"])),)),
+            world(OPEN_TEAMS),
+            Reason.NODE_AFFINITY,
+            2,
+            "team In red and team NotIn red",
+            id="several wishes for one open label must agree",
+        ),
+        pytest.param(
+            ask(required_terms=(NodeTerm(),)),
+            world(POOL),
+            Reason.NODE_AFFINITY,
+            2,
+            "no expression",
+            id="an empty term selects nothing",
+        ),
+        pytest.param(
+            ask(node_selector={labels.HOSTNAME: "n1"}),
+            world(POOL),
+            Reason.NODE_AFFINITY,
+            2,
+            "not known before",
+            id="a new node's name cannot be asked for",
+        ),
+        pytest.param(
+            ask(required_terms=(term(requirement(labels.NODE_POOL, "DoesNotExist")),)),
+            world(POOL),
+            Reason.REFUSES_NODE_POOLS,
+            2,
+            "karpenter.sh/nodepool",
+            id="pools refused",
+        ),
+        pytest.param(
+            ask(),
+            with_volumes((term(isin(labels.ZONE, "d")),)),
+            Reason.VOLUME_TOPOLOGY,
+            2,
+            "zone In d",
+            id="volumes elsewhere",
+        ),
+        pytest.param(
+            ask(node_selector={labels.ZONE: "a"}),
+            with_volumes((term(isin(labels.ZONE, "b")),)),
+            Reason.VOLUME_TOPOLOGY,
+            2,
+            "zone In a and topology.kubernetes.io/zone In b",
+            id="volumes in another zone than the pod",
+        ),
+        pytest.param(
+            ask(),
+            world(POOL, types=(kind("x", 4, available=False),)),
+            Reason.NO_INSTANCE_TYPES,
+            1,
+            "on offer",
+            id="nothing available at all",
+        ),
+        pytest.param(
+            ask(),
+            world(NodePool("default", requirements=(isin(labels.ARCH, "arm64"),))),
+            Reason.NO_INSTANCE_TYPES,
+            2,
+            "its requirements admit none of 2 types",
+            id="the pool excludes all types",
+        ),
+        pytest.param(
+            ask(node_selector={labels.ZONE: "a", labels.CAPACITY_TYPE: "spot"}),
+            world(
+                POOL,
+                types=(
+                    kind("x", 4, zones="a"),
+                    kind("y", 4, zones="b", capacity_types=("spot",)),
+                    msgspec.structs.replace(
+                        kind("z", 4, capacity_types=("spot", "on-demand")),
+                        offerings=kind("z", 4, zones="b", capacity_types=("spot",)).offerings
+                        + kind("z", 4, zones="a").offerings,
+                    ),
+                ),
+            ),
+            Reason.NO_OFFERING,
+            1,
+            "capacity-type In spot, topology.kubernetes.io/zone In a",
+            id="zone and capacity type, but not together",
+        ),
+        pytest.param(
+            ask({"cpu": 64_000}),
+            world(POOL),
+            Reason.RESOURCES,
+            2,
+            "requests cpu 64; the largest type leaves cpu 32",
+            id="too much cpu",
+        ),
+        pytest.param(
+            ask({"cpu": 32_000}),
+            msgspec.structs.replace(world(POOL), daemon_sets=(AGENT,)),
+            Reason.RESOURCES,
+            2,
+            "leaves cpu 31500m after daemon sets",
+            id="daemon sets come first",
+        ),
+        pytest.param(
+            ask({"cpu": 3_000, "memory": 64 * GI}),
+            world(
+                POOL,
+                types=(
+                    SMALL,
+                    msgspec.structs.replace(
+                        SMALL, name="odd", allocatable={"cpu": 1000, "memory": 64 * GI, "pods": 9}
+                    ),
+                ),
+            ),
+            Reason.RESOURCES,
+            2,
+            "no type has all of it together",
+            id="each for itself but not together",
+        ),
+        pytest.param(
+            ask({"example.com/fpga": 1}),
+            world(POOL),
+            Reason.RESOURCES,
+            2,
+            "no type has example.com/fpga",
+            id="an unknown resource",
+        ),
+        pytest.param(
+            ask(),
+            with_volumes((), 5),
+            Reason.VOLUME_LIMITS,
+            2,
+            "5 volumes of csi; a node takes at most 3",
+            id="too many volumes",
+        ),
+        pytest.param(
+            ask(host_ports=(PORT,)),
+            msgspec.structs.replace(world(POOL), daemon_sets=(AGENT,)),
+            Reason.HOST_PORTS,
+            2,
+            "8080/TCP is taken by DaemonSet kube-system/agent",
+            id="a port that every node's daemon has",
+        ),
+        pytest.param(
+            ask({"cpu": 8000}),
+            world(CHOOSY),
+            Reason.MIN_VALUES,
+            1,
+            "1 values of node.kubernetes.io/instance-type; minValues asks for 2",
+            id="too few types to choose from",
+        ),
+        pytest.param(
+            ask(spread=(msgspec.structs.replace(SPREAD, topology_key="rack"),)),
+            world(POOL),
+            Reason.TOPOLOGY_SPREAD,
+            2,
+            "do not have the label rack",
+            id="spread over a label that is nowhere",
+        ),
+        pytest.param(
+            ask(affinity=(NEAR_DB,)),
+            msgspec.structs.replace(world(POOL), pods=()),
+            Reason.POD_AFFINITY,
+            2,
+            "pods that are nowhere: app In db",
+            id="near pods that do not run",
+        ),
+        pytest.param(
+            ask({"cpu": 8000}),
+            limited(LIMITED, (SMALL, LARGE), cpu=10_000),
+            Reason.LIMITS,
+            1,
+            "limits leave cpu 10, and the smallest node that would do needs cpu 32",
+            id="limits",
+        ),
+        pytest.param(
+            ask(),
+            limited(NodePool("default", limits={"nodes": 3}), (SMALL,), nodes=0),
+            Reason.LIMITS,
+            1,
+            "nodes 0",
+            id="as many nodes as allowed",
+        ),
+        pytest.param(
+            ask(),
+            world(POOL, types=(kind("x", 4, capacity_types=(labels.RESERVED,)),)),
+            Reason.RESERVATIONS,
+            1,
+            "reserved",
+            id="only reservations would do",
+        ),
+        pytest.param(
+            ask(spread=(SPREAD,)), world(POOL), Reason.TOPOLOGY_SPREAD, 2, "skew of 1", id="spread"
+        ),
+        pytest.param(
+            ask(affinity=(NEAR_DB,)),
+            world(POOL),
+            Reason.POD_AFFINITY,
+            2,
+            "app In db",
+            id="affinity",
+        ),
+        pytest.param(
+            ask(anti_affinity=(NEAR_DB,)),
+            world(POOL),
+            Reason.POD_ANTI_AFFINITY,
+            2,
+            "pods with app In db",
+            id="anti-affinity",
+        ),
+        pytest.param(
+            ask(), world(POOL), Reason.POD_ANTI_AFFINITY, 2, "there already", id="other pods' rules"
+        ),
+    ],
+)
+def test_the_constraint_that_removed_the_last_types_is_named(
+    pod: Pod, context: Context, want: Reason, left: int, said: str
+) -> None:
+    """With how many types were left before it."""
+    (reason,) = explained(pod, context).reasons
+    assert reason.reason == want
+    assert said in reason.message
+    assert reason.instance_types_left == left
+
+
+@pytest.mark.parametrize(
+    ("pod", "context", "want"),
+    [
+        pytest.param(ask(), world(TAINTED), "tolerate dedicated=gpu:NoSchedule", id="tolerate"),
+        pytest.param(
+            ask({"cpu": 8000}),
+            limited(LIMITED, (SMALL, LARGE), cpu=0),
+            "raise limits.cpu of NodePool default from 100 to 132",
+            id="raise a limit by the smallest node that would do",
+        ),
+        pytest.param(
+            ask(),
+            limited(
+                NodePool("default", limits={"cpu": 8000, "memory": 16 * GI}),
+                (SMALL,),
+                cpu=8000,
+                memory=0,
+            ),
+            "raise limits.memory of NodePool default from 16Gi to 32Gi",
+            id="only the limit that is short",
+        ),
+        pytest.param(
+            ask(),
+            limited(
+                NodePool("default", limits={"cpu": 4000, "memory": 16 * GI, "nodes": 1}),
+                (SMALL, LARGE),
+                cpu=0,
+                memory=0,
+                nodes=0,
+            ),
+            "raise limits.cpu of NodePool default from 4 to 8 and limits.memory of NodePool default "
+            "from 16Gi to 32Gi and limits.nodes of NodePool default from 1 to 2",
+            id="every limit that is short",
+        ),
+        pytest.param(
+            ask({GPU: 8}, node_selector={labels.ZONE: "b"}),
+            world(POOL, types=(BIG_GPU, TWO_GPU)),
+            "zone b has no offering that fits nvidia.com/gpu 8: allow others",
+            id="another zone has what is asked for",
+        ),
+        pytest.param(
+            ask({"cpu": 64_000}), world(POOL), "request at most cpu 32", id="a smaller pod"
+        ),
+        pytest.param(
+            ask({"cpu": 8000}),
+            world(NodePool("default", requirements=(isin(labels.INSTANCE_TYPE, "small"),))),
+            "let NodePool default use instance types with cpu 8, such as large",
+            id="a type that the pool leaves out",
+        ),
+        pytest.param(
+            ask({"cpu": 500 * 10**9}),
+            world(POOL),
+            "request cpu in m (thousandths of a core), not in M (millions)",
+            id="M for m",
+        ),
+        pytest.param(
+            ask({"example.com/fpga": 1}),
+            world(POOL),
+            "add a NodePool whose instance types have example.com/fpga",
+            id="a resource that no type has",
+        ),
+        pytest.param(
+            ask(node_selector={"taem": "red"}),
+            world(TEAMS),
+            "ask for label team instead of taem",
+            id="a misspelt label",
+        ),
+        pytest.param(
+            ask(node_selector={"kubernetes.io/instance-type": "small"}),
+            world(POOL),
+            "ask for label node.kubernetes.io/instance-type instead of kubernetes.io/instance-type",
+            id="a label under the wrong domain",
+        ),
+        pytest.param(
+            ask(node_selector={"team": "Red"}),
+            world(TEAMS),
+            "ask for team red instead of Red",
+            id="a misspelt value",
+        ),
+        pytest.param(
+            ask(node_selector={"team": "green"}),
+            world(TEAMS),
+            "choose team among blue, red",
+            id="a value that is not offered",
+        ),
+        pytest.param(
+            ask(node_selector={labels.INSTANCE_TYPE: "large"}),
+            world(NodePool("default", requirements=(isin(labels.INSTANCE_TYPE, "small"),))),
+            "allow node.kubernetes.io/instance-type large in NodePool default",
+            id="a value that the pool leaves out",
+        ),
+        pytest.param(
+            ask(node_selector={"colour": "red"}),
+            world(POOL),
+            "label colour is on no node of NodePool default: add it to the pool's labels or "
+            "requirements, or remove it from the pod",
+            id="a label that is nowhere",
+        ),
+        pytest.param(
+            ask(node_selector={labels.NODE_POOL: "batch"}),
+            world(POOL),
+            "let the pod use NodePool default",
+            id="another pool was asked for",
+        ),
+        pytest.param(
+            ask(node_selector={labels.HOSTNAME: "n1"}),
+            world(POOL),
+            "do not ask for a node by kubernetes.io/hostname",
+            id="a node by name",
+        ),
+        pytest.param(
+            ask({"cpu": 8000}),
+            world(CHOOSY),
+            "lower minValues of node.kubernetes.io/instance-type in NodePool default from 2 to 1",
+            id="minValues",
+        ),
+        pytest.param(
+            ask(
+                spread=(msgspec.structs.replace(SPREAD, topology_key="topology.kubernetes.io/zon"),)
+            ),
+            world(POOL),
+            "spread over topology.kubernetes.io/zone instead of topology.kubernetes.io/zon",
+            id="a misspelt topology key",
+        ),
+        pytest.param(
+            ask(spread=(msgspec.structs.replace(SPREAD, topology_key="rack"),)),
+            world(POOL),
+            "give NodePool default the label rack",
+            id="a topology key that is nowhere",
+        ),
+        pytest.param(
+            ask(spread=(SPREAD,)),
+            world(POOL),
+            "raise maxSkew over topology.kubernetes.io/zone, or set whenUnsatisfiable: "
+            "ScheduleAnyway",
+            id="a spread that cannot be kept",
+        ),
+        pytest.param(
+            ask(),
+            with_volumes((term(isin(labels.ZONE, "d")),)),
+            "let NodePool default launch where the volumes are (topology.kubernetes.io/zone In d)",
+            id="volumes elsewhere",
+        ),
+        pytest.param(
+            ask(node_selector={"team": "red"}),
+            limited(NodePool("p", taints=(Taint("x"),), limits={"cpu": 4000}), (SMALL,), cpu=0),
+            "tolerate x:NoSchedule, and label team is on no node of NodePool p: add it to the pool's "
+            "labels or requirements, or remove it from the pod, and raise limits.cpu of NodePool p "
+            "from 4 to 8",
+            id="three changes where one is not enough",
+        ),
+        pytest.param(
+            ask(required_terms=(NodeTerm(),)), world(POOL), "", id="nothing of ours would help"
+        ),
+        pytest.param(
+            ask(),
+            world(NodePool("default", requirements=(isin(labels.ARCH, "arm64"),))),
+            "widen the requirements of NodePool default",
+            id="a pool without types",
+        ),
+    ],
+)
+def test_the_smallest_change_that_would_help_is_given(
+    pod: Pod, context: Context, want: str
+) -> None:
+    """The change is tried in thought: what is offered is enough."""
+    assert explained(pod, context).fix == want
+
+
+def test_the_easiest_single_change_wins_over_pools() -> None:
+    """A GPU pod is told to tolerate the GPU pool, not to ask the plain pool for less."""
+    context = Context(
+        pools=(POOL, TAINTED),
+        instance_types={"default": (SMALL,), "gpu": (BIG_GPU,)},
+    )
+    answer = explained(ask({GPU: 8}), context)
+    assert answer.fix == "tolerate dedicated=gpu:NoSchedule"
+    assert answer.summary == (
+        "None of 2 NodePools can launch a node for it: not enough resources (default); "
+        "taint not tolerated (gpu)."
+    )
+
+
+def test_a_single_change_anywhere_beats_two_changes_first() -> None:
+    """Fewer changes come before heavier pools."""
+    both = msgspec.structs.replace(
+        TAINTED, name="both", requirements=(isin(labels.ARCH, "arm64"),), weight=9
+    )
+    arm = (requirement(labels.ARCH, "In", ["amd64", "arm64"]),)
+    types = (msgspec.structs.replace(SMALL, requirements=Requirements(arm)),)
+    context = Context(pools=(both, POOL), instance_types={"both": types, "default": (SMALL,)})
+    assert explained(ask({"cpu": 5000}), context).fix == "request at most cpu 4"
+
+
+def test_a_refused_pool_is_listed_and_mended_last() -> None:
+    """Its own problem is the reason, and its fix the answer if nothing else helps."""
+    problem = Problem(Reason.NODE_POOL_NOT_READY, "The NodePool cannot be used: so.", "mend it")
+    context = Context(refused_pools=((POOL, problem),), instance_types={"default": (SMALL, LARGE)})
+    answer = explained(ask(), context)
+    assert answer.fix == "mend it"
+    assert answer.summary == (
+        "NodePool default cannot launch a node for it: the NodePool cannot be used: so."
+    )
+    assert [(one.reason, one.instance_types_left) for one in answer.reasons] == [
+        (Reason.NODE_POOL_NOT_READY, 2)
+    ]
+    assert explained(ask({"cpu": 64_000}), context).fix == "mend it, and request at most cpu 32"
+
+
+def test_without_any_pool_one_is_to_be_made() -> None:
+    """No pool, no reasons by pool."""
+    answer = explained(ask(), Context())
+    assert answer.reasons == ()
+    assert answer.fix == "create a NodePool"
+
+
+def test_the_same_message_of_every_pool_is_said_once() -> None:
+    """A summary is one sentence, whatever the number of pools."""
+    answer = explained(ask({"cpu": 64_000}), world(NodePool("a"), NodePool("b")))
+    assert answer.summary == (
+        "No NodePool can launch a node for it: the pod requests cpu 64; "
+        "the largest type leaves cpu 32."
+    )
+
+
+@pytest.mark.parametrize(
+    ("pool", "selector"),
+    [
+        pytest.param(OPEN_TEAMS, {"team": "red"}, id="any value of an open label"),
+        pytest.param(TEAMS, {"team": "blue"}, id="one of the pool's values"),
+        pytest.param(NodePool("default", labels={"team": "red"}), {"team": "red"}, id="its label"),
+        pytest.param(POOL, {labels.NODE_POOL: "default"}, id="the pool's name"),
+        pytest.param(
+            NodePool("default", node_class=NodeClassRef("k.sh", "KWOKNodeClass", "c")),
+            {"k.sh/kwoknodeclass": "c"},
+            id="the node class",
+        ),
+        pytest.param(POOL, {labels.ZONE: "a", labels.INSTANCE_TYPE: "small"}, id="the type's own"),
+    ],
+)
+def test_labels_that_a_pool_can_give_are_no_obstacle(
+    pool: NodePool, selector: dict[str, str]
+) -> None:
+    """The pod passes the sieve, so only other pods can be in the way."""
+    (reason,) = explained(ask(node_selector=selector), world(pool)).reasons
+    assert reason.reason == Reason.POD_ANTI_AFFINITY
+
+
+def test_min_values_give_way_where_the_policy_says_so() -> None:
+    """BestEffort never blocks a pod."""
+    policy = Policy(min_values_policy=MinValuesPolicy.BEST_EFFORT)
+    context = msgspec.structs.replace(world(CHOOSY), policy=policy)
+    (reason,) = explained(ask({"cpu": 8000}), context).reasons
+    assert reason.reason == Reason.POD_ANTI_AFFINITY
+
+
+def test_soft_taints_and_tolerations_do_not_repel() -> None:
+    """PreferNoSchedule is a preference, and a tolerated taint is none."""
+    soft = NodePool("default", taints=(Taint("x", effect="PreferNoSchedule"), Taint("y")))
+    tolerant = ask(tolerations=(Toleration("y", "Exists"),))
+    (reason,) = explained(tolerant, world(soft)).reasons
+    assert reason.reason == Reason.POD_ANTI_AFFINITY
+
+
+def test_an_affinity_to_pods_that_run_is_not_called_lonely() -> None:
+    """The pods are there; it is their place that cannot be had."""
+    db = Pod("db", "shop", PodSpec({}), labels={"app": "db"}, node_name="n")
+    context = msgspec.structs.replace(world(POOL), pods=(db,))
+    (reason,) = explained(ask(affinity=(NEAR_DB,)), context).reasons
+    assert "not near the pods" in reason.message
+
+
+def test_the_first_of_its_kind_is_not_lonely() -> None:
+    """A pod that matches its own affinity may start alone."""
+    context = msgspec.structs.replace(world(POOL), pods=())
+    own = PodTerm(labels.ZONE, equality({"app": "web"}))
+    (reason,) = explained(ask(affinity=(own,)), context).reasons
+    assert "nowhere" not in reason.message
+
+
+def test_labels_of_existing_nodes_help_to_spot_slips() -> None:
+    """What only an unmanaged node has may still be what was meant."""
+    context = msgspec.structs.replace(world(POOL), nodes=(Node("n", labels={"rack": "1"}),))
+    pod = ask(node_selector={"rakc": "1"})
+    assert explained(pod, context).fix == "ask for label rack instead of rakc"
+
+
+def test_pods_alike_get_the_same_answer_in_their_order() -> None:
+    """Explained once, told for each."""
+    pods = [msgspec.structs.replace(ask(), name=name) for name in ("b", "a")]
+    got = explain_unplaced(pods, world(TAINTED))
+    assert [one.pod for one in got] == ["shop/b", "shop/a"]
+    assert got[0].reasons == got[1].reasons
+
+
+def test_a_refused_pod_is_told_its_problem() -> None:
+    """The problem's message is the sentence; without one, the reason's general sentence."""
+    problem = Problem(Reason.SCHEDULING_GATED, "", "open the gates")
+    (answer,) = explain_refused(((ask(), problem),))
+    assert answer.fix == "open the gates"
+    assert answer.summary.startswith("The pod has scheduling gates")
