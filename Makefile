@@ -13,9 +13,12 @@ help: ## Show this list
 
 setup: $(STAMP) ## Make .venv with pinned, hash-checked dependencies
 
-$(STAMP): requirements/dev.txt pyproject.toml
+.venv/.dependencies: requirements/dev.txt
 	$(PYTHON) -m venv --clear .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	touch $@
+
+$(STAMP): .venv/.dependencies pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
 	touch $@
 

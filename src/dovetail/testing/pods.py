@@ -10,6 +10,7 @@ import msgspec
 from dovetail.model.pod import DaemonSet, Owner, Pod, PodSpec
 from dovetail.model.resources import PODS, without_zeros
 from dovetail.model.topology import NodePolicy, NodeTerm, PodTerm, Spread
+from dovetail.model.verdict import Problem, Reason
 from dovetail.testing import shorthand
 
 Quantity = str | int | float
@@ -89,6 +90,7 @@ class GivenPod(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A pod, or with `replicas` that many of one template, named NAME-0, NAME-1 and so on.
 
     Without `labels` its label is `app: NAME`. With `node` it runs there; without, it waits.
+    `problems` are what the border would have found wrong with it.
     """
 
     name: str
@@ -118,6 +120,7 @@ class GivenPod(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     is_gated: bool = False
     uses_dynamic_resources: bool = False
     phase: str = ""
+    problems: dict[Reason, str] = {}
     created_at: datetime | None = None
     deleting_at: datetime | None = None
 
@@ -182,6 +185,7 @@ class GivenPod(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             owner=self._owner(),
             created_at=self.created_at,
             deleting_at=self.deleting_at,
+            problems=tuple(Problem(reason, text) for reason, text in self.problems.items()),
         )
 
     def _owner(self) -> Owner | None:

@@ -34,10 +34,13 @@ class GivenClaim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     volume: str = ""
     storage_class: str | None = None
     namespace: str = "default"
+    is_lost: bool = False
 
     def claim(self, name: str) -> VolumeClaim:
         """The claim of that name."""
-        return VolumeClaim(name, self.namespace, self.storage_class, self.volume)
+        return VolumeClaim(
+            name, self.namespace, self.storage_class, self.volume, is_lost=self.is_lost
+        )
 
 
 class GivenStorageClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
