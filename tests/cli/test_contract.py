@@ -280,6 +280,21 @@ def test_the_environment_names_policies_too(run: Run, monkeypatch: pytest.Monkey
     assert done.out == ""
 
 
+def test_default_spread_constraints_are_taken_from_the_file(run: Run, tmp_path: Path) -> None:
+    """Pods without constraints of their own are spread as the cluster's scheduler would."""
+    config = tmp_path / "scheduler.yaml"
+    config.write_text(
+        "podTopologySpread: {defaultConstraints: [{maxSkew: 1, whenUnsatisfiable: DoNotSchedule,"
+        " topologyKey: topology.kubernetes.io/zone}]}",
+        encoding="utf-8",
+    )
+    argv = ("plan", "-f", str(EXAMPLES / "01-first-plan"), "-o", "json", *NOW)
+    spread = json.loads(run(*argv, "--scheduler-config", str(config)).out)["nodeClaims"]
+    free = json.loads(run(*argv).out)["nodeClaims"]
+    assert len({claim["zone"] for claim in spread}) == 4
+    assert len({claim["zone"] for claim in free}) < 4
+
+
 def test_no_colour_codes_reach_a_pipe(run: Run) -> None:
     """Tables in files are plain text."""
     assert "\x1b" not in run("plan", "-f", str(EXAMPLES / "demo"), *NOW).out

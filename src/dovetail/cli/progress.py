@@ -18,9 +18,10 @@ class Progress:
 
     def __init__(self) -> None:
         self._stage = ""
+        self._is_over = False
         self._status: Status | None = None
         self._lock = threading.Lock()
-        self._timer = threading.Timer(PATIENCE_SECONDS, self._show)
+        self._timer = threading.Timer(PATIENCE_SECONDS, self.show)
         self._timer.daemon = True
 
     def __enter__(self) -> Self:
@@ -36,6 +37,7 @@ class Progress:
     ) -> None:
         self._timer.cancel()
         with self._lock:
+            self._is_over = True
             if self._status is not None:
                 self._status.stop()
 
@@ -46,9 +48,12 @@ class Progress:
             if self._status is not None:
                 self._status.update(stage)
 
-    def _show(self) -> None:
+    def show(self) -> None:
+        """Stop being patient; nothing happens when the work is over or shown already."""
         from rich.console import Console
 
         with self._lock:
+            if self._is_over or self._status is not None:
+                return
             self._status = Console(stderr=True).status(self._stage)
             self._status.start()

@@ -21,7 +21,11 @@ Json = bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"] | None
 
 
 class Timings(msgspec.Struct, frozen=True):
-    """How long each step took, in seconds: the only part of the output that two runs differ in."""
+    """How long each step took, in seconds: the only part of the output that two runs differ in.
+
+    Reading is bytes to objects; encoding, objects to a snapshot with its catalogues; solving, all
+    of `decide`, bound and reasons included.
+    """
 
     read_seconds: float = 0.0
     encode_seconds: float = 0.0

@@ -11,7 +11,7 @@ import msgspec
 from dovetail.model import resources
 from dovetail.model.plan import Cost, Disrupt, Launch, Nominate, Plan
 from dovetail.model.snapshot import Snapshot
-from dovetail.model.verdict import Unschedulable
+from dovetail.model.verdict import PoolReason, Unschedulable
 
 SYNTHETIC_SPOT: Final = (
     "Spot prices of the built-in aws catalogue are synthetic: "
@@ -194,16 +194,14 @@ def _waiting_row(group: Sequence[Unschedulable]) -> WaitingRow:
         pods=listing([one.pod for one in group]),
         n_pods=len(group),
         summary=first.summary,
-        reasons=tuple(
-            f"{one.node_pool}: {one.message} ({one.reason}, {_types_left(one.instance_types_left)})"
-            for one in first.reasons
-        ),
+        reasons=tuple(_reason(one) for one in first.reasons),
         fix=first.fix,
     )
 
 
-def _types_left(count: int) -> str:
-    return f"{counted(count, 'instance type')} left before"
+def _reason(one: PoolReason) -> str:
+    left = f"{counted(one.instance_types_left, 'instance type')} left before"
+    return f"{one.node_pool}: {one.message.rstrip('.')} ({one.reason}, {left})"
 
 
 def totals(plan: Plan) -> tuple[str, ...]:
