@@ -14,7 +14,8 @@ from dovetail.model.pod import Pod
 from dovetail.model.snapshot import Snapshot
 from tests.laws.strategies import NOW, TINY, seeded, shuffled
 from tests.oracle.check import check
-from tests.oracle.optimum import MOST_OFFERS, MOST_PODS, offers, optimum
+from tests.oracle.launchable import all_offers
+from tests.oracle.optimum import MOST_OFFERS, MOST_PODS, optimum
 
 TINY_EVERY: Final = 4
 SHUFFLE_EVERY: Final = 5
@@ -49,7 +50,7 @@ def wrong_when_shuffled(snapshot: Snapshot, seed: int) -> list[str]:
 
 def encoded(plan: Plan) -> bytes:
     """The plan as bytes."""
-    return msgspec.json.encode(plan)
+    return msgspec.json.encode(plan, order="deterministic")
 
 
 def placed(snapshot: Snapshot, plan: Plan) -> Sequence[Pod]:
@@ -61,7 +62,7 @@ def placed(snapshot: Snapshot, plan: Plan) -> Sequence[Pod]:
 def wrong_price(snapshot: Snapshot, plan: Plan) -> list[str]:
     """Bound <= optimum <= plan, where the optimum can be found."""
     pods = placed(snapshot, plan)
-    if len(pods) > MOST_PODS or len(offers(snapshot, NOW)) > MOST_OFFERS:
+    if len(pods) > MOST_PODS or len(all_offers(snapshot, NOW)) > MOST_OFFERS:
         return []
     least = optimum(snapshot, NOW, pods)
     if least is None:
@@ -69,6 +70,7 @@ def wrong_price(snapshot: Snapshot, plan: Plan) -> list[str]:
     found = []
     if plan.cost.new_nanousd < least:
         found.append(f"the plan costs {plan.cost.new_nanousd}, less than the optimum {least}")
-    if plan.cost.lower_bound_nanousd > least:
-        found.append(f"bound {plan.cost.lower_bound_nanousd} is above the optimum {least}")
+    strict = optimum(snapshot, NOW, pods, is_strict=True)
+    if strict is not None and plan.cost.lower_bound_nanousd > strict:
+        found.append(f"bound {plan.cost.lower_bound_nanousd} is above the optimum {strict}")
     return found

@@ -1,13 +1,319 @@
-"""x"""
+"""Does the certificate prove the bound? Everything is worked out again, in exact fractions.
+
+Each offer has a vector of multipliers: a price for each unit of each resource and for each place
+under a host cap. Scaled down until a full node is worth no more than it costs, they value the pods:
+a pod is worth the least that it is worth on any offer that takes it. So the pods on a new node are
+worth no more than the node costs, and all pods together no more than all nodes.
+
+Two readings are taken as given. Spread is strict: domains that an offer could open for the pod
+count even while they are empty, and so does one more host. And weights go first: a pod that a
+heavier pool without limits takes does not go to a lighter one.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations
 
-from dovetail.model.plan import Plan
+from dovetail import labels as well_known
+from dovetail.model.plan import Certificate, HostCap, OfferKey, Plan
+from dovetail.model.pod import Pod
 from dovetail.model.snapshot import Snapshot
+from tests.oracle import filters
+from tests.oracle.between import hard_spread, spread_selects, term_selects
+from tests.oracle.hosts import present_world
+from tests.oracle.launchable import (
+    FRESH_VALUE,
+    Fresh,
+    all_offers,
+    mentioned,
+    topology_keys,
+)
+from tests.oracle.quota import cheapest_split
+from tests.oracle.scheduler import ALONE
+from tests.oracle.world import Host, World
+
+ATTACH = "attach/"
 
 
 def check(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
-    """X"""
-    return []
+    """What is wrong with the certificate of a plan."""
+    certificate = plan.certificate
+    bound = certificate.bound_nanousd
+    if bound != plan.cost.lower_bound_nanousd:
+        return [f"the certificate proves {bound}, the plan says {plan.cost.lower_bound_nanousd}"]
+    if bound == 0:
+        return []
+    keys = set(plan.binding_order)
+    pods = tuple(pod for pod in snapshot.pods if pod.key in keys)
+    proof = Proof(snapshot, now, certificate, pods)
+    broken = [*_malformed(certificate), *_unjustified_caps(proof)]
+    if broken:
+        return broken
+    proven = proof.total()
+    return [] if bound <= proven else [f"bound {bound} is not proven, only {float(proven):.1f} is"]
+
+
+def _malformed(certificate: Certificate) -> Iterator[str]:
+    width, depth = len(certificate.resources), len(certificate.multipliers)
+    if certificate.denominator <= 0:
+        yield "the denominator of the certificate is not positive"
+    if any(len(row) != width or min(row, default=0) < 0 for row in certificate.multipliers):
+        yield "a multiplier is negative or missing"
+    for cap in certificate.host_caps:
+        if len(cap.multipliers) != depth or min(cap.multipliers, default=0) < 0 or cap.cap < 0:
+            yield "a host cap is malformed"
+    if any(not 0 <= number < depth for _, number in certificate.choice):
+        yield "an offer chooses a multiplier that is not there"
+    if not -1 <= certificate.existing_multiplier < depth:
+        yield "the multiplier of existing nodes is not there"
+
+
+# ------------------------------------------------------------------ host caps
+
+
+def _unjustified_caps(proof: Proof) -> Iterator[str]:
+    by_key = {pod.key: pod for pod in proof.snapshot.pods}
+    for cap in proof.certificate.host_caps:
+        pods = [by_key[key] for key in cap.pods]
+        exclude = all(_exclude(proof.world, a, b) for a, b in combinations(pods, 2))
+        if not (exclude and cap.cap >= 1) and not _spread_caps(proof.world, pods, cap):
+            yield f"nothing keeps a node from taking more than {cap.cap} of {', '.join(cap.pods)}"
+
+
+def _exclude(world: World, a: Pod, b: Pod) -> bool:
+    """Whether the two can never share a node."""
+    for owner, other in ((a, b), (b, a)):
+        for term in owner.spec.anti_affinity:
+            is_host = term.topology_key == well_known.HOSTNAME
+            if is_host and term_selects(world, term, owner, other):
+                return True
+    return any(filters.clash(x, y) for x in a.spec.host_ports for y in b.spec.host_ports)
+
+
+def _spread_caps(world: World, pods: Sequence[Pod], cap: HostCap) -> bool:
+    """Whether every one of the pods spreads all of them over hosts with no larger a skew."""
+    return all(
+        any(
+            one.topology_key == well_known.HOSTNAME
+            and one.max_skew <= cap.cap
+            and all(spread_selects(one, pod, other) for other in pods)
+            for one in hard_spread(world, pod)
+        )
+        for pod in pods
+    )
+
+
+# ------------------------------------------------------------------ values
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A certificate with the offers and pods that it speaks of."""
+
+    snapshot: Snapshot
+    now: datetime
+    certificate: Certificate
+    pods: tuple[Pod, ...]
+
+    @cached_property
+    def world(self) -> World:
+        """The cluster as it is."""
+        return present_world(self.snapshot)
+
+    @cached_property
+    def offers(self) -> list[Fresh]:
+        """Everything that could be bought."""
+        return all_offers(self.snapshot, self.now)
+
+    @cached_property
+    def owner_of_claim(self) -> dict[str, str]:
+        """The one pod that each claim is counted for: a node attaches it once, for all its pods."""
+        found: dict[str, str] = {}
+        for pod in sorted(self.pods, key=lambda pod: pod.key):
+            for name in pod.claim_names:
+                found.setdefault(f"{pod.namespace}/{name}", pod.key)
+        return found
+
+    def asked(self, pod: Pod) -> list[int]:
+        """What the pod takes of each resource of the certificate."""
+        found = dict(pod.spec.requests)
+        for driver, claim in filters.attachments(self.world, pod):
+            if self.owner_of_claim[claim] == pod.key:
+                found[ATTACH + driver] = found.get(ATTACH + driver, 0) + 1
+        return [found.get(name, 0) for name in self.certificate.resources]
+
+    def scale(self, offer: Fresh, number: int) -> Fraction:
+        """What the vector is scaled by, so that a full node is worth no more than it costs."""
+        vector = self.certificate.multipliers[number]
+        full = sum(cap.cap * cap.multipliers[number] for cap in self.certificate.host_caps)
+        for name, each in zip(self.certificate.resources, vector, strict=True):
+            room = capacity(offer.host, name)
+            if each and room is None:
+                return Fraction(0)
+            full += each * (room or 0)
+        if full == 0:
+            return Fraction(1)
+        price = offer.offering.price_nanousd * self.certificate.denominator
+        return min(Fraction(1), Fraction(price, full))
+
+    def plain_worth(self, pod: Pod, number: int) -> Fraction:
+        """What the pod is worth by a vector that is not scaled."""
+        vector = self.certificate.multipliers[number]
+        worth = sum(a * b for a, b in zip(vector, self.asked(pod), strict=True))
+        for cap in self.certificate.host_caps:
+            worth += cap.multipliers[number] if pod.key in cap.pods else 0
+        return Fraction(worth, self.certificate.denominator)
+
+    @cached_property
+    def accepted(self) -> dict[str, list[int]]:
+        """The offers that would take each pod, by position."""
+        bare = World(self.snapshot)
+        found = {}
+        for pod in self.pods:
+            takers = []
+            for position, offer in enumerate(self.offers):
+                bare.add(offer.host)
+                if all(one(bare, pod, offer.host, ()) is None for one in ALONE):
+                    takers.append(position)
+                bare.drop(offer.host)
+            found[pod.key] = self._heaviest(pod, takers)
+        return found
+
+    def _heaviest(self, pod: Pod, takers: list[int]) -> list[int]:
+        """Without the offers of pools that a heavier one, always to be had, makes moot."""
+        if not self._is_free_to_choose(pod):
+            return takers
+        best: dict[tuple[str | None, ...], int] = {}
+        for position in takers:
+            offer = self.offers[position]
+            if offer.offering.capacity_type != well_known.RESERVED:
+                place = self._place(offer)
+                best[place] = max(best.get(place, offer.pool.weight), offer.pool.weight)
+        return [
+            position
+            for position in takers
+            if self.offers[position].pool.weight >= best.get(self._place(self.offers[position]), -1)
+        ]
+
+    def _is_free_to_choose(self, pod: Pod) -> bool:
+        """Whether nothing but weight decides the pool: no limits above, no company to keep."""
+        weights = [pool.weight for pool in self.snapshot.node_pools]
+        heavier = [pool for pool in self.snapshot.node_pools if pool.weight > min(weights)]
+        if any(pool.limits for pool in heavier) or pod.spec.affinity:
+            return False
+        return not any(
+            term_selects(self.world, term, other, pod)
+            for other in self.pods
+            for term in other.spec.affinity
+        )
+
+    @cached_property
+    def _place_keys(self) -> list[str]:
+        keys = set().union(*(topology_keys(pod.spec) for pod in self.snapshot.pods))
+        keys |= {one.topology_key for one in self.snapshot.policy.default_spread}
+        return sorted(keys - {well_known.HOSTNAME})
+
+    def _place(self, offer: Fresh) -> tuple[str | None, ...]:
+        return tuple(offer.host.labels.get(key) for key in self._place_keys)
+
+    @cached_property
+    def vector_of(self) -> list[int]:
+        """The vector that each offer uses: as stated, or else the one that values pods most."""
+        mentions = mentioned(self.snapshot, ())
+        found = []
+        for offer in self.offers:
+            stated = [
+                number for key, number in self.certificate.choice if _is_meant(key, offer, mentions)
+            ]
+            found.append(stated[0] if stated else self._kindest(offer))
+        return found
+
+    def _kindest(self, offer: Fresh) -> int:
+        def total(number: int) -> Fraction:
+            scale = self.scale(offer, number)
+            return sum((scale * self.plain_worth(pod, number) for pod in self.pods), Fraction(0))
+
+        return max(range(len(self.certificate.multipliers)), key=total)
+
+    def worth(self, pod: Pod, position: int) -> Fraction:
+        """What the pod is worth on an offer that takes it."""
+        number = self.vector_of[position]
+        return self.scale(self.offers[position], number) * self.plain_worth(pod, number)
+
+    def total(self) -> Fraction:
+        """What the certificate proves."""
+        worth_by_pod = {
+            pod.key: min(
+                (self.worth(pod, position) for position in self.accepted[pod.key]),
+                default=Fraction(0),
+            )
+            for pod in self.pods
+        }
+        if not self.world.hosts:
+            return cheapest_split(self, worth_by_pod)
+        return self._less_existing(worth_by_pod)
+
+    def _less_existing(self, worth_by_pod: dict[str, Fraction]) -> Fraction:
+        """The total, when existing nodes may hold pods for nothing."""
+        number = self.certificate.existing_multiplier
+        total = Fraction(0)
+        for pod in self.pods:
+            worth = worth_by_pod[pod.key]
+            if self._fits_existing(pod):
+                worth = Fraction(0) if number < 0 else min(worth, self._resource_worth(pod))
+            total += worth
+        if number < 0:
+            return total
+        vector = self.certificate.multipliers[number]
+        free = sum(
+            each * max(0, self._free(host, name))
+            for host in self.world.hosts.values()
+            for name, each in zip(self.certificate.resources, vector, strict=True)
+            if not name.startswith(ATTACH)
+        )
+        return total - Fraction(free, self.certificate.denominator)
+
+    def _resource_worth(self, pod: Pod) -> Fraction:
+        vector = self.certificate.multipliers[self.certificate.existing_multiplier]
+        asked = zip(self.certificate.resources, vector, self.asked(pod), strict=True)
+        worth = sum(each * n for name, each, n in asked if not name.startswith(ATTACH))
+        return Fraction(worth, self.certificate.denominator)
+
+    def _fits_existing(self, pod: Pod) -> bool:
+        return any(
+            all(one(self.world, pod, host, self.world.bound[host.name]) is None for one in ALONE)
+            for host in self.world.hosts.values()
+        )
+
+    def _free(self, host: Host, name: str) -> int:
+        taken = sum(pod.spec.requests.get(name, 0) for pod in self.world.bound[host.name])
+        return (capacity(host, name) or 0) - taken
+
+
+def capacity(host: Host, name: str) -> int | None:
+    """What an empty node has of a resource once its daemon sets run; None means without limit."""
+    if name.startswith(ATTACH):
+        return host.attach_limits.get(name.removeprefix(ATTACH))
+    taken = sum(daemon.spec.requests.get(name, 0) for daemon in host.daemons)
+    return max(0, host.allocatable.get(name, 0) - taken)
+
+
+def _is_meant(key: OfferKey, offer: Fresh, mentions: dict[str, set[str]]) -> bool:
+    """Whether the key names this offer; values that nobody mentions are all alike."""
+    one = offer.offering
+    if (key.node_pool, key.instance_type) != (offer.pool.name, offer.kind.name):
+        return False
+    if (key.zone, key.capacity_type) != (one.zone, one.capacity_type):
+        return False
+    if key.reservation_id != one.reservation_id:
+        return False
+    for name, value in key.labels:
+        held = offer.host.labels.get(name)
+        if held != value and not (held == FRESH_VALUE and value not in mentions.get(name, ())):
+            return False
+    return True

@@ -116,7 +116,8 @@ def node_affinity(_world: World, pod: Pod, host: Host, _bound: Iterable[Pod]) ->
 # ------------------------------------------------------------------ NodePorts
 
 
-def _clash(a: HostPort, b: HostPort) -> bool:
+def clash(a: HostPort, b: HostPort) -> bool:
+    """Whether two pods with these ports cannot share a node."""
     if a.port != b.port or a.protocol != b.protocol:
         return False
     return a.ip == b.ip or a.ip in ANY_ADDRESS or b.ip in ANY_ADDRESS
@@ -127,7 +128,7 @@ def ports(_world: World, pod: Pod, host: Host, bound: Iterable[Pod]) -> str | No
     taken = [port for other in bound for port in other.spec.host_ports]
     taken += [port for daemon in host.daemons for port in daemon.spec.host_ports]
     for port in pod.spec.host_ports:
-        if any(_clash(port, other) for other in taken):
+        if any(clash(port, other) for other in taken):
             return f"port {port.port}"
     return None
 
@@ -175,7 +176,7 @@ def volume_zone(world: World, pod: Pod, host: Host, _bound: Iterable[Pod]) -> st
     return None
 
 
-def _attachments(world: World, pod: Pod) -> set[tuple[str, str]]:
+def attachments(world: World, pod: Pod) -> set[tuple[str, str]]:
     """(driver, claim) of every volume of the pod whose driver is known."""
     found = set()
     for name in pod.claim_names:
@@ -194,10 +195,10 @@ def _attachments(world: World, pod: Pod) -> set[tuple[str, str]]:
 
 def volume_limits(world: World, pod: Pod, host: Host, bound: Iterable[Pod]) -> str | None:
     """A node attaches only so many volumes of a driver; a claim that two pods share counts once."""
-    new = _attachments(world, pod)
+    new = attachments(world, pod)
     if not new:
         return None
-    attached = new.union(*(_attachments(world, other) for other in bound))
+    attached = new.union(*(attachments(world, other) for other in bound))
     for driver in {driver for driver, _ in new}:
         limit = host.attach_limits.get(driver)
         if limit is not None and sum(one == driver for one, _ in attached) > limit:

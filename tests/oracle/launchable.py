@@ -209,6 +209,11 @@ def fresh_hosts(
             yield Fresh(pool, kind, offering, _host(snapshot, pool, kind, labels))
 
 
+def all_offers(snapshot: Snapshot, now: datetime) -> list[Fresh]:
+    """Everything that could be bought, before anything is bought."""
+    return list(fresh_hosts(snapshot, now, usage(snapshot, ()), mentioned(snapshot, ())))
+
+
 def _on_sale(
     snapshot: Snapshot, now: datetime, used: Usage
 ) -> Iterator[tuple[NodePool, InstanceType, Offering]]:

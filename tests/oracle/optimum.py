@@ -2,6 +2,9 @@
 
 Every pod goes to an existing node, to a new node already opened, or to a new node of some offer.
 A way of doing so counts when kube-scheduler could bind all pods in some order.
+
+The strict reading of spread, which the bound takes, counts domains that an offer could open for
+the pod even while they are empty; kube-scheduler alone is content with the only zone there is.
 """
 
 from __future__ import annotations
@@ -14,8 +17,9 @@ from typing import Final
 from dovetail import labels as well_known
 from dovetail.model.pod import Pod
 from dovetail.model.snapshot import Snapshot
+from tests.oracle.between import hard_spread, spread_selects
 from tests.oracle.hosts import present_world
-from tests.oracle.launchable import Fresh, fresh_hosts, mentioned, usage
+from tests.oracle.launchable import Fresh, all_offers
 from tests.oracle.scheduler import ALONE, some_order_exists
 from tests.oracle.world import Host, World
 
@@ -23,19 +27,14 @@ MOST_PODS: Final = 6
 MOST_OFFERS: Final = 6
 
 
-def offers(snapshot: Snapshot, now: datetime) -> list[Fresh]:
-    """Everything that could be bought, before anything is bought."""
-    return list(fresh_hosts(snapshot, now, usage(snapshot, ()), mentioned(snapshot, ())))
-
-
 @dataclass
 class _Search:
     """Depth first, cheapest so far kept. Pods in order; new nodes are numbered as they open."""
 
-    snapshot: Snapshot
     pods: Sequence[Pod]
     offers: Sequence[Fresh]
     world: World
+    is_strict: bool
     where: dict[str, str] = field(default_factory=dict)
     spent: int = 0
     best: int | None = None
@@ -45,7 +44,7 @@ class _Search:
         if self.best is not None and self.spent >= self.best:
             return
         if position == len(self.pods):
-            if some_order_exists(self._unbound(), self.where, self.pods):
+            if self._is_legal():
                 self.best = self.spent
             return
         pod = self.pods[position]
@@ -69,11 +68,42 @@ class _Search:
         del self.where[pod.key]
         self.world.unbind(pod, host.name)
 
-    def _unbound(self) -> World:
-        world = self.world.copy()
+    def _is_legal(self) -> bool:
+        if self.is_strict and any(self._is_skewed(pod) for pod in self.pods):
+            return False
+        bare = self.world.copy()
         for pod in self.pods:
-            world.unbind(pod, self.where[pod.key])
-        return world
+            bare.unbind(pod, self.where[pod.key])
+        return some_order_exists(bare, self.where, self.pods)
+
+    def _is_skewed(self, pod: Pod) -> bool:
+        """Whether the pod's domain is ahead of one that could be opened for it."""
+        host = self.world.hosts[self.where[pod.key]]
+        for one in hard_spread(self.world, pod):
+            if one.topology_key == well_known.HOSTNAME and not host.is_new:
+                continue
+            domains = {host.labels[one.topology_key]} | self._openable(pod, one.topology_key)
+            counts = dict.fromkeys(domains, 0)
+            for other, where in self.world.pods_and_hosts():
+                domain = where.labels.get(one.topology_key)
+                if domain is not None and spread_selects(one, pod, other):
+                    counts[domain] = counts.get(domain, 0) + 1
+            lowest = 0 if len(counts) < one.min_domains else min(counts.values())
+            if counts[host.labels[one.topology_key]] - lowest > one.max_skew:
+                return True
+        return False
+
+    def _openable(self, pod: Pod, key: str) -> set[str]:
+        """The domains in which an offer would take the pod."""
+        found = set()
+        bare = World(self.world.snapshot)
+        for offer in self.offers:
+            bare.add(offer.host)
+            domain = offer.host.labels.get(key)
+            if domain and all(one(bare, pod, offer.host, ()) is None for one in ALONE):
+                found.add(domain)
+            bare.drop(offer.host)
+        return found
 
 
 def _opened(offer: Fresh, number: int) -> Host:
@@ -82,19 +112,22 @@ def _opened(offer: Fresh, number: int) -> Host:
 
 
 def optimum(
-    snapshot: Snapshot, now: datetime, pods: Sequence[Pod], *, at_most: int | None = None
+    snapshot: Snapshot, now: datetime, pods: Sequence[Pod], *, is_strict: bool = False
 ) -> int | None:
-    """The least price of new nodes with which all these pods run; None if there is no way.
-
-    With `at_most`, only what costs less is looked for.
-    """
-    ordered = sorted(pods, key=lambda pod: (-pod.spec.requests.get("cpu", 0), pod.key))
+    """The least price of new nodes with which all these pods run; None if there is no way."""
     search = _Search(
-        snapshot=snapshot,
-        pods=ordered,
-        offers=sorted(offers(snapshot, now), key=lambda one: one.offering.price_nanousd),
-        world=present_world(snapshot),
-        best=at_most,
+        pods=sorted(pods, key=lambda pod: (-pod.spec.requests.get("cpu", 0), pod.key)),
+        offers=sorted(all_offers(snapshot, now), key=lambda one: one.offering.price_nanousd),
+        world=_without(present_world(snapshot), pods),
+        is_strict=is_strict,
     )
     search.run()
     return search.best
+
+
+def _without(world: World, pods: Sequence[Pod]) -> World:
+    """Pods that move are not where they were."""
+    moving = {pod.key for pod in pods}
+    for name, bound in world.bound.items():
+        world.bound[name] = [pod for pod in bound if pod.key not in moving]
+    return world

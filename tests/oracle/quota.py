@@ -1,0 +1,95 @@
+"""How cheaply can a spread group be split? Every split that the skew allows, tried one by one."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from dovetail import labels as well_known
+from dovetail.model.pod import Pod
+from dovetail.model.topology import Spread
+from tests.oracle.between import hard_spread, spread_selects
+
+if TYPE_CHECKING:
+    from tests.oracle.certificate import Proof
+
+
+def cheapest_split(proof: Proof, worth_by_pod: dict[str, Fraction]) -> Fraction:
+    """The total worth, where lone spread groups count their pods by domain.
+
+    Only without existing nodes, whose pods would shift the counts.
+    """
+    total, done = Fraction(0), set()
+    for pod in proof.pods:
+        if pod.key in done:
+            continue
+        group = _alike(proof, pod)
+        done |= {one.key for one in group}
+        plain = sum((worth_by_pod[one.key] for one in group), Fraction(0))
+        constraint = _lone_spread(proof, pod, group)
+        if constraint is None:
+            total += plain
+            continue
+        by_domain = _worth_by_domain(proof, pod, constraint.topology_key)
+        split = least_split(
+            sorted(by_domain.values()), len(group), constraint.max_skew, constraint.min_domains
+        )
+        total += plain if split is None else max(plain, split)
+    return total
+
+
+def _alike(proof: Proof, pod: Pod) -> list[Pod]:
+    """The placed pods that scheduling cannot tell from this one."""
+    return [
+        one
+        for one in proof.pods
+        if (one.spec, one.labels, one.namespace) == (pod.spec, pod.labels, pod.namespace)
+        and bool(one.claim_names) == bool(pod.claim_names) is False
+    ] or [pod]
+
+
+def _lone_spread(proof: Proof, pod: Pod, group: list[Pod]) -> Spread | None:
+    """The one wide spread of the group, if it selects the group and nobody else."""
+    wide = [one for one in hard_spread(proof.world, pod) if one.topology_key != well_known.HOSTNAME]
+    if len(wide) != 1:
+        return None
+    constraint, members = wide[0], {one.key for one in group}
+    selected = {
+        other.key for other in proof.snapshot.pods if spread_selects(constraint, pod, other)
+    }
+    return constraint if selected == members else None
+
+
+def _worth_by_domain(proof: Proof, pod: Pod, key: str) -> dict[str, Fraction]:
+    found: dict[str, Fraction] = {}
+    for position in proof.accepted[pod.key]:
+        domain = proof.offers[position].host.labels.get(key)
+        if domain is not None:
+            worth = proof.worth(pod, position)
+            found[domain] = min(found.get(domain, worth), worth)
+    return found
+
+
+def least_split(
+    worths: list[Fraction], n_pods: int, max_skew: int, min_domains: int
+) -> Fraction | None:
+    """The least worth of any split of the pods over these domains; None if there is none.
+
+    The emptiest domain holds `low` pods, so every other holds at most `low + max_skew`.
+    """
+    best = None
+    n_domains = len(worths)
+    lows = range(1 if n_domains < min_domains else n_pods + 1)
+    for low in lows:
+        least = 0 if n_domains < min_domains else low
+        left = n_pods - least * n_domains
+        if left < 0 or n_domains == 0:
+            break
+        total = least * sum(worths, Fraction(0))
+        for worth in sorted(worths):
+            more = min(left, max_skew)
+            total += more * worth
+            left -= more
+        if left == 0 and (best is None or total < best):
+            best = total
+    return best
