@@ -56,7 +56,7 @@ def _console() -> Console:
     return Console(
         file=io.StringIO(),
         force_terminal=is_terminal,
-        no_color=True if os.environ.get("NO_COLOR") else None,
+        color_system=None if os.environ.get("NO_COLOR") else "auto",
         width=width or _PIPE_WIDTH,
         highlight=False,
         markup=False,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import sys
+
 import pytest
 
 from dovetail.cli.render import drawn
@@ -66,6 +69,34 @@ def test_wide_adds_pods_fallbacks_and_reasons() -> None:
     for words in ("77", "41", "- gpu: a taint (TaintNotTolerated)"):
         assert words in wide
         assert words not in narrow
+
+
+class Terminal(io.StringIO):
+    """A stdout that somebody looks at."""
+
+    encoding = "utf-8"
+
+    def isatty(self) -> bool:
+        """It is a terminal."""
+        return True
+
+
+def test_no_color_means_no_escape_codes_even_on_a_terminal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without it a terminal gets them, so the test can fail."""
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert "\x1b[" in drawn(TABLE, is_wide=False)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[" not in drawn(TABLE, is_wide=False)
+
+
+def test_a_stdout_without_unicode_gets_ascii(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bars and rules are drawn with what it can show."""
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
+    assert drawn(TABLE, is_wide=True).isascii()
 
 
 def test_an_empty_plan_has_no_empty_tables() -> None:
