@@ -10,10 +10,10 @@ from dovetail.decide.candidates import waiting
 from dovetail.model.ledger import Ledger, Nomination
 from dovetail.model.node import Condition, Node
 from dovetail.model.pod import Owner, Pod, PodSpec
+from dovetail.model.requirements import requirement
 from dovetail.model.snapshot import DisruptionBudget, Snapshot
 from dovetail.model.topology import NodeTerm, equality
 from dovetail.model.verdict import Problem, Reason
-from dovetail.model.requirements import requirement
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SPEC = PodSpec({"cpu": 100, "pods": 1})

@@ -401,8 +401,8 @@ def test_the_constraint_that_removed_the_last_types_is_named(
                 memory=0,
                 nodes=0,
             ),
-            "raise limits.cpu of NodePool default from 4 to 8 and limits.memory of NodePool default "
-            "from 16Gi to 32Gi and limits.nodes of NodePool default from 1 to 2",
+            "raise limits.cpu of NodePool default from 4 to 8 and limits.memory of NodePool "
+            "default from 16Gi to 32Gi and limits.nodes of NodePool default from 1 to 2",
             id="every limit that is short",
         ),
         pytest.param(
@@ -517,8 +517,8 @@ def test_the_constraint_that_removed_the_last_types_is_named(
         pytest.param(
             ask(node_selector={"team": "red"}),
             limited(NodePool("p", taints=(Taint("x"),), limits={"cpu": 4000}), (SMALL,), cpu=0),
-            "tolerate x:NoSchedule, and label team is on no node of NodePool p: add it to the pool's "
-            "labels or requirements, or remove it from the pod, and raise limits.cpu of NodePool p "
+            "tolerate x:NoSchedule, and label team is on no node of NodePool p: add it to the "
+            "pool's labels or requirements, or remove it from the pod, and raise limits.cpu of NodePool p "
             "from 4 to 8",
             id="three changes where one is not enough",
         ),

@@ -6,7 +6,7 @@ from typing import Final
 
 from dovetail import labels
 from dovetail.decide.sieve.typesets import Bits, Overhead, TypeTable
-from dovetail.decide.sieve.wishes import Said, Wish, pod_wishes, satisfiable
+from dovetail.decide.sieve.wishes import Said, Wish, by_key, pod_wishes, satisfiable
 from dovetail.model.pod import DaemonSet
 from dovetail.model.pool import NodePool
 from dovetail.model.requirements import Requirements
@@ -28,7 +28,7 @@ class Shelf:
         self.pool = pool
         self.table = table
         self._given = frozenset(_given_labels(pool))
-        self.stated = Requirements(
+        self.stated = by_key(
             [*pool.requirements, *Requirements.of_labels(_given_labels(pool)).values()]
         )
         self._admitting: dict[tuple[str, Said], Bits] = {}
@@ -36,7 +36,9 @@ class Shelf:
         self._repelling: dict[tuple[Toleration, ...], tuple[Taint, ...]] = {}
         self._n_values: dict[tuple[str, Bits], int] = {}
         self.min_values = tuple(
-            (one.key, one.min_values) for one in self.stated.sorted() if one.min_values is not None
+            (key, max(one.min_values or 0 for one in said))
+            for key, said in self.stated.items()
+            if any(one.min_values is not None for one in said)
         )
         self.admitted = self._own_types()
         self.stock = self.admitted & self.on_offer({})
@@ -86,7 +88,7 @@ class Shelf:
         """Whether some node of this pool would carry the label."""
         return (
             key == labels.HOSTNAME
-            or bool(self.stated.get(key))
+            or any(map(bool, self._stated(key)))
             or bool(self.admitted & ~self.table.index(key).absent)
         )
 
@@ -98,8 +100,9 @@ class Shelf:
             for value, members in self.table.index(key).by_value.items()
             if members & self.admitted and all(one.has(value) for one in stated)
         }
-        if not found and stated and not stated[0].complement:
-            found.update(stated[0].values)
+        if not found:
+            listed = (value for one in stated if not one.complement for value in one.values)
+            found = {value for value in listed if all(one.has(value) for one in stated)}
         return sorted(found)
 
     def n_values(self, key: str, among: Bits) -> int:
@@ -115,8 +118,7 @@ class Shelf:
         return cached
 
     def _stated(self, key: str) -> Said:
-        held = self.stated.get(key)
-        return () if held is None else (held,)
+        return self.stated.get(key, ())
 
     def _own_types(self) -> Bits:
         mask = self.table.everyone

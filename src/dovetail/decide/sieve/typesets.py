@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from operator import and_
 
 import msgspec
 
@@ -76,7 +78,7 @@ class LabelIndex(msgspec.Struct, frozen=True):
             if all(one.has(value) for one in said):
                 mask |= members
         for member, held in self.open_ended:
-            if all(held.intersects(one) for one in said):
+            if reduce(and_, said, held):
                 mask |= member
         return mask
 

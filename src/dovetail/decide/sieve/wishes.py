@@ -32,12 +32,20 @@ def pod_wishes(spec: PodSpec) -> tuple[Wish, ...]:
         for key, value in sorted(spec.node_selector.items())
     ]
     if not spec.required_terms:
-        return (_wish(selector),)
+        return (by_key(selector),)
     return tuple(
-        _wish([*selector, *_expressions(term)])
+        by_key([*selector, *_expressions(term)])
         for term in spec.required_terms
         if term.expressions or term.fields
     )
+
+
+def by_key(requirements: Iterable[Requirement]) -> Wish:
+    """Everything that is said, by key, each thing once."""
+    said: dict[str, dict[Requirement, None]] = {}
+    for one in requirements:
+        said.setdefault(one.key, {})[one] = None
+    return {key: tuple(said[key]) for key in sorted(said)}
 
 
 def with_volumes(wishes: tuple[Wish, ...], volumes: PodVolumes) -> tuple[Wish, ...]:
@@ -49,7 +57,7 @@ def with_volumes(wishes: tuple[Wish, ...], volumes: PodVolumes) -> tuple[Wish, .
         for alternatives in volumes.alternatives
     ]
     combined = (
-        _wish([*_flat(wish), *(one for term in terms for one in _expressions(term))])
+        by_key([*_flat(wish), *(one for term in terms for one in _expressions(term))])
         for wish, terms in product(wishes, product(*lists))
     )
     return tuple(islice(combined, _MOST_ALTERNATIVES))
@@ -68,15 +76,6 @@ def without(wish: Wish, keys: frozenset[str]) -> Wish:
 def spoken(said: Said) -> str:
     """What is said of one key, for people."""
     return " and ".join(str(one) for one in said)
-
-
-def _wish(requirements: Iterable[Requirement]) -> Wish:
-    by_key: dict[str, list[Requirement]] = {}
-    for one in requirements:
-        held = by_key.setdefault(one.key, [])
-        if one not in held:
-            held.append(one)
-    return {key: tuple(by_key[key]) for key in sorted(by_key)}
 
 
 def _flat(wish: Wish) -> list[Requirement]:
