@@ -135,6 +135,8 @@ class _Reader:
             self._admit(origin, tree, "", "")
         except api.DecodeError as error:
             self._report(InputError(f"{origin}: {error.problem}"))
+        except RecursionError:
+            self._report(InputError(f"{origin}: nested too deep; expected a manifest"))
 
     def _admit(
         self, origin: Origin, tree: msgspec.Raw | api.Tree, api_version: str, kind: str
