@@ -204,3 +204,11 @@ def test_an_unhealthy_pod_may_be_exempt_from_its_budget() -> None:
     lenient = budget(max_unavailable="0", always_allows_unhealthy=True)
     snapshot = Snapshot(pods=(pod,), nodes=(LEAVING,), disruption_budgets=(lenient,))
     assert waiting(snapshot).pods == (pod,)
+
+
+def test_pods_of_one_template_share_its_verdict() -> None:
+    """All of them wait, or none."""
+    gated = respec(is_gated=True)
+    other = msgspec.structs.replace(gated, name="web-2")
+    got = waiting(Snapshot(pods=(gated, other)))
+    assert [pod.name for pod, _ in got.refused] == ["web", "web-2"]

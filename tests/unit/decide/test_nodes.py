@@ -143,3 +143,10 @@ def test_a_starting_node_has_the_slots_and_capacity_of_its_type() -> None:
     (got,) = usable(Snapshot(nodes=(OF_KIND,), instance_types={"default": (KIND,)}))
     assert got.attach_limits == {"csi": 8}
     assert got.capacity == {"cpu": 2000, "gpu": 1}
+
+
+def test_nodes_of_one_pool_are_filled_in_alike() -> None:
+    """The pool's types are looked up for each of them."""
+    second = of_kind(name="m")
+    got = usable(Snapshot(nodes=(OF_KIND, second), instance_types={"default": (KIND,)}))
+    assert got[0].allocatable == got[1].allocatable == {"cpu": 1900, "gpu": 1}

@@ -14,7 +14,7 @@ from dovetail.model.policy import MinValuesPolicy, Policy
 from dovetail.model.pool import NodeClassRef, NodePool
 from dovetail.model.requirements import Requirement, Requirements, requirement
 from dovetail.model.taints import Taint, Toleration
-from dovetail.model.topology import HostPort, NodeTerm, PodTerm, Spread, equality
+from dovetail.model.topology import NOTHING, HostPort, NodeTerm, PodTerm, Spread, equality
 from dovetail.model.verdict import Problem, Reason, Unschedulable
 from dovetail.model.volumes import PodVolumes
 
@@ -84,6 +84,15 @@ def explained(pod: Pod, context: Context) -> Unschedulable:
     return answer
 
 
+ODD = msgspec.structs.replace(
+    SMALL, name="odd", allocatable={"cpu": 1000, "memory": 64 * GI, "pods": 9}
+)
+# On offer as spot in one zone and on demand in the other.
+SPLIT = msgspec.structs.replace(
+    kind("z", 4, capacity_types=("spot", "on-demand")),
+    offerings=kind("z", 4, zones="b", capacity_types=("spot",)).offerings
+    + kind("z", 4, zones="a").offerings,
+)
 TAINTED = NodePool("gpu", taints=(Taint("dedicated", "gpu"),))
 LIMITED = NodePool("default", limits={"cpu": 100_000})
 TEAMS = NodePool("default", requirements=(isin("team", "red", "blue"),))
@@ -197,6 +206,38 @@ def with_volumes(terms: tuple[NodeTerm, ...], n_volumes: int = 0) -> Context:
             2,
             "zone In a and topology.kubernetes.io/zone In b",
             id="volumes in another zone than the pod",
+        ),
+        pytest.param(
+            ask(),
+            with_volumes((NodeTerm(),)),
+            Reason.VOLUME_TOPOLOGY,
+            2,
+            "selects no node",
+            id="volumes that can be nowhere",
+        ),
+        pytest.param(
+            ask({"cpu": 64_000}),
+            with_volumes((term(isin(labels.ZONE, "a")),)),
+            Reason.RESOURCES,
+            2,
+            "requests cpu 64",
+            id="volumes within reach, but too much cpu",
+        ),
+        pytest.param(
+            ask({"cpu": 64_000}, node_selector={labels.ZONE: "a", labels.ARCH: "amd64"}),
+            world(POOL),
+            Reason.RESOURCES,
+            2,
+            "requests cpu 64",
+            id="labels in order, but too much cpu",
+        ),
+        pytest.param(
+            ask(node_selector={labels.ARCH: "arm64", labels.ZONE: "d"}),
+            world(POOL),
+            Reason.NODE_AFFINITY,
+            2,
+            "arch In arm64",
+            id="two hopeless labels, the first by name",
         ),
         pytest.param(
             ask(),
@@ -314,6 +355,14 @@ def with_volumes(terms: tuple[NodeTerm, ...], n_volumes: int = 0) -> Context:
             id="near pods that do not run",
         ),
         pytest.param(
+            ask(affinity=(msgspec.structs.replace(NEAR_DB, selector=NOTHING),)),
+            msgspec.structs.replace(world(POOL), pods=()),
+            Reason.POD_AFFINITY,
+            2,
+            "no labels at all",
+            id="near nobody",
+        ),
+        pytest.param(
             ask({"cpu": 8000}),
             limited(LIMITED, (SMALL, LARGE), cpu=10_000),
             Reason.LIMITS,
@@ -413,6 +462,60 @@ def test_the_constraint_that_removed_the_last_types_is_named(
         ),
         pytest.param(
             ask({"cpu": 64_000}), world(POOL), "request at most cpu 32", id="a smaller pod"
+        ),
+        pytest.param(
+            ask({"cpu": 64_000}, node_selector={labels.ZONE: "a"}),
+            world(POOL),
+            "request at most cpu 32",
+            id="a smaller pod, where no other zone would help",
+        ),
+        pytest.param(
+            ask({"cpu": 3_000, "memory": 64 * GI}),
+            world(POOL, types=(SMALL, ODD)),
+            "request less of cpu or memory or pods",
+            id="less of something",
+        ),
+        pytest.param(
+            ask({"cpu": 8000}, node_selector={"team": "red"}),
+            world(
+                NodePool(
+                    "default",
+                    requirements=(isin(labels.INSTANCE_TYPE, "small"), isin("team", "red")),
+                )
+            ),
+            "let NodePool default use instance types with cpu 8, such as large",
+            id="a type that the pool leaves out, for a pod with wishes that the pool grants",
+        ),
+        pytest.param(
+            ask(node_selector={labels.ZONE: "a", labels.CAPACITY_TYPE: "spot"}),
+            world(POOL, types=(SPLIT,)),
+            "allow what is on offer: a on-demand, b spot",
+            id="another combination is on offer",
+        ),
+        pytest.param(
+            ask(),
+            limited(
+                NodePool("default", limits={"cpu": 9000, "memory": 40 * GI, "disk": 5}),
+                (SMALL, LARGE),
+                cpu=1000,
+                memory=GI,
+                disk=5,
+            ),
+            "raise limits.cpu of NodePool default from 9 to 12 and limits.memory of NodePool "
+            "default from 40Gi to 55Gi",
+            id="limits that are not short stay",
+        ),
+        pytest.param(
+            ask(),
+            with_volumes((), 5),
+            "use fewer volumes of csi in one pod",
+            id="fewer volumes",
+        ),
+        pytest.param(
+            ask(host_ports=(PORT,)),
+            msgspec.structs.replace(world(POOL), daemon_sets=(AGENT,)),
+            "use another host port, or keep DaemonSet kube-system/agent off such nodes",
+            id="another port",
         ),
         pytest.param(
             ask({"cpu": 8000}),
@@ -518,8 +621,8 @@ def test_the_constraint_that_removed_the_last_types_is_named(
             ask(node_selector={"team": "red"}),
             limited(NodePool("p", taints=(Taint("x"),), limits={"cpu": 4000}), (SMALL,), cpu=0),
             "tolerate x:NoSchedule, and label team is on no node of NodePool p: add it to the "
-            "pool's labels or requirements, or remove it from the pod, and raise limits.cpu of NodePool p "
-            "from 4 to 8",
+            "pool's labels or requirements, or remove it from the pod, and raise limits.cpu of "
+            "NodePool p from 4 to 8",
             id="three changes where one is not enough",
         ),
         pytest.param(
@@ -578,6 +681,40 @@ def test_a_refused_pool_is_listed_and_mended_last() -> None:
         (Reason.NODE_POOL_NOT_READY, 2)
     ]
     assert explained(ask({"cpu": 64_000}), context).fix == "mend it, and request at most cpu 32"
+
+
+def test_a_refused_pool_that_could_not_help_either_offers_no_fix() -> None:
+    """Without types, or without a fix of its own, it is passed over."""
+    bare = Problem(Reason.NODE_POOL_NOT_READY, "The NodePool cannot be used: so.")
+    mendable = msgspec.structs.replace(bare, fix="mend it")
+    context = Context(
+        refused_pools=((NodePool("a"), mendable), (NodePool("b"), bare), (NodePool("c"), mendable)),
+        instance_types={"b": (SMALL,), "c": (SMALL,)},
+    )
+    assert explained(ask(required_terms=(NodeTerm(),)), context).fix == ""
+
+
+def test_a_port_is_free_where_its_daemon_does_not_run() -> None:
+    """The types that the daemon set leaves alone are still there."""
+    picky = msgspec.structs.replace(
+        AGENT,
+        spec=msgspec.structs.replace(AGENT.spec, node_selector={labels.INSTANCE_TYPE: "large"}),
+    )
+    other = DaemonSet("other", "kube-system", PodSpec({"cpu": 1}))
+    context = msgspec.structs.replace(world(POOL), daemon_sets=(other, picky))
+    (reason,) = explained(ask(host_ports=(PORT,)), context).reasons
+    assert reason.reason == Reason.POD_ANTI_AFFINITY
+    assert reason.instance_types_left == 1
+
+
+def test_what_fits_within_limits_minimums_and_slots_passes_on() -> None:
+    """Nothing but other pods is left to blame."""
+    choosy = msgspec.structs.replace(CHOOSY, limits={"cpu": 100_000})
+    volumes = PodVolumes(attachments=(("csi", ("shop/data",)),))
+    context = msgspec.structs.replace(world(choosy), volumes={"shop/web": volumes})
+    (reason,) = explained(ask(), context).reasons
+    assert reason.reason == Reason.POD_ANTI_AFFINITY
+    assert reason.instance_types_left == 2
 
 
 def test_without_any_pool_one_is_to_be_made() -> None:
@@ -654,13 +791,17 @@ def test_the_first_of_its_kind_is_not_lonely() -> None:
 def test_labels_of_existing_nodes_help_to_spot_slips() -> None:
     """What only an unmanaged node has may still be what was meant."""
     context = msgspec.structs.replace(world(POOL), nodes=(Node("n", labels={"rack": "1"}),))
-    pod = ask(node_selector={"rakc": "1"})
-    assert explained(pod, context).fix == "ask for label rack instead of rakc"
+    pods = [ask(node_selector={slip: "1"}) for slip in ("rakc", "rackk")]
+    assert [one.fix for one in explain_unplaced(pods, context)] == [
+        "ask for label rack instead of rakc",
+        "ask for label rack instead of rackk",
+    ]
 
 
 def test_pods_alike_get_the_same_answer_in_their_order() -> None:
     """Explained once, told for each."""
-    pods = [msgspec.structs.replace(ask(), name=name) for name in ("b", "a")]
+    one = ask()
+    pods = [msgspec.structs.replace(one, name=name) for name in ("b", "a")]
     got = explain_unplaced(pods, world(TAINTED))
     assert [one.pod for one in got] == ["shop/b", "shop/a"]
     assert got[0].reasons == got[1].reasons

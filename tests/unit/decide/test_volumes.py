@@ -140,3 +140,17 @@ def test_many_pods_are_sorted_into_needs_and_problems() -> None:
     assert [(pod.key, problem.reason) for pod, problem in refused] == [
         ("shop/db-1", Reason.CLAIM_NOT_FOUND)
     ]
+
+
+def test_other_classes_are_suggested_for_one_that_is_missing() -> None:
+    """A misnamed class is the likeliest slip."""
+    got = pod_volumes(POD, snapshot(UNBOUND, (), (StorageClass("slow"),)))
+    assert isinstance(got, Problem)
+    assert got.fix == "create StorageClass fast, or use one of slow"
+
+
+def test_pods_that_share_a_claim_get_the_same_answer() -> None:
+    """The claim is read once."""
+    other = msgspec.structs.replace(POD, name="db-9")
+    needs, _ = volumes_by_pod((POD, other), snapshot(BOUND, (PV,)))
+    assert needs["shop/db-0"] == needs["shop/db-9"]

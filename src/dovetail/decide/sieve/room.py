@@ -142,7 +142,7 @@ def _tell_limits(state: Sifting) -> str:
 
 def reservations(state: Sifting) -> Finding | None:
     """Everything that is left is reserved, and yet the pod was not placed."""
-    if state.is_waived(Reason.RESERVATIONS):
+    if state.is_waived(Reason.RESERVATIONS) or state.is_waived(Reason.NO_OFFERING):
         return None
     shelf = state.shelf
     for wish, mask in state.branches:

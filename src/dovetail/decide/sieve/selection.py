@@ -99,12 +99,13 @@ def _failing_label(state: Sifting, wish: Wish) -> tuple[Bits, str, Said]:
     """The label on which an alternative failed, hopeless ones last, and what was left before."""
     shelf, left = state.shelf, state.left
     hopeless = {key: not shelf.admitting(key, said) & left for key, said in wish.items()}
-    for key in sorted(wish, key=lambda key: (hopeless[key], key)):
+    *others, last = sorted(wish, key=lambda key: (hopeless[key], key))
+    for key in others:
         narrowed = left & shelf.admitting(key, wish[key])
         if not narrowed:
             return left, key, wish[key]
         left = narrowed
-    return left, "", ()
+    return left, last, wish[last]
 
 
 def _offered(shelf: Shelf, key: str) -> str:

@@ -4,7 +4,7 @@ import hypothesis.strategies as st
 from hypothesis import given
 
 from dovetail.decide.sieve.typesets import Ladder, TypeTable, bits, index_labels
-from dovetail.model.instance import InstanceType
+from dovetail.model.instance import InstanceType, Offering
 from dovetail.model.requirements import Requirements, requirement
 
 
@@ -46,3 +46,14 @@ def test_a_type_without_an_attach_limit_takes_any_number_of_volumes() -> None:
     table = TypeTable((limited, free))
     assert list(bits(table.attachable("csi", 2))) == [0, 1]
     assert list(bits(table.attachable("csi", 3))) == [1]
+
+
+def test_an_offering_that_does_not_fix_a_label_has_its_types() -> None:
+    """Only what the offering says itself overrides its type."""
+    plain = Offering("z", "spot", 1, Requirements())
+    special = Offering("z", "spot", 1, Requirements([requirement("k", "In", ["b"])]))
+    own = Requirements([requirement("k", "In", ["a", "b"])])
+    table = TypeTable((InstanceType("t", own, {}, {}, (plain, special)),))
+    index = table.row_index("k")
+    assert list(bits(index.having((requirement("k", "In", ["a"]),)))) == [0]
+    assert list(bits(index.having((requirement("k", "In", ["b"]),)))) == [0, 1]
