@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from dovetail.model.node import Node
+from dovetail.model.plan import Plan
 from dovetail.model.pod import Pod, PodSpec
 from dovetail.model.pool import NodePool
 from dovetail.model.requirements import Requirement
@@ -16,6 +17,18 @@ from dovetail.model.snapshot import Snapshot
 def describe(snapshot: Snapshot) -> str:
     """The cluster, a line for each thing in it."""
     return "\n".join(_lines(snapshot))
+
+
+def described(plan: Plan) -> str:
+    """The plan, a line for each decision."""
+    lines = [
+        f"launch {one.name} {one.instance_type} {one.zone}/{one.capacity_type} "
+        f"{one.price_nanousd} or {one.instance_types[1:]}: {', '.join(one.pods)}"
+        for one in plan.launches
+    ]
+    lines += [f"nominate {one.node}: {', '.join(one.pods)}" for one in plan.nominations]
+    lines += [f"waits {one.pod}: {one.summary}" for one in plan.unschedulable]
+    return "\n".join([*lines, f"order {plan.binding_order}", _short(plan.certificate)])
 
 
 def _lines(snapshot: Snapshot) -> Iterator[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
+import re
 import sys
 import time
 import traceback
@@ -18,10 +19,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
+from dovetail.decide import decide  # noqa: E402
 from dovetail.model.snapshot import Snapshot  # noqa: E402
-from tests.fuzz.describe import describe  # noqa: E402  the path above comes first
-from tests.fuzz.judge import snapshot_of, wrong, wrong_with  # noqa: E402
+from tests.fuzz.describe import describe, described  # noqa: E402  the path above comes first
+from tests.fuzz.judge import snapshot_of, wrong, wrong_when_shuffled, wrong_with  # noqa: E402
 from tests.fuzz.shrink import shrink  # noqa: E402
+from tests.laws.strategies import NOW  # noqa: E402
 
 CHUNK = 16
 
@@ -39,22 +42,33 @@ def _last_frames() -> str:
     return " | ".join(line.strip() for line in lines[-5:])
 
 
-def goes_wrong(snapshot: Snapshot) -> bool:
-    """Whether this cluster's plan is wrong, or there is none."""
+def complaints(snapshot: Snapshot, seed: int) -> list[str]:
+    """What is wrong with a cluster, shuffled input included; a crash is wrong too."""
     try:
-        return bool(wrong_with(snapshot))
+        return wrong_with(snapshot) or wrong_when_shuffled(snapshot, seed)
     except Exception:  # noqa: BLE001  a crash is as wrong as a bad plan
-        return True
+        return [_last_frames()]
 
 
-def show(seed: int) -> None:
-    """Print the least of this seed's cluster that still goes wrong."""
-    least = shrink(snapshot_of(seed), goes_wrong)
+def symptom(complaint: str) -> str:
+    """A complaint without its names and numbers."""
+    return re.sub(r"\S*\d\S*", "#", complaint)
+
+
+def show(seed: int, match: str = "") -> None:
+    """Print the least of this seed's cluster that still goes wrong in the same way."""
+    first = [one for one in complaints(snapshot_of(seed), seed) if match in one]
+    if not first:
+        print(f"seed {seed}: nothing is wrong")
+        return
+    wanted = symptom(first[0])
+    least = shrink(
+        snapshot_of(seed),
+        lambda smaller: any(symptom(one) == wanted for one in complaints(smaller, seed)),
+    )
     print(f"seed {seed}, shrunk:\n{describe(least)}")
-    try:
-        print("wrong:", *wrong_with(least), sep="\n  ")
-    except Exception:  # noqa: BLE001  shown, not hidden
-        print(traceback.format_exc())
+    print("wrong:", *complaints(least, seed), sep="\n  ")
+    print(f"plan:\n{described(decide(least, NOW))}" if "Error" not in wanted else "no plan")
 
 
 def run(seeds: range, jobs: int) -> int:
@@ -93,9 +107,10 @@ def main() -> int:
     parser.add_argument("--start", type=int, default=0, metavar="SEED")
     parser.add_argument("--jobs", type=int, default=multiprocessing.cpu_count())
     parser.add_argument("--show", type=int, metavar="SEED", help="shrink one failing cluster")
+    parser.add_argument("--match", default="", help="with --show: the complaint to shrink for")
     given = parser.parse_args()
     if given.show is not None:
-        show(given.show)
+        show(given.show, given.match)
         return 0
     return 1 if run(range(given.start, given.start + given.clusters), given.jobs) else 0
 

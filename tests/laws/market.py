@@ -9,7 +9,7 @@ from typing import Final
 
 from dovetail import labels
 from dovetail.model.instance import InstanceType, Offering
-from dovetail.model.pool import NodePool
+from dovetail.model.pool import NodeClassRef, NodePool
 from dovetail.model.requirements import Requirement, Requirements, requirement
 from dovetail.model.taints import Effect, Taint
 
@@ -28,6 +28,7 @@ GIBI: Final = 1 << 30
 DEDICATED: Final = Taint("dedicated", "batch", Effect.NO_SCHEDULE)
 LEVEL: Final = Taint("level", "5", Effect.NO_EXECUTE)
 MILD: Final = Taint("mild", "", Effect.PREFER_NO_SCHEDULE)
+CLASS: Final = NodeClassRef(labels.KWOK_GROUP, "KWOKNodeClass", "default")
 STARTING: Final = Taint("example.com/agent-not-ready", "", Effect.NO_SCHEDULE)
 
 
@@ -89,6 +90,7 @@ def _instance_type(
         capacity[GPU] = gpus
     kept = {"cpu": chance.choice((0, 80, 100)), "memory": chance.choice((0, 100, 257)) * MEBI}
     arch = "arm64" if one_in(chance, 4) else "amd64"
+    systems = ["linux", "windows"] if one_in(chance, 8) else ["linux"]
     price = cores * 40_000_000 + gibi * 5_000_000 + gpus * 500_000_000
     offerings = _offerings(chance, name, zones, price * chance.randint(90, 130) // 100)
     return InstanceType(
@@ -97,7 +99,7 @@ def _instance_type(
             [
                 requirement(labels.INSTANCE_TYPE, "In", [name]),
                 requirement(labels.ARCH, "In", [arch]),
-                requirement(labels.OS, "In", ["linux"]),
+                requirement(labels.OS, "In", systems),
                 requirement(labels.ZONE, "In", {one.zone for one in offerings}),
                 requirement(labels.CAPACITY_TYPE, "In", {one.capacity_type for one in offerings}),
                 requirement(CPU_LABEL, "In", [str(cores)]),
@@ -186,6 +188,7 @@ def _pool(chance: Random, number: int, scale: Scale) -> NodePool:
         limits=_limits(chance) if scale.has_limits and one_in(chance, 5) else {},
         is_ready=not one_in(chance, 25),
         replicas=1 if one_in(chance, 40) else None,
+        node_class=CLASS if one_in(chance, 4) else NodeClassRef(),
         uid=f"uid-pool-{number}",
     )
 

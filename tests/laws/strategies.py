@@ -23,7 +23,7 @@ from dovetail.model.pod import DaemonSet, Owner, Pod
 from dovetail.model.policy import MinValuesPolicy, Policy, PreferencePolicy
 from dovetail.model.pool import NodePool
 from dovetail.model.requirements import requirement
-from dovetail.model.snapshot import Snapshot
+from dovetail.model.snapshot import Service, Snapshot
 from dovetail.model.taints import Effect, Taint
 from dovetail.model.topology import NOTHING, NodeTerm, Spread, equality
 from dovetail.model.volumes import StorageClass, Volume, VolumeClaim
@@ -86,6 +86,7 @@ def cluster(chance: Random, scale: Scale | None = None) -> Snapshot:
         volumes=storage[1],
         storage_classes=storage[2],
         namespaces=NAMESPACES,
+        services=_services(chance, deployed),
         owner_selectors={f"uid-{app.name}": equality({"app": app.name}) for app in deployed},
         ledger=_ledger(chance, types),
         policy=_policy(chance),
@@ -173,7 +174,15 @@ def _replicas(chance: Random, deployed: tuple[App, ...], nodes: tuple[Node, ...]
             for name, amount in app.spec.requests.items():
                 if where:
                     free[where][name] = free[where].get(name, 0) - amount
-            yield replica(app, number, node_name=where)
+            promised = _promise(chance, free) if not where else ""
+            pod = replica(app, number, node_name=where, promised=promised)
+            is_going = bool(where) and not app.spec.host_ports and one_in(chance, 15)
+            yield msgspec.structs.replace(pod, deleting_at=NOW) if is_going else pod
+
+
+def _promise(chance: Random, free: dict[str, dict[str, int]]) -> str:
+    """A node on which kube-scheduler makes room, once in a while; it may be gone by now."""
+    return chance.choice([*sorted(free), "node-gone"]) if one_in(chance, 40) else ""
 
 
 def _room(chance: Random, app: App, free: dict[str, dict[str, int]]) -> str:
@@ -235,6 +244,14 @@ def _storage(
 # ------------------------------------------------------------------ the rest
 
 
+def _services(chance: Random, deployed: tuple[App, ...]) -> tuple[Service, ...]:
+    return tuple(
+        Service(f"service-{app.name}", app.namespace, {"tier": app.labels["tier"]})
+        for app in deployed
+        if one_in(chance, 4)
+    )
+
+
 def _ledger(chance: Random, types: tuple[InstanceType, ...]) -> Ledger:
     if not one_in(chance, 10):
         return Ledger()
@@ -242,7 +259,8 @@ def _ledger(chance: Random, types: tuple[InstanceType, ...]) -> Ledger:
     offering = chance.choice(kind.offerings)
     until = NOW + timedelta(minutes=chance.choice((-1, 3)))
     refusal = Refusal(kind.name, offering.zone, offering.capacity_type, until)
-    return Ledger(refusals=(refusal,))
+    held = {one.reservation_id: 1 for one in kind.offerings if one.reservation_id}
+    return Ledger(refusals=(refusal,), reserved_by_id=held)
 
 
 def _policy(chance: Random) -> Policy:

@@ -137,6 +137,8 @@ def _selector(chance: Random) -> dict[str, str]:
                     (RACK, chance.choice(RACKS)),
                     (labels.NODE_POOL, chance.choice(("pool-1", "pool-2"))),
                     (labels.HOSTNAME, "node-1"),
+                    (labels.OS, chance.choice(("linux", "windows"))),
+                    ("karpenter.kwok.sh/kwoknodeclass", "default"),
                 )
             )
         ]
@@ -256,7 +258,7 @@ def _ports(chance: Random) -> tuple[HostPort, ...]:
     return (HostPort(chance.choice((8080, 9100)), protocol, address),)
 
 
-def replica(app: App, number: int, *, node_name: str = "") -> Pod:
+def replica(app: App, number: int, *, node_name: str = "", promised: str = "") -> Pod:
     """One pod of the deployment."""
     claims: tuple[str, ...] = ()
     if app.volume:
@@ -269,6 +271,7 @@ def replica(app: App, number: int, *, node_name: str = "") -> Pod:
         labels=app.labels,
         claim_names=claims,
         node_name=node_name,
+        nominated_node_name=promised,
         phase="Running" if node_name else "Pending",
         owner=Owner("ReplicaSet", app.name, f"uid-{app.name}"),
     )
@@ -285,6 +288,16 @@ def spoiled(pod_name: str) -> Pod:
     )
 
 
+def _daemon_selector(chance: Random) -> dict[str, str]:
+    match chance.randrange(10):
+        case 0 | 1:
+            return {labels.ARCH: "amd64"}
+        case 2:
+            return {labels.INITIALIZED: "true"}
+        case _:
+            return {}
+
+
 def daemon_sets(chance: Random) -> tuple[DaemonSet, ...]:
     """Up to two daemon sets, some of them only for some nodes."""
     found = []
@@ -296,7 +309,7 @@ def daemon_sets(chance: Random) -> tuple[DaemonSet, ...]:
                 namespace="kube-system",
                 spec=PodSpec(
                     requests={"pods": 1, "cpu": chance.choice((50, 200)), "memory": 64 * MEBI},
-                    node_selector={labels.ARCH: "amd64"} if one_in(chance, 4) else {},
+                    node_selector=_daemon_selector(chance),
                     required_terms=_terms(chance) if one_in(chance, 6) else (),
                     tolerations=(Toleration(operator="Exists"),) if tolerates_all else (),
                     host_ports=(HostPort(9100),) if one_in(chance, 4) else (),

@@ -62,15 +62,20 @@ def _malformed(certificate: Certificate) -> Iterator[str]:
     width, depth = len(certificate.resources), len(certificate.multipliers)
     if certificate.denominator <= 0:
         yield "the denominator of the certificate is not positive"
-    if any(len(row) != width or min(row, default=0) < 0 for row in certificate.multipliers):
+    if any(not _is_row(row, width) for row in certificate.multipliers):
         yield "a multiplier is negative or missing"
-    for cap in certificate.host_caps:
-        if len(cap.multipliers) != depth or min(cap.multipliers, default=0) < 0 or cap.cap < 0:
-            yield "a host cap is malformed"
+    if any(not _is_row(one.multipliers, depth) or one.cap < 0 for one in certificate.host_caps):
+        yield "a host cap is malformed"
+    if any(not _is_row(one.multipliers, depth) or one.k < 1 for one in certificate.whole_pods):
+        yield "a weight of whole pods is malformed"
     if any(not 0 <= number < depth for _, number in certificate.choice):
         yield "an offer chooses a multiplier that is not there"
     if not -1 <= certificate.existing_multiplier < depth:
         yield "the multiplier of existing nodes is not there"
+
+
+def _is_row(numbers: tuple[int, ...], width: int) -> bool:
+    return len(numbers) == width and min(numbers, default=0) >= 0
 
 
 # ------------------------------------------------------------------ host caps
@@ -151,6 +156,7 @@ class Proof:
         """What the vector is scaled by, so that a full node is worth no more than it costs."""
         vector = self.certificate.multipliers[number]
         full = sum(cap.cap * cap.multipliers[number] for cap in self.certificate.host_caps)
+        full += sum(whole.multipliers[number] for whole in self.certificate.whole_pods)
         for name, each in zip(self.certificate.resources, vector, strict=True):
             room = capacity(offer.host, name)
             if each and room is None:
@@ -161,13 +167,18 @@ class Proof:
         price = offer.offering.price_nanousd * self.certificate.denominator
         return min(Fraction(1), Fraction(price, full))
 
-    def plain_worth(self, pod: Pod, number: int) -> Fraction:
-        """What the pod is worth by a vector that is not scaled."""
+    def plain_worth(self, pod: Pod, offer: Fresh, number: int) -> Fraction:
+        """What the pod is worth on the offer by a vector that is not scaled."""
         vector = self.certificate.multipliers[number]
-        worth = sum(a * b for a, b in zip(vector, self.asked(pod), strict=True))
+        worth = Fraction(sum(a * b for a, b in zip(vector, self.asked(pod), strict=True)))
         for cap in self.certificate.host_caps:
             worth += cap.multipliers[number] if pod.key in cap.pods else 0
-        return Fraction(worth, self.certificate.denominator)
+        for whole in self.certificate.whole_pods:
+            room = capacity(offer.host, whole.resource)
+            if room and whole.multipliers[number]:
+                share = Fraction(pod.spec.requests.get(whole.resource, 0), room)
+                worth += whole.multipliers[number] * weight(share, whole.k)
+        return worth / self.certificate.denominator
 
     @cached_property
     def accepted(self) -> dict[str, list[int]]:
@@ -236,14 +247,15 @@ class Proof:
     def _kindest(self, offer: Fresh) -> int:
         def total(number: int) -> Fraction:
             scale = self.scale(offer, number)
-            return sum((scale * self.plain_worth(pod, number) for pod in self.pods), Fraction(0))
+            worths = (self.plain_worth(pod, offer, number) for pod in self.pods)
+            return scale * sum(worths, Fraction(0))
 
         return max(range(len(self.certificate.multipliers)), key=total)
 
     def worth(self, pod: Pod, position: int) -> Fraction:
         """What the pod is worth on an offer that takes it."""
-        number = self.vector_of[position]
-        return self.scale(self.offers[position], number) * self.plain_worth(pod, number)
+        offer, number = self.offers[position], self.vector_of[position]
+        return self.scale(offer, number) * self.plain_worth(pod, offer, number)
 
     def total(self) -> Fraction:
         """What the certificate proves."""
@@ -301,6 +313,16 @@ def capacity(host: Host, name: str) -> int | None:
         return host.attach_limits.get(name.removeprefix(ATTACH))
     taken = sum(daemon.spec.requests.get(name, 0) for daemon in host.daemons)
     return max(0, host.allocatable.get(name, 0) - taken)
+
+
+def weight(share: Fraction, k: int) -> Fraction:
+    """What a whole pod of this share of a node weighs, if all that fits one node weighs at most 1.
+
+    A known dual feasible function: pods of more than 1/2 weigh 1 for k = 1, of more than 1/3 weigh
+    1/2 for k = 2, and so on.
+    """
+    steps = (k + 1) * share
+    return share if steps.denominator == 1 else Fraction(steps.numerator // steps.denominator, k)
 
 
 def _is_meant(key: OfferKey, offer: Fresh, mentions: dict[str, set[str]]) -> bool:

@@ -8,6 +8,7 @@ bound one by one through kube-scheduler's filters, prices and limits are added u
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -93,6 +94,7 @@ def check(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
     return [
         *binding(case),
         *leftovers(case),
+        *priorities(case),
         *launches.check(snapshot, now, plan),
         *pool_limits(case),
         *weights(case),
@@ -182,11 +184,37 @@ def _room_for(case: Case, pod: Pod) -> str | None:
     return None
 
 
-def _stays_diverse(case: Case, pod: Pod, host_name: str) -> bool:
+def priorities(case: Case) -> list[str]:
+    """No pod waits for a place that pods of lower priority were given."""
+    broken = []
+    for pod in case.waiting.values():
+        if pod.key in case.host_by_pod or excuse(case, pod) is not None:
+            continue
+        for name in case.final_world.hosts:
+            if _displaces(case, pod, name):
+                broken.append(
+                    f"{pod.key} waits while pods of lower priority have its place: {name}"
+                )
+                break
+    return broken
+
+
+def _displaces(case: Case, pod: Pod, name: str) -> bool:
+    """Whether the pod could have this node if all planned pods of lower priority left it."""
+    here = [one for one in case.placed if case.host_by_pod[one.key] == name]
+    lower = {one.key for one in here if one.spec.priority < pod.spec.priority}
+    if not lower or not _stays_diverse(case, pod, name, without=lower):
+        return False
+    stay = [one for one in case.placed if one.key not in lower]
+    where = {**case.host_by_pod, pod.key: name}
+    return not bind_in_any_order(case.empty_world, where, [*stay, pod])
+
+
+def _stays_diverse(case: Case, pod: Pod, host_name: str, *, without: Collection[str] = ()) -> bool:
     """Whether a planned node with one more pod still has the types that its pool insists on."""
     for launch in case.plan.launches:
         if launch.name == host_name and is_strict(case.snapshot):
-            joined = (*(case.waiting[key] for key in launch.pods), pod)
+            joined = (*(case.waiting[key] for key in launch.pods if key not in without), pod)
             return launches.reaches_min_values(case.snapshot, case.now, launch, joined)
     return True
 

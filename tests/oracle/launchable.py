@@ -77,7 +77,7 @@ class Usage:
 
 def usage(snapshot: Snapshot, launches: Iterable[Launch]) -> Usage:
     """What the nodes that stay and the planned ones take together."""
-    found = Usage()
+    found = Usage(by_reservation=dict(snapshot.ledger.reserved_by_id))
     for node in snapshot.nodes:
         if node.node_pool and not is_leaving(node):
             found.take(node.node_pool, node.capacity)

@@ -70,6 +70,8 @@ def _reservations(snapshot: Snapshot, plan: Plan) -> list[str]:
                     held = capacity.get(one.reservation_id, one.reservation_capacity)
                     capacity[one.reservation_id] = min(held, one.reservation_capacity)
     used = Counter(one.reservation_id for one in plan.launches if one.reservation_id)
+    for name, n in snapshot.ledger.reserved_by_id.items():
+        capacity[name] = max(0, capacity.get(name, 0) - n)
     return [
         f"reservation {name} is used {n} times, it has {capacity.get(name, 0)}"
         for name, n in sorted(used.items())

@@ -141,6 +141,7 @@ def naive(snapshot: Snapshot, now: datetime) -> Plan:
     case = Case(snapshot, now, Plan())
     draft = _Draft(snapshot, now, case.empty_world.copy())
     left = [pod for pod in case.waiting.values() if excuse(case, pod) is None]
+    left.sort(key=lambda pod: -pod.spec.priority)
     while left:
         after = [pod for pod in left if not draft.place(pod)]
         if len(after) == len(left):

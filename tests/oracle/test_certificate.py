@@ -7,10 +7,12 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dovetail import labels
 from dovetail.model.node import Node
-from dovetail.model.plan import Certificate, Cost, HostCap, OfferKey, Plan
+from dovetail.model.plan import Certificate, Cost, HostCap, OfferKey, Plan, WholePods
 from dovetail.model.pod import DaemonSet, Pod
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Snapshot
@@ -18,6 +20,7 @@ from dovetail.model.topology import HostPort, PodTerm, Spread, equality
 from dovetail.model.volumes import StorageClass, VolumeClaim
 from tests.oracle import certificate
 from tests.oracle.build import NOW, ask, cluster, kind, launch, offering, plan, pod
+from tests.oracle.certificate import weight
 from tests.oracle.quota import least_split
 
 P, Q = pod("p"), pod("q")
@@ -145,6 +148,26 @@ def test_a_cap_without_a_reason_is_found(fields: dict[str, Any]) -> None:
     assert "nothing keeps a node" in complaint(cluster(*pods), stated, plan(launch(*pods)))
 
 
+def test_pods_of_more_than_half_a_node_need_a_node_each() -> None:
+    """Whole pods: two of 3 cpu on nodes of 4 cpu cost two nodes, though they fill only six of 8."""
+    pods = tuple(pod(name, spec=ask(requests={"cpu": 3000})) for name in "pq")
+    planned = plan(launch(pods[0]), launch(pods[1], name="new-2"))
+    stated = msgspec.structs.replace(
+        CPU, multipliers=((0,),), whole_pods=(WholePods("cpu", 1, (100_000,)),)
+    )
+    assert proven(cluster(*pods), stated, planned) == 200
+    assert proven(cluster(*pods), CPU, planned) == 150
+
+
+@given(
+    st.lists(st.integers(1, 60), min_size=1, max_size=12).filter(lambda sizes: sum(sizes) <= 60),
+    st.integers(1, 9),
+)
+def test_what_fits_one_node_weighs_at_most_one(sizes: list[int], k: int) -> None:
+    """The function that weighs whole pods is dual feasible."""
+    assert sum(weight(Fraction(size, 60), k) for size in sizes) <= 1
+
+
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
@@ -153,7 +176,8 @@ def test_a_cap_without_a_reason_is_found(fields: dict[str, Any]) -> None:
         ({"denominator": 0}, "denominator"),
         ({"choice": ((OFFER, 1),)}, "a multiplier that is not there"),
         ({"existing_multiplier": 1}, "existing nodes"),
-        ({"host_caps": (HostCap(("default/p",), 1, ()),)}, "malformed"),
+        ({"host_caps": (HostCap(("default/p",), 1, ()),)}, "a host cap is malformed"),
+        ({"whole_pods": (WholePods("cpu", 0, (1,)),)}, "whole pods is malformed"),
     ],
 )
 def test_a_malformed_certificate_is_found(fields: dict[str, Any], said: str) -> None:

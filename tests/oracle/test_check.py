@@ -240,6 +240,16 @@ def test_a_node_that_would_unsettle_others_is_no_remedy() -> None:
     assert "could go to pool" in found(alone, plan(launch(first), waits=(shut_out,)))
 
 
+def test_a_pod_that_waits_behind_lower_priority_is_found() -> None:
+    """One place, two pods: the one of higher priority must have it."""
+    first, second = pod("p", spec=ask(priority=10)), Q
+    node = msgspec.structs.replace(NODE, allocatable={"cpu": 1000, "pods": 9})
+    snapshot = cluster(first, second, pools=(), nodes=(node,))
+    assert found(snapshot, plan(nominate={"n1": [first]}, waits=(second,))) == ""
+    wrong = found(snapshot, plan(nominate={"n1": [second]}, waits=(first,)))
+    assert wrong == "default/p waits while pods of lower priority have its place: n1"
+
+
 # ------------------------------------------------------------------ launches
 
 

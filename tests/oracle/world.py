@@ -55,11 +55,16 @@ class World:
         self.bound[host_name].remove(pod)
 
     def pods_and_hosts(self) -> Iterable[tuple[Pod, Host]]:
-        """Every bound pod with its node."""
+        """Every bound pod that stays, with its node.
+
+        kube-scheduler lets pods that are terminating keep others away or attract them; a plan
+        does not, since they are gone before its nodes are there (spec/core.md 3.17).
+        """
         for name, pods in self.bound.items():
             host = self.hosts[name]
             for pod in pods:
-                yield pod, host
+                if pod.deleting_at is None:
+                    yield pod, host
 
     def copy(self) -> World:
         """A world that can be changed without changing this one."""
