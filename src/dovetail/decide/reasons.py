@@ -54,11 +54,14 @@ def explain_unplaced(pods: Iterable[Pod], context: Context) -> tuple[Unschedulab
 
 
 def explain_refused(refused: Iterable[tuple[Pod, Problem]]) -> tuple[Unschedulable, ...]:
-    """The same for pods that could not be planned for at all."""
-    return tuple(
-        Unschedulable(pod.key, problem.message or sentence(problem.reason), (), problem.fix)
-        for pod, problem in refused
-    )
+    """The same for pods that could not be planned for at all: one reason, of no pool."""
+    return tuple(_refusal(pod, problem) for pod, problem in refused)
+
+
+def _refusal(pod: Pod, problem: Problem) -> Unschedulable:
+    told = problem.message or sentence(problem.reason)
+    told = told if told.endswith(".") else f"{told}."
+    return Unschedulable(pod.key, told, (PoolReason("", problem.reason, told),), problem.fix)
 
 
 class _Explanation(msgspec.Struct, frozen=True):
@@ -99,7 +102,9 @@ class _Explainer:
     def _explained(self, ask: Ask) -> _Explanation:
         context = self._context
         if not context.pools and not context.refused_pools:
-            return _Explanation(say(Reason.NO_NODE_POOLS), (), "create a NodePool")
+            told = say(Reason.NO_NODE_POOLS)
+            reason = PoolReason("", Reason.NO_NODE_POOLS, told)
+            return _Explanation(told, (reason,), "create a NodePool")
         benches = [self._bench(pool) for pool in context.pools]
         findings = [(bench, sift(bench, ask)) for bench in benches]
         found = [(bench, finding) for bench, finding in findings if finding is not None]

@@ -718,9 +718,9 @@ def test_what_fits_within_limits_minimums_and_slots_passes_on() -> None:
 
 
 def test_without_any_pool_one_is_to_be_made() -> None:
-    """No pool, no reasons by pool."""
+    """The one reason is of no pool."""
     answer = explained(ask(), Context())
-    assert answer.reasons == ()
+    assert [(one.node_pool, one.reason) for one in answer.reasons] == [("", Reason.NO_NODE_POOLS)]
     assert answer.fix == "create a NodePool"
 
 
@@ -807,9 +807,21 @@ def test_pods_alike_get_the_same_answer_in_their_order() -> None:
     assert got[0].reasons == got[1].reasons
 
 
-def test_a_refused_pod_is_told_its_problem() -> None:
+@pytest.mark.parametrize(
+    ("message", "want"),
+    [
+        pytest.param("", "The pod has scheduling gates, so kube-scheduler", id="in general"),
+        pytest.param("two gates are shut", "two gates are shut.", id="in its own words"),
+        pytest.param("Two gates.", "Two gates.", id="in a whole sentence"),
+    ],
+)
+def test_a_refused_pod_is_told_its_problem(message: str, want: str) -> None:
     """The problem's message is the sentence; without one, the reason's general sentence."""
-    problem = Problem(Reason.SCHEDULING_GATED, "", "open the gates")
+    problem = Problem(Reason.SCHEDULING_GATED, message, "open the gates")
     (answer,) = explain_refused(((ask(), problem),))
     assert answer.fix == "open the gates"
-    assert answer.summary.startswith("The pod has scheduling gates")
+    assert answer.summary.startswith(want)
+    assert answer.summary.endswith(".")
+    assert [(one.node_pool, one.reason) for one in answer.reasons] == [
+        ("", Reason.SCHEDULING_GATED)
+    ]
