@@ -17,12 +17,13 @@ import msgspec
 from dovetail import labels
 from dovetail.decide.explain import say
 from dovetail.decide.nodes import is_leaving
-from dovetail.model.pod import Pod, PodSpec
+from dovetail.model.pod import TERMINAL_PHASES, Pod, PodSpec
 from dovetail.model.snapshot import DisruptionBudget, Snapshot
 from dovetail.model.verdict import Problem, Reason
 from dovetail.units import duration
 
 DEFAULT_SCHEDULER: Final = "default-scheduler"
+_TIED_TO_NODE: Final = frozenset({"DaemonSet", "Node"})
 _NOTHING_ALLOWED: Final = frozenset({"0", "0%"})
 _EVERYTHING_NEEDED: Final = "100%"
 
@@ -57,9 +58,10 @@ def waiting(snapshot: Snapshot, now: datetime | None = None) -> Waiting:
 
 
 def _is_unbound_candidate(pod: Pod) -> bool:
-    if pod.deleting_at is not None or pod.is_terminal:
+    # Asked of every pod of the cluster, so without the properties that say the same.
+    if pod.deleting_at is not None or pod.phase in TERMINAL_PHASES:
         return False
-    return pod.owner is None or not (pod.is_daemon or pod.is_mirror)
+    return pod.owner is None or pod.owner.kind not in _TIED_TO_NODE
 
 
 class _Sorter:
