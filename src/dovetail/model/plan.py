@@ -74,16 +74,29 @@ class HostCap(msgspec.Struct, frozen=True, gc=False):
     multipliers: tuple[int, ...]
 
 
+class WholePods(msgspec.Struct, frozen=True, gc=False):
+    """Pods cannot be cut: a weight for each pod such that what fits one node weighs at most 1.
+
+    A pod that asks for the share x of a node's `resource` weighs floor((k + 1) x) / k, or x itself
+    where (k + 1) x is whole. `multipliers` says what a weight of 1 is worth.
+    """
+
+    resource: str
+    k: int
+    multipliers: tuple[int, ...]
+
+
 class Certificate(msgspec.Struct, frozen=True, gc=False):
     """Proof that no plan for the same pods costs less than `bound_nanousd`.
 
     Each offer gets one of the `multipliers`: for each resource a price per unit, in nanodollars
-    over `denominator`. An offer's multipliers are scaled down, by an exact fraction, until a full
-    node (allocatable less daemon sets) is worth no more than its price. A pod's value is the least
+    over `denominator`. An offer's multipliers are scaled, by an exact fraction, so that a full node
+    (allocatable less daemon sets) is worth just its price. A pod's value is the least
     that its requests are worth on any offer that would take it. A node then holds no more value
     than it costs, so the pods' total value is a lower bound. What existing nodes could hold for
     nothing is taken off (`existing_multiplier` is theirs, -1: pods that fit one count as nothing).
-    `host_caps` are multipliers of the same kind for pods that exclude each other on a node.
+    `host_caps` and `whole_pods` add to a pod's value what its place under a cap, and its weight as
+    a whole pod, are worth; a full node then holds `cap` places and a weight of 1 more.
     """
 
     resources: tuple[str, ...] = ()
@@ -92,6 +105,7 @@ class Certificate(msgspec.Struct, frozen=True, gc=False):
     choice: tuple[tuple[OfferKey, int], ...] = ()
     existing_multiplier: int = -1
     host_caps: tuple[HostCap, ...] = ()
+    whole_pods: tuple[WholePods, ...] = ()
     bound_nanousd: int = 0
 
 

@@ -27,6 +27,15 @@ from dovetail.solve.axes import Bool, Float, Int
 PENALTY: Final = 20.0  # leaving a pod out costs this many times its own node
 
 
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Whole pods on whole nodes: sum_l weight_l Y_lo <= X_o, by a dual feasible function."""
+
+    offer: int
+    kind: int  # which (resource, k) it is, see `cuts.py`
+    weight_l: Float
+
+
 @dataclass(slots=True)
 class Program:
     """The program over candidate offers (o) and classes (l). Capacities are scaled to about 1."""
@@ -42,6 +51,7 @@ class Program:
     range_ld: dict[int, tuple[Float, Float]] = field(default_factory=dict)
     cap_groups: list[tuple[float, list[int]]] = field(default_factory=list)
     limits: list[tuple[Float, float]] = field(default_factory=list)  # weights over o, limit
+    cuts: list[Cut] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -56,6 +66,7 @@ class Assignment:
     pi_l: Float
     mu_to: Float
     zone_ld: dict[int, Float]
+    nu: Float  # one per cut
     value: float
 
 
@@ -121,6 +132,7 @@ class _Places:
     demand: int
     zones: dict[int, int]
     caps: int
+    cuts: int
 
 
 def _rows(b: _Builder) -> _Places:
@@ -170,7 +182,17 @@ def _rows(b: _Builder) -> _Places:
             np.array([-highspy.kHighsInf]),
             np.array([limit]),
         )
-    return _Places(capacity, demand, zones, caps)
+    cuts = b.n_rows
+    for cut in p.cuts:
+        mine = np.flatnonzero((b.pairs_o == cut.offer) & (cut.weight_l[b.pairs_l] > 0))
+        b.add(
+            np.zeros(len(mine) + 1, dtype=np.int64),
+            np.append(pair_cols[mine], cut.offer),
+            np.append(cut.weight_l[b.pairs_l[mine]], -1.0),
+            np.array([-highspy.kHighsInf]),
+            np.zeros(1),
+        )
+    return _Places(capacity, demand, zones, caps, cuts)
 
 
 def _model(b: _Builder) -> highspy.HighsLp:
@@ -211,5 +233,6 @@ def _read(b: _Builder, places: _Places, cols: Float, duals: Float) -> Assignment
     nodes = cols[: b.n_o]
     return Assignment(
         nodes, pods, lam, np.maximum(duals[places.demand : places.demand + b.n_l], 0.0), mu, zone,
+        np.maximum(-duals[places.cuts : places.cuts + len(p.cuts)], 0.0),
         float(p.price_o @ nodes),
     )

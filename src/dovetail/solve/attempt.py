@@ -45,8 +45,8 @@ class Attempt:
 
     def price(self) -> int:
         """What the opened nodes cost."""
-        new = self.bins.offer[self.bins.n_existing : self.bins.n]
-        return int(self.enc.price_o[new].sum())
+        new = slice(self.bins.n_existing, self.bins.n)
+        return int(self.enc.price_o[self.bins.offer[new][~self.bins.dead[new]]].sum())
 
     def worth(self, number: int) -> float:
         """What one pod of a unit is worth, at least something."""
@@ -72,7 +72,7 @@ def run_attempt(enc: Encoded, offers: Int, values: Values, prefer: int = -1) -> 
     attempt.left_u = _left(attempt)
     colocate(attempt.bins, attempt.units, attempt.left_u, offers)
     worth_u = _worth_of_units(attempt)
-    pack(attempt.bins, attempt.units, attempt.left_u, offers, worth_u)
+    pack(attempt.bins, attempt.units, attempt.left_u, offers, (values.favourites, worth_u))
     _fall_back(attempt, worth_u)
     return attempt
 
@@ -264,4 +264,5 @@ def _fall_back(attempt: Attempt, worth_u: Float) -> None:
                 moved = True
         if not moved:
             return
-        pack(attempt.bins, attempt.units, attempt.left_u, attempt.offers, worth_u)
+        good = (attempt.values.favourites, worth_u)
+        pack(attempt.bins, attempt.units, attempt.left_u, attempt.offers, good)

@@ -29,6 +29,7 @@ class Bins:
         self.free = np.zeros((len(enc.resources), room), dtype=np.int64)
         self.offer = np.full(room, EXISTING, dtype=np.int64)
         self.cell = np.zeros(room, dtype=np.int64)
+        self.dead = np.zeros(room, dtype=bool)  # opened, then given up
         self.weight = np.full(room, ANY_WEIGHT, dtype=np.int64)
         self.accept = np.zeros((len(enc.masks_me), room), dtype=bool)
         self.match = np.zeros((n_hosts, room), dtype=np.int32)
@@ -54,6 +55,7 @@ class Bins:
         self.free[:, new] = enc.cap_or[offer][:, None]
         self.offer[new] = offer
         self.cell[new] = enc.cell_o[offer]
+        self.dead[new] = False
         self.weight[new] = enc.weight_o[offer]
         self.accept[:, new] = enc.masks_me[:, offer][:, None]
         self.match[:, new] = 0
@@ -74,7 +76,7 @@ class Bins:
 
     def _grow(self, need: int) -> None:
         more = max(need, 2 * len(self.offer)) - len(self.offer)
-        for name in ("free", "offer", "cell", "weight", "accept", "match", "own"):
+        for name in ("free", "offer", "cell", "dead", "weight", "accept", "match", "own"):
             held = getattr(self, name)
             width = [(0, 0)] * (held.ndim - 1) + [(0, more)]
             setattr(self, name, np.pad(held, width))

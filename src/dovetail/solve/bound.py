@@ -17,8 +17,9 @@ from typing import Final
 
 import numpy as np
 
-from dovetail.model.plan import Certificate, HostCap, OfferKey
+from dovetail.model.plan import Certificate, HostCap, OfferKey, WholePods
 from dovetail.solve.axes import Float, Int
+from dovetail.solve.cuts import KINDS
 from dovetail.solve.encode import ATTACH, Encoded
 from dovetail.solve.quotas import simple_spread, spread_range
 from dovetail.solve.values import Values
@@ -50,6 +51,15 @@ def certify(
         choice=choice,
         existing_multiplier=existing,
         host_caps=_host_caps(enc, values),
+        whole_pods=tuple(
+            WholePods(
+                enc.resources[resource],
+                k,
+                tuple(int(x * _DENOMINATOR) for x in values.vector_kw[:, kind].tolist()),
+            )
+            for kind, (resource, k) in enumerate(KINDS)
+            if values.vector_kw[:, kind].any()
+        ),
         bound_nanousd=max(0, int(total * _MARGIN)),
     )
 

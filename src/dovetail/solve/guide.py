@@ -13,15 +13,19 @@ from typing import Final
 
 import numpy as np
 
-from dovetail.solve.assignment import PENALTY, Assignment, Program, solve_program
+from dovetail.solve.assignment import PENALTY, Assignment, Cut, Program, solve_program
 from dovetail.solve.axes import Bool, Float, Int
+from dovetail.solve.cuts import cut_of, violated
 from dovetail.solve.encode import Encoded
 from dovetail.solve.lots import Classes, Lot, acceptance, merge
+from dovetail.solve.units import ANY_CELL
 
 _ROUNDS: Final = 8
-_ADDED: Final = 12
+_ADDED: Final = 24
+_NO_GAIN: Final = 1e-4
+_CUT_ROUNDS: Final = 2
+_SIBLING_PRICE: Final = 1.3
 _GOOD_ENOUGH: Final = 1.001  # chasing the last 0.1 % adds hundreds of offers
-_DIRECTIONS: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 @dataclass(slots=True)
@@ -48,18 +52,87 @@ def guide(
     cap /= scale
     request = classes.request_lr / scale
     chosen = _first_choice(accept, price, cap, (classes, request, enc.cell_o[offers]))
+    held = np.zeros(len(offers), dtype=bool)
+    cuts: set[tuple[int, int]] = set()
+    last = np.inf
     for round_number in range(_ROUNDS):
         program = _program(enc, classes, offers[chosen], accept[:, chosen], scale, limits, chosen)
+        program.cuts = _rebuilt(program, chosen, cuts)
         answer = solve_program(program)
-        if round_number == _ROUNDS - 1:
-            break
+        broken = violated(program, answer)
         ratio = _bargains(answer, program, (accept, price, cap, request), classes)
         ratio[chosen] = 0.0
         best = np.argsort(-ratio, kind="stable")[:_ADDED]
         best = best[ratio[best] > _GOOD_ENOUGH]
-        if not len(best):
+        settled = abs(answer.value - last) < _NO_GAIN * answer.value
+        if round_number == _ROUNDS - 1 or settled or (not len(best) and not broken):
             break
-        chosen = np.sort(np.concatenate([chosen, best]))
+        last = answer.value
+        cuts |= {(int(chosen[cut.offer]), cut.kind) for cut in broken}
+        # What was not bought is dropped once; what comes back after that stays.
+        used = chosen[(answer.nodes_o > 1e-7) | held[chosen]]
+        held[best] = True
+        chosen = np.unique(np.concatenate([used, best]))
+    return Guide(offers[chosen], classes, accept[:, chosen], scale, answer, program)
+
+
+def _siblings(enc: Encoded, offers: Int, favourites: Int) -> Bool:
+    """The favourites' types in other cells: pods that must go there want the same machines."""
+    liked = {(int(enc.pool_o[one]), int(enc.type_o[one])) for one in favourites.tolist()}
+    ceiling = {
+        (int(enc.pool_o[one]), int(enc.type_o[one])): int(enc.plan_price_o[one])
+        for one in favourites.tolist()
+    }
+    kinds = zip(enc.pool_o[offers].tolist(), enc.type_o[offers].tolist(), strict=True)
+    price = enc.plan_price_o[offers]
+    return np.array(
+        [
+            kind in liked and price[place] <= _SIBLING_PRICE * ceiling[kind]
+            for place, kind in enumerate(kinds)
+        ],
+        dtype=bool,
+    )
+
+
+def _rebuilt(program: Program, chosen: Int, cuts: set[tuple[int, int]]) -> list[Cut]:
+    """The cuts found so far, for the offers that are in the program now."""
+    place = {int(one): number for number, one in enumerate(chosen)}
+    return [
+        cut_of(program, place[offer], kind) for offer, kind in sorted(cuts) if offer in place
+    ]
+
+
+def _with_cuts(program: Program, answer: Assignment) -> Assignment:
+    """Solve again with the cuts that the answer breaks, until it breaks hardly any."""
+    for _ in range(_CUT_ROUNDS):
+        more = violated(program, answer)
+        if not more:
+            break
+        program.cuts = [*program.cuts, *more]
+        answer = solve_program(program, central=True)
+    return answer
+
+
+def without_sifting(
+    enc: Encoded,
+    offers: Int,
+    lots: Sequence[Lot],
+    limits: Sequence[tuple[Float, float]],
+    favourites: Int,
+) -> Guide:
+    """The central answer over offers known to be good, and for whom those are no good, others."""
+    classes = merge(enc, lots)
+    accept = acceptance(enc, classes, offers)
+    good = np.isin(offers, favourites)
+    if (classes.cell_l != ANY_CELL).any():
+        good |= _siblings(enc, offers, favourites)
+    uncovered = accept.any(axis=1) & ~accept[:, good].any(axis=1)
+    cost = np.where(accept[uncovered], enc.plan_price_o[offers][None, :], np.inf)
+    good[np.argmin(cost, axis=1)] = True
+    chosen = np.flatnonzero(good & accept.any(axis=0))
+    scale = _scale(enc.cap_or[offers].astype(np.float64), classes)
+    program = _program(enc, classes, offers[chosen], accept[:, chosen], scale, limits, chosen)
+    answer = _with_cuts(program, solve_program(program, central=True))
     return Guide(offers[chosen], classes, accept[:, chosen], scale, answer, program)
 
 
@@ -118,43 +191,25 @@ def _reachable(
 def _first_choice(
     accept: Bool, price: Float, cap: Float, shapes: tuple[Classes, Float, Int]
 ) -> Int:
-    """For every kind of offer the best value in several directions; for every class something."""
+    """For every class the offer that holds it most cheaply, in every domain if it is spread; for
+    classes of which a node takes only a few, the cheapest offer at all.
+    """
     classes, request, cell_o = shapes
-    demand = (request * classes.count_l[:, None]).sum(axis=0)
-    demand = demand / max(demand.max(initial=0.0), 1e-12)
-    chosen: set[int] = set()
-    masked = _signatures(accept, classes, cell_o)
-    for share in _DIRECTIONS:
-        weight = demand.copy()
-        weight[0] *= share
-        weight[1] *= 1.0 - share
-        value = (np.minimum(cap, 1e3) @ weight) / np.maximum(price, 1e-9)
-        order = np.lexsort((np.arange(len(price)), -value))
-        _, first = np.unique(masked[order], return_index=True)
-        chosen.update(order[first].tolist())
-    covered = accept[:, sorted(chosen)].any(axis=1)
-    cost = np.where(accept, price[None, :], np.inf)
-    for row in np.flatnonzero(~covered):
-        chosen.add(int(np.argmin(cost[row])))
+    fit = np.full(accept.shape, np.inf)
+    for resource in range(cap.shape[1]):
+        some = request[:, resource] > 0
+        fit[some] = np.minimum(fit[some], cap[:, resource] / request[some, resource][:, None])
+    cost = np.where(accept, price[None, :] / np.maximum(np.floor(fit + 1e-9), 1e-3), np.inf)
+    usable = accept.any(axis=1)
+    chosen = set(np.argmin(cost[usable], axis=1).tolist())
     for row in classes.range_ld:
         for cell in np.unique(cell_o[accept[row]]):
             inside = np.where(cell_o == cell, cost[row], np.inf)
             chosen.add(int(np.argmin(inside)))
+    alone = np.where(accept, price[None, :], np.inf)
     for _, members in classes.cap_groups:
-        for row in members:
-            chosen.add(int(np.argmin(cost[row])))
-    usable = accept.any(axis=0)
-    return np.array(sorted(one for one in chosen if usable[one]), dtype=np.int64)
-
-
-def _signatures(accept: Bool, classes: Classes, cell_o: Int) -> Int:
-    """A number for each kind of offer: whose wishes it meets (sizes apart), and its cell."""
-    masks = np.unique(classes.mask_l)
-    rows = [accept[classes.mask_l == mask].any(axis=0) for mask in masks]
-    table = np.concatenate(
-        [np.packbits(np.array(rows), axis=0).T.astype(np.int64), cell_o[:, None]], axis=1
-    )
-    return np.unique(table, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        chosen.update(np.argmin(alone[members], axis=1).tolist())
+    return np.array(sorted(chosen), dtype=np.int64)
 
 
 def _bargains(
@@ -174,15 +229,14 @@ def _bargains(
         pi[row] += max(float(surcharge.max(initial=0.0)), 0.0)
     used = np.flatnonzero(answer.nodes_o > 1e-7)
     vectors = np.unique(np.round(answer.lambda_or[used], 12), axis=0)
-    for term, (_, members) in enumerate(program.cap_groups):
-        pi[members] = np.maximum(pi[members] - answer.mu_to[term].max(initial=0.0), 0.0)
     fit = _whole_fit(cap, request, classes.count_l, accept)
-    best = _least_worth(vectors, pi, (fit, cap, request))
+    caps = [(limit, members) for limit, members in program.cap_groups]
+    best = _least_worth(vectors, pi, (fit, cap, request), caps)
     flagged = np.flatnonzero(best > price * _GOOD_ENOUGH)
     if len(flagged) and len(vectors) > 1:
         left, right = np.triu_indices(min(len(vectors), 10), k=1)
         middle = (vectors[left] + vectors[right]) / 2
-        finer = _least_worth(middle, pi, (fit[:, flagged], cap[flagged], request))
+        finer = _least_worth(middle, pi, (fit[:, flagged], cap[flagged], request), caps)
         best[flagged] = np.minimum(best[flagged], finer)
     return best / np.maximum(price, 1e-9)
 
@@ -197,36 +251,23 @@ def _whole_fit(cap: Float, request: Float, count: Float, accept: Bool) -> Float:
     return np.where(accept, np.minimum(np.floor(fit + 1e-9), count[:, None]), 0.0)
 
 
-def _least_worth(vectors: Float, pi: Float, shapes: tuple[Float, Float, Float]) -> Float:
+def _least_worth(
+    vectors: Float,
+    pi: Float,
+    shapes: tuple[Float, Float, Float],
+    caps: Sequence[tuple[float, list[int]]],
+) -> Float:
     fit, cap, request = shapes
     best = np.full(cap.shape[0], np.inf)
+    capped = np.zeros(len(pi), dtype=bool)
+    for _, members in caps:
+        capped[members] = True
     for vector in vectors:
         beyond = np.maximum(pi - request @ vector, 0.0)
-        best = np.minimum(best, np.minimum(cap, 1e6) @ vector + beyond @ fit)
+        worth = np.minimum(cap, 1e6) @ vector + (beyond * ~capped) @ fit
+        for limit, members in caps:
+            # Of all these, a node takes only so many: the best ones.
+            worth += (np.minimum(fit[members], limit) * beyond[members][:, None]).max(axis=0)
+        best = np.minimum(best, worth)
     return best
 
-
-def central_program(found: Guide) -> Program:
-    """The same program over the offers in use only, to be solved for a point that mixes well."""
-    used = np.flatnonzero(found.assignment.nodes_o > 1e-7)
-    covered = found.accept_lo[:, used].any(axis=1)
-    cost = np.where(found.accept_lo, found.program.price_o[None, :], np.inf)
-    more = [int(np.argmin(cost[row])) for row in np.flatnonzero(~covered)]
-    keep = np.unique(np.concatenate([used, np.array(more, dtype=np.int64)]))
-    found.offers = found.offers[keep]
-    found.accept_lo = found.accept_lo[:, keep]
-    p = found.program
-    found.program = Program(
-        price_o=p.price_o[keep],
-        cap_or=p.cap_or[keep],
-        supply_o=p.supply_o[keep],
-        request_lr=p.request_lr,
-        count_l=p.count_l,
-        accept_lo=p.accept_lo[:, keep],
-        penalty_l=p.penalty_l,
-        domain_lo=None if p.domain_lo is None else p.domain_lo[:, keep],
-        range_ld=p.range_ld,
-        cap_groups=p.cap_groups,
-        limits=[(weight[keep], limit) for weight, limit in p.limits],
-    )
-    return found.program

@@ -16,18 +16,20 @@ from typing import Final
 
 import numpy as np
 
-from dovetail.solve.assignment import Assignment, solve_program
+from dovetail.solve.assignment import Assignment
 from dovetail.solve.axes import Float, Int
 from dovetail.solve.bins import Bins
+from dovetail.solve.dissolve import dissolve_poor
 from dovetail.solve.encode import Encoded
 from dovetail.solve.filling import snug_fill, water_fill
-from dovetail.solve.guide import Guide, central_program, guide
+from dovetail.solve.guide import Guide, without_sifting
 from dovetail.solve.lots import Lot
 from dovetail.solve.tail import pack_tail
-from dovetail.solve.units import Unit
+from dovetail.solve.units import ANY_CELL, Unit
 
 _WORTHWHILE: Final = 0.4  # a round of the program must place this share of what is left
-_MAX_ROUNDS: Final = 4
+_MAX_ROUNDS: Final = 1
+_POOR: Final = (0.93,)
 _FEW_PODS: Final = 8.0  # nodes that hold fewer are filled snugly
 
 
@@ -37,41 +39,48 @@ def mean_capacity(enc: Encoded, offers: Int) -> Float:
     return np.maximum(cap.mean(axis=0), 1.0) if len(offers) else np.ones(cap.shape[1])
 
 
-def pack(bins: Bins, units: list[Unit], left: Int, offers: Int, worth_u: Float) -> None:
-    """Open nodes for all that is left, as far as limits allow. `left` is counted down in place."""
-    enc = bins.enc
+def pack(
+    bins: Bins, units: list[Unit], left: Int, offers: Int, good: tuple[Int, Float]
+) -> None:
+    """Open nodes for all that is left, as far as limits allow. `left` is counted down in place.
+
+    `good` are the offers that the relaxation bought, and what a pod of each unit is worth.
+    """
+    favourites, worth_u = good
     rounds = 0
     while left.any() and rounds < _MAX_ROUNDS:
-        waiting = np.flatnonzero(left)
         before = float((left * worth_u).sum())
         open_now = bins.limits.open_offers()[offers]
-        found = _buy(bins, units, left, offers[open_now], waiting)
+        found = _buy(bins, units, left, (offers[open_now], favourites))
         if found is None:
             break
-        _fill(bins, units, left, found, waiting)
+        _fill(bins, units, left, found, worth_u)
         rounds += 1
         if float((left * worth_u).sum()) > (1.0 - _WORTHWHILE) * before:
             break
+    for least in _POOR:
+        if left.any() and dissolve_poor(bins, units, left, worth_u, least):
+            pass
     if left.any():
         pack_tail(bins, units, left, offers, worth_u)
 
 
 def _buy(
-    bins: Bins, units: list[Unit], left: Int, offers: Int, waiting: Int
+    bins: Bins, units: list[Unit], left: Int, shop: tuple[Int, Int]
 ) -> tuple[Guide, Assignment, Int] | None:
     """What the program would buy for what is left; None when there is nothing to be had."""
+    offers, favourites = shop
     lots = []
     numbers = []
-    for number in waiting.tolist():
+    for number in np.flatnonzero(left).tolist():
         unit = units[number]
         if bins.fits_new(unit)[offers].any():
             lots.append(lot_of(unit, int(left[number])))
             numbers.append(number)
     if not lots or not len(offers):
         return None
-    found = guide(bins.enc, offers, lots, bins.limits.program_rows(offers))
-    answer = solve_program(central_program(found), central=True)
-    return found, answer, np.array(numbers, dtype=np.int64)
+    found = without_sifting(bins.enc, offers, lots, bins.limits.program_rows(offers), favourites)
+    return found, found.assignment, np.array(numbers, dtype=np.int64)
 
 
 def lot_of(unit: Unit, count: int) -> Lot:
@@ -84,7 +93,7 @@ def _fill(
     units: list[Unit],
     left: Int,
     bought: tuple[Guide, Assignment, Int],
-    waiting: Int,
+    worth_u: Float,
 ) -> None:
     """Open the whole nodes and fill them: first each unit's share of each offer, then the rest."""
     found, answer, numbers = bought
@@ -94,7 +103,7 @@ def _fill(
         return
     mean = mean_capacity(enc, found.offers)
     lot_place = {int(number): place for place, number in enumerate(numbers)}
-    order = _order(units, numbers, mean)
+    order = _order(units, numbers, worth_u)
     carry: dict[tuple[int, int], float] = {}
     every = slice(min(span.start for span in spans.values()), bins.n)
     is_snug = float(left[numbers].sum()) / max(every.stop - every.start, 1) < _FEW_PODS
@@ -115,12 +124,12 @@ def _fill(
                 got = fill(bins, number, unit, want, spans[offer])
             carry[row, offer] = due - got if got == want else 0.0
             left[number] -= got
-    for number in order:
+    choosy = {number: _is_choosy(bins, units[number], every) for number in order}
+    for number in sorted(order, key=lambda one: not choosy[one]):
         if left[number] > 0:
             left[number] -= water_fill(
                 bins, number, units[number], int(left[number]), every, mean
             )
-    del waiting
 
 
 def _balanced(mean: Float):  # noqa: ANN202  a closure over one array
@@ -145,10 +154,16 @@ def _open(
     return spans, shares
 
 
-def _order(units: list[Unit], numbers: Int, mean: Float) -> list[int]:
-    """Units that exclude their own kind first, then large before small."""
-    def key(number: int) -> tuple[bool, float, int]:
-        unit = units[number]
-        return (not unit.is_capped, -float((unit.request / mean).max()), number)
+def _is_choosy(bins: Bins, unit: Unit, span: slice) -> bool:
+    """Whether a unit can use only some of the nodes: those come first for what is left there."""
+    accept = bins.accept[unit.mask, span]
+    if unit.cell != ANY_CELL:
+        accept = accept & (bins.cell[span] == unit.cell)
+    return float(accept.mean()) < 0.5
 
-    return sorted(numbers.tolist(), key=key)
+
+def _order(units: list[Unit], numbers: Int, worth_u: Float) -> list[int]:
+    """Units that exclude their own kind first, then by worth: the cheapest fill the last gaps."""
+    return sorted(
+        numbers.tolist(), key=lambda number: (not units[number].is_capped, -worth_u[number], number)
+    )

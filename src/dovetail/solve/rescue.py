@@ -126,15 +126,16 @@ def _close_empty(attempt: Attempt) -> None:
     for _, nodes, _ in bins.log:
         used[nodes] = True
     for node in np.flatnonzero(~used).tolist():
-        if bins.accept[:, node].any():
+        if not bins.dead[node]:
             bins.accept[:, node] = False
+            bins.dead[node] = True
             bins.limits.take(int(bins.offer[node]), -1)
 
 
 def _see_new_nodes(attempt: Attempt) -> None:
     """Planned nodes make domains, as existing ones do."""
     bins = attempt.bins
-    live = bins.accept[:, : bins.n].any(axis=0)
+    live = ~bins.dead[: bins.n]
     live[: bins.n_existing] = False
     for node in np.flatnonzero(live).tolist():
         _see(attempt, int(bins.cell[node]))

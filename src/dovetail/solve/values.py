@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dovetail.solve.axes import Bool, Float, Int
+from dovetail.solve.cuts import KINDS, weigh, weigh_exactly
 from dovetail.solve.encode import Encoded
 from dovetail.solve.guide import Guide
 
@@ -24,12 +25,14 @@ class Values:
     offers: Int  # the searched offers
     vector_kr: Float
     vector_kt: Float  # for capped host terms
+    vector_kw: Float  # for the weights of whole pods, by kind of cut
     cap_terms: list[int]
     cap_t: Float
     choice_p: Int
     scale_p: Float
     worth_sc: Float  # shapes x cells; infinite where no offer takes the shape
     shape_g: Int
+    favourites: Int  # what the program bought
 
     def cell_worth(self, group: int) -> Float:
         """What one pod of the group is worth in each cell."""
@@ -38,17 +41,20 @@ class Values:
 
 def appraise(enc: Encoded, offers: Int, found: Guide) -> Values:
     """Values for all searched offers and all groups, from one solved program."""
-    vector_kr, vector_kt = _vectors(found)
+    vectors = _vectors(found)
+    vector_kr, vector_kt, vector_kw = vectors
     classes = found.classes
     cap_t = np.array([cap for cap, _ in classes.cap_groups])
     price = enc.price_o[offers].astype(np.float64)
-    full_kp = vector_kr @ _capacity(enc, offers).T + (vector_kt @ cap_t)[:, None]
-    scale_kp = np.minimum(1.0, price[None, :] / np.maximum(full_kp, 1e-9))
-    choice = _least_loss(enc, offers, found, (vector_kr, vector_kt, scale_kp))
+    full_kp = vector_kr @ _capacity(enc, offers).T
+    full_kp += (vector_kt @ cap_t + vector_kw.sum(axis=1))[:, None]
+    scale_kp = np.where(full_kp > 0, price[None, :] / np.maximum(full_kp, 1e-9), 0.0)
+    choice = _least_loss(enc, offers, found, (*vectors, scale_kp))
     scale = scale_kp[choice, np.arange(len(offers))]
     values = Values(
-        offers, vector_kr, vector_kt, classes.cap_terms, cap_t, choice, scale,
+        offers, vector_kr, vector_kt, vector_kw, classes.cap_terms, cap_t, choice, scale,
         np.zeros((0, 0)), np.zeros(0, dtype=np.int64),
+        found.offers[found.assignment.nodes_o > 1e-7],
     )
     _appraise_shapes(enc, values)
     return values
@@ -60,28 +66,37 @@ def _capacity(enc: Encoded, offers: Int) -> Float:
     return np.where(cap > 1e15, 0.0, cap)
 
 
-def _vectors(found: Guide) -> tuple[Float, Float]:
+def _vectors(found: Guide) -> tuple[Float, Float, Float]:
     """The distinct multipliers of offers that the program uses, in nanodollars."""
     answer = found.assignment
     used = np.flatnonzero(answer.nodes_o > 1e-7)
     if not len(used):
         used = np.arange(len(answer.nodes_o))
+    nu = np.zeros((len(answer.nodes_o), len(KINDS)))
+    for cut, amount in zip(found.program.cuts, answer.nu.tolist(), strict=True):
+        nu[cut.offer, cut.kind] += amount
     rows = np.concatenate(
-        [answer.lambda_or[used] / found.scale_r * 1e9, answer.mu_to[:, used].T * 1e9], axis=1
+        [
+            answer.lambda_or[used] / found.scale_r * 1e9,
+            answer.mu_to[:, used].T * 1e9,
+            nu[used] * 1e9,
+        ],
+        axis=1,
     )
     rows = rows[(rows > 0).any(axis=1)]
     if not len(rows):
-        rows = np.zeros((1, answer.lambda_or.shape[1] + len(answer.mu_to)))
+        rows = np.zeros((1, answer.lambda_or.shape[1] + len(answer.mu_to) + len(KINDS)))
     rows = np.unique(rows, axis=0)
     n_r = answer.lambda_or.shape[1]
-    return rows[:, :n_r], rows[:, n_r:]
+    n_t = len(answer.mu_to)
+    return rows[:, :n_r], rows[:, n_r : n_r + n_t], rows[:, n_r + n_t :]
 
 
 def _least_loss(
-    enc: Encoded, offers: Int, found: Guide, vectors: tuple[Float, Float, Float]
+    enc: Encoded, offers: Int, found: Guide, vectors: tuple[Float, Float, Float, Float]
 ) -> Int:
     """For every offer the multiplier that undercuts the program's own pod values least."""
-    vector_kr, vector_kt, scale_kp = vectors
+    vector_kr, vector_kt, vector_kw, scale_kp = vectors
     classes = found.classes
     pi = found.assignment.pi_l * 1e9
     member_tl = np.zeros((len(classes.cap_groups), len(pi)))
@@ -91,12 +106,24 @@ def _least_loss(
     accept = enc.masks_me[classes.mask_l][:, offers]
     pinned = classes.cell_l >= 0
     accept[pinned] &= enc.cell_o[offers][None, :] == classes.cell_l[pinned][:, None]
-    weight = classes.count_l[:, None] * accept
+    for resource in range(enc.cap_or.shape[1]):
+        accept &= classes.request_lr[:, resource][:, None] <= enc.cap_or[offers, resource][None, :]
+    demand = classes.count_l[:, None] * accept
     best = np.full(len(offers), np.inf)
     choice = np.zeros(len(offers), dtype=np.int64)
+    cap = enc.cap_or[offers].astype(np.float64)
+    weights = {
+        kind: weigh(classes.request_lr[:, r][:, None] / np.maximum(cap[:, r], 1.0)[None, :], k)
+        for kind, (r, k) in enumerate(KINDS)
+        if vector_kw[:, kind].any()
+    }
     for number, worth_l in enumerate(worth_kl):
-        short = np.maximum(pi[:, None] - worth_l[:, None] * scale_kp[number][None, :], 0.0)
-        loss = (short * weight).sum(axis=0)
+        whole = np.repeat(worth_l[:, None], len(offers), axis=1)
+        for kind, weight in weights.items():
+            if vector_kw[number, kind]:
+                whole += weight * vector_kw[number, kind]
+        short = np.maximum(pi[:, None] - whole * scale_kp[number][None, :], 0.0)
+        loss = (short * demand).sum(axis=0)
         better = loss < best - 1e-9
         best[better] = loss[better]
         choice[better] = number
@@ -145,6 +172,13 @@ def _worth(
         for row, terms in enumerate(members):
             member_st[row, list(terms)] = 1.0
         worth += member_st @ (values.vector_kt[values.choice_p] * values.scale_p[:, None]).T
+    for kind, (resource, k) in enumerate(KINDS):
+        nu_p = values.vector_kw[values.choice_p, kind] * values.scale_p
+        if nu_p.any():
+            used = np.flatnonzero(nu_p)
+            worth[:, used] += nu_p[used] * weigh_exactly(
+                enc.requests_gr[shapes, resource], enc.cap_or[values.offers[used], resource], k
+            )
     fits = takes(enc, shapes, values.offers)
     if weights_bind(enc):
         weight_p, cell_p = enc.weight_o[values.offers], enc.cell_o[values.offers]
@@ -181,10 +215,12 @@ def worthless(enc: Encoded, offers: Int) -> Values:
         offers,
         np.zeros((1, len(enc.resources))),
         np.zeros((1, 0)),
+        np.zeros((1, len(KINDS))),
         [],
         np.zeros(0),
         np.zeros(len(offers), dtype=np.int64),
         np.ones(len(offers)),
         np.full((max(n_groups, 1), len(enc.ties.domains_ck)), np.inf),
         np.arange(n_groups),
+        offers,
     )
