@@ -136,6 +136,8 @@ def _node(
         carried[labels.HOSTNAME] = name
     if pool is not None:
         carried |= {labels.NODE_POOL: pool.name, **pool.labels}
+        if not is_starting:
+            carried |= {labels.REGISTERED: "true", labels.INITIALIZED: "true"}
     taints = [*(pool.taints if pool else ()), *((DEDICATED,) if one_in(chance, 10) else ())]
     startup = pool.startup_taints if pool else ()
     if is_starting:

@@ -15,9 +15,8 @@ from typing import Final
 
 from dovetail import labels as well_known
 from dovetail.model.instance import InstanceType, Offering
-from dovetail.model.node import Node
 from dovetail.model.plan import Launch
-from dovetail.model.pod import PodSpec
+from dovetail.model.pod import Pod, PodSpec
 from dovetail.model.policy import MinValuesPolicy
 from dovetail.model.pool import NodePool
 from dovetail.model.requirements import Requirement
@@ -148,8 +147,11 @@ def topology_keys(spec: PodSpec) -> set[str]:
     return spreads | {one.topology_key for one in (*spec.affinity, *spec.anti_affinity)}
 
 
-def mentioned(snapshot: Snapshot, launches: Iterable[Launch]) -> dict[str, set[str]]:
+def mentioned(
+    snapshot: Snapshot, launches: Iterable[Launch], pods: Iterable[Pod] | None = None
+) -> dict[str, set[str]]:
     """Every label key of nodes that anything cares about, with the values it names."""
+    launches = tuple(launches)
     found: dict[str, set[str]] = {}
 
     def note(requirements: Iterable[Requirement]) -> None:
@@ -159,7 +161,7 @@ def mentioned(snapshot: Snapshot, launches: Iterable[Launch]) -> dict[str, set[s
 
     terms = [term for one in snapshot.volumes.values() for term in one.terms]
     terms += [term for one in snapshot.storage_classes.values() for term in one.terms]
-    specs: list[PodSpec] = [one.spec for one in snapshot.pods]
+    specs: list[PodSpec] = [one.spec for one in (snapshot.pods if pods is None else pods)]
     specs += [one.spec for one in snapshot.daemon_sets]
     for spec in {id(spec): spec for spec in specs}.values():
         terms += spec.required_terms
@@ -169,9 +171,11 @@ def mentioned(snapshot: Snapshot, launches: Iterable[Launch]) -> dict[str, set[s
             found.setdefault(key, set())
     for term in terms:
         note(term.expressions)
-    hosts: tuple[Node | Launch, ...] = (*snapshot.nodes, *launches)
     for key, values in found.items():
-        values.update(one.labels[key] for one in hosts if key in one.labels)
+        values.update(one.labels[key] for one in snapshot.nodes if key in one.labels)
+        planned = {one.labels[key] for one in launches if key in one.labels}
+        # Of all values that nobody mentions one is as good as another: one is enough.
+        values.update(planned if planned - values else {FRESH_VALUE, *planned})
     return found
 
 
@@ -184,7 +188,7 @@ def label_choices(
         by_key.setdefault(one.key, []).append(one)
     options: list[list[tuple[str, str | None]]] = []
     for key, requirements in by_key.items():
-        candidates: set[str] = {FRESH_VALUE} | mentions.get(key, set())
+        candidates = set(mentions.get(key, {FRESH_VALUE}))
         for one in requirements:
             candidates |= {str(bound) for bound in (one.gte, one.lte) if bound is not None}
             candidates |= set() if one.complement else one.values
