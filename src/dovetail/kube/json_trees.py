@@ -24,7 +24,7 @@ _MORE_FOLLOWS: Final = "trailing characters"
 _LARGEST_FLOW_YAML: Final = 16 << 20  # YAML that begins like JSON is written by hand
 
 
-def documents(name: str, data: bytes) -> Iterator[tuple[int, msgspec.Raw | api.Tree]]:
+def documents(name: str, data: bytearray) -> Iterator[tuple[int, msgspec.Raw | api.Tree]]:
     """Every document with its number from 1. Raises InputError."""
     try:
         raw = _whole.decode(data)
@@ -39,7 +39,7 @@ def documents(name: str, data: bytes) -> Iterator[tuple[int, msgspec.Raw | api.T
     yield 1, raw
 
 
-def _several(name: str, data: bytes) -> Iterator[tuple[int, api.Tree]]:
+def _several(name: str, data: bytearray) -> Iterator[tuple[int, api.Tree]]:
     """Documents in a row, with nothing but blanks between them."""
     number = 1
     try:
@@ -56,7 +56,7 @@ def _several(name: str, data: bytes) -> Iterator[tuple[int, api.Tree]]:
         raise InputError(msg) from None
 
 
-def _flow(name: str, data: bytes, complaint: str) -> Iterator[tuple[int, api.Tree]]:
+def _flow(name: str, data: bytearray, complaint: str) -> Iterator[tuple[int, api.Tree]]:
     """YAML that begins like JSON; where it is not that either, the complaint about the JSON."""
     refusal = InputError(
         f"{name}, document 1: malformed JSON ({complaint}); expected well-formed JSON"

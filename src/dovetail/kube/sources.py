@@ -7,6 +7,7 @@ manifest looks like: bytes that are not text, and lines (in JSON: tokens) that n
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -20,7 +21,7 @@ STDIN_NAME: Final = "standard input"
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 _CHUNK: Final = 1 << 20
 _LONGEST_LINE: Final = 10 << 20
-_LARGEST: Final = 4 << 30
+_LONGEST_STREAM: Final = 2 << 30  # files end; what is piped in need not
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _JSON_OPENERS: Final = (b"{", b"[")
 
@@ -36,7 +37,7 @@ class Content(msgspec.Struct, frozen=True):
     """What a source holds. `looks_like_json` goes by the first character that is not blank."""
 
     name: str
-    data: bytes
+    data: bytearray
     looks_like_json: bool
 
 
@@ -87,23 +88,25 @@ def _is_hidden(path: Path, below: Path) -> bool:
 def content(source: Source, stdin: BinaryIO) -> Content:
     """What the source holds. Raises InputError for what no manifest looks like."""
     if source.path is None:
-        return _bounded(source.name, stdin)
+        return _bounded(source.name, stdin, most=_LONGEST_STREAM)
     try:
+        most = sys.maxsize if source.path.is_file() else _LONGEST_STREAM
         with source.path.open("rb") as stream:
-            return _bounded(source.name, stream)
+            return _bounded(source.name, stream, most=most)
     except OSError as error:
         msg = f"{source.name}: cannot be read ({error.strerror}); expected a file"
         raise InputError(msg) from None
 
 
-def _bounded(name: str, stream: BinaryIO) -> Content:
-    chunks: list[bytes] = []
-    bounds = _Bounds(name)
+def _bounded(name: str, stream: BinaryIO, *, most: int) -> Content:
+    data = bytearray()
+    bounds = _Bounds(name, most)
     while chunk := stream.read(_CHUNK):
         bounds.admit(chunk)
-        chunks.append(chunk)
-    data = b"".join(chunks).removeprefix(_BYTE_ORDER_MARK)
-    if not data.strip():
+        data += chunk  # grown in place: a large dump is held once
+    if data.startswith(_BYTE_ORDER_MARK):
+        del data[: len(_BYTE_ORDER_MARK)]
+    if bounds.is_blank:
         msg = f"{name}, document 1: empty; expected at least one object with apiVersion and kind"
         raise InputError(msg)
     return Content(name, data, bounds.is_json)
@@ -112,11 +115,12 @@ def _bounded(name: str, stream: BinaryIO) -> Content:
 class _Bounds:
     """How far the reading has come, and whether it may go on."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, most: int) -> None:
+        self.is_blank = True
         self.is_json = False
+        self._name = name
+        self._most = most
         self._n_read = 0
-        self._is_begun = False
         self._run = 0  # bytes since the last line break (in JSON also: since the last quote)
 
     def admit(self, chunk: bytes) -> None:
@@ -128,13 +132,13 @@ class _Bounds:
         self._n_read += len(chunk)
         if self._longest_run(chunk) > _LONGEST_LINE:
             self._refuse(f"a line of more than {_LONGEST_LINE >> 20} MB")
-        if self._n_read > _LARGEST:
-            self._refuse(f"more than {_LARGEST >> 30} GB")
+        if self._n_read > self._most:
+            self._refuse(f"a stream of more than {self._most >> 30} GB")
 
     def _recognise(self, chunk: bytes) -> None:
-        start = chunk.removeprefix(_BYTE_ORDER_MARK).lstrip()[:1]
-        if not self._is_begun and start:
-            self._is_begun = True
+        start = chunk.removeprefix(_BYTE_ORDER_MARK).lstrip()[:1] if self.is_blank else b""
+        if start:
+            self.is_blank = False
             self.is_json = start in _JSON_OPENERS
 
     def _longest_run(self, chunk: bytes) -> int:
@@ -148,5 +152,5 @@ class _Bounds:
         return ended
 
     def _refuse(self, what: str) -> None:
-        msg = f"{self.name}, document 1: {what}; expected YAML or JSON text in UTF-8"
+        msg = f"{self._name}, document 1: {what}; expected YAML or JSON text in UTF-8"
         raise InputError(msg)

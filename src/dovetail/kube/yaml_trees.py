@@ -60,12 +60,11 @@ class YamlError(Exception):
         self.message = message
 
 
-def trees(data: bytes) -> Iterator[tuple[int, api.Tree]]:
+def trees(data: bytes | bytearray) -> Iterator[tuple[int, api.Tree]]:
     """Every document that is not empty, with its number from 1. Raises YamlError."""
     document = 1
     try:
-        data.decode()
-        loader = yaml.CSafeLoader(data)
+        loader = yaml.CSafeLoader(data.decode())
         for event in iter(loader.get_event, None):
             if isinstance(event, StreamEndEvent):
                 return

@@ -73,10 +73,11 @@ def snapshot(
 
 def _pods(inventory: Inventory, templates: Templates, claims: Claims) -> tuple[Pod, ...]:
     """Listed pods, pods that workloads lack, and pods that buffers keep room for."""
-    expect_claims_of_listed(inventory, claims)
-    found = [listed_pod(one, templates) for one in inventory.all(api.Pod)]
+    listed = inventory.all(api.Pod)
+    expect_claims_of_listed(inventory, listed, claims)
+    found = [listed_pod(one, templates) for one in listed]
     found = [pod for pod in found if not _is_beside_the_point(pod)]
-    found += made_pods(inventory, templates, claims)
+    found += made_pods(inventory, listed, templates, claims)
     found += buffer_pods(inventory, templates)
     return tuple(sorted(found, key=lambda pod: (pod.namespace, pod.name)))
 

@@ -14,6 +14,7 @@ import msgspec
 from dovetail import api, labels
 from dovetail.model.node import Condition, Node
 from dovetail.model.requirements import Requirements, requirement
+from dovetail.model.resources import PODS
 from dovetail.model.taints import Taint
 from dovetail.state.amounts import instant, resources
 from dovetail.state.constraints import taints
@@ -23,6 +24,7 @@ from dovetail.state.selectors import node_labels
 _TRUE: Final = "True"
 _REGISTERED: Final = "Registered"
 _INITIALIZED: Final = "Initialized"
+_DEFAULT_PLACES: Final = 110  # what a kubelet takes unless told otherwise
 
 
 def nodes(inventory: Inventory) -> tuple[Node, ...]:
@@ -34,7 +36,7 @@ def nodes(inventory: Inventory) -> tuple[Node, ...]:
         name = wire.metadata.name
         seen = _observed(wire, limits.get(name, {}))
         found.append(_with_claim(seen, claims[name], wire) if name in claims else seen)
-    return tuple(sorted(found, key=lambda node: node.name))
+    return tuple(sorted(map(_with_places, found), key=lambda node: node.name))
 
 
 def _paired(
@@ -171,6 +173,16 @@ def _filled(
         return reported
     gaps = {name: one for name, one in expected.items() if not reported.get(name)}
     return {**reported, **gaps}
+
+
+def _with_places(node: Node) -> Node:
+    """Every kubelet says how many pods it takes; a node written by hand may leave that out."""
+    if PODS in node.allocatable or not (node.allocatable or node.capacity):
+        return node
+    n_places = node.capacity.get(PODS, _DEFAULT_PLACES)
+    allocatable = {**node.allocatable, PODS: n_places} if node.allocatable else {}
+    capacity = {**node.capacity, PODS: n_places}
+    return msgspec.structs.replace(node, capacity=capacity, allocatable=allocatable)
 
 
 def _conditions(wire: Iterable[api.Condition]) -> tuple[Condition, ...]:

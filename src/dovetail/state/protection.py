@@ -6,32 +6,37 @@ worked out from the pods that it selects.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from dovetail import api
 from dovetail.model.pod import Pod
 from dovetail.model.snapshot import DisruptionBudget
-from dovetail.model.topology import LabelSelector
 from dovetail.state.inventory import Inventory, namespace_of
 from dovetail.state.selectors import label_selector
 
 
 def disruption_budgets(inventory: Inventory, pods: Sequence[Pod]) -> tuple[DisruptionBudget, ...]:
     """Every budget, with what it allows now."""
-    return tuple(_budget(one, pods) for one in inventory.all(api.PodDisruptionBudget))
+    by_namespace: dict[str, list[Pod]] = {}
+    for pod in pods:
+        if not pod.is_terminal:
+            by_namespace.setdefault(pod.namespace, []).append(pod)
+    return tuple(
+        _budget(one, by_namespace.get(namespace_of(one), []))
+        for one in inventory.all(api.PodDisruptionBudget)
+    )
 
 
 def _budget(wire: api.PodDisruptionBudget, pods: Sequence[Pod]) -> DisruptionBudget:
     selector = label_selector(wire.spec.selector)
-    namespace = namespace_of(wire)
     allowed = (
-        _allowed(wire, _selected(pods, namespace, selector))
+        _allowed(wire, [pod for pod in pods if selector.matches(pod.labels)])
         if wire.status is None
         else wire.status.disruptions_allowed
     )
     return DisruptionBudget(
         name=wire.metadata.name,
-        namespace=namespace,
+        namespace=namespace_of(wire),
         selector=selector,
         disruptions_allowed=allowed,
         min_available=_text(wire.spec.min_available),
@@ -42,14 +47,6 @@ def _budget(wire: api.PodDisruptionBudget, pods: Sequence[Pod]) -> DisruptionBud
 
 def _text(stated: int | str | None) -> str:
     return "" if stated is None else str(stated)
-
-
-def _selected(pods: Iterable[Pod], namespace: str, selector: LabelSelector) -> list[Pod]:
-    return [
-        pod
-        for pod in pods
-        if pod.namespace == namespace and not pod.is_terminal and selector.matches(pod.labels)
-    ]
 
 
 def _allowed(wire: api.PodDisruptionBudget, selected: Sequence[Pod]) -> int:

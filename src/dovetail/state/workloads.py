@@ -171,9 +171,11 @@ class Listed:
         return (namespace, name) in self._names
 
 
-def made_pods(inventory: Inventory, templates: Templates, claims: Claims) -> Iterator[Pod]:
-    """Every pod that a workload still lacks. Claims that such pods bring along are expected."""
-    listed = Listed(inventory.all(api.Pod), inventory.all(api.ReplicaSet))
+def made_pods(
+    inventory: Inventory, pods: Iterable[api.Pod], templates: Templates, claims: Claims
+) -> Iterator[Pod]:
+    """Every pod that a workload lacks beside the listed `pods`; its claims are expected."""
+    listed = Listed(pods, inventory.all(api.ReplicaSet))
     for workload in workloads(inventory):
         if workload.object.metadata.deletion_timestamp is not None:
             continue
@@ -208,13 +210,13 @@ def _stateful_claims(
     return tuple(names)
 
 
-def expect_claims_of_listed(inventory: Inventory, claims: Claims) -> None:
+def expect_claims_of_listed(inventory: Inventory, pods: Iterable[api.Pod], claims: Claims) -> None:
     """The claims that listed pods bring along: ephemeral volumes, and those of stateful sets."""
     stateful = {
         (namespace_of(one), one.metadata.name): one.spec.volume_claim_templates
         for one in inventory.all(api.StatefulSet)
     }
-    for pod in inventory.all(api.Pod):
+    for pod in pods:
         if not pod.spec.volumes:
             continue
         namespace, name = namespace_of(pod), pod.metadata.name

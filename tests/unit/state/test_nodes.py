@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 
+import pytest
+
 from dovetail.model.instance import InstanceType
 from dovetail.model.node import Node
 from dovetail.model.requirements import Requirements
@@ -52,7 +54,7 @@ def test_a_node_of_nobody_is_taken_at_its_word(freeze: Freeze) -> None:
                 "creationTimestamp: '2026-01-01T00:00:00Z', "
                 "labels: {failure-domain.beta.kubernetes.io/zone: a}, annotations: {x: y}",
                 "unschedulable: true, providerID: id, taints: [{key: t, effect: NoSchedule}]",
-                "capacity: {cpu: 2, memory: 1Gi}, allocatable: {cpu: 1900m}",
+                "capacity: {cpu: 2, memory: 1Gi, pods: 9}, allocatable: {cpu: 1900m, pods: 8}",
             )
         )
     )
@@ -61,9 +63,27 @@ def test_a_node_of_nobody_is_taken_at_its_word(freeze: Freeze) -> None:
     assert (got.is_registered, got.is_initialized, got.is_ready) == (True, True, True)
     assert got.is_unschedulable
     assert got.taints == (Taint("t", "", "NoSchedule"),)
-    assert got.capacity == {"cpu": 2000, "memory": 1 << 30}
-    assert got.allocatable == {"cpu": 1900}
+    assert got.capacity == {"cpu": 2000, "memory": 1 << 30, "pods": 9}
+    assert got.allocatable == {"cpu": 1900, "pods": 8}
     assert got.created_at == datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("status", "want"),
+    [
+        pytest.param("allocatable: {cpu: 1}", {"cpu": 1000, "pods": 110}, id="left out"),
+        pytest.param(
+            "capacity: {pods: 20}, allocatable: {cpu: 1}", {"cpu": 1000, "pods": 20}, id="capacity"
+        ),
+        pytest.param("allocatable: {cpu: 1, pods: 0}", {"cpu": 1000, "pods": 0}, id="none"),
+        pytest.param("", {}, id="nothing is known yet"),
+    ],
+)
+def test_a_node_written_by_hand_takes_as_many_pods_as_a_kubelet(
+    freeze: Freeze, status: str, want: dict[str, int]
+) -> None:
+    """Only one that says so takes none."""
+    assert only(freeze(node(status=status))).allocatable == want
 
 
 def test_readiness_is_the_nodes_own_condition(freeze: Freeze) -> None:
@@ -88,7 +108,7 @@ def test_a_node_and_its_claim_are_one(freeze: Freeze) -> None:
                 "labels: {karpenter.sh/nodepool: p, karpenter.sh/registered: 'true', "
                 "karpenter.sh/initialized: 'true', own: node}",
                 "providerID: id, taints: [{key: n, effect: NoSchedule}]",
-                "allocatable: {cpu: 1}, conditions: [{type: Ready, status: 'True'}, "
+                "allocatable: {cpu: 1, pods: 8}, conditions: [{type: Ready, status: 'True'}, "
                 "{type: DiskPressure, status: 'False'}]",
             )
             + claim(
@@ -105,7 +125,7 @@ def test_a_node_and_its_claim_are_one(freeze: Freeze) -> None:
     assert got.labels["own"] == "node"
     assert "more" not in got.labels
     assert got.taints == (Taint("n", "", "NoSchedule"),)
-    assert got.allocatable == {"cpu": 1000}
+    assert got.allocatable == {"cpu": 1000, "pods": 8}
     assert [one.type for one in got.conditions] == ["Ready", "Drifted", "DiskPressure"]
     assert got.last_pod_event_at == datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -126,7 +146,7 @@ def test_until_it_registers_the_claim_speaks_for_the_node(freeze: Freeze) -> Non
                 "labels: {own: claim, more: claim}",
                 "taints: [{key: c, effect: NoSchedule}], "
                 "startupTaints: [{key: s, effect: NoExecute}]",
-                "nodeName: n, allocatable: {cpu: 2, gpu: 8, memory: 1Gi}",
+                "nodeName: n, allocatable: {cpu: 2, gpu: 8, memory: 1Gi, pods: 58}",
             )
         )
     )
@@ -134,7 +154,7 @@ def test_until_it_registers_the_claim_speaks_for_the_node(freeze: Freeze) -> Non
     assert got.labels == {"own": "node", "more": "claim"}
     assert Taint("c", "", "NoSchedule") in got.taints
     assert got.startup_taints == (Taint("s", "", "NoExecute"),)
-    assert got.allocatable == {"cpu": 1000, "gpu": 8, "memory": 1 << 30}
+    assert got.allocatable == {"cpu": 1000, "gpu": 8, "memory": 1 << 30, "pods": 58}
 
 
 def test_a_claim_in_flight_is_a_node_of_its_name(freeze: Freeze) -> None:
@@ -145,14 +165,14 @@ def test_a_claim_in_flight_is_a_node_of_its_name(freeze: Freeze) -> None:
                 "labels: {karpenter.sh/nodepool: p}",
                 "requirements: [{key: topology.kubernetes.io/zone, operator: In, values: [a]}, "
                 "{key: x, operator: In, values: [a, b]}, {key: y, operator: Exists}]",
-                "allocatable: {cpu: 2}",
+                "allocatable: {cpu: 2, pods: 58}",
             )
         )
     )
     assert (got.name, got.node_claim, got.node_pool) == ("c", "c", "p")
     assert (got.is_registered, got.is_initialized, got.is_ready) == (False, False, False)
     assert got.labels == {POOL_LABEL: "p", "topology.kubernetes.io/zone": "a"}
-    assert got.allocatable == {"cpu": 2000}
+    assert got.allocatable == {"cpu": 2000, "pods": 58}
 
 
 def test_a_claims_pool_may_be_its_owner(freeze: Freeze) -> None:
