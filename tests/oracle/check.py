@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
+from dovetail import labels
 from dovetail.model.plan import Launch, Plan
 from dovetail.model.pod import Pod
 from dovetail.model.snapshot import Snapshot
@@ -96,6 +97,7 @@ def check(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
         *leftovers(case),
         *priorities(case),
         *launches.check(snapshot, now, plan),
+        *surprises(case),
         *pool_limits(case),
         *weights(case),
         *cost(case),
@@ -156,6 +158,18 @@ def binding(case: Case) -> list[str]:
     if refused:
         refused = bind_in_any_order(case.empty_world, case.host_by_pod, order)
     return broken + [f"{pod} does not bind to {why}" for pod, why in sorted(refused.items())]
+
+
+def surprises(case: Case) -> list[str]:
+    """Whatever the provider makes of a launch, all pods still bind."""
+    broken = []
+    for host in launches.deliveries(case.snapshot, case.now, case.plan):
+        world = case.empty_world.copy()
+        world.add(host)
+        for pod, why in bind_in_any_order(world, case.host_by_pod, case.placed).items():
+            got = f"{host.labels[labels.ZONE]}/{host.labels[labels.CAPACITY_TYPE]}"
+            broken.append(f"{pod} does not bind if {host.name} comes as {got}: {why}")
+    return broken
 
 
 # ------------------------------------------------------------------ pods that have none
@@ -250,14 +264,18 @@ def _everybody_binds(case: Case, pod: Pod, fresh: Fresh) -> bool:
     return not bind_in_any_order(world, where, [*pods, pod])
 
 
+def _bought_as(fresh: Fresh) -> tuple[str, str]:
+    return fresh.offering.zone, fresh.offering.capacity_type
+
+
 def _diverse(case: Case, pod: Pod, fresh: Fresh) -> bool:
-    """Whether enough types would hold the pod in the same pool and zone, where the pool insists."""
+    """Whether enough types would hold the pod, bought the same way, where the pool insists."""
     if not is_strict(case.snapshot) or not any(one.min_values for one in fresh.pool.requirements):
         return True
     world = World(case.snapshot)
     kinds = {}
     for other in case.fresh:
-        if other.pool is not fresh.pool or other.offering.zone != fresh.offering.zone:
+        if other.pool is not fresh.pool or _bought_as(other) != _bought_as(fresh):
             continue
         world.add(other.host)
         if all(one(world, pod, other.host, ()) is None for one in ALONE):

@@ -156,9 +156,14 @@ def _alternatives(order: Order) -> Iterator[str]:
     for name in order.launch.instance_types:
         if name not in kinds:
             yield f"alternative {name} is not in the pool"
-        elif not any(would_do(order, kinds[name], one) for one in kinds[name].offerings):
+            continue
+        offered = [one for one in kinds[name].offerings if delivered(order, kinds[name], one)]
+        if not offered:
+            yield f"alternative {name} is not to be had as the launch asks"
+        elif not all(would_do(order, kinds[name], one) for one in offered):
             yield f"alternative {name} would not hold the pods"
     listed = [kinds[name] for name in order.launch.instance_types if name in kinds]
+    yield from _price_order(order, listed)
     unmet = unmet_min_values(order.pool, listed)
     if not unmet:
         return
@@ -166,6 +171,16 @@ def _alternatives(order: Order) -> Iterator[str]:
         yield f"minValues not reached: {', '.join(unmet)}"
     elif not order.launch.is_min_values_relaxed:
         yield f"minValues relaxed without saying so: {', '.join(unmet)}"
+
+
+def _price_order(order: Order, kinds: list[InstanceType]) -> Iterator[str]:
+    """Fallbacks come cheapest first, by the cheapest way to get each."""
+    prices = [
+        min((one.price_nanousd for one in kind.offerings if delivered(order, kind, one)), default=0)
+        for kind in kinds[1:]
+    ]
+    if prices != sorted(prices):
+        yield "fallbacks are not in order of price"
 
 
 def reaches_min_values(
@@ -182,10 +197,10 @@ def reaches_min_values(
     return not unmet_min_values(pool, fitting)
 
 
-def would_do(order: Order, kind: InstanceType, offering: Offering) -> bool:
-    """Whether the pods could live on this type bought this way, with the labels that follow."""
+def delivered(order: Order, kind: InstanceType, offering: Offering) -> Host | None:
+    """The node that the provider may deliver from this offering; None if it may not."""
     if not can_be_had(order.snapshot, order.now, kind, offering):
-        return False
+        return None
     speakers = said(order.pool, kind, offering)
     fixed = {
         one.key: next(iter(one.values))
@@ -199,17 +214,41 @@ def would_do(order: Order, kind: InstanceType, offering: Offering) -> bool:
     }
     labels = {**kept, **fixed, well_known.HOSTNAME: order.launch.name}
     if not all(one.admits(labels.get(one.key)) for one in order.launch.requirements):
-        return False
+        return None
     if any(_breaks(order, one, labels) for one in speakers):
-        return False
-    host = new_host(
+        return None
+    return new_host(
         order.snapshot,
         order.launch.name,
         labels=labels,
         taints=order.pool.taints,
         holds=(kind.allocatable, kind.attach_limits),
     )
-    return _holds(order, host)
+
+
+def would_do(order: Order, kind: InstanceType, offering: Offering) -> bool:
+    """Whether the provider may deliver this, and the pods could live on it."""
+    host = delivered(order, kind, offering)
+    return host is not None and _holds(order, host)
+
+
+def deliveries(snapshot: Snapshot, now: datetime, plan: Plan) -> Iterator[Host]:
+    """Every node that may come instead of a planned one, by zone and capacity type."""
+    pools = {pool.name: pool for pool in snapshot.node_pools}
+    for launch in plan.launches:
+        kinds = kinds_of(snapshot, launch.node_pool)
+        listed = [kinds[name] for name in launch.instance_types if name in kinds]
+        if launch.node_pool not in pools or not listed:
+            continue
+        mentions = mentioned(snapshot, (), ())
+        order = Order(snapshot, now, launch, pools[launch.node_pool], listed[0], (), mentions)
+        seen = {(launch.zone, launch.capacity_type)}
+        for kind in listed:
+            for one in kind.offerings:
+                host = delivered(order, kind, one)
+                if host is not None and (one.zone, one.capacity_type) not in seen:
+                    seen.add((one.zone, one.capacity_type))
+                    yield host
 
 
 def _holds(order: Order, host: Host) -> bool:

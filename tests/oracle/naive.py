@@ -16,6 +16,7 @@ from dovetail import labels as well_known
 from dovetail.model.instance import InstanceType
 from dovetail.model.plan import Cost, Launch, Nominate, Plan
 from dovetail.model.pod import Pod
+from dovetail.model.requirements import requirement
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.verdict import Unschedulable
 from tests.oracle.check import Case, excuse
@@ -29,7 +30,7 @@ from tests.oracle.launchable import (
     unmet_min_values,
     usage,
 )
-from tests.oracle.launches import Order, reaches_min_values, would_do
+from tests.oracle.launches import Order, delivered, reaches_min_values, would_do
 from tests.oracle.scheduler import bind_in_any_order, refusal
 from tests.oracle.world import Host, World
 
@@ -126,6 +127,10 @@ def _launch(
         taints=fresh.pool.taints,
         startup_taints=fresh.pool.startup_taints,
         reservation_id=fresh.offering.reservation_id,
+        requirements=(
+            requirement(well_known.ZONE, "In", [fresh.offering.zone]),
+            requirement(well_known.CAPACITY_TYPE, "In", [fresh.offering.capacity_type]),
+        ),
     )
     order = Order(snapshot, now, draft, fresh.pool, fresh.kind, pods, mentioned(snapshot, ()))
     others = [
@@ -133,7 +138,12 @@ def _launch(
         for kind in snapshot.instance_types[fresh.pool.name]
         if kind is not fresh.kind and any(would_do(order, kind, one) for one in kind.offerings)
     ]
+    others.sort(key=lambda name: _price(order, kinds_of(snapshot, fresh.pool.name)[name]))
     return msgspec.structs.replace(draft, instance_types=(fresh.kind.name, *others))
+
+
+def _price(order: Order, kind: InstanceType) -> int:
+    return min(one.price_nanousd for one in kind.offerings if delivered(order, kind, one))
 
 
 def naive(snapshot: Snapshot, now: datetime) -> Plan:

@@ -27,6 +27,8 @@ from tests.oracle.check import check
 P, Q = pod("p"), pod("q")
 NODE = Node("n1", labels={labels.HOSTNAME: "n1", labels.ZONE: "a"}, allocatable=ROOM)
 
+FAR = Node("far", labels={labels.HOSTNAME: "far", labels.ZONE: "b"}, allocatable={"pods": 0})
+
 
 def found(snapshot: Snapshot, candidate: Plan) -> str:
     """Everything that is wrong, in one line."""
@@ -265,6 +267,8 @@ def test_a_pod_that_waits_behind_lower_priority_is_found() -> None:
         ({"instance_types": ("m", "m")}, "listed twice"),
         ({"instance_types": ("m", "tiny")}, "alternative tiny would not hold"),
         ({"instance_types": ("m", "dear")}, "alternative dear is not in the pool"),
+        ({"instance_types": ("m", "gone")}, "alternative gone is not to be had"),
+        ({"instance_types": ("m", "m3", "m2")}, "not in order of price"),
         ({"taints": (Taint("k"),)}, "taints are not the pool's"),
         ({"startup_taints": (Taint("k"),)}, "startup taints are not the pool's"),
         ({"requests": {"cpu": 1}}, "requests"),
@@ -275,8 +279,31 @@ def test_a_pod_that_waits_behind_lower_priority_is_found() -> None:
 )
 def test_a_launch_that_misstates_itself_is_found(fields: dict[str, Any], complaint: str) -> None:
     """Every field of a launch is held against the snapshot."""
-    snapshot = cluster(P, kinds=(kind(), kind("tiny", holds={"cpu": 1, "pods": 9})))
+    gone = msgspec.structs.replace(offering(), is_available=False)
+    kinds = (
+        kind(),
+        kind("tiny", holds={"cpu": 1, "pods": 9}),
+        kind("gone", offerings=(gone,)),
+        kind("m2", offerings=(offering(price=200),)),
+        kind("m3", offerings=(offering(price=300),)),
+    )
+    snapshot = cluster(P, kinds=kinds)
+    assert found(snapshot, plan(launch(P, instance_types=("m", "m2", "m3")))) == ""
     assert complaint in found(snapshot, plan(launch(P, **fields)))
+
+
+def test_a_launch_that_lets_the_provider_choose_wrongly_is_found() -> None:
+    """A launch for a spread pod that any zone would satisfy may come in the wrong one."""
+    even = Spread(labels.ZONE, equality({"app": "web"}))
+    pods = [pod(name, labels={"app": "web"}, spec=ask(spread=(even,))) for name in ("p", "q")]
+    kinds = (kind(offerings=(offering("a"), offering("b"))),)
+    pinned = [(requirement(labels.ZONE, "In", [zone]),) for zone in ("a", "b")]
+    first = launch(pods[0], requirements=pinned[0])
+    second = launch(pods[1], name="new-2", zone="b", requirements=pinned[1])
+    open_wide = msgspec.structs.replace(second, requirements=())
+    with_node = cluster(*pods, kinds=kinds, nodes=(FAR,))
+    assert found(with_node, plan(first, second)) == ""
+    assert "new-2 comes as a/on-demand" in found(with_node, plan(first, open_wide))
 
 
 def test_daemon_sets_are_part_of_the_requests() -> None:
