@@ -20,7 +20,7 @@ from dovetail.model.pool import NodePool
 from dovetail.model.requirements import Requirement
 from dovetail.model.resources import NODES
 from dovetail.model.snapshot import Snapshot
-from dovetail.solve import PlannedNode, Problem, Solution, solve
+from dovetail.solve import PlannedNode, Puzzle, Solution, solve
 
 
 def provision(snapshot: Snapshot, now: datetime) -> Plan:
@@ -34,7 +34,7 @@ def provision(snapshot: Snapshot, now: datetime) -> Plan:
     bound = _bound(snapshot, nodes, queue.reserved, {pod.key for pod in pods})
     limits = {pool.name: remaining_limits(pool, snapshot.nodes) for pool in pools}
     types = _obtainable(snapshot, now)
-    problem = Problem(
+    problem = Puzzle(
         pods=tuple(pods),
         nodes=nodes,
         bound=bound,

@@ -19,7 +19,7 @@ The only package that imports NumPy. `solve(problem) -> Solution` is its face. O
 
 from __future__ import annotations
 
-from dovetail.solve.problem import PlannedNode, Problem, Solution
+from dovetail.solve.puzzle import PlannedNode, Puzzle, Solution
 from dovetail.solve.solving import solve
 
-__all__ = ["PlannedNode", "Problem", "Solution", "solve"]
+__all__ = ["PlannedNode", "Puzzle", "Solution", "solve"]

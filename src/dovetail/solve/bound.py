@@ -103,14 +103,14 @@ def _offer_worth(enc: Encoded, values: Values, placed_g: Int) -> Float:
     """What all placed pods of a group are worth on offers alone, the cheapest legal way."""
     worth_sc = values.worth_sc
     cheapest_s = worth_sc.min(axis=1, initial=np.inf)
-    worth_g = cheapest_s[values.shape_g] * placed_g
-    worth_g[placed_g == 0] = 0.0
+    each_g = cheapest_s[values.shape_g]
+    worth_g = np.where(np.isfinite(each_g) & (placed_g > 0), each_g, 0.0) * placed_g
     for group in range(len(enc.groups)):
         if placed_g[group] == enc.count_g[group]:
             split = _spread_worth(enc, values, group)
             if split is not None:
                 worth_g[group] = split
-    return np.where(np.isfinite(worth_g), worth_g, 0.0)
+    return worth_g
 
 
 def _spread_worth(enc: Encoded, values: Values, group: int) -> float | None:

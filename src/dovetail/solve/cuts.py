@@ -15,7 +15,7 @@ import numpy as np
 from dovetail.solve.assignment import Assignment, Cut, Program
 from dovetail.solve.axes import Float, Int
 
-KINDS: Final = tuple((resource, k) for resource in (0, 1) for k in range(1, 7))
+KINDS: Final = tuple((resource, k) for resource in (0, 1) for k in range(1, 13))
 _TOLERANCE: Final = 1e-3
 
 

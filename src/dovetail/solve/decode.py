@@ -15,7 +15,7 @@ from dovetail.solve.bins import EXISTING
 from dovetail.solve.encode import ATTACH, daemon_mask
 from dovetail.solve.flexibility import alternatives
 from dovetail.solve.offers import Offer, definite, pool_requirements
-from dovetail.solve.problem import PlannedNode
+from dovetail.solve.puzzle import PlannedNode
 
 
 def loads(attempt: Attempt) -> dict[int, dict[int, int]]:

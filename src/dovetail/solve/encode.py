@@ -22,7 +22,7 @@ from dovetail.solve.axes import UNLIMITED, Bool, Int
 from dovetail.solve.columns import Columns
 from dovetail.solve.groups import Group, distinct_specs, group_pods, read_labels
 from dovetail.solve.offers import Market, Mentions, definite, mentions, open_market, pool_requirements
-from dovetail.solve.problem import Problem
+from dovetail.solve.puzzle import Puzzle
 from dovetail.solve.ties import Ties, tie_groups
 
 ATTACH: Final = "attach/"  # prefix of the resources that count attached volumes
@@ -32,7 +32,7 @@ ATTACH: Final = "attach/"  # prefix of the resources that count attached volumes
 class Encoded:
     """A problem as arrays; see `axes` for the letters."""
 
-    problem: Problem
+    problem: Puzzle
     market: Market
     groups: list[Group]
     resources: tuple[str, ...]
@@ -69,7 +69,7 @@ class Encoded:
         return self.masks_me[self.mask_g[group], self.n_offers :]
 
 
-def encode(problem: Problem) -> Encoded:
+def encode(problem: Puzzle) -> Encoded:
     """Turn nouns into arrays. O(pods) for grouping, O(groups + offers) for the rest."""
     specs = distinct_specs((*problem.pods, *problem.bound))
     keys = read_labels(specs)
@@ -123,7 +123,7 @@ def encode(problem: Problem) -> Encoded:
     )
 
 
-def _said(problem: Problem, groups: Sequence[Group], specs: Iterable[PodSpec]) -> Mentions:
+def _said(problem: Puzzle, groups: Sequence[Group], specs: Iterable[PodSpec]) -> Mentions:
     """Everything that anybody says about node labels."""
     topology = [
         key for group in groups for key in _hard_topology_keys(group.spec)
@@ -152,7 +152,7 @@ def _node_expressions(spec: PodSpec) -> list[Requirement]:
     return found + [one for term in terms for one in term.expressions]
 
 
-def _columns(problem: Problem, market: Market, said: Mentions) -> Columns:
+def _columns(problem: Puzzle, market: Market, said: Mentions) -> Columns:
     nodes = problem.nodes
     n_offers = len(market.offers)
     columns = Columns(n_offers + len(nodes))
@@ -278,7 +278,7 @@ def daemon_mask(columns: Columns, daemon: DaemonSet) -> Bool:
     return admitted & columns.tolerated(spec.tolerations)
 
 
-def _supply(problem: Problem, market: Market) -> Int:
+def _supply(problem: Puzzle, market: Market) -> Int:
     """How many nodes of each offer can be had: reservations are finite."""
     supply = np.full(len(market.offers), UNLIMITED, dtype=np.int64)
     for number, one in enumerate(market.offers):
@@ -306,7 +306,7 @@ def _cells(columns: Columns, keys: tuple[str, ...]) -> tuple[Int, Int]:
 
 
 def _free(
-    problem: Problem, columns: Columns, resources: tuple[str, ...], n_offers: int
+    problem: Puzzle, columns: Columns, resources: tuple[str, ...], n_offers: int
 ) -> Int:
     """What every existing node has left for waiting pods."""
     place = {node.name: number for number, node in enumerate(problem.nodes)}
@@ -337,7 +337,7 @@ def _free(
 
 
 def _daemon_need(
-    problem: Problem, columns: Columns, resources: tuple[str, ...], n_offers: int
+    problem: Puzzle, columns: Columns, resources: tuple[str, ...], n_offers: int
 ) -> Int:
     need = np.zeros((len(problem.nodes), len(resources)), dtype=np.int64)
     for daemon in problem.daemon_sets:
@@ -347,7 +347,7 @@ def _daemon_need(
     return need
 
 
-def _attached(problem: Problem, resources: tuple[str, ...], place: dict[str, int]) -> Int:
+def _attached(problem: Puzzle, resources: tuple[str, ...], place: dict[str, int]) -> Int:
     """Attached volumes of running pods: a claim that several share on a node counts once."""
     used = np.zeros((len(problem.nodes), len(resources)), dtype=np.int64)
     if not problem.bound_volumes:

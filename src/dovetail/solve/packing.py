@@ -29,7 +29,7 @@ from dovetail.solve.units import ANY_CELL, Unit
 
 _WORTHWHILE: Final = 0.4  # a round of the program must place this share of what is left
 _MAX_ROUNDS: Final = 1
-_POOR: Final = (0.93,)
+_POOR: Final = (0.8,)
 _FEW_PODS: Final = 8.0  # nodes that hold fewer are filled snugly
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.solve.attempt import Attempt, run_attempt
+from dovetail.solve.attempt import Attempt
 from dovetail.solve.axes import Int
 from dovetail.solve.bound import certify
 from dovetail.solve.decode import decode, unplaced
 from dovetail.solve.encode import Encoded, encode
 from dovetail.solve.guide import Guide, guide
 from dovetail.solve.lots import Lot
-from dovetail.solve.problem import Problem, Solution
+from dovetail.solve.planning import run_attempt
+from dovetail.solve.puzzle import Puzzle, Solution
 from dovetail.solve.prune import undominated
 from dovetail.solve.quotas import simple_spread, spread_range
 from dovetail.solve.rescue import rescue
@@ -20,9 +21,11 @@ from dovetail.solve.units import ANY_CELL, ANY_WEIGHT
 from dovetail.solve.values import Values, appraise, takes, worthless
 
 
-def solve(problem: Problem) -> Solution:
+def solve(puzzle: Puzzle) -> Solution:
     """Place every pod that can be placed, as cheaply as can be found, with a proven bound."""
-    enc = encode(problem)
+    if not puzzle.pods:
+        return Solution()
+    enc = encode(puzzle)
     offers, stands_for = undominated(enc)
     fits_go = takes(enc, np.arange(len(enc.groups)), offers)
     found = _relaxation(enc, offers, fits_go)

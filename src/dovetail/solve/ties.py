@@ -13,7 +13,7 @@ from dovetail.model.topology import NodePolicy
 from dovetail.solve.axes import Bool, Int
 from dovetail.solve.columns import Columns
 from dovetail.solve.groups import Group, Profile, profile_of
-from dovetail.solve.problem import Problem
+from dovetail.solve.puzzle import Puzzle
 from dovetail.solve.terms import (
     Kind,
     Namespaces,
@@ -82,7 +82,7 @@ class _Interner:
 
 
 def tie_groups(
-    problem: Problem,
+    problem: Puzzle,
     groups: Sequence[Group],
     keys: tuple[str, ...],
     *,
@@ -124,7 +124,7 @@ class _Scene:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: Puzzle,
         groups: Sequence[Group],
         keys: tuple[str, ...],
         namespaces: Namespaces,

@@ -15,7 +15,7 @@ from dovetail.model.pool import NodePool
 from dovetail.model.volumes import PodVolumes
 
 
-class Problem(msgspec.Struct, frozen=True, gc=False):
+class Puzzle(msgspec.Struct, frozen=True, gc=False):
     """Pods that wait, and where they might go.
 
     `nodes` carry effective taints and allocatable; `bound` are all pods on them that still count.

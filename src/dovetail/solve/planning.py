@@ -1,0 +1,55 @@
+"""How is one whole plan made? Existing nodes first, then quotas, then new nodes, heaviest pools first."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dovetail.solve.attempt import Attempt, left_of, new_attempt, top_weight
+from dovetail.solve.axes import Float, Int
+from dovetail.solve.colocate import colocate
+from dovetail.solve.encode import Encoded
+from dovetail.solve.packing import pack
+from dovetail.solve.settle import settle_all
+from dovetail.solve.units import ANY_WEIGHT
+from dovetail.solve.values import Values
+
+
+def run_attempt(enc: Encoded, offers: Int, values: Values, prefer: int = -1) -> Attempt:
+    """Plan everything that can be planned in bulk."""
+    attempt = new_attempt(enc, offers, values, prefer)
+    settle_all(attempt)
+    attempt.left_u = left_of(attempt)
+    colocate(attempt.bins, attempt.units, attempt.left_u, offers)
+    worth_u = _worth_of_units(attempt)
+    pack(attempt.bins, attempt.units, attempt.left_u, offers, (values.favourites, worth_u))
+    _fall_back(attempt, worth_u)
+    return attempt
+
+
+def _worth_of_units(attempt: Attempt) -> Float:
+    mean = np.maximum(attempt.enc.cap_or[attempt.offers].mean(axis=0), 1.0) if len(
+        attempt.offers
+    ) else np.ones(len(attempt.enc.resources))
+    price = float(attempt.enc.plan_price_o[attempt.offers].mean()) if len(attempt.offers) else 1.0
+    floor = [0.02 * price * float((u.request / mean).max(initial=0.0)) for u in attempt.units]
+    return np.array(
+        [max(attempt.worth(number), low, 1.0) for number, low in enumerate(floor)]
+    )
+
+
+def _fall_back(attempt: Attempt, worth_u: Float) -> None:
+    """What a heavier pool's limits left out goes to the next lighter pool."""
+    while len(attempt.weights) > 1:
+        moved = False
+        for number in np.flatnonzero(attempt.left_u).tolist():
+            unit = attempt.units[number]
+            if unit.weight == ANY_WEIGHT:
+                continue
+            lower = top_weight(attempt, unit.members[0][0], unit.cell, below=unit.weight)
+            if lower != ANY_WEIGHT:
+                unit.weight = lower
+                moved = True
+        if not moved:
+            return
+        good = (attempt.values.favourites, worth_u)
+        pack(attempt.bins, attempt.units, attempt.left_u, attempt.offers, good)
