@@ -78,9 +78,10 @@ def _counts_node(constraint: Spread, pod: Pod, host: Host) -> bool:
     return constraint.node_taints_policy != "Honor" or untolerated(pod.spec, host.taints) is None
 
 
-def _pods_by_domain(
+def pods_by_domain(
     world: World, pod: Pod, constraint: Spread, keys: Iterable[str]
 ) -> dict[str, int]:
+    """How many pods the constraint counts in each domain that nodes make for it."""
     found: dict[str, int] = {}
     for host in world.hosts.values():
         if any(key not in host.labels for key in keys) or not _counts_node(constraint, pod, host):
@@ -98,7 +99,7 @@ def spread(world: World, pod: Pod, host: Host, _bound: Iterable[Pod]) -> str | N
     for one in constraints:
         if one.topology_key not in host.labels:
             return f"spread: no label {one.topology_key}"
-        by_domain = _pods_by_domain(world, pod, one, keys)
+        by_domain = pods_by_domain(world, pod, one, keys)
         lowest = min(by_domain.values(), default=0)
         if len(by_domain) < one.min_domains:
             lowest = 0

@@ -17,7 +17,7 @@ from typing import Final
 from dovetail import labels as well_known
 from dovetail.model.pod import Pod
 from dovetail.model.snapshot import Snapshot
-from tests.oracle.between import hard_spread, spread_selects
+from tests.oracle.between import hard_spread, pods_by_domain
 from tests.oracle.hosts import present_world
 from tests.oracle.launchable import Fresh, all_offers
 from tests.oracle.scheduler import ALONE, some_order_exists
@@ -79,17 +79,17 @@ class _Search:
     def _is_skewed(self, pod: Pod) -> bool:
         """Whether the pod's domain is ahead of one that could be opened for it."""
         host = self.world.hosts[self.where[pod.key]]
-        for one in hard_spread(self.world, pod):
+        constraints = hard_spread(self.world, pod)
+        keys = [one.topology_key for one in constraints]
+        if any(key not in host.labels for key in keys):
+            return True
+        for one in constraints:
             if one.topology_key == well_known.HOSTNAME and not host.is_new:
                 continue
-            domains = {host.labels[one.topology_key]} | self._openable(pod, one.topology_key)
-            counts = dict.fromkeys(domains, 0)
-            for other, where in self.world.pods_and_hosts():
-                domain = where.labels.get(one.topology_key)
-                if domain is not None and spread_selects(one, pod, other):
-                    counts[domain] = counts.get(domain, 0) + 1
-            lowest = 0 if len(counts) < one.min_domains else min(counts.values())
-            if counts[host.labels[one.topology_key]] - lowest > one.max_skew:
+            counts = dict.fromkeys(self._openable(pod, one.topology_key), 0)
+            counts |= pods_by_domain(self.world, pod, one, keys)
+            lowest = 0 if len(counts) < one.min_domains else min(counts.values(), default=0)
+            if counts.get(host.labels[one.topology_key], 0) - lowest > one.max_skew:
                 return True
         return False
 
