@@ -19,7 +19,7 @@ from dovetail.model.pod import Pod
 from dovetail.model.snapshot import Snapshot
 from tests.oracle.between import hard_spread, pods_by_domain
 from tests.oracle.hosts import present_world
-from tests.oracle.launchable import Fresh, all_offers
+from tests.oracle.launchable import Fresh, all_offers, reservation_left, usage
 from tests.oracle.scheduler import ALONE, some_order_exists
 from tests.oracle.world import Host, World
 
@@ -36,6 +36,7 @@ class _Search:
     world: World
     is_strict: bool
     where: dict[str, str] = field(default_factory=dict)
+    opened: list[Fresh] = field(default_factory=list)
     spent: int = 0
     best: int | None = None
 
@@ -51,12 +52,24 @@ class _Search:
         for host in list(self.world.hosts.values()):
             self._try(pod, host, position)
         for offer in self.offers:
+            if not self._is_left(offer):
+                continue
             host = _opened(offer, len(self.world.hosts))
             self.world.add(host)
+            self.opened.append(offer)
             self.spent += offer.offering.price_nanousd
             self._try(pod, host, position)
             self.spent -= offer.offering.price_nanousd
+            self.opened.pop()
             self.world.drop(host)
+
+    def _is_left(self, offer: Fresh) -> bool:
+        """Whether limits and reservations leave one more of it."""
+        used = usage(self.world.snapshot, ())
+        for one in self.opened:
+            used.take(one.pool.name, one.kind.capacity, one.offering.reservation_id)
+        is_within = used.has_room(offer.pool, offer.kind.capacity)
+        return is_within and reservation_left(used, offer.offering) > 0
 
     def _try(self, pod: Pod, host: Host, position: int) -> None:
         bound = self.world.bound[host.name]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from dovetail import labels
 from dovetail.model.node import Node
 from dovetail.model.pod import Pod
+from dovetail.model.pool import NodePool
 from dovetail.model.topology import PodTerm, Spread, equality
 from tests.oracle.build import NOW, ask, cluster, kind, offering, pod
 from tests.oracle.optimum import optimum
@@ -40,6 +43,20 @@ def test_constraints_between_pods_are_kept() -> None:
     apart = PodTerm(labels.HOSTNAME, equality({"app": "web"}))
     waiting = pods(2, anti_affinity=(apart,))
     assert optimum(cluster(*waiting, kinds=(SMALL, LARGE)), NOW, waiting) == 120
+
+
+def test_reservations_and_limits_are_kept() -> None:
+    """One reserved node is cheap; the second must be bought, or not at all beyond the limit."""
+    reserved = msgspec.structs.replace(
+        offering(price=1, capacity_type=labels.RESERVED),
+        reservation_id="cr",
+        reservation_capacity=1,
+    )
+    small = kind("small", holds={"cpu": 1000, "pods": 9}, offerings=(reserved, offering()))
+    waiting = pods(2)
+    assert optimum(cluster(*waiting, kinds=(small,)), NOW, waiting) == 101
+    tight = (msgspec.structs.replace(NodePool("pool"), limits={"nodes": 1}),)
+    assert optimum(cluster(*waiting, kinds=(small,), pools=tight), NOW, waiting) is None
 
 
 def test_no_way_is_no_price() -> None:
