@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypeVar, overload
 
 import msgspec
 
 from dovetail import labels
 
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,19}")
+_T = TypeVar("_T")
 MAX_INT: Final = 2**63 - 1
 
 
@@ -227,6 +228,22 @@ class Requirements(Mapping[str, Requirement]):
 
     def __getitem__(self, key: str) -> Requirement:
         return self._by_key[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._by_key
+
+    @overload
+    def get(self, key: str, /) -> Requirement | None: ...
+
+    @overload
+    def get(self, key: str, /, default: Requirement) -> Requirement: ...
+
+    @overload
+    def get(self, key: str, /, default: _T) -> Requirement | _T: ...
+
+    def get(self, key: str, /, default: object = None) -> object:
+        """As every mapping does, without the detour through an exception."""
+        return self._by_key.get(key, default)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._by_key)

@@ -36,11 +36,12 @@ def certify(
     total, existing = _with_existing(enc, values, placed_g, worth_g)
     if total <= 0:
         return Certificate()
-    place = {int(offer): spot for spot, offer in enumerate(values.offers)}
+    choice_o = np.full(enc.n_offers, -1)
+    choice_o[values.offers] = values.choice_p
     choice = tuple(
-        (offer_key(enc, offer), int(values.choice_p[place[int(stands_for[offer])]]))
-        for offer in range(enc.n_offers)
-        if int(stands_for[offer]) in place
+        (offer_key(enc, offer), number)
+        for offer, number in enumerate(choice_o[stands_for].tolist())
+        if number >= 0
     )
     return Certificate(
         resources=enc.resources,

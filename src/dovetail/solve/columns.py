@@ -41,6 +41,18 @@ class Columns:
         self._codes[key] = codes
         self._values[key] = list(code_of)
 
+    def add_coded(
+        self, key: str, codes: Int, values: list[str | None], more: Sequence[str | None]
+    ) -> None:
+        """The same, with the first entities' values as codes already and the rest listed."""
+        code_of: dict[str | None, int] = {}
+        recode = np.array([code_of.setdefault(value, len(code_of)) for value in values], np.int64)
+        rest = [code_of.setdefault(value, len(code_of)) for value in more]
+        self._codes[key] = np.concatenate(
+            [recode[codes] if len(values) else codes, np.array(rest, dtype=np.int64)]
+        )
+        self._values[key] = list(code_of)
+
     def add_taints(self, taints: Sequence[tuple[Taint, ...]]) -> None:
         """State the taints of every entity."""
         code_of: dict[tuple[Taint, ...], int] = {}

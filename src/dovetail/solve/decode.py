@@ -73,33 +73,59 @@ def decode(
         cell = int(bins.cell[node])
         where += [(group, cell, pod) for group, pod in held]
     choices = alternatives(attempt, by_node)
+    named: Named = {}
     for node, held in pods_by_node.items():
         pods = tuple(pod for _, pod in held)
         if bins.offer[node] == EXISTING:
             placed.append((attempt.enc.problem.nodes[node].name, pods))
         else:
-            launches.append(_planned(attempt, int(bins.offer[node]), pods, choices[node]))
+            launches.append(_planned(attempt, int(bins.offer[node]), pods, choices[node], named))
     return launches, placed, _order(attempt, where)
 
 
+def _named(
+    attempt: Attempt, offer: int, fallbacks: Int
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """The types, zones and capacity types of an offer and its fallbacks, by name."""
+    enc = attempt.enc
+    market = enc.market
+    every = np.concatenate([np.array([offer], dtype=np.int64), fallbacks])
+    kinds, first = np.unique(enc.type_o[every], return_index=True)
+    ranked = kinds[np.argsort(first)][: enc.problem.policy.max_instance_types]
+    places = {id(market.offers[one].offering.requirements): one for one in every.tolist()}
+    offerings = [market.offers[one].offering for one in places.values()]
+    return (
+        tuple(market.types[kind].name for kind in ranked.tolist()),
+        tuple(sorted({other.zone for other in offerings})),
+        tuple(sorted({other.capacity_type for other in offerings})),
+    )
+
+
+Named = dict[tuple[int, int], tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]]
+
+
 def _planned(
-    attempt: Attempt, offer: int, pods: tuple[Pod, ...], choice: tuple[Int, bool]
+    attempt: Attempt,
+    offer: int,
+    pods: tuple[Pod, ...],
+    choice: tuple[Int, bool],
+    named: Named,
 ) -> PlannedNode:
     enc = attempt.enc
     market = enc.market
     one = market.offers[offer]
     fallbacks, is_relaxed = choice
-    kinds: dict[str, None] = dict.fromkeys(
-        market.types[market.offers[other].type].name for other in [offer, *fallbacks.tolist()]
-    )
-    offerings = [market.offers[other].offering for other in [offer, *fallbacks.tolist()]]
+    key = (offer, id(fallbacks))
+    if key not in named:
+        named[key] = _named(attempt, offer, fallbacks)
+    kinds, zones, capacity_types = named[key]
     return PlannedNode(
         node_pool=market.pools[one.pool],
         instance_type=market.types[one.type],
         offering=one.offering,
-        alternatives=tuple(kinds)[: enc.problem.policy.max_instance_types],
-        zones=tuple(sorted({other.zone for other in offerings})),
-        capacity_types=tuple(sorted({other.capacity_type for other in offerings})),
+        alternatives=kinds,
+        zones=zones,
+        capacity_types=capacity_types,
         labels=node_labels(attempt, offer, one),
         requests=_requests(attempt, offer, pods),
         pods=pods,

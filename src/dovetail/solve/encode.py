@@ -156,16 +156,14 @@ def _columns(problem: Puzzle, market: Market, said: Mentions) -> Columns:
     nodes = problem.nodes
     n_offers = len(market.offers)
     columns = Columns(n_offers + len(nodes))
-    layers = [pool_requirements(pool) for pool in market.pools]
+    offered = _OfferLabels(market)
     keys = set(said.values_by_key) | {labels.REGISTERED, labels.INITIALIZED}
     normalized = [
         {labels.normalize(key): value for key, value in node.labels.items()} for node in nodes
     ]
     for key in sorted(keys):
-        columns.add(
-            key,
-            [*_offer_labels(key, market, layers), *(held.get(key) for held in normalized)],
-        )
+        codes, values = offered.values(key)
+        columns.add_coded(key, codes, values, [held.get(key) for held in normalized])
     columns.add(labels.NODE_NAME_FIELD, [None] * n_offers + [node.name for node in nodes])
     columns.add_taints(
         [market.pools[one.pool].taints for one in market.offers] + [node.taints for node in nodes]
@@ -173,25 +171,55 @@ def _columns(problem: Puzzle, market: Market, said: Mentions) -> Columns:
     return columns
 
 
-def _offer_labels(
-    key: str, market: Market, layers: Sequence[Requirements]
-) -> list[str | None]:
-    """The definite value of one label for every offer."""
-    if key in labels.SIMULATION_ONLY:
-        return ["true"] * len(market.offers)
-    chosen = [dict(choice) for choice in market.choices]
-    held: dict[tuple[int, int, int], str | None] = {}
-    values = []
-    for one in market.offers:
-        if key in chosen[one.choice]:
-            values.append(chosen[one.choice][key])
-            continue
-        kind, offering = market.types[one.type].requirements, one.offering.requirements
-        place = (one.pool, id(kind.get(key)), id(offering.get(key)))
-        if place not in held:
-            held[place] = definite(key, (layers[one.pool], kind, offering))[1]
-        values.append(held[place])
-    return values
+class _OfferLabels:
+    """The definite labels of all offers, worked out once per distinct combination of layers."""
+
+    def __init__(self, market: Market) -> None:
+        self._market = market
+        self._layers = [pool_requirements(pool) for pool in market.pools]
+        codes: dict[int, int] = {}
+        self._offered: list[Requirements] = []
+        for one in market.offers:
+            if id(one.offering.requirements) not in codes:
+                codes[id(one.offering.requirements)] = len(self._offered)
+                self._offered.append(one.offering.requirements)
+        self._rows = np.array(
+            [
+                (one.pool, one.type, codes[id(one.offering.requirements)], one.choice)
+                for one in market.offers
+            ],
+            dtype=np.int64,
+        ).reshape(len(market.offers), 4)
+        self._chosen = [dict(choice) for choice in market.choices]
+
+    def values(self, key: str) -> tuple[Int, list[str | None]]:
+        """The value of one label for every offer: codes, and what they stand for."""
+        market = self._market
+        if key in labels.SIMULATION_ONLY:
+            return np.zeros(len(market.offers), dtype=np.int64), ["true"]
+        kinds: dict[Requirement | None, int] = {}
+        kind_t = np.array(
+            [kinds.setdefault(kind.requirements.get(key), len(kinds)) for kind in market.types],
+            dtype=np.int64,
+        )
+        parts: dict[Requirement | None, int] = {}
+        part_f = np.array(
+            [parts.setdefault(one.get(key), len(parts)) for one in self._offered], dtype=np.int64
+        )
+        pool, kind, offered, choice = self._rows.T
+        code = ((pool * len(kinds) + kind_t[kind]) * len(parts) + part_f[offered]) * len(
+            self._chosen
+        ) + choice
+        _, first, inverse = np.unique(code, return_index=True, return_inverse=True)
+        found = [self._value(key, int(row)) for row in first]
+        return inverse.reshape(-1), found
+
+    def _value(self, key: str, row: int) -> str | None:
+        one = self._market.offers[row]
+        if key in self._chosen[one.choice]:
+            return self._chosen[one.choice][key]
+        kind = self._market.types[one.type].requirements
+        return definite(key, (self._layers[one.pool], kind, one.offering.requirements))[1]
 
 
 def _resources(groups: Sequence[Group]) -> tuple[str, ...]:
@@ -322,11 +350,16 @@ def _free(
     ]
     free = np.array(rows, dtype=np.int64).reshape(len(rows), len(resources))
     daemon_use = np.zeros_like(free)
+    vectors: dict[int, Int] = {}
     for pod in problem.bound:
         number = place.get(pod.node_name)
         if number is None:
             continue
-        asked = np.array([pod.spec.requests.get(name, 0) for name in resources], dtype=np.int64)
+        asked = vectors.get(id(pod.spec))
+        if asked is None:
+            held = pod.spec.requests
+            asked = np.array([held.get(name, 0) for name in resources], dtype=np.int64)
+            vectors[id(pod.spec)] = asked
         free[number] -= asked
         if pod.is_daemon:
             daemon_use[number] += asked

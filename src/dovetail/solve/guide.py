@@ -20,10 +20,11 @@ from dovetail.solve.encode import Encoded
 from dovetail.solve.lots import Classes, Lot, acceptance, merge
 from dovetail.solve.units import ANY_CELL
 
-_ROUNDS: Final = 8
+_ROUNDS: Final = 5
 _ADDED: Final = 24
 _NO_GAIN: Final = 1e-4
 _CUT_ROUNDS: Final = 2
+_UNCUT_ROUNDS: Final = 1  # first find the good offers, then cut
 _SIBLING_PRICE: Final = 1.3
 _GOOD_ENOUGH: Final = 1.001  # chasing the last 0.1 % adds hundreds of offers
 
@@ -59,7 +60,7 @@ def guide(
         program = _program(enc, classes, offers[chosen], accept[:, chosen], scale, limits, chosen)
         program.cuts = _rebuilt(program, chosen, cuts)
         answer = solve_program(program)
-        broken = violated(program, answer)
+        broken = violated(program, answer) if round_number >= _UNCUT_ROUNDS else []
         ratio = _bargains(answer, program, (accept, price, cap, request), classes)
         ratio[chosen] = 0.0
         best = np.argsort(-ratio, kind="stable")[:_ADDED]

@@ -19,7 +19,7 @@ from dovetail.solve.encode import Encoded
 from dovetail.solve.terms import Kind
 from dovetail.solve.units import ANY_CELL, ANY_WEIGHT
 
-MAX_CLASSES: Final = 160
+MAX_CLASSES: Final = 100
 MAX_CAP_TERMS: Final = 12
 
 
@@ -62,7 +62,7 @@ def merge(enc: Encoded, lots: Sequence[Lot]) -> Classes:
     while True:
         numbers = _numbers(lots, caps, step)
         count = int(numbers.max(initial=-1)) + 1
-        if count <= MAX_CLASSES or step >= 2.0:
+        if count <= MAX_CLASSES or step >= 3.0:
             return _classes(lots, numbers, count, caps, enc)
         step = 1.2 if not step else step * 1.3
 

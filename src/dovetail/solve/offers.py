@@ -100,22 +100,14 @@ def _compatible(
     asked: Requirements, types: Iterable[InstanceType]
 ) -> list[tuple[InstanceType, tuple[Offering, ...]]]:
     """The types and available offerings that the pool allows."""
-    verdicts: dict[tuple[int, int], bool] = {}
+    wishes = list(asked.items())
+    known: dict[int, bool] = {}
 
     def allows(offered: Requirements) -> bool:
-        for key, ours in asked.items():
-            theirs = offered.get(key)
-            if theirs is None:
-                continue
-            pair = (id(ours), id(theirs))
-            fine = verdicts.get(pair)
-            if fine is None:
-                fine = verdicts[pair] = ours.intersects(theirs) or (
-                    ours.tolerates_absence and theirs.tolerates_absence
-                )
-            if not fine:
-                return False
-        return True
+        fine = known.get(id(offered))
+        if fine is None:
+            fine = known[id(offered)] = _agree(wishes, offered)
+        return fine
 
     rows = []
     for kind in types:
@@ -127,6 +119,17 @@ def _compatible(
         if offerings:
             rows.append((kind, offerings))
     return rows
+
+
+def _agree(wishes: Sequence[tuple[str, Requirement]], offered: Requirements) -> bool:
+    """Whether what a pool asks and what is offered can both hold."""
+    for key, ours in wishes:
+        theirs = offered.get(key)
+        if theirs is None or ours.intersects(theirs):
+            continue
+        if not (ours.tolerates_absence and theirs.tolerates_absence):
+            return False
+    return True
 
 
 def _with_choices(
@@ -171,8 +174,9 @@ def definite(key: str, layers: Sequence[Requirements]) -> tuple[bool, str | None
     """Whether the layers leave no choice about a label, and its value (None: the node has none)."""
     held: Requirement | None = None
     for one in layers:
-        if key in one:
-            held = one[key] if held is None else held & one[key]
+        stated = one.get(key)
+        if stated is not None:
+            held = stated if held is None else held & stated
     if held is None:
         return True, None
     if held.complement:
@@ -190,13 +194,12 @@ def _open_keys(
 ) -> dict[str, tuple[str | None, ...]]:
     """The mentioned labels that the pool or its types leave open, with the values worth having."""
     result = {}
+    offered = {
+        id(one.requirements): one.requirements for _, offerings in rows for one in offerings
+    }.values()
     for key in said.values_by_key:
-        kinds = {id(kind.requirements.get(key)): kind.requirements for kind, _ in rows}
-        layers = {
-            id(one.requirements.get(key)): one.requirements
-            for _, offerings in rows
-            for one in offerings
-        }
+        kinds = {kind.requirements.get(key): kind.requirements for kind, _ in rows}
+        layers = {one.get(key): one for one in offered}
         listed: set[str] = set()
         is_open = False
         for kind in kinds.values():
