@@ -210,7 +210,10 @@ def _assemble(
     place_of: list[int] = []
     n_groups = len(scene.groups)
     match_all: list[list[int]] = [[] for _ in range(n_groups)]
-    n_domains = [int(domains_ck[:, key].max(initial=-1)) + 1 for key in range(len(topology_keys))]
+    # At least one, so that a key that no node carries can still be looked up.
+    n_domains = [
+        max(1, int(domains_ck[:, key].max(initial=-1)) + 1) for key in range(len(topology_keys))
+    ]
     for number, term in enumerate(terms):
         matched, match_n, daemons = _selected(term, scene)
         for group in matched:
@@ -225,7 +228,11 @@ def _assemble(
             place_of.append(len(hosts))
             hosts.append(
                 HostTerm(
-                    term.kind, term.max_skew, match_n, own_n, eligible_n,
+                    term.kind,
+                    term.max_skew,
+                    match_n,
+                    own_n,
+                    eligible_n,
                     *_daemon_presence(term, daemons, scene, daemons_do),
                 )
             )
@@ -234,13 +241,24 @@ def _assemble(
             domain_n = domains_ck[cell_n, key]
             place_of.append(len(zones))
             zones.append(
-                _zone_term(term, key, n_domains[key], (match_n, domain_n, eligible_n),
-                           scene.running_owners.get(number, []))
+                _zone_term(
+                    term,
+                    key,
+                    n_domains[key],
+                    (match_n, domain_n, eligible_n),
+                    scene.running_owners.get(number, []),
+                )
             )
     split_own = _split(own_g, terms, place_of)
     split_match = _split(match_all, terms, place_of)
     return Ties(
-        hosts, zones, split_own[0], split_match[0], split_own[1], split_match[1], domains_ck,
+        hosts,
+        zones,
+        split_own[0],
+        split_match[0],
+        split_own[1],
+        split_match[1],
+        domains_ck,
         n_domains,
     )
 
@@ -306,8 +324,13 @@ def _zone_term(
     seen_d = np.zeros(n_domains, dtype=bool)
     seen_d[domain_n[counts]] = True
     return ZoneTerm(
-        term.kind, key, term.max_skew, term.min_domains,
-        match_d.astype(np.int64), own_d.astype(np.int64), seen_d,
+        term.kind,
+        key,
+        term.max_skew,
+        term.min_domains,
+        match_d.astype(np.int64),
+        own_d.astype(np.int64),
+        seen_d,
         NodePolicy.IGNORE in (term.node_affinity_policy,),
     )
 
