@@ -36,6 +36,21 @@ class Puzzle(msgspec.Struct, frozen=True, gc=False):
     policy: Policy = Policy()
 
 
+def canonical(puzzle: Puzzle) -> Puzzle:
+    """The same puzzle in an order that does not depend on how its parts were listed."""
+    types = {
+        pool: tuple(sorted(kinds, key=lambda kind: kind.name))
+        for pool, kinds in sorted(puzzle.instance_types.items())
+    }
+    return msgspec.structs.replace(
+        puzzle,
+        nodes=tuple(sorted(puzzle.nodes, key=lambda node: node.name)),
+        node_pools=tuple(sorted(puzzle.node_pools, key=lambda pool: (-pool.weight, pool.name))),
+        instance_types=types,
+        daemon_sets=tuple(sorted(puzzle.daemon_sets, key=lambda one: (one.namespace, one.name))),
+    )
+
+
 class PlannedNode(msgspec.Struct, frozen=True, gc=False):
     """A node to launch: what was chosen, what else would do (cheapest first), and who goes there.
 

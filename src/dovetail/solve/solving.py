@@ -12,7 +12,7 @@ from dovetail.solve.encode import Encoded, encode
 from dovetail.solve.guide import Guide, guide
 from dovetail.solve.lots import Lot
 from dovetail.solve.planning import run_attempt
-from dovetail.solve.puzzle import Puzzle, Solution
+from dovetail.solve.puzzle import Puzzle, Solution, canonical
 from dovetail.solve.prune import undominated
 from dovetail.solve.quotas import simple_spread, spread_range
 from dovetail.solve.rescue import rescue
@@ -25,7 +25,7 @@ def solve(puzzle: Puzzle) -> Solution:
     """Place every pod that can be placed, as cheaply as can be found, with a proven bound."""
     if not puzzle.pods:
         return Solution()
-    enc = encode(puzzle)
+    enc = encode(canonical(puzzle))
     offers, stands_for = undominated(enc)
     fits_go = takes(enc, np.arange(len(enc.groups)), offers)
     found = _relaxation(enc, offers, fits_go)
@@ -47,9 +47,7 @@ def solve(puzzle: Puzzle) -> Solution:
     )
 
 
-def _best_attempt(
-    enc: Encoded, offers: Int, values: Values
-) -> tuple[Attempt, dict[int, int]]:
+def _best_attempt(enc: Encoded, offers: Int, values: Values) -> tuple[Attempt, dict[int, int]]:
     attempt = run_attempt(enc, offers, values)
     waiting = rescue(attempt)
     right_size(attempt)
@@ -64,12 +62,19 @@ def _relaxation(enc: Encoded, offers: Int, fits_go: Int) -> Guide | None:
         fits = fits_go[group]
         if not fits.any():
             continue
-        weight = ANY_WEIGHT if len(set(enc.weight_o[offers].tolist())) < 2 else int(
-            enc.weight_o[offers][fits].max()
+        weight = (
+            ANY_WEIGHT
+            if len(set(enc.weight_o[offers].tolist())) < 2
+            else int(enc.weight_o[offers][fits].max())
         )
         lot = Lot(
-            enc.requests_gr[group], int(enc.mask_g[group]), ANY_CELL, int(enc.count_g[group]),
-            tuple(enc.ties.host_own_g[group]), tuple(enc.ties.host_match_g[group]), weight=weight,
+            enc.requests_gr[group],
+            int(enc.mask_g[group]),
+            ANY_CELL,
+            int(enc.count_g[group]),
+            tuple(enc.ties.host_own_g[group]),
+            tuple(enc.ties.host_match_g[group]),
+            weight=weight,
         )
         zone = simple_spread(enc, group)
         if zone is not None:

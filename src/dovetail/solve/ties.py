@@ -168,9 +168,8 @@ class _Scene:
     def add_running_owners(self, interner: _Interner) -> None:
         """Terms of running pods that keep some waiting pod away, and where those pods are."""
         held: dict[tuple[int, str, tuple[tuple[str, str], ...]], list[Term]] = {}
-        for pod in self.counted:
-            if not pod.spec.anti_affinity:
-                continue
+        stating = [pod for pod in self.counted if pod.spec.anti_affinity]
+        for pod in sorted(stating, key=lambda pod: (pod.namespace, pod.name)):
             key = (id(pod.spec), pod.namespace, tuple(sorted(pod.labels.items())))
             if key not in held:
                 held[key] = [
