@@ -16,6 +16,7 @@ from dovetail import api
 from dovetail.api.validation import problems as field_problems
 from dovetail.errors import InputError
 from dovetail.kube import json_trees, sources, yaml_trees
+from dovetail.kube.figures import figure_problems
 
 _SCENARIO_KEYS: Final = frozenset({"given", "now", "want", "because"})
 _DEFAULT_NAMESPACE: Final = "default"
@@ -217,7 +218,7 @@ class _Reader:
     def _field_problems(self, found: api.Object) -> tuple[api.FieldProblem, ...]:
         """What is wrong with its fields; pods of one template are judged once."""
         if not isinstance(found, api.Pod) or not _FINE_NAME.fullmatch(found.metadata.name):
-            return tuple(field_problems(found))
+            return (*field_problems(found), *figure_problems(found))
         content = found.spec.content()
         held = self._judged.get(content)
         if held is None:

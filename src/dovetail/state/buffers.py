@@ -16,6 +16,7 @@ from dovetail.state.pods import mould
 from dovetail.state.specs import Templates
 
 LOWEST_PRIORITY: Final = -(2**31)
+MOST_PODS: Final = 100_000  # a limit alone may leave room for any number of small pods
 
 _Scalable = api.Deployment | api.StatefulSet | api.ReplicaSet
 
@@ -98,5 +99,5 @@ def n_pods(
         if requests.get(name)
     ]
     if wanted:
-        return max(0, min([max(wanted), *room]))
-    return max(0, min(room, default=0))
+        room.append(max(wanted))
+    return max(0, min([*room, MOST_PODS])) if room else 0

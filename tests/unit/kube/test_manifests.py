@@ -352,3 +352,52 @@ def test_null_fields_are_as_if_absent() -> None:
     [one] = given(text).manifests
     assert isinstance(one.object, api.Pod)
     assert one.object.metadata.labels == {}
+
+
+TEMPLATE = "template: {spec: {containers: [{name: c}]}}"
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        pytest.param(
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n"
+            f"spec: {{replicas: 2000000000, selector: {{}}, {TEMPLATE}}}\n",
+            "spec.replicas",
+            id="a Deployment",
+        ),
+        pytest.param(
+            "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\n"
+            f"spec: {{parallelism: 1000001, {TEMPLATE}}}\n",
+            "spec.parallelism",
+            id="a Job",
+        ),
+        pytest.param(
+            "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: a}\nspec: {schedule: '@daily', "
+            f"jobTemplate: {{spec: {{parallelism: 1000001, {TEMPLATE}}}}}}}\n",
+            "spec.jobTemplate.spec.parallelism",
+            id="a CronJob",
+        ),
+        pytest.param(
+            "apiVersion: autoscaling.x-k8s.io/v1beta1\nkind: CapacityBuffer\nmetadata: {name: a}\n"
+            "spec: {podTemplateRef: {name: t}, replicas: 1000001}\n",
+            "spec.replicas",
+            id="a CapacityBuffer",
+        ),
+    ],
+)
+def test_more_pods_than_any_cluster_holds_are_refused(text: str, field: str) -> None:
+    """A slip of the hand must not fill the memory with pods."""
+    message = refusal(text)
+    assert f"document 1: {field}: " in message
+    assert "expected at most 1000000" in message
+
+
+def test_a_bad_amount_in_a_claims_status_is_refused() -> None:
+    """What a claim says its node has is counted, so it must be a quantity."""
+    message = refusal(
+        "apiVersion: karpenter.sh/v1\nkind: NodeClaim\nmetadata: {name: a}\nspec: "
+        "{requirements: [], nodeClassRef: {group: g, kind: K, name: n}}\n"
+        "status: {allocatable: {cpu: lots}}\n"
+    )
+    assert "document 1: status.allocatable.cpu: 'lots' is not a quantity; expected" in message

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from dovetail import labels
+from dovetail import api, labels
 from dovetail.model.snapshot import Snapshot
+from dovetail.state.buffers import MOST_PODS, n_pods
 
 Freeze = Callable[[str], Snapshot]
 
@@ -52,6 +53,11 @@ SCALABLE_REF = "scalableRef: {apiGroup: apps, kind: Deployment, name: w}"
             POD_TEMPLATE + buffer(f"{TEMPLATE_REF}, limits: {{cpu: 1800m, memory: 1}}"),
             3,
             id="limits alone",
+        ),
+        pytest.param(
+            POD_TEMPLATE + buffer(f"{TEMPLATE_REF}, limits: {{memory: 1Gi}}"),
+            0,
+            id="limits on what the pods do not ask for",
         ),
         pytest.param(
             POD_TEMPLATE + buffer(f"{TEMPLATE_REF}, replicas: 9, limits: {{cpu: 1}}"),
@@ -129,3 +135,9 @@ def test_virtual_pods_come_last_and_hold_nothing(freeze: Freeze) -> None:
         labels.BUFFER_NAME: "b",
         labels.BUFFER_NAMESPACE: "default",
     }
+
+
+def test_a_limit_alone_does_not_make_pods_without_end() -> None:
+    """However large the limit and however small the pod."""
+    spec = api.autoscaling.CapacityBufferSpec(limits={"cpu": "1E"})
+    assert n_pods(spec, 0, {"cpu": 1}) == MOST_PODS
