@@ -40,10 +40,16 @@ _ONE_PER_NODE: Final = frozenset({"host anti-affinity", "host spread"})
 def pools() -> tuple[NodePool, ...]:
     """Two pools of equal weight; the second is tainted."""
     kinds = requirement(labels.CAPACITY_TYPE, Operator.IN, (labels.SPOT, labels.ON_DEMAND))
+    wanted = (kinds, steady_machines())
     return (
-        NodePool("default", requirements=(kinds,)),
-        NodePool("batch", requirements=(kinds,), taints=(BATCH_TAINT,)),
+        NodePool("default", requirements=wanted),
+        NodePool("batch", requirements=wanted, taints=(BATCH_TAINT,)),
     )
+
+
+def steady_machines() -> Requirement:
+    """General, compute and memory types, as production pools ask for: no burstable ones."""
+    return requirement(CATEGORY, Operator.IN, ("c", "m", "r"))
 
 
 def daemon_sets() -> tuple[DaemonSet, ...]:

@@ -90,7 +90,7 @@ SCENARIOS: Final[dict[str, Callable[[int, int], Snapshot]]] = {
 def _unconstrained(deployments: list[Deployment], seed: int) -> Snapshot:
     return Snapshot(
         pods=tuple(pod for one in deployments for pod in pods_of(one)),
-        node_pools=(NodePool("default"),),
+        node_pools=(NodePool("default", requirements=(fleet_mix.steady_machines(),)),),
         instance_types={"default": catalogues.cloud(seed)},
         namespaces={"bench": {}},
     )
