@@ -29,6 +29,6 @@ def span(text: str | None) -> timedelta | None:
 
 def instant(moment: datetime | None) -> datetime | None:
     """The moment in UTC, which is what a moment without a zone means."""
-    if moment is None:
-        return None
+    if moment is None or moment.tzinfo is UTC:
+        return moment
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

@@ -98,7 +98,7 @@ def claim_names(volumes: Sequence[api.core.PodVolume], pod_name: str) -> tuple[s
 
 
 def _claim_names(volumes: Sequence[api.core.PodVolume], pod_name: str) -> Iterator[str]:
-    for volume in volumes:
+    for volume in volumes:  # most are neither, as every pod mounts its own token
         if volume.persistent_volume_claim is not None:
             yield volume.persistent_volume_claim.claim_name
         elif volume.ephemeral is not None:
