@@ -232,7 +232,12 @@ def _read(b: _Builder, places: _Places, cols: Float, duals: Float) -> Assignment
     }
     nodes = cols[: b.n_o]
     return Assignment(
-        nodes, pods, lam, np.maximum(duals[places.demand : places.demand + b.n_l], 0.0), mu, zone,
+        nodes,
+        pods,
+        lam,
+        np.maximum(duals[places.demand : places.demand + b.n_l], 0.0),
+        mu,
+        zone,
         np.maximum(-duals[places.cuts : places.cuts + len(p.cuts)], 0.0),
         float(p.price_o @ nodes),
     )

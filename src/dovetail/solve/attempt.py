@@ -55,7 +55,13 @@ def new_attempt(enc: Encoded, offers: Int, values: Values, prefer: int = -1) -> 
     """An empty plan."""
     weights = sorted(set(enc.weight_o.tolist()), reverse=True)
     return Attempt(
-        enc, offers, values, Bins(enc), UnitBook(enc), Settler(enc, ZoneState.of(enc)), prefer,
+        enc,
+        offers,
+        values,
+        Bins(enc),
+        UnitBook(enc),
+        Settler(enc, ZoneState.of(enc)),
+        prefer,
         weights=weights,
     )
 

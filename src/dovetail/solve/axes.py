@@ -1,17 +1,17 @@
 """What do the letters at the end of an array's name mean?
 
-    r  resource          (cpu, memory, pods, then the others that some waiting pod asks for)
-    o  offer             something that can be bought: pool, type, offering, label choice
-    n  node              existing ones first, then new ones in the order they are opened
-    e  entity            offers, then existing nodes: whatever an expression can admit
-    g  group             pods alike in everything that scheduling can see
-    u  unit              a group, or the part of it that must go to one cell
-    c  cell              a combination of domains, one for each topology key in use
-    d  domain            a value of a topology key
-    h  host term         a constraint between pods on one node
-    z  zone term         a constraint between pods in one domain of a wider topology key
-    k  multiplier        a price vector over resources
-    l  class             units that the linear program need not tell apart
+r  resource          (cpu, memory, pods, then the others that some waiting pod asks for)
+o  offer             something that can be bought: pool, type, offering, label choice
+n  node              existing ones first, then new ones in the order they are opened
+e  entity            offers, then existing nodes: whatever an expression can admit
+g  group             pods alike in everything that scheduling can see
+u  unit              a group, or the part of it that must go to one cell
+c  cell              a combination of domains, one for each topology key in use
+d  domain            a value of a topology key
+h  host term         a constraint between pods on one node
+z  zone term         a constraint between pods in one domain of a wider topology key
+k  multiplier        a price vector over resources
+l  class             units that the linear program need not tell apart
 """
 
 from __future__ import annotations

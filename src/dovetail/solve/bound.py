@@ -22,15 +22,13 @@ from dovetail.solve.axes import Float, Int
 from dovetail.solve.cuts import KINDS
 from dovetail.solve.encode import ATTACH, Encoded
 from dovetail.solve.quotas import simple_spread, spread_range
-from dovetail.solve.values import Values
+from dovetail.solve.vectors import Values
 
 _DENOMINATOR: Final = 2**40
 _MARGIN: Final = 1.0 - 1e-9  # floating point stays this far below the exact value
 
 
-def certify(
-    enc: Encoded, values: Values, stands_for: Int, placed_g: Int
-) -> Certificate:
+def certify(enc: Encoded, values: Values, stands_for: Int, placed_g: Int) -> Certificate:
     """The best bound these values prove for the pods that were placed, and its certificate."""
     worth_g = _offer_worth(enc, values, placed_g)
     total, existing = _with_existing(enc, values, placed_g, worth_g)

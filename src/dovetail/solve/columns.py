@@ -95,9 +95,7 @@ class Columns:
             mask |= self.admitted_by_term(term)
         return mask
 
-    def admitted_by_affinity(
-        self, selector: Mapping[str, str], terms: Sequence[NodeTerm]
-    ) -> Bool:
+    def admitted_by_affinity(self, selector: Mapping[str, str], terms: Sequence[NodeTerm]) -> Bool:
         """Which entities satisfy a pod's nodeSelector and required node affinity."""
         mask = np.ones(self.n_entities, dtype=bool)
         for key, value in sorted(selector.items()):
@@ -122,6 +120,9 @@ class Columns:
 def _field(expression: Requirement) -> Requirement:
     """A matchFields expression, on the column that holds node names."""
     return Requirement(
-        labels.NODE_NAME_FIELD, expression.complement, expression.values, expression.gte,
+        labels.NODE_NAME_FIELD,
+        expression.complement,
+        expression.values,
+        expression.gte,
         expression.lte,
     )

@@ -17,6 +17,7 @@ from dovetail.solve.axes import Float, Int
 
 KINDS: Final = tuple((resource, k) for resource in (0, 1) for k in range(1, 13))
 _TOLERANCE: Final = 1e-3
+_LIKELY: Final = 3
 
 
 def weigh(share: Float, k: int) -> Float:
@@ -39,6 +40,28 @@ def cut_of(program: Program, offer: int, kind: int) -> Cut:
     resource, k = KINDS[kind]
     weight = weigh(program.request_lr[:, resource] / program.cap_or[offer, resource], k)
     return Cut(offer, kind, np.where(program.accept_lo[:, offer], weight, 0.0))
+
+
+def likely(program: Program, worth_l: Float) -> list[tuple[int, int]]:
+    """Cuts worth having from the start: where whole pods of much worth fill a node badly.
+
+    Without them, offers that come in late look cheap until their own cuts are found.
+    """
+    found = []
+    for offer in range(len(program.price_o)):
+        weight = np.where(program.accept_lo[:, offer], worth_l, 0.0)
+        total = float(weight.sum())
+        if total <= 0:
+            continue
+        gains = []
+        for number, (resource, k) in enumerate(KINDS):
+            share = program.request_lr[:, resource] / program.cap_or[offer, resource]
+            big = (share > 0.07) & (share <= 1.0)
+            gain = np.where(big, weigh(share, k) / np.maximum(share, 1e-9) - 1.0, 0.0)
+            gains.append((float(np.maximum(gain, 0.0) @ weight) / total, number))
+        gains.sort(key=lambda one: (-one[0], one[1]))
+        found += [(offer, number) for gain, number in gains[:_LIKELY] if gain > 0.01]
+    return found
 
 
 def violated(program: Program, answer: Assignment, most: int = 60) -> list[Cut]:

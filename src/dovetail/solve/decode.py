@@ -137,7 +137,11 @@ def node_labels(attempt: Attempt, offer: int, one: Offer) -> dict[str, str]:
     """Every label that the new node will carry, as far as it is definite."""
     market = attempt.enc.market
     pool = market.pools[one.pool]
-    layers = (pool_requirements(pool), market.types[one.type].requirements, one.offering.requirements)
+    layers = (
+        pool_requirements(pool),
+        market.types[one.type].requirements,
+        one.offering.requirements,
+    )
     found: dict[str, str] = {}
     for key in sorted({key for layer in layers for key in layer}):
         fixed, value = definite(key, layers)
@@ -161,7 +165,9 @@ def _requests(attempt: Attempt, offer: int, pods: Iterable[Pod]) -> dict[str, in
         if daemon_mask(attempt.enc.columns, one)[offer]
     ]
     held = total([*(pod.spec.requests for pod in pods), *daemons])
-    return {name: held[name] for name in sorted(held) if not name.startswith(ATTACH) or name == PODS}
+    return {
+        name: held[name] for name in sorted(held) if not name.startswith(ATTACH) or name == PODS
+    }
 
 
 def _order(attempt: Attempt, where: list[tuple[int, int, Pod]]) -> list[str]:

@@ -21,7 +21,14 @@ from dovetail.model.topology import NodeTerm
 from dovetail.solve.axes import UNLIMITED, Bool, Int
 from dovetail.solve.columns import Columns
 from dovetail.solve.groups import Group, distinct_specs, group_pods, read_labels
-from dovetail.solve.offers import Market, Mentions, definite, mentions, open_market, pool_requirements
+from dovetail.solve.offers import (
+    Market,
+    Mentions,
+    definite,
+    mentions,
+    open_market,
+    pool_requirements,
+)
 from dovetail.solve.puzzle import Puzzle
 from dovetail.solve.ties import Ties, tie_groups
 
@@ -112,9 +119,7 @@ def encode(problem: Puzzle) -> Encoded:
         plan_price_o=price_o,
         pool_o=np.array([one.pool for one in market.offers], dtype=np.int64),
         type_o=np.array([one.type for one in market.offers], dtype=np.int64),
-        weight_o=np.array(
-            [market.pools[one.pool].weight for one in market.offers], dtype=np.int64
-        ),
+        weight_o=np.array([market.pools[one.pool].weight for one in market.offers], dtype=np.int64),
         supply_o=_supply(problem, market),
         cell_o=cells_e[:n_offers],
         free_nr=_free(problem, columns, resources, n_offers),
@@ -125,9 +130,7 @@ def encode(problem: Puzzle) -> Encoded:
 
 def _said(problem: Puzzle, groups: Sequence[Group], specs: Iterable[PodSpec]) -> Mentions:
     """Everything that anybody says about node labels."""
-    topology = [
-        key for group in groups for key in _hard_topology_keys(group.spec)
-    ]
+    topology = [key for group in groups for key in _hard_topology_keys(group.spec)]
     topology += [term.topology_key for spec in specs for term in spec.anti_affinity]
     expressions: list[Requirement] = []
     for spec in (*distinct_specs(problem.pods), *(one.spec for one in problem.daemon_sets)):
@@ -237,9 +240,7 @@ def _requests(group: Group, resources: tuple[str, ...]) -> list[int]:
 
 def _vector(amounts: Iterable[tuple[str, int]], resources: tuple[str, ...]) -> list[int]:
     held = dict(amounts)
-    return [
-        held.get(name, int(UNLIMITED) if name.startswith(ATTACH) else 0) for name in resources
-    ]
+    return [held.get(name, int(UNLIMITED) if name.startswith(ATTACH) else 0) for name in resources]
 
 
 def _allocatable(market: Market, resources: tuple[str, ...]) -> Int:
@@ -333,9 +334,7 @@ def _cells(columns: Columns, keys: tuple[str, ...]) -> tuple[Int, Int]:
     return cells.reshape(-1).astype(np.int64), domains_ck
 
 
-def _free(
-    problem: Puzzle, columns: Columns, resources: tuple[str, ...], n_offers: int
-) -> Int:
+def _free(problem: Puzzle, columns: Columns, resources: tuple[str, ...], n_offers: int) -> Int:
     """What every existing node has left for waiting pods."""
     place = {node.name: number for number, node in enumerate(problem.nodes)}
     rows = [

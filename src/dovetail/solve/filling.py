@@ -19,9 +19,7 @@ _BETA: Final = 5.0  # how strongly the unit's own proportion counts; 3 to 10 are
 _MANY: Final = 20_000
 
 
-def water_fill(
-    bins: Bins, number: int, unit: Unit, want: int, span: slice, mean: Float
-) -> int:
+def water_fill(bins: Bins, number: int, unit: Unit, want: int, span: slice, mean: Float) -> int:
     """Place up to `want` pods on the span's nodes, keeping what is left in balance."""
     room = bins.room(unit, span)
     total = int(room.sum())

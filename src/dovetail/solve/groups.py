@@ -83,9 +83,7 @@ def group_pods(
     groups = []
     for (spec_key, profile, asked), alike in merged.items():
         alike.sort(key=_by_name)
-        groups.append(
-            Group(alike[0].spec, profile, asked, tuple(alike), alike[0].labels, spec_key)
-        )
+        groups.append(Group(alike[0].spec, profile, asked, tuple(alike), alike[0].labels, spec_key))
     groups.sort(key=lambda group: _by_name(group.pods[0]))
     return groups
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from dovetail.solve.assignment import PENALTY, Assignment, Cut, Program, solve_program
 from dovetail.solve.axes import Bool, Float, Int
-from dovetail.solve.cuts import cut_of, violated
+from dovetail.solve.cuts import cut_of, likely, violated
 from dovetail.solve.encode import Encoded
 from dovetail.solve.lots import Classes, Lot, acceptance, merge
 from dovetail.solve.units import ANY_CELL
@@ -58,6 +58,9 @@ def guide(
     last = np.inf
     for round_number in range(_ROUNDS):
         program = _program(enc, classes, offers[chosen], accept[:, chosen], scale, limits, chosen)
+        if round_number >= _UNCUT_ROUNDS:
+            worth = answer.pi_l * classes.count_l
+            cuts |= {(int(chosen[offer]), kind) for offer, kind in likely(program, worth)}
         program.cuts = _rebuilt(program, chosen, cuts)
         answer = solve_program(program)
         broken = violated(program, answer) if round_number >= _UNCUT_ROUNDS else []
@@ -98,9 +101,7 @@ def _siblings(enc: Encoded, offers: Int, favourites: Int) -> Bool:
 def _rebuilt(program: Program, chosen: Int, cuts: set[tuple[int, int]]) -> list[Cut]:
     """The cuts found so far, for the offers that are in the program now."""
     place = {int(one): number for number, one in enumerate(chosen)}
-    return [
-        cut_of(program, place[offer], kind) for offer, kind in sorted(cuts) if offer in place
-    ]
+    return [cut_of(program, place[offer], kind) for offer, kind in sorted(cuts) if offer in place]
 
 
 def _with_cuts(program: Program, answer: Assignment) -> Assignment:
@@ -271,4 +272,3 @@ def _least_worth(
             worth += (np.minimum(fit[members], limit) * beyond[members][:, None]).max(axis=0)
         best = np.minimum(best, worth)
     return best
-

@@ -73,5 +73,7 @@ def _reservations(enc: Encoded) -> dict[int, list[int]]:
     finite = np.flatnonzero(enc.supply_o < UNLIMITED)
     for offer in finite.tolist():
         one = enc.market.offers[offer]
-        by_id.setdefault((one.offering.reservation_id, one.type, one.offering.zone), []).append(offer)
+        by_id.setdefault((one.offering.reservation_id, one.type, one.offering.zone), []).append(
+            offer
+        )
     return {offer: same for same in by_id.values() for offer in same}

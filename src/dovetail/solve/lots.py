@@ -133,7 +133,11 @@ def _classes(
         result.range_ld[number] = (low + lot.low.astype(np.float64), high + lot.high)
     for term, cap in caps.items():
         members = sorted(
-            {int(n) for n, lot in zip(numbers, lots, strict=True) if term in lot.own and term in lot.match}
+            {
+                int(n)
+                for n, lot in zip(numbers, lots, strict=True)
+                if term in lot.own and term in lot.match
+            }
         )
         result.cap_groups.append((cap, members))
         result.cap_terms.append(term)

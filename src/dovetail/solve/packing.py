@@ -39,9 +39,7 @@ def mean_capacity(enc: Encoded, offers: Int) -> Float:
     return np.maximum(cap.mean(axis=0), 1.0) if len(offers) else np.ones(cap.shape[1])
 
 
-def pack(
-    bins: Bins, units: list[Unit], left: Int, offers: Int, good: tuple[Int, Float]
-) -> None:
+def pack(bins: Bins, units: list[Unit], left: Int, offers: Int, good: tuple[Int, Float]) -> None:
     """Open nodes for all that is left, as far as limits allow. `left` is counted down in place.
 
     `good` are the offers that the relaxation bought, and what a pod of each unit is worth.
@@ -127,9 +125,7 @@ def _fill(
     choosy = {number: _is_choosy(bins, units[number], every) for number in order}
     for number in sorted(order, key=lambda one: not choosy[one]):
         if left[number] > 0:
-            left[number] -= water_fill(
-                bins, number, units[number], int(left[number]), every, mean
-            )
+            left[number] -= water_fill(bins, number, units[number], int(left[number]), every, mean)
 
 
 def _balanced(mean: Float):  # noqa: ANN202  a closure over one array

@@ -11,7 +11,7 @@ from dovetail.solve.encode import Encoded
 from dovetail.solve.packing import pack
 from dovetail.solve.settle import settle_all
 from dovetail.solve.units import ANY_WEIGHT
-from dovetail.solve.values import Values
+from dovetail.solve.vectors import Values
 
 
 def run_attempt(enc: Encoded, offers: Int, values: Values, prefer: int = -1) -> Attempt:
@@ -27,14 +27,14 @@ def run_attempt(enc: Encoded, offers: Int, values: Values, prefer: int = -1) -> 
 
 
 def _worth_of_units(attempt: Attempt) -> Float:
-    mean = np.maximum(attempt.enc.cap_or[attempt.offers].mean(axis=0), 1.0) if len(
-        attempt.offers
-    ) else np.ones(len(attempt.enc.resources))
+    mean = (
+        np.maximum(attempt.enc.cap_or[attempt.offers].mean(axis=0), 1.0)
+        if len(attempt.offers)
+        else np.ones(len(attempt.enc.resources))
+    )
     price = float(attempt.enc.plan_price_o[attempt.offers].mean()) if len(attempt.offers) else 1.0
     floor = [0.02 * price * float((u.request / mean).max(initial=0.0)) for u in attempt.units]
-    return np.array(
-        [max(attempt.worth(number), low, 1.0) for number, low in enumerate(floor)]
-    )
+    return np.array([max(attempt.worth(number), low, 1.0) for number, low in enumerate(floor)])
 
 
 def _fall_back(attempt: Attempt, worth_u: Float) -> None:

@@ -63,9 +63,7 @@ def simple_spread(enc: Encoded, group: int) -> int | None:
     return own[0]
 
 
-def spread_range(
-    enc: Encoded, group: int, zone: int, launchable_c: Bool
-) -> tuple[Int, Int] | None:
+def spread_range(enc: Encoded, group: int, zone: int, launchable_c: Bool) -> tuple[Int, Int] | None:
     """The least and most pods of a lone spread group in each domain; None if the rule is not so
     simple (existing nodes make a domain that nothing can be launched into).
     """
@@ -189,9 +187,7 @@ class Settler:
         above = levels[1] if len(levels) > 1 else levels[0] + 1
         return above - match_c
 
-    def _spread_room(
-        self, term: ZoneTerm, number: int, outlook: Outlook, existing: Int
-    ) -> int:
+    def _spread_room(self, term: ZoneTerm, number: int, outlook: Outlook, existing: Int) -> int:
         """The highest count that a domain may reach now: the minimum plus the skew."""
         counts = self.state.seen[number].copy()
         domain_c = self.domain_ck[:, term.key]

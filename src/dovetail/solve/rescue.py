@@ -153,8 +153,11 @@ def _place_one(attempt: Attempt, group: int) -> bool:
     """One pod of the group: on a node there is, else on a new one."""
     enc, bins = attempt.enc, attempt.bins
     probe = Unit(
-        enc.requests_gr[group], int(enc.mask_g[group]), ANY_CELL,
-        tuple(enc.ties.host_own_g[group]), tuple(enc.ties.host_match_g[group]),
+        enc.requests_gr[group],
+        int(enc.mask_g[group]),
+        ANY_CELL,
+        tuple(enc.ties.host_own_g[group]),
+        tuple(enc.ties.host_match_g[group]),
         int(enc.priority_g[group]),
     )
     _set_floors(attempt, probe)

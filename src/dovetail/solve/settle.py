@@ -86,8 +86,12 @@ def _settle_group(attempt: Attempt, group: int) -> None:
     enc, settler = attempt.enc, attempt.settler
     count = int(enc.count_g[group])
     probe = Unit(
-        enc.requests_gr[group], int(enc.mask_g[group]), ANY_CELL,
-        tuple(enc.ties.host_own_g[group]), tuple(enc.ties.host_match_g[group]), 0,
+        enc.requests_gr[group],
+        int(enc.mask_g[group]),
+        ANY_CELL,
+        tuple(enc.ties.host_own_g[group]),
+        tuple(enc.ties.host_match_g[group]),
+        0,
     )
     bins = attempt.bins
     n_cells = len(enc.ties.domains_ck)
@@ -122,7 +126,9 @@ def _lone_spread(attempt: Attempt, group: int, outlook: Outlook) -> Int | None:
     low, high = bounds
     cells = np.flatnonzero(outlook.launchable_c & (domain_c >= 0))
     best: dict[int, int] = {}
-    for cell in cells[np.lexsort((cells, outlook.worth_c[cells], cells != attempt.prefer))].tolist():
+    for cell in cells[
+        np.lexsort((cells, outlook.worth_c[cells], cells != attempt.prefer))
+    ].tolist():
         best.setdefault(int(domain_c[cell]), cell)
     placed = np.zeros(len(domain_c), dtype=np.int64)
     left = int(enc.count_g[group])

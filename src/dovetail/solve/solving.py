@@ -18,7 +18,8 @@ from dovetail.solve.quotas import simple_spread, spread_range
 from dovetail.solve.rescue import rescue
 from dovetail.solve.rightsize import right_size
 from dovetail.solve.units import ANY_CELL, ANY_WEIGHT
-from dovetail.solve.values import Values, appraise, takes, worthless
+from dovetail.solve.values import appraise, takes, worthless
+from dovetail.solve.vectors import Values
 
 
 def solve(puzzle: Puzzle) -> Solution:

@@ -66,9 +66,7 @@ class Namespaces:
         selected = self._selected.get(term.namespace_selector)
         if selected is None:
             selected = tuple(
-                name
-                for name, held in self._labels.items()
-                if term.namespace_selector.matches(held)
+                name for name, held in self._labels.items() if term.namespace_selector.matches(held)
             )
             self._selected[term.namespace_selector] = selected
         return tuple(sorted({*selected, *term.namespaces}))
@@ -108,9 +106,7 @@ def spread_term(spread: Spread, group: Group) -> Term:
     )
 
 
-def pod_term(
-    kind: Kind, term: PodTerm, group: Group | Pod, namespaces: Namespaces
-) -> Term:
+def pod_term(kind: Kind, term: PodTerm, group: Group | Pod, namespaces: Namespaces) -> Term:
     """An affinity or anti-affinity term, as the pod that states it means it."""
     selector = narrowed(
         term.selector,
@@ -118,9 +114,7 @@ def pod_term(
         match=term.match_label_keys,
         mismatch=term.mismatch_label_keys,
     )
-    return Term(
-        kind, term.topology_key, selector, namespaces.meant_by(term, group.namespace)
-    )
+    return Term(kind, term.topology_key, selector, namespaces.meant_by(term, group.namespace))
 
 
 def stated_by(group: Group, namespaces: Namespaces) -> list[Term]:
@@ -188,6 +182,4 @@ class ProfileIndex:
 
     def _holds(self, term: Term, number: int) -> bool:
         values = self._profiles[number][1]
-        return all(
-            one.admits(values[self._position[one.key]]) for one in term.selector.expressions
-        )
+        return all(one.admits(values[self._position[one.key]]) for one in term.selector.expressions)

@@ -8,35 +8,14 @@ the bound; see `bound.py` for why they prove one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from dovetail.solve.axes import Bool, Float, Int
 from dovetail.solve.cuts import KINDS, weigh, weigh_exactly
 from dovetail.solve.encode import Encoded
 from dovetail.solve.guide import Guide
-
-
-@dataclass(slots=True)
-class Values:
-    """Multipliers (k) in nanodollars per unit, and which one each searched offer (p) uses."""
-
-    offers: Int  # the searched offers
-    vector_kr: Float
-    vector_kt: Float  # for capped host terms
-    vector_kw: Float  # for the weights of whole pods, by kind of cut
-    cap_terms: list[int]
-    cap_t: Float
-    choice_p: Int
-    scale_p: Float
-    worth_sc: Float  # shapes x cells; infinite where no offer takes the shape
-    shape_g: Int
-    favourites: Int  # what the program bought
-
-    def cell_worth(self, group: int) -> Float:
-        """What one pod of the group is worth in each cell."""
-        return self.worth_sc[self.shape_g[group]]
+from dovetail.solve.polish import polish
+from dovetail.solve.vectors import Shapes, Values, capacity
 
 
 def appraise(enc: Encoded, offers: Int, found: Guide) -> Values:
@@ -46,24 +25,26 @@ def appraise(enc: Encoded, offers: Int, found: Guide) -> Values:
     classes = found.classes
     cap_t = np.array([cap for cap, _ in classes.cap_groups])
     price = enc.price_o[offers].astype(np.float64)
-    full_kp = vector_kr @ _capacity(enc, offers).T
+    full_kp = vector_kr @ capacity(enc, offers).T
     full_kp += (vector_kt @ cap_t + vector_kw.sum(axis=1))[:, None]
     scale_kp = np.where(full_kp > 0, price[None, :] / np.maximum(full_kp, 1e-9), 0.0)
     choice = _least_loss(enc, offers, found, (*vectors, scale_kp))
     scale = scale_kp[choice, np.arange(len(offers))]
     values = Values(
-        offers, vector_kr, vector_kt, vector_kw, classes.cap_terms, cap_t, choice, scale,
-        np.zeros((0, 0)), np.zeros(0, dtype=np.int64),
+        offers,
+        vector_kr,
+        vector_kt,
+        vector_kw,
+        classes.cap_terms,
+        cap_t,
+        choice,
+        scale,
+        np.zeros((0, 0)),
+        np.zeros(0, dtype=np.int64),
         found.offers[found.assignment.nodes_o > 1e-7],
     )
     _appraise_shapes(enc, values)
     return values
-
-
-def _capacity(enc: Encoded, offers: Int) -> Float:
-    """Capacity without the unlimited, whose multipliers are zero anyway."""
-    cap = enc.cap_or[offers].astype(np.float64)
-    return np.where(cap > 1e15, 0.0, cap)
 
 
 def _vectors(found: Guide) -> tuple[Float, Float, Float]:
@@ -98,7 +79,7 @@ def _least_loss(
     """For every offer the multiplier that undercuts the program's own pod values least."""
     vector_kr, vector_kt, vector_kw, scale_kp = vectors
     classes = found.classes
-    pi = found.assignment.pi_l * 1e9
+    pi = _target(enc, offers, found)
     member_tl = np.zeros((len(classes.cap_groups), len(pi)))
     for term, (_, rows) in enumerate(classes.cap_groups):
         member_tl[term, rows] = 1.0
@@ -122,12 +103,22 @@ def _least_loss(
         for kind, weight in weights.items():
             if vector_kw[number, kind]:
                 whole += weight * vector_kw[number, kind]
-        short = np.maximum(pi[:, None] - whole * scale_kp[number][None, :], 0.0)
+        short = np.maximum(pi - whole * scale_kp[number][None, :], 0.0)
         loss = (short * demand).sum(axis=0)
         better = loss < best - 1e-9
         best[better] = loss[better]
         choice[better] = number
     return choice
+
+
+def _target(enc: Encoded, offers: Int, found: Guide) -> Float:
+    """classes x offers: what the program says a pod is worth there, zone quotas included."""
+    classes = found.classes
+    pi = np.repeat(found.assignment.pi_l[:, None], len(offers), axis=1)
+    for row, surcharge in found.assignment.zone_ld.items():
+        domain = enc.ties.domains_ck[enc.cell_o[offers], classes.key_l[row]]
+        pi[row] += np.where(domain >= 0, surcharge[domain], 0.0)
+    return np.maximum(pi, 0.0) * 1e9
 
 
 def _appraise_shapes(enc: Encoded, values: Values) -> None:
@@ -152,6 +143,8 @@ def _appraise_shapes(enc: Encoded, values: Values) -> None:
     values.shape_g = shape_g
     shapes = np.array(first, dtype=np.int64)
     worth_sp = _worth(enc, values, shapes, members)
+    count_s = np.bincount(shape_g, weights=enc.count_g, minlength=len(shapes))
+    polish(enc, values, Shapes(shapes, members, count_s), worth_sp)
     n_cells = len(enc.ties.domains_ck)
     cell_p = enc.cell_o[values.offers]
     values.worth_sc = np.full((len(shapes), n_cells), np.inf)
@@ -161,9 +154,7 @@ def _appraise_shapes(enc: Encoded, values: Values) -> None:
             values.worth_sc[:, cell] = worth_sp[:, inside].min(axis=1)
 
 
-def _worth(
-    enc: Encoded, values: Values, shapes: Int, members: list[tuple[int, ...]]
-) -> Float:
+def _worth(enc: Encoded, values: Values, shapes: Int, members: list[tuple[int, ...]]) -> Float:
     """shapes x offers: what a pod is worth there; infinite where it cannot go."""
     request = enc.requests_gr[shapes].astype(np.float64)
     worth = request @ (values.vector_kr[values.choice_p] * values.scale_p[:, None]).T
@@ -179,6 +170,13 @@ def _worth(
             worth[:, used] += nu_p[used] * weigh_exactly(
                 enc.requests_gr[shapes, resource], enc.cap_or[values.offers[used], resource], k
             )
+    fits = _eligible(enc, shapes, values)
+    worth[~fits] = np.inf
+    return worth
+
+
+def _eligible(enc: Encoded, shapes: Int, values: Values) -> Bool:
+    """shapes x offers: where a pod may go at all, heavier pools first."""
     fits = takes(enc, shapes, values.offers)
     if weights_bind(enc):
         weight_p, cell_p = enc.weight_o[values.offers], enc.cell_o[values.offers]
@@ -186,8 +184,7 @@ def _worth(
             inside = np.flatnonzero(cell_p == cell)
             best = np.where(fits[:, inside], weight_p[inside][None, :], -1)
             fits[:, inside] &= best == best.max(axis=1, initial=-1)[:, None]
-    worth[~fits] = np.inf
-    return worth
+    return fits
 
 
 def weights_bind(enc: Encoded) -> bool:
@@ -202,9 +199,7 @@ def takes(enc: Encoded, groups: Int, offers: Int) -> Bool:
     """groups x offers: whether an empty node would take one pod of the group."""
     fits = enc.masks_me[enc.mask_g[groups]][:, offers]
     for resource in range(enc.cap_or.shape[1]):
-        fits &= (
-            enc.requests_gr[groups, resource][:, None] <= enc.cap_or[offers, resource][None, :]
-        )
+        fits &= enc.requests_gr[groups, resource][:, None] <= enc.cap_or[offers, resource][None, :]
     return fits
 
 

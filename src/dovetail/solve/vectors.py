@@ -1,0 +1,53 @@
+"""What do the values of pods consist of? Multipliers, and which of them each offer uses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dovetail.solve.axes import Float, Int
+from dovetail.solve.encode import Encoded
+
+
+@dataclass(frozen=True, slots=True)
+class Shapes:
+    """Distinct (request, mask, capped terms): a group of each, its capped terms, and its pods."""
+
+    groups: Int
+    members: list[tuple[int, ...]]
+    count_s: Float
+
+
+@dataclass(slots=True)
+class Values:
+    """Multipliers (k) in nanodollars per unit, and which one each searched offer (p) uses."""
+
+    offers: Int  # the searched offers
+    vector_kr: Float
+    vector_kt: Float  # for capped host terms
+    vector_kw: Float  # for the weights of whole pods, by kind of cut
+    cap_terms: list[int]
+    cap_t: Float
+    choice_p: Int
+    scale_p: Float
+    worth_sc: Float  # shapes x cells; infinite where no offer takes the shape
+    shape_g: Int
+    favourites: Int  # what the program bought
+
+    def cell_worth(self, group: int) -> Float:
+        """What one pod of the group is worth in each cell."""
+        return self.worth_sc[self.shape_g[group]]
+
+
+def capacity(enc: Encoded, offers: Int) -> Float:
+    """Capacity without the unlimited, whose multipliers are zero anyway."""
+    cap = enc.cap_or[offers].astype(np.float64)
+    return np.where(cap > 1e15, 0.0, cap)
+
+
+def full_node(enc: Encoded, values: Values, offers: Int) -> Float:
+    """multipliers x offers: what a full node is worth before scaling."""
+    full = values.vector_kr @ capacity(enc, offers).T
+    full += (values.vector_kt @ values.cap_t + values.vector_kw.sum(axis=1))[:, None]
+    return full
