@@ -41,6 +41,7 @@ from tests.laws.market import (
     one_in,
 )
 from tests.laws.workloads import NAMESPACES, App, apps, daemon_sets, replica, spoiled
+from tests.oracle.filters import daemon_belongs
 
 NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
 NOT_READY: Final = Taint("node.kubernetes.io/not-ready", "", Effect.NO_SCHEDULE)
@@ -200,7 +201,8 @@ def _daemon_pods(
 ) -> Iterator[Pod]:
     for daemon in daemons:
         for node in nodes:
-            if node.is_initialized and one_in(chance, 2):
+            belongs = daemon_belongs(daemon, node.labels, node.taints, node.name)
+            if belongs and node.is_initialized and one_in(chance, 2):
                 yield Pod(
                     name=f"{daemon.name}-{node.name}",
                     namespace=daemon.namespace,

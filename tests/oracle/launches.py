@@ -46,8 +46,10 @@ def check(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
     pools = {pool.name: pool for pool in snapshot.node_pools}
     pod_by_key = {pod.key: pod for pod in snapshot.pods}
     broken = _reservations(snapshot, plan)
-    heard = [pod for pod in snapshot.pods if pod.node_name or pod.key in plan.binding_order]
-    mentions = mentioned(snapshot, (), heard)
+    mentions = mentioned(snapshot, (), [pod_by_key[key] for key in plan.binding_order])
+    for pod in snapshot.pods:
+        for term in pod.spec.anti_affinity if pod.node_name else ():
+            mentions.setdefault(term.topology_key, set())
     for launch in plan.launches:
         pool = pools.get(launch.node_pool)
         kind = kinds_of(snapshot, launch.node_pool).get(launch.instance_type)

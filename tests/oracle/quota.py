@@ -30,7 +30,7 @@ def cheapest_split(proof: Proof, worth_by_pod: dict[str, Fraction]) -> Fraction:
         if constraint is None:
             total += plain
             continue
-        by_domain = _worth_by_domain(proof, pod, constraint.topology_key)
+        by_domain = _worth_by_domain(proof, group, constraint.topology_key)
         split = least_split(
             sorted(by_domain.values()), len(group), constraint.max_skew, constraint.min_domains
         )
@@ -39,13 +39,13 @@ def cheapest_split(proof: Proof, worth_by_pod: dict[str, Fraction]) -> Fraction:
 
 
 def _alike(proof: Proof, pod: Pod) -> list[Pod]:
-    """The placed pods that scheduling cannot tell from this one."""
+    """The placed pods that scheduling cannot tell from this one, and that go where it goes."""
     return [
         one
         for one in proof.pods
         if (one.spec, one.labels, one.namespace) == (pod.spec, pod.labels, pod.namespace)
-        and bool(one.claim_names) == bool(pod.claim_names) is False
-    ] or [pod]
+        and proof.accepted[one.key] == proof.accepted[pod.key]
+    ]
 
 
 def _lone_spread(proof: Proof, pod: Pod, group: list[Pod]) -> Spread | None:
@@ -60,12 +60,13 @@ def _lone_spread(proof: Proof, pod: Pod, group: list[Pod]) -> Spread | None:
     return constraint if selected == members else None
 
 
-def _worth_by_domain(proof: Proof, pod: Pod, key: str) -> dict[str, Fraction]:
+def _worth_by_domain(proof: Proof, group: list[Pod], key: str) -> dict[str, Fraction]:
+    """What any pod of the group is worth at least in each domain."""
     found: dict[str, Fraction] = {}
-    for position in proof.accepted[pod.key]:
+    for position in proof.accepted[group[0].key]:
         domain = proof.offers[position].host.labels.get(key)
         if domain is not None:
-            worth = proof.worth(pod, position)
+            worth = min(proof.worth(pod, position) for pod in group)
             found[domain] = min(found.get(domain, worth), worth)
     return found
 

@@ -59,7 +59,7 @@ def test_a_forgotten_pod_is_noticed() -> None:
 
 
 def test_no_plan_is_cheaper_than_the_optimum() -> None:
-    """Trying everything finds a price no higher than thoughtless buying, and sometimes a lower one."""
+    """Trying everything costs no more than thoughtless buying, and sometimes less."""
     n_cheaper = 0
     for seed in range(60):
         snapshot = seeded(seed, TINY)
