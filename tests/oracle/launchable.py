@@ -142,8 +142,8 @@ def said(pool: NodePool, kind: InstanceType, offering: Offering) -> list[Require
 
 
 def topology_keys(spec: PodSpec) -> set[str]:
-    """The labels over which the pod is spread, kept together or kept apart."""
-    spreads = {one.topology_key for one in spec.spread}
+    """The labels over which the pod must be spread, kept together or kept apart."""
+    spreads = {one.topology_key for one in spec.spread if one.is_hard}
     return spreads | {one.topology_key for one in (*spec.affinity, *spec.anti_affinity)}
 
 

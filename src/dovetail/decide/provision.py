@@ -97,9 +97,7 @@ def _bound(
     return (*running, *reserved)
 
 
-def _obtainable(
-    snapshot: Snapshot, now: datetime
-) -> Mapping[str, tuple[InstanceType, ...]]:
+def _obtainable(snapshot: Snapshot, now: datetime) -> Mapping[str, tuple[InstanceType, ...]]:
     """Instance types without the offerings that a provider has just refused."""
     refused = {
         (one.instance_type, one.zone, one.capacity_type)
@@ -116,14 +114,17 @@ def _obtainable(
 
 def _without(kind: InstanceType, refused: set[tuple[str, str, str]]) -> InstanceType:
     kept = tuple(
-        one
-        for one in kind.offerings
-        if (kind.name, one.zone, one.capacity_type) not in refused
+        one for one in kind.offerings if (kind.name, one.zone, one.capacity_type) not in refused
     )
     if len(kept) == len(kind.offerings):
         return kind
     return InstanceType(
-        kind.name, kind.requirements, kind.capacity, kind.allocatable, kept, kind.attach_limits,
+        kind.name,
+        kind.requirements,
+        kind.capacity,
+        kind.allocatable,
+        kept,
+        kind.attach_limits,
         kind.is_overlaid,
     )
 

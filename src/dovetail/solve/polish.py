@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from dovetail.solve.axes import Float
+from dovetail.solve.axes import Float, Int
 from dovetail.solve.cuts import KINDS, weigh_exactly
 from dovetail.solve.encode import Encoded
 from dovetail.solve.vectors import Shapes, Values, capacity
@@ -25,42 +25,52 @@ def polish(enc: Encoded, values: Values, shapes: Shapes, worth_sp: Float) -> Non
     """Improve the choices of the offers most to blame; changes `values` and `worth_sp`."""
     if worth_sp.shape[1] < 2 or not len(shapes.groups):
         return
+    twins = _twins(enc, values.offers)
     for _ in range(_ROUNDS):
-        ranked = np.partition(worth_sp, 1, axis=1)
-        lowest = np.where(np.isfinite(ranked[:, 0]), ranked[:, 0], 0.0)
-        gap = np.where(np.isfinite(ranked[:, 1]), ranked[:, 1] - lowest, lowest) * shapes.count_s
+        lowest = worth_sp.min(axis=1)
+        lowest = np.where(np.isfinite(lowest), lowest, 0.0)
+        gap = lowest * shapes.count_s
         blame = np.bincount(np.argmin(worth_sp, axis=1), weights=gap, minlength=worth_sp.shape[1])
-        worst = np.argsort(-blame, kind="stable")[:_POLISHED]
+        blame = np.bincount(twins, weights=blame)
         changed = [
-            _rechoose(enc, values, shapes, worth_sp, place)
-            for place in worst.tolist()
-            if blame[place] > 0
+            _rechoose(enc, values, shapes, worth_sp, np.flatnonzero(twins == kind))
+            for kind in np.argsort(-blame, kind="stable")[:_POLISHED].tolist()
+            if blame[kind] > 0
         ]
         if not any(changed):
             return
 
 
+def _twins(enc: Encoded, offers: Int) -> Int:
+    """A number for each kind of offer: the same machine at the same price, wherever it stands."""
+    rows = np.stack([enc.type_o[offers], enc.pool_o[offers], enc.price_o[offers]], axis=1)
+    rows = np.concatenate([rows, enc.cap_or[offers]], axis=1)
+    return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
 def _rechoose(
-    enc: Encoded, values: Values, shapes: Shapes, worth_sp: Float, place: int
+    enc: Encoded, values: Values, shapes: Shapes, worth_sp: Float, places: Int
 ) -> bool:
-    """The multiplier of one offer that leaves all pods together worth most."""
-    fits = np.isfinite(worth_sp[:, place])
-    held = worth_sp[:, place].copy()
-    worth_sp[:, place] = np.inf
+    """The multiplier of one kind of offer that leaves all pods together worth most."""
+    held = worth_sp[:, places].copy()
+    can = np.isfinite(held)
+    fits = can.any(axis=1)
+    worth_sp[:, places] = np.inf
     others = worth_sp.min(axis=1)
     tried = _candidates(values)
+    place = int(places[0])
     worth_ks, scale_k = _worth_at(enc, values, shapes, tried, place)
     kept = np.where(fits, np.minimum(worth_ks, others[None, :]), others[None, :])
     total = np.where(np.isfinite(kept), kept, 0.0) @ shapes.count_s
-    now = np.where(fits, np.minimum(held, others), others)
+    now = np.minimum(held.min(axis=1), others)
     before = float(np.where(np.isfinite(now), now, 0.0) @ shapes.count_s)
     best = int(np.argmax(total))
     if total[best] <= before * (1 + 1e-7):
-        worth_sp[:, place] = held
+        worth_sp[:, places] = held
         return False
-    worth_sp[:, place] = np.where(fits, worth_ks[best], np.inf)
-    values.choice_p[place] = _number(values, tried[best])
-    values.scale_p[place] = scale_k[best]
+    worth_sp[:, places] = np.where(can, worth_ks[best][:, None], np.inf)
+    values.choice_p[places] = _number(values, tried[best])
+    values.scale_p[places] = scale_k[best]
     return True
 
 
