@@ -177,10 +177,11 @@ def _alternatives(order: Order) -> Iterator[str]:
 
 def _price_order(order: Order, kinds: list[InstanceType]) -> Iterator[str]:
     """Fallbacks come cheapest first, by the cheapest way to get each."""
-    prices = [
-        min((one.price_nanousd for one in kind.offerings if delivered(order, kind, one)), default=0)
+    offered = [
+        [one.price_nanousd for one in kind.offerings if delivered(order, kind, one)]
         for kind in kinds[1:]
     ]
+    prices = [min(one) for one in offered if one]
     if prices != sorted(prices):
         yield "fallbacks are not in order of price"
 
