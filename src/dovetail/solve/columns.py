@@ -63,6 +63,15 @@ class Columns:
         )
         self._taints = list(code_of) or [()]
 
+    def at(self, entities: Int) -> Columns:
+        """The columns of these entities, in this order; one may be named twice."""
+        result = Columns(len(entities))
+        for key, codes in self._codes.items():
+            values = self._values[key]
+            result.add(key, [values[code] for code in codes[entities].tolist()])
+        result.add_taints([self._taints[code] for code in self._taint_codes[entities].tolist()])
+        return result
+
     def codes(self, key: str) -> tuple[Int, list[str | None]]:
         """The column of a key: a code for every entity, and what each code stands for."""
         if key not in self._codes:

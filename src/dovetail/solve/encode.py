@@ -36,6 +36,15 @@ ATTACH: Final = "attach/"  # prefix of the resources that count attached volumes
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """What arrays were before minValues narrowed them, and which of its rows each row was."""
+
+    enc: Encoded
+    offer_o: Int
+    mask_m: Int
+
+
+@dataclass(frozen=True, slots=True)
 class Encoded:
     """A problem as arrays; see `axes` for the letters."""
 
@@ -61,6 +70,7 @@ class Encoded:
     free_nr: Int
     cell_n: Int
     ties: Ties
+    origin: Origin | None = None
 
     @property
     def n_offers(self) -> int:

@@ -1,0 +1,89 @@
+"""Which values of a label does each instance type bring to a launch, and are there enough?
+
+minValues of a pool's requirement counts distinct values among the types that a launch may use, as
+the types themselves state them (spec/core.md 2.4): a type sold in three zones brings three zones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from dovetail import labels
+from dovetail.model.instance import InstanceType
+from dovetail.model.pool import NodePool
+from dovetail.model.requirements import Requirement, Requirements
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """One minValues of a pool: so many of these values, by number of the instance type."""
+
+    least: int
+    values_by_type: tuple[frozenset[str], ...]
+
+
+def demands(pool: NodePool, types: Iterable[InstanceType]) -> tuple[Demand, ...]:
+    """What the pool's minValues ask for; nothing for most pools."""
+    if all(one.min_values is None for one in pool.requirements):
+        return ()
+    kinds = tuple(types)
+    return tuple(
+        Demand(one.min_values, tuple(_values(one, kind) for kind in kinds))
+        for one in Requirements(pool.requirements).sorted()
+        if one.min_values is not None
+    )
+
+
+def _values(asked: Requirement, kind: InstanceType) -> frozenset[str]:
+    held = kind.requirements.get(asked.key)
+    stated = frozenset() if held is None or held.complement else held.values
+    if asked.key == labels.INSTANCE_TYPE:
+        stated |= {kind.name}
+    return frozenset(value for value in stated if asked.has(value))
+
+
+class Tally:
+    """The values gathered so far for the demands of one pool."""
+
+    def __init__(self, asked: tuple[Demand, ...]) -> None:
+        self._asked = asked
+        self._held: list[set[str]] = [set() for _ in asked]
+
+    @property
+    def is_met(self) -> bool:
+        """Whether every demand has enough values."""
+        pairs = zip(self._asked, self._held, strict=True)
+        return all(len(held) >= one.least for one, held in pairs)
+
+    def add(self, kind: int) -> bool:
+        """Take in an instance type; says whether it brought a value that was still wanted."""
+        is_new = False
+        for one, held in zip(self._asked, self._held, strict=True):
+            wanted = len(held) < one.least and not one.values_by_type[kind] <= held
+            held |= one.values_by_type[kind]
+            is_new = is_new or wanted
+        return is_new
+
+
+def gather(asked: tuple[Demand, ...], kinds: Iterable[int]) -> list[int] | None:
+    """Places of the first types that meet all demands, skipping those that bring nothing new.
+
+    The first is always among them. None if all together do not suffice.
+    """
+    tally = Tally(asked)
+    chosen = []
+    for place, kind in enumerate(kinds):
+        if tally.is_met and chosen:
+            break
+        if tally.add(kind) or not chosen:
+            chosen.append(place)
+    return chosen if tally.is_met else None
+
+
+def are_met(asked: tuple[Demand, ...], kinds: Iterable[int]) -> bool:
+    """Whether these types have all the values that are asked for."""
+    tally = Tally(asked)
+    for kind in kinds:
+        tally.add(kind)
+    return tally.is_met
