@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
+import msgspec
+
 from dovetail import labels
 from dovetail.model.instance import InstanceType, Offering
 from dovetail.model.plan import Cost, Launch, Nominate, Plan
@@ -79,6 +81,11 @@ def kind(
         allocatable=holds,
         offerings=offerings,
     )
+
+
+def pick(name: str, *, weight: int = 0, **fields: Any) -> NodePool:
+    """A pool with some fields changed."""
+    return msgspec.structs.replace(NodePool(name, weight), **fields)
 
 
 def cluster(

@@ -12,16 +12,16 @@ from dovetail import labels
 from dovetail.model.instance import InstanceType
 from dovetail.model.ledger import Ledger, Refusal
 from dovetail.model.node import Node
-from dovetail.model.plan import Cost, Plan
+from dovetail.model.plan import Plan
 from dovetail.model.pod import DaemonSet, Pod
 from dovetail.model.policy import Policy
 from dovetail.model.pool import NodePool
 from dovetail.model.requirements import Requirements, requirement
 from dovetail.model.snapshot import Snapshot
-from dovetail.model.taints import Taint, Toleration
+from dovetail.model.taints import Taint
 from dovetail.model.topology import HostPort, PodTerm, Spread, equality
 from dovetail.model.verdict import Problem
-from tests.oracle.build import NOW, ROOM, ask, cluster, kind, launch, offering, plan, pod
+from tests.oracle.build import NOW, ROOM, ask, cluster, kind, launch, offering, pick, plan, pod
 from tests.oracle.check import check
 
 P, Q = pod("p"), pod("q")
@@ -33,11 +33,6 @@ FAR = Node("far", labels={labels.HOSTNAME: "far", labels.ZONE: "b"}, allocatable
 def found(snapshot: Snapshot, candidate: Plan) -> str:
     """Everything that is wrong, in one line."""
     return "; ".join(check(snapshot, NOW, candidate))
-
-
-def pick(name: str, *, weight: int = 0, **fields: object) -> NodePool:
-    """A pool with some fields changed."""
-    return msgspec.structs.replace(NodePool(name, weight), **fields)
 
 
 def test_a_plan_that_is_right_has_nothing_wrong_with_it() -> None:
@@ -345,60 +340,3 @@ def test_a_reservation_used_too_often_is_found() -> None:
     assert found(snapshot, plan(launch(P, Q, **fields))) == ""
     twice = plan(launch(P, **fields), launch(Q, name="new-2", **fields))
     assert "reservation cr is used 2 times, it has 1" in found(snapshot, twice)
-
-
-# ------------------------------------------------------------------ pools and money
-
-
-def test_a_pool_beyond_its_limits_is_found() -> None:
-    """Existing nodes count, in capacity, and so does the number of nodes."""
-    ours = msgspec.structs.replace(NODE, node_pool="pool", capacity=ROOM, is_unschedulable=True)
-    nodes = (ours,)
-    pools = (pick("pool", limits={"cpu": 7999}),)
-    assert "exceeds cpu: 8000 of 7999" in found(
-        cluster(P, pools=pools, nodes=nodes), plan(launch(P))
-    )
-    pools = (pick("pool", limits={"nodes": 1}),)
-    assert "exceeds nodes: 2 of 1" in found(cluster(P, pools=pools, nodes=nodes), plan(launch(P)))
-    pools = (pick("pool", limits={"nodes": 2, "cpu": 8000}),)
-    assert found(cluster(P, pools=pools, nodes=nodes), plan(launch(P))) == ""
-
-
-def test_a_pod_in_a_light_pool_that_a_heavier_one_would_take_is_found() -> None:
-    """Weight goes before price."""
-    pools = (pick("pool"), pick("heavy", weight=10))
-    assert "heavy weighs more" in found(cluster(P, pools=pools), plan(launch(P)))
-    right = plan(launch(P, node_pool="heavy"))
-    assert found(cluster(P, pools=pools), right) == ""
-
-
-@pytest.mark.parametrize(
-    "heavy",
-    [
-        pytest.param(pick("heavy", weight=10, limits={"cpu": 1}), id="its limit is reached"),
-        pytest.param(pick("heavy", weight=10, taints=(Taint("k"),)), id="its taint repels"),
-        pytest.param(pick("heavy", weight=10, is_ready=False), id="it is not ready"),
-    ],
-)
-def test_a_heavier_pool_that_cannot_help_is_no_reproach(heavy: NodePool) -> None:
-    """A lighter pool is right when the heavier one could not take the pod."""
-    assert found(cluster(P, pools=(NodePool("pool"), heavy)), plan(launch(P))) == ""
-
-
-def test_a_pod_that_another_one_needs_may_stay_in_the_light_pool() -> None:
-    """Moving it would leave its friend, who does not tolerate the heavy pool, without company."""
-    heavy = pick("heavy", weight=10, taints=(Taint("k"),))
-    tolerant = pod("q", spec=ask(tolerations=(Toleration("k", "Exists"),)))
-    near = PodTerm(labels.HOSTNAME, equality({"app": "q"}))
-    friend = pod("p", spec=ask(affinity=(near,)))
-    snapshot = cluster(friend, tolerant, pools=(NodePool("pool"), heavy))
-    assert found(snapshot, plan(launch(tolerant, friend))) == ""
-
-
-def test_a_price_that_does_not_add_up_is_found() -> None:
-    """cost.new is the sum of the launches, and the bound is no more than that."""
-    wrong = msgspec.structs.replace(plan(launch(P)), cost=Cost(new_nanousd=99))
-    assert "launches add up to 100" in found(cluster(P), wrong)
-    boast = Cost(new_nanousd=100, lower_bound_nanousd=101)
-    wrong = msgspec.structs.replace(plan(launch(P)), cost=boast)
-    assert "bound 101 is not within 0..100" in found(cluster(P), wrong)
