@@ -19,7 +19,9 @@ from dovetail.solve.encode import Encoded
 from dovetail.solve.terms import Kind
 from dovetail.solve.units import ANY_CELL, ANY_WEIGHT
 
-MAX_CLASSES: Final = 100
+MAX_CLASSES: Final = 140
+_KEPT: Final = 60
+_GRID: Final = 8.0
 MAX_CAP_TERMS: Final = 12
 
 
@@ -56,15 +58,24 @@ class Classes:
 
 
 def merge(enc: Encoded, lots: Sequence[Lot]) -> Classes:
-    """Classes of lots, at most about MAX_CLASSES of them unless constraints force more."""
+    """Classes of lots: the shapes that matter most as they are, the rest merged on a grid."""
     caps = _cap_terms(enc, lots)
-    step = 0.0
-    while True:
-        numbers = _numbers(lots, caps, step)
+    numbers = _numbers(lots, caps, frozenset(), 0.0)
+    count = int(numbers.max(initial=-1)) + 1
+    if count > MAX_CLASSES:
+        kept = _weightiest(enc, lots, numbers, count)
+        numbers = _numbers(lots, caps, kept, _GRID)
         count = int(numbers.max(initial=-1)) + 1
-        if count <= MAX_CLASSES or step >= 3.0:
-            return _classes(lots, numbers, count, caps, enc)
-        step = 1.2 if not step else step * 1.3
+    return _classes(lots, numbers, count, caps, enc)
+
+
+def _weightiest(enc: Encoded, lots: Sequence[Lot], numbers: Int, count: int) -> frozenset[int]:
+    """The lots of the shapes that ask for most in all."""
+    mean = np.maximum(np.minimum(enc.cap_or, 10**15).mean(axis=0), 1.0)
+    demand = np.array([lot.count * float((lot.request / mean).max()) for lot in lots])
+    per_class = np.bincount(numbers, weights=demand, minlength=count)
+    best = np.argsort(-per_class, kind="stable")[:_KEPT]
+    return frozenset(np.flatnonzero(np.isin(numbers, best)).tolist())
 
 
 def _cap_terms(enc: Encoded, lots: Sequence[Lot]) -> dict[int, float]:
@@ -82,11 +93,14 @@ def _cap_terms(enc: Encoded, lots: Sequence[Lot]) -> dict[int, float]:
     return {term: caps[term] for term in best}
 
 
-def _numbers(lots: Sequence[Lot], caps: dict[int, float], step: float) -> Int:
+def _numbers(
+    lots: Sequence[Lot], caps: dict[int, float], kept: frozenset[int], step: float
+) -> Int:
     number_of: dict[tuple[object, ...], int] = {}
     numbers = np.zeros(len(lots), dtype=np.int64)
     for place, lot in enumerate(lots):
-        shape = lot.request.tobytes() if not step else _bucket(lot.request, step)
+        exact = not step or place in kept
+        shape = lot.request.tobytes() if exact else _bucket(lot.request, step)
         capped = tuple(t for t in lot.own if t in caps and t in lot.match)
         key = (shape, lot.mask, lot.cell, lot.key, lot.weight, capped)
         numbers[place] = number_of.setdefault(key, len(number_of))
