@@ -11,12 +11,14 @@ from dovetail.solve.decode import decode, unplaced
 from dovetail.solve.encode import Encoded, encode
 from dovetail.solve.guide import Guide, guide
 from dovetail.solve.lots import Lot
+from dovetail.solve.minvalues import hold_min_values
 from dovetail.solve.planning import run_attempt
 from dovetail.solve.puzzle import Puzzle, Solution, canonical
 from dovetail.solve.prune import undominated
 from dovetail.solve.quotas import simple_spread, spread_range
 from dovetail.solve.rescue import rescue
 from dovetail.solve.rightsize import right_size
+from dovetail.solve.robust import with_robust_prices
 from dovetail.solve.units import ANY_CELL, ANY_WEIGHT
 from dovetail.solve.values import appraise, takes, worthless
 from dovetail.solve.vectors import Values
@@ -26,17 +28,18 @@ def solve(puzzle: Puzzle) -> Solution:
     """Place every pod that can be placed, as cheaply as can be found, with a proven bound."""
     if not puzzle.pods:
         return Solution()
-    enc = encode(canonical(puzzle))
-    offers, stands_for = undominated(enc)
-    fits_go = takes(enc, np.arange(len(enc.groups)), offers)
-    found = _relaxation(enc, offers, fits_go)
-    values = worthless(enc, offers) if found is None else appraise(enc, offers, found)
+    plain = encode(canonical(puzzle))
+    enc = hold_min_values(with_robust_prices(plain))
+    offers, stands_for, values = _appraised(enc)
     attempt, waiting = _best_attempt(enc, offers, values)
     launches, placed, order = decode(attempt)
     placed_g = enc.count_g.copy()
     for group, count in waiting.items():
         placed_g[group] -= count
-    certificate = certify(enc, values, stands_for, placed_g)
+    if enc is not plain:
+        # Others may keep other types in reserve, or compare true prices: the bound knows neither.
+        _, stands_for, values = _appraised(plain)
+    certificate = certify(plain, values, stands_for, placed_g)
     return Solution(
         launches=tuple(launches),
         placed=tuple(placed),
@@ -46,6 +49,15 @@ def solve(puzzle: Puzzle) -> Solution:
         certificate=certificate,
         n_groups=len(enc.groups),
     )
+
+
+def _appraised(enc: Encoded) -> tuple[Int, Int, Values]:
+    """The offers worth searching over, which of them stands for which offer, and their values."""
+    offers, stands_for = undominated(enc)
+    fits_go = takes(enc, np.arange(len(enc.groups)), offers)
+    found = _relaxation(enc, offers, fits_go)
+    values = worthless(enc, offers) if found is None else appraise(enc, offers, found)
+    return offers, stands_for, values
 
 
 def _best_attempt(enc: Encoded, offers: Int, values: Values) -> tuple[Attempt, dict[int, int]]:

@@ -1,0 +1,263 @@
+"""How does a launch keep as many instance types open as its pool insists on?
+
+A pool with minValues wants every launch to be possible with so many different types. So an offer of
+such a pool is treated as no larger than the siblings it needs: the componentwise minimum over
+itself and those that cost it the least room, for pods that all of them accept. Whatever is packed
+into that fits every sibling, and the rest of the solver needs to know nothing of minValues.
+
+A pod for which those siblings are too small, though enough others would hold it, gets a row of its
+own: the same offer beside other siblings. Where there are not enough in any case, the strict policy
+takes nothing; best effort has rows of full size, only for pods that cannot be held otherwise.
+
+Siblings are bought in the same way (zone, capacity type), so that a launch tied to either has
+them; a reservation may fall back on demand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import msgspec
+import numpy as np
+
+from dovetail import labels
+from dovetail.model.policy import MinValuesPolicy
+from dovetail.solve.axes import Bool, Int
+from dovetail.solve.encode import Encoded, Origin
+from dovetail.solve.ties import HostTerm
+from dovetail.solve.variety import Demand, demands, gather
+
+
+@dataclass(frozen=True, slots=True)
+class _Shelf:
+    """Offers of one pool bought in one way, and all that may stand in for them."""
+
+    place: tuple[int, int]  # pool and cell
+    asked: tuple[Demand, ...]
+    offers: Int
+    beside: Int
+
+
+@dataclass(slots=True)
+class _Rows:
+    """Offers as the solver will see them: the old ones narrowed, then more of them."""
+
+    cap_or: Int
+    masks_mo: Bool
+    offers: list[int] = field(default_factory=list)
+    caps: list[Int] = field(default_factory=list)
+    masks: list[Bool] = field(default_factory=list)
+
+    def add(self, offer: int, cap: Int, mask: Bool) -> None:
+        """One more row for an offer."""
+        self.offers.append(offer)
+        self.caps.append(cap)
+        self.masks.append(mask)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shapes:
+    """Pods that are alike to an empty node: requests and accepted rows."""
+
+    shape_g: Int
+    request_sr: Int
+    mask_s: Int
+
+    def fit(self, masks_mo: Bool, cap_or: Int) -> Bool:
+        """shapes x offers: who fits where."""
+        fits = masks_mo[self.mask_s]
+        for resource in range(cap_or.shape[1]):
+            fits &= self.request_sr[:, resource][:, None] <= cap_or[:, resource][None, :]
+        return fits
+
+
+def hold_min_values(enc: Encoded) -> Encoded:
+    """The same problem with offers that leave the choice which their pools insist on."""
+    asked_p = [demands(pool, enc.market.types) for pool in enc.market.pools]
+    if not any(asked_p) or not enc.groups:
+        return enc
+    shelves = list(_shelves(enc, asked_p))
+    rows = _Rows(enc.cap_or.copy(), enc.masks_me[:, : enc.n_offers].copy())
+    for shelf in shelves:
+        _narrow(enc, shelf, rows)
+    shapes = _shapes(enc)
+    missing = _missing(enc, shelves, shapes, rows)
+    missing = _widen(enc, shelves, shapes, (rows, missing))
+    mask_m, mask_g = np.arange(len(enc.masks_me)), enc.mask_g
+    if missing and enc.problem.policy.min_values_policy == MinValuesPolicy.BEST_EFFORT:
+        mask_m, mask_g = _relax(enc, shapes, rows, missing)
+    return _assembled(enc, rows, mask_m, mask_g)
+
+
+def _shelves(enc: Encoded, asked_p: list[tuple[Demand, ...]]) -> Iterator[_Shelf]:
+    ways: dict[tuple[int, int, int, str, str], list[int]] = {}
+    for number, one in enumerate(enc.market.offers):
+        if asked_p[one.pool] and enc.supply_o[number] > 0:
+            cell = int(enc.cell_o[number])
+            way = (one.pool, cell, one.choice, one.offering.zone, one.offering.capacity_type)
+            ways.setdefault(way, []).append(number)
+    for (pool, cell, choice, zone, kind), offers in ways.items():
+        beside = list(offers)
+        if kind == labels.RESERVED:
+            beside += ways.get((pool, cell, choice, zone, labels.ON_DEMAND), [])
+        yield _Shelf((pool, cell), asked_p[pool], np.array(offers), np.array(beside))
+
+
+def _narrow(enc: Encoded, shelf: _Shelf, rows: _Rows) -> None:
+    """Make every offer of the shelf as small as the siblings it needs."""
+    ranked_ob = _by_loss(enc, shelf.offers, shelf.beside)
+    kind_b = enc.type_o[shelf.beside]
+    for offer, ranked in zip(shelf.offers.tolist(), ranked_ob, strict=True):
+        chosen = gather(shelf.asked, kind_b[ranked].tolist())
+        if chosen is None:
+            rows.masks_mo[:, shelf.offers] = False
+            return
+        siblings = shelf.beside[ranked[chosen]]
+        rows.cap_or[offer] = enc.cap_or[siblings].min(axis=0)
+        rows.masks_mo[:, offer] = enc.masks_me[:, siblings].all(axis=1)
+
+
+def _by_loss(enc: Encoded, offers: Int, beside: Int) -> Int:
+    """offers x beside: itself first, then whoever keeps the most pods, the most room, is cheap."""
+    weight_m = np.bincount(enc.mask_g, weights=enc.count_g, minlength=len(enc.masks_me))
+    mine, theirs = enc.masks_me[:, offers], enc.masks_me[:, beside]
+    lost = (mine * weight_m[:, None]).T @ (~theirs).astype(np.float64)
+    need = np.maximum((enc.requests_gr * enc.count_g[:, None]).sum(axis=0), 1)
+    room = np.minimum(enc.cap_or, need) / need  # what nobody asks for is no loss
+    less = np.zeros_like(lost)
+    for own, other in zip(room[offers].T, room[beside].T, strict=True):
+        short = np.maximum(own[:, None] - other[None, :], 0.0)
+        less = np.maximum(less, short / np.maximum(own, 1e-12)[:, None])
+    lost[offers[:, None] == beside[None, :]] = -1.0
+    price = np.broadcast_to(enc.plan_price_o[beside].astype(np.float64), lost.shape)
+    return np.lexsort((price, less, lost), axis=-1)
+
+
+def _shapes(enc: Encoded) -> _Shapes:
+    table = np.concatenate([enc.mask_g[:, None], enc.requests_gr], axis=1)
+    distinct, shape_g = np.unique(table, axis=0, return_inverse=True)
+    return _Shapes(shape_g.reshape(-1), distinct[:, 1:], distinct[:, 0])
+
+
+def _missing(
+    enc: Encoded, shelves: list[_Shelf], shapes: _Shapes, rows: _Rows
+) -> dict[tuple[int, int], list[int]]:
+    """By place the shapes that some offer there would take, but no narrowed one does."""
+    found: dict[tuple[int, int], list[int]] = {}
+    for place in dict.fromkeys(shelf.place for shelf in shelves):
+        offers = np.concatenate([one.offers for one in shelves if one.place == place])
+        before = shapes.fit(enc.masks_me[:, offers], enc.cap_or[offers]).any(axis=1)
+        after = shapes.fit(rows.masks_mo[:, offers], rows.cap_or[offers]).any(axis=1)
+        if (before & ~after).any():
+            found[place] = np.flatnonzero(before & ~after).tolist()
+    return found
+
+
+def _widen(
+    enc: Encoded,
+    shelves: list[_Shelf],
+    shapes: _Shapes,
+    state: tuple[_Rows, dict[tuple[int, int], list[int]]],
+) -> dict[tuple[int, int], list[int]]:
+    """Add rows for shapes that enough types would hold; returns the shapes still without one."""
+    rows, missing = state
+    left: dict[tuple[int, int], list[int]] = {}
+    for place, numbers in missing.items():
+        local = [one for one in shelves if one.place == place]
+        first = len(rows.offers)
+        for shape in numbers:
+            request, mask = shapes.request_sr[shape], shapes.mask_s[shape]
+            held = any(
+                rows.masks[row][mask] and (rows.caps[row] >= request).all()
+                for row in range(first, len(rows.offers))
+            )
+            if not held and not _add_row(enc, local, (request, int(mask)), rows):
+                left.setdefault(place, []).append(shape)
+    return left
+
+
+def _add_row(enc: Encoded, shelves: list[_Shelf], pod: tuple[Int, int], rows: _Rows) -> bool:
+    """One more row, for the cheapest offer with enough siblings that would hold the pod too."""
+    request, mask = pod
+    takers = enc.masks_me[mask, : enc.n_offers] & (enc.cap_or >= request).all(axis=1)
+    found: list[tuple[int, int, Int]] = []
+    for shelf in shelves:
+        offers, beside = shelf.offers[takers[shelf.offers]], shelf.beside[takers[shelf.beside]]
+        if not len(offers):
+            continue
+        offer = offers[np.argmin(enc.plan_price_o[offers])]
+        ranked = beside[_by_loss(enc, np.array([offer]), beside)[0]]
+        chosen = gather(shelf.asked, enc.type_o[ranked].tolist())
+        if chosen is not None:
+            found.append((int(enc.plan_price_o[offer]), int(offer), ranked[chosen]))
+    if not found:
+        return False
+    _, offer, siblings = min(found, key=lambda one: one[:2])
+    rows.add(offer, enc.cap_or[siblings].min(axis=0), enc.masks_me[:, siblings].all(axis=1))
+    return True
+
+
+def _relax(
+    enc: Encoded, shapes: _Shapes, rows: _Rows, missing: dict[tuple[int, int], list[int]]
+) -> tuple[Int, Int]:
+    """Rows of full size for what cannot be held, which only those pods accept.
+
+    Returns which old row of masks every new one was, and the row of every group.
+    """
+    places_s: dict[int, list[tuple[int, int]]] = {}
+    for place, numbers in missing.items():
+        for shape in numbers:
+            places_s.setdefault(shape, []).append(place)
+    wanted: dict[tuple[int, tuple[tuple[int, int], ...]], list[int]] = {}
+    for shape, places in sorted(places_s.items()):
+        wanted.setdefault((int(shapes.mask_s[shape]), tuple(sorted(places))), []).append(shape)
+    n_masks = len(enc.masks_me)
+    mask_s = shapes.mask_s.copy()
+    for number, alike in enumerate(wanted.values()):
+        mask_s[alike] = n_masks + number
+    old = [mask for mask, _ in wanted]
+    rows.masks_mo = np.concatenate([rows.masks_mo, rows.masks_mo[old]])
+    rows.masks = [np.concatenate([mask, mask[old]]) for mask in rows.masks]
+    for pool, cell in missing:
+        accept = np.array([(pool, cell) in places for _, places in wanted])
+        for offer in np.flatnonzero((enc.pool_o == pool) & (enc.cell_o == cell)).tolist():
+            admitted = np.zeros(len(rows.masks_mo), dtype=bool)
+            admitted[n_masks:] = accept & enc.masks_me[old, offer]
+            if admitted.any():
+                rows.add(offer, enc.cap_or[offer], admitted)
+    return np.concatenate([np.arange(n_masks), old]), mask_s[shapes.shape_g]
+
+
+def _assembled(enc: Encoded, rows: _Rows, mask_m: Int, mask_g: Int) -> Encoded:
+    n_offers, n_entities = enc.n_offers, enc.masks_me.shape[1]
+    offer_o = np.array([*range(n_offers), *rows.offers], dtype=np.int64)
+    own = np.concatenate([rows.masks_mo, *(mask[:, None] for mask in rows.masks)], axis=1)
+    offers = tuple(enc.market.offers[offer] for offer in offer_o.tolist())
+    hosts = [_host_at(term, offer_o) for term in enc.ties.hosts]
+    return replace(
+        enc,
+        market=msgspec.structs.replace(enc.market, offers=offers),
+        columns=enc.columns.at(np.concatenate([offer_o, np.arange(n_offers, n_entities)])),
+        mask_g=mask_g,
+        masks_me=np.concatenate([own, enc.masks_me[mask_m, n_offers:]], axis=1),
+        cap_or=np.concatenate([rows.cap_or, *(cap[None, :] for cap in rows.caps)]),
+        overhead_or=enc.overhead_or[offer_o],
+        price_o=enc.price_o[offer_o],
+        plan_price_o=enc.plan_price_o[offer_o],
+        pool_o=enc.pool_o[offer_o],
+        type_o=enc.type_o[offer_o],
+        weight_o=enc.weight_o[offer_o],
+        supply_o=enc.supply_o[offer_o],
+        cell_o=enc.cell_o[offer_o],
+        ties=replace(enc.ties, hosts=hosts),
+        origin=Origin(enc, offer_o, mask_m),
+    )
+
+
+def _host_at(term: HostTerm, offer_o: Int) -> HostTerm:
+    return replace(
+        term,
+        match_o=None if term.match_o is None else term.match_o[offer_o],
+        own_o=None if term.own_o is None else term.own_o[offer_o],
+    )
