@@ -16,6 +16,7 @@ make the lower bound (`bound.py`). HiGHS solves it; nothing exact is taken from 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -24,6 +25,9 @@ import numpy as np
 
 from dovetail.solve.axes import Bool, Float, Int
 
+INFINITE: Final = float(highspy.kHighsInf)
+_PRIMAL: Final = 4
+_DUAL: Final = 1
 PENALTY: Final = 20.0  # leaving a pod out costs this many times its own node
 
 
@@ -70,46 +74,152 @@ class Assignment:
     value: float
 
 
-class _Builder:
-    """Columns and rows as HiGHS wants them, column by column."""
+class Solver:
+    """The program inside HiGHS. Offers and cuts can be added after a solution; the next one starts
+    from the last.
+    """
 
-    def __init__(self, program: Program) -> None:
-        self.p = program
-        self.pairs_l, self.pairs_o = np.nonzero(program.accept_lo)
-        self.n_o, self.n_r = program.cap_or.shape
-        self.n_l = len(program.count_l)
-        self.rows: list[tuple[Int, Int, Float]] = []  # row numbers, column numbers, values
-        self.lower: list[Float] = []
-        self.upper: list[Float] = []
-        self.n_rows = 0
-        self.y0 = self.n_o
-        self.s0 = self.n_o + len(self.pairs_l)
-        self.n_cols = self.s0 + self.n_l
+    def __init__(self, program: Program, *, central: bool = False) -> None:
+        self.program = program
+        n_l = len(program.count_l)
+        self._x_o = np.zeros(0, dtype=np.int64)
+        self._y_lo = np.full((n_l, 0), -1, dtype=np.int64)
+        self._capacity_ro = np.zeros((program.cap_or.shape[1], 0), dtype=np.int64)
+        self._cap_to = np.zeros((len(program.cap_groups), 0), dtype=np.int64)
+        self._cuts: list[int] = []
+        self._highs = _highs(central=central)
+        self._fix_rows()
+        cuts, program.cuts = program.cuts, []
+        self._insert(program)
+        self.add_cuts(cuts)
 
-    def add(self, rows: Int, cols: Int, values: Float, lower: Float, upper: Float) -> int:
-        start = self.n_rows
-        self.rows.append((rows + start, cols, values))
-        self.lower.append(lower)
-        self.upper.append(upper)
-        self.n_rows += len(lower)
-        return start
+    def _fix_rows(self) -> None:
+        """Rows that do not depend on offers: demand with its shortfall, zone quotas, limits."""
+        p = self.program
+        n_l = len(p.count_l)
+        self._demand_l = np.arange(n_l)
+        lower, upper = [p.count_l], [np.full(n_l, INFINITE)]
+        self._zone: dict[int, int] = {}
+        start = n_l
+        for row, (low, high) in p.range_ld.items():
+            self._zone[row] = start
+            lower.append(low)
+            upper.append(high)
+            start += len(low)
+        self._limit = start
+        lower.append(np.full(len(p.limits), -INFINITE))
+        upper.append(np.array([limit for _, limit in p.limits]))
+        self._add_rows(np.concatenate(lower), np.concatenate(upper))
+        self._add_columns(
+            p.penalty_l, np.full(n_l, INFINITE), np.arange(n_l + 1), self._demand_l, np.ones(n_l)
+        )
 
-    def matrix(self) -> tuple[Int, Int, Float]:
-        rows = np.concatenate([one[0] for one in self.rows])
-        cols = np.concatenate([one[1] for one in self.rows])
-        values = np.concatenate([one[2] for one in self.rows])
-        keep = values != 0
-        rows, cols, values = rows[keep], cols[keep], values[keep]
-        order = np.lexsort((rows, cols))
-        starts = np.searchsorted(cols[order], np.arange(self.n_cols + 1))
-        return starts, rows[order], values[order]
+    def add_offers(self, more: Program) -> None:
+        """Let the program buy more offers; `more` has the same classes and other offers."""
+        self.program = _joined(self.program, more)
+        self._insert(more)
+        self._highs.setOptionValue("simplex_strategy", _PRIMAL)  # the last answer is feasible
+
+    def _insert(self, more: Program) -> None:
+        n_l, n_o = more.accept_lo.shape
+        n_r, n_t = more.cap_or.shape[1], len(more.cap_groups)
+        base = self._highs.getNumRow()
+        self._add_rows(np.full((n_r + n_t) * n_o, -INFINITE), np.zeros((n_r + n_t) * n_o))
+        own = base + np.arange((n_r + n_t) * n_o).reshape(n_r + n_t, n_o)
+        self._capacity_ro = np.concatenate([self._capacity_ro, own[:n_r]], axis=1)
+        self._cap_to = np.concatenate([self._cap_to, own[n_r:]], axis=1)
+        first = self._highs.getNumCol()
+        self._x_o = np.concatenate([self._x_o, first + np.arange(n_o)])
+        self._add_offer_columns(more, own)
+        pairs_l, pairs_o = np.nonzero(more.accept_lo)
+        place = np.full((n_l, n_o), -1, dtype=np.int64)
+        place[pairs_l, pairs_o] = first + n_o + np.arange(len(pairs_l))
+        self._y_lo = np.concatenate([self._y_lo, place], axis=1)
+        self._add_pair_columns(more, own, pairs_l, pairs_o)
+
+    def _add_offer_columns(self, more: Program, own: Int) -> None:
+        caps = np.array([cap for cap, _ in more.cap_groups])
+        n_o = len(more.price_o)
+        rows = [own]
+        values = [np.concatenate([-more.cap_or.T, -np.repeat(caps[:, None], n_o, axis=1)])]
+        for number, (weight_o, _) in enumerate(more.limits):
+            rows.append(np.full((1, n_o), self._limit + number))
+            values.append(weight_o[None, :])
+        self._add_sparse(more.price_o, more.supply_o, np.concatenate(rows), np.concatenate(values))
+
+    def _add_pair_columns(self, more: Program, own: Int, pairs_l: Int, pairs_o: Int) -> None:
+        n_r = more.cap_or.shape[1]
+        rows = [own[:n_r, pairs_o], self._demand_l[pairs_l][None, :]]
+        values = [more.request_lr[pairs_l].T, np.ones((1, len(pairs_l)))]
+        if more.range_ld and more.domain_lo is not None:
+            domain = more.domain_lo[pairs_l, pairs_o]
+            zone = np.array([self._zone.get(row, -1) for row in range(len(more.count_l))])[pairs_l]
+            inside = (zone >= 0) & (domain >= 0)
+            rows.append(np.where(inside, zone + domain, 0)[None, :])
+            values.append(inside.astype(np.float64)[None, :])
+        for number, (_, members) in enumerate(more.cap_groups):
+            capped = np.isin(pairs_l, members)
+            rows.append(own[n_r + number, pairs_o][None, :])
+            values.append(capped.astype(np.float64)[None, :])
+        free = np.full(len(pairs_l), INFINITE)
+        self._add_sparse(np.zeros(len(pairs_l)), free, np.concatenate(rows), np.concatenate(values))
+
+    def _add_sparse(self, cost: Float, upper: Float, rows: Int, values: Float) -> None:
+        """Columns given as a table of rows and values, zeros left out."""
+        keep = (values != 0).T
+        starts = np.concatenate([[0], np.cumsum(keep.sum(axis=1))])
+        self._add_columns(cost, upper, starts, rows.T[keep], values.T[keep])
+
+    def _add_rows(self, lower: Float, upper: Float) -> None:
+        nothing = np.zeros(0)
+        starts = np.zeros(len(lower), dtype=np.int32)
+        self._highs.addRows(len(lower), lower, upper, 0, starts, nothing.astype(np.int32), nothing)
+
+    def _add_columns(
+        self, cost: Float, upper: Float, starts: Int, rows: Int, values: Float
+    ) -> None:
+        self._highs.addCols(
+            len(cost), cost, np.zeros(len(cost)), upper, len(values),
+            starts[:-1].astype(np.int32), rows.astype(np.int32), values,
+        )
+
+    def add_cuts(self, cuts: Sequence[Cut]) -> None:
+        """Whole pods on whole nodes, for offers that are in the program."""
+        for cut in cuts:
+            pods = self._y_lo[:, cut.offer]
+            use = np.flatnonzero((pods >= 0) & (cut.weight_l > 0))
+            index = np.append(pods[use], self._x_o[cut.offer]).astype(np.int32)
+            weight = np.append(cut.weight_l[use], -1.0)
+            self._cuts.append(self._highs.getNumRow())
+            self._highs.addRow(-INFINITE, 0.0, len(index), index, weight)
+        self.program.cuts = [*self.program.cuts, *cuts]
+        self._highs.setOptionValue("simplex_strategy", _DUAL)  # its multipliers are
+
+    def solve(self) -> Assignment:
+        """What the program says now."""
+        self._highs.run()
+        solution = self._highs.getSolution()
+        cols = np.maximum(np.array(solution.col_value), 0.0)
+        duals = np.array(solution.row_dual)
+        p = self.program
+        pods = np.where(self._y_lo >= 0, cols[np.maximum(self._y_lo, 0)], 0.0)
+        nodes = cols[self._x_o]
+        zone = {
+            row: duals[start : start + len(p.range_ld[row][0])] for row, start in self._zone.items()
+        }
+        return Assignment(
+            nodes_o=nodes,
+            pods_lo=pods,
+            lambda_or=np.maximum(-duals[self._capacity_ro.T], 0.0),
+            pi_l=np.maximum(duals[self._demand_l], 0.0),
+            mu_to=np.maximum(-duals[self._cap_to], 0.0),
+            zone_ld=zone,
+            nu=np.maximum(-duals[np.array(self._cuts, dtype=np.int64)], 0.0),
+            value=float(p.price_o @ nodes),
+        )
 
 
-def solve_program(program: Program, *, central: bool = False) -> Assignment:
-    """Solve it. `central` asks for a point inside the optimal face, which mixes classes well."""
-    b = _Builder(program)
-    places = _rows(b)
-    model = _model(b)
+def _highs(*, central: bool) -> highspy.Highs:
     solver = highspy.Highs()
     solver.setOptionValue("output_flag", False)
     solver.setOptionValue("threads", 1)
@@ -118,126 +228,28 @@ def solve_program(program: Program, *, central: bool = False) -> Assignment:
         solver.setOptionValue("solver", "ipm")
         solver.setOptionValue("run_crossover", "off")
         solver.setOptionValue("ipm_optimality_tolerance", 1e-6)
-    solver.passModel(model)
-    solver.run()
-    solution = solver.getSolution()
-    cols = np.maximum(np.array(solution.col_value), 0.0)
-    duals = np.array(solution.row_dual)
-    return _read(b, places, cols, duals)
+    return solver
 
 
-@dataclass(slots=True)
-class _Places:
-    capacity: int
-    demand: int
-    zones: dict[int, int]
-    caps: int
-    cuts: int
-
-
-def _rows(b: _Builder) -> _Places:
-    p = b.p
-    n_pairs = len(b.pairs_l)
-    pair_cols = b.y0 + np.arange(n_pairs)
-    capacity = b.n_rows
-    for r in range(b.n_r):
-        b.add(
-            np.concatenate([b.pairs_o, np.arange(b.n_o)]),
-            np.concatenate([pair_cols, np.arange(b.n_o)]),
-            np.concatenate([p.request_lr[b.pairs_l, r], -p.cap_or[:, r]]),
-            np.full(b.n_o, -highspy.kHighsInf),
-            np.zeros(b.n_o),
-        )
-    demand = b.add(
-        np.concatenate([b.pairs_l, np.arange(b.n_l)]),
-        np.concatenate([pair_cols, b.s0 + np.arange(b.n_l)]),
-        np.ones(n_pairs + b.n_l),
-        p.count_l.copy(),
-        np.full(b.n_l, highspy.kHighsInf),
-    )
-    zones = {}
-    for row, (low, high) in p.range_ld.items():
-        mine = np.flatnonzero(b.pairs_l == row)
-        assert p.domain_lo is not None
-        domain = p.domain_lo[row, b.pairs_o[mine]]
-        inside = domain >= 0
-        zones[row] = b.add(
-            domain[inside], pair_cols[mine][inside], np.ones(int(inside.sum())), low, high
-        )
-    caps = b.n_rows
-    for cap, members in p.cap_groups:
-        mine = np.flatnonzero(np.isin(b.pairs_l, members))
-        b.add(
-            np.concatenate([b.pairs_o[mine], np.arange(b.n_o)]),
-            np.concatenate([pair_cols[mine], np.arange(b.n_o)]),
-            np.concatenate([np.ones(len(mine)), np.full(b.n_o, -cap)]),
-            np.full(b.n_o, -highspy.kHighsInf),
-            np.zeros(b.n_o),
-        )
-    for weight_o, limit in p.limits:
-        b.add(
-            np.zeros(b.n_o, dtype=np.int64),
-            np.arange(b.n_o),
-            weight_o,
-            np.array([-highspy.kHighsInf]),
-            np.array([limit]),
-        )
-    cuts = b.n_rows
-    for cut in p.cuts:
-        mine = np.flatnonzero((b.pairs_o == cut.offer) & (cut.weight_l[b.pairs_l] > 0))
-        b.add(
-            np.zeros(len(mine) + 1, dtype=np.int64),
-            np.append(pair_cols[mine], cut.offer),
-            np.append(cut.weight_l[b.pairs_l[mine]], -1.0),
-            np.array([-highspy.kHighsInf]),
-            np.zeros(1),
-        )
-    return _Places(capacity, demand, zones, caps, cuts)
-
-
-def _model(b: _Builder) -> highspy.HighsLp:
-    p = b.p
-    starts, index, values = b.matrix()
-    model = highspy.HighsLp()
-    model.num_col_ = b.n_cols
-    model.num_row_ = b.n_rows
-    model.col_cost_ = np.concatenate([p.price_o, np.zeros(len(b.pairs_l)), p.penalty_l])
-    model.col_lower_ = np.zeros(b.n_cols)
-    upper = np.full(b.n_cols, highspy.kHighsInf)
-    upper[: b.n_o] = p.supply_o
-    model.col_upper_ = upper
-    model.row_lower_ = np.concatenate(b.lower)
-    model.row_upper_ = np.concatenate(b.upper)
-    model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    model.a_matrix_.start_ = starts
-    model.a_matrix_.index_ = index
-    model.a_matrix_.value_ = values
-    return model
-
-
-def _read(b: _Builder, places: _Places, cols: Float, duals: Float) -> Assignment:
-    p = b.p
-    pods = np.zeros((b.n_l, b.n_o))
-    pods[b.pairs_l, b.pairs_o] = cols[b.y0 : b.s0]
-    lam = np.zeros((b.n_o, b.n_r))
-    for r in range(b.n_r):
-        start = places.capacity + r * b.n_o
-        lam[:, r] = np.maximum(-duals[start : start + b.n_o], 0.0)
-    mu = np.zeros((len(p.cap_groups), b.n_o))
-    for t in range(len(p.cap_groups)):
-        start = places.caps + t * b.n_o
-        mu[t] = np.maximum(-duals[start : start + b.n_o], 0.0)
-    zone = {
-        row: duals[start : start + len(p.range_ld[row][0])] for row, start in places.zones.items()
-    }
-    nodes = cols[: b.n_o]
-    return Assignment(
-        nodes,
-        pods,
-        lam,
-        np.maximum(duals[places.demand : places.demand + b.n_l], 0.0),
-        mu,
-        zone,
-        np.maximum(-duals[places.cuts : places.cuts + len(p.cuts)], 0.0),
-        float(p.price_o @ nodes),
+def _joined(held: Program, more: Program) -> Program:
+    """The same classes over the offers of both."""
+    domain = held.domain_lo
+    if domain is not None and more.domain_lo is not None:
+        domain = np.concatenate([domain, more.domain_lo], axis=1)
+    return Program(
+        price_o=np.concatenate([held.price_o, more.price_o]),
+        cap_or=np.concatenate([held.cap_or, more.cap_or]),
+        supply_o=np.concatenate([held.supply_o, more.supply_o]),
+        request_lr=held.request_lr,
+        count_l=held.count_l,
+        accept_lo=np.concatenate([held.accept_lo, more.accept_lo], axis=1),
+        penalty_l=held.penalty_l,
+        domain_lo=domain,
+        range_ld=held.range_ld,
+        cap_groups=held.cap_groups,
+        limits=[
+            (np.concatenate([weight, extra]), limit)
+            for (weight, limit), (extra, _) in zip(held.limits, more.limits, strict=True)
+        ],
+        cuts=held.cuts,
     )

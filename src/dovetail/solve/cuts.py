@@ -13,11 +13,12 @@ from typing import Final
 import numpy as np
 
 from dovetail.solve.assignment import Assignment, Cut, Program
-from dovetail.solve.axes import Float, Int
+from dovetail.solve.axes import Bool, Float, Int
 
 KINDS: Final = tuple((resource, k) for resource in (0, 1) for k in range(1, 13))
 _TOLERANCE: Final = 1e-3
 _LIKELY: Final = 3
+_WORTHWHILE: Final = 5e-4
 
 
 def weigh(share: Float, k: int) -> Float:
@@ -42,13 +43,13 @@ def cut_of(program: Program, offer: int, kind: int) -> Cut:
     return Cut(offer, kind, np.where(program.accept_lo[:, offer], weight, 0.0))
 
 
-def likely(program: Program, worth_l: Float) -> list[tuple[int, int]]:
+def likely(program: Program, worth_l: Float, bought_o: Bool) -> list[tuple[int, int]]:
     """Cuts worth having from the start: where whole pods of much worth fill a node badly.
 
     Without them, offers that come in late look cheap until their own cuts are found.
     """
     found = []
-    for offer in range(len(program.price_o)):
+    for offer in np.flatnonzero(bought_o).tolist():
         weight = np.where(program.accept_lo[:, offer], worth_l, 0.0)
         total = float(weight.sum())
         if total <= 0:
@@ -78,5 +79,7 @@ def violated(program: Program, answer: Assignment, most: int = 60) -> list[Cut]:
             if excess > _TOLERANCE:
                 cost = excess * float(program.price_o[offer] * answer.nodes_o[offer])
                 found.append((cost, cut))
+    if sum(cost for cost, _ in found) < _WORTHWHILE * answer.value:
+        return []
     found.sort(key=lambda one: (-one[0], one[1].offer, one[1].kind))
     return [cut for _, cut in found[:most]]

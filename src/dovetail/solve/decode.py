@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
+from collections import Counter, defaultdict
 
 import numpy as np
 
 from dovetail.model.pod import Pod
-from dovetail.model.resources import PODS, total
+from dovetail.model.resources import total
 from dovetail.solve.attempt import Attempt
 from dovetail.solve.axes import Int
 from dovetail.solve.bins import EXISTING
-from dovetail.solve.encode import ATTACH, daemon_mask
+from dovetail.solve.encode import daemon_mask
 from dovetail.solve.flexibility import alternatives
 from dovetail.solve.offers import Offer, definite, pool_requirements
 from dovetail.solve.puzzle import PlannedNode
@@ -73,67 +72,97 @@ def decode(
         cell = int(bins.cell[node])
         where += [(group, cell, pod) for group, pod in held]
     choices = alternatives(attempt, by_node)
-    named: Named = {}
+    nodes = _Launches(attempt)
     for node, held in pods_by_node.items():
-        pods = tuple(pod for _, pod in held)
         if bins.offer[node] == EXISTING:
+            pods = tuple(pod for _, pod in held)
             placed.append((attempt.enc.problem.nodes[node].name, pods))
         else:
-            launches.append(_planned(attempt, int(bins.offer[node]), pods, choices[node], named))
+            launches.append(nodes.planned(int(bins.offer[node]), held, choices[node]))
     return launches, placed, _order(attempt, where)
 
 
-def _named(
-    attempt: Attempt, offer: int, fallbacks: Int
-) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """The types, zones and capacity types of an offer and its fallbacks, by name."""
-    enc = attempt.enc
-    market = enc.market
-    every = np.concatenate([np.array([offer], dtype=np.int64), fallbacks])
-    kinds, first = np.unique(enc.type_o[every], return_index=True)
-    ranked = kinds[np.argsort(first)][: enc.problem.policy.max_instance_types]
-    places = {id(market.offers[one].offering.requirements): one for one in every.tolist()}
-    offerings = [market.offers[one].offering for one in places.values()]
-    return (
-        tuple(market.types[kind].name for kind in ranked.tolist()),
-        tuple(sorted({other.zone for other in offerings})),
-        tuple(sorted({other.capacity_type for other in offerings})),
-    )
+Names3 = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 
 
-Named = dict[tuple[int, int], tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]]
+class _Launches:
+    """Makes planned nodes; what many nodes have in common is worked out once."""
+
+    def __init__(self, attempt: Attempt) -> None:
+        self._attempt = attempt
+        self._names: dict[tuple[int, int], Names3] = {}
+        self._labels: dict[int, dict[str, str]] = {}
+        self._daemons: dict[int, dict[str, int]] = {}
+        offers = attempt.enc.market.offers
+        codes: dict[tuple[str, str], int] = {}
+        self._place_o = np.array(
+            [
+                codes.setdefault((one.offering.zone, one.offering.capacity_type), len(codes))
+                for one in offers
+            ],
+            dtype=np.int64,
+        )
+        self._places = list(codes)
+
+    def planned(
+        self, offer: int, held: list[tuple[int, Pod]], choice: tuple[Int, bool]
+    ) -> PlannedNode:
+        """One node with its pods."""
+        market = self._attempt.enc.market
+        one = market.offers[offer]
+        fallbacks, is_relaxed = choice
+        key = (offer, id(fallbacks))
+        if key not in self._names:
+            self._names[key] = self._named(offer, fallbacks)
+        kinds, zones, capacity_types = self._names[key]
+        if offer not in self._labels:
+            self._labels[offer] = node_labels(self._attempt, one)
+            self._daemons[offer] = self._daemon_requests(offer)
+        return PlannedNode(
+            node_pool=market.pools[one.pool],
+            instance_type=market.types[one.type],
+            offering=one.offering,
+            alternatives=kinds,
+            zones=zones,
+            capacity_types=capacity_types,
+            labels=self._labels[offer],
+            requests=self._requests(offer, held),
+            pods=tuple(pod for _, pod in held),
+            is_min_values_relaxed=is_relaxed,
+        )
+
+    def _named(self, offer: int, fallbacks: Int) -> Names3:
+        """The types, zones and capacity types of an offer and its fallbacks, by name."""
+        enc = self._attempt.enc
+        every = np.concatenate([np.array([offer], dtype=np.int64), fallbacks])
+        kinds, first = np.unique(enc.type_o[every], return_index=True)
+        ranked = kinds[np.argsort(first)][: enc.problem.policy.max_instance_types]
+        places = [self._places[code] for code in np.unique(self._place_o[every]).tolist()]
+        return (
+            tuple(enc.market.types[kind].name for kind in ranked.tolist()),
+            tuple(sorted({zone for zone, _ in places})),
+            tuple(sorted({capacity_type for _, capacity_type in places})),
+        )
+
+    def _daemon_requests(self, offer: int) -> dict[str, int]:
+        enc = self._attempt.enc
+        return total(
+            one.spec.requests
+            for one in enc.problem.daemon_sets
+            if daemon_mask(enc.columns, one)[offer]
+        )
+
+    def _requests(self, offer: int, held: list[tuple[int, Pod]]) -> dict[str, int]:
+        """What pods and daemon sets take of the node."""
+        result = dict(self._daemons[offer])
+        groups = self._attempt.enc.groups
+        for group, count in Counter(group for group, _ in held).items():
+            for name, amount in groups[group].spec.requests.items():
+                result[name] = result.get(name, 0) + count * amount
+        return {name: result[name] for name in sorted(result)}
 
 
-def _planned(
-    attempt: Attempt,
-    offer: int,
-    pods: tuple[Pod, ...],
-    choice: tuple[Int, bool],
-    named: Named,
-) -> PlannedNode:
-    enc = attempt.enc
-    market = enc.market
-    one = market.offers[offer]
-    fallbacks, is_relaxed = choice
-    key = (offer, id(fallbacks))
-    if key not in named:
-        named[key] = _named(attempt, offer, fallbacks)
-    kinds, zones, capacity_types = named[key]
-    return PlannedNode(
-        node_pool=market.pools[one.pool],
-        instance_type=market.types[one.type],
-        offering=one.offering,
-        alternatives=kinds,
-        zones=zones,
-        capacity_types=capacity_types,
-        labels=node_labels(attempt, offer, one),
-        requests=_requests(attempt, offer, pods),
-        pods=pods,
-        is_min_values_relaxed=is_relaxed,
-    )
-
-
-def node_labels(attempt: Attempt, offer: int, one: Offer) -> dict[str, str]:
+def node_labels(attempt: Attempt, one: Offer) -> dict[str, str]:
     """Every label that the new node will carry, as far as it is definite."""
     market = attempt.enc.market
     pool = market.pools[one.pool]
@@ -152,22 +181,7 @@ def node_labels(attempt: Attempt, offer: int, one: Offer) -> dict[str, str]:
             found[key] = value
         else:
             found.pop(key, None)
-    del offer
     return found
-
-
-def _requests(attempt: Attempt, offer: int, pods: Iterable[Pod]) -> dict[str, int]:
-    """What pods and daemon sets take of the node."""
-    problem = attempt.enc.problem
-    daemons = [
-        one.spec.requests
-        for one in problem.daemon_sets
-        if daemon_mask(attempt.enc.columns, one)[offer]
-    ]
-    held = total([*(pod.spec.requests for pod in pods), *daemons])
-    return {
-        name: held[name] for name in sorted(held) if not name.startswith(ATTACH) or name == PODS
-    }
 
 
 def _order(attempt: Attempt, where: list[tuple[int, int, Pod]]) -> list[str]:

@@ -13,18 +13,17 @@ from typing import Final
 
 import numpy as np
 
-from dovetail.solve.assignment import PENALTY, Assignment, Cut, Program, solve_program
+from dovetail.solve.assignment import PENALTY, Assignment, Cut, Program, Solver
 from dovetail.solve.axes import Bool, Float, Int
 from dovetail.solve.cuts import cut_of, likely, violated
 from dovetail.solve.encode import Encoded
 from dovetail.solve.lots import Classes, Lot, acceptance, merge
 from dovetail.solve.units import ANY_CELL
 
-_ROUNDS: Final = 5
+_ROUNDS: Final = 4
 _ADDED: Final = 24
 _NO_GAIN: Final = 1e-4
-_CUT_ROUNDS: Final = 2
-_UNCUT_ROUNDS: Final = 1  # first find the good offers, then cut
+_CUT_ROUNDS: Final = 1
 _SIBLING_PRICE: Final = 1.3
 _GOOD_ENOUGH: Final = 1.001  # chasing the last 0.1 % adds hundreds of offers
 
@@ -53,31 +52,49 @@ def guide(
     cap /= scale
     request = classes.request_lr / scale
     chosen = _first_choice(accept, price, cap, (classes, request, enc.cell_o[offers]))
-    held = np.zeros(len(offers), dtype=bool)
-    cuts: set[tuple[int, int]] = set()
-    last = np.inf
-    for round_number in range(_ROUNDS):
-        program = _program(enc, classes, offers[chosen], accept[:, chosen], scale, limits, chosen)
-        if round_number >= _UNCUT_ROUNDS:
-            worth = answer.pi_l * classes.count_l
-            cuts |= {(int(chosen[offer]), kind) for offer, kind in likely(program, worth)}
-        program.cuts = _rebuilt(program, chosen, cuts)
-        answer = solve_program(program)
-        broken = violated(program, answer) if round_number >= _UNCUT_ROUNDS else []
-        ratio = _bargains(answer, program, (accept, price, cap, request), classes)
+    def offered(some: Int) -> Program:
+        return _program(enc, classes, offers[some], accept[:, some], scale, limits, some)
+
+    solver = Solver(offered(chosen))
+    answer = solver.solve()
+    for _ in range(_ROUNDS):
+        last = answer.value
+        ratio = _bargains(answer, solver.program, (accept, price, cap, request), classes)
         ratio[chosen] = 0.0
         best = np.argsort(-ratio, kind="stable")[:_ADDED]
-        best = best[ratio[best] > _GOOD_ENOUGH]
-        settled = abs(answer.value - last) < _NO_GAIN * answer.value
-        if round_number == _ROUNDS - 1 or settled or (not len(best) and not broken):
+        best = np.sort(best[ratio[best] > _GOOD_ENOUGH])
+        if len(best):
+            solver.add_offers(offered(best))
+            chosen = np.concatenate([chosen, best])
+            answer = solver.solve()
+        solver.add_cuts(_wanted_cuts(solver.program, answer, classes))
+        answer = solver.solve()
+        if abs(answer.value - last) < _NO_GAIN * answer.value:
             break
-        last = answer.value
-        cuts |= {(int(chosen[cut.offer]), cut.kind) for cut in broken}
-        # What was not bought is dropped once; what comes back after that stays.
-        used = chosen[(answer.nodes_o > 1e-7) | held[chosen]]
-        held[best] = True
-        chosen = np.unique(np.concatenate([used, best]))
-    return Guide(offers[chosen], classes, accept[:, chosen], scale, answer, program)
+    return Guide(offers[chosen], classes, accept[:, chosen], scale, answer, solver.program)
+
+
+def _wanted_cuts(program: Program, answer: Assignment, classes: Classes) -> list[Cut]:
+    """Cuts that the answer breaks, and those that offers will break once pods come to them."""
+    held = {(cut.offer, cut.kind) for cut in program.cuts}
+    used = len(answer.nodes_o)
+    broken = violated(program, answer)
+    held |= {(cut.offer, cut.kind) for cut in broken}
+    worth = answer.pi_l * classes.count_l
+    bought = np.append(answer.nodes_o > 1e-7, np.ones(len(program.price_o) - used, dtype=bool))
+    more = [pair for pair in likely(program, worth, bought) if pair not in held]
+    return [*broken, *(cut_of(program, offer, kind) for offer, kind in more)]
+
+
+def _with_cuts(solver: Solver, answer: Assignment) -> Assignment:
+    """Solve again with the cuts that the answer breaks, until it breaks hardly any."""
+    for _ in range(_CUT_ROUNDS):
+        more = violated(solver.program, answer)
+        if not more:
+            break
+        solver.add_cuts(more)
+        answer = solver.solve()
+    return answer
 
 
 def _siblings(enc: Encoded, offers: Int, favourites: Int) -> Bool:
@@ -96,23 +113,6 @@ def _siblings(enc: Encoded, offers: Int, favourites: Int) -> Bool:
         ],
         dtype=bool,
     )
-
-
-def _rebuilt(program: Program, chosen: Int, cuts: set[tuple[int, int]]) -> list[Cut]:
-    """The cuts found so far, for the offers that are in the program now."""
-    place = {int(one): number for number, one in enumerate(chosen)}
-    return [cut_of(program, place[offer], kind) for offer, kind in sorted(cuts) if offer in place]
-
-
-def _with_cuts(program: Program, answer: Assignment) -> Assignment:
-    """Solve again with the cuts that the answer breaks, until it breaks hardly any."""
-    for _ in range(_CUT_ROUNDS):
-        more = violated(program, answer)
-        if not more:
-            break
-        program.cuts = [*program.cuts, *more]
-        answer = solve_program(program, central=True)
-    return answer
 
 
 def without_sifting(
@@ -134,8 +134,12 @@ def without_sifting(
     chosen = np.flatnonzero(good & accept.any(axis=0))
     scale = _scale(enc.cap_or[offers].astype(np.float64), classes)
     program = _program(enc, classes, offers[chosen], accept[:, chosen], scale, limits, chosen)
-    answer = _with_cuts(program, solve_program(program, central=True))
-    return Guide(offers[chosen], classes, accept[:, chosen], scale, answer, program)
+    demand = classes.count_l * program.request_lr.max(axis=1)
+    every = np.ones(len(chosen), dtype=bool)
+    program.cuts = [cut_of(program, *pair) for pair in likely(program, demand, every)]
+    solver = Solver(program, central=True)
+    answer = _with_cuts(solver, solver.solve())
+    return Guide(offers[chosen], classes, accept[:, chosen], scale, answer, solver.program)
 
 
 def _scale(cap: Float, classes: Classes) -> Float:
