@@ -56,6 +56,7 @@ class Program:
     cap_groups: list[tuple[float, list[int]]] = field(default_factory=list)
     limits: list[tuple[Float, float]] = field(default_factory=list)  # weights over o, limit
     cuts: list[Cut] = field(default_factory=list)
+    weights: dict[int, Float] = field(default_factory=dict)  # what `cuts.py` has worked out
 
 
 @dataclass(slots=True)
@@ -252,4 +253,5 @@ def _joined(held: Program, more: Program) -> Program:
             for (weight, limit), (extra, _) in zip(held.limits, more.limits, strict=True)
         ],
         cuts=held.cuts,
+        weights=held.weights,
     )

@@ -19,6 +19,9 @@ KINDS: Final = tuple((resource, k) for resource in (0, 1) for k in range(1, 13))
 _TOLERANCE: Final = 1e-3
 _LIKELY: Final = 3
 _WORTHWHILE: Final = 5e-4
+_BIG: Final = 0.07  # smaller pods fill any gap
+_GAIN: Final = 0.01
+_KS: Final = np.arange(2, 14, dtype=np.float64)  # k + 1
 
 
 def weigh(share: Float, k: int) -> Float:
@@ -38,9 +41,21 @@ def weigh_exactly(request: Int, cap: Int, k: int) -> Float:
 
 def cut_of(program: Program, offer: int, kind: int) -> Cut:
     """One cut, for the classes that the offer takes."""
-    resource, k = KINDS[kind]
-    weight = weigh(program.request_lr[:, resource] / program.cap_or[offer, resource], k)
-    return Cut(offer, kind, np.where(program.accept_lo[:, offer], weight, 0.0))
+    return Cut(offer, kind, _weights(program, offer)[kind])
+
+
+def _weights(program: Program, offer: int) -> Float:
+    """kinds x classes: what every class weighs on an offer (nothing where it cannot go)."""
+    held = program.weights.get(offer)
+    if held is None:
+        share = (program.request_lr[:, :2] / program.cap_or[offer, :2]).T
+        scaled = _KS[None, :, None] * share[:, None, :]
+        below = np.floor(scaled * (1 - 1e-12)) / (_KS - 1)[None, :, None]
+        whole = np.abs(scaled - np.round(scaled)) < 1e-9
+        weight = np.where(whole, share[:, None, :], below)
+        held = np.where(program.accept_lo[:, offer], weight, 0.0).reshape(len(KINDS), -1)
+        program.weights[offer] = held
+    return held
 
 
 def likely(program: Program, worth_l: Float, bought_o: Bool) -> list[tuple[int, int]]:
@@ -50,36 +65,30 @@ def likely(program: Program, worth_l: Float, bought_o: Bool) -> list[tuple[int, 
     """
     found = []
     for offer in np.flatnonzero(bought_o).tolist():
-        weight = np.where(program.accept_lo[:, offer], worth_l, 0.0)
-        total = float(weight.sum())
+        worth = np.where(program.accept_lo[:, offer], worth_l, 0.0)
+        total = float(worth.sum())
         if total <= 0:
             continue
-        gains = []
-        for number, (resource, k) in enumerate(KINDS):
-            share = program.request_lr[:, resource] / program.cap_or[offer, resource]
-            big = (share > 0.07) & (share <= 1.0)
-            gain = np.where(big, weigh(share, k) / np.maximum(share, 1e-9) - 1.0, 0.0)
-            gains.append((float(np.maximum(gain, 0.0) @ weight) / total, number))
-        gains.sort(key=lambda one: (-one[0], one[1]))
-        found += [(offer, number) for gain, number in gains[:_LIKELY] if gain > 0.01]
+        share = np.repeat(
+            (program.request_lr[:, :2] / program.cap_or[offer, :2]).T, len(_KS), axis=0
+        )
+        big = (share > _BIG) & (share <= 1.0)
+        gain = np.where(big, _weights(program, offer) / np.maximum(share, 1e-9) - 1.0, 0.0)
+        gain_k = np.maximum(gain, 0.0) @ worth / total
+        best = np.argsort(-gain_k, kind="stable")[:_LIKELY]
+        found += [(offer, int(kind)) for kind in best if gain_k[kind] > _GAIN]
     return found
 
 
 def violated(program: Program, answer: Assignment, most: int = 60) -> list[Cut]:
-    """The cuts that the answer breaks, worst first."""
-    found: list[tuple[float, Cut]] = []
+    """The cuts that the answer breaks, worst first; none if they hardly matter."""
+    found: list[tuple[float, int, int]] = []
     held = {(cut.offer, cut.kind) for cut in program.cuts}
     for offer in np.flatnonzero(answer.nodes_o > 1e-7).tolist():
-        pods = answer.pods_lo[:, offer]
-        for number in range(len(KINDS)):
-            if (offer, number) in held:
-                continue
-            cut = cut_of(program, offer, number)
-            excess = float(cut.weight_l @ pods) / float(answer.nodes_o[offer]) - 1.0
-            if excess > _TOLERANCE:
-                cost = excess * float(program.price_o[offer] * answer.nodes_o[offer])
-                found.append((cost, cut))
-    if sum(cost for cost, _ in found) < _WORTHWHILE * answer.value:
+        excess = _weights(program, offer) @ answer.pods_lo[:, offer] - answer.nodes_o[offer]
+        for kind in np.flatnonzero(excess > _TOLERANCE * answer.nodes_o[offer]).tolist():
+            if (offer, kind) not in held:
+                found.append((-float(excess[kind] * program.price_o[offer]), offer, kind))
+    if -sum(cost for cost, _, _ in found) < _WORTHWHILE * answer.value:
         return []
-    found.sort(key=lambda one: (-one[0], one[1].offer, one[1].kind))
-    return [cut for _, cut in found[:most]]
+    return [cut_of(program, offer, kind) for _, offer, kind in sorted(found)[:most]]

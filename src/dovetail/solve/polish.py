@@ -101,16 +101,15 @@ def _worth_at(
     """candidates x shapes: what pods are worth at one offer, and how each candidate is scaled."""
     n_r, n_t = values.vector_kr.shape[1], values.vector_kt.shape[1]
     offer = values.offers[place : place + 1]
+    used = [kind for kind in range(len(KINDS)) if tried[:, n_r + n_t + kind].any()]
     request = enc.requests_gr[shapes.groups]
-    worth = tried[:, :n_r] @ request.astype(np.float64).T
-    for row, terms in enumerate(shapes.members):
-        if terms:
-            worth[:, row] += tried[:, [n_r + term for term in terms]].sum(axis=1)
-    for kind, (resource, k) in enumerate(KINDS):
-        column = tried[:, n_r + n_t + kind]
-        if column.any():
-            weight = weigh_exactly(request[:, resource], enc.cap_or[offer, resource], k)[:, 0]
-            worth += np.outer(column, weight)
+    rows = [shapes.traits]
+    for kind in used:
+        resource, k = KINDS[kind]
+        weight = weigh_exactly(request[:, resource], enc.cap_or[offer, resource], k)
+        rows.append(weight.T)
+    take = [*range(n_r + n_t), *(n_r + n_t + kind for kind in used)]
+    worth = tried[:, take] @ np.concatenate(rows)
     full = tried[:, :n_r] @ capacity(enc, offer)[0]
     full += tried[:, n_r : n_r + n_t] @ values.cap_t + tried[:, n_r + n_t :].sum(axis=1)
     price = float(enc.price_o[offer[0]])

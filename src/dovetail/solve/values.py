@@ -144,7 +144,11 @@ def _appraise_shapes(enc: Encoded, values: Values) -> None:
     shapes = np.array(first, dtype=np.int64)
     worth_sp = _worth(enc, values, shapes, members)
     count_s = np.bincount(shape_g, weights=enc.count_g, minlength=len(shapes))
-    polish(enc, values, Shapes(shapes, members, count_s), worth_sp)
+    member_ts = np.zeros((len(values.cap_terms), len(shapes)))
+    for row, terms in enumerate(members):
+        member_ts[list(terms), row] = 1.0
+    traits = np.concatenate([enc.requests_gr[shapes].astype(np.float64).T, member_ts])
+    polish(enc, values, Shapes(shapes, members, count_s, traits), worth_sp)
     n_cells = len(enc.ties.domains_ck)
     cell_p = enc.cell_o[values.offers]
     values.worth_sc = np.full((len(shapes), n_cells), np.inf)

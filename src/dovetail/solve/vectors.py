@@ -17,6 +17,7 @@ class Shapes:
     groups: Int
     members: list[tuple[int, ...]]
     count_s: Float
+    traits: Float  # requests, then places under caps: what multipliers price
 
 
 @dataclass(slots=True)
