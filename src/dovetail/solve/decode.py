@@ -12,7 +12,7 @@ from dovetail.model.resources import PODS, total
 from dovetail.solve.attempt import Attempt
 from dovetail.solve.axes import Int
 from dovetail.solve.bins import EXISTING
-from dovetail.solve.encode import ATTACH, daemon_mask
+from dovetail.solve.standing import ATTACH, daemon_mask
 from dovetail.solve.flexibility import alternatives
 from dovetail.solve.offers import Offer, definite, pool_requirements
 from dovetail.solve.puzzle import PlannedNode
