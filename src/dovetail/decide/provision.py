@@ -176,11 +176,11 @@ def _launch(node: PlannedNode, name: str) -> Launch:
 
 
 def _requirements(node: PlannedNode) -> tuple[Requirement, ...]:
-    """What the claim asks of its provider: the fallbacks, and the zone and capacity type planned."""
+    """What the claim asks of its provider: whatever would do, in any combination."""
     return (
         Requirement(labels.INSTANCE_TYPE, False, frozenset(node.alternatives)),
-        Requirement(labels.CAPACITY_TYPE, False, frozenset({node.offering.capacity_type})),
-        Requirement(labels.ZONE, False, frozenset({node.offering.zone})),
+        Requirement(labels.CAPACITY_TYPE, False, frozenset(node.capacity_types)),
+        Requirement(labels.ZONE, False, frozenset(node.zones)),
     )
 
 

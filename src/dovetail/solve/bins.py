@@ -34,6 +34,7 @@ class Bins:
         self.accept = np.zeros((len(enc.masks_me), room), dtype=bool)
         self.match = np.zeros((n_hosts, room), dtype=np.int32)
         self.own = np.zeros((n_hosts, room), dtype=np.int32)
+        self.attached = np.zeros((len(enc.claims.resource), room), dtype=np.int32)
         self.log: list[tuple[int, Int, Int]] = []  # unit, nodes, how many on each
         self.limits = Limits(enc)
         self.floor = np.zeros(n_hosts, dtype=np.int64)  # the minimum that host spreads start from
@@ -41,6 +42,7 @@ class Bins:
         self.free[:, held] = enc.free_nr.T
         self.cell[held] = enc.cell_n
         self.accept[:, held] = enc.masks_me[:, enc.n_offers :]
+        self.attached[:, held] = enc.claims.held_an
         for number, term in enumerate(enc.ties.hosts):
             self.match[number, held] = term.match_n
             self.own[number, held] = term.own_n
@@ -58,6 +60,7 @@ class Bins:
         self.dead[new] = False
         self.weight[new] = enc.weight_o[offer]
         self.accept[:, new] = enc.masks_me[:, offer][:, None]
+        self.attached[:, new] = 0
         self.match[:, new] = 0
         self.own[:, new] = 0
         for number, term in enumerate(enc.ties.hosts):
@@ -76,7 +79,7 @@ class Bins:
 
     def _grow(self, need: int) -> None:
         more = max(need, 2 * len(self.offer)) - len(self.offer)
-        for name in ("free", "offer", "cell", "dead", "weight", "accept", "match", "own"):
+        for name in ("free", "offer", "cell", "dead", "weight", "accept", "match", "own", "attached"):
             held = getattr(self, name)
             width = [(0, 0)] * (held.ndim - 1) + [(0, more)]
             setattr(self, name, np.pad(held, width))
@@ -92,6 +95,8 @@ class Bins:
             room[(weight != unit.weight) & (weight != ANY_WEIGHT)] = 0
         if unit.own or unit.match:
             self._exclude(unit, span, room)
+        if unit.claims:
+            self._attach(unit, span, room)
         return np.maximum(room, 0, out=room)
 
     def _fitting(self, unit: Unit, span: slice) -> Int:
@@ -103,6 +108,17 @@ class Bins:
             fits = free // asked if asked > 1 else free.copy()
             room = fits if room is None else np.minimum(room, fits, out=room)
         return np.full(span.stop - span.start, UNLIMITED) if room is None else room
+
+    def _attach(self, unit: Unit, span: slice, room: Int) -> None:
+        """A shared volume takes a slot of a node once, whoever brings it there first."""
+        resource_a = self.enc.claims.resource
+        for resource in sorted({resource_a[claim] for claim in unit.claims}):
+            mine = [claim for claim in unit.claims if resource_a[claim] == resource]
+            free = self.free[resource, span] - (self.attached[mine, span] == 0).sum(axis=0)
+            room[free < 0] = 0
+            asked = int(unit.request[resource])
+            if asked > 0:
+                np.minimum(room, free // asked, out=room)
 
     def _exclude(self, unit: Unit, span: slice, room: Int) -> None:
         hosts = self.enc.ties.hosts
@@ -143,6 +159,12 @@ class Bins:
             self.match[term, nodes] += counts.astype(np.int32)
         for term in unit.own:
             self.own[term, nodes] += counts.astype(np.int32)
+        for claim in unit.claims:
+            before = self.attached[claim, nodes] > 0
+            self.attached[claim, nodes] += counts.astype(np.int32)
+            after = self.attached[claim, nodes] > 0
+            resource = self.enc.claims.resource[claim]
+            self.free[resource, nodes] -= after.astype(np.int64) - before
 
     def fits_new(self, unit: Unit) -> Bool:
         """The offers on whose empty node one pod of the unit could run."""
@@ -151,6 +173,9 @@ class Bins:
         for resource, asked in enumerate(unit.request.tolist()):
             if asked > 0:
                 fits &= enc.cap_or[:, resource] >= asked
+        for resource in {enc.claims.resource[claim] for claim in unit.claims}:
+            n_shared = sum(enc.claims.resource[claim] == resource for claim in unit.claims)
+            fits &= enc.cap_or[:, resource] >= unit.request[resource] + n_shared
         if unit.cell != ANY_CELL:
             fits &= enc.cell_o == unit.cell
         if unit.weight != ANY_WEIGHT:

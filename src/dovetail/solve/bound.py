@@ -20,7 +20,8 @@ import numpy as np
 from dovetail.model.plan import Certificate, HostCap, OfferKey, WholePods
 from dovetail.solve.axes import Float, Int
 from dovetail.solve.cuts import KINDS
-from dovetail.solve.encode import ATTACH, Encoded
+from dovetail.solve.encode import Encoded
+from dovetail.solve.standing import ATTACH
 from dovetail.solve.quotas import simple_spread, spread_range
 from dovetail.solve.vectors import Values
 

@@ -11,10 +11,10 @@ from dovetail.model.resources import total
 from dovetail.solve.attempt import Attempt
 from dovetail.solve.axes import Int
 from dovetail.solve.bins import EXISTING
-from dovetail.solve.encode import daemon_mask
 from dovetail.solve.flexibility import alternatives
 from dovetail.solve.offers import Offer, definite, pool_requirements
 from dovetail.solve.puzzle import PlannedNode
+from dovetail.solve.standing import daemon_mask
 
 
 def loads(attempt: Attempt) -> dict[int, dict[int, int]]:

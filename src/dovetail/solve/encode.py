@@ -8,13 +8,12 @@ how many pods of each term already run where.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dovetail import labels
-from dovetail.model.pod import DaemonSet, Pod, PodSpec
+from dovetail.model.pod import DaemonSet, PodSpec
 from dovetail.model.requirements import Requirement, Requirements
 from dovetail.model.resources import CPU, MEMORY, PODS
 from dovetail.model.topology import NodeTerm
@@ -30,9 +29,16 @@ from dovetail.solve.offers import (
     pool_requirements,
 )
 from dovetail.solve.puzzle import Puzzle
-from dovetail.solve.ties import Ties, tie_groups
+from dovetail.solve.standing import (
+    ATTACH,
+    Claims,
+    coming_daemons,
+    free_room,
+    shared_claims,
+    vector,
+)
+from dovetail.solve.ties import Ground, Ties, tie_groups
 
-ATTACH: Final = "attach/"  # prefix of the resources that count attached volumes
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +76,7 @@ class Encoded:
     free_nr: Int
     cell_n: Int
     ties: Ties
+    claims: Claims  # those that several pods share
     origin: Origin | None = None
 
     @property
@@ -90,26 +97,30 @@ def encode(problem: Puzzle) -> Encoded:
     """Turn nouns into arrays. O(pods) for grouping, O(groups + offers) for the rest."""
     specs = distinct_specs((*problem.pods, *problem.bound))
     keys = read_labels(specs)
-    groups = group_pods(problem.pods, keys, problem.volumes)
+    groups = group_pods(problem.pods, keys, problem.volumes, problem.bound_volumes)
     said = _said(problem, groups, specs)
     market = open_market(problem.node_pools, problem.instance_types, said)
     columns = _columns(problem, market, said)
     resources = _resources(groups)
     masks_me, mask_g = _masks(columns, groups)
-    overhead_or, daemons_do = _overhead(problem.daemon_sets, columns, market, resources)
     price_o = np.array([one.offering.price_nanousd for one in market.offers], dtype=np.int64)
-    cells_e, domains_ck = _cells(columns, said.topology_keys)
     n_offers = len(market.offers)
-    ties = tie_groups(
-        problem,
-        groups,
-        keys,
-        columns=columns,
-        domains_ck=domains_ck,
-        topology_keys=said.topology_keys,
-        cell_n=cells_e[n_offers:],
-        daemons_do=daemons_do,
+    coming_de = coming_daemons(problem, columns, n_offers)
+    overhead_or = _overhead(problem.daemon_sets, coming_de[:, :n_offers], resources)
+    ground = Ground(
+        columns,
+        n_offers,
+        said.topology_keys,
+        *_cells(columns, said.topology_keys),
+        coming_de,
+        masks_me,
+        mask_g,
     )
+    ties = tie_groups(problem, groups, keys, ground)
+    if ties.mixed:
+        ground = _divided(ground, ties.mixed)
+        ties = tie_groups(problem, groups, keys, ground)
+    cells_e = ground.cell_e
     return Encoded(
         problem=problem,
         market=market,
@@ -132,9 +143,10 @@ def encode(problem: Puzzle) -> Encoded:
         weight_o=np.array([market.pools[one.pool].weight for one in market.offers], dtype=np.int64),
         supply_o=_supply(problem, market),
         cell_o=cells_e[:n_offers],
-        free_nr=_free(problem, columns, resources, n_offers),
+        free_nr=free_room(problem, resources, coming_de[:, n_offers:]),
         cell_n=cells_e[n_offers:],
         ties=ties,
+        claims=shared_claims(problem, groups, resources),
     )
 
 
@@ -243,19 +255,17 @@ def _resources(groups: Sequence[Group]) -> tuple[str, ...]:
 
 
 def _requests(group: Group, resources: tuple[str, ...]) -> list[int]:
-    attached = {ATTACH + driver: len(claims) for driver, claims in group.volumes.attachments}
+    attached = {
+        ATTACH + driver: sum(not claim for claim in claims)
+        for driver, claims in group.volumes.attachments
+    }
     held = group.spec.requests
     return [attached.get(name, held.get(name, 0)) for name in resources]
 
 
-def _vector(amounts: Iterable[tuple[str, int]], resources: tuple[str, ...]) -> list[int]:
-    held = dict(amounts)
-    return [held.get(name, int(UNLIMITED) if name.startswith(ATTACH) else 0) for name in resources]
-
-
 def _allocatable(market: Market, resources: tuple[str, ...]) -> Int:
     rows = [
-        _vector(
+        vector(
             [
                 *kind.allocatable.items(),
                 *((ATTACH + driver, limit) for driver, limit in kind.attach_limits.items()),
@@ -297,24 +307,14 @@ def group_mask(columns: Columns, group: Group) -> Bool:
 
 
 def _overhead(
-    daemons: Sequence[DaemonSet], columns: Columns, market: Market, resources: tuple[str, ...]
-) -> tuple[Int, Bool]:
-    """What daemon sets take of every new node, and which of them run there."""
-    n_offers = len(market.offers)
-    overhead = np.zeros((n_offers, len(resources)), dtype=np.int64)
-    runs = np.zeros((len(daemons), n_offers), dtype=bool)
+    daemons: Sequence[DaemonSet], runs_do: Bool, resources: tuple[str, ...]
+) -> Int:
+    """What daemon sets take of every new node."""
+    overhead = np.zeros((runs_do.shape[1], len(resources)), dtype=np.int64)
     for number, daemon in enumerate(daemons):
-        runs[number] = daemon_mask(columns, daemon)[:n_offers]
         asked = [daemon.spec.requests.get(name, 0) for name in resources]
-        overhead += np.outer(runs[number], np.array(asked, dtype=np.int64))
-    return overhead, runs
-
-
-def daemon_mask(columns: Columns, daemon: DaemonSet) -> Bool:
-    """Where a daemon set's pods run."""
-    spec = daemon.spec
-    admitted = columns.admitted_by_affinity(spec.node_selector, spec.required_terms)
-    return admitted & columns.tolerated(spec.tolerations)
+        overhead += np.outer(runs_do[number], np.array(asked, dtype=np.int64))
+    return overhead
 
 
 def _supply(problem: Puzzle, market: Market) -> Int:
@@ -344,71 +344,16 @@ def _cells(columns: Columns, keys: tuple[str, ...]) -> tuple[Int, Int]:
     return cells.reshape(-1).astype(np.int64), domains_ck
 
 
-def _free(problem: Puzzle, columns: Columns, resources: tuple[str, ...], n_offers: int) -> Int:
-    """What every existing node has left for waiting pods."""
-    place = {node.name: number for number, node in enumerate(problem.nodes)}
-    rows = [
-        _vector(
-            [
-                *node.allocatable.items(),
-                *((ATTACH + driver, limit) for driver, limit in node.attach_limits.items()),
-            ],
-            resources,
-        )
-        for node in problem.nodes
-    ]
-    free = np.array(rows, dtype=np.int64).reshape(len(rows), len(resources))
-    daemon_use = np.zeros_like(free)
-    vectors: dict[int, Int] = {}
-    for pod in problem.bound:
-        number = place.get(pod.node_name)
-        if number is None:
-            continue
-        asked = vectors.get(id(pod.spec))
-        if asked is None:
-            held = pod.spec.requests
-            asked = np.array([held.get(name, 0) for name in resources], dtype=np.int64)
-            vectors[id(pod.spec)] = asked
-        free[number] -= asked
-        if pod.is_daemon:
-            daemon_use[number] += asked
-    if len(rows):
-        free -= np.maximum(_daemon_need(problem, columns, resources, n_offers) - daemon_use, 0)
-        free -= _attached(problem, resources, place)
-    return free
-
-
-def _daemon_need(
-    problem: Puzzle, columns: Columns, resources: tuple[str, ...], n_offers: int
-) -> Int:
-    need = np.zeros((len(problem.nodes), len(resources)), dtype=np.int64)
-    for daemon in problem.daemon_sets:
-        runs = daemon_mask(columns, daemon)[n_offers:]
-        asked = [daemon.spec.requests.get(name, 0) for name in resources]
-        need += np.outer(runs, np.array(asked, dtype=np.int64))
-    return need
-
-
-def _attached(problem: Puzzle, resources: tuple[str, ...], place: dict[str, int]) -> Int:
-    """Attached volumes of running pods: a claim that several share on a node counts once."""
-    used = np.zeros((len(problem.nodes), len(resources)), dtype=np.int64)
-    if not problem.bound_volumes:
-        return used
-    slot = {name: number for number, name in enumerate(resources)}
-    seen: set[tuple[int, str, str]] = set()
-    for pod in problem.bound:
-        number = place.get(pod.node_name)
-        asked = problem.bound_volumes.get(pod.key)
-        if number is None or asked is None:
-            continue
-        for driver, claims in asked.attachments:
-            for claim in claims:
-                if ATTACH + driver in slot and (number, driver, claim) not in seen:
-                    seen.add((number, driver, claim))
-                    used[number, slot[ATTACH + driver]] += 1
-    return used
-
-
-def bound_pods_that_count(pods: Iterable[Pod]) -> list[Pod]:
-    """Running pods that selectors count: neither finished nor going."""
-    return [pod for pod in pods if not pod.is_terminal and pod.deleting_at is None]
+def _divided(ground: Ground, masks: Sequence[Bool]) -> Ground:
+    """Cells divided so that each mask holds for all entities of a cell, or for none."""
+    code = np.zeros(len(ground.cell_e), dtype=np.int64)
+    for mask in masks:
+        code = np.unique(2 * code + mask, return_inverse=True)[1].reshape(-1)
+    pairs, cell_e = np.unique(
+        np.stack([ground.cell_e, code], axis=1), axis=0, return_inverse=True
+    )
+    return replace(
+        ground,
+        cell_e=cell_e.reshape(-1).astype(np.int64),
+        domains_ck=ground.domains_ck[pairs[:, 0]],
+    )

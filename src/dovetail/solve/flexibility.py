@@ -1,17 +1,29 @@
 """What else could a planned node be, if its first choice cannot be had?
 
-Every instance type that would hold the node's pods, cheapest first. minValues of the pool ask that
-enough different values of a label remain among them.
+A launch names instance types, zones and capacity types, and its provider may deliver any of them in
+any combination. So every combination that is sold must hold the node's pods: starting from the zone
+and capacity type that were planned, others are added as long as none of the types listed so far
+would be wrong there. Capacity types are only added in the order in which providers fall back
+(reserved, spot, on demand), since the first one named is what they deliver if they can.
+
+A zone matters to others than the node's own pods where anything is spread over zones: then nodes
+stay where they were planned, for one more or one less domain would change what counts there.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
+from dovetail import labels
 from dovetail.solve.attempt import Attempt
 from dovetail.solve.axes import Bool, Int
 from dovetail.solve.bins import EXISTING
+from dovetail.solve.encode import Encoded
+from dovetail.solve.terms import Kind
 from dovetail.solve.units import ANY_CELL
+from dovetail.solve.variety import Demand, are_met, demands, gather
 
 
 def alternatives(
@@ -20,46 +32,168 @@ def alternatives(
     """For every new node the other offers that would do (cheapest first), and whether minValues
     had to give way.
     """
-    enc, bins = attempt.enc, attempt.bins
+    finder = _Finder(attempt)
     result: dict[int, tuple[Int, bool]] = {}
-    memo: dict[tuple[tuple[int, ...], int, bool, bytes], Int] = {}
-    order = np.lexsort((np.arange(enc.n_offers), enc.price_o))
+    memo: dict[tuple[_Load, bytes], tuple[Int, bool]] = {}
     for node, held in by_node.items():
-        offer = int(bins.offer[node])
-        if offer == EXISTING:
+        if int(attempt.bins.offer[node]) == EXISTING:
             continue
-        masks = tuple(sorted({attempt.units[number].mask for number in held}))
-        pinned = any(attempt.units[number].cell != ANY_CELL for number in held)
-        used = enc.cap_or[offer] - bins.free[:, node]
-        key = (masks, offer, pinned, used.tobytes())
+        load, used = finder.load(node, held)
+        key = (load, used.tobytes())
         if key not in memo:
-            memo[key] = _fallbacks(attempt, offer, (masks, pinned, used), order)
-        result[node] = (memo[key], False)
+            memo[key] = finder.fallbacks(load, used)
+        result[node] = memo[key]
     return result
 
 
-def _fallbacks(
-    attempt: Attempt, offer: int, load: tuple[tuple[int, ...], bool, Int], order: Int
-) -> Int:
-    enc = attempt.enc
-    masks, pinned, used = load
-    fits: Bool = (
-        (enc.pool_o == enc.pool_o[offer])
-        & (enc.supply_o > 0)
-        & _same_choice(attempt, offer)
-        & enc.masks_me[list(masks), : enc.n_offers].all(axis=0)
-    )
-    if pinned:
-        fits &= enc.cell_o == enc.cell_o[offer]
-    for resource in range(enc.cap_or.shape[1]):
-        fits &= enc.cap_or[:, resource] >= used[resource]
-    fits[offer] = False
-    return order[fits[order]]
+@dataclass(frozen=True, slots=True)
+class _Load:
+    """What a planned node is, and whose wishes it has to meet."""
+
+    offer: int
+    masks: tuple[int, ...]
+    is_pinned: bool
 
 
-def _same_choice(attempt: Attempt, offer: int) -> Bool:
-    market = attempt.enc.market
-    if len(market.choices) == 1:
-        return np.ones(attempt.enc.n_offers, dtype=bool)
-    choice = market.offers[offer].choice
-    return np.array([one.choice == choice for one in market.offers], dtype=bool)
+@dataclass(frozen=True, slots=True)
+class _Shelf:
+    """What one pool sells under one choice of labels: offers, and the place of each in a table of
+    instance types by ways to buy (capacity type and zone).
+    """
+
+    offers: Int  # cheapest first
+    types: Int  # the distinct types
+    row_o: Int  # of each offer, in `types`
+    way_o: Int
+    ways: tuple[tuple[str, str], ...]  # capacity type, zone
+    asked: tuple[Demand, ...]
+
+
+class _Finder:
+    """Answers for one attempt; what many nodes have in common is worked out once."""
+
+    def __init__(self, attempt: Attempt) -> None:
+        self._attempt = attempt
+        self._origin = attempt.enc.origin
+        self._enc = attempt.enc if self._origin is None else self._origin.enc
+        self._shelves: dict[tuple[int, int], _Shelf] = {}
+        self._accepted: dict[tuple[_Load, int], Bool] = {}
+        enc = self._enc
+        self._order = np.lexsort((np.arange(enc.n_offers), enc.price_o))
+        self._choice_o = np.array([one.choice for one in enc.market.offers], dtype=np.int64)
+        self._spread_keys = sorted(
+            {term.key for term in enc.ties.zones if term.kind == Kind.SPREAD}
+        )
+
+    def load(self, node: int, held: dict[int, int]) -> tuple[_Load, Int]:
+        """A node as far as its fallbacks depend on it, and how much of it is used."""
+        attempt = self._attempt
+        offer = int(attempt.bins.offer[node])
+        used = attempt.enc.cap_or[offer] - attempt.bins.free[:, node]
+        units = [attempt.units[number] for number in held]
+        masks = {unit.mask for unit in units}
+        if self._origin is not None:
+            offer = int(self._origin.offer_o[offer])
+            masks = {int(self._origin.mask_m[mask]) for mask in masks}
+        is_pinned = any(unit.cell != ANY_CELL for unit in units)
+        return _Load(offer, tuple(sorted(masks)), is_pinned), used
+
+    def fallbacks(self, load: _Load, used: Int) -> tuple[Int, bool]:
+        """The other offers that would do, and whether the pool's minValues are not reached."""
+        enc = self._enc
+        one = enc.market.offers[load.offer]
+        shelf = self._shelf(one.pool, one.choice)
+        fine_o = self._acceptable(load, shelf)
+        fine_o = fine_o & (enc.cap_or[shelf.offers] >= used).all(axis=1)
+        kept = _closed(enc, shelf, load.offer, fine_o)
+        return _few_enough(enc, shelf, load.offer, kept)
+
+    def _shelf(self, pool: int, choice: int) -> _Shelf:
+        if (pool, choice) not in self._shelves:
+            enc = self._enc
+            mine = (enc.pool_o == pool) & (self._choice_o == choice)
+            offers = self._order[mine[self._order]]
+            asked = demands(enc.market.pools[pool], enc.market.types)
+            self._shelves[pool, choice] = _shelf(enc, offers, asked)
+        return self._shelves[pool, choice]
+
+    def _acceptable(self, load: _Load, shelf: _Shelf) -> Bool:
+        """The offers of a shelf that everybody on the node accepts, however much they hold."""
+        key = (load, id(shelf))
+        if key not in self._accepted:
+            enc, offers = self._enc, shelf.offers
+            fine = enc.masks_me[list(load.masks)][:, offers].all(axis=0)
+            mine, cell = int(enc.cell_o[load.offer]), enc.cell_o[offers]
+            if load.is_pinned:
+                fine &= cell == mine
+            domains_ck = enc.ties.domains_ck
+            for topology in self._spread_keys:
+                fine &= domains_ck[cell, topology] == domains_ck[mine, topology]
+            for term in enc.ties.hosts:
+                for present in (term.match_o, term.own_o):
+                    if present is not None:
+                        fine &= present[offers] == present[load.offer]
+            self._accepted[key] = fine
+        return self._accepted[key]
+
+
+def _shelf(enc: Encoded, offers: Int, asked: tuple[Demand, ...]) -> _Shelf:
+    types, row_o = np.unique(enc.type_o[offers], return_inverse=True)
+    codes: dict[tuple[str, str], int] = {}
+    way_o = [
+        codes.setdefault((one.capacity_type, one.zone), len(codes))
+        for one in (enc.market.offers[offer].offering for offer in offers.tolist())
+    ]
+    way = np.array(way_o, dtype=np.int64)
+    return _Shelf(offers, types, row_o.reshape(-1), way, tuple(codes), asked)
+
+
+def _closed(enc: Encoded, shelf: _Shelf, offer: int, fine_o: Bool) -> Bool:
+    """The offers that may be named together: all that is sold under those names would do."""
+    size = (len(shelf.types), len(shelf.ways))
+    fine_tw, wrong_tw = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
+    good = fine_o & (enc.supply_o[shelf.offers] > 0)
+    fine_tw[shelf.row_o[good], shelf.way_o[good]] = True
+    wrong_tw[shelf.row_o[~fine_o], shelf.way_o[~fine_o]] = True
+    offering = enc.market.offers[offer].offering
+    kinds, zones = [offering.capacity_type], [offering.zone]
+
+    def ways(kinds: list[str], zones: list[str]) -> Bool:
+        return np.array([kind in kinds and zone in zones for kind, zone in shelf.ways])
+
+    def may_join(more: Bool) -> bool:
+        now = ways(kinds, zones)
+        listed = fine_tw[:, now].any(axis=1) & ~wrong_tw[:, now].any(axis=1)
+        return bool(fine_tw[:, more].any()) and not wrong_tw[np.ix_(listed, more)].any()
+
+    # Falling back to another capacity type is worth more than to another zone: it comes first.
+    for kind in _later(offering.capacity_type):
+        if may_join(ways([kind], zones)):
+            kinds.append(kind)
+    for zone in sorted({zone for _, zone in shelf.ways} - set(zones)):
+        if may_join(ways(kinds, [zone])):
+            zones.append(zone)
+    chosen = ways(kinds, zones)
+    listed = fine_tw[:, chosen].any(axis=1) & ~wrong_tw[:, chosen].any(axis=1)
+    kept: Bool = good & chosen[shelf.way_o] & listed[shelf.row_o]
+    return kept
+
+
+def _later(kind: str) -> tuple[str, ...]:
+    """The capacity types that a provider tries after this one."""
+    known = labels.CAPACITY_TYPES
+    return known[known.index(kind) + 1 :] if kind in known else ()
+
+
+def _few_enough(enc: Encoded, shelf: _Shelf, offer: int, kept: Bool) -> tuple[Int, bool]:
+    """No more types than a launch may name, but those that minValues need; the offer left out."""
+    others = shelf.offers[kept & (shelf.offers != offer)]
+    most = enc.problem.policy.max_instance_types
+    kinds = list(dict.fromkeys([int(enc.type_o[offer]), *enc.type_o[others].tolist()]))
+    if len(kinds) > most:
+        needed = gather(shelf.asked, kinds) or [0]
+        rest = [place for place in range(len(kinds)) if place not in set(needed)]
+        places = sorted([*needed, *rest[: max(most - len(needed), 0)]])[:most]
+        kinds = [kinds[place] for place in places]
+        others = others[np.isin(enc.type_o[others], kinds)]
+    return others, not are_met(shelf.asked, kinds)

@@ -69,10 +69,13 @@ def profile_of(pod: Pod, keys: tuple[str, ...]) -> Profile:
 
 
 def group_pods(
-    pods: Sequence[Pod], keys: tuple[str, ...], volumes: Mapping[str, PodVolumes]
+    pods: Sequence[Pod],
+    keys: tuple[str, ...],
+    volumes: Mapping[str, PodVolumes],
+    bound_volumes: Mapping[str, PodVolumes],
 ) -> list[Group]:
     """Pods alike, in an order that does not depend on the order of the input."""
-    members = _members(pods, keys, volumes)
+    members = _members(pods, keys, _anonymous(volumes, bound_volumes) if volumes else {})
     spec_keys: dict[int, bytes] = {}
     merged: dict[tuple[bytes, Profile, PodVolumes], list[Pod]] = {}
     for (spec_id, profile, asked), alike in members.items():
@@ -93,10 +96,9 @@ def _by_name(pod: Pod) -> tuple[str, str]:
 
 
 def _members(
-    pods: Sequence[Pod], keys: tuple[str, ...], volumes: Mapping[str, PodVolumes]
+    pods: Sequence[Pod], keys: tuple[str, ...], asked: Mapping[str, PodVolumes]
 ) -> dict[tuple[int, Profile, PodVolumes], list[Pod]]:
     members: dict[tuple[int, Profile, PodVolumes], list[Pod]] = {}
-    asked: dict[str, PodVolumes] = _anonymous(volumes) if volumes else {}
     for pod in pods:
         held = pod.labels
         key = (
@@ -112,10 +114,12 @@ def _members(
     return members
 
 
-def _anonymous(volumes: Mapping[str, PodVolumes]) -> dict[str, PodVolumes]:
+def _anonymous(
+    volumes: Mapping[str, PodVolumes], bound_volumes: Mapping[str, PodVolumes]
+) -> dict[str, PodVolumes]:
     """Volumes without the names of claims that only one pod uses: those pods are alike."""
     uses: dict[str, int] = {}
-    for one in volumes.values():
+    for one in (*volumes.values(), *bound_volumes.values()):
         for _, claims in one.attachments:
             for claim in claims:
                 uses[claim] = uses.get(claim, 0) + 1

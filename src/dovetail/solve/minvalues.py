@@ -235,6 +235,7 @@ def _assembled(enc: Encoded, rows: _Rows, mask_m: Int, mask_g: Int) -> Encoded:
     own = np.concatenate([rows.masks_mo, *(mask[:, None] for mask in rows.masks)], axis=1)
     offers = tuple(enc.market.offers[offer] for offer in offer_o.tolist())
     hosts = [_host_at(term, offer_o) for term in enc.ties.hosts]
+    zones = [replace(one, eligible_o=one.eligible_o[offer_o]) for one in enc.ties.zones]
     return replace(
         enc,
         market=msgspec.structs.replace(enc.market, offers=offers),
@@ -250,7 +251,7 @@ def _assembled(enc: Encoded, rows: _Rows, mask_m: Int, mask_g: Int) -> Encoded:
         weight_o=enc.weight_o[offer_o],
         supply_o=enc.supply_o[offer_o],
         cell_o=enc.cell_o[offer_o],
-        ties=replace(enc.ties, hosts=hosts),
+        ties=replace(enc.ties, hosts=hosts, zones=zones),
         origin=Origin(enc, offer_o, mask_m),
     )
 
@@ -258,6 +259,7 @@ def _assembled(enc: Encoded, rows: _Rows, mask_m: Int, mask_g: Int) -> Encoded:
 def _host_at(term: HostTerm, offer_o: Int) -> HostTerm:
     return replace(
         term,
+        eligible_o=term.eligible_o[offer_o],
         match_o=None if term.match_o is None else term.match_o[offer_o],
         own_o=None if term.own_o is None else term.own_o[offer_o],
     )

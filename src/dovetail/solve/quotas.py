@@ -58,7 +58,7 @@ def simple_spread(enc: Encoded, group: int) -> int | None:
     if len(own) != 1 or enc.ties.zone_match_g[group] != own:
         return None
     term = enc.ties.zones[own[0]]
-    if term.kind != Kind.SPREAD or term.match_d.any() or term.counts_ignored:
+    if term.kind != Kind.SPREAD or term.match_d.any() or term.groups != (group,):
         return None
     return own[0]
 
@@ -137,7 +137,7 @@ class Settler:
         ties = self.enc.ties
         for number in ties.zone_match_g[group]:
             domain = self.domain_ck[cell, ties.zones[number].key]
-            if domain >= 0:
+            if domain >= 0 and ties.zones[number].counts_c[cell]:
                 self.state.match[number][domain] += count
         for number in ties.zone_own_g[group]:
             domain = self.domain_ck[cell, ties.zones[number].key]

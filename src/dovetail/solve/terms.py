@@ -75,17 +75,25 @@ class Namespaces:
 _CANONICAL: Final = msgspec.msgpack.Encoder(order="deterministic")
 
 
+def spread_keys(spec: PodSpec) -> tuple[str, ...]:
+    """The topology keys of a pod's hard spreads: a node without one of them counts for none."""
+    return tuple(sorted({one.topology_key for one in spec.spread if one.is_hard}))
+
+
 def _filter_key(spread: Spread, spec: PodSpec) -> bytes:
     """What decides which nodes a spread counts: equal for most pods, so that they share terms."""
     affinity = spread.node_affinity_policy == NodePolicy.HONOR
     taints = spread.node_taints_policy == NodePolicy.HONOR
-    if not (affinity and (spec.node_selector or spec.required_terms)) and not taints:
+    keys = spread_keys(spec)
+    has_wishes = affinity and (spec.node_selector or spec.required_terms)
+    if not has_wishes and not taints and len(keys) == 1:
         return b""
     return _CANONICAL.encode(
         (
             dict(spec.node_selector) if affinity else None,
             spec.required_terms if affinity else None,
             spec.tolerations if taints else None,
+            keys if len(keys) > 1 else None,
         )
     )
 
@@ -122,8 +130,25 @@ def stated_by(group: Group, namespaces: Namespaces) -> list[Term]:
     spec = group.spec
     return [
         *(spread_term(one, group) for one in spec.spread if one.is_hard),
-        *(pod_term(Kind.AFFINITY, one, group, namespaces) for one in spec.affinity),
+        *_affinity_terms(group, namespaces),
         *(pod_term(Kind.ANTI, one, group, namespaces) for one in spec.anti_affinity),
+    ]
+
+
+def _affinity_terms(group: Group, namespaces: Namespaces) -> list[Term]:
+    """Affinity terms of one pod: only pods that all of them mean are company for any of them."""
+    terms = [pod_term(Kind.AFFINITY, one, group, namespaces) for one in group.spec.affinity]
+    if len(terms) < 2:
+        return terms
+    expressions = {one for term in terms for one in term.selector.expressions}
+    selector = LabelSelector(
+        tuple(sorted(expressions, key=lambda one: one.sort_key())),
+        nothing=any(term.selector.nothing for term in terms),
+    )
+    common = set.intersection(*(set(term.namespaces) for term in terms))
+    return [
+        msgspec.structs.replace(term, selector=selector, namespaces=tuple(sorted(common)))
+        for term in terms
     ]
 
 

@@ -30,6 +30,7 @@ class Unit:
     weight: int = ANY_WEIGHT  # the pool weight whose new nodes it may use
     count: int = 0
     members: list[tuple[int, int]] = field(default_factory=list)
+    claims: tuple[int, ...] = ()  # volumes it shares with other pods, attached once per node
 
     @property
     def is_capped(self) -> bool:
@@ -61,15 +62,28 @@ class UnitBook:
         enc = self._enc
         own, match = self._host[group]
         mask, priority = int(enc.mask_g[group]), int(enc.priority_g[group])
-        key = (self._requests[group], mask, cell, own, match, priority, weight)
+        claims = enc.claims.claims_g[group]
+        key = (self._requests[group], mask, cell, own, match, priority, weight, claims)
         number = self._number_of.get(key)
         if number is None:
             number = self._number_of[key] = len(self.units)
-            self.units.append(
-                Unit(enc.requests_gr[group], mask, cell, own, match, priority, weight)
-            )
+            self.units.append(unit_of(enc, group, cell, weight))
         self.units[number].add(group, count)
         return number
+
+
+def unit_of(enc: Encoded, group: int, cell: int = ANY_CELL, weight: int = ANY_WEIGHT) -> Unit:
+    """A unit of this group's kind, with nobody in it yet."""
+    return Unit(
+        enc.requests_gr[group],
+        int(enc.mask_g[group]),
+        cell,
+        tuple(enc.ties.host_own_g[group]),
+        tuple(enc.ties.host_match_g[group]),
+        int(enc.priority_g[group]),
+        weight,
+        claims=enc.claims.claims_g[group],
+    )
 
 
 def is_tied_to_zones(enc: Encoded, group: int) -> bool:

@@ -1,0 +1,116 @@
+"""Who is where? Profiles of waiting groups, running pods and daemon sets, and who states a term."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dovetail.solve.groups import Group, Profile, profile_of
+from dovetail.solve.puzzle import Puzzle
+from dovetail.solve.terms import (
+    Namespaces,
+    ProfileIndex,
+    Term,
+    anti_terms,
+    port_term,
+    stated_by,
+    takes,
+)
+
+
+class Interner:
+    """Numbers for terms, in order of first sight."""
+
+    def __init__(self) -> None:
+        self.number_of: dict[Term, int] = {}
+        self.owners: list[list[int]] = []
+
+    def number(self, term: Term) -> int:
+        """The number of a term."""
+        if term not in self.number_of:
+            self.number_of[term] = len(self.owners)
+            self.owners.append([])
+        return self.number_of[term]
+
+    def stated(self, groups: Sequence[Group], namespaces: Namespaces) -> list[list[int]]:
+        """The terms that each group states, ports among them."""
+        own_g: list[list[int]] = []
+        for number, group in enumerate(groups):
+            mine = [self.number(term) for term in stated_by(group, namespaces)]
+            mine += [self.number(port_term(port)) for port in group.spec.host_ports]
+            own_g.append(sorted(set(mine)))
+            for term in own_g[-1]:
+                self.owners[term].append(number)
+        return own_g
+
+
+class Scene:
+    """Who is where: profiles of waiting groups, running pods and daemon sets."""
+
+    def __init__(
+        self,
+        problem: Puzzle,
+        groups: Sequence[Group],
+        keys: tuple[str, ...],
+        namespaces: Namespaces,
+    ) -> None:
+        self.problem = problem
+        self.groups = groups
+        self.namespaces = namespaces
+        self.place = {node.name: number for number, node in enumerate(problem.nodes)}
+        self.counted = [
+            pod
+            for pod in problem.bound
+            if pod.node_name in self.place and not pod.is_terminal and pod.deleting_at is None
+        ]
+        self.profiles: list[Profile] = []
+        self.groups_of: list[list[int]] = []
+        self.nodes_of: list[dict[int, int]] = []
+        self.daemons_of: list[list[int]] = []
+        numbers: dict[Profile, int] = {}
+        for number, group in enumerate(groups):
+            self.groups_of[self._number(group.profile, numbers)].append(number)
+        self.waiting = set(range(len(self.profiles)))
+        for pod in self.counted if keys else ():
+            held = self.nodes_of[self._number(profile_of(pod, keys), numbers)]
+            node = self.place[pod.node_name]
+            held[node] = held.get(node, 0) + 1
+        for number, daemon in enumerate(problem.daemon_sets if keys else ()):
+            profile = (daemon.namespace, tuple(daemon.labels.get(key) for key in keys))
+            self.daemons_of[self._number(profile, numbers)].append(number)
+        self.index = ProfileIndex(self.profiles, keys)
+        self.running_owners: dict[int, list[int]] = {}
+
+    def _number(self, profile: Profile, numbers: dict[Profile, int]) -> int:
+        if profile not in numbers:
+            numbers[profile] = len(self.profiles)
+            self.profiles.append(profile)
+            self.groups_of.append([])
+            self.nodes_of.append({})
+            self.daemons_of.append([])
+        return numbers[profile]
+
+    def add_running_owners(self, interner: Interner) -> None:
+        """Terms of running pods that keep some waiting pod away, and where those pods are."""
+        held: dict[tuple[int, str, tuple[tuple[str, str], ...]], list[Term]] = {}
+        stating = [pod for pod in self.counted if pod.spec.anti_affinity]
+        for pod in sorted(stating, key=lambda pod: (pod.namespace, pod.name)):
+            key = (id(pod.spec), pod.namespace, tuple(sorted(pod.labels.items())))
+            if key not in held:
+                held[key] = [
+                    term
+                    for term in anti_terms(pod, self.namespaces)
+                    if term in interner.number_of
+                    or not self.waiting.isdisjoint(self.index.selected(term))
+                ]
+            for term in held[key]:
+                number = interner.number(term)
+                self.running_owners.setdefault(number, []).append(self.place[pod.node_name])
+
+    def ports_taken(self, term: Term) -> list[int]:
+        """The nodes on which the term's port is taken, by running or coming daemon pods too."""
+        return [
+            self.place[pod.node_name]
+            for pod in self.problem.bound
+            if pod.spec.host_ports and pod.node_name in self.place and not pod.is_terminal
+            if takes(pod.spec, term)
+        ]

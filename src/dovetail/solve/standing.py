@@ -1,0 +1,128 @@
+"""What do existing nodes have left for waiting pods, and which volumes do they hold already?
+
+A claim that several pods share is attached to a node once, however many of them run there. Such
+claims are kept apart from the plain count of attached volumes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from dovetail.model.pod import DaemonSet
+from dovetail.solve.axes import UNLIMITED, Bool, Int
+from dovetail.solve.columns import Columns
+from dovetail.solve.groups import Group
+from dovetail.solve.puzzle import Puzzle
+
+ATTACH: Final = "attach/"  # prefix of the resources that count attached volumes
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """Claims that several pods share: the attach resource of each, who uses it, where it is."""
+
+    resource: tuple[int, ...]
+    claims_g: list[tuple[int, ...]]
+    held_an: Bool  # claims x existing nodes
+
+
+def vector(amounts: Iterable[tuple[str, int]], resources: tuple[str, ...]) -> list[int]:
+    """Amounts in the order of the resources; volumes of an unlimited driver are unlimited."""
+    held = dict(amounts)
+    return [held.get(name, int(UNLIMITED) if name.startswith(ATTACH) else 0) for name in resources]
+
+
+def daemon_mask(columns: Columns, daemon: DaemonSet) -> Bool:
+    """Where a daemon set's pods run."""
+    spec = daemon.spec
+    admitted = columns.admitted_by_affinity(spec.node_selector, spec.required_terms)
+    return admitted & columns.tolerated(spec.tolerations)
+
+
+def coming_daemons(problem: Puzzle, columns: Columns, n_offers: int) -> Bool:
+    """Daemon sets x entities: whose pod is still to come (on new nodes, all that run there)."""
+    coming = np.zeros((len(problem.daemon_sets), columns.n_entities), dtype=bool)
+    place = {node.name: n_offers + number for number, node in enumerate(problem.nodes)}
+    number_of = {(one.namespace, one.name): n for n, one in enumerate(problem.daemon_sets)}
+    for number, daemon in enumerate(problem.daemon_sets):
+        coming[number] = daemon_mask(columns, daemon)
+    for pod in problem.bound if number_of else ():
+        if pod.owner is None or not pod.is_daemon or pod.node_name not in place:
+            continue
+        number = number_of.get((pod.namespace, pod.owner.name), -1)
+        if number >= 0:
+            coming[number, place[pod.node_name]] = False
+    return coming
+
+
+def free_room(problem: Puzzle, resources: tuple[str, ...], coming_dn: Bool) -> Int:
+    """What every existing node has left for waiting pods."""
+    place = {node.name: number for number, node in enumerate(problem.nodes)}
+    rows = [
+        vector(
+            [
+                *node.allocatable.items(),
+                *((ATTACH + driver, limit) for driver, limit in node.attach_limits.items()),
+            ],
+            resources,
+        )
+        for node in problem.nodes
+    ]
+    free = np.array(rows, dtype=np.int64).reshape(len(rows), len(resources))
+    vectors: dict[int, Int] = {}
+    for pod in problem.bound:
+        number = place.get(pod.node_name)
+        if number is None:
+            continue
+        asked = vectors.get(id(pod.spec))
+        if asked is None:
+            held = pod.spec.requests
+            asked = np.array([held.get(name, 0) for name in resources], dtype=np.int64)
+            vectors[id(pod.spec)] = asked
+        free[number] -= asked
+    for number, daemon in enumerate(problem.daemon_sets if rows else ()):
+        asked = np.array([daemon.spec.requests.get(name, 0) for name in resources], dtype=np.int64)
+        free -= np.outer(coming_dn[number], asked)
+    for number, driver, _ in _attached(problem, place) if rows else ():
+        if ATTACH + driver in resources:
+            free[number, resources.index(ATTACH + driver)] -= 1
+    return free
+
+
+def _attached(problem: Puzzle, place: dict[str, int]) -> list[tuple[int, str, str]]:
+    """(node, driver, claim) of every volume that running pods hold, each once."""
+    seen: dict[tuple[int, str, str], None] = {}
+    for pod in problem.bound if problem.bound_volumes else ():
+        number = place.get(pod.node_name)
+        asked = problem.bound_volumes.get(pod.key)
+        if number is None or asked is None:
+            continue
+        for driver, claims in asked.attachments:
+            seen.update(dict.fromkeys((number, driver, claim) for claim in claims))
+    return list(seen)
+
+
+def shared_claims(
+    problem: Puzzle, groups: Sequence[Group], resources: tuple[str, ...]
+) -> Claims:
+    """The claims that keep their name in groups, since several pods use them."""
+    number_of: dict[tuple[str, str], int] = {}
+    claims_g = []
+    for group in groups:
+        mine = [
+            number_of.setdefault((driver, claim), len(number_of))
+            for driver, claims in group.volumes.attachments
+            for claim in claims
+            if claim
+        ]
+        claims_g.append(tuple(sorted(set(mine))))
+    held = np.zeros((len(number_of), len(problem.nodes)), dtype=bool)
+    place = {node.name: number for number, node in enumerate(problem.nodes)}
+    for number, driver, claim in _attached(problem, place) if number_of else ():
+        if (driver, claim) in number_of:
+            held[number_of[driver, claim], number] = True
+    return Claims(tuple(resources.index(ATTACH + d) for d, _ in number_of), claims_g, held)
