@@ -23,6 +23,7 @@ from dovetail.solve.cuts import KINDS
 from dovetail.solve.encode import Encoded
 from dovetail.solve.standing import ATTACH
 from dovetail.solve.quotas import simple_spread, spread_range
+from dovetail.solve.ties import ZoneTerm
 from dovetail.solve.vectors import Values
 
 _DENOMINATOR: Final = 2**40
@@ -123,7 +124,11 @@ def _spread_worth(enc: Encoded, values: Values, group: int) -> float | None:
     if bounds is None:
         return None
     domain_c = enc.ties.domains_ck[:, enc.ties.zones[zone].key]
-    low, high = bounds
+    low, _ = bounds
+    most = most_in_one(
+        int(enc.count_g[group]), int((bounds[1] > 0).sum()), enc.ties.zones[zone]
+    )
+    high = np.where(bounds[1] > 0, most, 0)
     worth_d = np.full(len(low), np.inf)
     inside = domain_c >= 0
     np.minimum.at(worth_d, domain_c[inside], worth_c[inside])
@@ -135,6 +140,18 @@ def _spread_worth(enc: Encoded, values: Values, group: int) -> float | None:
         total += more * float(worth_d[domain])
         left -= more
     return total if left <= 0 else None
+
+
+def most_in_one(count: int, n_domains: int, term: ZoneTerm) -> int:
+    """The most pods of a lone spread group that one domain can ever hold.
+
+    With a minimum of m elsewhere, one domain holds at most m + skew, and at most what is left.
+    """
+    skew = term.max_skew
+    if n_domains < term.min_domains:
+        return skew
+    base = max(0, (count - skew) // n_domains)
+    return max(min(m + skew, count - (n_domains - 1) * m) for m in (base, base + 1))
 
 
 def _with_existing(

@@ -19,7 +19,7 @@ from dovetail.solve.encode import Encoded
 from dovetail.solve.terms import Kind
 from dovetail.solve.units import ANY_CELL, ANY_WEIGHT
 
-MAX_CLASSES: Final = 140
+MAX_CLASSES: Final = 210
 _KEPT: Final = 60
 _GRID: Final = 8.0
 MAX_CAP_TERMS: Final = 12

@@ -127,14 +127,20 @@ def _open_and_fill(bins: Bins, units: list[Unit], left: Int, offer: int, order: 
     """Open one node, or as many alike as the same fill can repeat; says whether it took any pod."""
     span = bins.open(offer, 1)
     taken: list[tuple[int, int]] = []
-    for number in order.tolist():
-        if left[number] <= 0:
-            continue
+    waiting = order[left[order] > 0]
+    requests = np.array([units[number].request for number in waiting.tolist()])
+    while len(waiting):
+        fits = (requests <= bins.free[:, span.start]).all(axis=1)
+        waiting, requests = waiting[fits], requests[fits]
+        if not len(waiting):
+            break
+        number = int(waiting[0])
         room = min(int(bins.room(units[number], span)[0]), int(left[number]))
         if room > 0:
             bins.put(number, units[number], np.array([span.start]), np.array([room]))
             taken.append((number, room))
             left[number] -= room
+        waiting, requests = waiting[1:], requests[1:]
     if not taken:
         bins.close_last()
         return False

@@ -15,12 +15,13 @@ from dovetail.solve.cuts import KINDS, weigh, weigh_exactly
 from dovetail.solve.encode import Encoded
 from dovetail.solve.guide import Guide
 from dovetail.solve.polish import polish
+from dovetail.solve.terms import Kind
 from dovetail.solve.vectors import Shapes, Values, capacity
 
 
 def appraise(enc: Encoded, offers: Int, found: Guide) -> Values:
     """Values for all searched offers and all groups, from one solved program."""
-    vectors = _vectors(found)
+    vectors = _vectors(enc, found)
     vector_kr, vector_kt, vector_kw = vectors
     classes = found.classes
     cap_t = np.array([cap for cap, _ in classes.cap_groups])
@@ -47,19 +48,22 @@ def appraise(enc: Encoded, offers: Int, found: Guide) -> Values:
     return values
 
 
-def _vectors(found: Guide) -> tuple[Float, Float, Float]:
+def _vectors(enc: Encoded, found: Guide) -> tuple[Float, Float, Float]:
     """The distinct multipliers of offers that the program uses, in nanodollars."""
     answer = found.assignment
     used = np.flatnonzero(answer.nodes_o > 1e-7)
     if not len(used):
         used = np.arange(len(answer.nodes_o))
+    # A spread over hosts caps a node only while some host is empty: no proof can rest on it.
+    hard = [enc.ties.hosts[term].kind != Kind.SPREAD for term in found.classes.cap_terms]
+    mu_to = answer.mu_to * np.array(hard, dtype=np.float64)[:, None]
     nu = np.zeros((len(answer.nodes_o), len(KINDS)))
     for cut, amount in zip(found.program.cuts, answer.nu.tolist(), strict=True):
         nu[cut.offer, cut.kind] += amount
     rows = np.concatenate(
         [
             answer.lambda_or[used] / found.scale_r * 1e9,
-            answer.mu_to[:, used].T * 1e9,
+            mu_to[:, used].T * 1e9,
             nu[used] * 1e9,
         ],
         axis=1,
