@@ -15,6 +15,7 @@ from dovetail.solve.encode import Encoded
 from dovetail.solve.quotas import Settler, ZoneState
 from dovetail.solve.units import ANY_CELL, ANY_WEIGHT, Unit, UnitBook
 from dovetail.solve.values import Values, takes
+from dovetail.solve.wishes import Wishes
 
 
 @dataclass(slots=True)
@@ -32,6 +33,8 @@ class Attempt:
     unsettled: dict[int, int] = field(default_factory=dict)  # group -> pods that may go nowhere yet
     steps: list[tuple[int, int, int]] = field(default_factory=list)  # group, cell, count, in order
     weights: list[int] = field(default_factory=list)
+    wishes: Wishes | None = None  # None: nobody prefers anything
+    leaned_on: set[int] = field(default_factory=set)  # host spreads that rely on a full minimum
 
     @property
     def units(self) -> list[Unit]:

@@ -7,10 +7,13 @@ names others is given new nodes together with one of those others each.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from dovetail.solve.axes import Int
 from dovetail.solve.bins import Bins
+from dovetail.solve.quotas import ZoneState
 from dovetail.solve.terms import Kind
 from dovetail.solve.units import ANY_CELL, Unit
 
@@ -21,39 +24,76 @@ def host_affinities(bins: Bins, unit: Unit) -> list[int]:
     return [number for number in unit.own if hosts[number].kind == Kind.AFFINITY]
 
 
-def colocate(bins: Bins, units: list[Unit], left: Int, offers: Int) -> None:
-    """Open nodes for units that want company on their node; `left` is counted down in place."""
+def is_first(bins: Bins, state: ZoneState, group: int) -> bool:
+    """Whether the pods of a group want company, are such company, and nobody else is anywhere."""
+    ties = bins.enc.ties
+    hosts = [t for t in ties.host_own_g[group] if ties.hosts[t].kind == Kind.AFFINITY]
+    zones = [t for t in ties.zone_own_g[group] if ties.zones[t].kind == Kind.AFFINITY]
+    if not hosts and not zones:
+        return False
+    if not set(hosts) <= set(ties.host_match_g[group]):
+        return False
+    if not set(zones) <= set(ties.zone_match_g[group]):
+        return False
+    return not any(bins.match[t, : bins.n].any() for t in hosts) and not any(
+        state.match[t].any() for t in zones
+    )
+
+
+def without_company(bins: Bins, unit: Unit) -> Unit:
+    """The same unit, as long as it may be the first of its kind."""
+    wanted = host_affinities(bins, unit)
+    return replace(unit, own=tuple(number for number in unit.own if number not in wanted))
+
+
+def colocate(bins: Bins, units: list[Unit], left: Int) -> None:
+    """Find nodes for units that want company on their node; `left` is counted down in place."""
     for number, unit in enumerate(units):
-        wanted = host_affinities(bins, unit)
-        if not wanted or left[number] <= 0:
+        if left[number] <= 0 or not host_affinities(bins, unit):
             continue
-        while left[number] > 0 and _open_one(bins, units, left, offers, number):
+        while left[number] > 0 and _open_one(bins, units, left, number):
             pass
 
 
-def _open_one(bins: Bins, units: list[Unit], left: Int, offers: Int, number: int) -> bool:
+def _open_one(bins: Bins, units: list[Unit], left: Int, number: int) -> bool:
     """One more node for the unit, with the company it wants; False if there is no way."""
     unit = units[number]
     wanted = host_affinities(bins, unit)
     if all(term in unit.match for term in wanted):
         if any(bins.match[term, : bins.n].any() for term in wanted):
             return False
-        return _start(bins, units, left, offers, (number, None))
+        return _start_on_existing(bins, units, left, number) or _start(
+            bins, units, left, (number, None)
+        )
     for friend, other in enumerate(units):
-        meets = all(term in other.match or term in unit.match for term in wanted)
-        if friend != number and left[friend] > 0 and meets and not host_affinities(bins, other):
-            if unit.cell in (ANY_CELL, other.cell) or other.cell == ANY_CELL:
-                if _start(bins, units, left, offers, (number, friend)):
-                    return True
+        if friend == number or left[friend] <= 0 or host_affinities(bins, other):
+            continue
+        meets = all(term in other.match for term in wanted)
+        is_near = unit.cell in (ANY_CELL, other.cell) or other.cell == ANY_CELL
+        if meets and is_near and _start(bins, units, left, (number, friend)):
+            return True
     return False
 
 
-def _start(
-    bins: Bins, units: list[Unit], left: Int, offers: Int, pair: tuple[int, int | None]
-) -> bool:
+def _start_on_existing(bins: Bins, units: list[Unit], left: Int, number: int) -> bool:
+    """Start on a node that is there, if it holds all of them; the snuggest of those."""
+    span = slice(0, bins.n)
+    room = bins.room(without_company(bins, units[number]), span)
+    nodes = np.flatnonzero(room >= left[number])
+    if not len(nodes):
+        return False
+    scale = np.maximum(bins.free[:2, span].max(axis=1, keepdims=True), 1)
+    snug = (bins.free[:2, nodes] / scale).sum(axis=0)
+    node = nodes[np.lexsort((nodes, snug))[:1]]
+    bins.put(number, units[number], node, np.array([left[number]]))
+    left[number] = 0
+    return True
+
+
+def _start(bins: Bins, units: list[Unit], left: Int, pair: tuple[int, int | None]) -> bool:
     number, friend = pair
     unit = units[number]
-    allowed = bins.limits.open_offers() & _fits(bins, unit)
+    allowed = bins.limits.open_offers() & bins.fits_new(unit)
     spare = bins.enc.cap_or
     if friend is not None:
         other = units[friend]
@@ -66,27 +106,35 @@ def _start(
     candidates = np.flatnonzero(allowed & (many > 0))
     if not len(candidates):
         return False
-    del offers
     most = many[candidates]
     if friend is None:
         candidates, most = candidates[most == most.max()], most[most == most.max()]
     cost = bins.enc.plan_price_o[candidates] / most
-    offer = int(candidates[np.lexsort((candidates, cost))[0]])
-    span = bins.open(offer, 1)
-    node = np.array([span.start])
-    if friend is not None:
-        bins.put(friend, units[friend], node, np.array([1]))
-        left[friend] -= 1
-    else:
-        # The first of its kind may start without company.
-        bins.put(number, unit, node, np.array([1]))
-        left[number] -= 1
+    span = bins.open(int(candidates[np.lexsort((candidates, cost))[0]]), 1)
+    return _fill(bins, units, left, (pair, span))
+
+
+def _fill(
+    bins: Bins, units: list[Unit], left: Int, start: tuple[tuple[int, int | None], slice]
+) -> bool:
+    """Put a friend (or the first of its kind) on the new node, then as many as follow."""
+    (number, friend), span = start
+    unit, node = units[number], np.array([span.start])
+    opener = without_company(bins, unit) if friend is None else units[friend]
+    first = number if friend is None else friend
+    if bins.room(opener, span)[0] < 1:
+        bins.close_last()
+        return False
+    bins.put(first, units[first], node, np.array([1]))
+    left[first] -= 1
     room = min(int(bins.room(unit, span)[0]), int(left[number]))
+    if room <= 0 and friend is not None:
+        bins.log.pop()
+        bins.shift(units[first], node, np.array([-1]))
+        left[first] += 1
+        bins.close_last()
+        return False
     if room > 0:
         bins.put(number, unit, node, np.array([room]))
         left[number] -= room
-    return friend is None or room > 0
-
-
-def _fits(bins: Bins, unit: Unit) -> np.ndarray:
-    return bins.fits_new(unit)
+    return True

@@ -6,7 +6,8 @@ and capacity type that were planned, others are added as long as none of the typ
 would be wrong there. Capacity types are only added in the order in which providers fall back
 (reserved, spot, on demand), since the first one named is what they deliver if they can.
 
-A zone matters to others than the node's own pods where anything is spread over zones: then nodes
+Ways to buy that the node's pods like less than the planned one are left out: a provider does not
+know preferences. A zone matters to others than the node's own pods where anything is spread over zones: then nodes
 stay where they were planned, for one more or one less domain would change what counts there.
 """
 
@@ -53,6 +54,8 @@ class _Load:
     offer: int
     masks: tuple[int, ...]
     is_pinned: bool
+    wishes: tuple[int, ...]
+    company: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +99,17 @@ class _Finder:
             offer = int(self._origin.offer_o[offer])
             masks = {int(self._origin.mask_m[mask]) for mask in masks}
         is_pinned = any(unit.cell != ANY_CELL for unit in units)
-        return _Load(offer, tuple(sorted(masks)), is_pinned), used
+        wishes, company = self._wishes([unit.members[0][0] for unit in units])
+        return _Load(offer, tuple(sorted(masks)), is_pinned, wishes, company), used
+
+    def _wishes(self, groups: list[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """What the groups wish for, and which wishes about company concern them."""
+        held = self._attempt.wishes
+        if held is None:
+            return (), ()
+        scores = {int(held.wish_g[group]) for group in groups} - {0}
+        company = {term for group in groups for term in (*held.own_g[group], *held.match_g[group])}
+        return tuple(sorted(scores)), tuple(sorted(company))
 
     def fallbacks(self, load: _Load, used: Int) -> tuple[Int, bool]:
         """The other offers that would do, and whether the pool's minValues are not reached."""
@@ -105,7 +118,7 @@ class _Finder:
         shelf = self._shelf(one.pool, one.choice)
         fine_o = self._acceptable(load, shelf)
         fine_o = fine_o & (enc.cap_or[shelf.offers] >= used).all(axis=1)
-        kept = _closed(enc, shelf, load.offer, fine_o)
+        kept = _closed(enc, shelf, load.offer, (fine_o, self._welcome(load, shelf)))
         return _few_enough(enc, shelf, load.offer, kept)
 
     def _shelf(self, pool: int, choice: int) -> _Shelf:
@@ -136,6 +149,23 @@ class _Finder:
             self._accepted[key] = fine
         return self._accepted[key]
 
+    def _welcome(self, load: _Load, shelf: _Shelf) -> Bool:
+        """The ways to buy that the node's pods like no less than the one that was planned."""
+        n_ways = len(shelf.ways)
+        welcome = np.ones(n_ways, dtype=bool)
+        held = self._attempt.wishes
+        if held is None:
+            return welcome
+        planned = shelf.way_o[np.flatnonzero(shelf.offers == load.offer)[0]]
+        for wish in load.wishes:
+            best_w = np.full(n_ways, np.iinfo(np.int64).min)
+            np.maximum.at(best_w, shelf.way_o, held.score_se[wish, shelf.offers])
+            welcome &= best_w >= best_w[planned]
+        for term in load.company:
+            domain_e = held.company[term].domain_e
+            welcome[shelf.way_o[domain_e[shelf.offers] != domain_e[load.offer]]] = False
+        return welcome
+
 
 def _shelf(enc: Encoded, offers: Int, asked: tuple[Demand, ...]) -> _Shelf:
     types, row_o = np.unique(enc.type_o[offers], return_inverse=True)
@@ -148,8 +178,12 @@ def _shelf(enc: Encoded, offers: Int, asked: tuple[Demand, ...]) -> _Shelf:
     return _Shelf(offers, types, row_o.reshape(-1), way, tuple(codes), asked)
 
 
-def _closed(enc: Encoded, shelf: _Shelf, offer: int, fine_o: Bool) -> Bool:
-    """The offers that may be named together: all that is sold under those names would do."""
+def _closed(enc: Encoded, shelf: _Shelf, offer: int, allowed: tuple[Bool, Bool]) -> Bool:
+    """The offers that may be named together: all that is sold under those names would do.
+
+    `allowed` are offers that would do, and ways to buy that are welcome.
+    """
+    fine_o, welcome_w = allowed
     size = (len(shelf.types), len(shelf.ways))
     fine_tw, wrong_tw = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
     good = fine_o & (enc.supply_o[shelf.offers] > 0)
@@ -164,7 +198,9 @@ def _closed(enc: Encoded, shelf: _Shelf, offer: int, fine_o: Bool) -> Bool:
     def may_join(more: Bool) -> bool:
         now = ways(kinds, zones)
         listed = fine_tw[:, now].any(axis=1) & ~wrong_tw[:, now].any(axis=1)
-        return bool(fine_tw[:, more].any()) and not wrong_tw[np.ix_(listed, more)].any()
+        if not fine_tw[:, more].any() or not welcome_w[more].all():
+            return False
+        return not wrong_tw[np.ix_(listed, more)].any()
 
     # Falling back to another capacity type is worth more than to another zone: it comes first.
     for kind in _later(offering.capacity_type):

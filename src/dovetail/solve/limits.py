@@ -22,6 +22,8 @@ class Limits:
                 self.left.append(left)
         self._reserved = _reservations(enc)
         self.supply = enc.supply_o.copy()
+        for same in self._reserved.values():
+            self.supply[same] = enc.supply_o[same].min()
 
     @property
     def are_finite(self) -> bool:
@@ -73,7 +75,7 @@ def _reservations(enc: Encoded) -> dict[int, list[int]]:
     finite = np.flatnonzero(enc.supply_o < UNLIMITED)
     for offer in finite.tolist():
         one = enc.market.offers[offer]
-        by_id.setdefault((one.offering.reservation_id, one.type, one.offering.zone), []).append(
-            offer
-        )
+        name = one.offering.reservation_id
+        place = (name, -1, "") if name else ("", one.type, one.offering.zone)
+        by_id.setdefault(place, []).append(offer)
     return {offer: same for same in by_id.values() for offer in same}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from dovetail.solve.attempt import Attempt, left_of, new_attempt, top_weight
@@ -17,13 +19,19 @@ from dovetail.solve.vectors import Values
 def run_attempt(enc: Encoded, offers: Int, values: Values, prefer: int = -1) -> Attempt:
     """Plan everything that can be planned in bulk."""
     attempt = new_attempt(enc, offers, values, prefer)
-    settle_all(attempt)
-    attempt.left_u = left_of(attempt)
-    colocate(attempt.bins, attempt.units, attempt.left_u, offers)
-    worth_u = _worth_of_units(attempt)
-    pack(attempt.bins, attempt.units, attempt.left_u, offers, (values.favourites, worth_u))
-    _fall_back(attempt, worth_u)
+    plan_groups(attempt, range(len(enc.groups)))
     return attempt
+
+
+def plan_groups(attempt: Attempt, groups: Iterable[int]) -> None:
+    """Plan these groups in bulk, on nodes that are there and on new ones."""
+    settle_all(attempt, groups)
+    attempt.left_u = left_of(attempt)
+    colocate(attempt.bins, attempt.units, attempt.left_u)
+    worth_u = _worth_of_units(attempt)
+    good = (attempt.values.favourites, worth_u)
+    pack(attempt.bins, attempt.units, attempt.left_u, attempt.offers, good)
+    _fall_back(attempt, worth_u)
 
 
 def _worth_of_units(attempt: Attempt) -> Float:

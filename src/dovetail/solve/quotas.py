@@ -28,6 +28,7 @@ class ZoneState:
     match: list[Int]
     own: list[Int]
     seen: list[Bool]  # domains that nodes make, as far as a spread counts them
+    foreseen: list[Bool]  # domains that everybody spread so far has reckoned with
 
     @classmethod
     def of(cls, enc: Encoded) -> ZoneState:
@@ -37,6 +38,7 @@ class ZoneState:
             [term.match_d.copy() for term in zones],
             [term.own_d.copy() for term in zones],
             [term.seen_d.copy() for term in zones],
+            [np.ones(len(term.seen_d), dtype=bool) for term in zones],
         )
 
 
@@ -44,12 +46,23 @@ class ZoneState:
 class Outlook:
     """What one group finds: which cells could be launched into, what existing nodes could take
     there, and what a pod is worth in each.
+
+    `weight_c` is the weight of the heaviest pool that would launch there. `is_first` says that
+    nobody runs whom the pods want to be near, and that they may be the first themselves.
     """
 
     launchable_c: Bool
     existing_c: Int
     worth_c: Float
     prefer: int = -1  # a cell to prefer among equals, for variants of a plan
+    weight_c: Int | None = None
+    is_first: bool = False
+
+    def rank(self, cells: Int) -> tuple[Int, Float, Int, Int]:
+        """Sort keys for cells, least important first: heavier pools, then a wish, then price."""
+        worth = np.where(np.isfinite(self.worth_c[cells]), self.worth_c[cells], 1e18)
+        weight = np.zeros(len(cells), np.int64) if self.weight_c is None else self.weight_c[cells]
+        return cells, worth, (cells != self.prefer).astype(np.int64), -weight
 
 
 def simple_spread(enc: Encoded, group: int) -> int | None:
@@ -90,12 +103,14 @@ class Settler:
         self.enc = enc
         self.state = state
         self.domain_ck = enc.ties.domains_ck
+        self.followers: dict[int, Int] = {}  # affinity term -> pods that could follow, by domain
 
     def settle(self, group: int, count: int, outlook: Outlook) -> Int:
         """How many of `count` pods go to each cell; fewer in all if the rest may go nowhere."""
         placed = np.zeros(len(outlook.launchable_c), dtype=np.int64)
         existing = outlook.existing_c.copy()
         left = count
+        self.foresee(group, outlook)
         left -= self._level(group, left, outlook, placed)
         while left:
             allowed, most = self._allowed(group, outlook, existing)
@@ -108,6 +123,21 @@ class Settler:
             self.record(group, cell, step)
             left -= step
         return placed
+
+    def foresee(self, group: int, outlook: Outlook) -> None:
+        """Note the domains that the spreads of a group reckon with: no others may appear later."""
+        for number in self.enc.ties.zone_own_g[group]:
+            term = self.enc.ties.zones[number]
+            if term.kind == Kind.SPREAD:
+                counts = self._domains(number, outlook.launchable_c | (outlook.existing_c > 0))
+                self.state.foreseen[number] &= counts
+
+    def _domains(self, number: int, reach_c: Bool) -> Bool:
+        """The domains over which a spread takes its minimum, if these cells can be reached."""
+        counts = self.state.seen[number].copy()
+        domain_c = self.domain_ck[:, self.enc.ties.zones[number].key]
+        counts[domain_c[reach_c & (domain_c >= 0)]] = True
+        return counts
 
     def _level(self, group: int, count: int, outlook: Outlook, placed: Int) -> int:
         """In one go: the whole rounds of a group that is only spread, over cells at one level."""
@@ -122,6 +152,7 @@ class Settler:
             level = self.state.match[number][domain]
             seen = self.state.seen[number]
             is_odd = domain.min() < 0 or len(np.unique(domain)) < len(cells)
+            is_odd = is_odd or not ties.zones[number].counts_c[cells].all()
             if is_odd or level.min() != level.max() or seen.sum() > seen[domain].sum():
                 return 0
             if len(cells) < ties.zones[number].min_domains:
@@ -162,7 +193,7 @@ class Settler:
                 # Spread evenly: a few at a time, so that counts stay level.
                 most = np.minimum(most, np.maximum(1, self._evenly(match_c, allowed & (most > 0))))
             elif term.kind == Kind.AFFINITY:
-                nobody = is_self and not self.state.match[number].any()
+                nobody = outlook.is_first and not self.state.match[number].any()
                 allowed &= inside & ((match_c > 0) | nobody)
             else:
                 allowed &= ~inside | (match_c == 0)
@@ -189,32 +220,28 @@ class Settler:
 
     def _spread_room(self, term: ZoneTerm, number: int, outlook: Outlook, existing: Int) -> int:
         """The highest count that a domain may reach now: the minimum plus the skew."""
-        counts = self.state.seen[number].copy()
-        domain_c = self.domain_ck[:, term.key]
-        reached = domain_c[(outlook.launchable_c | (existing > 0)) & (domain_c >= 0)]
-        counts[reached] = True
+        counts = self._domains(number, outlook.launchable_c | (existing > 0))
         if int(counts.sum()) < term.min_domains or not counts.any():
             return term.max_skew
         return int(self.state.match[number][counts].min()) + term.max_skew
 
     def _best(self, group: int, allowed: Bool, existing: Int, outlook: Outlook) -> int:
-        """Lowest counts first (so that spreads stay even), then existing room, then price."""
+        """Where others can follow, then lowest counts (so that spreads stay even), then existing
+        room, then heavier pools, then price.
+        """
         ties = self.enc.ties
         crowd = np.zeros(len(allowed), dtype=np.int64)
+        lure = np.zeros(len(allowed), dtype=np.int64)
         for number in ties.zone_match_g[group]:
-            term = ties.zones[number]
-            if term.kind == Kind.SPREAD:
-                domain_c = self.domain_ck[:, term.key]
+            domain_c = self.domain_ck[:, ties.zones[number].key]
+            if ties.zones[number].kind == Kind.SPREAD:
                 crowd += np.where(domain_c >= 0, self.state.match[number][domain_c], 0)
+            elif number in self.followers and not self.state.match[number].any():
+                lure += np.where(domain_c >= 0, self.followers[number][domain_c], 0)
         owns_spread = any(
             ties.zones[number].kind == Kind.SPREAD for number in ties.zone_own_g[group]
         )
         cells = np.flatnonzero(allowed)
-        worth = np.where(np.isfinite(outlook.worth_c[cells]), outlook.worth_c[cells], 1e18)
-        prefer = (cells != outlook.prefer).astype(np.int64)
         has_room = (existing[cells] == 0).astype(np.int64)
-        if owns_spread:
-            keys = (cells, worth, prefer, crowd[cells], has_room)
-        else:
-            keys = (cells, worth, prefer, has_room, crowd[cells])
-        return int(cells[np.lexsort(keys)[0]])
+        by_count = (crowd[cells], has_room) if owns_spread else (has_room, crowd[cells])
+        return int(cells[np.lexsort((*outlook.rank(cells), *by_count, -lure[cells]))[0]])

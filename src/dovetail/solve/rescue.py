@@ -13,26 +13,27 @@ import numpy as np
 from dovetail.solve.attempt import Attempt
 from dovetail.solve.axes import Bool, Int
 from dovetail.solve.bins import EXISTING
+from dovetail.solve.colocate import is_first, without_company
 from dovetail.solve.quotas import Outlook
+from dovetail.solve.settle import host_minimum
 from dovetail.solve.terms import Kind
-from dovetail.solve.units import ANY_CELL, Unit, is_tied_to_zones
+from dovetail.solve.undo import take_back
+from dovetail.solve.units import ANY_CELL, Unit, is_tied_to_zones, unit_of
 
 
 def rescue(attempt: Attempt) -> dict[int, int]:
     """Place what can still be placed; returns how many pods of which group stay out."""
-    waiting = _left_over(attempt)
-    if not waiting:
-        return {}
-    _see_new_nodes(attempt)
+    waiting = take_back(attempt)
     progress = True
     while progress and waiting:
         progress = False
         for group in _order(attempt, waiting):
-            while waiting.get(group, 0) and _place_one(attempt, group):
+            while waiting[group] and _place_one(attempt, group):
                 waiting[group] -= 1
                 progress = True
             if not waiting[group]:
                 del waiting[group]
+    attempt.unsettled = dict(waiting)
     return waiting
 
 
@@ -43,138 +44,52 @@ def _order(attempt: Attempt, waiting: dict[int, int]) -> list[int]:
     return sorted(waiting, key=lambda group: (-int(enc.priority_g[group]), -size[group], group))
 
 
-def _left_over(attempt: Attempt) -> dict[int, int]:
-    """Pods without a node, by group. Where quotas could not be filled, the whole web of groups
-    that hang together through zone terms starts afresh: their counts were wrong for each other.
-    """
-    waiting = dict(attempt.unsettled)
-    broken: set[int] = set()
-    for number in np.flatnonzero(attempt.left_u).tolist():
-        unit = attempt.units[number]
-        if any(is_tied_to_zones(attempt.enc, group) for group, _ in unit.members):
-            broken.add(number)
-        else:
-            _return(attempt, unit, int(attempt.left_u[number]), waiting)
-            attempt.left_u[number] = 0
-    if broken:
-        _start_afresh(attempt, _web(attempt, broken), waiting)
-    return {group: count for group, count in waiting.items() if count}
-
-
-def _return(attempt: Attempt, unit: Unit, count: int, waiting: dict[int, int]) -> None:
-    """Take the last `count` pods out of a unit."""
-    unit.count -= count
-    while count:
-        group, held = unit.members.pop()
-        taken = min(held, count)
-        if held > taken:
-            unit.members.append((group, held - taken))
-        waiting[group] = waiting.get(group, 0) + taken
-        count -= taken
-    del attempt
-
-
-def _web(attempt: Attempt, broken: set[int]) -> set[int]:
-    """All units that hang together with these through zone terms."""
-    ties = attempt.enc.ties
-    terms: set[int] = set()
-    units = set(broken)
-    grew = True
-    while grew:
-        grew = False
-        for number, unit in enumerate(attempt.units):
-            for group, _ in unit.members:
-                mine = {*ties.zone_own_g[group], *ties.zone_match_g[group]}
-                if number in units and not mine <= terms:
-                    terms |= mine
-                    grew = True
-                elif number not in units and mine & terms:
-                    units.add(number)
-                    grew = True
-    return units
-
-
-def _start_afresh(attempt: Attempt, units: set[int], waiting: dict[int, int]) -> None:
-    """Take the pods of these units off their nodes and out of all counts."""
-    bins = attempt.bins
-    kept = []
-    for number, nodes, counts in bins.log:
-        if number in units:
-            bins.shift(attempt.units[number], nodes, -counts)
-        else:
-            kept.append((number, nodes, counts))
-    bins.log = kept
-    gone = set()
-    for number in sorted(units):
-        unit = attempt.units[number]
-        for group, count in unit.members:
-            attempt.settler.record(group, unit.cell, -count)
-            waiting[group] = waiting.get(group, 0) + count
-            gone.add(group)
-        unit.members = []
-        unit.count = 0
-        attempt.left_u[number] = 0
-    attempt.steps = [step for step in attempt.steps if step[0] not in gone]
-    _close_empty(attempt)
-
-
-def _close_empty(attempt: Attempt) -> None:
-    """New nodes without pods are not launched: nobody may use them, limits get them back."""
-    bins = attempt.bins
-    used = np.zeros(bins.n, dtype=bool)
-    used[: bins.n_existing] = True
-    for _, nodes, _ in bins.log:
-        used[nodes] = True
-    for node in np.flatnonzero(~used).tolist():
-        if not bins.dead[node]:
-            bins.accept[:, node] = False
-            bins.dead[node] = True
-            bins.limits.take(int(bins.offer[node]), -1)
-
-
-def _see_new_nodes(attempt: Attempt) -> None:
-    """Planned nodes make domains, as existing ones do."""
-    bins = attempt.bins
-    live = ~bins.dead[: bins.n]
-    live[: bins.n_existing] = False
-    for node in np.flatnonzero(live).tolist():
-        _see(attempt, int(bins.cell[node]))
-
-
-def _see(attempt: Attempt, cell: int) -> None:
-    ties = attempt.enc.ties
-    for number, term in enumerate(ties.zones):
-        domain = ties.domains_ck[cell, term.key]
-        if domain >= 0:
-            attempt.settler.state.seen[number][domain] = True
-
-
 def _place_one(attempt: Attempt, group: int) -> bool:
-    """One pod of the group: on a node there is, else on a new one."""
+    """One pod of the group: on a node there is, else in the heaviest pool, planned or new."""
+    probe = unit_of(attempt.enc, group)
+    first = is_first(attempt.bins, attempt.settler.state, group)
+    if first:
+        probe = without_company(attempt.bins, probe)
+    if _join(attempt, group, (probe, first), slice(0, attempt.bins.n_existing)):
+        return True
+    for weight in attempt.weights:
+        probe.weight = weight
+        new = slice(attempt.bins.n_existing, attempt.bins.n)
+        if _join(attempt, group, (probe, first), new):
+            return True
+        if _open_for(attempt, group, (probe, first)):
+            return True
+    return False
+
+
+def _join(attempt: Attempt, group: int, pod: tuple[Unit, bool], span: slice) -> bool:
+    """Put one pod on the snuggest node of the span that may take it."""
+    probe, first = pod
     enc, bins = attempt.enc, attempt.bins
-    probe = Unit(
-        enc.requests_gr[group],
-        int(enc.mask_g[group]),
-        ANY_CELL,
-        tuple(enc.ties.host_own_g[group]),
-        tuple(enc.ties.host_match_g[group]),
-        int(enc.priority_g[group]),
-    )
-    _set_floors(attempt, probe)
-    room = bins.room(probe, slice(0, bins.n))
-    _allow_first(attempt, probe, room)
+    if span.stop <= span.start:
+        return False
+    spreads = [h for h in probe.own if enc.ties.hosts[h].kind == Kind.SPREAD]
+    for number in spreads:
+        bins.floor[number] = host_minimum(bins, number)
+    room = bins.room(probe, span)
+    bins.floor[spreads] = 0
     n_cells = len(enc.ties.domains_ck)
-    existing = np.bincount(bins.cell[: bins.n], weights=room, minlength=n_cells).astype(np.int64)
+    cell_s = bins.cell[span]
+    existing = np.bincount(cell_s, weights=room > 0, minlength=n_cells).astype(np.int64)
+    if not existing.any():
+        return False
     nowhere = np.zeros(n_cells, dtype=bool)
-    found = False
-    if existing.any():
-        cell = _settle_one(attempt, group, Outlook(nowhere, existing, np.zeros(n_cells)))
-        if cell is not None:
-            here = np.flatnonzero((room > 0) & (bins.cell[: bins.n] == cell))
-            _put(attempt, group, cell, int(here[_snuggest(attempt, here)]))
-            found = True
-    bins.floor[:] = 0
-    return found or _open_for(attempt, group, probe)
+    outlook = Outlook(nowhere, existing, np.zeros(n_cells), is_first=first)
+    cell = _settle_one(attempt, group, outlook)
+    if cell is None:
+        return False
+    here = np.flatnonzero((room > 0) & (cell_s == cell)) + span.start
+    node = int(here[_snuggest(attempt, here)])
+    for number in spreads:
+        if bins.match[number, node] + (number in probe.match) > enc.ties.hosts[number].max_skew:
+            attempt.leaned_on.add(number)
+    _put(attempt, group, cell, node)
+    return True
 
 
 def _snuggest(attempt: Attempt, nodes: Int) -> int:
@@ -182,34 +97,6 @@ def _snuggest(attempt: Attempt, nodes: Int) -> int:
     scale = np.maximum(free.max(axis=1, keepdims=True), 1.0)
     is_new = attempt.bins.offer[nodes] != EXISTING
     return int(np.lexsort((nodes, (free / scale).sum(axis=0), is_new))[0])
-
-
-def _set_floors(attempt: Attempt, probe: Unit) -> None:
-    """The true minimum of host spreads, over nodes that count for the pod."""
-    bins = attempt.bins
-    for number in probe.own:
-        term = attempt.enc.ties.hosts[number]
-        if term.kind != Kind.SPREAD:
-            continue
-        counts = np.concatenate(
-            [term.eligible_n, bins.accept[probe.mask, bins.n_existing : bins.n]]
-        )
-        held = bins.match[number, : bins.n][counts]
-        bins.floor[number] = int(held.min()) if len(held) else 0
-
-
-def _allow_first(attempt: Attempt, probe: Unit, room: Int) -> None:
-    """The first pod of a group that wants its own company may go anywhere."""
-    bins = attempt.bins
-    hosts = attempt.enc.ties.hosts
-    wanted = [number for number in probe.own if hosts[number].kind == Kind.AFFINITY]
-    if not wanted or not all(number in probe.match for number in wanted):
-        return
-    if any(bins.match[number, : bins.n].any() for number in wanted):
-        return
-    others = tuple(number for number in probe.own if number not in wanted)
-    alone = Unit(probe.request, probe.mask, ANY_CELL, others, probe.match, probe.priority)
-    room[:] = bins.room(alone, slice(0, bins.n))
 
 
 def _settle_one(attempt: Attempt, group: int, outlook: Outlook) -> int | None:
@@ -228,38 +115,55 @@ def _put(attempt: Attempt, group: int, cell: int, node: int) -> None:
     attempt.steps.append((group, cell, 1))
 
 
-def _open_for(attempt: Attempt, group: int, probe: Unit) -> bool:
-    """A new node for one pod: the heaviest pool, then the cheapest offer, that the rules allow."""
+def _open_for(attempt: Attempt, group: int, pod: tuple[Unit, bool]) -> bool:
+    """A new node for one pod: the cheapest offer that the rules allow."""
+    probe, first = pod
     enc, bins = attempt.enc, attempt.bins
-    if not _may_start(attempt, probe):
-        return False
-    fits = bins.fits_new(probe) & bins.limits.open_offers()
     n_cells = len(enc.ties.domains_ck)
-    offers = np.flatnonzero(fits)
-    ranked = offers[np.lexsort((offers, enc.plan_price_o[offers], -enc.weight_o[offers]))]
-    tried: set[int] = set()
+    offers = np.flatnonzero(bins.fits_new(probe) & bins.limits.open_offers())
+    ranked = offers[np.lexsort((offers, enc.plan_price_o[offers]))]
+    refused: set[int] = set()
     for offer in ranked.tolist():
         cell = int(enc.cell_o[offer])
-        if cell in tried:
+        if cell in refused or _spoils(attempt, offer):
             continue
-        tried.add(cell)
-        only: Bool = np.zeros(n_cells, dtype=bool)
-        only[cell] = True
-        nothing = np.zeros(n_cells, dtype=np.int64)
-        if _settle_one(attempt, group, Outlook(only, nothing, np.zeros(n_cells))) is not None:
-            span = bins.open(offer, 1)
-            _see(attempt, cell)
-            _put(attempt, group, cell, span.start)
+        span = bins.open(offer, 1)
+        if bins.room(probe, span)[0] > 0:
+            only: Bool = np.zeros(n_cells, dtype=bool)
+            only[cell] = True
+            nothing = np.zeros(n_cells, dtype=np.int64)
+            outlook = Outlook(only, nothing, np.zeros(n_cells), is_first=first)
+            if _settle_one(attempt, group, outlook) is not None:
+                see(attempt, offer)
+                _put(attempt, group, cell, span.start)
+                return True
+            refused.add(cell)
+        bins.close_last()
+    return False
+
+
+def _spoils(attempt: Attempt, offer: int) -> bool:
+    """Whether one more node of an offer would undo a placement: an empty domain or host that
+    nobody has reckoned with lowers the minimum of a spread.
+    """
+    enc, state = attempt.enc, attempt.settler.state
+    if any(enc.ties.hosts[number].eligible_o[offer] for number in attempt.leaned_on):
+        return True
+    for number, term in enumerate(enc.ties.zones):
+        domain = enc.ties.domains_ck[enc.cell_o[offer], term.key]
+        if term.kind != Kind.SPREAD or domain < 0 or not term.eligible_o[offer]:
+            continue
+        if state.foreseen[number][domain] or state.seen[number][domain]:
+            continue
+        if int(state.match[number].max()) > term.max_skew:
             return True
     return False
 
 
-def _may_start(attempt: Attempt, probe: Unit) -> bool:
-    """Whether a pod may be the first on an empty node: nobody there is the company it wants."""
-    bins = attempt.bins
-    for number in probe.own:
-        if attempt.enc.ties.hosts[number].kind == Kind.AFFINITY and (
-            number not in probe.match or bins.match[number, : bins.n].any()
-        ):
-            return False
-    return True
+def see(attempt: Attempt, offer: int) -> None:
+    """A node of this offer makes domains, as existing nodes do."""
+    enc = attempt.enc
+    for number, term in enumerate(enc.ties.zones):
+        domain = enc.ties.domains_ck[enc.cell_o[offer], term.key]
+        if domain >= 0 and term.eligible_o[offer]:
+            attempt.settler.state.seen[number][domain] = True

@@ -36,20 +36,21 @@ def right_size(attempt: Attempt) -> None:
         price = np.where(fits, enc.plan_price_o[offers], enc.plan_price_o[offer])
         best = int(np.argmin(price))
         if price[best] < enc.plan_price_o[offer]:
-            _swap(attempt, node, int(offers[best]))
+            swap(attempt, node, int(offers[best]))
 
 
-def _swap(attempt: Attempt, node: int, offer: int) -> None:
-    """Make a node one of another offer, if limits allow."""
+def swap(attempt: Attempt, node: int, offer: int) -> bool:
+    """Make a node one of another offer, if limits and daemon sets allow; says whether they did."""
     enc, bins = attempt.enc, attempt.bins
     old = int(bins.offer[node])
     bins.limits.take(old, -1)
     if bins.limits.most(offer) < 1 or not bins.same_daemons(old, offer):
         bins.limits.take(old, 1)
-        return
+        return False
     bins.limits.take(offer, 1)
     bins.free[:, node] += enc.cap_or[offer] - enc.cap_or[old]
     bins.offer[node] = offer
     bins.cell[node] = enc.cell_o[offer]
     bins.weight[node] = enc.weight_o[offer]
     bins.accept[:, node] = enc.masks_me[:, offer]
+    return True

@@ -1,78 +1,110 @@
-"""Where do waiting pods go before any node is bought? Existing nodes, then quotas for cells."""
+"""Where do waiting pods go before any node is bought? Nodes that are there, then quotas for cells."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import numpy as np
 
 from dovetail.solve.attempt import Attempt, left_of, top_weight
-from dovetail.solve.axes import Int
+from dovetail.solve.axes import Float, Int
 from dovetail.solve.bins import Bins
+from dovetail.solve.colocate import is_first
 from dovetail.solve.encode import Encoded
 from dovetail.solve.filling import snug_fill
 from dovetail.solve.quotas import Outlook, simple_spread, spread_range
 from dovetail.solve.terms import Kind
-from dovetail.solve.units import ANY_CELL, Unit, is_tied_to_zones
+from dovetail.solve.units import ANY_CELL, Unit, is_tied_to_zones, unit_of
+from dovetail.solve.values import takes
 
 
-def settle_all(attempt: Attempt) -> None:
-    """Existing nodes and quotas, group by group; free groups as merged units."""
+def settle_all(attempt: Attempt, groups: Iterable[int]) -> None:
+    """Nodes that are there and quotas, group by group; free groups as merged units."""
     enc = attempt.enc
-    tied = [group for group in range(len(enc.groups)) if is_tied_to_zones(enc, group)]
-    tied_set = set(tied)
-    free_units: list[int] = []
-    for group in range(len(enc.groups)):
-        if group not in tied_set:
-            number = attempt.book.add(
-                group, ANY_CELL, int(enc.count_g[group]), top_weight(attempt, group, ANY_CELL)
-            )
-            free_units.append(number)
+    tied: list[int] = []
+    free_units: set[int] = set()
+    for group in groups:
+        if is_tied_to_zones(enc, group):
+            tied.append(group)
+            continue
+        weight = top_weight(attempt, group, ANY_CELL)
+        free_units.add(attempt.book.add(group, ANY_CELL, int(enc.count_g[group]), weight))
     attempt.left_u = left_of(attempt)
-    items: list[tuple[tuple[object, ...], int, bool]] = []
+    span = slice(0, attempt.bins.n)
     mean = np.maximum(enc.cap_or.mean(axis=0), 1.0) if enc.n_offers else np.ones(len(enc.resources))
-    for number in sorted(set(free_units)):
+    items: list[tuple[tuple[int, int, float, int], bool]] = []
+    for number in sorted(free_units):
         unit = attempt.units[number]
-        size = float((unit.request / mean).max(initial=0.0))
-        items.append(((-unit.priority, 0, -size, number), number, False))
+        items.append(((-unit.priority, 0, -_size(unit.request, mean), number), False))
     ranks = _dependency_ranks(enc, tied)
     for group in tied:
-        size = float((enc.requests_gr[group] / mean).max(initial=0.0))
-        items.append(((-int(enc.priority_g[group]), ranks[group], -size, group), group, True))
-    for _, number, is_tied in sorted(items, key=lambda item: item[0]):
+        size = _size(enc.requests_gr[group], mean)
+        items.append(((-int(enc.priority_g[group]), ranks[group], -size, group), True))
+    _count_followers(attempt, tied)
+    for (_, _, _, number), is_tied in sorted(items):
         if is_tied:
-            _settle_group(attempt, number)
-        elif attempt.bins.n_existing:
-            place_on_existing(attempt.bins, number, attempt.units[number], attempt.left_u)
+            _settle_group(attempt, number, span)
+        elif span.stop:
+            place_on(attempt.bins, number, attempt.units[number], attempt.left_u, span)
+
+
+def _size(request: Int, mean: Float) -> float:
+    return float((request / mean).max(initial=0.0))
 
 
 def _dependency_ranks(enc: Encoded, tied: list[int]) -> dict[int, int]:
     """Pods that others want to be near come before those others."""
     rank = dict.fromkeys(tied, 1)
+    ties = enc.ties
+    wanting = [
+        (group, number)
+        for group in tied
+        for number in ties.zone_own_g[group]
+        if ties.zones[number].kind == Kind.AFFINITY and number not in ties.zone_match_g[group]
+    ]
     for _ in range(4):
-        for group in tied:
-            for number in enc.ties.zone_own_g[group]:
-                if enc.ties.zones[number].kind != Kind.AFFINITY:
-                    continue
-                if number in enc.ties.zone_match_g[group]:
-                    continue
-                wanted = [one for one in tied if number in enc.ties.zone_match_g[one]]
-                rank[group] = max([rank[group], *(rank[one] + 1 for one in wanted)])
-                rank[group] = min(rank[group], 6)
+        for group, number in wanting:
+            wanted = [
+                one
+                for one in ties.zones[number].groups
+                if one in rank and number in ties.zone_match_g[one]
+            ]
+            rank[group] = min(6, max([rank[group], *(rank[one] + 1 for one in wanted)]))
     return rank
 
 
-def place_on_existing(
-    bins: Bins, number: int, unit: Unit, left: Int, most: int | None = None
+def _count_followers(attempt: Attempt, tied: list[int]) -> None:
+    """For every affinity over zones: how many of the pods that state it could go to each domain.
+
+    Whoever comes first chooses for all of them (spec/fidelity.md 21).
+    """
+    ties = attempt.enc.ties
+    for group in tied:
+        wanted = [t for t in ties.zone_own_g[group] if ties.zones[t].kind == Kind.AFFINITY]
+        if not wanted:
+            continue
+        outlook = _outlook(attempt, group, slice(0, attempt.bins.n))
+        reach_c = outlook.launchable_c | (outlook.existing_c > 0)
+        for number in wanted:
+            term = ties.zones[number]
+            domain_c = ties.domains_ck[:, term.key]
+            reach_d = np.zeros(len(term.match_d), dtype=np.int64)
+            reach_d[domain_c[reach_c & (domain_c >= 0)]] = int(attempt.enc.count_g[group])
+            held = attempt.settler.followers.get(number, np.zeros_like(reach_d))
+            attempt.settler.followers[number] = held + reach_d
+
+
+def place_on(
+    bins: Bins, number: int, unit: Unit, left: Int, span: slice, *, most: int | None = None
 ) -> int:
-    """Put pods of a unit on existing nodes, best fit; host spreads by their true minimum."""
-    span = slice(0, bins.n_existing)
+    """Put pods of a unit on nodes that are there, best fit; host spreads by their true minimum."""
     hosts = bins.enc.ties.hosts
     spreads = [h for h in unit.own if hosts[h].kind == Kind.SPREAD]
     want = int(left[number]) if most is None else most
     placed = 0
     while placed < want:
         for h in spreads:
-            counted = bins.match[h, span][hosts[h].eligible_n]
-            bins.floor[h] = int(counted.min()) if len(counted) else 0
+            bins.floor[h] = host_minimum(bins, h)
         got = snug_fill(bins, number, unit, want - placed, span)
         placed += got
         if not got or not spreads:
@@ -82,35 +114,47 @@ def place_on_existing(
     return placed
 
 
-def _settle_group(attempt: Attempt, group: int) -> None:
-    enc, settler = attempt.enc, attempt.settler
-    count = int(enc.count_g[group])
-    probe = Unit(
-        enc.requests_gr[group],
-        int(enc.mask_g[group]),
-        ANY_CELL,
-        tuple(enc.ties.host_own_g[group]),
-        tuple(enc.ties.host_match_g[group]),
-        0,
-    )
-    bins = attempt.bins
+def host_minimum(bins: Bins, number: int) -> int:
+    """The least that any node which counts holds of a host spread's pods."""
+    term = bins.enc.ties.hosts[number]
+    new = slice(bins.n_existing, bins.n)
+    eligible = np.concatenate([term.eligible_n, term.eligible_o[bins.offer[new]] & ~bins.dead[new]])
+    held = bins.match[number, : bins.n][eligible]
+    return int(held.min()) if len(held) >= max(term.min_domains, 1) else 0
+
+
+def _outlook(attempt: Attempt, group: int, span: slice) -> Outlook:
+    """What a group finds on the nodes of the span, and what could be launched for it."""
+    enc, bins = attempt.enc, attempt.bins
     n_cells = len(enc.ties.domains_ck)
     existing = np.zeros(n_cells, dtype=np.int64)
-    if bins.n_existing:
-        room = np.minimum(bins.room(probe, slice(0, bins.n_existing)), count)
-        existing = np.bincount(enc.cell_n, weights=room, minlength=n_cells).astype(np.int64)
+    first = is_first(bins, attempt.settler.state, group)
+    if span.stop:
+        count = int(enc.count_g[group])
+        room = np.minimum(bins.room(unit_of(enc, group), span), count)
+        cell = bins.cell[span]
+        existing = np.bincount(cell, weights=room, minlength=n_cells).astype(np.int64)
     worth_c = attempt.values.cell_worth(group)
-    outlook = Outlook(np.isfinite(worth_c), existing, worth_c, attempt.prefer)
+    weight_c = None
+    if len(attempt.weights) > 1:
+        fits = takes(enc, np.array([group]), attempt.offers)[0]
+        weight_c = np.full(n_cells, -1, dtype=np.int64)
+        np.maximum.at(weight_c, enc.cell_o[attempt.offers][fits], enc.weight_o[attempt.offers][fits])
+    return Outlook(np.isfinite(worth_c), existing, worth_c, attempt.prefer, weight_c, first)
+
+
+def _settle_group(attempt: Attempt, group: int, span: slice) -> None:
+    enc = attempt.enc
+    count = int(enc.count_g[group])
+    outlook = _outlook(attempt, group, span)
     placed = _lone_spread(attempt, group, outlook)
     if placed is None:
-        before = len(attempt.steps)
-        placed = settler.settle(group, count, outlook)
-        del before
+        placed = attempt.settler.settle(group, count, outlook)
         attempt.steps += [(group, c, int(placed[c])) for c in np.flatnonzero(placed).tolist()]
     if count > int(placed.sum()):
         attempt.unsettled[group] = count - int(placed.sum())
     for cell in np.flatnonzero(placed).tolist():
-        _add_settled(attempt, group, cell, int(placed[cell]))
+        _add_settled(attempt, group, (cell, int(placed[cell])), span)
 
 
 def _lone_spread(attempt: Attempt, group: int, outlook: Outlook) -> Int | None:
@@ -126,9 +170,7 @@ def _lone_spread(attempt: Attempt, group: int, outlook: Outlook) -> Int | None:
     low, high = bounds
     cells = np.flatnonzero(outlook.launchable_c & (domain_c >= 0))
     best: dict[int, int] = {}
-    for cell in cells[
-        np.lexsort((cells, outlook.worth_c[cells], cells != attempt.prefer))
-    ].tolist():
+    for cell in cells[np.lexsort(outlook.rank(cells))].tolist():
         best.setdefault(int(domain_c[cell]), cell)
     placed = np.zeros(len(domain_c), dtype=np.int64)
     left = int(enc.count_g[group])
@@ -144,17 +186,19 @@ def _lone_spread(attempt: Attempt, group: int, outlook: Outlook) -> Int | None:
         for level in range(int(placed.max(initial=0)))
         for cell in np.flatnonzero(placed > level).tolist()
     ]
+    attempt.settler.foresee(group, outlook)
     for cell in np.flatnonzero(placed).tolist():
         attempt.settler.record(group, cell, int(placed[cell]))
     return placed
 
 
-def _add_settled(attempt: Attempt, group: int, cell: int, count: int) -> None:
+def _add_settled(attempt: Attempt, group: int, quota: tuple[int, int], span: slice) -> None:
+    cell, count = quota
     number = attempt.book.add(group, cell, count, top_weight(attempt, group, cell))
     grown = len(attempt.units) - len(attempt.left_u)
     if grown:
         attempt.left_u = np.concatenate([attempt.left_u, np.zeros(grown, dtype=np.int64)])
     attempt.left_u[number] += count
-    if attempt.bins.n_existing:
+    if span.stop:
         unit = attempt.units[number]
-        place_on_existing(attempt.bins, number, unit, attempt.left_u, most=count)
+        place_on(attempt.bins, number, unit, attempt.left_u, span, most=count)

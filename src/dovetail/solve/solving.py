@@ -13,6 +13,7 @@ from dovetail.solve.guide import Guide, guide
 from dovetail.solve.lots import Lot
 from dovetail.solve.minvalues import hold_min_values
 from dovetail.solve.planning import run_attempt
+from dovetail.solve.preferences import prefer
 from dovetail.solve.puzzle import Puzzle, Solution, canonical
 from dovetail.solve.prune import undominated
 from dovetail.solve.quotas import simple_spread, spread_range
@@ -22,6 +23,7 @@ from dovetail.solve.robust import with_robust_prices
 from dovetail.solve.units import ANY_CELL, ANY_WEIGHT
 from dovetail.solve.values import appraise, takes, worthless
 from dovetail.solve.vectors import Values
+from dovetail.solve.wishes import wishes_of
 
 
 def solve(puzzle: Puzzle) -> Solution:
@@ -64,6 +66,9 @@ def _best_attempt(enc: Encoded, offers: Int, values: Values) -> tuple[Attempt, d
     attempt = run_attempt(enc, offers, values)
     waiting = rescue(attempt)
     right_size(attempt)
+    attempt.wishes = wishes_of(enc)
+    if attempt.wishes is not None:
+        prefer(attempt, attempt.wishes)
     return attempt, waiting
 
 

@@ -1,0 +1,137 @@
+"""Which placements do not hold, and how are they taken back?
+
+Quotas that could not be filled, and spreads in whose sight a domain has appeared that they did not
+reckon with, make the counts of a whole web of groups wrong for each other: all of it starts afresh.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dovetail.solve.attempt import Attempt
+from dovetail.solve.terms import Kind
+from dovetail.solve.units import Unit, is_tied_to_zones
+
+
+def take_back(attempt: Attempt) -> dict[int, int]:
+    """Pods without a node that will hold, by group; their units no longer know them."""
+    waiting = dict(attempt.unsettled)
+    broken: set[int] = set()
+    for number in np.flatnonzero(attempt.left_u).tolist():
+        unit = attempt.units[number]
+        if any(is_tied_to_zones(attempt.enc, group) for group, _ in unit.members):
+            broken |= {group for group, _ in unit.members}
+        else:
+            _return(unit, int(attempt.left_u[number]), waiting)
+            attempt.left_u[number] = 0
+    look_again(attempt)
+    while broken := broken | _surprised(attempt):
+        _start_afresh(attempt, _web(attempt, broken), waiting)
+        look_again(attempt)
+        broken = set()
+    return {group: count for group, count in waiting.items() if count}
+
+
+def _return(unit: Unit, count: int, waiting: dict[int, int]) -> None:
+    """Take the last `count` pods out of a unit."""
+    unit.count -= count
+    while count:
+        group, held = unit.members.pop()
+        taken = min(held, count)
+        if held > taken:
+            unit.members.append((group, held - taken))
+        waiting[group] = waiting.get(group, 0) + taken
+        count -= taken
+
+
+def look_again(attempt: Attempt) -> None:
+    """Which domains do nodes make, existing and planned?"""
+    ties, bins, state = attempt.enc.ties, attempt.bins, attempt.settler.state
+    if not ties.zones:
+        return
+    new = slice(bins.n_existing, bins.n)
+    offers = np.unique(bins.offer[new][~bins.dead[new]])
+    cells = attempt.enc.cell_o[offers]
+    for number, term in enumerate(ties.zones):
+        if term.kind != Kind.SPREAD:
+            continue
+        state.seen[number] = term.seen_d.copy()
+        domain_o = ties.domains_ck[cells, term.key]
+        state.seen[number][domain_o[(domain_o >= 0) & term.eligible_o[offers]]] = True
+
+
+def _surprised(attempt: Attempt) -> set[int]:
+    """Groups in whose sight a domain has appeared that they did not reckon with."""
+    ties, state = attempt.enc.ties, attempt.settler.state
+    broken: set[int] = set()
+    for number, term in enumerate(ties.zones):
+        if term.kind != Kind.SPREAD or not (state.seen[number] & ~state.foreseen[number]).any():
+            continue
+        if (state.own[number] - term.own_d).any():
+            broken |= {group for group in term.groups if number in ties.zone_own_g[group]}
+    return broken
+
+
+def _web(attempt: Attempt, broken: set[int]) -> set[int]:
+    """All groups that hang together with these through zone terms."""
+    ties = attempt.enc.ties
+    groups = set(broken)
+    queue = sorted(broken)
+    seen: set[int] = set()
+    while queue:
+        group = queue.pop()
+        for number in {*ties.zone_own_g[group], *ties.zone_match_g[group]} - seen:
+            seen.add(number)
+            more = set(ties.zones[number].groups) - groups
+            groups |= more
+            queue += sorted(more)
+    return groups
+
+
+def _start_afresh(attempt: Attempt, groups: set[int], waiting: dict[int, int]) -> None:
+    """Take the pods of these groups off their nodes and out of all counts."""
+    bins = attempt.bins
+    gone = {
+        number
+        for number, unit in enumerate(attempt.units)
+        if any(group in groups for group, _ in unit.members)
+    }
+    kept = []
+    for number, nodes, counts in bins.log:
+        if number in gone:
+            bins.shift(attempt.units[number], nodes, -counts)
+        else:
+            kept.append((number, nodes, counts))
+    bins.log = kept
+    for number in sorted(gone):
+        unit = attempt.units[number]
+        for group, count in unit.members:
+            attempt.settler.record(group, unit.cell, -count)
+            waiting[group] = waiting.get(group, 0) + count
+        unit.members = []
+        unit.count = 0
+        attempt.left_u[number] = 0
+    attempt.steps = [step for step in attempt.steps if step[0] not in groups]
+    _forget(attempt, groups)
+    close_empty(attempt)
+
+
+def _forget(attempt: Attempt, groups: set[int]) -> None:
+    """Nobody of these groups reckons with anything any more."""
+    ties, state = attempt.enc.ties, attempt.settler.state
+    for number in {number for group in groups for number in ties.zone_own_g[group]}:
+        state.foreseen[number][:] = True
+
+
+def close_empty(attempt: Attempt) -> None:
+    """New nodes without pods are not launched: nobody may use them, limits get them back."""
+    bins = attempt.bins
+    used = np.zeros(bins.n, dtype=bool)
+    used[: bins.n_existing] = True
+    for _, nodes, _ in bins.log:
+        used[nodes] = True
+    for node in np.flatnonzero(~used).tolist():
+        if not bins.dead[node]:
+            bins.accept[:, node] = False
+            bins.dead[node] = True
+            bins.limits.take(int(bins.offer[node]), -1)

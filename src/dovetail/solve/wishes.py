@@ -1,0 +1,187 @@
+"""What would pods rather have, without insisting on it?
+
+Preferred node affinity and soft taints (PreferNoSchedule) give every entity a score of its own.
+Preferred affinity, preferred anti-affinity and soft spread (ScheduleAnyway) are about company: each
+pod selected in the same domain counts for or against it. Groups that wish alike share a number;
+number 0 wishes for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from dovetail import labels
+from dovetail.model.pod import PodSpec
+from dovetail.model.policy import PreferencePolicy
+from dovetail.model.taints import Effect
+from dovetail.solve.axes import Int
+from dovetail.solve.encode import Encoded
+from dovetail.solve.groups import Group, Profile, distinct_specs, profile_of, read_labels
+from dovetail.solve.offers import definite, pool_requirements
+from dovetail.solve.terms import Kind, Namespaces, ProfileIndex, Term, pod_term, spread_term
+
+_SOFT_TAINT: Final = 150  # a taint counts more than one preferred term, as in kube-scheduler
+_SOFT_SPREAD: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Company:
+    """A wish about other pods: their number in the domain times `weight`."""
+
+    weight: int  # negative: the fewer the better
+    is_host: bool
+    domain_e: Int  # the domain of every entity, -1 where it has none; of no use to host terms
+    match_n: Int  # running pods that it selects, by existing node
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """Scores (s: distinct wishes) and company (by number) for every group."""
+
+    wish_g: Int
+    score_se: Int
+    company: list[Company]
+    own_g: list[tuple[int, ...]]
+    match_g: list[tuple[int, ...]]
+
+
+def wishes_of(enc: Encoded) -> Wishes | None:
+    """What the groups wish for; None where nobody wishes or wishes are to be ignored."""
+    if enc.problem.policy.preference_policy == PreferencePolicy.IGNORE:
+        return None
+    soft_taints = any(
+        taint.effect == Effect.PREFER_NO_SCHEDULE
+        for held in (*enc.market.pools, *enc.problem.nodes)
+        for taint in held.taints
+    )
+    if not soft_taints and not any(_has_wishes(group.spec) for group in enc.groups):
+        return None
+    scores = _Scores(enc, has_soft_taints=soft_taints)
+    company, own_g, match_g = _company(enc)
+    number_of: dict[tuple[object, ...], int] = {(0, (), ()): 0}
+    rows = [np.zeros(enc.columns.n_entities, dtype=np.int64)]
+    wish_g = np.zeros(len(enc.groups), dtype=np.int64)
+    for number, group in enumerate(enc.groups):
+        score, code = scores.of(group.spec)
+        key = (code, own_g[number], match_g[number])
+        if key not in number_of:
+            number_of[key] = len(rows)
+            rows.append(score)
+        wish_g[number] = number_of[key]
+    return Wishes(wish_g, np.array(rows), company, own_g, match_g) if len(rows) > 1 else None
+
+
+def _has_wishes(spec: PodSpec) -> bool:
+    return bool(
+        spec.preferred_terms
+        or spec.preferred_affinity
+        or spec.preferred_anti_affinity
+        or any(not one.is_hard for one in spec.spread)
+    )
+
+
+class _Scores:
+    """Scores of entities by what a template says; equal ones have equal codes, nothing is 0."""
+
+    def __init__(self, enc: Encoded, *, has_soft_taints: bool) -> None:
+        self._columns = enc.columns
+        self._has_soft_taints = has_soft_taints
+        self._code_of: dict[bytes, int] = {b"": 0}
+        self._by_spec: dict[int, tuple[Int, int]] = {}
+
+    def of(self, spec: PodSpec) -> tuple[Int, int]:
+        """How much a pod of this template likes every entity, and a code for that."""
+        if id(spec) not in self._by_spec:
+            score = np.zeros(self._columns.n_entities, dtype=np.int64)
+            for weight, term in spec.preferred_terms:
+                score += weight * self._columns.admitted_by_term(term)
+            if self._has_soft_taints:
+                score -= _SOFT_TAINT * self._columns.disliked(spec.tolerations)
+            # Where everything is liked alike, nothing is preferred.
+            key = score.tobytes() if len(score) and (score != score[0]).any() else b""
+            code = self._code_of.setdefault(key, len(self._code_of))
+            self._by_spec[id(spec)] = (score if code else np.zeros_like(score), code)
+        return self._by_spec[id(spec)]
+
+
+def _company(
+    enc: Encoded,
+) -> tuple[list[Company], list[tuple[int, ...]], list[tuple[int, ...]]]:
+    """The wishes about other pods: who has them, and whom they are about."""
+    problem, groups = enc.problem, enc.groups
+    nothing: list[tuple[int, ...]] = [() for _ in groups]
+    seen = {group.namespace for group in groups} | {pod.namespace for pod in problem.bound}
+    namespaces = Namespaces(problem.namespaces, seen)
+    number_of: dict[tuple[Term, int], int] = {}
+    own_g: list[tuple[int, ...]] = []
+    for group in groups:
+        said = _soft_terms(group, namespaces)
+        own_g.append(tuple(sorted({number_of.setdefault(one, len(number_of)) for one in said})))
+    if not number_of:
+        return [], nothing, nothing
+    keys = read_labels(distinct_specs((*problem.pods, *problem.bound)))
+    profiles = [group.profile for group in groups]
+    running = _running(enc, keys)
+    index = ProfileIndex([*profiles, *running], keys)
+    places = list(running.values())
+    match_g: list[list[int]] = [[] for _ in groups]
+    company = []
+    domains: dict[str, Int] = {}
+    for number, (term, weight) in enumerate(number_of):
+        match_n = np.zeros(len(problem.nodes), dtype=np.int64)
+        for profile in index.selected(term):
+            if profile < len(groups):
+                match_g[profile].append(number)
+            else:
+                np.add.at(match_n, places[profile - len(groups)], 1)
+        key = labels.normalize(term.topology_key)
+        if key not in domains:
+            domains[key] = _domains(enc, key)
+        company.append(Company(weight, term.is_host, domains[key], match_n))
+    return company, own_g, [tuple(mine) for mine in match_g]
+
+
+def _soft_terms(group: Group, namespaces: Namespaces) -> Iterator[tuple[Term, int]]:
+    spec = group.spec
+    for weight, term in spec.preferred_affinity:
+        yield pod_term(Kind.AFFINITY, term, group, namespaces), weight
+    for weight, term in spec.preferred_anti_affinity:
+        yield pod_term(Kind.ANTI, term, group, namespaces), -weight
+    for one in spec.spread:
+        if not one.is_hard:
+            yield spread_term(one, group), -_SOFT_SPREAD
+
+
+def _running(enc: Encoded, keys: tuple[str, ...]) -> dict[Profile, list[int]]:
+    """The nodes of running pods, by what selectors can see of them; one entry for each pod."""
+    place = {node.name: number for number, node in enumerate(enc.problem.nodes)}
+    found: dict[Profile, list[int]] = {}
+    for pod in enc.problem.bound:
+        if pod.node_name in place and not pod.is_terminal and pod.deleting_at is None:
+            found.setdefault(profile_of(pod, keys), []).append(place[pod.node_name])
+    return found
+
+
+def _domains(enc: Encoded, key: str) -> Int:
+    """The domain of every entity for a topology key, as numbers; -1 where it has none."""
+    if key == labels.HOSTNAME:
+        return np.full(enc.columns.n_entities, -1, dtype=np.int64)
+    market = enc.market
+    layers = [pool_requirements(pool) for pool in market.pools]
+    chosen = [dict(choice) for choice in market.choices]
+    values: list[str | None] = []
+    for one in market.offers:
+        if key in chosen[one.choice]:
+            values.append(chosen[one.choice][key])
+        else:
+            kind = market.types[one.type].requirements
+            values.append(definite(key, (layers[one.pool], kind, one.offering.requirements))[1])
+    for node in enc.problem.nodes:
+        held = {labels.normalize(name): value for name, value in node.labels.items()}
+        values.append(held.get(key))
+    code_of = {value: n for n, value in enumerate(dict.fromkeys(v for v in values if v))}
+    return np.array([-1 if v is None else code_of.get(v, -1) for v in values], dtype=np.int64)
