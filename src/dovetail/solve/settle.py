@@ -56,20 +56,25 @@ def _dependency_ranks(enc: Encoded, tied: list[int]) -> dict[int, int]:
     """Pods that others want to be near come before those others."""
     rank = dict.fromkeys(tied, 1)
     ties = enc.ties
-    wanting = [
-        (group, number)
-        for group in tied
-        for number in ties.zone_own_g[group]
-        if ties.zones[number].kind == Kind.AFFINITY and number not in ties.zone_match_g[group]
-    ]
+    wanting: dict[int, list[int]] = {}
+    for group in tied:
+        for number in ties.zone_own_g[group]:
+            is_other = number not in ties.zone_match_g[group]
+            if is_other and ties.zones[number].kind == Kind.AFFINITY:
+                wanting.setdefault(number, []).append(group)
+    wanted = {
+        number: [
+            one
+            for one in ties.zones[number].groups
+            if one in rank and number in ties.zone_match_g[one]
+        ]
+        for number in wanting
+    }
     for _ in range(4):
-        for group, number in wanting:
-            wanted = [
-                one
-                for one in ties.zones[number].groups
-                if one in rank and number in ties.zone_match_g[one]
-            ]
-            rank[group] = min(6, max([rank[group], *(rank[one] + 1 for one in wanted)]))
+        for number, groups in wanting.items():
+            first = max((rank[one] for one in wanted[number]), default=0)
+            for group in groups:
+                rank[group] = min(6, max(rank[group], first + 1))
     return rank
 
 

@@ -83,6 +83,8 @@ def gather(asked: tuple[Demand, ...], kinds: Iterable[int]) -> list[int] | None:
 
 def are_met(asked: tuple[Demand, ...], kinds: Iterable[int]) -> bool:
     """Whether these types have all the values that are asked for."""
+    if not asked:
+        return True
     tally = Tally(asked)
     for kind in kinds:
         tally.add(kind)
