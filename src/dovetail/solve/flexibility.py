@@ -119,7 +119,13 @@ class _Finder:
         fine_o = self._acceptable(load, shelf)
         fine_o = fine_o & (enc.cap_or[shelf.offers] >= used).all(axis=1)
         kept = _closed(enc, shelf, load.offer, (fine_o, self._welcome(load, shelf)))
-        return _few_enough(enc, shelf, load.offer, kept)
+        found = _few_enough(enc, shelf, load.offer, kept)
+        if found[1]:
+            # minValues come before preferences.
+            every = np.ones(len(shelf.ways), dtype=bool)
+            kept = _closed(enc, shelf, load.offer, (fine_o, every))
+            found = _few_enough(enc, shelf, load.offer, kept)
+        return found
 
     def _shelf(self, pool: int, choice: int) -> _Shelf:
         if (pool, choice) not in self._shelves:

@@ -23,7 +23,7 @@ import numpy as np
 
 from dovetail import labels
 from dovetail.model.policy import MinValuesPolicy
-from dovetail.solve.axes import Bool, Int
+from dovetail.solve.axes import UNLIMITED, Bool, Int
 from dovetail.solve.encode import Encoded, Origin
 from dovetail.solve.ties import HostTerm
 from dovetail.solve.variety import Demand, demands, gather
@@ -143,14 +143,20 @@ def _shapes(enc: Encoded) -> _Shapes:
 def _missing(
     enc: Encoded, shelves: list[_Shelf], shapes: _Shapes, rows: _Rows
 ) -> dict[tuple[int, int], list[int]]:
-    """By place the shapes that some offer there would take, but no narrowed one does."""
+    """By place the shapes that some offer there would take, but no narrowed one does.
+
+    A reservation is soon used up: what only it would take is missing elsewhere.
+    """
     found: dict[tuple[int, int], list[int]] = {}
     for place in dict.fromkeys(shelf.place for shelf in shelves):
         offers = np.concatenate([one.offers for one in shelves if one.place == place])
-        before = shapes.fit(enc.masks_me[:, offers], enc.cap_or[offers]).any(axis=1)
-        after = shapes.fit(rows.masks_mo[:, offers], rows.cap_or[offers]).any(axis=1)
-        if (before & ~after).any():
-            found[place] = np.flatnonzero(before & ~after).tolist()
+        before = shapes.fit(enc.masks_me[:, offers], enc.cap_or[offers])
+        after = shapes.fit(rows.masks_mo[:, offers], rows.cap_or[offers])
+        endless = enc.supply_o[offers] == UNLIMITED
+        lost = before.any(axis=1) & ~after.any(axis=1)
+        lost |= before[:, endless].any(axis=1) & ~after[:, endless].any(axis=1)
+        if lost.any():
+            found[place] = np.flatnonzero(lost).tolist()
     return found
 
 
@@ -178,24 +184,23 @@ def _widen(
 
 
 def _add_row(enc: Encoded, shelves: list[_Shelf], pod: tuple[Int, int], rows: _Rows) -> bool:
-    """One more row, for the cheapest offer with enough siblings that would hold the pod too."""
+    """One more row for each shelf with enough types for the pod: its cheapest offer, beside them."""
     request, mask = pod
     takers = enc.masks_me[mask, : enc.n_offers] & (enc.cap_or >= request).all(axis=1)
-    found: list[tuple[int, int, Int]] = []
+    is_added = False
     for shelf in shelves:
         offers, beside = shelf.offers[takers[shelf.offers]], shelf.beside[takers[shelf.beside]]
         if not len(offers):
             continue
-        offer = offers[np.argmin(enc.plan_price_o[offers])]
+        offer = int(offers[np.argmin(enc.plan_price_o[offers])])
         ranked = beside[_by_loss(enc, np.array([offer]), beside)[0]]
         chosen = gather(shelf.asked, enc.type_o[ranked].tolist())
         if chosen is not None:
-            found.append((int(enc.plan_price_o[offer]), int(offer), ranked[chosen]))
-    if not found:
-        return False
-    _, offer, siblings = min(found, key=lambda one: one[:2])
-    rows.add(offer, enc.cap_or[siblings].min(axis=0), enc.masks_me[:, siblings].all(axis=1))
-    return True
+            siblings = ranked[chosen]
+            accepted = enc.masks_me[:, siblings].all(axis=1)
+            rows.add(offer, enc.cap_or[siblings].min(axis=0), accepted)
+            is_added = is_added or enc.supply_o[offer] == UNLIMITED
+    return is_added
 
 
 def _relax(
@@ -224,7 +229,8 @@ def _relax(
         for offer in np.flatnonzero((enc.pool_o == pool) & (enc.cell_o == cell)).tolist():
             admitted = np.zeros(len(rows.masks_mo), dtype=bool)
             admitted[n_masks:] = accept & enc.masks_me[old, offer]
-            if admitted.any():
+            is_held = enc.supply_o[offer] < UNLIMITED and rows.masks_mo[:, offer].any()
+            if admitted.any() and not is_held:
                 rows.add(offer, enc.cap_or[offer], admitted)
     return np.concatenate([np.arange(n_masks), old]), mask_s[shapes.shape_g]
 
