@@ -1,7 +1,7 @@
 """Does the certificate prove the bound? Everything is worked out again, in exact fractions.
 
 Each offer has a vector of multipliers: a price for each unit of each resource and for each place
-under a host cap. Scaled down until a full node is worth no more than it costs, they value the pods:
+under a host cap. Scaled so that a full node is worth just what it costs, they value the pods:
 a pod is worth the least that it is worth on any offer that takes it. So the pods on a new node are
 worth no more than the node costs, and all pods together no more than all nodes.
 
@@ -153,7 +153,7 @@ class Proof:
         return [found.get(name, 0) for name in self.certificate.resources]
 
     def scale(self, offer: Fresh, number: int) -> Fraction:
-        """What the vector is scaled by, so that a full node is worth no more than it costs."""
+        """What the vector is scaled by, so that a full node is worth just what it costs."""
         vector = self.certificate.multipliers[number]
         full = sum(cap.cap * cap.multipliers[number] for cap in self.certificate.host_caps)
         full += sum(whole.multipliers[number] for whole in self.certificate.whole_pods)
@@ -165,7 +165,7 @@ class Proof:
         if full == 0:
             return Fraction(1)
         price = offer.offering.price_nanousd * self.certificate.denominator
-        return min(Fraction(1), Fraction(price, full))
+        return Fraction(price, full)
 
     def plain_worth(self, pod: Pod, offer: Fresh, number: int) -> Fraction:
         """What the pod is worth on the offer by a vector that is not scaled."""
