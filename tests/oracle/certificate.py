@@ -225,7 +225,9 @@ class Proof:
 
     @cached_property
     def _place_keys(self) -> list[str]:
-        keys = set().union(*(topology_keys(pod.spec) for pod in self.snapshot.pods))
+        placed = {pod.key for pod in self.pods}
+        counted = [pod for pod in self.snapshot.pods if pod.node_name or pod.key in placed]
+        keys = set().union(*(topology_keys(pod.spec) for pod in counted))
         keys |= {one.topology_key for one in self.snapshot.policy.default_spread}
         return sorted(keys - {well_known.HOSTNAME})
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.solve.axes import Bool, Float, Int
+from dovetail.solve.axes import UNLIMITED, Bool, Float, Int
 from dovetail.solve.cuts import KINDS, weigh, weigh_exactly
 from dovetail.solve.encode import Encoded
 from dovetail.solve.guide import Guide
@@ -188,10 +188,12 @@ def _eligible(enc: Encoded, shapes: Int, values: Values) -> Bool:
     fits = takes(enc, shapes, values.offers)
     if weights_bind(enc):
         weight_p, cell_p = enc.weight_o[values.offers], enc.cell_o[values.offers]
+        endless = enc.supply_o[values.offers] == UNLIMITED
         for cell in np.unique(cell_p):
             inside = np.flatnonzero(cell_p == cell)
-            best = np.where(fits[:, inside], weight_p[inside][None, :], -1)
-            fits[:, inside] &= best == best.max(axis=1, initial=-1)[:, None]
+            sure = fits[:, inside] & endless[inside][None, :]
+            best = np.where(sure, weight_p[inside][None, :], -1).max(axis=1, initial=-1)
+            fits[:, inside] &= weight_p[inside][None, :] >= best[:, None]
     return fits
 
 
@@ -207,7 +209,8 @@ def takes(enc: Encoded, groups: Int, offers: Int) -> Bool:
     """groups x offers: whether an empty node would take one pod of the group."""
     fits = enc.masks_me[enc.mask_g[groups]][:, offers]
     for resource in range(enc.cap_or.shape[1]):
-        fits &= enc.requests_gr[groups, resource][:, None] <= enc.cap_or[offers, resource][None, :]
+        asked = enc.requests_gr[groups, resource][:, None]
+        fits &= (asked <= enc.cap_or[offers, resource][None, :]) | (asked == 0)
     return fits
 
 
