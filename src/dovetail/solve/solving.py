@@ -23,6 +23,7 @@ from dovetail.solve.robust import with_robust_prices
 from dovetail.solve.units import ANY_CELL, ANY_WEIGHT
 from dovetail.solve.values import appraise, takes, worthless
 from dovetail.solve.vectors import Values
+from dovetail.solve.waves import by_priority
 from dovetail.solve.wishes import wishes_of
 
 
@@ -64,8 +65,10 @@ def _appraised(enc: Encoded) -> tuple[Int, Int, Values]:
 
 def _best_attempt(enc: Encoded, offers: Int, values: Values) -> tuple[Attempt, dict[int, int]]:
     attempt = run_attempt(enc, offers, values)
-    waiting = rescue(attempt)
+    attempt, waiting = by_priority((attempt, rescue(attempt)))
     right_size(attempt)
+    if waiting:
+        waiting = rescue(attempt)  # smaller nodes leave more of the limits
     attempt.wishes = wishes_of(enc)
     if attempt.wishes is not None:
         prefer(attempt, attempt.wishes)
