@@ -49,6 +49,8 @@ class Attempt:
     def worth(self, number: int) -> float:
         """What one pod of a unit is worth, at least something."""
         unit = self.units[number]
+        if not unit.members:
+            return 0.0
         worth_c = self.values.cell_worth(unit.members[0][0])
         value = worth_c.min(initial=np.inf) if unit.cell == ANY_CELL else worth_c[unit.cell]
         return float(value) if np.isfinite(value) else 0.0

@@ -24,6 +24,7 @@ class Bins:
         self.enc = enc
         self.n_existing = len(enc.cell_n)
         self.n = self.n_existing
+        self.n_kept = self.n  # nodes before this one are not taken apart again
         room = max(64, 2 * self.n)
         n_hosts = len(enc.ties.hosts)
         self.free = np.zeros((len(enc.resources), room), dtype=np.int64)

@@ -42,7 +42,7 @@ def dissolve(bins: Bins, units: list[Unit], left: Int, gone: Bool) -> None:
 
 def dissolve_poor(bins: Bins, units: list[Unit], left: Int, worth_u: Float, least: float) -> int:
     """Dissolve new nodes whose pods are worth less than `least` of their price."""
-    new = slice(bins.n_existing, bins.n)
+    new = slice(bins.n_kept, bins.n)
     price = bins.enc.plan_price_o[bins.offer[new]].astype(np.float64)
     ratio = worth_of_nodes(bins, worth_u)[new] / np.maximum(price, 1.0)
     gone = np.zeros(bins.n, dtype=bool)

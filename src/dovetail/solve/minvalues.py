@@ -90,6 +90,12 @@ def hold_min_values(enc: Encoded) -> Encoded:
     return _assembled(enc, rows, mask_m, mask_g)
 
 
+def may_give_way(enc: Encoded) -> bool:
+    """Whether minValues have narrowed a problem, but may be given up."""
+    policy = enc.problem.policy.min_values_policy
+    return enc.origin is not None and policy == MinValuesPolicy.BEST_EFFORT
+
+
 def _shelves(enc: Encoded, asked_p: list[tuple[Demand, ...]]) -> Iterator[_Shelf]:
     ways: dict[tuple[int, int, int, str, str], list[int]] = {}
     for number, one in enumerate(enc.market.offers):
@@ -227,10 +233,14 @@ def _relax(
     for pool, cell in missing:
         accept = np.array([(pool, cell) in places for _, places in wanted])
         for offer in np.flatnonzero((enc.pool_o == pool) & (enc.cell_o == cell)).tolist():
+            # A reservation that would hold them is not bought without what minValues ask for.
+            held = rows.masks_mo[old, offer] & [
+                bool((shapes.request_sr[alike] <= rows.cap_or[offer]).all())
+                for alike in wanted.values()
+            ]
             admitted = np.zeros(len(rows.masks_mo), dtype=bool)
-            admitted[n_masks:] = accept & enc.masks_me[old, offer]
-            is_held = enc.supply_o[offer] < UNLIMITED and rows.masks_mo[:, offer].any()
-            if admitted.any() and not is_held:
+            admitted[n_masks:] = accept & enc.masks_me[old, offer] & ~held
+            if admitted.any():
                 rows.add(offer, enc.cap_or[offer], admitted)
     return np.concatenate([np.arange(n_masks), old]), mask_s[shapes.shape_g]
 

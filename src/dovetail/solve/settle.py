@@ -108,7 +108,8 @@ def place_on(
     want = int(left[number]) if most is None else most
     placed = 0
     while placed < want:
-        for h in spreads:
+        # New nodes are still to come, and lower the minimum while they are empty.
+        for h in spreads if bins.n == bins.n_existing else ():
             bins.floor[h] = host_minimum(bins, h)
         got = snug_fill(bins, number, unit, want - placed, span)
         placed += got

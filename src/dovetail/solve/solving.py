@@ -11,7 +11,7 @@ from dovetail.solve.decode import decode, unplaced
 from dovetail.solve.encode import Encoded, encode
 from dovetail.solve.guide import Guide, guide
 from dovetail.solve.lots import Lot
-from dovetail.solve.minvalues import hold_min_values
+from dovetail.solve.minvalues import hold_min_values, may_give_way
 from dovetail.solve.planning import run_attempt
 from dovetail.solve.preferences import prefer
 from dovetail.solve.puzzle import Puzzle, Solution, canonical
@@ -23,6 +23,7 @@ from dovetail.solve.robust import with_robust_prices
 from dovetail.solve.units import ANY_CELL, ANY_WEIGHT
 from dovetail.solve.values import appraise, takes, worthless
 from dovetail.solve.vectors import Values
+from dovetail.solve.waves import by_priority
 from dovetail.solve.wishes import wishes_of
 
 
@@ -34,6 +35,8 @@ def solve(puzzle: Puzzle) -> Solution:
     enc = hold_min_values(with_robust_prices(plain))
     offers, stands_for, values = _appraised(enc)
     attempt, waiting = _best_attempt(enc, offers, values)
+    if waiting and may_give_way(enc):
+        attempt, waiting = _without_min_values(attempt, waiting)
     launches, placed, order = decode(attempt)
     placed_g = enc.count_g.copy()
     for group, count in waiting.items():
@@ -62,10 +65,30 @@ def _appraised(enc: Encoded) -> tuple[Int, Int, Values]:
     return offers, stands_for, values
 
 
+def _without_min_values(
+    attempt: Attempt, waiting: dict[int, int]
+) -> tuple[Attempt, dict[int, int]]:
+    """Another plan that holds no minValues, if more pods find a place in it."""
+    origin = attempt.enc.origin
+    if origin is None:
+        return attempt, waiting
+    offers, _, values = _appraised(origin.enc)
+    other, left = _best_attempt(origin.enc, offers, values)
+    ranked = sorted({int(one) for one in origin.enc.priority_g}, reverse=True)
+
+    def left_out(held: dict[int, int]) -> list[int]:
+        priority = origin.enc.priority_g
+        return [sum(n for group, n in held.items() if priority[group] == one) for one in ranked]
+
+    return (other, left) if left_out(left) < left_out(waiting) else (attempt, waiting)
+
+
 def _best_attempt(enc: Encoded, offers: Int, values: Values) -> tuple[Attempt, dict[int, int]]:
     attempt = run_attempt(enc, offers, values)
-    waiting = rescue(attempt)
+    attempt, waiting = by_priority((attempt, rescue(attempt)))
     right_size(attempt)
+    if waiting:
+        waiting = rescue(attempt)  # smaller nodes leave more of the limits
     attempt.wishes = wishes_of(enc)
     if attempt.wishes is not None:
         prefer(attempt, attempt.wishes)
