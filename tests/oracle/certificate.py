@@ -243,8 +243,23 @@ class Proof:
             stated = [
                 number for key, number in self.certificate.choice if _is_meant(key, offer, mentions)
             ]
-            found.append(stated[0] if stated else self._kindest(offer))
+            found.append(stated[0] if stated else self._like(offer))
         return found
+
+    def _like(self, offer: Fresh) -> int:
+        """The vector of the same machine with other labels, or else the one that is kindest."""
+        machine = (
+            offer.pool.name,
+            offer.kind.name,
+            offer.offering.zone,
+            offer.offering.capacity_type,
+            offer.offering.reservation_id,
+        )
+        for key, number in self.certificate.choice:
+            named = (key.node_pool, key.instance_type, key.zone, key.capacity_type)
+            if (*named, key.reservation_id) == machine:
+                return number
+        return self._kindest(offer)
 
     def _kindest(self, offer: Fresh) -> int:
         def total(number: int) -> Fraction:
