@@ -189,7 +189,7 @@ def _columns(problem: Puzzle, market: Market, said: Mentions) -> Columns:
     nodes = problem.nodes
     n_offers = len(market.offers)
     columns = Columns(n_offers + len(nodes))
-    offered = _OfferLabels(market)
+    offered = OfferLabels(market)
     keys = set(said.values_by_key) | {labels.REGISTERED, labels.INITIALIZED}
     normalized = [
         {labels.normalize(key): value for key, value in node.labels.items()} for node in nodes
@@ -204,7 +204,7 @@ def _columns(problem: Puzzle, market: Market, said: Mentions) -> Columns:
     return columns
 
 
-class _OfferLabels:
+class OfferLabels:
     """The definite labels of all offers, worked out once per distinct combination of layers."""
 
     def __init__(self, market: Market) -> None:

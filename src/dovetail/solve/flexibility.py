@@ -88,6 +88,13 @@ class _Finder:
             {term.key for term in enc.ties.zones if term.kind == Kind.SPREAD}
         )
 
+        self._present = [
+            present
+            for term in enc.ties.hosts
+            for present in (term.match_o, term.own_o)
+            if present is not None
+        ]
+
     def load(self, node: int, held: dict[int, int]) -> tuple[_Load, Int]:
         """A node as far as its fallbacks depend on it, and how much of it is used."""
         attempt = self._attempt
@@ -148,10 +155,8 @@ class _Finder:
             domains_ck = enc.ties.domains_ck
             for topology in self._spread_keys:
                 fine &= domains_ck[cell, topology] == domains_ck[mine, topology]
-            for term in enc.ties.hosts:
-                for present in (term.match_o, term.own_o):
-                    if present is not None:
-                        fine &= present[offers] == present[load.offer]
+            for present in self._present:
+                fine &= present[offers] == present[load.offer]
             self._accepted[key] = fine
         return self._accepted[key]
 

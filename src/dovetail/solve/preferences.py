@@ -106,6 +106,8 @@ def _choose_offers(board: Board) -> None:
         if key not in rivals:
             same = (enc.price_o == key[0]) & (enc.plan_price_o == key[1])
             rivals[key] = np.flatnonzero(same & (enc.weight_o == key[2]))
+        if len(rivals[key]) < 2:
+            continue
         fitting = rivals[key][_holds(attempt, node, units, rivals[key])]
         if len(fitting) < 2:
             continue
@@ -127,10 +129,9 @@ def _holds(attempt: Attempt, node: int, units: list[Unit], offers: Int) -> Bool:
     if any(unit.cell != ANY_CELL for unit in units):
         fine &= cell == enc.cell_o[mine]
     domains_ck = enc.ties.domains_ck
-    for term in enc.ties.zones:
-        # Where others are spread, one more domain or one less changes what counts for them.
-        if term.kind == Kind.SPREAD:
-            fine &= domains_ck[cell, term.key] == domains_ck[enc.cell_o[mine], term.key]
+    # Where others are spread, one more domain or one less changes what counts for them.
+    for key in sorted({term.key for term in enc.ties.zones if term.kind == Kind.SPREAD}):
+        fine &= domains_ck[cell, key] == domains_ck[enc.cell_o[mine], key]
     return fine
 
 
