@@ -190,7 +190,7 @@ def _widen(
 
 
 def _add_row(enc: Encoded, shelves: list[_Shelf], pod: tuple[Int, int], rows: _Rows) -> bool:
-    """One more row for each shelf with enough types for the pod: its cheapest offer, beside them."""
+    """One more row for each shelf with enough types for the pod, for its cheapest offer."""
     request, mask = pod
     takers = enc.masks_me[mask, : enc.n_offers] & (enc.cap_or >= request).all(axis=1)
     is_added = False
@@ -203,7 +203,7 @@ def _add_row(enc: Encoded, shelves: list[_Shelf], pod: tuple[Int, int], rows: _R
         chosen = gather(shelf.asked, enc.type_o[ranked].tolist())
         if chosen is not None:
             siblings = ranked[chosen]
-            accepted = enc.masks_me[:, siblings].all(axis=1)
+            accepted: Bool = np.all(enc.masks_me[:, siblings], axis=1)
             rows.add(offer, enc.cap_or[siblings].min(axis=0), accepted)
             is_added = is_added or enc.supply_o[offer] == UNLIMITED
     return is_added

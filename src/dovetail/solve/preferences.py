@@ -58,9 +58,7 @@ def _tell_apart(board: Board, number: int) -> None:
     room = board.held.pop(number)
     # Those that wish for nothing take what is left.
     for place, wish in enumerate(sorted(members, reverse=True)):
-        one = replace(
-            unit, members=members[wish], count=sum(count for _, count in members[wish])
-        )
+        one = replace(unit, members=members[wish], count=sum(count for _, count in members[wish]))
         here = number if not place else len(attempt.units)
         if place:
             attempt.units.append(one)
@@ -122,7 +120,7 @@ def _holds(attempt: Attempt, node: int, units: list[Unit], offers: Int) -> Bool:
     enc, bins = attempt.enc, attempt.bins
     mine = int(bins.offer[node])
     used = enc.cap_or[mine] - bins.free[:, node]
-    fine = (enc.cap_or[offers] >= used).all(axis=1)
+    fine: Bool = np.all(enc.cap_or[offers] >= used, axis=1)
     for mask in {unit.mask for unit in units}:
         fine &= enc.masks_me[mask, offers]
     cell = enc.cell_o[offers]

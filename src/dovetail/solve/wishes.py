@@ -52,10 +52,9 @@ def wishes_of(enc: Encoded) -> Wishes | None:
     """What the groups wish for; None where nobody wishes or wishes are to be ignored."""
     if enc.problem.policy.preference_policy == PreferencePolicy.IGNORE:
         return None
+    taints = {one.taints for one in enc.market.pools} | {one.taints for one in enc.problem.nodes}
     soft_taints = any(
-        taint.effect == Effect.PREFER_NO_SCHEDULE
-        for held in (*enc.market.pools, *enc.problem.nodes)
-        for taint in held.taints
+        taint.effect == Effect.PREFER_NO_SCHEDULE for held in taints for taint in held
     )
     if not soft_taints and not any(_has_wishes(group.spec) for group in enc.groups):
         return None
