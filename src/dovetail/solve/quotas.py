@@ -273,5 +273,8 @@ class Settler:
         )
         cells = np.flatnonzero(allowed)
         has_room = (existing[cells] == 0).astype(np.int64)
-        by_count = (crowd[cells], has_room) if owns_spread else (has_room, crowd[cells])
+        if outlook.weight_c is not None:
+            by_count = (crowd[cells], -outlook.weight_c[cells], has_room)
+        else:
+            by_count = (crowd[cells], has_room) if owns_spread else (has_room, crowd[cells])
         return int(cells[np.lexsort((*outlook.rank(cells), *by_count, -lure[cells]))[0]])
