@@ -7,7 +7,8 @@ into that fits every sibling, and the rest of the solver needs to know nothing o
 
 A pod for which those siblings are too small, though enough others would hold it, gets a row of its
 own: the same offer beside other siblings. Where there are not enough in any case, the strict policy
-takes nothing; best effort has rows of full size, only for pods that cannot be held otherwise.
+takes nothing; best effort has rows of full size, only for pods that cannot be held otherwise. Those
+are planned first, and others may use what is left of their nodes.
 
 Siblings are bought in the same way (zone, capacity type), so that a launch tied to either has
 them; a reservation may fall back on demand.
@@ -24,6 +25,7 @@ import numpy as np
 from dovetail import labels
 from dovetail.model.policy import MinValuesPolicy
 from dovetail.solve.axes import UNLIMITED, Bool, Int
+from dovetail.solve.bins import Bins
 from dovetail.solve.encode import Encoded, Origin
 from dovetail.solve.ties import HostTerm
 from dovetail.solve.variety import Demand, demands, gather
@@ -94,6 +96,25 @@ def may_give_way(enc: Encoded) -> bool:
     """Whether minValues have narrowed a problem, but may be given up."""
     policy = enc.problem.policy.min_values_policy
     return enc.origin is not None and policy == MinValuesPolicy.BEST_EFFORT
+
+
+def relaxed_groups(enc: Encoded) -> list[int]:
+    """The groups for which minValues give way somewhere."""
+    if enc.origin is None:
+        return []
+    return np.flatnonzero(enc.mask_g >= len(enc.origin.enc.masks_me)).tolist()
+
+
+def let_others_in(bins: Bins) -> None:
+    """Let all pods use what is left of nodes that are bought without their minValues anyway."""
+    origin, masks_me = bins.enc.origin, bins.enc.masks_me
+    if origin is None:
+        return
+    for node in range(bins.n_existing, bins.n):
+        offer = int(bins.offer[node])
+        is_held = masks_me[: len(origin.enc.masks_me), offer].any()
+        if not is_held and not bins.dead[node]:
+            bins.accept[:, node] = origin.enc.masks_me[origin.mask_m, origin.offer_o[offer]]
 
 
 def _shelves(enc: Encoded, asked_p: list[tuple[Demand, ...]]) -> Iterator[_Shelf]:
