@@ -194,6 +194,9 @@ def _columns(problem: Puzzle, market: Market, said: Mentions) -> Columns:
     normalized = [
         {labels.normalize(key): value for key, value in node.labels.items()} for node in nodes
     ]
+    for held, node in zip(normalized, nodes, strict=True):
+        if node.node_pool:  # it will have these once it has started
+            held.update({key: held.get(key, "true") for key in labels.SIMULATION_ONLY})
     for key in sorted(keys):
         codes, values = offered.values(key)
         columns.add_coded(key, codes, values, [held.get(key) for held in normalized])

@@ -8,6 +8,8 @@ offer that limits still allow, heaviest pools first. Afterwards no waiting pod h
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from dovetail.solve.attempt import Attempt
@@ -17,7 +19,7 @@ from dovetail.solve.colocate import is_first, without_company
 from dovetail.solve.quotas import Outlook
 from dovetail.solve.settle import host_minimum
 from dovetail.solve.terms import Kind
-from dovetail.solve.undo import take_back
+from dovetail.solve.undo import depends_on_new, take_back
 from dovetail.solve.units import ANY_CELL, Unit, is_tied_to_zones, unit_of
 
 
@@ -46,7 +48,7 @@ def _order(attempt: Attempt, waiting: dict[int, int]) -> list[int]:
 
 def _place_one(attempt: Attempt, group: int) -> bool:
     """One pod of the group: on a node there is, else in the heaviest pool, planned or new."""
-    probe = unit_of(attempt.enc, group)
+    probe = _as_the_last(attempt, unit_of(attempt.enc, group))
     first = is_first(attempt.bins, attempt.settler.state, group)
     if first:
         probe = without_company(attempt.bins, probe)
@@ -60,6 +62,13 @@ def _place_one(attempt: Attempt, group: int) -> bool:
         if _open_for(attempt, group, (probe, first)):
             return True
     return False
+
+
+def _as_the_last(attempt: Attempt, unit: Unit) -> Unit:
+    """A unit whose pods are bound after all others: spreads that only count it do not mind."""
+    hosts = attempt.enc.ties.hosts
+    match = [h for h in unit.match if h in unit.own or hosts[h].kind != Kind.SPREAD]
+    return replace(unit, match=tuple(match))
 
 
 def _join(attempt: Attempt, group: int, pod: tuple[Unit, bool], span: slice) -> bool:
@@ -101,9 +110,8 @@ def _snuggest(attempt: Attempt, nodes: Int) -> int:
 
 def settle_one(attempt: Attempt, group: int, outlook: Outlook) -> int | None:
     """The cell for one more pod of the group, counted at once; None if there is none."""
-    placed = attempt.settler.settle(group, 1, outlook)
-    cells = np.flatnonzero(placed)
-    return int(cells[0]) if len(cells) else None
+    turns = attempt.settler.settle(group, 1, outlook)
+    return turns[0][0] if turns else None
 
 
 def put_one(attempt: Attempt, group: int, cell: int, node: int) -> None:
@@ -157,7 +165,7 @@ def _spoils(attempt: Attempt, offer: int) -> bool:
             continue
         if state.foreseen[number][domain] or state.seen[number][domain]:
             continue
-        if int(state.match[number].max()) > term.max_skew:
+        if int(state.match[number].max()) > term.max_skew and depends_on_new(attempt, number):
             return True
     return False
 
