@@ -1,4 +1,4 @@
-"""How is one whole plan made? Existing nodes first, then quotas, then new nodes, heaviest pools first."""
+"""How is one whole plan made? Existing nodes first, then quotas, then new nodes."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ from dovetail.solve.lots import Lot
 from dovetail.solve.minvalues import hold_min_values, may_give_way
 from dovetail.solve.planning import run_attempt
 from dovetail.solve.preferences import prefer
-from dovetail.solve.puzzle import Puzzle, Solution, canonical
 from dovetail.solve.prune import undominated
+from dovetail.solve.puzzle import Puzzle, Solution, canonical
 from dovetail.solve.quotas import simple_spread, spread_range
 from dovetail.solve.rescue import rescue
 from dovetail.solve.rightsize import right_size
