@@ -1,7 +1,7 @@
 """Does the certificate prove the bound? Everything is worked out again, in exact fractions.
 
 Each offer has a vector of multipliers: a price for each unit of each resource and for each place
-under a host cap. Scaled down until a full node is worth no more than it costs, they value the pods:
+under a host cap. Scaled so that a full node is worth just what it costs, they value the pods:
 a pod is worth the least that it is worth on any offer that takes it. So the pods on a new node are
 worth no more than the node costs, and all pods together no more than all nodes.
 
@@ -153,7 +153,7 @@ class Proof:
         return [found.get(name, 0) for name in self.certificate.resources]
 
     def scale(self, offer: Fresh, number: int) -> Fraction:
-        """What the vector is scaled by, so that a full node is worth no more than it costs."""
+        """What the vector is scaled by, so that a full node is worth just what it costs."""
         vector = self.certificate.multipliers[number]
         full = sum(cap.cap * cap.multipliers[number] for cap in self.certificate.host_caps)
         full += sum(whole.multipliers[number] for whole in self.certificate.whole_pods)
@@ -165,7 +165,7 @@ class Proof:
         if full == 0:
             return Fraction(1)
         price = offer.offering.price_nanousd * self.certificate.denominator
-        return min(Fraction(1), Fraction(price, full))
+        return Fraction(price, full)
 
     def plain_worth(self, pod: Pod, offer: Fresh, number: int) -> Fraction:
         """What the pod is worth on the offer by a vector that is not scaled."""
@@ -225,7 +225,9 @@ class Proof:
 
     @cached_property
     def _place_keys(self) -> list[str]:
-        keys = set().union(*(topology_keys(pod.spec) for pod in self.snapshot.pods))
+        placed = {pod.key for pod in self.pods}
+        counted = [pod for pod in self.snapshot.pods if pod.node_name or pod.key in placed]
+        keys = set().union(*(topology_keys(pod.spec) for pod in counted))
         keys |= {one.topology_key for one in self.snapshot.policy.default_spread}
         return sorted(keys - {well_known.HOSTNAME})
 
@@ -241,8 +243,23 @@ class Proof:
             stated = [
                 number for key, number in self.certificate.choice if _is_meant(key, offer, mentions)
             ]
-            found.append(stated[0] if stated else self._kindest(offer))
+            found.append(stated[0] if stated else self._like(offer))
         return found
+
+    def _like(self, offer: Fresh) -> int:
+        """The vector of the same machine with other labels, or else the one that is kindest."""
+        machine = (
+            offer.pool.name,
+            offer.kind.name,
+            offer.offering.zone,
+            offer.offering.capacity_type,
+            offer.offering.reservation_id,
+        )
+        for key, number in self.certificate.choice:
+            named = (key.node_pool, key.instance_type, key.zone, key.capacity_type)
+            if (*named, key.reservation_id) == machine:
+                return number
+        return self._kindest(offer)
 
     def _kindest(self, offer: Fresh) -> int:
         def total(number: int) -> Fraction:

@@ -29,7 +29,13 @@ from tests.oracle.launchable import (
     unmet_min_values,
     usage,
 )
-from tests.oracle.scheduler import ALONE, bind_in_any_order, bind_in_order, refusal
+from tests.oracle.scheduler import (
+    ALONE,
+    bind_as_nodes_come,
+    bind_in_any_order,
+    bind_in_order,
+    refusal,
+)
 from tests.oracle.world import World
 
 
@@ -147,7 +153,10 @@ def excuse(case: Case, pod: Pod) -> str | None:
 
 
 def binding(case: Case) -> list[str]:
-    """kube-scheduler binds every placed pod, in the order given or else in another."""
+    """kube-scheduler binds every placed pod, in the order given or else in another.
+
+    Pods for nodes that are there are bound before new nodes have come, which count in spreads.
+    """
     broken = [
         f"{pod.key} has a node although: {why}"
         for pod in case.placed
@@ -155,6 +164,8 @@ def binding(case: Case) -> list[str]:
     ]
     order = [case.waiting[key] for key in case.plan.binding_order]
     refused = bind_in_order(case.empty_world, case.host_by_pod, order)
+    if refused:
+        refused = bind_as_nodes_come(case.empty_world, case.host_by_pod, order)
     if refused:
         refused = bind_in_any_order(case.empty_world, case.host_by_pod, order)
     return broken + [f"{pod} does not bind to {why}" for pod, why in sorted(refused.items())]

@@ -49,14 +49,12 @@ def _alike(proof: Proof, pod: Pod) -> list[Pod]:
 
 
 def _lone_spread(proof: Proof, pod: Pod, group: list[Pod]) -> Spread | None:
-    """The one wide spread of the group, if it selects the group and nobody else."""
+    """The one wide spread of the group, if it selects the group and nobody else with a place."""
     wide = [one for one in hard_spread(proof.world, pod) if one.topology_key != well_known.HOSTNAME]
     if len(wide) != 1:
         return None
     constraint, members = wide[0], {one.key for one in group}
-    selected = {
-        other.key for other in proof.snapshot.pods if spread_selects(constraint, pod, other)
-    }
+    selected = {other.key for other in proof.pods if spread_selects(constraint, pod, other)}
     return constraint if selected == members else None
 
 

@@ -48,12 +48,42 @@ def bind_in_order(
     return refused
 
 
+def bind_as_nodes_come(
+    world: World, host_by_pod: Mapping[str, str], order: Sequence[Pod]
+) -> dict[str, str]:
+    """Bind as it happens: first on nodes that are there, while no other exists; then the rest.
+
+    Pods that the nodes there refuse wait until the new ones have come, like those planned there.
+    """
+    present = world.copy()
+    for host in world.hosts.values():
+        if host.is_new:
+            present.drop(host)
+    there = [pod for pod in order if host_by_pod[pod.key] in present.hosts]
+    refused = _bind_passing(present, host_by_pod, there)
+    world = world.copy()
+    for pod in there:
+        if pod.key not in refused:
+            world.bind(pod, host_by_pod[pod.key])
+    bound = {pod.key for pod in there} - set(refused)
+    return _bind_passing(world, host_by_pod, [pod for pod in order if pod.key not in bound])
+
+
 def bind_in_any_order(
     world: World, host_by_pod: Mapping[str, str], pods: Sequence[Pod]
 ) -> dict[str, str]:
     """Bind whoever passes, pass after pass, existing nodes first; who is left when it stalls."""
-    world = world.copy()
     waiting = sorted(pods, key=lambda pod: (world.hosts[host_by_pod[pod.key]].is_new, pod.key))
+    refused = _bind_passing(world.copy(), host_by_pod, waiting)
+    if refused and any(host.is_new for host in world.hosts.values()):
+        return bind_as_nodes_come(world, host_by_pod, waiting) and refused
+    return refused
+
+
+def _bind_passing(
+    world: World, host_by_pod: Mapping[str, str], waiting: Sequence[Pod]
+) -> dict[str, str]:
+    """Bind whoever passes, pass after pass, in this very world; who is left when it stalls."""
     while waiting:
         refused: dict[str, str] = {}
         for pod in waiting:

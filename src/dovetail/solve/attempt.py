@@ -37,6 +37,7 @@ class Attempt:
     steps: list[tuple[int, int, int]] = field(default_factory=list)  # group, cell, count, in order
     weights: list[int] = field(default_factory=list)
     wishes: Wishes | None = None  # None: nobody prefers anything
+    may_lean: bool = True  # whether no more nodes come in bulk, so that host minima will stay
     leaned_on: set[int] = field(default_factory=set)  # host spreads that rely on a full minimum
 
     @property

@@ -160,12 +160,7 @@ def _with_existing(
     """The bound once existing nodes may hold pods for nothing, and the vector they use."""
     if not len(enc.cell_n):
         return float(worth_g.sum()), -1
-    fits_g = np.array(
-        [
-            bool((enc.mask_gn(group) & (enc.free_nr >= enc.requests_gr[group]).all(axis=1)).any())
-            for group in range(len(enc.groups))
-        ]
-    )
+    fits_g = np.array([_fits_existing(enc, group) for group in range(len(enc.groups))])
     best, choice = float(worth_g[~fits_g].sum()), -1
     usable = np.array([not name.startswith(ATTACH) for name in enc.resources])
     free = (np.maximum(enc.free_nr, 0) * usable).sum(axis=0).astype(np.float64)
@@ -176,3 +171,10 @@ def _with_existing(
         if total > best:
             best, choice = total, number
     return best, choice
+
+
+def _fits_existing(enc: Encoded, group: int) -> bool:
+    """Whether some existing node could take a pod of the group."""
+    asked = enc.requests_gr[group]
+    room = ((enc.free_nr >= asked) | (asked == 0)).all(axis=1)
+    return bool((enc.mask_gn(group) & room).any())

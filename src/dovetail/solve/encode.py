@@ -160,7 +160,15 @@ def _said(problem: Puzzle, groups: Sequence[Group], specs: Iterable[PodSpec]) ->
     for group in groups:
         for terms in group.volumes.alternatives:
             expressions += [one for term in terms for one in term.expressions]
-    return mentions(expressions, [labels.normalize(key) for key in topology])
+    keys = sorted({labels.normalize(key) for key in topology})
+    expressions += [_values_of_nodes(problem, key) for key in keys if not labels.is_well_known(key)]
+    return mentions(expressions, keys)
+
+
+def _values_of_nodes(problem: Puzzle, key: str) -> Requirement:
+    """The domains that existing nodes make: new nodes may join them."""
+    values = [node.labels[key] for node in problem.nodes if key in node.labels]
+    return Requirement(key, False, frozenset(values))
 
 
 def _hard_topology_keys(spec: PodSpec) -> Iterable[str]:

@@ -165,7 +165,7 @@ def acceptance(enc: Encoded, classes: Classes, offers: Int) -> Bool:
     accept[pinned] &= enc.cell_o[offers][None, :] == classes.cell_l[pinned][:, None]
     for resource in range(enc.cap_or.shape[1]):
         need = np.ceil(classes.request_lr[:, resource])
-        accept &= enc.cap_or[offers, resource][None, :] >= need[:, None]
+        accept &= (enc.cap_or[offers, resource][None, :] >= need[:, None]) | (need[:, None] == 0)
     weighed = classes.weight_l != ANY_WEIGHT
     accept[weighed] &= enc.weight_o[offers][None, :] == classes.weight_l[weighed][:, None]
     return accept

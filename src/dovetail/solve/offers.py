@@ -230,10 +230,10 @@ def _worth_having(
     values: list[str | None] = [
         value for value in sorted(listed) if held is None or held.has(value)
     ]
+    if held is not None and held.complement:
+        values += _unmentioned(held, set(said.values_by_key[key]))
     if held is not None and held.tolerates_absence:
         values.append(None)
-    elif held is not None and held.complement:
-        values += _unmentioned(held, set(said.values_by_key[key]))
     return tuple(values)
 
 

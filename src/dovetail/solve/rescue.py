@@ -69,7 +69,7 @@ def _join(attempt: Attempt, group: int, pod: tuple[Unit, bool], span: slice) -> 
     if span.stop <= span.start:
         return False
     spreads = [h for h in probe.own if enc.ties.hosts[h].kind == Kind.SPREAD]
-    for number in spreads:
+    for number in spreads if attempt.may_lean else ():
         bins.floor[number] = host_minimum(bins, number)
     room = bins.room(probe, span)
     bins.floor[spreads] = 0
@@ -80,7 +80,7 @@ def _join(attempt: Attempt, group: int, pod: tuple[Unit, bool], span: slice) -> 
         return False
     nowhere = np.zeros(n_cells, dtype=bool)
     outlook = Outlook(nowhere, existing, np.zeros(n_cells), is_first=first)
-    cell = _settle_one(attempt, group, outlook)
+    cell = settle_one(attempt, group, outlook)
     if cell is None:
         return False
     here = np.flatnonzero((room > 0) & (cell_s == cell)) + span.start
@@ -88,7 +88,7 @@ def _join(attempt: Attempt, group: int, pod: tuple[Unit, bool], span: slice) -> 
     for number in spreads:
         if bins.match[number, node] + (number in probe.match) > enc.ties.hosts[number].max_skew:
             attempt.leaned_on.add(number)
-    _put(attempt, group, cell, node)
+    put_one(attempt, group, cell, node)
     return True
 
 
@@ -99,13 +99,15 @@ def _snuggest(attempt: Attempt, nodes: Int) -> int:
     return int(np.lexsort((nodes, (free / scale).sum(axis=0), is_new))[0])
 
 
-def _settle_one(attempt: Attempt, group: int, outlook: Outlook) -> int | None:
+def settle_one(attempt: Attempt, group: int, outlook: Outlook) -> int | None:
+    """The cell for one more pod of the group, counted at once; None if there is none."""
     placed = attempt.settler.settle(group, 1, outlook)
     cells = np.flatnonzero(placed)
     return int(cells[0]) if len(cells) else None
 
 
-def _put(attempt: Attempt, group: int, cell: int, node: int) -> None:
+def put_one(attempt: Attempt, group: int, cell: int, node: int) -> None:
+    """Put one pod of the group, already counted in its cell, on a node."""
     tied = is_tied_to_zones(attempt.enc, group)
     number = attempt.book.add(group, cell if tied else ANY_CELL, 1)
     grown = len(attempt.units) - len(attempt.left_u)
@@ -133,9 +135,9 @@ def _open_for(attempt: Attempt, group: int, pod: tuple[Unit, bool]) -> bool:
             only[cell] = True
             nothing = np.zeros(n_cells, dtype=np.int64)
             outlook = Outlook(only, nothing, np.zeros(n_cells), is_first=first)
-            if _settle_one(attempt, group, outlook) is not None:
+            if settle_one(attempt, group, outlook) is not None:
                 see(attempt, offer)
-                _put(attempt, group, cell, span.start)
+                put_one(attempt, group, cell, span.start)
                 return True
             refused.add(cell)
         bins.close_last()

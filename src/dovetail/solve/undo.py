@@ -10,7 +10,7 @@ import numpy as np
 
 from dovetail.solve.attempt import Attempt
 from dovetail.solve.terms import Kind
-from dovetail.solve.units import Unit, is_tied_to_zones
+from dovetail.solve.units import is_tied_to_zones
 
 
 def take_back(attempt: Attempt) -> dict[int, int]:
@@ -22,7 +22,7 @@ def take_back(attempt: Attempt) -> dict[int, int]:
         if any(is_tied_to_zones(attempt.enc, group) for group, _ in unit.members):
             broken |= {group for group, _ in unit.members}
         else:
-            _return(unit, int(attempt.left_u[number]), waiting)
+            release(attempt, number, int(attempt.left_u[number]), waiting)
             attempt.left_u[number] = 0
     look_again(attempt)
     while broken := broken | _surprised(attempt):
@@ -32,8 +32,9 @@ def take_back(attempt: Attempt) -> dict[int, int]:
     return {group: count for group, count in waiting.items() if count}
 
 
-def _return(unit: Unit, count: int, waiting: dict[int, int]) -> None:
-    """Take the last `count` pods out of a unit."""
+def release(attempt: Attempt, number: int, count: int, waiting: dict[int, int]) -> None:
+    """Take the last `count` pods out of a unit: they wait."""
+    unit = attempt.units[number]
     unit.count -= count
     while count:
         group, held = unit.members.pop()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.solve.axes import Bool, Float, Int
+from dovetail.solve.axes import UNLIMITED, Bool, Float, Int
 from dovetail.solve.cuts import KINDS, weigh, weigh_exactly
 from dovetail.solve.encode import Encoded
 from dovetail.solve.guide import Guide
@@ -127,7 +127,7 @@ def _target(enc: Encoded, offers: Int, found: Guide) -> Float:
 
 def _appraise_shapes(enc: Encoded, values: Values) -> None:
     """What every distinct (request, mask, capped terms) is worth in every cell."""
-    number_of: dict[tuple[bytes, int, tuple[int, ...]], int] = {}
+    number_of: dict[tuple[bytes, int, tuple[int, ...], bool], int] = {}
     shape_g = np.zeros(len(enc.groups), dtype=np.int64)
     first: list[int] = []
     members: list[tuple[int, ...]] = []
@@ -138,7 +138,8 @@ def _appraise_shapes(enc: Encoded, values: Values) -> None:
             for t in enc.ties.host_own_g[group]
             if t in slot and t in enc.ties.host_match_g[group]
         )
-        key = (enc.requests_gr[group].tobytes(), int(enc.mask_g[group]), capped)
+        company = wants_company(enc, group)
+        key = (enc.requests_gr[group].tobytes(), int(enc.mask_g[group]), capped, company)
         if key not in number_of:
             number_of[key] = len(first)
             first.append(group)
@@ -188,11 +189,24 @@ def _eligible(enc: Encoded, shapes: Int, values: Values) -> Bool:
     fits = takes(enc, shapes, values.offers)
     if weights_bind(enc):
         weight_p, cell_p = enc.weight_o[values.offers], enc.cell_o[values.offers]
+        endless = enc.supply_o[values.offers] == UNLIMITED
         for cell in np.unique(cell_p):
             inside = np.flatnonzero(cell_p == cell)
-            best = np.where(fits[:, inside], weight_p[inside][None, :], -1)
-            fits[:, inside] &= best == best.max(axis=1, initial=-1)[:, None]
+            sure = fits[:, inside] & endless[inside][None, :]
+            best = np.where(sure, weight_p[inside][None, :], -1).max(axis=1, initial=-1)
+            best[[wants_company(enc, group) for group in shapes.tolist()]] = -1
+            fits[:, inside] &= weight_p[inside][None, :] >= best[:, None]
     return fits
+
+
+def wants_company(enc: Encoded, group: int) -> bool:
+    """Whether some affinity ties the group to others, which may draw it to a lighter pool."""
+    ties = enc.ties
+    zones = (*ties.zone_own_g[group], *ties.zone_match_g[group])
+    hosts = (*ties.host_own_g[group], *ties.host_match_g[group])
+    return any(ties.zones[one].kind == Kind.AFFINITY for one in zones) or any(
+        ties.hosts[one].kind == Kind.AFFINITY for one in hosts
+    )
 
 
 def weights_bind(enc: Encoded) -> bool:
@@ -207,7 +221,8 @@ def takes(enc: Encoded, groups: Int, offers: Int) -> Bool:
     """groups x offers: whether an empty node would take one pod of the group."""
     fits = enc.masks_me[enc.mask_g[groups]][:, offers]
     for resource in range(enc.cap_or.shape[1]):
-        fits &= enc.requests_gr[groups, resource][:, None] <= enc.cap_or[offers, resource][None, :]
+        asked = enc.requests_gr[groups, resource][:, None]
+        fits &= (asked <= enc.cap_or[offers, resource][None, :]) | (asked == 0)
     return fits
 
 

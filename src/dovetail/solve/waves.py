@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.solve.attempt import Attempt, new_attempt
+from dovetail.solve.displace import displace
 from dovetail.solve.planning import plan_groups
 from dovetail.solve.rescue import rescue
 from dovetail.solve.rightsize import right_size
@@ -19,13 +20,18 @@ Outcome = tuple[Attempt, dict[int, int]]  # a plan, and how many pods of which g
 
 def by_priority(plain: Outcome) -> Outcome:
     """The plan, or a better one for pods of higher priority."""
-    attempt, waiting = plain
-    if not _is_unfair(attempt, waiting):
+    if not _is_unfair(*plain):
         return plain
-    waves = _in_waves(attempt)
+    best = _better(plain, _in_waves(plain[0]))
+    while _is_unfair(*best) and displace(*best):
+        best = best[0], rescue(best[0])
+    return best
+
+
+def _better(plain: Outcome, waves: Outcome) -> Outcome:
     if _placed(waves) < _placed(plain):
         return plain
-    is_same = waves[1] == waiting and attempt.price() <= waves[0].price()
+    is_same = waves[1] == plain[1] and plain[0].price() <= waves[0].price()
     return plain if is_same else waves
 
 
@@ -44,11 +50,13 @@ def _is_unfair(attempt: Attempt, waiting: dict[int, int]) -> bool:
 def _in_waves(like: Attempt) -> Outcome:
     attempt = new_attempt(like.enc, like.offers, like.values, like.prefer)
     waiting: dict[int, int] = {}
+    attempt.may_lean = False
     for priority in np.unique(like.enc.priority_g)[::-1].tolist():
         attempt.bins.n_kept = attempt.bins.n
         plan_groups(attempt, np.flatnonzero(like.enc.priority_g == priority).tolist())
         waiting = rescue(attempt)
         right_size(attempt)
+    attempt.may_lean = True
     return attempt, rescue(attempt) if waiting else waiting
 
 
