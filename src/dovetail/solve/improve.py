@@ -8,12 +8,13 @@ same puzzle is always improved in the same way.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from dovetail.solve.limits import Limits
-from dovetail.solve.rates import IMPOSSIBLE, NO_LOAD, Rates, Site
+from dovetail.solve.rates import IMPOSSIBLE, NO_LOAD, Load, Purse, Rates, Site
 
 _SHYNESS: Final = 32  # one place in so many is overlooked, or every try would end alike
 _MOST_RUINED: Final = 3
@@ -21,10 +22,10 @@ _MOST_RUINED: Final = 3
 
 @dataclass(slots=True)
 class Layout:
-    """Which pods share a node: loads of new nodes, and what sites take besides, by number."""
+    """Which pods share a node: loads of new nodes, by number, and what sites take besides."""
 
     loads: list[int] = field(default_factory=list)
-    extra: list[int] = field(default_factory=list)  # by site
+    extra: list[Load] = field(default_factory=list)  # by site
 
     def copy(self) -> Layout:
         """Another one with the same pods."""
@@ -44,16 +45,14 @@ class Chance:
 
 
 class Improver:
-    """Places pods on nodes where they cost least. `looks` counts how many places were considered:
-    the measure of how much work was done.
-    """
+    """Places pods on nodes where they cost least."""
 
-    def __init__(self, rates: Rates, sites: Sequence[Site], limits: Limits) -> None:
+    def __init__(self, rates: Rates, sites: Sequence[Site], limits: Limits, purse: Purse) -> None:
         self._rates = rates
+        self._purse = purse
         self._sites = sites
         self._limits = limits
         self._chance = Chance(1)
-        self.looks = 0
 
     def price(self, layout: Layout) -> int:
         """What the new nodes cost; beyond any price if limits do not allow them."""
@@ -77,7 +76,9 @@ class Improver:
 
     def _join_site(self, layout: Layout, sort: int) -> bool:
         for place, site in enumerate(self._sites):
-            more = self._rates.grown(layout.extra[place], sort)
+            held = dict(layout.extra[place])
+            held[sort] = held.get(sort, 0) + 1
+            more = tuple(sorted(held.items()))
             if site.takes(more):
                 layout.extra[place] = more
                 return True
@@ -88,7 +89,7 @@ class Improver:
         grown, price = self._rates.grown, self._rates.price
         chosen, where = grown(NO_LOAD, sort), -1
         least = price[chosen]
-        self.looks += len(layout.loads)
+        self._purse.left -= len(layout.loads) + 1
         overlooked = self._chance.below(shyness) if shyness else -1
         for place, load in enumerate(layout.loads):
             more = grown(load, sort)
@@ -109,10 +110,13 @@ class Improver:
         best = current = layout
         lowest = price = self.price(layout)
         for turn in range(tries):
-            if not current.loads:
+            if not current.loads or self._purse.left <= 0:
                 break
             other = current.copy()
-            if not self.insert(other, self._ruin(other, turn), _SHYNESS):
+            pods, paid = self._ruin(other, turn)
+            if turn % 2:
+                pods = self._fill_dearest(other, pods, paid)
+            if not self.insert(other, pods, _SHYNESS):
                 continue
             other_price = self.price(other)
             if other_price <= price:
@@ -121,14 +125,39 @@ class Improver:
                 best, lowest = current, price
         return best
 
-    def _ruin(self, layout: Layout, turn: int) -> list[int]:
-        """Take some nodes away; returns their pods in an order to place them in."""
+    def _ruin(self, layout: Layout, turn: int) -> tuple[list[int], int]:
+        """Take some nodes away; returns their pods in an order to place them in, and what the
+        nodes cost.
+        """
         count = min(1 + self._chance.below(_MOST_RUINED), len(layout.loads))
         pods: list[int] = []
+        paid = 0
         for _ in range(count):
             gone = layout.loads.pop(self._chance.below(len(layout.loads)))
             pods += self._rates.pods(gone)
-        return self.ordered(pods, turn)
+            paid += self._rates.price[gone]
+        return self.ordered(pods, turn // 2), paid
+
+    def _fill_dearest(self, layout: Layout, pods: list[int], paid: int) -> list[int]:
+        """Open a node for less than was paid and put on it what fits; returns the other pods.
+
+        Pods that come one by one never find a large node worth its price.
+        """
+        affordable = bisect_left(self._rates.prices, paid)
+        if not affordable:
+            return pods
+        most = self._rates.prices[self._chance.below(affordable)]
+        grown, price = self._rates.grown, self._rates.price
+        load, rest = NO_LOAD, []
+        for sort in pods:
+            more = grown(load, sort)
+            if price[more] <= most:
+                load = more
+            else:
+                rest.append(sort)
+        if load != NO_LOAD:
+            layout.loads.append(load)
+        return rest
 
     def ordered(self, pods: Sequence[int], turn: int = 0) -> list[int]:
         """The pods by cpu, by memory, or in a drawn order, by turns."""

@@ -20,12 +20,13 @@ from dovetail.solve.bins import EXISTING
 from dovetail.solve.colocate import colocate
 from dovetail.solve.decode import loads
 from dovetail.solve.improve import Improver, Layout
-from dovetail.solve.rates import IMPOSSIBLE, NO_LOAD, Rates, Site
+from dovetail.solve.rates import IMPOSSIBLE, NO_LOAD, NO_WAY, Purse, Rates, Site
 from dovetail.solve.settle import settle_all
 from dovetail.solve.units import is_tied_to_zones
 
 _MOST_PODS: Final = 1_000
-_LOOKS: Final = 40_000  # places considered, in all, for each unit of effort
+_WORK: Final = 150_000  # looks at places, in all, for each unit of effort
+_SETTLING: Final = 100  # settling a group costs as much work as so many looks
 _TRIES: Final = 40  # ruins for each way to settle the groups
 _MOST_CELLS: Final = 6
 
@@ -57,7 +58,7 @@ def cheaper_plan(base: Attempt) -> Attempt | None:
     is_bound = bool(base.bins.limits.rows) and len(base.weights) > 1
     if effort < 1 or int(enc.count_g.sum()) > _MOST_PODS or is_bound:
         return None
-    return _Search(base, effort * _LOOKS).found()
+    return _Search(base, Purse(effort * _WORK)).found()
 
 
 def rank(outcome: tuple[Attempt, dict[int, int]]) -> tuple[list[int], list[int], int, int]:
@@ -86,10 +87,10 @@ def rank(outcome: tuple[Attempt, dict[int, int]]) -> tuple[list[int], list[int],
 class _Search:
     """Looks for the cells and loads that cost least."""
 
-    def __init__(self, base: Attempt, budget: int) -> None:
+    def __init__(self, base: Attempt, purse: Purse) -> None:
         self._base = base
-        self._budget = budget
-        self._rates = Rates(base.enc, base.offers)
+        self._purse = purse
+        self._rates = Rates(base.enc, base.offers, purse)
         self._known: set[frozenset[tuple[int, int]]] = set()
 
     def found(self) -> Attempt | None:
@@ -101,7 +102,7 @@ class _Search:
         everywhere = [dict.fromkeys(groups, (cell,)) for cell in self._cells()]
         best = self._better(best, everywhere)
         before = best.price + 1
-        while best.price < before and self._budget > 0:
+        while best.price < before and self._purse.left > 0:
             before = best.price
             for group in groups:
                 best = self._better(best, self._moves(best, group))
@@ -127,10 +128,8 @@ class _Search:
 
     def _cells(self) -> list[int]:
         """The cells with the most offers first."""
-        cells, counts = np.unique(
-            self._base.enc.cell_o[self._base.offers], return_counts=True
-        )
-        return cells[np.lexsort((cells, -counts))].tolist()[:_MOST_CELLS]
+        cells, counts = np.unique(self._base.enc.cell_o[self._base.offers], return_counts=True)
+        return [int(cell) for cell in cells[np.lexsort((cells, -counts))][:_MOST_CELLS]]
 
     def _moves(self, best: _Found, group: int) -> Iterator[Prefer]:
         """Every cell first for a group, or every cell last."""
@@ -143,7 +142,7 @@ class _Search:
 
     def _better(self, best: _Found, wishes: Iterable[Prefer]) -> _Found:
         for prefer in wishes:
-            if self._budget <= 0:
+            if self._purse.left <= 0:
                 break
             other = self._tried(prefer, best.layout.loads)
             if other is not None and other.price < best.price:
@@ -160,7 +159,6 @@ class _Search:
         layout = self._adapted(draft, start)
         if layout is not None:
             layout = draft.improver.improve(layout, _TRIES)
-        self._budget -= draft.improver.looks
         price = IMPOSSIBLE if layout is None else draft.improver.price(layout)
         if layout is None or price >= IMPOSSIBLE:
             return None
@@ -169,6 +167,7 @@ class _Search:
     def _drafted(self, prefer: Prefer) -> _Draft:
         """Settle all groups, and see what is left to place on new nodes."""
         base = self._base
+        self._purse.left -= _SETTLING * len(base.enc.groups)
         attempt = new_attempt(base.enc, base.offers, base.values, prefer)
         settle_all(attempt, range(len(base.enc.groups)))
         attempt.left_u = left_of(attempt)
@@ -177,19 +176,20 @@ class _Search:
         pods: Counter[int] = Counter()
         for number in np.flatnonzero(attempt.left_u).tolist():
             sort = self._rates.sort_of(attempt.units[number])
-            if self._rates.price[self._rates.grown(NO_LOAD, sort)] < IMPOSSIBLE:
+            if self._rates.grown(NO_LOAD, sort) != NO_WAY:
                 pods[sort] = int(attempt.left_u[number])
-        return _Draft(attempt, sites, Improver(self._rates, sites, attempt.bins.limits), pods)
+        improver = Improver(self._rates, sites, attempt.bins.limits, self._purse)
+        return _Draft(attempt, sites, improver, pods)
 
     def _adapted(self, draft: _Draft, start: list[int]) -> Layout | None:
         """The same loads, as far as there are such pods, and the others where they cost least."""
         left = Counter(draft.pods)
         rates = self._rates
-        layout = Layout([], [NO_LOAD] * len(draft.sites))
+        layout = Layout([], [()] * len(draft.sites))
         for load in start:
             kept = tuple((sort, min(n, left[sort])) for sort, n in rates.loads[load] if left[sort])
             number = rates.load(kept)
-            if kept and rates.price[number] < IMPOSSIBLE:
+            if number not in {NO_LOAD, NO_WAY}:
                 layout.loads.append(number)
                 left.subtract(dict(kept))
         missing = draft.improver.ordered(sorted(left.elements()))
@@ -203,10 +203,12 @@ class _Search:
             (site.node, load)
             for site, load in zip(found.draft.sites, found.layout.extra, strict=True)
         ]
-        for load in found.layout.loads:
-            placed.append((attempt.bins.open(self._rates.offer[load], 1).start, load))
+        placed += [
+            (attempt.bins.open(self._rates.offer[load], 1).start, self._rates.loads[load])
+            for load in found.layout.loads
+        ]
         for node, load in placed:
-            for sort, count in self._rates.loads[load]:
+            for sort, count in load:
                 number = number_of[sort]
                 unit = attempt.units[number]
                 attempt.bins.put(number, unit, np.array([node]), np.array([count]))

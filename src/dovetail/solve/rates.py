@@ -9,7 +9,7 @@ larger at once. Loads come back again and again, so they are numbered and every 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -22,8 +22,17 @@ from dovetail.solve.units import ANY_CELL, ANY_WEIGHT, Unit
 
 Load = tuple[tuple[int, int], ...]  # (sort of pod, how many), in order of sorts
 NO_LOAD: Final = 0  # the number of the empty load
-IMPOSSIBLE: Final = 2**62  # the price of a load that nothing holds
+NO_WAY: Final = 1  # the number of every load that nothing holds
+IMPOSSIBLE: Final = 2**62  # its price
 _MOST_SORTS: Final = 2**20
+_RATING: Final = 16  # a new load costs as much work as so many looks at known ones
+
+
+@dataclass(slots=True)
+class Purse:
+    """How much work may still be done: a count, so that clocks do not matter."""
+
+    left: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,28 +52,57 @@ class Company(NamedTuple):
     both: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class _Demand:
+    """What a load asks of its node."""
+
+    use: list[int]
+    masks: tuple[int, ...] = ()
+    cell: int = ANY_CELL
+    weight: int = ANY_WEIGHT
+    company: dict[int, Company] = field(default_factory=dict)
+    claims: frozenset[int] = frozenset()
+
+
 def is_peaceful(kind: Kind, max_skew: int, company: Company) -> bool:
     """Whether pods may share a node in any order of arrival, as far as one term is concerned."""
-    if not company.owners or kind == Kind.AFFINITY:
+    if not company.owners:
         return True
+    if kind == Kind.AFFINITY:
+        return False  # whoever wants company was given a node before
     if kind == Kind.SPREAD:
         return company.matched <= max_skew
     return company.matched == 0 or company == Company(1, 1, 1)
 
 
+def joined(company: dict[int, Company], unit: Unit, count: int) -> dict[int, Company]:
+    """Who is there once so many pods of the unit have come."""
+    result = dict(company)
+    for term in {*unit.match, *unit.own}:
+        matched, owners, both = result.get(term, Company())
+        matches, owns = term in unit.match, term in unit.own
+        result[term] = Company(
+            matched + count * matches, owners + count * owns, both + count * (matches and owns)
+        )
+    return result
+
+
 class Rates:
     """The sorts of pods of one puzzle, and what every load of them costs."""
 
-    def __init__(self, enc: Encoded, offers: Int) -> None:
+    def __init__(self, enc: Encoded, offers: Int, purse: Purse) -> None:
         self._enc = enc
+        self._purse = purse
         # Whatever is in limited supply is left to the plan that is being improved.
         self._offers = offers[enc.supply_o[offers] >= UNLIMITED]
+        self.prices: list[int] = np.unique(enc.plan_price_o[self._offers]).tolist()
         self.units: list[Unit] = []
         self.request: list[list[int]] = []
         self._number_of: dict[tuple[object, ...], int] = {}
-        self.loads: list[Load] = [()]
-        self.price: list[int] = [0]  # by load
-        self.offer: list[int] = [-1]
+        self.loads: list[Load] = [(), ()]
+        self.price: list[int] = [0, IMPOSSIBLE]  # by load
+        self.offer: list[int] = [-1, -1]
+        self._demand: list[_Demand] = [_Demand([0] * len(enc.resources))] * 2
         self._load_of: dict[Load, int] = {(): NO_LOAD}
         self._grown: dict[int, int] = {}
         self._shelves: dict[tuple[tuple[int, ...], int, int], _Shelf] = {}
@@ -88,15 +126,14 @@ class Rates:
             self.request.append(unit.request.tolist())
         return number
 
-    def load(self, load: Load) -> int:
-        """The number of a load, which has a price and an offer."""
-        number = self._load_of.get(load)
+    def load(self, pods: Load) -> int:
+        """The number of a load; NO_WAY if nothing holds it."""
+        number = self._load_of.get(pods)
         if number is None:
-            number = self._load_of[load] = len(self.loads)
-            price, offer = self._cheapest(load)
-            self.loads.append(load)
-            self.price.append(price)
-            self.offer.append(offer)
+            demand: _Demand | None = self._demand[NO_LOAD]
+            for sort, count in pods:
+                demand = None if demand is None else self._added(demand, sort, count)
+            number = self._numbered(pods, demand)
         return number
 
     def grown(self, number: int, sort: int) -> int:
@@ -104,61 +141,79 @@ class Rates:
         key = number * _MOST_SORTS + sort
         more = self._grown.get(key)
         if more is None:
-            held = dict(self.loads[number])
-            held[sort] = held.get(sort, 0) + 1
-            more = self._grown[key] = self.load(tuple(sorted(held.items())))
+            more = self._grown[key] = self._one_more(number, sort)
         return more
+
+    def _one_more(self, number: int, sort: int) -> int:
+        if number == NO_WAY:
+            return NO_WAY
+        held = dict(self.loads[number])
+        held[sort] = held.get(sort, 0) + 1
+        pods = tuple(sorted(held.items()))
+        known = self._load_of.get(pods)
+        if known is not None:
+            return known
+        return self._numbered(pods, self._added(self._demand[number], sort, 1))
 
     def pods(self, number: int) -> list[int]:
         """The sort of every pod of a load."""
         return [sort for sort, count in self.loads[number] for _ in range(count)]
 
-    def use(self, load: Load, attached: Iterable[int] = ()) -> list[int]:
-        """What the load takes of a node that has some shared volumes attached already."""
-        total = [0] * len(self._enc.resources)
-        claims: set[int] = set()
-        for sort, count in load:
-            total = [
-                held + count * asked
-                for held, asked in zip(total, self.request[sort], strict=True)
-            ]
-            claims.update(self.units[sort].claims)
-        for claim in claims.difference(attached):
-            total[self._enc.claims.resource[claim]] += 1
-        return total
+    def _numbered(self, pods: Load, demand: _Demand | None) -> int:
+        self._purse.left -= _RATING
+        found = None if demand is None else self._cheapest(demand)
+        if demand is None or found is None:
+            self._load_of[pods] = NO_WAY
+            return NO_WAY
+        number = self._load_of[pods] = len(self.loads)
+        self.loads.append(pods)
+        self.price.append(found[0])
+        self.offer.append(found[1])
+        self._demand.append(demand)
+        return number
 
-    def company(self, load: Load) -> dict[int, Company]:
-        """Who is there, for every host term that concerns the load."""
-        seen: dict[int, Company] = {}
-        for sort, count in load:
-            unit = self.units[sort]
-            for term in unit.match:
-                held = seen.get(term, Company())
-                both = held.both + count * (term in unit.own)
-                seen[term] = Company(held.matched + count, held.owners, both)
-            for term in unit.own:
-                held = seen.get(term, Company())
-                seen[term] = held._replace(owners=held.owners + count)
-        return seen
+    def _added(self, held: _Demand, sort: int, count: int) -> _Demand | None:
+        """What is asked with more pods of a sort; None if those cannot join."""
+        unit = self.units[sort]
+        cell = unit.cell if held.cell == ANY_CELL else held.cell
+        weight = unit.weight if held.weight == ANY_WEIGHT else held.weight
+        if unit.cell not in {ANY_CELL, cell} or unit.weight not in {ANY_WEIGHT, weight}:
+            return None
+        company = held.company
+        if unit.own or unit.match:
+            company = joined(company, unit, count)
+            if not self._is_peaceful(unit, company):
+                return None
+        masks = held.masks
+        if unit.mask not in masks:
+            masks = tuple(sorted((*masks, unit.mask)))
+        asked = self.request[sort]
+        use = [have + count * more for have, more in zip(held.use, asked, strict=True)]
+        for claim in unit.claims:
+            use[self._enc.claims.resource[claim]] += claim not in held.claims
+        claims = held.claims.union(unit.claims) if unit.claims else held.claims
+        return _Demand(use, masks, cell, weight, company, claims)
 
-    def _cheapest(self, load: Load) -> tuple[int, int]:
-        """The price and the offer of the cheapest node for a load."""
-        company = self.company(load)
+    def _is_peaceful(self, unit: Unit, company: dict[int, Company]) -> bool:
         hosts = self._enc.ties.hosts
-        for term, held in company.items():
-            is_alone = hosts[term].kind == Kind.AFFINITY and held.owners
-            if is_alone or not is_peaceful(hosts[term].kind, hosts[term].max_skew, held):
-                return IMPOSSIBLE, -1
-        shelf = self._shelf(load)
+        return all(
+            is_peaceful(hosts[term].kind, hosts[term].max_skew, company[term])
+            for term in (*unit.own, *unit.match)
+        )
+
+    def _cheapest(self, demand: _Demand) -> tuple[int, int] | None:
+        """The price and the offer of the cheapest node that gives what is asked."""
+        key = (demand.masks, demand.cell, demand.weight)
+        shelf = self._shelves.get(key)
         if shelf is None:
-            return IMPOSSIBLE, -1
-        fits = (shelf.cap_or >= self.use(load)).all(axis=1)
-        for term, held in company.items():
-            if hosts[term].match_o is not None:
-                fits &= self._welcome(term, held, shelf.offers)
-        if not fits.any():
-            return IMPOSSIBLE, -1
-        best = int(fits.argmax())
+            shelf = self._shelves[key] = self._stocked(*key)
+        fits = (shelf.cap_or >= demand.use).all(axis=1)
+        for term, company in demand.company.items():
+            if self._enc.ties.hosts[term].match_o is not None:
+                fits &= self._welcome(term, company, shelf.offers)
+        best = int(fits.argmax()) if len(fits) else 0
+        if not len(fits) or not fits[best]:
+            return None
         return shelf.price_o[best], int(shelf.offers[best])
 
     def _welcome(self, term: int, company: Company, offers: Int) -> Bool:
@@ -179,20 +234,6 @@ class Rates:
             dtype=bool,
         )
 
-    def _shelf(self, load: Load) -> _Shelf | None:
-        units = [self.units[sort] for sort, _ in load]
-        cells = {unit.cell for unit in units} - {ANY_CELL}
-        weights = {unit.weight for unit in units} - {ANY_WEIGHT}
-        if len(cells) > 1 or len(weights) > 1:
-            return None
-        masks = tuple(sorted({unit.mask for unit in units}))
-        cell = cells.pop() if cells else ANY_CELL
-        weight = weights.pop() if weights else ANY_WEIGHT
-        key = (masks, cell, weight)
-        if key not in self._shelves:
-            self._shelves[key] = self._stocked(masks, cell, weight)
-        return self._shelves[key]
-
     def _stocked(self, masks: tuple[int, ...], cell: int, weight: int) -> _Shelf:
         enc, offers = self._enc, self._offers
         accept = enc.masks_me[list(masks)][:, offers].all(axis=0)
@@ -206,47 +247,51 @@ class Rates:
 
 
 class Site:
-    """A node that is there whatever happens: it takes more pods for nothing, as long as they fit."""
+    """A node that is there whatever happens: it takes more pods for nothing, if they fit."""
 
     def __init__(self, rates: Rates, bins: Bins, node: int) -> None:
         self._rates = rates
         self.node = node
-        self._hosts = bins.enc.ties.hosts
+        self._enc = bins.enc
         self._free = bins.free[:, node].tolist()
         self._accept = bins.accept[:, node].tolist()
         self._cell, self._weight = int(bins.cell[node]), int(bins.weight[node])
         self._match = bins.match[:, node].tolist()
         self._own = bins.own[:, node].tolist()
-        self._attached = np.flatnonzero(bins.attached[:, node]).tolist()
-        self._known: dict[int, bool] = {NO_LOAD: True}
+        self._attached = frozenset(np.flatnonzero(bins.attached[:, node]).tolist())
+        self._known: dict[Load, bool] = {(): True}
 
-    def takes(self, number: int) -> bool:
+    def takes(self, load: Load) -> bool:
         """Whether all pods of a load could come."""
-        held = self._known.get(number)
+        held = self._known.get(load)
         if held is None:
-            load = self._rates.loads[number]
-            held = self._known[number] = self._admits(load) and self._is_peaceful(load)
+            units = [(self._rates.units[sort], count) for sort, count in load]
+            held = all(self._admits(unit) for unit, _ in units)
+            held = held and self._has_room(units) and self._is_peaceful(units)
+            self._known[load] = held
         return held
 
-    def _admits(self, load: Load) -> bool:
-        for sort, _ in load:
-            unit = self._rates.units[sort]
-            if not self._accept[unit.mask] or unit.cell not in {ANY_CELL, self._cell}:
-                return False
-            if ANY_WEIGHT not in {unit.weight, self._weight} and unit.weight != self._weight:
-                return False
-        use = self._rates.use(load, self._attached)
-        return all(asked <= free or not asked for asked, free in zip(use, self._free, strict=True))
+    def _admits(self, unit: Unit) -> bool:
+        if not self._accept[unit.mask] or unit.cell not in {ANY_CELL, self._cell}:
+            return False
+        return ANY_WEIGHT in {unit.weight, self._weight} or unit.weight == self._weight
 
-    def _is_peaceful(self, load: Load) -> bool:
-        for term, held in self._rates.company(load).items():
-            host = self._hosts[term]
-            if host.kind == Kind.AFFINITY:
-                if held.owners and not self._match[term]:
-                    return False
+    def _has_room(self, units: list[tuple[Unit, int]]) -> bool:
+        use = sum(unit.request * count for unit, count in units)
+        claims = {claim for unit, _ in units for claim in unit.claims} - self._attached
+        for claim in sorted(claims):
+            use[self._enc.claims.resource[claim]] += 1
+        return bool(((use <= self._free) | (use <= 0)).all())
+
+    def _is_peaceful(self, units: list[tuple[Unit, int]]) -> bool:
+        company: dict[int, Company] = {}
+        for unit, count in units:
+            company = joined(company, unit, count)
+        for term, (matched, owners, both) in company.items():
+            host = self._enc.ties.hosts[term]
+            if host.kind == Kind.AFFINITY and self._match[term]:
                 continue
-            matched, owners = held.matched + self._match[term], held.owners + self._own[term]
-            company = Company(matched, owners, held.both)
-            if not is_peaceful(host.kind, host.max_skew, company):
+            there = Company(matched + self._match[term], owners + self._own[term], both)
+            if not is_peaceful(host.kind, host.max_skew, there):
                 return False
         return True
