@@ -61,7 +61,7 @@ class Board:
     def liking(self, unit: Unit, nodes: Int, leaving: int) -> Int:
         """What one pod of the unit would make of these nodes, once it has left its own."""
         own, match = self.company(unit)
-        value = self.wishes.score_se[self.wish(unit), self.entity_n[nodes]].copy()
+        value: Int = self.wishes.score_se[self.wish(unit), self.entity_n[nodes]].copy()
         for number in own:
             counts = self._match[number].copy()
             counts[self._slots(number, np.array([leaving]))] -= number in match

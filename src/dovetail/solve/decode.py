@@ -185,19 +185,22 @@ def node_labels(attempt: Attempt, one: Offer) -> dict[str, str]:
 
 
 def _order(attempt: Attempt, where: list[tuple[int, int, Pod]]) -> list[str]:
-    """Pods that no zone term concerns first, then the others as they were settled."""
-    queues: dict[tuple[int, int], list[Pod]] = defaultdict(list)
+    """Pods that were placed in bulk, then those whose turn matters, as they were settled."""
+    queues: dict[tuple[int, int], list[str]] = defaultdict(list)
     for group, cell, pod in where:
-        queues[group, cell].append(pod)
-    stepped = {group for group, _, _ in attempt.steps}
-    order = [pod.key for group, _, pod in where if group not in stepped]
+        queues[group, cell].append(pod.key)
+    n_stepped: dict[tuple[int, int], int] = defaultdict(int)
     for group, cell, count in attempt.steps:
-        held = queues[group, cell]
-        order += [pod.key for pod in held[:count]]
-        queues[group, cell] = held[count:]
-    for group, cell in sorted(queues):
-        if group in stepped:
-            order += [pod.key for pod in queues[group, cell]]
+        n_stepped[group, cell] += count
+    order: list[str] = []
+    place = {}
+    for key, held in queues.items():
+        place[key] = max(0, len(held) - n_stepped[key])
+        order += held[: place[key]]
+    for group, cell, count in attempt.steps:
+        start = place.get((group, cell), 0)
+        order += queues[group, cell][start : start + count]
+        place[group, cell] = start + count
     return order
 
 

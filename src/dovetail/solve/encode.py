@@ -189,11 +189,14 @@ def _columns(problem: Puzzle, market: Market, said: Mentions) -> Columns:
     nodes = problem.nodes
     n_offers = len(market.offers)
     columns = Columns(n_offers + len(nodes))
-    offered = _OfferLabels(market)
+    offered = OfferLabels(market)
     keys = set(said.values_by_key) | {labels.REGISTERED, labels.INITIALIZED}
     normalized = [
         {labels.normalize(key): value for key, value in node.labels.items()} for node in nodes
     ]
+    for held, node in zip(normalized, nodes, strict=True):
+        if node.node_pool:  # it will have these once it has started
+            held.update({key: held.get(key, "true") for key in labels.SIMULATION_ONLY})
     for key in sorted(keys):
         codes, values = offered.values(key)
         columns.add_coded(key, codes, values, [held.get(key) for held in normalized])
@@ -204,7 +207,7 @@ def _columns(problem: Puzzle, market: Market, said: Mentions) -> Columns:
     return columns
 
 
-class _OfferLabels:
+class OfferLabels:
     """The definite labels of all offers, worked out once per distinct combination of layers."""
 
     def __init__(self, market: Market) -> None:

@@ -7,8 +7,9 @@ would be wrong there. Capacity types are only added in the order in which provid
 (reserved, spot, on demand), since the first one named is what they deliver if they can.
 
 Ways to buy that the node's pods like less than the planned one are left out: a provider does not
-know preferences. A zone matters to others than the node's own pods where anything is spread over zones: then nodes
-stay where they were planned, for one more or one less domain would change what counts there.
+know preferences. A zone matters to others than the node's own pods where anything is spread over
+zones: then nodes stay where they were planned, for one more or one less domain would change what
+counts there.
 """
 
 from __future__ import annotations
@@ -65,9 +66,12 @@ class _Shelf:
     """
 
     offers: Int  # cheapest first
-    types: Int  # the distinct types
-    row_o: Int  # of each offer, in `types`
+    types: Int  # ascending
+    row_o: Int  # the place of each offer's type among them
     way_o: Int
+    sizes_xr: Int  # the distinct capacities
+    size_o: Int  # which of them an offer has
+    is_left_o: Bool  # reservations may be used up
     ways: tuple[tuple[str, str], ...]  # capacity type, zone
     asked: tuple[Demand, ...]
 
@@ -80,13 +84,20 @@ class _Finder:
         self._origin = attempt.enc.origin
         self._enc = attempt.enc if self._origin is None else self._origin.enc
         self._shelves: dict[tuple[int, int], _Shelf] = {}
-        self._accepted: dict[tuple[_Load, int], Bool] = {}
+        self._accepted: dict[_Load, tuple[Bool, Bool]] = {}
         enc = self._enc
         self._order = np.lexsort((np.arange(enc.n_offers), enc.price_o))
         self._choice_o = np.array([one.choice for one in enc.market.offers], dtype=np.int64)
         self._spread_keys = sorted(
             {term.key for term in enc.ties.zones if term.kind == Kind.SPREAD}
         )
+
+        self._present = [
+            present
+            for term in enc.ties.hosts
+            for present in (term.match_o, term.own_o)
+            if present is not None
+        ]
 
     def load(self, node: int, held: dict[int, int]) -> tuple[_Load, Int]:
         """A node as far as its fallbacks depend on it, and how much of it is used."""
@@ -116,9 +127,10 @@ class _Finder:
         enc = self._enc
         one = enc.market.offers[load.offer]
         shelf = self._shelf(one.pool, one.choice)
-        fine_o = self._acceptable(load, shelf)
-        fine_o = fine_o & (enc.cap_or[shelf.offers] >= used).all(axis=1)
-        kept = _closed(enc, shelf, load.offer, (fine_o, self._welcome(load, shelf)))
+        fine_o, welcome_w = self._acceptable(load, shelf)
+        fits_x: Bool = np.all(shelf.sizes_xr >= used, axis=1)
+        fine_o = fine_o & fits_x[shelf.size_o]
+        kept = _closed(enc, shelf, load.offer, (fine_o, welcome_w))
         found = _few_enough(enc, shelf, load.offer, kept)
         if found[1]:
             # minValues come before preferences.
@@ -136,24 +148,23 @@ class _Finder:
             self._shelves[pool, choice] = _shelf(enc, offers, asked)
         return self._shelves[pool, choice]
 
-    def _acceptable(self, load: _Load, shelf: _Shelf) -> Bool:
-        """The offers of a shelf that everybody on the node accepts, however much they hold."""
-        key = (load, id(shelf))
-        if key not in self._accepted:
+    def _acceptable(self, load: _Load, shelf: _Shelf) -> tuple[Bool, Bool]:
+        """The offers of a shelf that everybody on the node accepts, however much they hold; and
+        the ways to buy that are welcome.
+        """
+        if load not in self._accepted:
             enc, offers = self._enc, shelf.offers
-            fine = enc.masks_me[list(load.masks)][:, offers].all(axis=0)
+            fine: Bool = np.all(enc.masks_me[list(load.masks)][:, offers], axis=0)
             mine, cell = int(enc.cell_o[load.offer]), enc.cell_o[offers]
             if load.is_pinned:
                 fine &= cell == mine
             domains_ck = enc.ties.domains_ck
             for topology in self._spread_keys:
                 fine &= domains_ck[cell, topology] == domains_ck[mine, topology]
-            for term in enc.ties.hosts:
-                for present in (term.match_o, term.own_o):
-                    if present is not None:
-                        fine &= present[offers] == present[load.offer]
-            self._accepted[key] = fine
-        return self._accepted[key]
+            for present in self._present:
+                fine &= present[offers] == present[load.offer]
+            self._accepted[load] = fine, self._welcome(load, shelf)
+        return self._accepted[load]
 
     def _welcome(self, load: _Load, shelf: _Shelf) -> Bool:
         """The ways to buy that the node's pods like no less than the one that was planned."""
@@ -180,8 +191,18 @@ def _shelf(enc: Encoded, offers: Int, asked: tuple[Demand, ...]) -> _Shelf:
         codes.setdefault((one.capacity_type, one.zone), len(codes))
         for one in (enc.market.offers[offer].offering for offer in offers.tolist())
     ]
-    way = np.array(way_o, dtype=np.int64)
-    return _Shelf(offers, types, row_o.reshape(-1), way, tuple(codes), asked)
+    sizes, size_o = np.unique(enc.cap_or[offers], axis=0, return_inverse=True)
+    return _Shelf(
+        offers=offers,
+        types=types,
+        row_o=row_o.reshape(-1),
+        way_o=np.array(way_o, dtype=np.int64),
+        sizes_xr=sizes,
+        size_o=size_o.reshape(-1),
+        is_left_o=enc.supply_o[offers] > 0,
+        ways=tuple(codes),
+        asked=asked,
+    )
 
 
 def _closed(enc: Encoded, shelf: _Shelf, offer: int, allowed: tuple[Bool, Bool]) -> Bool:
@@ -190,35 +211,59 @@ def _closed(enc: Encoded, shelf: _Shelf, offer: int, allowed: tuple[Bool, Bool])
     `allowed` are offers that would do, and ways to buy that are welcome.
     """
     fine_o, welcome_w = allowed
+    offering = enc.market.offers[offer].offering
+    good_o: Bool = fine_o & shelf.is_left_o
+    kinds = {offering.capacity_type, *_later(offering.capacity_type)}
+    may_w = welcome_w & [kind in kinds for kind, _ in shelf.ways]
+    fine_t, wrong_t = (np.zeros(len(shelf.types), dtype=bool) for _ in range(2))
+    fine_t[shelf.row_o[good_o]] = True
+    wrong_t[shelf.row_o[~fine_o]] = True
+    if not (fine_t & wrong_t).any():  # every type is right or wrong however it is bought
+        kept = good_o & may_w[shelf.way_o]
+    else:
+        planned = (offering.capacity_type, offering.zone)
+        kept = _joined(shelf, planned, may_w, (fine_o, good_o))
+    return kept if shelf.is_left_o.all() else kept | _used_up(shelf, kept, fine_o)
+
+
+def _used_up(shelf: _Shelf, kept: Bool, fine_o: Bool) -> Bool:
+    """Reservations in use, of types and ways that are named anyway: they may be free by then."""
+    named_t = np.zeros(len(shelf.types), dtype=bool)
+    named_w = np.zeros(len(shelf.ways), dtype=bool)
+    named_t[shelf.row_o[kept]] = True
+    named_w[shelf.way_o[kept]] = True
+    return fine_o & named_t[shelf.row_o] & named_w[shelf.way_o]
+
+
+def _joined(
+    shelf: _Shelf, planned: tuple[str, str], may_w: Bool, offers: tuple[Bool, Bool]
+) -> Bool:
+    """The same where a type may be right in one zone and wrong in another: one step at a time."""
+    fine_o, good_o = offers
     size = (len(shelf.types), len(shelf.ways))
     fine_tw, wrong_tw = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
-    good = fine_o & (enc.supply_o[shelf.offers] > 0)
-    fine_tw[shelf.row_o[good], shelf.way_o[good]] = True
+    fine_tw[shelf.row_o[good_o], shelf.way_o[good_o]] = True
     wrong_tw[shelf.row_o[~fine_o], shelf.way_o[~fine_o]] = True
-    offering = enc.market.offers[offer].offering
-    kinds, zones = [offering.capacity_type], [offering.zone]
-
-    def ways(kinds: list[str], zones: list[str]) -> Bool:
-        return np.array([kind in kinds and zone in zones for kind, zone in shelf.ways])
-
-    def may_join(more: Bool) -> bool:
-        now = ways(kinds, zones)
-        listed = fine_tw[:, now].any(axis=1) & ~wrong_tw[:, now].any(axis=1)
-        if not fine_tw[:, more].any() or not welcome_w[more].all():
-            return False
-        return not wrong_tw[np.ix_(listed, more)].any()
-
+    kinds, zones = [planned[0]], [planned[1]]
+    chosen = _ways(shelf, kinds, zones)
     # Falling back to another capacity type is worth more than to another zone: it comes first.
-    for kind in _later(offering.capacity_type):
-        if may_join(ways([kind], zones)):
-            kinds.append(kind)
-    for zone in sorted({zone for _, zone in shelf.ways} - set(zones)):
-        if may_join(ways(kinds, [zone])):
-            zones.append(zone)
-    chosen = ways(kinds, zones)
-    listed = fine_tw[:, chosen].any(axis=1) & ~wrong_tw[:, chosen].any(axis=1)
-    kept: Bool = good & chosen[shelf.way_o] & listed[shelf.row_o]
+    steps: list[tuple[list[str], list[str]]] = [([kind], []) for kind in _later(planned[0])]
+    steps += [([], [zone]) for zone in sorted({zone for _, zone in shelf.ways} - {planned[1]})]
+    for more_kinds, more_zones in steps:
+        wider = _ways(shelf, [*kinds, *more_kinds], [*zones, *more_zones])
+        more = wider & ~chosen
+        named: Bool = np.any(fine_tw[:, chosen], axis=1) & ~np.any(wrong_tw[:, chosen], axis=1)
+        is_wrong = (wrong_tw[:, more].any(axis=1) & named).any()
+        if fine_tw[:, more].any() and may_w[more].all() and not is_wrong:
+            kinds, zones, chosen = [*kinds, *more_kinds], [*zones, *more_zones], wider
+    named = np.any(fine_tw[:, chosen], axis=1) & ~np.any(wrong_tw[:, chosen], axis=1)
+    kept: Bool = good_o & chosen[shelf.way_o] & named[shelf.row_o]
     return kept
+
+
+def _ways(shelf: _Shelf, kinds: list[str], zones: list[str]) -> Bool:
+    """The ways to buy that these names stand for."""
+    return np.array([kind in kinds and zone in zones for kind, zone in shelf.ways], dtype=bool)
 
 
 def _later(kind: str) -> tuple[str, ...]:
@@ -229,13 +274,22 @@ def _later(kind: str) -> tuple[str, ...]:
 
 def _few_enough(enc: Encoded, shelf: _Shelf, offer: int, kept: Bool) -> tuple[Int, bool]:
     """No more types than a launch may name, but those that minValues need; the offer left out."""
-    others = shelf.offers[kept & (shelf.offers != offer)]
+    kept = kept & (shelf.offers != offer)
+    others, rows = shelf.offers[kept], shelf.row_o[kept]
+    first_t = np.full(len(shelf.types), len(rows))  # where each type comes first
+    first_t[rows[::-1]] = np.arange(len(rows))[::-1]
+    first_t[np.searchsorted(shelf.types, enc.type_o[offer])] = -1
+    named = np.flatnonzero(first_t < len(rows))
     most = enc.problem.policy.max_instance_types
-    kinds = list(dict.fromkeys([int(enc.type_o[offer]), *enc.type_o[others].tolist()]))
+    if not shelf.asked and len(named) <= most:
+        return others, False
+    ranked = named[np.argsort(first_t[named])]
+    kinds = shelf.types[ranked].tolist()
     if len(kinds) > most:
-        needed = gather(shelf.asked, kinds) or [0]
-        rest = [place for place in range(len(kinds)) if place not in set(needed)]
-        places = sorted([*needed, *rest[: max(most - len(needed), 0)]])[:most]
-        kinds = [kinds[place] for place in places]
-        others = others[np.isin(enc.type_o[others], kinds)]
+        needed = (gather(shelf.asked, kinds) if shelf.asked else None) or [0]
+        rest = np.setdiff1d(np.arange(len(kinds)), needed)[: max(most - len(needed), 0)]
+        places = np.sort(np.concatenate([needed, rest]))[:most].astype(np.int64)
+        is_named = np.zeros(len(shelf.types), dtype=bool)
+        is_named[ranked[places]] = True
+        others, kinds = others[is_named[rows]], shelf.types[ranked[places]].tolist()
     return others, not are_met(shelf.asked, kinds)

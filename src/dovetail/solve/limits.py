@@ -18,7 +18,9 @@ class Limits:
         self.left: list[int] = []
         for number, pool in enumerate(enc.market.pools):
             for resource, left in sorted(enc.problem.limits.get(pool.name, {}).items()):
-                self.rows.append(_use(enc, number, resource))
+                # A pool that is over one of its limits launches nothing (spec/core.md 3.7).
+                least = 1 if left < 0 else 0
+                self.rows.append(_use(enc, number, resource, least))
                 self.left.append(left)
         self._reserved = _reservations(enc)
         self.supply = enc.supply_o.copy()
@@ -61,12 +63,12 @@ class Limits:
         ]
 
 
-def _use(enc: Encoded, pool: int, resource: str) -> Int:
+def _use(enc: Encoded, pool: int, resource: str, least: int) -> Int:
     per_type = np.array(
         [1 if resource == NODES else kind.capacity.get(resource, 0) for kind in enc.market.types],
         dtype=np.int64,
     )
-    return np.where(enc.pool_o == pool, per_type[enc.type_o], 0)
+    return np.where(enc.pool_o == pool, np.maximum(per_type[enc.type_o], least), 0)
 
 
 def _reservations(enc: Encoded) -> dict[int, list[int]]:

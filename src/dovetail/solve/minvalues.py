@@ -7,7 +7,8 @@ into that fits every sibling, and the rest of the solver needs to know nothing o
 
 A pod for which those siblings are too small, though enough others would hold it, gets a row of its
 own: the same offer beside other siblings. Where there are not enough in any case, the strict policy
-takes nothing; best effort has rows of full size, only for pods that cannot be held otherwise.
+takes nothing; best effort has rows of full size, only for pods that cannot be held otherwise. Those
+are planned first, and others may use what is left of their nodes.
 
 Siblings are bought in the same way (zone, capacity type), so that a launch tied to either has
 them; a reservation may fall back on demand.
@@ -24,6 +25,7 @@ import numpy as np
 from dovetail import labels
 from dovetail.model.policy import MinValuesPolicy
 from dovetail.solve.axes import UNLIMITED, Bool, Int
+from dovetail.solve.bins import Bins
 from dovetail.solve.encode import Encoded, Origin
 from dovetail.solve.ties import HostTerm
 from dovetail.solve.variety import Demand, demands, gather
@@ -72,6 +74,32 @@ class _Shapes:
         return fits
 
 
+class _Losses:
+    """What an offer loses by being no larger than others; pods that fit nothing do not count."""
+
+    def __init__(self, enc: Encoded, shapes: _Shapes) -> None:
+        self.enc = enc
+        fits_s: Bool = np.any(shapes.fit(enc.masks_me[:, : enc.n_offers], enc.cap_or), axis=1)
+        count_g = enc.count_g * fits_s[shapes.shape_g]
+        self._weight_m = np.bincount(enc.mask_g, weights=count_g, minlength=len(enc.masks_me))
+        self._need_r = np.maximum((enc.requests_gr * count_g[:, None]).sum(axis=0), 1)
+
+    def ranked(self, offers: Int, beside: Int) -> Int:
+        """offers x beside: itself first, then who keeps the most pods, the most room, is cheap."""
+        enc, need = self.enc, self._need_r
+        mine, theirs = enc.masks_me[:, offers], enc.masks_me[:, beside]
+        lost = (mine * self._weight_m[:, None]).T @ (~theirs).astype(np.float64)
+        less = np.zeros_like(lost)
+        for resource in range(len(need)):
+            # What nobody asks for is no loss.
+            room = np.minimum(enc.cap_or[:, resource], need[resource]) / need[resource]
+            own, other = room[offers][:, None], room[beside][None, :]
+            less = np.maximum(less, np.maximum(own - other, 0.0) / np.maximum(own, 1e-12))
+        lost[offers[:, None] == beside[None, :]] = -1.0
+        price = np.broadcast_to(enc.plan_price_o[beside].astype(np.float64), lost.shape)
+        return np.lexsort((price, less, lost), axis=-1)
+
+
 def hold_min_values(enc: Encoded) -> Encoded:
     """The same problem with offers that leave the choice which their pools insist on."""
     asked_p = [demands(pool, enc.market.types) for pool in enc.market.pools]
@@ -79,11 +107,12 @@ def hold_min_values(enc: Encoded) -> Encoded:
         return enc
     shelves = list(_shelves(enc, asked_p))
     rows = _Rows(enc.cap_or.copy(), enc.masks_me[:, : enc.n_offers].copy())
-    for shelf in shelves:
-        _narrow(enc, shelf, rows)
     shapes = _shapes(enc)
+    losses = _Losses(enc, shapes)
+    for shelf in shelves:
+        _narrow(losses, shelf, rows)
     missing = _missing(enc, shelves, shapes, rows)
-    missing = _widen(enc, shelves, shapes, (rows, missing))
+    missing = _widen(losses, shelves, shapes, (rows, missing))
     mask_m, mask_g = np.arange(len(enc.masks_me)), enc.mask_g
     if missing and enc.problem.policy.min_values_policy == MinValuesPolicy.BEST_EFFORT:
         mask_m, mask_g = _relax(enc, shapes, rows, missing)
@@ -94,6 +123,25 @@ def may_give_way(enc: Encoded) -> bool:
     """Whether minValues have narrowed a problem, but may be given up."""
     policy = enc.problem.policy.min_values_policy
     return enc.origin is not None and policy == MinValuesPolicy.BEST_EFFORT
+
+
+def relaxed_groups(enc: Encoded) -> list[int]:
+    """The groups for which minValues give way somewhere."""
+    if enc.origin is None:
+        return []
+    return np.flatnonzero(enc.mask_g >= len(enc.origin.enc.masks_me)).tolist()
+
+
+def let_others_in(bins: Bins) -> None:
+    """Let all pods use what is left of nodes that are bought without their minValues anyway."""
+    origin, masks_me = bins.enc.origin, bins.enc.masks_me
+    if origin is None:
+        return
+    for node in range(bins.n_existing, bins.n):
+        offer = int(bins.offer[node])
+        is_held = masks_me[: len(origin.enc.masks_me), offer].any()
+        if not is_held and not bins.dead[node]:
+            bins.accept[:, node] = origin.enc.masks_me[origin.mask_m, origin.offer_o[offer]]
 
 
 def _shelves(enc: Encoded, asked_p: list[tuple[Demand, ...]]) -> Iterator[_Shelf]:
@@ -110,9 +158,10 @@ def _shelves(enc: Encoded, asked_p: list[tuple[Demand, ...]]) -> Iterator[_Shelf
         yield _Shelf((pool, cell), asked_p[pool], np.array(offers), np.array(beside))
 
 
-def _narrow(enc: Encoded, shelf: _Shelf, rows: _Rows) -> None:
+def _narrow(losses: _Losses, shelf: _Shelf, rows: _Rows) -> None:
     """Make every offer of the shelf as small as the siblings it needs."""
-    ranked_ob = _by_loss(enc, shelf.offers, shelf.beside)
+    enc = losses.enc
+    ranked_ob = losses.ranked(shelf.offers, shelf.beside)
     kind_b = enc.type_o[shelf.beside]
     for offer, ranked in zip(shelf.offers.tolist(), ranked_ob, strict=True):
         chosen = gather(shelf.asked, kind_b[ranked].tolist())
@@ -122,22 +171,6 @@ def _narrow(enc: Encoded, shelf: _Shelf, rows: _Rows) -> None:
         siblings = shelf.beside[ranked[chosen]]
         rows.cap_or[offer] = enc.cap_or[siblings].min(axis=0)
         rows.masks_mo[:, offer] = enc.masks_me[:, siblings].all(axis=1)
-
-
-def _by_loss(enc: Encoded, offers: Int, beside: Int) -> Int:
-    """offers x beside: itself first, then whoever keeps the most pods, the most room, is cheap."""
-    weight_m = np.bincount(enc.mask_g, weights=enc.count_g, minlength=len(enc.masks_me))
-    mine, theirs = enc.masks_me[:, offers], enc.masks_me[:, beside]
-    lost = (mine * weight_m[:, None]).T @ (~theirs).astype(np.float64)
-    need = np.maximum((enc.requests_gr * enc.count_g[:, None]).sum(axis=0), 1)
-    room = np.minimum(enc.cap_or, need) / need  # what nobody asks for is no loss
-    less = np.zeros_like(lost)
-    for own, other in zip(room[offers].T, room[beside].T, strict=True):
-        short = np.maximum(own[:, None] - other[None, :], 0.0)
-        less = np.maximum(less, short / np.maximum(own, 1e-12)[:, None])
-    lost[offers[:, None] == beside[None, :]] = -1.0
-    price = np.broadcast_to(enc.plan_price_o[beside].astype(np.float64), lost.shape)
-    return np.lexsort((price, less, lost), axis=-1)
 
 
 def _shapes(enc: Encoded) -> _Shapes:
@@ -167,7 +200,7 @@ def _missing(
 
 
 def _widen(
-    enc: Encoded,
+    losses: _Losses,
     shelves: list[_Shelf],
     shapes: _Shapes,
     state: tuple[_Rows, dict[tuple[int, int], list[int]]],
@@ -184,13 +217,14 @@ def _widen(
                 rows.masks[row][mask] and (rows.caps[row] >= request).all()
                 for row in range(first, len(rows.offers))
             )
-            if not held and not _add_row(enc, local, (request, int(mask)), rows):
+            if not held and not _add_row(losses, local, (request, int(mask)), rows):
                 left.setdefault(place, []).append(shape)
     return left
 
 
-def _add_row(enc: Encoded, shelves: list[_Shelf], pod: tuple[Int, int], rows: _Rows) -> bool:
-    """One more row for each shelf with enough types for the pod: its cheapest offer, beside them."""
+def _add_row(losses: _Losses, shelves: list[_Shelf], pod: tuple[Int, int], rows: _Rows) -> bool:
+    """One more row for each shelf with enough types for the pod, for its cheapest offer."""
+    enc = losses.enc
     request, mask = pod
     takers = enc.masks_me[mask, : enc.n_offers] & (enc.cap_or >= request).all(axis=1)
     is_added = False
@@ -199,11 +233,11 @@ def _add_row(enc: Encoded, shelves: list[_Shelf], pod: tuple[Int, int], rows: _R
         if not len(offers):
             continue
         offer = int(offers[np.argmin(enc.plan_price_o[offers])])
-        ranked = beside[_by_loss(enc, np.array([offer]), beside)[0]]
+        ranked = beside[losses.ranked(np.array([offer]), beside)[0]]
         chosen = gather(shelf.asked, enc.type_o[ranked].tolist())
         if chosen is not None:
             siblings = ranked[chosen]
-            accepted = enc.masks_me[:, siblings].all(axis=1)
+            accepted: Bool = np.all(enc.masks_me[:, siblings], axis=1)
             rows.add(offer, enc.cap_or[siblings].min(axis=0), accepted)
             is_added = is_added or enc.supply_o[offer] == UNLIMITED
     return is_added

@@ -10,6 +10,8 @@ from dovetail.solve.attempt import Attempt, left_of, new_attempt, top_weight
 from dovetail.solve.axes import Float, Int
 from dovetail.solve.colocate import colocate
 from dovetail.solve.encode import Encoded
+from dovetail.solve.filling import snug_fill
+from dovetail.solve.minvalues import let_others_in, relaxed_groups
 from dovetail.solve.packing import pack
 from dovetail.solve.settle import settle_all
 from dovetail.solve.units import ANY_WEIGHT
@@ -19,7 +21,12 @@ from dovetail.solve.vectors import Values
 def run_attempt(enc: Encoded, offers: Int, values: Values) -> Attempt:
     """Plan everything that can be planned in bulk."""
     attempt = new_attempt(enc, offers, values)
-    plan_groups(attempt, range(len(enc.groups)))
+    first = relaxed_groups(enc)
+    if first:
+        plan_groups(attempt, first)
+        attempt.bins.n_kept = attempt.bins.n
+        let_others_in(attempt.bins)
+    plan_groups(attempt, sorted(set(range(len(enc.groups))).difference(first)))
     return attempt
 
 
@@ -27,11 +34,26 @@ def plan_groups(attempt: Attempt, groups: Iterable[int]) -> None:
     """Plan these groups in bulk, on nodes that are there and on new ones."""
     settle_all(attempt, groups)
     attempt.left_u = left_of(attempt)
+    _use_room(attempt)
     colocate(attempt.bins, attempt.units, attempt.left_u)
     worth_u = _worth_of_units(attempt)
     good = (attempt.values.favourites, worth_u)
     pack(attempt.bins, attempt.units, attempt.left_u, attempt.offers, good)
     _fall_back(attempt, worth_u)
+
+
+def _use_room(attempt: Attempt) -> None:
+    """Put pods on new nodes that are planned already, large before small."""
+    bins = attempt.bins
+    span = slice(bins.n_existing, bins.n)
+    if span.start == span.stop:
+        return
+    mean = np.maximum(attempt.enc.cap_or[attempt.offers].mean(axis=0), 1.0)
+    waiting = np.flatnonzero(attempt.left_u).tolist()
+    size = {number: float((attempt.units[number].request / mean).max()) for number in waiting}
+    for number in sorted(size, key=lambda one: (-size[one], one)):
+        want = int(attempt.left_u[number])
+        attempt.left_u[number] -= snug_fill(bins, number, attempt.units[number], want, span)
 
 
 def _worth_of_units(attempt: Attempt) -> Float:

@@ -20,6 +20,7 @@ from dovetail.solve.bins import EXISTING
 from dovetail.solve.colocate import colocate
 from dovetail.solve.decode import loads
 from dovetail.solve.improve import Improver, Layout
+from dovetail.solve.minvalues import relaxed_groups
 from dovetail.solve.rates import IMPOSSIBLE, NO_LOAD, NO_WAY, Purse, Rates, Site
 from dovetail.solve.settle import settle_all
 from dovetail.solve.units import is_tied_to_zones
@@ -56,7 +57,7 @@ def cheaper_plan(base: Attempt) -> Attempt | None:
     enc = base.enc
     effort = enc.problem.policy.effort
     is_bound = bool(base.bins.limits.rows) and len(base.weights) > 1
-    if effort < 1 or int(enc.count_g.sum()) > _MOST_PODS or is_bound:
+    if effort < 1 or int(enc.count_g.sum()) > _MOST_PODS or is_bound or relaxed_groups(enc):
         return None
     return _Search(base, Purse(effort * _WORK)).found()
 

@@ -58,9 +58,7 @@ def _tell_apart(board: Board, number: int) -> None:
     room = board.held.pop(number)
     # Those that wish for nothing take what is left.
     for place, wish in enumerate(sorted(members, reverse=True)):
-        one = replace(
-            unit, members=members[wish], count=sum(count for _, count in members[wish])
-        )
+        one = replace(unit, members=members[wish], count=sum(count for _, count in members[wish]))
         here = number if not place else len(attempt.units)
         if place:
             attempt.units.append(one)
@@ -106,6 +104,8 @@ def _choose_offers(board: Board) -> None:
         if key not in rivals:
             same = (enc.price_o == key[0]) & (enc.plan_price_o == key[1])
             rivals[key] = np.flatnonzero(same & (enc.weight_o == key[2]))
+        if len(rivals[key]) < 2:
+            continue
         fitting = rivals[key][_holds(attempt, node, units, rivals[key])]
         if len(fitting) < 2:
             continue
@@ -120,17 +120,16 @@ def _holds(attempt: Attempt, node: int, units: list[Unit], offers: Int) -> Bool:
     enc, bins = attempt.enc, attempt.bins
     mine = int(bins.offer[node])
     used = enc.cap_or[mine] - bins.free[:, node]
-    fine = (enc.cap_or[offers] >= used).all(axis=1)
+    fine: Bool = np.all(enc.cap_or[offers] >= used, axis=1)
     for mask in {unit.mask for unit in units}:
         fine &= enc.masks_me[mask, offers]
     cell = enc.cell_o[offers]
     if any(unit.cell != ANY_CELL for unit in units):
         fine &= cell == enc.cell_o[mine]
     domains_ck = enc.ties.domains_ck
-    for term in enc.ties.zones:
-        # Where others are spread, one more domain or one less changes what counts for them.
-        if term.kind == Kind.SPREAD:
-            fine &= domains_ck[cell, term.key] == domains_ck[enc.cell_o[mine], term.key]
+    # Where others are spread, one more domain or one less changes what counts for them.
+    for key in sorted({term.key for term in enc.ties.zones if term.kind == Kind.SPREAD}):
+        fine &= domains_ck[cell, key] == domains_ck[enc.cell_o[mine], key]
     return fine
 
 

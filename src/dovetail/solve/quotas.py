@@ -113,7 +113,7 @@ class Settler:
         existing = outlook.existing_c.copy()
         left = count
         self.foresee(group, outlook)
-        left -= self._level(group, left, outlook, placed)
+        left -= self._pour(group, left, outlook, placed)
         while left:
             allowed, most = self._allowed(group, outlook, existing)
             if not allowed.any():
@@ -141,29 +141,59 @@ class Settler:
         counts[domain_c[reach_c & (domain_c >= 0)]] = True
         return counts
 
-    def _level(self, group: int, count: int, outlook: Outlook, placed: Int) -> int:
-        """In one go: the whole rounds of a group that is only spread, over cells at one level."""
-        ties = self.enc.ties
-        numbers = sorted({*ties.zone_own_g[group], *ties.zone_match_g[group]})
-        plain = all(ties.zones[number].kind == Kind.SPREAD for number in numbers)
+    def _pour(self, group: int, count: int, outlook: Outlook, placed: Int) -> int:
+        """In one go: a group that is only spread, or only counted by spreads of others.
+
+        Each pod goes where the fewest are; where the group's own spread counts, that is always
+        allowed. Returns how many were placed: all, or none if the group is not so simple.
+        """
         cells = np.flatnonzero(outlook.launchable_c)
-        if not plain or outlook.existing_c.any() or count < 2 * len(cells) or not len(cells):
+        counted = self._poured(group, cells, outlook)
+        if counted is None:
             return 0
-        for number in numbers:
-            domain = self.domain_ck[cells, ties.zones[number].key]
-            level = self.state.match[number][domain]
-            seen = self.state.seen[number]
-            is_odd = domain.min() < 0 or len(np.unique(domain)) < len(cells)
-            is_odd = is_odd or not ties.zones[number].counts_c[cells].all()
-            if is_odd or level.min() != level.max() or seen.sum() > seen[domain].sum():
-                return 0
-            if len(cells) < ties.zones[number].min_domains:
-                return 0
-        each = count // len(cells)
-        for cell in cells.tolist():
-            placed[cell] += each
-            self.record(group, cell, each)
-        return each * len(cells)
+        ranked = cells[np.lexsort(outlook.rank(cells))].tolist()
+        crowd = [int(counted[cell]) for cell in ranked]
+        added = [0] * len(ranked)
+        for _ in range(count):
+            place = crowd.index(min(crowd))
+            crowd[place] += 1
+            added[place] += 1
+        for cell, more in zip(ranked, added, strict=True):
+            if more:
+                placed[cell] += more
+                self.record(group, cell, more)
+        return count
+
+    def _poured(self, group: int, cells: Int, outlook: Outlook) -> Int | None:
+        """How many pods every cell counts already; None if more than counting is to be done."""
+        ties = self.enc.ties
+        own, match = ties.zone_own_g[group], ties.zone_match_g[group]
+        if not len(cells) or len(own) > 1 or outlook.existing_c.any():
+            return None
+        if own and (own[0] not in match or not self._spreads_evenly(own[0], cells)):
+            return None
+        crowd = np.zeros(len(outlook.launchable_c), dtype=np.int64)
+        for number in match:
+            term = ties.zones[number]
+            if term.kind == Kind.ANTI or (
+                number in self.followers and not self.state.match[number].any()
+            ):
+                return None
+            if term.kind == Kind.SPREAD and (not own or number == own[0]):
+                domain_c = self.domain_ck[:, term.key]
+                crowd += np.where(domain_c >= 0, self.state.match[number][domain_c], 0)
+        return crowd
+
+    def _spreads_evenly(self, number: int, cells: Int) -> bool:
+        """Whether a spread sees just these cells, each a domain of its own, and counts them all."""
+        term = self.enc.ties.zones[number]
+        if term.kind != Kind.SPREAD or len(cells) < term.min_domains:
+            return False
+        domain = self.domain_ck[cells, term.key]
+        seen = self.state.seen[number]
+        distinct = len(set(domain.tolist())) == len(cells) and int(domain.min()) >= 0
+        counted = bool(term.counts_c[cells].all())
+        return distinct and counted and int(seen.sum()) == int(seen[domain].sum())
 
     def record(self, group: int, cell: int, count: int) -> None:
         """Count pods that go to a cell (or leave it, when negative)."""
@@ -245,5 +275,8 @@ class Settler:
         )
         cells = np.flatnonzero(allowed)
         has_room = (existing[cells] == 0).astype(np.int64)
-        by_count = (crowd[cells], has_room) if owns_spread else (has_room, crowd[cells])
+        if outlook.weight_c is not None:
+            by_count = (crowd[cells], -outlook.weight_c[cells], has_room)
+        else:
+            by_count = (crowd[cells], has_room) if owns_spread else (has_room, crowd[cells])
         return int(cells[np.lexsort((*outlook.rank(cells), *by_count, -lure[cells]))[0]])

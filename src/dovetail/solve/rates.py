@@ -8,7 +8,6 @@ larger at once. Loads come back again and again, so they are numbered and every 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -207,7 +206,7 @@ class Rates:
         shelf = self._shelves.get(key)
         if shelf is None:
             shelf = self._shelves[key] = self._stocked(*key)
-        fits = (shelf.cap_or >= demand.use).all(axis=1)
+        fits: Bool = np.all(shelf.cap_or >= np.array(demand.use), axis=1)
         for term, company in demand.company.items():
             if self._enc.ties.hosts[term].match_o is not None:
                 fits &= self._welcome(term, company, shelf.offers)
@@ -277,7 +276,7 @@ class Site:
         return ANY_WEIGHT in {unit.weight, self._weight} or unit.weight == self._weight
 
     def _has_room(self, units: list[tuple[Unit, int]]) -> bool:
-        use = sum(unit.request * count for unit, count in units)
+        use = np.sum([unit.request * count for unit, count in units], axis=0)
         claims = {claim for unit, _ in units for claim in unit.claims} - self._attached
         for claim in sorted(claims):
             use[self._enc.claims.resource[claim]] += 1

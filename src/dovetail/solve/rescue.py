@@ -8,6 +8,8 @@ offer that limits still allow, heaviest pools first. Afterwards no waiting pod h
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from dovetail.solve.attempt import Attempt
@@ -46,7 +48,7 @@ def _order(attempt: Attempt, waiting: dict[int, int]) -> list[int]:
 
 def _place_one(attempt: Attempt, group: int) -> bool:
     """One pod of the group: on a node there is, else in the heaviest pool, planned or new."""
-    probe = unit_of(attempt.enc, group)
+    probe = _as_the_last(attempt, unit_of(attempt.enc, group))
     first = is_first(attempt.bins, attempt.settler.state, group)
     if first:
         probe = without_company(attempt.bins, probe)
@@ -60,6 +62,13 @@ def _place_one(attempt: Attempt, group: int) -> bool:
         if _open_for(attempt, group, (probe, first)):
             return True
     return False
+
+
+def _as_the_last(attempt: Attempt, unit: Unit) -> Unit:
+    """A unit whose pods are bound after all others: spreads that only count it do not mind."""
+    hosts = attempt.enc.ties.hosts
+    match = [h for h in unit.match if h in unit.own or hosts[h].kind != Kind.SPREAD]
+    return replace(unit, match=tuple(match))
 
 
 def _join(attempt: Attempt, group: int, pod: tuple[Unit, bool], span: slice) -> bool:

@@ -49,14 +49,15 @@ def _ranked_price(enc: Encoded, offers: Int) -> Int:
     serves = _serves(enc, offers, offers[order])
     rank = np.minimum(serves.sum(axis=1), _RANK)
     place = (np.cumsum(serves, axis=1) >= rank[:, None]).argmax(axis=1)
-    return price[order][place]
+    ranked: Int = price[order][place]
+    return ranked
 
 
 def _serves(enc: Encoded, offers: Int, others: Int) -> Bool:
     """offers x others: whether the other would hold whatever the offer holds; itself included."""
     mine, theirs = enc.masks_me[:, offers], enc.masks_me[:, others]
     missed = mine.T.astype(np.float32) @ (~theirs).astype(np.float32)
-    result = missed == 0
+    result: Bool = missed == 0
     for resource in range(enc.cap_or.shape[1]):
         cap = enc.cap_or[:, resource]
         result &= cap[offers][:, None] <= cap[others][None, :]

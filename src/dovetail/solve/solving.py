@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.solve.attempt import Attempt
-from dovetail.solve.axes import Int
+from dovetail.solve.axes import Bool, Int
 from dovetail.solve.bound import certify
 from dovetail.solve.decode import decode, unplaced
 from dovetail.solve.encode import Encoded, encode
@@ -15,8 +15,8 @@ from dovetail.solve.minvalues import hold_min_values, may_give_way
 from dovetail.solve.planning import run_attempt
 from dovetail.solve.portfolio import cheaper_plan, rank
 from dovetail.solve.preferences import prefer
-from dovetail.solve.puzzle import Puzzle, Solution, canonical
 from dovetail.solve.prune import undominated
+from dovetail.solve.puzzle import Puzzle, Solution, canonical
 from dovetail.solve.quotas import simple_spread, spread_range
 from dovetail.solve.rescue import rescue
 from dovetail.solve.rightsize import right_size
@@ -105,35 +105,31 @@ def _finished(attempt: Attempt) -> Outcome:
     return attempt, waiting
 
 
-def _relaxation(enc: Encoded, offers: Int, fits_go: Int) -> Guide | None:
-    """The program over all pods, zones free but for lone spreads: its multipliers price everything."""
+def _relaxation(enc: Encoded, offers: Int, fits_gp: Bool) -> Guide | None:
+    """The program over all pods, zones free but for lone spreads: its multipliers price all."""
+    weight_p, cell_p = enc.weight_o[offers], enc.cell_o[offers]
+    top_g = np.full(len(enc.groups), ANY_WEIGHT)
+    if len(np.unique(weight_p)) > 1:
+        top_g = np.where(fits_gp, weight_p[None, :], ANY_WEIGHT).max(axis=1)
+    ties = enc.ties
     lots = []
-    domain = enc.cell_o[offers]
-    for group in range(len(enc.groups)):
-        fits = fits_go[group]
-        if not fits.any():
-            continue
-        weight = (
-            ANY_WEIGHT
-            if len(set(enc.weight_o[offers].tolist())) < 2
-            else int(enc.weight_o[offers][fits].max())
-        )
+    for group in np.flatnonzero(fits_gp.any(axis=1)).tolist():
         lot = Lot(
             enc.requests_gr[group],
             int(enc.mask_g[group]),
             ANY_CELL,
             int(enc.count_g[group]),
-            tuple(enc.ties.host_own_g[group]),
-            tuple(enc.ties.host_match_g[group]),
-            weight=weight,
+            tuple(ties.host_own_g[group]),
+            tuple(ties.host_match_g[group]),
+            weight=int(top_g[group]),
         )
         zone = simple_spread(enc, group)
         if zone is not None:
-            launchable = np.zeros(len(enc.ties.domains_ck), dtype=bool)
-            launchable[domain[fits]] = True
+            launchable = np.zeros(len(ties.domains_ck), dtype=bool)
+            launchable[cell_p[fits_gp[group]]] = True
             bounds = spread_range(enc, group, zone, launchable)
             if bounds is not None:
-                lot.key = enc.ties.zones[zone].key
+                lot.key = ties.zones[zone].key
                 lot.low, lot.high = bounds
                 lot.weight = ANY_WEIGHT
         lots.append(lot)

@@ -61,7 +61,7 @@ class Tally:
         is_new = False
         for one, held in zip(self._asked, self._held, strict=True):
             wanted = len(held) < one.least and not one.values_by_type[kind] <= held
-            held |= one.values_by_type[kind]
+            held.update(one.values_by_type[kind])
             is_new = is_new or wanted
         return is_new
 
@@ -72,7 +72,7 @@ def gather(asked: tuple[Demand, ...], kinds: Iterable[int]) -> list[int] | None:
     The first is always among them. None if all together do not suffice.
     """
     tally = Tally(asked)
-    chosen = []
+    chosen: list[int] = []
     for place, kind in enumerate(kinds):
         if tally.is_met and chosen:
             break

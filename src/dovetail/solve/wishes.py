@@ -19,9 +19,8 @@ from dovetail.model.pod import PodSpec
 from dovetail.model.policy import PreferencePolicy
 from dovetail.model.taints import Effect
 from dovetail.solve.axes import Int
-from dovetail.solve.encode import Encoded
+from dovetail.solve.encode import Encoded, OfferLabels
 from dovetail.solve.groups import Group, Profile, distinct_specs, profile_of, read_labels
-from dovetail.solve.offers import definite, pool_requirements
 from dovetail.solve.terms import Kind, Namespaces, ProfileIndex, Term, pod_term, spread_term
 
 _SOFT_TAINT: Final = 150  # a taint counts more than one preferred term, as in kube-scheduler
@@ -53,10 +52,9 @@ def wishes_of(enc: Encoded) -> Wishes | None:
     """What the groups wish for; None where nobody wishes or wishes are to be ignored."""
     if enc.problem.policy.preference_policy == PreferencePolicy.IGNORE:
         return None
+    taints = {one.taints for one in enc.market.pools} | {one.taints for one in enc.problem.nodes}
     soft_taints = any(
-        taint.effect == Effect.PREFER_NO_SCHEDULE
-        for held in (*enc.market.pools, *enc.problem.nodes)
-        for taint in held.taints
+        taint.effect == Effect.PREFER_NO_SCHEDULE for held in taints for taint in held
     )
     if not soft_taints and not any(_has_wishes(group.spec) for group in enc.groups):
         return None
@@ -131,6 +129,7 @@ def _company(
     match_g: list[list[int]] = [[] for _ in groups]
     company = []
     domains: dict[str, Int] = {}
+    offered = OfferLabels(enc.market)
     for number, (term, weight) in enumerate(number_of):
         match_n = np.zeros(len(problem.nodes), dtype=np.int64)
         for profile in index.selected(term):
@@ -140,7 +139,7 @@ def _company(
                 np.add.at(match_n, places[profile - len(groups)], 1)
         key = labels.normalize(term.topology_key)
         if key not in domains:
-            domains[key] = _domains(enc, key)
+            domains[key] = _domains(enc, key, offered)
         company.append(Company(weight, term.is_host, domains[key], match_n))
     return company, own_g, [tuple(mine) for mine in match_g]
 
@@ -166,22 +165,16 @@ def _running(enc: Encoded, keys: tuple[str, ...]) -> dict[Profile, list[int]]:
     return found
 
 
-def _domains(enc: Encoded, key: str) -> Int:
+def _domains(enc: Encoded, key: str, offered: OfferLabels) -> Int:
     """The domain of every entity for a topology key, as numbers; -1 where it has none."""
     if key == labels.HOSTNAME:
         return np.full(enc.columns.n_entities, -1, dtype=np.int64)
-    market = enc.market
-    layers = [pool_requirements(pool) for pool in market.pools]
-    chosen = [dict(choice) for choice in market.choices]
-    values: list[str | None] = []
-    for one in market.offers:
-        if key in chosen[one.choice]:
-            values.append(chosen[one.choice][key])
-        else:
-            kind = market.types[one.type].requirements
-            values.append(definite(key, (layers[one.pool], kind, one.offering.requirements))[1])
-    for node in enc.problem.nodes:
-        held = {labels.normalize(name): value for name, value in node.labels.items()}
-        values.append(held.get(key))
+    codes, values = offered.values(key)
     code_of = {value: n for n, value in enumerate(dict.fromkeys(v for v in values if v))}
-    return np.array([-1 if v is None else code_of.get(v, -1) for v in values], dtype=np.int64)
+    domain_o = np.array([code_of.get(value or "", -1) for value in values], dtype=np.int64)[codes]
+    held: list[int] = []
+    for node in enc.problem.nodes:
+        named = {labels.normalize(name): value for name, value in node.labels.items()}
+        value = named.get(key)
+        held.append(-1 if not value else code_of.setdefault(value, len(code_of)))
+    return np.concatenate([domain_o, np.array(held, dtype=np.int64)])
