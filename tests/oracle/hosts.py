@@ -11,7 +11,7 @@ from dovetail.model.plan import Launch
 from dovetail.model.pod import Pod
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.taints import Taint
-from tests.oracle.filters import daemon_belongs
+from tests.oracle.filters import UNSCHEDULABLE, daemon_belongs
 from tests.oracle.world import Host, World
 
 # What a starting node is expected to lose by itself (spec/core.md 4.3).
@@ -51,7 +51,10 @@ def standing_taints(node: Node) -> tuple[Taint, ...]:
 
 
 def existing_host(snapshot: Snapshot, node: Node, bound: Iterable[Pod]) -> Host:
-    """A node of the snapshot; daemon sets that belong there but have not come keep their room."""
+    """A node of the snapshot; daemon sets that belong there but have not come keep their room.
+
+    A cordon is a taint too (which the node controller adds), but daemon pods put up with it.
+    """
     labels = {well_known.HOSTNAME: node.name, **node.labels}
     if node.node_pool:
         labels[well_known.NODE_POOL] = node.node_pool
@@ -69,7 +72,7 @@ def existing_host(snapshot: Snapshot, node: Node, bound: Iterable[Pod]) -> Host:
     return Host(
         name=node.name,
         labels=labels,
-        taints=taints,
+        taints=(*taints, UNSCHEDULABLE) if node.is_unschedulable else taints,
         allocatable=allocatable,
         attach_limits=attach_limits,
         daemons=tuple(

@@ -21,6 +21,9 @@ from dovetail.solve.terms import Kind
 from dovetail.solve.ties import ZoneTerm
 
 
+Turn = tuple[int, int]  # a cell, and how many pods of a group go there next
+
+
 @dataclass(slots=True)
 class ZoneState:
     """How many pods of each zone term are in each domain, as planned so far."""
@@ -107,24 +110,24 @@ class Settler:
         self.domain_ck = enc.ties.domains_ck
         self.followers: dict[int, Int] = {}  # affinity term -> pods that could follow, by domain
 
-    def settle(self, group: int, count: int, outlook: Outlook) -> Int:
-        """How many of `count` pods go to each cell; fewer in all if the rest may go nowhere."""
-        placed = np.zeros(len(outlook.launchable_c), dtype=np.int64)
+    def settle(self, group: int, count: int, outlook: Outlook) -> list[Turn]:
+        """Which cells `count` pods go to, turn by turn; fewer if the rest may go nowhere."""
         existing = outlook.existing_c.copy()
-        left = count
-        self.foresee(group, outlook)
-        left -= self._pour(group, left, outlook, placed)
+        turns = self._pour(group, count, outlook)
+        left = 0 if turns else count
         while left:
             allowed, most = self._allowed(group, outlook, existing)
             if not allowed.any():
                 break
             cell = self._best(group, allowed, existing, outlook)
             step = min(left, int(most[cell]))
-            placed[cell] += step
+            turns.append((cell, step))
             existing[cell] = max(0, existing[cell] - step)
             self.record(group, cell, step)
             left -= step
-        return placed
+        if turns:
+            self.foresee(group, outlook)
+        return turns
 
     def foresee(self, group: int, outlook: Outlook) -> None:
         """Note the domains that the spreads of a group reckon with: no others may appear later."""
@@ -141,34 +144,37 @@ class Settler:
         counts[domain_c[reach_c & (domain_c >= 0)]] = True
         return counts
 
-    def _pour(self, group: int, count: int, outlook: Outlook, placed: Int) -> int:
+    def _pour(self, group: int, count: int, outlook: Outlook) -> list[Turn]:
         """In one go: a group that is only spread, or only counted by spreads of others.
 
         Each pod goes where the fewest are; where the group's own spread counts, that is always
-        allowed. Returns how many were placed: all, or none if the group is not so simple.
+        allowed. All of them are placed, or none if the group is not so simple.
         """
         cells = np.flatnonzero(outlook.launchable_c)
         counted = self._poured(group, cells, outlook)
         if counted is None:
-            return 0
+            return []
         ranked = cells[np.lexsort(outlook.rank(cells))].tolist()
         crowd = [int(counted[cell]) for cell in ranked]
         added = [0] * len(ranked)
+        turns = []
         for _ in range(count):
             place = crowd.index(min(crowd))
             crowd[place] += 1
             added[place] += 1
+            turns.append((ranked[place], 1))
         for cell, more in zip(ranked, added, strict=True):
             if more:
-                placed[cell] += more
                 self.record(group, cell, more)
-        return count
+        return turns
 
     def _poured(self, group: int, cells: Int, outlook: Outlook) -> Int | None:
         """How many pods every cell counts already; None if more than counting is to be done."""
         ties = self.enc.ties
         own, match = ties.zone_own_g[group], ties.zone_match_g[group]
         if not len(cells) or len(own) > 1 or outlook.existing_c.any():
+            return None
+        if outlook.weight_c is not None and len(set(outlook.weight_c[cells].tolist())) > 1:
             return None
         if own and (own[0] not in match or not self._spreads_evenly(own[0], cells)):
             return None

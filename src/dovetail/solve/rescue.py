@@ -19,7 +19,7 @@ from dovetail.solve.colocate import is_first, without_company
 from dovetail.solve.quotas import Outlook
 from dovetail.solve.settle import host_minimum
 from dovetail.solve.terms import Kind
-from dovetail.solve.undo import take_back
+from dovetail.solve.undo import depends_on_new, take_back
 from dovetail.solve.units import ANY_CELL, Unit, is_tied_to_zones, unit_of
 
 
@@ -110,9 +110,8 @@ def _snuggest(attempt: Attempt, nodes: Int) -> int:
 
 def settle_one(attempt: Attempt, group: int, outlook: Outlook) -> int | None:
     """The cell for one more pod of the group, counted at once; None if there is none."""
-    placed = attempt.settler.settle(group, 1, outlook)
-    cells = np.flatnonzero(placed)
-    return int(cells[0]) if len(cells) else None
+    turns = attempt.settler.settle(group, 1, outlook)
+    return turns[0][0] if turns else None
 
 
 def put_one(attempt: Attempt, group: int, cell: int, node: int) -> None:
@@ -166,7 +165,7 @@ def _spoils(attempt: Attempt, offer: int) -> bool:
             continue
         if state.foreseen[number][domain] or state.seen[number][domain]:
             continue
-        if int(state.match[number].max()) > term.max_skew:
+        if int(state.match[number].max()) > term.max_skew and depends_on_new(attempt, number):
             return True
     return False
 

@@ -12,7 +12,7 @@ from dovetail.solve.bins import Bins
 from dovetail.solve.colocate import is_first
 from dovetail.solve.encode import Encoded
 from dovetail.solve.filling import snug_fill
-from dovetail.solve.quotas import Outlook, simple_spread, spread_range
+from dovetail.solve.quotas import Outlook, Turn, simple_spread, spread_range
 from dovetail.solve.terms import Kind
 from dovetail.solve.units import ANY_CELL, Unit, is_tied_to_zones, unit_of
 from dovetail.solve.values import takes
@@ -154,17 +154,20 @@ def _settle_group(attempt: Attempt, group: int, span: slice) -> None:
     enc = attempt.enc
     count = int(enc.count_g[group])
     outlook = _outlook(attempt, group, span)
-    placed = _lone_spread(attempt, group, outlook)
-    if placed is None:
-        placed = attempt.settler.settle(group, count, outlook)
-        attempt.steps += [(group, c, int(placed[c])) for c in np.flatnonzero(placed).tolist()]
+    turns = _lone_spread(attempt, group, outlook)
+    if turns is None:
+        turns = attempt.settler.settle(group, count, outlook)
+    placed = np.zeros(len(outlook.worth_c), dtype=np.int64)
+    for cell, step in turns:
+        placed[cell] += step
+    attempt.steps += [(group, cell, step) for cell, step in turns]
     if count > int(placed.sum()):
         attempt.unsettled[group] = count - int(placed.sum())
     for cell in np.flatnonzero(placed).tolist():
         _add_settled(attempt, group, (cell, int(placed[cell])), span)
 
 
-def _lone_spread(attempt: Attempt, group: int, outlook: Outlook) -> Int | None:
+def _lone_spread(attempt: Attempt, group: int, outlook: Outlook) -> list[Turn] | None:
     """Quotas of a spread that concerns nobody else: the least everywhere, the rest where cheap."""
     enc = attempt.enc
     zone = simple_spread(enc, group)
@@ -188,15 +191,14 @@ def _lone_spread(attempt: Attempt, group: int, outlook: Outlook) -> Int | None:
         more = min(int(high[domain] - low[domain]), left)
         placed[cell] += more
         left -= more
-    attempt.steps += [
-        (group, cell, 1)
-        for level in range(int(placed.max(initial=0)))
-        for cell in np.flatnonzero(placed > level).tolist()
-    ]
     attempt.settler.foresee(group, outlook)
     for cell in np.flatnonzero(placed).tolist():
         attempt.settler.record(group, cell, int(placed[cell]))
-    return placed
+    return [
+        (cell, 1)
+        for level in range(int(placed.max(initial=0)))
+        for cell in np.flatnonzero(placed > level).tolist()
+    ]
 
 
 def _add_settled(attempt: Attempt, group: int, quota: tuple[int, int], span: slice) -> None:

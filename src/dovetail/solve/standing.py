@@ -13,11 +13,13 @@ from typing import Final
 import numpy as np
 
 from dovetail.model.pod import DaemonSet
+from dovetail.model.taints import Toleration
 from dovetail.solve.axes import UNLIMITED, Bool, Int
 from dovetail.solve.columns import Columns
 from dovetail.solve.groups import Group
 from dovetail.solve.puzzle import Puzzle
 
+_CORDON: Final = Toleration("node.kubernetes.io/unschedulable", "Exists", "", "NoSchedule")
 ATTACH: Final = "attach/"  # prefix of the resources that count attached volumes
 
 
@@ -37,10 +39,10 @@ def vector(amounts: Iterable[tuple[str, int]], resources: tuple[str, ...]) -> li
 
 
 def daemon_mask(columns: Columns, daemon: DaemonSet) -> Bool:
-    """Where a daemon set's pods run."""
+    """Where a daemon set's pods run. They put up with a cordon, whatever their template says."""
     spec = daemon.spec
     admitted = columns.admitted_by_affinity(spec.node_selector, spec.required_terms)
-    return admitted & columns.tolerated(spec.tolerations)
+    return admitted & columns.tolerated((*spec.tolerations, _CORDON))
 
 
 def coming_daemons(problem: Puzzle, columns: Columns, n_offers: int) -> Bool:

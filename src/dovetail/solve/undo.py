@@ -68,9 +68,22 @@ def _surprised(attempt: Attempt) -> set[int]:
     for number, term in enumerate(ties.zones):
         if term.kind != Kind.SPREAD or not (state.seen[number] & ~state.foreseen[number]).any():
             continue
-        if (state.own[number] - term.own_d).any():
+        if depends_on_new(attempt, number):
             broken |= {group for group in term.groups if number in ties.zone_own_g[group]}
     return broken
+
+
+def depends_on_new(attempt: Attempt, number: int) -> bool:
+    """Whether a planned node runs a pod that states this zone term.
+
+    Pods on existing nodes are bound before any other node is there.
+    """
+    bins, own_g = attempt.bins, attempt.enc.ties.zone_own_g
+    return any(
+        bool((nodes >= bins.n_existing).any())
+        and any(number in own_g[group] for group, _ in attempt.units[unit].members)
+        for unit, nodes, _ in bins.log
+    )
 
 
 def _web(attempt: Attempt, broken: set[int]) -> set[int]:
