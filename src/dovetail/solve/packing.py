@@ -93,46 +93,80 @@ def _fill(
     bought: tuple[Guide, Assignment, Int],
     worth_u: Float,
 ) -> None:
-    """Open the whole nodes and fill them: first each unit's share of each offer, then the rest."""
-    found, answer, numbers = bought
-    enc = bins.enc
-    spans, shares = _open(bins, found, answer)
+    """Open the whole nodes and fill them: each unit's share of each offer, then the rest, those
+    first that can use only some of the nodes.
+    """
+    spans, shares = _open(bins, bought[0], bought[1])
     if not spans:
         return
-    mean = mean_capacity(enc, found.offers)
-    lot_place = {int(number): place for place, number in enumerate(numbers)}
-    order = _order(units, numbers, worth_u)
-    carry: dict[tuple[int, int], float] = {}
-    every = slice(min(span.start for span in spans.values()), bins.n)
-    is_snug = float(left[numbers].sum()) / max(every.stop - every.start, 1) < _FEW_PODS
+    filler = _Filler(bins, units, left, bought, spans, shares)
+    order = _order(units, bought[2], worth_u)
     for number in order:
-        unit, row = units[number], int(found.classes.class_of[lot_place[number]])
-        share = left[number] / found.classes.count_l[row]
-        wish = answer.pods_lo[row]
-        for offer in np.argsort(-wish, kind="stable")[: len(spans)].tolist():
+        filler.share_out(number)
+    for number in sorted(order, key=lambda one: not filler.is_choosy(units[one])):
+        filler.place_rest(number)
+
+
+class _Filler:
+    """Fills the nodes that were just opened."""
+
+    def __init__(
+        self,
+        bins: Bins,
+        units: list[Unit],
+        left: Int,
+        bought: tuple[Guide, Assignment, Int],
+        spans: dict[int, slice],
+        shares: dict[int, float],
+    ) -> None:
+        self._bins, self._units, self._left = bins, units, left
+        self._found, self._answer, numbers = bought
+        self._spans, self._shares = spans, shares
+        self._mean = mean_capacity(bins.enc, self._found.offers)
+        self._place = {int(number): place for place, number in enumerate(numbers)}
+        self._carry: dict[tuple[int, int], float] = {}
+        self._every = slice(min(span.start for span in spans.values()), bins.n)
+        n_nodes = self._every.stop - self._every.start
+        self._is_snug = float(left[numbers].sum()) / max(n_nodes, 1) < _FEW_PODS
+
+    def is_choosy(self, unit: Unit) -> bool:
+        """Whether a unit can use only some of the nodes."""
+        bins, span = self._bins, self._every
+        accept = bins.accept[unit.mask, span]
+        if unit.cell != ANY_CELL:
+            accept = accept & (bins.cell[span] == unit.cell)
+        return float(accept.mean()) < 0.5
+
+    def share_out(self, number: int) -> None:
+        """Give a unit its share of the nodes of each offer, as the program would have it."""
+        left, classes = self._left, self._found.classes
+        row = int(classes.class_of[self._place[number]])
+        share = left[number] / classes.count_l[row]
+        wish = self._answer.pods_lo[row]
+        for offer in np.argsort(-wish, kind="stable").tolist():
             if wish[offer] <= 1e-6 or left[number] <= 0:
                 break
-            if offer not in spans:
+            if offer not in self._spans:
                 continue
-            due = wish[offer] * share * shares[offer] + carry.get((row, offer), 0.0)
+            due = wish[offer] * share * self._shares[offer] + self._carry.get((row, offer), 0.0)
             want = min(int(due + 0.5), int(left[number]))
-            got = 0
-            if want > 0:
-                fill = snug_fill if is_snug else _balanced(mean)
-                got = fill(bins, number, unit, want, spans[offer])
-            carry[row, offer] = due - got if got == want else 0.0
+            got = self._fill(number, want, self._spans[offer]) if want > 0 else 0
+            self._carry[row, offer] = due - got if got == want else 0.0
             left[number] -= got
-    choosy = {number: _is_choosy(bins, units[number], every) for number in order}
-    for number in sorted(order, key=lambda one: not choosy[one]):
-        if left[number] > 0:
-            left[number] -= water_fill(bins, number, units[number], int(left[number]), every, mean)
 
+    def _fill(self, number: int, want: int, span: slice) -> int:
+        unit = self._units[number]
+        if self._is_snug:
+            return snug_fill(self._bins, number, unit, want, span)
+        return water_fill(self._bins, number, unit, want, span, self._mean)
 
-def _balanced(mean: Float):  # noqa: ANN202  a closure over one array
-    def fill(bins: Bins, number: int, unit: Unit, want: int, span: slice) -> int:
-        return water_fill(bins, number, unit, want, span, mean)
-
-    return fill
+    def place_rest(self, number: int) -> None:
+        """Put what is left of a unit on any of the nodes."""
+        want = int(self._left[number])
+        if want > 0:
+            unit = self._units[number]
+            got = water_fill(self._bins, number, unit, want, self._every, self._mean)
+            self._left[number] -= got
 
 
 def _open(
@@ -148,14 +182,6 @@ def _open(
             spans[place] = bins.open(offer, whole)
             shares[place] = whole / amount
     return spans, shares
-
-
-def _is_choosy(bins: Bins, unit: Unit, span: slice) -> bool:
-    """Whether a unit can use only some of the nodes: those come first for what is left there."""
-    accept = bins.accept[unit.mask, span]
-    if unit.cell != ANY_CELL:
-        accept = accept & (bins.cell[span] == unit.cell)
-    return float(accept.mean()) < 0.5
 
 
 def _order(units: list[Unit], numbers: Int, worth_u: Float) -> list[int]:

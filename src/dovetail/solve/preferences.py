@@ -95,6 +95,7 @@ def _choose_offers(board: Board) -> None:
         for node in mine:
             units_by_node.setdefault(node, []).append(number)
     rivals: dict[tuple[int, int, int], Int] = {}
+    spread_keys = sorted({term.key for term in enc.ties.zones if term.kind == Kind.SPREAD})
     for node in sorted(units_by_node):
         offer = int(bins.offer[node])
         units = [attempt.units[number] for number in units_by_node[node]]
@@ -106,7 +107,7 @@ def _choose_offers(board: Board) -> None:
             rivals[key] = np.flatnonzero(same & (enc.weight_o == key[2]))
         if len(rivals[key]) < 2:
             continue
-        fitting = rivals[key][_holds(attempt, node, units, rivals[key])]
+        fitting = rivals[key][_holds(attempt, node, units, (rivals[key], spread_keys))]
         if len(fitting) < 2:
             continue
         value = board.offer_liking(node, units_by_node[node], fitting)
@@ -115,8 +116,11 @@ def _choose_offers(board: Board) -> None:
             board.become(node, units_by_node[node], best)
 
 
-def _holds(attempt: Attempt, node: int, units: list[Unit], offers: Int) -> Bool:
+def _holds(
+    attempt: Attempt, node: int, units: list[Unit], rivals: tuple[Int, list[int]]
+) -> Bool:
     """Which of these offers would do for what is on the node."""
+    offers, spread_keys = rivals
     enc, bins = attempt.enc, attempt.bins
     mine = int(bins.offer[node])
     used = enc.cap_or[mine] - bins.free[:, node]
@@ -128,7 +132,7 @@ def _holds(attempt: Attempt, node: int, units: list[Unit], offers: Int) -> Bool:
         fine &= cell == enc.cell_o[mine]
     domains_ck = enc.ties.domains_ck
     # Where others are spread, one more domain or one less changes what counts for them.
-    for key in sorted({term.key for term in enc.ties.zones if term.kind == Kind.SPREAD}):
+    for key in spread_keys:
         fine &= domains_ck[cell, key] == domains_ck[enc.cell_o[mine], key]
     return fine
 

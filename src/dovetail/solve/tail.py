@@ -7,115 +7,143 @@ which ride in slack still count for something.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from dovetail.solve.axes import Float, Int
+from dovetail.solve.axes import Bool, Float, Int
 from dovetail.solve.bins import Bins
-from dovetail.solve.encode import Encoded
 from dovetail.solve.units import ANY_CELL, ANY_WEIGHT, Unit
 
 _LOOKED_AT: Final = 48  # units that one look considers; the rest join when the node is filled
+_MANY_OFFERS: Final = 2000  # beyond that, a shortlist is made
+_BEST_OFFERS: Final = 16  # for each unit
+_PLENTY: Final = np.int64(2**30)
+
+
+@dataclass(slots=True)
+class _Table:
+    """Units (u, by place) against shortlisted offers (p)."""
+
+    numbers: Int  # the units that wait
+    offers: Int
+    cap_pr: Int
+    request_ur: Int
+    accept_up: Bool
+    cap_u: Int  # how many pods an empty node takes by the unit's own terms
+    worth_u: Float
+    price_p: Float
 
 
 def pack_tail(bins: Bins, units: list[Unit], left: Int, offers: Int, worth_u: Float) -> None:
     """Place everything that is left, as far as anything takes it and limits allow."""
-    enc = bins.enc
-    mean = np.maximum(enc.cap_or[offers].mean(axis=0), 1.0) if len(offers) else None
-    if mean is None:
+    waiting = np.flatnonzero(left)
+    if not len(offers) or not len(waiting):
         return
-    size_u = np.array([unit.request / mean for unit in units])
-    spread_u = size_u[:, 0] - size_u[:, 1]
-    biggest = size_u.max(axis=1, initial=0.0)
-    hopeless = np.zeros(len(units), dtype=bool)
+    table = _table(bins, units, left, offers, (waiting, worth_u))
+    mean = np.maximum(bins.enc.cap_or[offers].mean(axis=0), 1.0)
+    size_ur = table.request_ur / mean
+    biggest = size_ur.max(axis=1, initial=0.0)
+    lean = size_ur[:, 0] - size_ur[:, 1]
+    hopeless = np.zeros(len(waiting), dtype=bool)
     while True:
-        waiting = np.flatnonzero((left > 0) & ~hopeless)
-        if not len(waiting):
+        here = np.flatnonzero((left[waiting] > 0) & ~hopeless)
+        if not len(here):
             return
         orders = [
-            waiting[np.lexsort((waiting, key[waiting]))][:_LOOKED_AT]
-            for key in (-biggest, -spread_u, spread_u)
+            here[np.lexsort((here, key[here]))][:_LOOKED_AT] for key in (-biggest, -lean, lean)
         ]
-        allowed = offers[bins.limits.open_offers()[offers]]
-        best = _best(bins, units, left, allowed, (orders, worth_u))
+        is_open = bins.limits.open_offers()[table.offers]
+        best = _best(table, left, np.array(orders), is_open)
         if best is None:
             hopeless[orders[0][0]] = True
             continue
         offer, order = best
-        if not _open_and_fill(bins, units, left, offer, _rest_after(order, waiting, biggest)):
+        others = np.setdiff1d(here, order)
+        order = np.concatenate([order, others[np.argsort(-biggest[others], kind="stable")]])
+        if not _open_and_fill(bins, units, left, offer, waiting[order]):
             hopeless[order[0]] = True  # an empty node's own daemons keep it away
 
 
-def _rest_after(order: Int, waiting: Int, biggest: Float) -> Int:
-    """The order, then whoever else waits, large before small."""
-    others = np.setdiff1d(waiting, order)
-    return np.concatenate([order, others[np.argsort(-biggest[others], kind="stable")]])
-
-
-def _best(
-    bins: Bins,
-    units: list[Unit],
-    left: Int,
-    offers: Int,
-    ranked: tuple[list[Int], Float],
-) -> tuple[int, Int] | None:
-    """The offer and order with the most value for the price; it takes the first unit of the order."""
-    orders, worth_u = ranked
-    best_ratio, best = 0.0, None
-    price = np.maximum(bins.enc.plan_price_o[offers], 1).astype(np.float64)
-    seen: set[bytes] = set()
-    for order in orders:
-        if order.tobytes() in seen:
-            continue
-        seen.add(order.tobytes())
-        value = _greedy_value(bins, units, left, offers, (order, worth_u))
-        ratio = value / price
-        if len(ratio) and ratio.max() > best_ratio:
-            best_ratio = float(ratio.max())
-            best = (int(offers[int(np.argmax(ratio))]), order)
-    return best
-
-
-def _greedy_value(
-    bins: Bins, units: list[Unit], left: Int, offers: Int, ranked: tuple[Int, Float]
-) -> Float:
-    """What an empty node of every offer would hold if filled in this order."""
-    order, worth_u = ranked
+def _table(
+    bins: Bins, units: list[Unit], left: Int, offers: Int, queue: tuple[Int, Float]
+) -> _Table:
+    """The waiting units, and the offers that are best for some of them."""
+    waiting, worth_u = queue
     enc = bins.enc
-    free = enc.cap_or[offers].T.copy()
-    value = np.zeros(len(offers))
-    for number in order.tolist():
-        unit = units[number]
-        count = _room(enc, unit, offers, free)
-        np.minimum(count, left[number], out=count)
-        if unit.own:
-            np.minimum(count, _own_cap(bins, unit), out=count)
-        np.maximum(count, 0, out=count)
-        value += count * worth_u[number]
-        free -= unit.request[:, None] * count[None, :]
+    mine = [units[number] for number in waiting.tolist()]
+    request = np.array([unit.request for unit in mine])
+    accept = enc.masks_me[np.array([unit.mask for unit in mine])][:, offers]
+    cell = np.array([unit.cell for unit in mine])[:, None]
+    accept &= (cell == ANY_CELL) | (enc.cell_o[offers][None, :] == cell)
+    weight = np.array([unit.weight for unit in mine])[:, None]
+    accept &= (weight == ANY_WEIGHT) | (enc.weight_o[offers][None, :] == weight)
+    fit = _fit(request, enc.cap_or[offers])
+    accept &= fit > 0
+    cap_u = np.array([_own_cap(bins, unit) for unit in mine])
+    price = np.maximum(enc.plan_price_o[offers], 1).astype(np.float64)
+    most = np.minimum(np.minimum(fit, left[waiting][:, None]), cap_u[:, None])
+    good = np.where(accept, most / price[None, :], 0.0)
+    alone = np.where(accept, 1.0 / price[None, :], 0.0)
+    short = np.arange(len(offers))
+    if len(offers) > _MANY_OFFERS:
+        ranked = np.argsort(-good, axis=1, kind="stable")[:, :_BEST_OFFERS]
+        short = np.unique(np.concatenate([ranked.reshape(-1), alone.argmax(axis=1)]))
+    return _Table(
+        numbers=waiting,
+        offers=offers[short],
+        cap_pr=enc.cap_or[offers[short]],
+        request_ur=request,
+        accept_up=accept[:, short],
+        cap_u=cap_u,
+        worth_u=worth_u[waiting],
+        price_p=price[short],
+    )
+
+
+def _fit(request_ur: Int, cap_pr: Int) -> Int:
+    """units x offers: how many pods an empty node takes."""
+    fit = np.full((len(request_ur), len(cap_pr)), _PLENTY)
+    for resource in range(cap_pr.shape[1]):
+        some = np.flatnonzero(request_ur[:, resource] > 0)
+        asked = request_ur[some, resource][:, None]
+        fit[some] = np.minimum(fit[some], cap_pr[:, resource][None, :] // asked)
+    return np.maximum(fit, 0)
+
+
+def _best(table: _Table, left: Int, orders: Int, is_open: Bool) -> tuple[int, Int] | None:
+    """The offer and order with the most value for the price."""
+    value = _greedy_value(table, left, orders)
+    ratio = np.where(is_open[None, :], value / table.price_p[None, :], 0.0)
+    order, place = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
+    if ratio[order, place] <= 0:
+        return None
+    return int(table.offers[place]), orders[order]
+
+
+def _greedy_value(table: _Table, left: Int, orders: Int) -> Float:
+    """orders x offers: what an empty node would hold if filled in this order."""
+    free = np.repeat(table.cap_pr.T[None, :, :], len(orders), axis=0)
+    value = np.zeros((len(orders), len(table.offers)))
+    request = table.request_ur[orders]  # orders x turns x resources
+    divisor = np.maximum(request, 1)
+    most = np.minimum(left[table.numbers[orders]], table.cap_u[orders])
+    worth = table.worth_u[orders]
+    for turn in range(orders.shape[1]):
+        count = free // divisor[:, turn, :, None]
+        count[request[:, turn] == 0] = _PLENTY
+        held = np.minimum(count.min(axis=1), most[:, turn, None])
+        held *= table.accept_up[orders[:, turn]]
+        np.maximum(held, 0, out=held)
+        value += held * worth[:, turn, None]
+        free -= request[:, turn, :, None] * held[:, None, :]
     return value
-
-
-def _room(enc: Encoded, unit: Unit, offers: Int, free: Int) -> Int:
-    count: Int | None = None
-    for resource, asked in enumerate(unit.request.tolist()):
-        if asked > 0:
-            fits = free[resource] // asked
-            count = fits if count is None else np.minimum(count, fits)
-    if count is None:
-        count = np.full(len(offers), 2**30, dtype=np.int64)
-    accept = enc.masks_me[unit.mask, offers]
-    if unit.cell != ANY_CELL:
-        accept = accept & (enc.cell_o[offers] == unit.cell)
-    if unit.weight != ANY_WEIGHT:
-        accept = accept & (enc.weight_o[offers] == unit.weight)
-    return np.where(accept, count, 0)
 
 
 def _own_cap(bins: Bins, unit: Unit) -> int:
     """How many pods of a unit an empty node takes by its own terms."""
-    most = 2**30
+    most = int(_PLENTY)
     for number in unit.own:
         term = bins.enc.ties.hosts[number]
         if number in unit.match:
