@@ -5,6 +5,7 @@ Several attempts with different preferences make a portfolio.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,6 +19,8 @@ from dovetail.solve.values import takes
 from dovetail.solve.vectors import Values
 from dovetail.solve.wishes import Wishes
 
+Prefer = Mapping[int, tuple[int, ...]]  # group -> cells that it goes to first, all else equal
+
 
 @dataclass(slots=True)
 class Attempt:
@@ -29,7 +32,7 @@ class Attempt:
     bins: Bins
     book: UnitBook
     settler: Settler
-    prefer: int = -1
+    prefer: Prefer = field(default_factory=dict)
     left_u: Int = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     unsettled: dict[int, int] = field(default_factory=dict)  # group -> pods that may go nowhere yet
     steps: list[tuple[int, int, int]] = field(default_factory=list)  # group, cell, count, in order
@@ -58,7 +61,9 @@ class Attempt:
         return float(value) if np.isfinite(value) else 0.0
 
 
-def new_attempt(enc: Encoded, offers: Int, values: Values, prefer: int = -1) -> Attempt:
+def new_attempt(
+    enc: Encoded, offers: Int, values: Values, prefer: Prefer | None = None
+) -> Attempt:
     """An empty plan."""
     weights = sorted(set(enc.weight_o.tolist()), reverse=True)
     return Attempt(
@@ -68,7 +73,7 @@ def new_attempt(enc: Encoded, offers: Int, values: Values, prefer: int = -1) -> 
         Bins(enc),
         UnitBook(enc),
         Settler(enc, ZoneState.of(enc)),
-        prefer,
+        prefer or {},
         weights=weights,
     )
 

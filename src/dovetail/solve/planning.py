@@ -18,9 +18,9 @@ from dovetail.solve.units import ANY_WEIGHT
 from dovetail.solve.vectors import Values
 
 
-def run_attempt(enc: Encoded, offers: Int, values: Values, prefer: int = -1) -> Attempt:
+def run_attempt(enc: Encoded, offers: Int, values: Values) -> Attempt:
     """Plan everything that can be planned in bulk."""
-    attempt = new_attempt(enc, offers, values, prefer)
+    attempt = new_attempt(enc, offers, values)
     first = relaxed_groups(enc)
     if first:
         plan_groups(attempt, first)

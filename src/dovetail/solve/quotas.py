@@ -56,7 +56,7 @@ class Outlook:
     launchable_c: Bool
     existing_c: Int
     worth_c: Float
-    prefer: int = -1  # a cell to prefer among equals, for variants of a plan
+    prefer: tuple[int, ...] = ()  # cells to prefer among equals, for variants of a plan
     weight_c: Int | None = None
     is_first: bool = False
 
@@ -64,7 +64,9 @@ class Outlook:
         """Sort keys for cells, least important first: heavier pools, then a wish, then price."""
         worth = np.where(np.isfinite(self.worth_c[cells]), self.worth_c[cells], 1e18)
         weight = np.zeros(len(cells), np.int64) if self.weight_c is None else self.weight_c[cells]
-        return cells, worth, (cells != self.prefer).astype(np.int64), -weight
+        wish = np.full(len(self.worth_c), len(self.prefer), dtype=np.int64)
+        wish[list(self.prefer)] = np.arange(len(self.prefer))
+        return cells, worth, wish[cells], -weight
 
 
 def simple_spread(enc: Encoded, group: int) -> int | None:

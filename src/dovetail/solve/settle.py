@@ -148,7 +148,8 @@ def _outlook(attempt: Attempt, group: int, span: slice) -> Outlook:
         np.maximum.at(
             weight_c, enc.cell_o[attempt.offers][fits], enc.weight_o[attempt.offers][fits]
         )
-    return Outlook(np.isfinite(worth_c), existing, worth_c, attempt.prefer, weight_c, first)
+    prefer = attempt.prefer.get(group, ())
+    return Outlook(np.isfinite(worth_c), existing, worth_c, prefer, weight_c, first)
 
 
 def _settle_group(attempt: Attempt, group: int, span: slice) -> None:

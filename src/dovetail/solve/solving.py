@@ -13,6 +13,7 @@ from dovetail.solve.guide import Guide, guide
 from dovetail.solve.lots import Lot
 from dovetail.solve.minvalues import hold_min_values, may_give_way
 from dovetail.solve.planning import run_attempt
+from dovetail.solve.portfolio import cheaper_plan, rank
 from dovetail.solve.preferences import prefer
 from dovetail.solve.prune import undominated
 from dovetail.solve.puzzle import Puzzle, Solution, canonical
@@ -23,7 +24,7 @@ from dovetail.solve.robust import with_robust_prices
 from dovetail.solve.units import ANY_CELL, ANY_WEIGHT
 from dovetail.solve.values import appraise, takes, worthless
 from dovetail.solve.vectors import Values
-from dovetail.solve.waves import by_priority
+from dovetail.solve.waves import Outcome, by_priority
 from dovetail.solve.wishes import wishes_of
 
 
@@ -83,15 +84,24 @@ def _without_min_values(
     return (other, left) if left_out(left) < left_out(waiting) else (attempt, waiting)
 
 
-def _best_attempt(enc: Encoded, offers: Int, values: Values) -> tuple[Attempt, dict[int, int]]:
+def _best_attempt(enc: Encoded, offers: Int, values: Values) -> Outcome:
     attempt = run_attempt(enc, offers, values)
+    other = cheaper_plan(attempt)
+    attempt, waiting = _finished(attempt)
+    if other is not None:
+        attempt, waiting = min((attempt, waiting), _finished(other), key=rank)
+    attempt.wishes = wishes_of(enc)
+    if attempt.wishes is not None:
+        prefer(attempt, attempt.wishes)
+    return attempt, waiting
+
+
+def _finished(attempt: Attempt) -> Outcome:
+    """The plan with whatever can still be placed, and every node no larger than need be."""
     attempt, waiting = by_priority((attempt, rescue(attempt)))
     right_size(attempt)
     if waiting:
         waiting = rescue(attempt)  # smaller nodes leave more of the limits
-    attempt.wishes = wishes_of(enc)
-    if attempt.wishes is not None:
-        prefer(attempt, attempt.wishes)
     return attempt, waiting
 
 

@@ -1,0 +1,217 @@
+"""Which of several plans for a small puzzle is the cheapest?
+
+Whoever is tied to zones is settled in a cell before packing, by prices that know nothing of whole
+nodes. With few pods that guess decides the price. So the settling is repeated, preferring other
+cells for one group after another; each time the nodes of the best plan so far are adapted and
+improved, and what turns out cheaper is kept.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from dovetail.solve.attempt import Attempt, Prefer, left_of, new_attempt
+from dovetail.solve.bins import EXISTING
+from dovetail.solve.colocate import colocate
+from dovetail.solve.decode import loads
+from dovetail.solve.improve import Improver, Layout
+from dovetail.solve.minvalues import relaxed_groups
+from dovetail.solve.rates import IMPOSSIBLE, NO_LOAD, NO_WAY, Purse, Rates, Site
+from dovetail.solve.settle import settle_all
+from dovetail.solve.units import is_tied_to_zones
+
+_MOST_PODS: Final = 1_000
+_WORK: Final = 150_000  # looks at places, in all, for each unit of effort
+_SETTLING: Final = 100  # settling a group costs as much work as so many looks
+_TRIES: Final = 40  # ruins for each way to settle the groups
+_MOST_CELLS: Final = 6
+
+
+@dataclass(slots=True)
+class _Draft:
+    """Settled groups, the nodes that are there, and how many pods of each sort need new ones."""
+
+    attempt: Attempt
+    sites: list[Site]
+    improver: Improver
+    pods: Counter[int]
+
+
+@dataclass(slots=True)
+class _Found:
+    """The cheapest layout so far, and what it stands on."""
+
+    draft: _Draft
+    layout: Layout
+    price: int
+    prefer: Prefer
+
+
+def cheaper_plan(base: Attempt) -> Attempt | None:
+    """Another plan for the same puzzle, likely cheaper; None where there is no use in looking."""
+    enc = base.enc
+    effort = enc.problem.policy.effort
+    is_bound = bool(base.bins.limits.rows) and len(base.weights) > 1
+    if effort < 1 or int(enc.count_g.sum()) > _MOST_PODS or is_bound or relaxed_groups(enc):
+        return None
+    return _Search(base, Purse(effort * _WORK)).found()
+
+
+def rank(outcome: tuple[Attempt, dict[int, int]]) -> tuple[list[int], list[int], int, int]:
+    """Sort key of plans: pods left out (highest priority first), pods in light pools (lightest
+    first), price, nodes.
+    """
+    attempt, waiting = outcome
+    enc, bins = attempt.enc, attempt.bins
+    left_out: Counter[int] = Counter()
+    for group, count in waiting.items():
+        left_out[-int(enc.priority_g[group])] += count
+    new = np.arange(bins.n_existing, bins.n)
+    offers = bins.offer[new[~bins.dead[new]]]
+    n_pods: Counter[int] = Counter()
+    for node, held in loads(attempt).items():
+        if bins.offer[node] != EXISTING:
+            n_pods[int(enc.weight_o[bins.offer[node]])] += sum(held.values())
+    return (
+        [left_out[-int(one)] for one in np.unique(enc.priority_g)[::-1]],
+        [n_pods[weight] for weight in attempt.weights[::-1]],
+        int(enc.plan_price_o[offers].sum()),
+        len(offers),
+    )
+
+
+class _Search:
+    """Looks for the cells and loads that cost least."""
+
+    def __init__(self, base: Attempt, purse: Purse) -> None:
+        self._base = base
+        self._purse = purse
+        self._rates = Rates(base.enc, base.offers, purse)
+        self._known: set[frozenset[tuple[int, int]]] = set()
+
+    def found(self) -> Attempt | None:
+        """The cheapest plan that was found."""
+        best = self._tried({}, self._loads(self._base))
+        if best is None:
+            return None
+        groups = self._movable()
+        everywhere = [dict.fromkeys(groups, (cell,)) for cell in self._cells()]
+        best = self._better(best, everywhere)
+        before = best.price + 1
+        while best.price < before and self._purse.left > 0:
+            before = best.price
+            for group in groups:
+                best = self._better(best, self._moves(best, group))
+        return self._written(best)
+
+    def _loads(self, attempt: Attempt) -> list[int]:
+        """What the new nodes of an attempt hold."""
+        sorts = [self._rates.sort_of(unit) for unit in attempt.units]
+        new = attempt.bins.n_existing
+        return [
+            self._rates.load(tuple(sorted((sorts[number], n) for number, n in held.items())))
+            for node, held in sorted(loads(attempt).items())
+            if node >= new
+        ]
+
+    def _movable(self) -> list[int]:
+        """Groups tied to zones, those that ask for most first."""
+        enc = self._base.enc
+        mean = np.maximum(enc.cap_or.mean(axis=0), 1.0) if enc.n_offers else 1.0
+        size = (enc.requests_gr / mean).max(axis=1, initial=0.0) * enc.count_g
+        tied = [group for group in range(len(enc.groups)) if is_tied_to_zones(enc, group)]
+        return sorted(tied, key=lambda group: (-size[group], group))
+
+    def _cells(self) -> list[int]:
+        """The cells with the most offers first."""
+        cells, counts = np.unique(self._base.enc.cell_o[self._base.offers], return_counts=True)
+        return [int(cell) for cell in cells[np.lexsort((cells, -counts))][:_MOST_CELLS]]
+
+    def _moves(self, best: _Found, group: int) -> Iterator[Prefer]:
+        """Every cell first for a group, or every cell last."""
+        cells = self._cells()
+        for cell in cells:
+            yield {**best.prefer, group: (cell,)}
+        if len(cells) > 2:
+            for cell in cells:
+                yield {**best.prefer, group: tuple(one for one in cells if one != cell)}
+
+    def _better(self, best: _Found, wishes: Iterable[Prefer]) -> _Found:
+        for prefer in wishes:
+            if self._purse.left <= 0:
+                break
+            other = self._tried(prefer, best.layout.loads)
+            if other is not None and other.price < best.price:
+                best = other
+        return best
+
+    def _tried(self, prefer: Prefer, start: list[int]) -> _Found | None:
+        """The best layout found for groups settled like this; None if that is known or worse."""
+        draft = self._drafted(prefer)
+        key = frozenset(draft.pods.items())
+        if key in self._known or draft.attempt.unsettled != self._base.unsettled:
+            return None
+        self._known.add(key)
+        layout = self._adapted(draft, start)
+        if layout is not None:
+            layout = draft.improver.improve(layout, _TRIES)
+        price = IMPOSSIBLE if layout is None else draft.improver.price(layout)
+        if layout is None or price >= IMPOSSIBLE:
+            return None
+        return _Found(draft, layout, price, prefer)
+
+    def _drafted(self, prefer: Prefer) -> _Draft:
+        """Settle all groups, and see what is left to place on new nodes."""
+        base = self._base
+        self._purse.left -= _SETTLING * len(base.enc.groups)
+        attempt = new_attempt(base.enc, base.offers, base.values, prefer)
+        settle_all(attempt, range(len(base.enc.groups)))
+        attempt.left_u = left_of(attempt)
+        colocate(attempt.bins, attempt.units, attempt.left_u)
+        sites = [Site(self._rates, attempt.bins, node) for node in range(attempt.bins.n)]
+        pods: Counter[int] = Counter()
+        for number in np.flatnonzero(attempt.left_u).tolist():
+            sort = self._rates.sort_of(attempt.units[number])
+            if self._rates.grown(NO_LOAD, sort) != NO_WAY:
+                pods[sort] = int(attempt.left_u[number])
+        improver = Improver(self._rates, sites, attempt.bins.limits, self._purse)
+        return _Draft(attempt, sites, improver, pods)
+
+    def _adapted(self, draft: _Draft, start: list[int]) -> Layout | None:
+        """The same loads, as far as there are such pods, and the others where they cost least."""
+        left = Counter(draft.pods)
+        rates = self._rates
+        layout = Layout([], [()] * len(draft.sites))
+        for load in start:
+            kept = tuple((sort, min(n, left[sort])) for sort, n in rates.loads[load] if left[sort])
+            number = rates.load(kept)
+            if number not in {NO_LOAD, NO_WAY}:
+                layout.loads.append(number)
+                left.subtract(dict(kept))
+        missing = draft.improver.ordered(sorted(left.elements()))
+        return layout if draft.improver.insert(layout, missing) else None
+
+    def _written(self, found: _Found) -> Attempt:
+        """The layout as nodes of its attempt."""
+        attempt = found.draft.attempt
+        number_of = {self._rates.sort_of(unit): n for n, unit in enumerate(attempt.units)}
+        placed = [
+            (site.node, load)
+            for site, load in zip(found.draft.sites, found.layout.extra, strict=True)
+        ]
+        placed += [
+            (attempt.bins.open(self._rates.offer[load], 1).start, self._rates.loads[load])
+            for load in found.layout.loads
+        ]
+        for node, load in placed:
+            for sort, count in load:
+                number = number_of[sort]
+                unit = attempt.units[number]
+                attempt.bins.put(number, unit, np.array([node]), np.array([count]))
+                attempt.left_u[number] -= count
+        return attempt

@@ -1,0 +1,296 @@
+"""What does one node for just these pods cost?
+
+A load is what a node holds: how many pods of which kind. Its rate is the cheapest offer that would
+hold it by every law of a single node. While small plans are being improved, nodes have no offer of
+their own: they cost what their load costs. So moving a pod makes one node smaller and another
+larger at once. Loads come back again and again, so they are numbered and every answer is kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from dovetail.solve.axes import UNLIMITED, Bool, Int
+from dovetail.solve.bins import Bins
+from dovetail.solve.encode import Encoded
+from dovetail.solve.terms import Kind
+from dovetail.solve.units import ANY_CELL, ANY_WEIGHT, Unit
+
+Load = tuple[tuple[int, int], ...]  # (sort of pod, how many), in order of sorts
+NO_LOAD: Final = 0  # the number of the empty load
+NO_WAY: Final = 1  # the number of every load that nothing holds
+IMPOSSIBLE: Final = 2**62  # its price
+_MOST_SORTS: Final = 2**20
+_RATING: Final = 16  # a new load costs as much work as so many looks at known ones
+
+
+@dataclass(slots=True)
+class Purse:
+    """How much work may still be done: a count, so that clocks do not matter."""
+
+    left: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Shelf:
+    """The offers that a combination of wishes admits, cheapest first."""
+
+    offers: Int
+    cap_or: Int
+    price_o: list[int]
+
+
+class Company(NamedTuple):
+    """Who is on a node, as one host term sees it: selected, stating it, and both at once."""
+
+    matched: int = 0
+    owners: int = 0
+    both: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Demand:
+    """What a load asks of its node."""
+
+    use: list[int]
+    masks: tuple[int, ...] = ()
+    cell: int = ANY_CELL
+    weight: int = ANY_WEIGHT
+    company: dict[int, Company] = field(default_factory=dict)
+    claims: frozenset[int] = frozenset()
+
+
+def is_peaceful(kind: Kind, max_skew: int, company: Company) -> bool:
+    """Whether pods may share a node in any order of arrival, as far as one term is concerned."""
+    if not company.owners:
+        return True
+    if kind == Kind.AFFINITY:
+        return False  # whoever wants company was given a node before
+    if kind == Kind.SPREAD:
+        return company.matched <= max_skew
+    return company.matched == 0 or company == Company(1, 1, 1)
+
+
+def joined(company: dict[int, Company], unit: Unit, count: int) -> dict[int, Company]:
+    """Who is there once so many pods of the unit have come."""
+    result = dict(company)
+    for term in {*unit.match, *unit.own}:
+        matched, owners, both = result.get(term, Company())
+        matches, owns = term in unit.match, term in unit.own
+        result[term] = Company(
+            matched + count * matches, owners + count * owns, both + count * (matches and owns)
+        )
+    return result
+
+
+class Rates:
+    """The sorts of pods of one puzzle, and what every load of them costs."""
+
+    def __init__(self, enc: Encoded, offers: Int, purse: Purse) -> None:
+        self._enc = enc
+        self._purse = purse
+        # Whatever is in limited supply is left to the plan that is being improved.
+        self._offers = offers[enc.supply_o[offers] >= UNLIMITED]
+        self.prices: list[int] = np.unique(enc.plan_price_o[self._offers]).tolist()
+        self.units: list[Unit] = []
+        self.request: list[list[int]] = []
+        self._number_of: dict[tuple[object, ...], int] = {}
+        self.loads: list[Load] = [(), ()]
+        self.price: list[int] = [0, IMPOSSIBLE]  # by load
+        self.offer: list[int] = [-1, -1]
+        self._demand: list[_Demand] = [_Demand([0] * len(enc.resources))] * 2
+        self._load_of: dict[Load, int] = {(): NO_LOAD}
+        self._grown: dict[int, int] = {}
+        self._shelves: dict[tuple[tuple[int, ...], int, int], _Shelf] = {}
+
+    def sort_of(self, unit: Unit) -> int:
+        """The number of the unit's sort; equal units of several attempts are one sort."""
+        key = (
+            unit.request.tobytes(),
+            unit.mask,
+            unit.cell,
+            unit.own,
+            unit.match,
+            unit.priority,
+            unit.weight,
+            unit.claims,
+        )
+        number = self._number_of.get(key)
+        if number is None:
+            number = self._number_of[key] = len(self.units)
+            self.units.append(unit)
+            self.request.append(unit.request.tolist())
+        return number
+
+    def load(self, pods: Load) -> int:
+        """The number of a load; NO_WAY if nothing holds it."""
+        number = self._load_of.get(pods)
+        if number is None:
+            demand: _Demand | None = self._demand[NO_LOAD]
+            for sort, count in pods:
+                demand = None if demand is None else self._added(demand, sort, count)
+            number = self._numbered(pods, demand)
+        return number
+
+    def grown(self, number: int, sort: int) -> int:
+        """The load with one more pod of a sort."""
+        key = number * _MOST_SORTS + sort
+        more = self._grown.get(key)
+        if more is None:
+            more = self._grown[key] = self._one_more(number, sort)
+        return more
+
+    def _one_more(self, number: int, sort: int) -> int:
+        if number == NO_WAY:
+            return NO_WAY
+        held = dict(self.loads[number])
+        held[sort] = held.get(sort, 0) + 1
+        pods = tuple(sorted(held.items()))
+        known = self._load_of.get(pods)
+        if known is not None:
+            return known
+        return self._numbered(pods, self._added(self._demand[number], sort, 1))
+
+    def pods(self, number: int) -> list[int]:
+        """The sort of every pod of a load."""
+        return [sort for sort, count in self.loads[number] for _ in range(count)]
+
+    def _numbered(self, pods: Load, demand: _Demand | None) -> int:
+        self._purse.left -= _RATING
+        found = None if demand is None else self._cheapest(demand)
+        if demand is None or found is None:
+            self._load_of[pods] = NO_WAY
+            return NO_WAY
+        number = self._load_of[pods] = len(self.loads)
+        self.loads.append(pods)
+        self.price.append(found[0])
+        self.offer.append(found[1])
+        self._demand.append(demand)
+        return number
+
+    def _added(self, held: _Demand, sort: int, count: int) -> _Demand | None:
+        """What is asked with more pods of a sort; None if those cannot join."""
+        unit = self.units[sort]
+        cell = unit.cell if held.cell == ANY_CELL else held.cell
+        weight = unit.weight if held.weight == ANY_WEIGHT else held.weight
+        if unit.cell not in {ANY_CELL, cell} or unit.weight not in {ANY_WEIGHT, weight}:
+            return None
+        company = held.company
+        if unit.own or unit.match:
+            company = joined(company, unit, count)
+            if not self._is_peaceful(unit, company):
+                return None
+        masks = held.masks
+        if unit.mask not in masks:
+            masks = tuple(sorted((*masks, unit.mask)))
+        asked = self.request[sort]
+        use = [have + count * more for have, more in zip(held.use, asked, strict=True)]
+        for claim in unit.claims:
+            use[self._enc.claims.resource[claim]] += claim not in held.claims
+        claims = held.claims.union(unit.claims) if unit.claims else held.claims
+        return _Demand(use, masks, cell, weight, company, claims)
+
+    def _is_peaceful(self, unit: Unit, company: dict[int, Company]) -> bool:
+        hosts = self._enc.ties.hosts
+        return all(
+            is_peaceful(hosts[term].kind, hosts[term].max_skew, company[term])
+            for term in (*unit.own, *unit.match)
+        )
+
+    def _cheapest(self, demand: _Demand) -> tuple[int, int] | None:
+        """The price and the offer of the cheapest node that gives what is asked."""
+        key = (demand.masks, demand.cell, demand.weight)
+        shelf = self._shelves.get(key)
+        if shelf is None:
+            shelf = self._shelves[key] = self._stocked(*key)
+        fits: Bool = np.all(shelf.cap_or >= np.array(demand.use), axis=1)
+        for term, company in demand.company.items():
+            if self._enc.ties.hosts[term].match_o is not None:
+                fits &= self._welcome(term, company, shelf.offers)
+        best = int(fits.argmax()) if len(fits) else 0
+        if not len(fits) or not fits[best]:
+            return None
+        return shelf.price_o[best], int(shelf.offers[best])
+
+    def _welcome(self, term: int, company: Company, offers: Int) -> Bool:
+        """The offers whose daemon pods get on with the load."""
+        host = self._enc.ties.hosts[term]
+        here = np.zeros(len(offers), dtype=np.int64)
+        matched = here if host.match_o is None else host.match_o[offers]
+        owners = here if host.own_o is None else host.own_o[offers]
+        return np.array(
+            [
+                is_peaceful(
+                    host.kind,
+                    host.max_skew,
+                    Company(company.matched + more, company.owners + own, company.both),
+                )
+                for more, own in zip(matched.tolist(), owners.tolist(), strict=True)
+            ],
+            dtype=bool,
+        )
+
+    def _stocked(self, masks: tuple[int, ...], cell: int, weight: int) -> _Shelf:
+        enc, offers = self._enc, self._offers
+        accept = enc.masks_me[list(masks)][:, offers].all(axis=0)
+        if cell != ANY_CELL:
+            accept &= enc.cell_o[offers] == cell
+        if weight != ANY_WEIGHT:
+            accept &= enc.weight_o[offers] == weight
+        found = offers[accept]
+        found = found[np.lexsort((found, enc.plan_price_o[found]))]
+        return _Shelf(found, enc.cap_or[found], enc.plan_price_o[found].tolist())
+
+
+class Site:
+    """A node that is there whatever happens: it takes more pods for nothing, if they fit."""
+
+    def __init__(self, rates: Rates, bins: Bins, node: int) -> None:
+        self._rates = rates
+        self.node = node
+        self._enc = bins.enc
+        self._free = bins.free[:, node].tolist()
+        self._accept = bins.accept[:, node].tolist()
+        self._cell, self._weight = int(bins.cell[node]), int(bins.weight[node])
+        self._match = bins.match[:, node].tolist()
+        self._own = bins.own[:, node].tolist()
+        self._attached = frozenset(np.flatnonzero(bins.attached[:, node]).tolist())
+        self._known: dict[Load, bool] = {(): True}
+
+    def takes(self, load: Load) -> bool:
+        """Whether all pods of a load could come."""
+        held = self._known.get(load)
+        if held is None:
+            units = [(self._rates.units[sort], count) for sort, count in load]
+            held = all(self._admits(unit) for unit, _ in units)
+            held = held and self._has_room(units) and self._is_peaceful(units)
+            self._known[load] = held
+        return held
+
+    def _admits(self, unit: Unit) -> bool:
+        if not self._accept[unit.mask] or unit.cell not in {ANY_CELL, self._cell}:
+            return False
+        return ANY_WEIGHT in {unit.weight, self._weight} or unit.weight == self._weight
+
+    def _has_room(self, units: list[tuple[Unit, int]]) -> bool:
+        use = np.sum([unit.request * count for unit, count in units], axis=0)
+        claims = {claim for unit, _ in units for claim in unit.claims} - self._attached
+        for claim in sorted(claims):
+            use[self._enc.claims.resource[claim]] += 1
+        return bool(((use <= self._free) | (use <= 0)).all())
+
+    def _is_peaceful(self, units: list[tuple[Unit, int]]) -> bool:
+        company: dict[int, Company] = {}
+        for unit, count in units:
+            company = joined(company, unit, count)
+        for term, (matched, owners, both) in company.items():
+            host = self._enc.ties.hosts[term]
+            if host.kind == Kind.AFFINITY and self._match[term]:
+                continue
+            there = Company(matched + self._match[term], owners + self._own[term], both)
+            if not is_peaceful(host.kind, host.max_skew, there):
+                return False
+        return True

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime
+
+import msgspec
+import pytest
+
+from dovetail.decide import decide
+from dovetail.model.plan import Plan
+from dovetail.model.policy import PreferencePolicy
+from dovetail.model.snapshot import Snapshot
+from dovetail.testing.builders import deployment, instance_type, node, node_pool, pod, snapshot
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+SOFT_ZONES = {"topology_key": "zone", "when_unsatisfiable": "ScheduleAnyway"}
+
+
+def plans(cluster: Snapshot) -> tuple[Plan, Plan]:
+    """The plan with preferences respected, and with preferences ignored."""
+    policy = msgspec.structs.replace(cluster.policy, preference_policy=PreferencePolicy.IGNORE)
+    return decide(cluster, NOW), decide(msgspec.structs.replace(cluster, policy=policy), NOW)
+
+
+def zones(plan: Plan, prefix: str) -> Counter[str]:
+    """How many pods of this name are planned for new nodes in each zone."""
+    return Counter(
+        launch.zone
+        for launch in plan.launches
+        for one in launch.pods
+        if one.startswith(f"default/{prefix}")
+    )
+
+
+def test_preferences_cost_nothing() -> None:
+    """Whatever a mix of pods prefers, the price is that of a plan without preferences."""
+    wishes: list[dict[str, object]] = [
+        {"preferred_node_affinity": [{"weight": 9, "term": ["zone In c"]}]},
+        {"preferred_node_affinity": [{"weight": 9, "term": ["instance-type In large"]}]},
+        {"spread": [SOFT_ZONES]},
+        {"preferred_anti_affinity": [{"topology_key": "hostname"}]},
+        {"preferred_affinity": [{"topology_key": "zone"}]},
+        {},
+    ]
+    pods = [
+        one
+        for number, wish in enumerate(wishes * 2)
+        for one in deployment(5, f"app-{number}", cpu=f"{300 + 70 * number}m", **wish)
+    ]
+    respected, ignored = plans(snapshot(pods))
+    assert respected.cost.new_nanousd == ignored.cost.new_nanousd
+    assert len(respected.launches) == len(ignored.launches)
+
+
+def test_soft_spread_evens_out_zones_of_equal_price() -> None:
+    """Six nodes of equal price, two in each zone; without preferences they all are in one."""
+    pods = deployment(6, "web", cpu=8, spread=[SOFT_ZONES])
+    respected, ignored = plans(snapshot(pods))
+    assert zones(respected, "web") == {"a": 2, "b": 2, "c": 2}
+    assert zones(ignored, "web") == {"a": 6}
+
+
+def test_soft_spread_counts_pods_that_run() -> None:
+    """Zone a has two already, so the new ones go elsewhere."""
+    full = node("n1", cpu=2, zone="a")
+    spread = {"spread": [SOFT_ZONES], "labels": {"app": "web"}}
+    running = [pod(f"old-{n}", cpu=1, node="n1", **spread) for n in range(2)]
+    respected, _ = plans(snapshot([*running, *deployment(2, "web", cpu=8, **spread)], nodes=[full]))
+    assert zones(respected, "web") == {"b": 1, "c": 1}
+
+
+def test_preferred_zone_affinity_gathers_pods_where_that_is_free() -> None:
+    """The running pod is in zone c, and all zones cost the same."""
+    full = node("n1", cpu=1, zone="c")
+    running = pod("db", cpu=1, node="n1", labels={"app": "db"})
+    wish = [{"weight": 3, "topology_key": "zone", "selector": {"app": "db"}}]
+    new = deployment(2, "web", cpu=8, preferred_affinity=wish)
+    respected, _ = plans(snapshot([running, *new], nodes=[full]))
+    assert zones(respected, "web") == {"c": 2}
+
+
+def test_a_pool_with_a_soft_taint_is_left_to_those_that_tolerate_it() -> None:
+    """Two pools sell the same at the same price, and one carries PreferNoSchedule."""
+    pools = [node_pool("a-mild", taints=["spare=true:PreferNoSchedule"]), node_pool("b-plain")]
+    pods = [pod("web", cpu=8), pod("batch", cpu=8, tolerations=["spare=true:PreferNoSchedule"])]
+    respected, _ = plans(snapshot(pods, node_pools=pools))
+    assert "default/web" in {
+        one for launch in respected.launches if launch.node_pool == "b-plain" for one in launch.pods
+    }
+
+
+@pytest.mark.parametrize("zone", ["a", "b", "c"])
+def test_the_heaviest_wish_of_a_node_wins(zone: str) -> None:
+    """Pods that share a node decide on its zone together, by weight."""
+    pods = [
+        pod(
+            f"web-{one}",
+            cpu="500m",
+            preferred_node_affinity=[{"weight": 10, "term": [f"zone In {one}"]}],
+        )
+        for one in "abc"
+    ]
+    heavy = [{"weight": 90, "term": [f"zone In {zone}"]}]
+    pods.append(pod("heavy", cpu="500m", preferred_node_affinity=heavy))
+    respected, _ = plans(snapshot(pods))
+    assert [launch.zone for launch in respected.launches] == [zone]
+
+
+def test_a_dearer_zone_is_not_bought_for_a_wish() -> None:
+    """Not even for a tenth of a cent."""
+    kind = instance_type(
+        "t",
+        price=None,
+        zones=(),
+        offerings=[{"zone": "a", "price": 0.1}, {"zone": "b", "price": 0.101}],
+    )
+    wish = [{"weight": 100, "term": ["zone In b"]}]
+    respected, _ = plans(snapshot([pod(preferred_node_affinity=wish)], types=[kind]))
+    assert [launch.zone for launch in respected.launches] == ["a"]
+
+
+def test_pods_leave_a_running_node_they_dislike_for_one_with_room() -> None:
+    """As many as have room there; the rest put up with the taint."""
+    nodes = [
+        node("mild", cpu=4, taints=["spare=true:PreferNoSchedule"]),
+        node("plain", cpu=2),
+    ]
+    respected, ignored = plans(snapshot(deployment(3, "web", cpu=1), nodes=nodes))
+    assert {one.node: len(one.pods) for one in respected.nominations} == {"mild": 1, "plain": 2}
+    assert not respected.launches
+    assert not ignored.launches
+
+
+def test_a_pod_that_others_must_be_near_stays() -> None:
+    """A required affinity of another pod weighs more than a preference of this one."""
+    nodes = [node("n1", cpu=2, zone="a"), node("n2", cpu=8, zone="b")]
+    follows = [{"topology_key": "hostname", "selector": {"app": "db"}}]
+    wish = [{"weight": 100, "term": ["zone In b"]}]
+    pods = [
+        pod("db", cpu=1, labels={"app": "db"}, preferred_node_affinity=wish),
+        pod("web", cpu=1, affinity=follows),
+    ]
+    respected, _ = plans(snapshot(pods, nodes=nodes))
+    assert [(one.node, len(one.pods)) for one in respected.nominations] == [("n1", 2)]
+    assert not respected.unschedulable
