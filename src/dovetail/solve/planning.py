@@ -81,5 +81,6 @@ def _fall_back(attempt: Attempt, worth_u: Float) -> None:
                 moved = True
         if not moved:
             return
+        attempt.bins.n_kept = attempt.bins.n  # what heavier pools hold stays there
         good = (attempt.values.favourites, worth_u)
         pack(attempt.bins, attempt.units, attempt.left_u, attempt.offers, good)
