@@ -159,7 +159,7 @@ def _with_existing(
     """The bound once existing nodes may hold pods for nothing, and the vector they use."""
     if not len(enc.cell_n):
         return float(worth_g.sum()), -1
-    fits_g = np.array([_fits_existing(enc, group) for group in range(len(enc.groups))])
+    fits_g = np.array([fits_existing(enc, group) for group in range(len(enc.groups))])
     best, choice = float(worth_g[~fits_g].sum()), -1
     usable = np.array([not name.startswith(ATTACH) for name in enc.resources])
     free = (np.maximum(enc.free_nr, 0) * usable).sum(axis=0).astype(np.float64)
@@ -172,7 +172,7 @@ def _with_existing(
     return best, choice
 
 
-def _fits_existing(enc: Encoded, group: int) -> bool:
+def fits_existing(enc: Encoded, group: int) -> bool:
     """Whether some existing node could take a pod of the group."""
     asked = enc.requests_gr[group]
     room = ((enc.free_nr >= asked) | (asked == 0)).all(axis=1)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 
+from dovetail.model.pod import Pod
 from dovetail.solve.attempt import Attempt
 from dovetail.solve.axes import Bool, Int
-from dovetail.solve.bound import certify
+from dovetail.solve.bound import certify, fits_existing
 from dovetail.solve.decode import decode, unplaced
 from dovetail.solve.encode import Encoded, encode
 from dovetail.solve.guide import Guide, guide
@@ -32,7 +34,9 @@ def solve(puzzle: Puzzle) -> Solution:
     """Place every pod that can be placed, as cheaply as can be found, with a proven bound."""
     if not puzzle.pods:
         return Solution()
-    plain = encode(canonical(puzzle))
+    plain, hopeless = _encoded(canonical(puzzle))
+    if not plain.groups:
+        return Solution(unplaced=hopeless)
     enc = hold_min_values(with_robust_prices(plain))
     offers, stands_for, values = _appraised(enc)
     attempt, waiting = _best_attempt(enc, offers, values)
@@ -49,12 +53,26 @@ def solve(puzzle: Puzzle) -> Solution:
     return Solution(
         launches=tuple(launches),
         placed=tuple(placed),
-        unplaced=tuple(unplaced(attempt, waiting)),
+        unplaced=(*unplaced(attempt, waiting), *hopeless),
         order=tuple(order),
         price_nanousd=sum(one.offering.price_nanousd for one in launches),
         certificate=certificate,
         n_groups=len(enc.groups),
     )
+
+
+def _encoded(puzzle: Puzzle) -> tuple[Encoded, tuple[Pod, ...]]:
+    """The puzzle as arrays, without pods that nothing could ever take: those move nobody else."""
+    enc = encode(puzzle)
+    groups = np.arange(len(enc.groups))
+    fits = takes(enc, groups, np.arange(enc.n_offers)).any(axis=1)
+    fits |= np.array([fits_existing(enc, group) for group in groups.tolist()], dtype=bool)
+    if fits.all():
+        return enc, ()
+    hopeless = [pod for group in np.flatnonzero(~fits) for pod in enc.groups[group].pods]
+    gone = {pod.key for pod in hopeless}
+    rest = tuple(pod for pod in puzzle.pods if pod.key not in gone)
+    return encode(msgspec.structs.replace(puzzle, pods=rest)), tuple(hopeless)
 
 
 def _appraised(enc: Encoded) -> tuple[Int, Int, Values]:
