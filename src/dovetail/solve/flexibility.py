@@ -130,13 +130,20 @@ class _Finder:
         fine_o, welcome_w = self._acceptable(load, shelf)
         fits_x: Bool = np.all(shelf.sizes_xr >= used, axis=1)
         fine_o = fine_o & fits_x[shelf.size_o]
-        kept = _closed(enc, shelf, load.offer, (fine_o, welcome_w))
-        found = _few_enough(enc, shelf, load.offer, kept)
-        if found[1]:
-            # minValues come before preferences.
-            every = np.ones(len(shelf.ways), dtype=bool)
-            kept = _closed(enc, shelf, load.offer, (fine_o, every))
-            found = _few_enough(enc, shelf, load.offer, kept)
+        found = _few_enough(
+            enc, shelf, load.offer, _closed(enc, shelf, load.offer, (fine_o, welcome_w))
+        )
+        if not found[1]:
+            return found
+        # minValues come before preferences, and before types that would do in some zones only.
+        every = np.ones(len(shelf.ways), dtype=bool)
+        for kept in (
+            _closed(enc, shelf, load.offer, (fine_o, every)),
+            _wide(enc, shelf, load, fine_o),
+        ):
+            other = _few_enough(enc, shelf, load.offer, kept)
+            if not other[1]:
+                return other
         return found
 
     def _shelf(self, pool: int, choice: int) -> _Shelf:
@@ -264,6 +271,19 @@ def _joined(
 def _ways(shelf: _Shelf, kinds: list[str], zones: list[str]) -> Bool:
     """The ways to buy that these names stand for."""
     return np.array([kind in kinds and zone in zones for kind, zone in shelf.ways], dtype=bool)
+
+
+def _wide(enc: Encoded, shelf: _Shelf, load: _Load, fine_o: Bool) -> Bool:
+    """The offers of types that would do in every zone that sells anything that would do."""
+    kind = enc.market.offers[load.offer].offering.capacity_type
+    kinds = [kind, labels.ON_DEMAND] if kind == labels.RESERVED else [kind]
+    sells_w = np.zeros(len(shelf.ways), dtype=bool)
+    sells_w[shelf.way_o[fine_o]] = True
+    sells_w &= [one in kinds for one, _ in shelf.ways]
+    wrong_t = np.zeros(len(shelf.types), dtype=bool)
+    wrong_t[shelf.row_o[~fine_o & sells_w[shelf.way_o]]] = True
+    kept: Bool = fine_o & shelf.is_left_o & sells_w[shelf.way_o] & ~wrong_t[shelf.row_o]
+    return kept
 
 
 def _later(kind: str) -> tuple[str, ...]:
