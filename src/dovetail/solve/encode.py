@@ -266,7 +266,11 @@ def _requests(groups: Sequence[Group], resources: tuple[str, ...]) -> Int:
     """What one pod of every group asks for, attached volumes included."""
     rows = []
     for group in groups:
-        attached = {ATTACH + driver: len(claims) for driver, claims in group.volumes.attachments}
+        # A claim that several pods share has a name, and is counted once per node elsewhere.
+        attached = {
+            ATTACH + driver: sum(not claim for claim in claims)
+            for driver, claims in group.volumes.attachments
+        }
         held = group.spec.requests
         rows.append([attached.get(name, held.get(name, 0)) for name in resources])
     return np.array(rows, dtype=np.int64).reshape(len(groups), len(resources))
