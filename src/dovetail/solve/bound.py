@@ -24,6 +24,7 @@ from dovetail.solve.encode import Encoded
 from dovetail.solve.quotas import simple_spread, spread_range
 from dovetail.solve.standing import ATTACH
 from dovetail.solve.ties import ZoneTerm
+from dovetail.solve.variety import insists
 from dovetail.solve.vectors import Values
 
 _DENOMINATOR: Final = 2**40
@@ -118,7 +119,8 @@ def _offer_worth(enc: Encoded, values: Values, placed_g: Int) -> Float:
 def _spread_worth(enc: Encoded, values: Values, group: int) -> float | None:
     """A spread group: at least `low` in every domain, the rest where it is cheapest."""
     zone = simple_spread(enc, group)
-    if zone is None or len(enc.cell_n):
+    # minValues may keep a domain from being opened, so that it need not be served.
+    if zone is None or len(enc.cell_n) or insists(enc.market.pools):
         return None
     worth_c = values.cell_worth(group)
     bounds = spread_range(enc, group, zone, np.isfinite(worth_c))

@@ -29,7 +29,7 @@ from dovetail.solve.axes import UNLIMITED, Bool, Int
 from dovetail.solve.bins import Bins
 from dovetail.solve.encode import Encoded, Origin
 from dovetail.solve.ties import HostTerm
-from dovetail.solve.variety import Demand, are_met, demands, gather
+from dovetail.solve.variety import Demand, are_met, demands, gather, later_kinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,8 @@ class _Shapes:
         """shapes x offers: who fits where."""
         fits = masks_mo[self.mask_s]
         for resource in range(cap_or.shape[1]):
-            fits &= self.request_sr[:, resource][:, None] <= cap_or[:, resource][None, :]
+            asked = self.request_sr[:, resource][:, None]
+            fits &= (asked <= cap_or[:, resource][None, :]) | (asked == 0)
         return fits
 
 
@@ -158,7 +159,9 @@ def _shelves(enc: Encoded, asked_p: list[tuple[Demand, ...]]) -> Iterator[_Shelf
         far = [
             held
             for way, held in ways.items()
-            if way[:3] == (pool, cell, choice) and way[3] in kinds and way[4] != zone
+            if way[:3] == (pool, cell, choice)
+            and way[3] in (kind, *later_kinds(kind))
+            and (way[3] not in kinds or way[4] != zone)
         ]
         beside = np.array([offer for held in near for offer in held])
         anywhere = np.concatenate([beside, *(np.array(held) for held in far)])
@@ -244,7 +247,8 @@ def _add_row(
     enc = losses.enc
     request, mask = pod
     rows, reach = goal
-    takers = enc.masks_me[mask, : enc.n_offers] & (enc.cap_or >= request).all(axis=1)
+    fits = ((enc.cap_or >= request) | (request == 0)).all(axis=1)
+    takers = enc.masks_me[mask, : enc.n_offers] & fits
     is_added = False
     for shelf in shelves:
         offers = shelf.offers[takers[shelf.offers]]

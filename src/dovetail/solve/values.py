@@ -16,6 +16,7 @@ from dovetail.solve.encode import Encoded
 from dovetail.solve.guide import Guide
 from dovetail.solve.polish import polish
 from dovetail.solve.terms import Kind
+from dovetail.solve.variety import insists
 from dovetail.solve.vectors import Shapes, Values, capacity
 
 
@@ -217,8 +218,7 @@ def weights_bind(enc: Encoded) -> bool:
     least = min((pool.weight for pool in pools), default=0)
     heavier = [pool for pool in pools if pool.weight > least]
     return bool(heavier) and not any(
-        enc.problem.limits.get(pool.name) or any(one.min_values for one in pool.requirements)
-        for pool in heavier
+        enc.problem.limits.get(pool.name) or insists([pool]) for pool in heavier
     )
 
 
