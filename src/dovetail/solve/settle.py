@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from dovetail.solve.attempt import Attempt, left_of, top_weight
-from dovetail.solve.axes import Float, Int
+from dovetail.solve.axes import Bool, Float, Int
 from dovetail.solve.bins import Bins
 from dovetail.solve.colocate import is_first
 from dovetail.solve.encode import Encoded
@@ -122,11 +122,16 @@ def place_on(
 
 def host_minimum(bins: Bins, number: int) -> int:
     """The least that any node which counts holds of a host spread's pods."""
+    held = bins.match[number, : bins.n][counted_hosts(bins, number)]
+    enough = max(bins.enc.ties.hosts[number].min_domains, 1)
+    return int(held.min()) if len(held) >= enough else 0
+
+
+def counted_hosts(bins: Bins, number: int) -> Bool:
+    """The nodes over which a host spread takes its minimum."""
     term = bins.enc.ties.hosts[number]
     new = slice(bins.n_existing, bins.n)
-    eligible = np.concatenate([term.eligible_n, term.eligible_o[bins.offer[new]] & ~bins.dead[new]])
-    held = bins.match[number, : bins.n][eligible]
-    return int(held.min()) if len(held) >= max(term.min_domains, 1) else 0
+    return np.concatenate([term.eligible_n, term.eligible_o[bins.offer[new]] & ~bins.dead[new]])
 
 
 def _outlook(attempt: Attempt, group: int, span: slice) -> Outlook:

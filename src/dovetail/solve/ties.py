@@ -138,9 +138,11 @@ class _Assembly:
         coming_e = self.ground.coming_de[daemons].sum(axis=0) if daemons else None
         own_n = np.zeros(len(self.scene.place), dtype=np.int64)
         np.add.at(own_n, self.scene.running_owners.get(number, []), 1)
+        coming_n = 0 if coming_e is None else coming_e[n_offers:]
+        match_n = match_n + coming_n
         if term.kind == Kind.PORT:
             np.add.at(own_n, self.scene.ports_taken(term), 1)
-            own_n += 0 if coming_e is None else coming_e[n_offers:]
+            own_n += coming_n
             match_n = own_n
         match_o = None if coming_e is None else coming_e[:n_offers]
         self.hosts.append(
