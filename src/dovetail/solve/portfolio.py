@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -26,9 +26,10 @@ from dovetail.solve.settle import settle_all
 from dovetail.solve.units import is_tied_to_zones
 
 _MOST_PODS: Final = 1_000
-_WORK: Final = 150_000  # looks at places, in all, for each unit of effort
+_WORK: Final = 100_000  # looks at places, in all, for each unit of effort
 _SETTLING: Final = 100  # settling a group costs as much work as so many looks
 _TRIES: Final = 40  # ruins for each way to settle the groups
+_MORE_TRIES: Final = 1_000  # for the best of them, as long as there is work left to do
 _MOST_CELLS: Final = 6
 
 
@@ -107,6 +108,8 @@ class _Search:
             before = best.price
             for group in groups:
                 best = self._better(best, self._moves(best, group))
+        layout = best.draft.improver.improve(best.layout, _MORE_TRIES)
+        best = replace(best, layout=layout, price=best.draft.improver.price(layout))
         return self._written(best)
 
     def _loads(self, attempt: Attempt) -> list[int]:
