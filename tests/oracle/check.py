@@ -177,7 +177,11 @@ def surprises(case: Case) -> list[str]:
     for host in launches.deliveries(case.snapshot, case.now, case.plan):
         world = case.empty_world.copy()
         world.add(host)
-        for pod, why in bind_in_any_order(world, case.host_by_pod, case.placed).items():
+        order = [case.waiting[key] for key in case.plan.binding_order]
+        refused = bind_in_order(world, case.host_by_pod, order)
+        if refused:
+            refused = bind_in_any_order(world, case.host_by_pod, order)
+        for pod, why in refused.items():
             got = f"{host.labels[labels.ZONE]}/{host.labels[labels.CAPACITY_TYPE]}"
             broken.append(f"{pod} does not bind if {host.name} comes as {got}: {why}")
     return broken

@@ -51,7 +51,7 @@ class Program:
     count_l: Float
     accept_lo: Bool
     penalty_l: Float
-    domain_lo: Int | None = None  # domain of each offer for spread classes (-1 row: not spread)
+    domain_lo: Int  # domain of each offer for spread classes (-1: not spread)
     range_ld: dict[int, tuple[Float, Float]] = field(default_factory=dict)
     cap_groups: list[tuple[float, list[int]]] = field(default_factory=list)
     limits: list[tuple[Float, float]] = field(default_factory=list)  # weights over o, limit
@@ -152,7 +152,7 @@ class Solver:
         n_r = more.cap_or.shape[1]
         rows = [own[:n_r, pairs_o], self._demand_l[pairs_l][None, :]]
         values = [more.request_lr[pairs_l].T, np.ones((1, len(pairs_l)))]
-        if more.range_ld and more.domain_lo is not None:
+        if more.range_ld:
             domain = more.domain_lo[pairs_l, pairs_o]
             zone = np.array([self._zone.get(row, -1) for row in range(len(more.count_l))])[pairs_l]
             inside = (zone >= 0) & (domain >= 0)
@@ -180,8 +180,14 @@ class Solver:
         self, cost: Float, upper: Float, starts: Int, rows: Int, values: Float
     ) -> None:
         self._highs.addCols(
-            len(cost), cost, np.zeros(len(cost)), upper, len(values),
-            starts[:-1].astype(np.int32), rows.astype(np.int32), values,
+            len(cost),
+            cost,
+            np.zeros(len(cost)),
+            upper,
+            len(values),
+            starts[:-1].astype(np.int32),
+            rows.astype(np.int32),
+            values,
         )
 
     def add_cuts(self, cuts: Sequence[Cut]) -> None:
@@ -221,7 +227,7 @@ class Solver:
 
 
 def _highs(*, central: bool) -> highspy.Highs:
-    solver = highspy.Highs()
+    solver = highspy.Highs()  # type: ignore[no-untyped-call]  # the package has no stubs for it
     solver.setOptionValue("output_flag", False)
     solver.setOptionValue("threads", 1)
     solver.setOptionValue("presolve", "off")
@@ -234,9 +240,6 @@ def _highs(*, central: bool) -> highspy.Highs:
 
 def _joined(held: Program, more: Program) -> Program:
     """The same classes over the offers of both."""
-    domain = held.domain_lo
-    if domain is not None and more.domain_lo is not None:
-        domain = np.concatenate([domain, more.domain_lo], axis=1)
     return Program(
         price_o=np.concatenate([held.price_o, more.price_o]),
         cap_or=np.concatenate([held.cap_or, more.cap_or]),
@@ -245,7 +248,7 @@ def _joined(held: Program, more: Program) -> Program:
         count_l=held.count_l,
         accept_lo=np.concatenate([held.accept_lo, more.accept_lo], axis=1),
         penalty_l=held.penalty_l,
-        domain_lo=domain,
+        domain_lo=np.concatenate([held.domain_lo, more.domain_lo], axis=1),
         range_ld=held.range_ld,
         cap_groups=held.cap_groups,
         limits=[

@@ -15,7 +15,8 @@ from dovetail.solve.bins import Bins
 from dovetail.solve.encode import Encoded
 from dovetail.solve.quotas import Settler, ZoneState
 from dovetail.solve.units import ANY_CELL, ANY_WEIGHT, Unit, UnitBook
-from dovetail.solve.values import Values, takes
+from dovetail.solve.values import takes
+from dovetail.solve.vectors import Values
 from dovetail.solve.wishes import Wishes
 
 Prefer = Mapping[int, tuple[int, ...]]  # group -> cells that it goes to first, all else equal

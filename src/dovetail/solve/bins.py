@@ -10,8 +10,8 @@ import numpy as np
 
 from dovetail.solve.axes import UNLIMITED, Bool, Int
 from dovetail.solve.encode import Encoded
-from dovetail.solve.terms import Kind
 from dovetail.solve.limits import Limits
+from dovetail.solve.terms import Kind
 from dovetail.solve.units import ANY_CELL, ANY_WEIGHT, Unit
 
 EXISTING = -1
@@ -38,6 +38,7 @@ class Bins:
         self.attached = np.zeros((len(enc.claims.resource), room), dtype=np.int32)
         self.log: list[tuple[int, Int, Int]] = []  # unit, nodes, how many on each
         self.limits = Limits(enc)
+        self.mean = np.ones(len(enc.resources))  # about what a node has, to compare resources by
         self.floor = np.zeros(n_hosts, dtype=np.int64)  # the minimum that host spreads start from
         held = slice(0, self.n)
         self.free[:, held] = enc.free_nr.T
@@ -80,7 +81,17 @@ class Bins:
 
     def _grow(self, need: int) -> None:
         more = max(need, 2 * len(self.offer)) - len(self.offer)
-        for name in ("free", "offer", "cell", "dead", "weight", "accept", "match", "own", "attached"):
+        for name in (
+            "free",
+            "offer",
+            "cell",
+            "dead",
+            "weight",
+            "accept",
+            "match",
+            "own",
+            "attached",
+        ):
             held = getattr(self, name)
             width = [(0, 0)] * (held.ndim - 1) + [(0, more)]
             setattr(self, name, np.pad(held, width))
@@ -122,6 +133,20 @@ class Bins:
                 np.minimum(room, free // asked, out=room)
 
     def _exclude(self, unit: Unit, span: slice, room: Int) -> None:
+        """Whom the unit keeps away from, and who keeps it away."""
+        self._keep_own_terms(unit, span, room)
+        hosts = self.enc.ties.hosts
+        for number in unit.match:
+            term = hosts[number]
+            held = self.own[number, span] > 0
+            if term.kind in (Kind.ANTI, Kind.PORT):
+                room[held] = 0
+            elif term.kind == Kind.SPREAD and number not in unit.own:
+                # Strict for pods that are merely counted, so that every binding order is legal.
+                left = term.max_skew + self.floor[number] - self.match[number, span]
+                np.copyto(room, np.minimum(room, left), where=held)
+
+    def _keep_own_terms(self, unit: Unit, span: slice, room: Int) -> None:
         hosts = self.enc.ties.hosts
         for number in unit.own:
             term = hosts[number]
@@ -138,15 +163,6 @@ class Bins:
                 room[match > 0] = 0
                 if number in unit.match:
                     np.minimum(room, 1, out=room)
-        for number in unit.match:
-            term = hosts[number]
-            held = self.own[number, span] > 0
-            if term.kind in (Kind.ANTI, Kind.PORT):
-                room[held] = 0
-            elif term.kind == Kind.SPREAD and number not in unit.own:
-                # Strict for pods that are merely counted, so that every binding order is legal.
-                left = term.max_skew + self.floor[number] - self.match[number, span]
-                np.copyto(room, np.minimum(room, left), where=held)
 
     def put(self, number: int, unit: Unit, nodes: Int, counts: Int) -> None:
         """Place so many pods of the unit on each of these (distinct) nodes."""

@@ -21,8 +21,8 @@ from dovetail.model.plan import Certificate, HostCap, OfferKey, WholePods
 from dovetail.solve.axes import Float, Int
 from dovetail.solve.cuts import KINDS
 from dovetail.solve.encode import Encoded
-from dovetail.solve.standing import ATTACH
 from dovetail.solve.quotas import simple_spread, spread_range
+from dovetail.solve.standing import ATTACH
 from dovetail.solve.ties import ZoneTerm
 from dovetail.solve.vectors import Values
 
@@ -105,7 +105,8 @@ def _offer_worth(enc: Encoded, values: Values, placed_g: Int) -> Float:
     worth_sc = values.worth_sc
     cheapest_s = worth_sc.min(axis=1, initial=np.inf)
     each_g = cheapest_s[values.shape_g]
-    worth_g = np.where(np.isfinite(each_g) & (placed_g > 0), each_g, 0.0) * placed_g
+    worth_g: Float = np.where(np.isfinite(each_g) & (placed_g > 0), each_g, 0.0)
+    worth_g = worth_g * placed_g.astype(np.float64)
     for group in range(len(enc.groups)):
         if placed_g[group] == enc.count_g[group]:
             split = _spread_worth(enc, values, group)
@@ -125,9 +126,7 @@ def _spread_worth(enc: Encoded, values: Values, group: int) -> float | None:
         return None
     domain_c = enc.ties.domains_ck[:, enc.ties.zones[zone].key]
     low, _ = bounds
-    most = most_in_one(
-        int(enc.count_g[group]), int((bounds[1] > 0).sum()), enc.ties.zones[zone]
-    )
+    most = most_in_one(int(enc.count_g[group]), int((bounds[1] > 0).sum()), enc.ties.zones[zone])
     high = np.where(bounds[1] > 0, most, 0)
     worth_d = np.full(len(low), np.inf)
     inside = domain_c >= 0

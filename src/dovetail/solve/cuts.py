@@ -86,9 +86,12 @@ def violated(program: Program, answer: Assignment, most: int = 60) -> list[Cut]:
     held = {(cut.offer, cut.kind) for cut in program.cuts}
     for offer in np.flatnonzero(answer.nodes_o > 1e-7).tolist():
         excess = _weights(program, offer) @ answer.pods_lo[:, offer] - answer.nodes_o[offer]
-        for kind in np.flatnonzero(excess > _TOLERANCE * answer.nodes_o[offer]).tolist():
-            if (offer, kind) not in held:
-                found.append((-float(excess[kind] * program.price_o[offer]), offer, kind))
+        broken = np.flatnonzero(excess > _TOLERANCE * answer.nodes_o[offer]).tolist()
+        found += [
+            (-float(excess[kind] * program.price_o[offer]), offer, kind)
+            for kind in broken
+            if (offer, kind) not in held
+        ]
     if -sum(cost for cost, _, _ in found) < _WORTHWHILE * answer.value:
         return []
     return [cut_of(program, offer, kind) for _, offer, kind in sorted(found)[:most]]

@@ -8,13 +8,12 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.solve.attempt import Attempt
-from dovetail.solve.axes import Int
 from dovetail.solve.decode import loads
 from dovetail.solve.quotas import Outlook
 from dovetail.solve.rescue import put_one, settle_one
 from dovetail.solve.terms import Kind
 from dovetail.solve.undo import release
-from dovetail.solve.units import Unit, is_tied_to_zones, unit_of
+from dovetail.solve.units import ANY_CELL, Unit, unit_of
 
 
 def displace(attempt: Attempt, waiting: dict[int, int]) -> bool:
@@ -68,7 +67,7 @@ def _may_go(attempt: Attempt, number: int, node: int, probe: Unit) -> bool:
     unit, ties = attempt.units[number], attempt.enc.ties
     if unit.priority >= probe.priority:
         return False
-    if any(is_tied_to_zones(attempt.enc, group) for group, _ in unit.members):
+    if any(_is_counted_on(attempt, group) for group, _ in unit.members):
         return False
     return not any(
         ties.hosts[term].kind == Kind.AFFINITY and attempt.bins.own[term, node]
@@ -76,13 +75,21 @@ def _may_go(attempt: Attempt, number: int, node: int, probe: Unit) -> bool:
     )
 
 
+def _is_counted_on(attempt: Attempt, group: int) -> bool:
+    """Whether pods that were placed count on the pods of this group being where they are."""
+    ties, state = attempt.enc.ties, attempt.settler.state
+    return any(
+        ties.zones[number].kind != Kind.ANTI
+        and bool((state.own[number] > ties.zones[number].own_d).any())
+        for number in ties.zone_match_g[group]
+    )
+
+
 def _swap(attempt: Attempt, group: int, node: int, lower: dict[int, int]) -> bool:
     """Put one pod of the group on the node in place of the others, if the rules allow."""
     enc, bins = attempt.enc, attempt.bins
-    place: Int = np.array([node])
-    for number, count in lower.items():
-        bins.shift(attempt.units[number], place, np.array([-count]))
     cell = int(bins.cell[node])
+    _shift(attempt, node, lower, -1)
     n_cells = len(enc.ties.domains_ck)
     here = np.zeros(n_cells, dtype=np.int64)
     here[cell] = 1
@@ -93,9 +100,29 @@ def _swap(attempt: Attempt, group: int, node: int, lower: dict[int, int]) -> boo
         for number in lower:
             _strike(attempt, number, node)
         return True
-    for number, count in lower.items():
-        bins.shift(attempt.units[number], place, np.array([count]))
+    _shift(attempt, node, lower, 1)
     return False
+
+
+def _shift(attempt: Attempt, node: int, held: dict[int, int], sign: int) -> None:
+    """Let pods leave a node (or come back), in all counts."""
+    for number, count in held.items():
+        unit = attempt.units[number]
+        attempt.bins.shift(unit, np.array([node]), np.array([sign * count]))
+        if unit.cell != ANY_CELL:
+            for group, n_pods in _last(unit, count):
+                attempt.settler.record(group, unit.cell, sign * n_pods)
+
+
+def _last(unit: Unit, count: int) -> list[tuple[int, int]]:
+    """The groups of the last pods of a unit: those that go first."""
+    found = []
+    for group, held in reversed(unit.members):
+        taken = min(held, count)
+        count -= taken
+        if taken:
+            found.append((group, taken))
+    return found
 
 
 def _strike(attempt: Attempt, number: int, node: int) -> None:

@@ -40,7 +40,6 @@ from dovetail.solve.standing import (
 from dovetail.solve.ties import Ground, Ties, tie_groups
 
 
-
 @dataclass(frozen=True, slots=True)
 class Origin:
     """What arrays were before minValues narrowed them, and which of its rows each row was."""
@@ -317,9 +316,7 @@ def group_mask(columns: Columns, group: Group) -> Bool:
     return mask
 
 
-def _overhead(
-    daemons: Sequence[DaemonSet], runs_do: Bool, resources: tuple[str, ...]
-) -> Int:
+def _overhead(daemons: Sequence[DaemonSet], runs_do: Bool, resources: tuple[str, ...]) -> Int:
     """What daemon sets take of every new node."""
     overhead = np.zeros((runs_do.shape[1], len(resources)), dtype=np.int64)
     for number, daemon in enumerate(daemons):
@@ -339,7 +336,7 @@ def _supply(problem: Puzzle, market: Market) -> Int:
 
 
 def _cells(columns: Columns, keys: tuple[str, ...]) -> tuple[Int, Int]:
-    """The combination of topology domains of every entity; domains are -1 where a label is absent."""
+    """The combination of topology domains of every entity; -1 stands for an absent label."""
     if not keys:
         return np.zeros(columns.n_entities, dtype=np.int64), np.zeros((1, 0), dtype=np.int64)
     domain_ke = []
@@ -360,9 +357,7 @@ def _divided(ground: Ground, masks: Sequence[Bool]) -> Ground:
     code = np.zeros(len(ground.cell_e), dtype=np.int64)
     for mask in masks:
         code = np.unique(2 * code + mask, return_inverse=True)[1].reshape(-1)
-    pairs, cell_e = np.unique(
-        np.stack([ground.cell_e, code], axis=1), axis=0, return_inverse=True
-    )
+    pairs, cell_e = np.unique(np.stack([ground.cell_e, code], axis=1), axis=0, return_inverse=True)
     return replace(
         ground,
         cell_e=cell_e.reshape(-1).astype(np.int64),

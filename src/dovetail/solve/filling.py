@@ -19,7 +19,7 @@ _BETA: Final = 5.0  # how strongly the unit's own proportion counts; 3 to 10 are
 _MANY: Final = 20_000
 
 
-def water_fill(bins: Bins, number: int, unit: Unit, want: int, span: slice, mean: Float) -> int:
+def water_fill(bins: Bins, number: int, unit: Unit, want: int, span: slice) -> int:
     """Place up to `want` pods on the span's nodes, keeping what is left in balance."""
     room = bins.room(unit, span)
     total = int(room.sum())
@@ -29,7 +29,7 @@ def water_fill(bins: Bins, number: int, unit: Unit, want: int, span: slice, mean
         return _take(bins, number, unit, span, room)
     places = np.flatnonzero(room)
     most = np.minimum(room[places], want)
-    weight = _weight(unit, mean)
+    weight = _weight(unit, bins.mean)
     height = weight[0] * bins.free[0, span][places] + weight[1] * bins.free[1, span][places]
     step = float(weight[0] * unit.request[0] + weight[1] * unit.request[1])
     counts = _highest(height, step, most, want)
@@ -59,7 +59,8 @@ def _highest(height: Float, step: float, most: Int, want: int) -> Int:
     turn = np.arange(len(node)) - np.repeat(np.cumsum(most) - most, most)
     key = height[node] - turn * step
     best = np.argpartition(-key, want - 1)[:want] if want < len(key) else np.arange(len(key))
-    return np.bincount(node[best], minlength=len(height)).astype(np.int64)
+    counts = np.bincount(node[best], minlength=len(height))
+    return counts.astype(np.int64)
 
 
 def _highest_by_level(height: Float, step: float, most: Int, want: int) -> Int:
@@ -69,7 +70,8 @@ def _highest_by_level(height: Float, step: float, most: Int, want: int) -> Int:
 
     def above(level: float) -> Int:
         turns = np.floor((height - level) / step) + 1
-        return np.clip(turns, 0, most).astype(np.int64)
+        whole: Int = np.clip(turns, 0, most).astype(np.int64)
+        return whole
 
     for _ in range(60):
         middle = (low + high) / 2

@@ -28,6 +28,9 @@ _SIBLING_PRICE: Final = 1.3
 _GOOD_ENOUGH: Final = 1.001  # chasing the last 0.1 % adds hundreds of offers
 
 
+Market = tuple[Bool, Float, Float, Float]  # accepted, price, capacity, requests: all scaled
+
+
 @dataclass(slots=True)
 class Guide:
     """The program's answer, with what its rows and columns stand for."""
@@ -40,38 +43,90 @@ class Guide:
     program: Program
 
 
+@dataclass(frozen=True, slots=True)
+class _Shop:
+    """What can be bought, for whom, and under which limits."""
+
+    enc: Encoded
+    classes: Classes
+    offers: Int
+    accept_lp: Bool
+    scale_r: Float
+    limits: Sequence[tuple[Float, float]]
+
+    def program(self, some: Int) -> Program:
+        """The program over some of the offers, by their places."""
+        enc, classes = self.enc, self.classes
+        offers, accept = self.offers[some], self.accept_lp[:, some]
+        price = dollars(enc, offers)
+        alone = np.where(accept, price[None, :], np.inf).min(axis=1, initial=np.inf)
+        domain = np.full(accept.shape, -1, dtype=np.int64)
+        for row in classes.range_ld:
+            domain[row] = enc.ties.domains_ck[enc.cell_o[offers], classes.key_l[row]]
+        supply = enc.supply_o[offers]
+        return Program(
+            price_o=price,
+            cap_or=np.minimum(enc.cap_or[offers] / self.scale_r, 1e6),
+            supply_o=np.where(supply > 10**12, np.inf, supply.astype(np.float64)),
+            request_lr=classes.request_lr / self.scale_r,
+            count_l=classes.count_l,
+            accept_lo=accept,
+            penalty_l=PENALTY * np.where(np.isfinite(alone), alone + 1e-3, 1.0),
+            domain_lo=domain,
+            range_ld=_reachable(classes, accept, domain),
+            cap_groups=classes.cap_groups,
+            limits=[(weight[some], limit) for weight, limit in self.limits],
+        )
+
+    def guide(self, chosen: Int, answer: Assignment, program: Program) -> Guide:
+        """An answer over some of the offers."""
+        accept = self.accept_lp[:, chosen]
+        return Guide(self.offers[chosen], self.classes, accept, self.scale_r, answer, program)
+
+
+def dollars(enc: Encoded, offers: Int) -> Float:
+    """The prices that the search compares."""
+    return enc.plan_price_o[offers].astype(np.float64) * 1e-9
+
+
+def _shop(
+    enc: Encoded, offers: Int, lots: Sequence[Lot], limits: Sequence[tuple[Float, float]]
+) -> _Shop:
+    classes = merge(enc, lots)
+    scale = _scale(enc.cap_or[offers].astype(np.float64), classes)
+    return _Shop(enc, classes, offers, acceptance(enc, classes, offers), scale, limits)
+
+
 def guide(
     enc: Encoded, offers: Int, lots: Sequence[Lot], limits: Sequence[tuple[Float, float]] = ()
 ) -> Guide:
     """Sift the offers for these lots. Every lot must fit some offer."""
-    classes = merge(enc, lots)
-    accept = acceptance(enc, classes, offers)
-    price = enc.plan_price_o[offers] * 1e-9
-    cap = enc.cap_or[offers].astype(np.float64)
-    scale = _scale(cap, classes)
-    cap /= scale
-    request = classes.request_lr / scale
-    chosen = _first_choice(accept, price, cap, (classes, request, enc.cell_o[offers]))
-    def offered(some: Int) -> Program:
-        return _program(enc, classes, offers[some], accept[:, some], scale, limits, some)
-
-    solver = Solver(offered(chosen))
+    shop = _shop(enc, offers, lots, limits)
+    price = dollars(enc, offers)
+    market = (
+        shop.accept_lp,
+        price,
+        enc.cap_or[offers] / shop.scale_r,
+        shop.classes.request_lr / shop.scale_r,
+    )
+    chosen = _first_choice(market, shop.classes, enc.cell_o[offers])
+    solver = Solver(shop.program(chosen))
     answer = solver.solve()
     for _ in range(_ROUNDS):
         last = answer.value
-        ratio = _bargains(answer, solver.program, (accept, price, cap, request), classes)
+        ratio = _bargains(answer, solver.program, market, shop.classes)
         ratio[chosen] = 0.0
         best = np.argsort(-ratio, kind="stable")[:_ADDED]
         best = np.sort(best[ratio[best] > _GOOD_ENOUGH])
         if len(best):
-            solver.add_offers(offered(best))
+            solver.add_offers(shop.program(best))
             chosen = np.concatenate([chosen, best])
             answer = solver.solve()
-        solver.add_cuts(_wanted_cuts(solver.program, answer, classes))
+        solver.add_cuts(_wanted_cuts(solver.program, answer, shop.classes))
         answer = solver.solve()
         if abs(answer.value - last) < _NO_GAIN * answer.value:
             break
-    return Guide(offers[chosen], classes, accept[:, chosen], scale, answer, solver.program)
+    return shop.guide(chosen, answer, solver.program)
 
 
 def _wanted_cuts(program: Program, answer: Assignment, classes: Classes) -> list[Cut]:
@@ -123,8 +178,8 @@ def without_sifting(
     favourites: Int,
 ) -> Guide:
     """The central answer over offers known to be good, and for whom those are no good, others."""
-    classes = merge(enc, lots)
-    accept = acceptance(enc, classes, offers)
+    shop = _shop(enc, offers, lots, limits)
+    accept, classes = shop.accept_lp, shop.classes
     good = np.isin(offers, favourites)
     if (classes.cell_l != ANY_CELL).any():
         good |= _siblings(enc, offers, favourites)
@@ -132,75 +187,39 @@ def without_sifting(
     cost = np.where(accept[uncovered], enc.plan_price_o[offers][None, :], np.inf)
     good[np.argmin(cost, axis=1)] = True
     chosen = np.flatnonzero(good & accept.any(axis=0))
-    scale = _scale(enc.cap_or[offers].astype(np.float64), classes)
-    program = _program(enc, classes, offers[chosen], accept[:, chosen], scale, limits, chosen)
+    program = shop.program(chosen)
     demand = classes.count_l * program.request_lr.max(axis=1)
     every = np.ones(len(chosen), dtype=bool)
     program.cuts = [cut_of(program, *pair) for pair in likely(program, demand, every)]
     solver = Solver(program, central=True)
     answer = _with_cuts(solver, solver.solve())
-    return Guide(offers[chosen], classes, accept[:, chosen], scale, answer, solver.program)
+    return shop.guide(chosen, answer, solver.program)
 
 
 def _scale(cap: Float, classes: Classes) -> Float:
     """About one node's worth of each resource; what nobody is short of stays harmless."""
     seen = np.where(cap < 1e15, cap, 0.0)
     mean = seen.mean(axis=0) if len(cap) else np.ones(cap.shape[1])
-    return np.maximum(np.maximum(mean, classes.request_lr.max(axis=0, initial=0.0)), 1.0)
+    most = classes.request_lr.max(axis=0, initial=0.0)
+    scale: Float = np.maximum(np.maximum(mean, most), 1.0)
+    return scale
 
 
-def _program(
-    enc: Encoded,
-    classes: Classes,
-    offers: Int,
-    accept: Bool,
-    scale: Float,
-    limits: Sequence[tuple[Float, float]],
-    chosen: Int,
-) -> Program:
-    price = enc.plan_price_o[offers] * 1e-9
-    cap = np.minimum(enc.cap_or[offers] / scale, 1e6)
-    alone = np.where(accept, price[None, :], np.inf).min(axis=1, initial=np.inf)
-    domain = None
-    if classes.range_ld:
-        domain = np.full(accept.shape, -1, dtype=np.int64)
-        for row in classes.range_ld:
-            domain[row] = enc.ties.domains_ck[enc.cell_o[offers], classes.key_l[row]]
-    return Program(
-        price_o=price,
-        cap_or=cap,
-        supply_o=np.where(enc.supply_o[offers] > 10**12, np.inf, enc.supply_o[offers] * 1.0),
-        request_lr=classes.request_lr / scale,
-        count_l=classes.count_l,
-        accept_lo=accept,
-        penalty_l=PENALTY * np.where(np.isfinite(alone), alone + 1e-3, 1.0),
-        domain_lo=domain,
-        range_ld=_reachable(classes, accept, domain),
-        cap_groups=classes.cap_groups,
-        limits=[(weight[chosen], limit) for weight, limit in limits],
-    )
-
-
-def _reachable(
-    classes: Classes, accept: Bool, domain: Int | None
-) -> dict[int, tuple[Float, Float]]:
+def _reachable(classes: Classes, accept: Bool, domain: Int) -> dict[int, tuple[Float, Float]]:
     """Quotas only over domains that some candidate offer reaches."""
     result = {}
     for row, (low, high) in classes.range_ld.items():
-        assert domain is not None
         reached = np.zeros(len(low), dtype=bool)
         reached[domain[row][accept[row] & (domain[row] >= 0)]] = True
         result[row] = (np.where(reached, low, 0.0), np.where(reached, high, np.inf))
     return result
 
 
-def _first_choice(
-    accept: Bool, price: Float, cap: Float, shapes: tuple[Classes, Float, Int]
-) -> Int:
+def _first_choice(market: Market, classes: Classes, cell_o: Int) -> Int:
     """For every class the offer that holds it most cheaply, in every domain if it is spread; for
     classes of which a node takes only a few, the cheapest offer at all.
     """
-    classes, request, cell_o = shapes
+    accept, price, cap, request = market
     fit = np.full(accept.shape, np.inf)
     for resource in range(cap.shape[1]):
         some = request[:, resource] > 0
@@ -221,7 +240,7 @@ def _first_choice(
 def _bargains(
     answer: Assignment,
     program: Program,
-    market: tuple[Bool, Float, Float, Float],
+    market: Market,
     classes: Classes,
 ) -> Float:
     """How many times its price each offer might be worth: an upper bound by weak duality.

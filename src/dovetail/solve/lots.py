@@ -93,9 +93,7 @@ def _cap_terms(enc: Encoded, lots: Sequence[Lot]) -> dict[int, float]:
     return {term: caps[term] for term in best}
 
 
-def _numbers(
-    lots: Sequence[Lot], caps: dict[int, float], kept: frozenset[int], step: float
-) -> Int:
+def _numbers(lots: Sequence[Lot], caps: dict[int, float], kept: frozenset[int], step: float) -> Int:
     number_of: dict[tuple[object, ...], int] = {}
     numbers = np.zeros(len(lots), dtype=np.int64)
     for place, lot in enumerate(lots):
@@ -124,27 +122,30 @@ def _classes(
     lots: Sequence[Lot], numbers: Int, count: int, caps: dict[int, float], enc: Encoded
 ) -> Classes:
     counts = np.array([lot.count for lot in lots], dtype=np.float64)
-    count_l = np.bincount(numbers, weights=counts, minlength=count)
+    count_l = np.bincount(numbers, weights=counts, minlength=count).astype(np.float64)
     requests = np.array([lot.request for lot in lots], dtype=np.float64)
     request_lr = np.zeros((count, len(enc.resources)))
     np.add.at(request_lr, numbers, requests * counts[:, None])
     request_lr /= np.maximum(count_l, 1.0)[:, None]
-    first = np.zeros(count, dtype=np.int64)
-    first[numbers[::-1]] = np.arange(len(lots))[::-1]
+    place = np.zeros(count, dtype=np.int64)
+    place[numbers[::-1]] = np.arange(len(lots))[::-1]
+    first = [lots[number] for number in place.tolist()]
     result = Classes(
         class_of=numbers,
         request_lr=request_lr,
         count_l=count_l,
-        mask_l=np.array([lots[n].mask for n in first], dtype=np.int64),
-        cell_l=np.array([lots[n].cell for n in first], dtype=np.int64),
-        key_l=np.array([lots[n].key for n in first], dtype=np.int64),
-        weight_l=np.array([lots[n].weight for n in first], dtype=np.int64),
+        mask_l=np.array([lot.mask for lot in first], dtype=np.int64),
+        cell_l=np.array([lot.cell for lot in first], dtype=np.int64),
+        key_l=np.array([lot.key for lot in first], dtype=np.int64),
+        weight_l=np.array([lot.weight for lot in first], dtype=np.int64),
     )
     for number, lot in zip(numbers.tolist(), lots, strict=True):
         if lot.low is None or lot.high is None:
             continue
-        low, high = result.range_ld.get(number, (0.0, 0.0))
-        result.range_ld[number] = (low + lot.low.astype(np.float64), high + lot.high)
+        nothing = np.zeros(len(lot.low))
+        low, high = result.range_ld.get(number, (nothing, nothing))
+        more = (low + lot.low.astype(np.float64), high + lot.high.astype(np.float64))
+        result.range_ld[number] = more
     for term, cap in caps.items():
         members = sorted(
             {
@@ -159,13 +160,14 @@ def _classes(
 
 
 def acceptance(enc: Encoded, classes: Classes, offers: Int) -> Bool:
-    """classes x offers: labels, taints, cell, an empty node large enough, and the highest weight."""
+    """classes x offers: labels, taints, cell, an empty node large enough, and the weight."""
     accept = enc.masks_me[classes.mask_l][:, offers].copy()
     pinned = classes.cell_l != ANY_CELL
     accept[pinned] &= enc.cell_o[offers][None, :] == classes.cell_l[pinned][:, None]
     for resource in range(enc.cap_or.shape[1]):
         need = np.ceil(classes.request_lr[:, resource])
-        accept &= (enc.cap_or[offers, resource][None, :] >= need[:, None]) | (need[:, None] == 0)
+        has_room = enc.cap_or[offers, resource][None, :] >= need[:, None]
+        accept &= has_room | (need[:, None] == 0)
     weighed = classes.weight_l != ANY_WEIGHT
     accept[weighed] &= enc.weight_o[offers][None, :] == classes.weight_l[weighed][:, None]
     return accept

@@ -99,7 +99,8 @@ def _fill(
     spans, shares = _open(bins, bought[0], bought[1])
     if not spans:
         return
-    filler = _Filler(bins, units, left, bought, spans, shares)
+    bins.mean = mean_capacity(bins.enc, bought[0].offers)
+    filler = _Filler(bins, units, left, bought, (spans, shares))
     order = _order(units, bought[2], worth_u)
     for number in order:
         filler.share_out(number)
@@ -116,16 +117,14 @@ class _Filler:
         units: list[Unit],
         left: Int,
         bought: tuple[Guide, Assignment, Int],
-        spans: dict[int, slice],
-        shares: dict[int, float],
+        opened: tuple[dict[int, slice], dict[int, float]],
     ) -> None:
         self._bins, self._units, self._left = bins, units, left
         self._found, self._answer, numbers = bought
-        self._spans, self._shares = spans, shares
-        self._mean = mean_capacity(bins.enc, self._found.offers)
+        self._spans, self._shares = opened
         self._place = {int(number): place for place, number in enumerate(numbers)}
         self._carry: dict[tuple[int, int], float] = {}
-        self._every = slice(min(span.start for span in spans.values()), bins.n)
+        self._every = slice(min(span.start for span in self._spans.values()), bins.n)
         n_nodes = self._every.stop - self._every.start
         self._is_snug = float(left[numbers].sum()) / max(n_nodes, 1) < _FEW_PODS
 
@@ -158,15 +157,14 @@ class _Filler:
         unit = self._units[number]
         if self._is_snug:
             return snug_fill(self._bins, number, unit, want, span)
-        return water_fill(self._bins, number, unit, want, span, self._mean)
+        return water_fill(self._bins, number, unit, want, span)
 
     def place_rest(self, number: int) -> None:
         """Put what is left of a unit on any of the nodes."""
         want = int(self._left[number])
         if want > 0:
             unit = self._units[number]
-            got = water_fill(self._bins, number, unit, want, self._every, self._mean)
-            self._left[number] -= got
+            self._left[number] -= water_fill(self._bins, number, unit, want, self._every)
 
 
 def _open(

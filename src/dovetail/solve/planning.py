@@ -1,4 +1,4 @@
-"""How is one whole plan made? Existing nodes first, then quotas, then new nodes, heaviest pools first."""
+"""How is one whole plan made? Existing nodes first, then quotas, then new nodes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from dovetail.solve.attempt import Attempt, left_of, new_attempt, top_weight
 from dovetail.solve.axes import Float, Int
 from dovetail.solve.colocate import colocate
 from dovetail.solve.encode import Encoded
-from dovetail.solve.filling import snug_fill
 from dovetail.solve.minvalues import let_others_in, relaxed_groups
 from dovetail.solve.packing import pack
 from dovetail.solve.settle import settle_all
@@ -34,26 +33,11 @@ def plan_groups(attempt: Attempt, groups: Iterable[int]) -> None:
     """Plan these groups in bulk, on nodes that are there and on new ones."""
     settle_all(attempt, groups)
     attempt.left_u = left_of(attempt)
-    _use_room(attempt)
     colocate(attempt.bins, attempt.units, attempt.left_u)
     worth_u = _worth_of_units(attempt)
     good = (attempt.values.favourites, worth_u)
     pack(attempt.bins, attempt.units, attempt.left_u, attempt.offers, good)
     _fall_back(attempt, worth_u)
-
-
-def _use_room(attempt: Attempt) -> None:
-    """Put pods on new nodes that are planned already, large before small."""
-    bins = attempt.bins
-    span = slice(bins.n_existing, bins.n)
-    if span.start == span.stop:
-        return
-    mean = np.maximum(attempt.enc.cap_or[attempt.offers].mean(axis=0), 1.0)
-    waiting = np.flatnonzero(attempt.left_u).tolist()
-    size = {number: float((attempt.units[number].request / mean).max()) for number in waiting}
-    for number in sorted(size, key=lambda one: (-size[one], one)):
-        want = int(attempt.left_u[number])
-        attempt.left_u[number] -= snug_fill(bins, number, attempt.units[number], want, span)
 
 
 def _worth_of_units(attempt: Attempt) -> Float:
@@ -81,5 +65,6 @@ def _fall_back(attempt: Attempt, worth_u: Float) -> None:
                 moved = True
         if not moved:
             return
+        attempt.bins.n_kept = attempt.bins.n  # what heavier pools hold stays there
         good = (attempt.values.favourites, worth_u)
         pack(attempt.bins, attempt.units, attempt.left_u, attempt.offers, good)

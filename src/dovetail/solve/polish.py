@@ -48,9 +48,7 @@ def _twins(enc: Encoded, offers: Int) -> Int:
     return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
-def _rechoose(
-    enc: Encoded, values: Values, shapes: Shapes, worth_sp: Float, places: Int
-) -> bool:
+def _rechoose(enc: Encoded, values: Values, shapes: Shapes, worth_sp: Float, places: Int) -> bool:
     """The multiplier of one kind of offer that leaves all pods together worth most."""
     held = worth_sp[:, places].copy()
     can = np.isfinite(held)

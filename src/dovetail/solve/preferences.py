@@ -116,9 +116,7 @@ def _choose_offers(board: Board) -> None:
             board.become(node, units_by_node[node], best)
 
 
-def _holds(
-    attempt: Attempt, node: int, units: list[Unit], rivals: tuple[Int, list[int]]
-) -> Bool:
+def _holds(attempt: Attempt, node: int, units: list[Unit], rivals: tuple[Int, list[int]]) -> Bool:
     """Which of these offers would do for what is on the node."""
     offers, spread_keys = rivals
     enc, bins = attempt.enc, attempt.bins

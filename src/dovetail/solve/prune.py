@@ -20,7 +20,7 @@ Bytes = npt.NDArray[np.uint8]
 
 
 def undominated(enc: Encoded) -> tuple[Int, Int]:
-    """The offers worth searching over, ascending; and for every offer the one that stands for it."""
+    """The offers worth searching over, ascending; for every offer the one that stands for it."""
     stands_for = np.arange(enc.n_offers)
     usable = np.flatnonzero(enc.supply_o > 0)
     bits = np.packbits(enc.masks_me[:, : enc.n_offers], axis=0).T  # offers x bytes

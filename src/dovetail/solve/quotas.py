@@ -20,7 +20,6 @@ from dovetail.solve.encode import Encoded
 from dovetail.solve.terms import Kind
 from dovetail.solve.ties import ZoneTerm
 
-
 Turn = tuple[int, int]  # a cell, and how many pods of a group go there next
 
 

@@ -19,7 +19,7 @@ from dovetail.solve.colocate import is_first, without_company
 from dovetail.solve.quotas import Outlook
 from dovetail.solve.settle import host_minimum
 from dovetail.solve.terms import Kind
-from dovetail.solve.undo import depends_on_new, take_back
+from dovetail.solve.undo import depends_on_new, is_skewed, take_back
 from dovetail.solve.units import ANY_CELL, Unit, is_tied_to_zones, unit_of
 
 
@@ -135,7 +135,7 @@ def _open_for(attempt: Attempt, group: int, pod: tuple[Unit, bool]) -> bool:
     refused: set[int] = set()
     for offer in ranked.tolist():
         cell = int(enc.cell_o[offer])
-        if cell in refused or _spoils(attempt, offer):
+        if cell in refused or _spoils(attempt, group, offer):
             continue
         span = bins.open(offer, 1)
         if bins.room(probe, span)[0] > 0:
@@ -152,9 +152,9 @@ def _open_for(attempt: Attempt, group: int, pod: tuple[Unit, bool]) -> bool:
     return False
 
 
-def _spoils(attempt: Attempt, offer: int) -> bool:
-    """Whether one more node of an offer would undo a placement: an empty domain or host that
-    nobody has reckoned with lowers the minimum of a spread.
+def _spoils(attempt: Attempt, group: int, offer: int) -> bool:
+    """Whether one more node of an offer would undo a placement: a domain or host that nobody has
+    reckoned with lowers the minimum of a spread.
     """
     enc, state = attempt.enc, attempt.settler.state
     if any(enc.ties.hosts[number].eligible_o[offer] for number in attempt.leaned_on):
@@ -165,7 +165,10 @@ def _spoils(attempt: Attempt, offer: int) -> bool:
             continue
         if state.foreseen[number][domain] or state.seen[number][domain]:
             continue
-        if int(state.match[number].max()) > term.max_skew and depends_on_new(attempt, number):
+        match_d, seen_d = state.match[number].copy(), state.seen[number].copy()
+        match_d[domain] += number in enc.ties.zone_match_g[group]
+        seen_d[domain] = True
+        if is_skewed(term, match_d, seen_d) and depends_on_new(attempt, number):
             return True
     return False
 

@@ -145,7 +145,9 @@ def _outlook(attempt: Attempt, group: int, span: slice) -> Outlook:
     if len(attempt.weights) > 1:
         fits = takes(enc, np.array([group]), attempt.offers)[0]
         weight_c = np.full(n_cells, -1, dtype=np.int64)
-        np.maximum.at(weight_c, enc.cell_o[attempt.offers][fits], enc.weight_o[attempt.offers][fits])
+        np.maximum.at(
+            weight_c, enc.cell_o[attempt.offers][fits], enc.weight_o[attempt.offers][fits]
+        )
     prefer = attempt.prefer.get(group, ())
     return Outlook(np.isfinite(worth_c), existing, worth_c, prefer, weight_c, first)
 

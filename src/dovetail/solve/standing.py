@@ -108,9 +108,7 @@ def _attached(problem: Puzzle, place: dict[str, int]) -> list[tuple[int, str, st
     return list(seen)
 
 
-def shared_claims(
-    problem: Puzzle, groups: Sequence[Group], resources: tuple[str, ...]
-) -> Claims:
+def shared_claims(problem: Puzzle, groups: Sequence[Group], resources: tuple[str, ...]) -> Claims:
     """The claims that keep their name in groups, since several pods use them."""
     number_of: dict[tuple[str, str], int] = {}
     claims_g = []

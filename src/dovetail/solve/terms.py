@@ -29,7 +29,7 @@ class Kind(IntEnum):
 
 
 class Term(msgspec.Struct, frozen=True, gc=False):
-    """A constraint between pods. `filter_key` tells apart spread terms that count different nodes."""
+    """A constraint between pods. `filter_key` tells apart spreads that count different nodes."""
 
     kind: Kind
     topology_key: str

@@ -9,7 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.solve.attempt import Attempt
+from dovetail.solve.axes import Bool, Int
 from dovetail.solve.terms import Kind
+from dovetail.solve.ties import ZoneTerm
 from dovetail.solve.units import is_tied_to_zones
 
 
@@ -68,9 +70,22 @@ def _surprised(attempt: Attempt) -> set[int]:
     for number, term in enumerate(ties.zones):
         if term.kind != Kind.SPREAD or not (state.seen[number] & ~state.foreseen[number]).any():
             continue
-        if depends_on_new(attempt, number):
+        if is_skewed(term, state.match[number], state.seen[number]) and depends_on_new(
+            attempt, number
+        ):
             broken |= {group for group in term.groups if number in ties.zone_own_g[group]}
     return broken
+
+
+def is_skewed(term: ZoneTerm, match_d: Int, seen_d: Bool) -> bool:
+    """Whether some domain runs ahead by more than the skew. If none does when all pods are there,
+    they can be bound in some order.
+    """
+    if not seen_d.any():
+        return False
+    is_counted = int(seen_d.sum()) >= term.min_domains
+    least = int(match_d[seen_d].min()) if is_counted else 0
+    return int(match_d.max()) - least > term.max_skew
 
 
 def depends_on_new(attempt: Attempt, number: int) -> bool:

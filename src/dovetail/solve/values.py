@@ -148,7 +148,7 @@ def _appraise_shapes(enc: Encoded, values: Values) -> None:
     values.shape_g = shape_g
     shapes = np.array(first, dtype=np.int64)
     worth_sp = _worth(enc, values, shapes, members)
-    count_s = np.bincount(shape_g, weights=enc.count_g, minlength=len(shapes))
+    count_s = np.bincount(shape_g, weights=enc.count_g, minlength=len(shapes)).astype(np.float64)
     member_ts = np.zeros((len(values.cap_terms), len(shapes)))
     for row, terms in enumerate(members):
         member_ts[list(terms), row] = 1.0

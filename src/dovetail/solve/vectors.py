@@ -38,13 +38,15 @@ class Values:
 
     def cell_worth(self, group: int) -> Float:
         """What one pod of the group is worth in each cell."""
-        return self.worth_sc[self.shape_g[group]]
+        worth_c: Float = self.worth_sc[self.shape_g[group]]
+        return worth_c
 
 
 def capacity(enc: Encoded, offers: Int) -> Float:
     """Capacity without the unlimited, whose multipliers are zero anyway."""
     cap = enc.cap_or[offers].astype(np.float64)
-    return np.where(cap > 1e15, 0.0, cap)
+    finite: Float = np.where(cap > 1e15, 0.0, cap)
+    return finite
 
 
 def full_node(enc: Encoded, values: Values, offers: Int) -> Float:

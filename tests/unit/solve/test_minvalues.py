@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
+import msgspec
 import numpy as np
 
+from dovetail.decide import decide
 from dovetail.model.instance import InstanceType
 from dovetail.model.pod import Pod
 from dovetail.model.policy import MinValuesPolicy, Policy
 from dovetail.solve.encode import Encoded, encode
 from dovetail.solve.minvalues import hold_min_values, may_give_way, relaxed_groups
 from dovetail.solve.puzzle import Puzzle
-from dovetail.testing.builders import instance_type, node_pool, pod
+from dovetail.testing.builders import deployment, instance_type, node_pool, pod, snapshot
 
 SIZES = (2, 4, 8)
 TYPES = tuple(
@@ -84,19 +88,18 @@ def test_by_best_effort_only_pods_that_cannot_be_held_see_the_full_size() -> Non
 
 
 def test_a_pod_gets_siblings_of_its_own_where_the_nearest_are_too_small() -> None:
-    """The nearest siblings have the cpu but not the memory; two others would hold the pod."""
-    types = (
-        instance_type("wide", cpu=8, memory="64Gi", price=0.1, zones=("a",)),
-        instance_type("lean", cpu=8, memory="63Gi", price=0.2, zones=("a",)),
-        instance_type("deep", cpu=2, memory="64Gi", price=0.3, zones=("a",)),
+    """Every type has a twin that is a little too small for the pod, but two types hold it."""
+    shapes = [(8, 4), (8, 2.9), (3, 10), (2.9, 10)]
+    types = tuple(
+        instance_type(f"t{n}", cpu=cpu, memory=f"{memory}Gi", price=0.1 + n / 100, zones=("a",))
+        for n, (cpu, memory) in enumerate(shapes)
     )
-    filler = [pod(f"p{number}", cpu=4, memory="1Gi") for number in range(40)]
-    enc = encoded(*filler, pod("deep", cpu=1, memory="64Gi"), types=types)
-    deep = next(number for number, one in enumerate(enc.groups) if one.pods[0].name == "deep")
-    fits = enc.mask_go(deep) & (enc.cap_or >= enc.requests_gr[deep]).all(axis=1)
-    assert fits.any()
-    for offer in np.flatnonzero(fits):
-        assert enc.cap_or[offer, 0] <= 2000
+    filler = [pod(f"p{number}", cpu=1, memory="1Gi") for number in range(40)]
+    enc = encoded(*filler, pod("wide", cpu=3, memory="3Gi"), types=types)
+    wide = next(number for number, one in enumerate(enc.groups) if one.pods[0].name == "wide")
+    fits = enc.mask_go(wide) & (enc.cap_or >= enc.requests_gr[wide]).all(axis=1)
+    assert [enc.market.types[kind].name for kind in enc.type_o[fits]] == ["t0"]
+    assert enc.n_offers == len(types) + 1
 
 
 def test_arrays_of_offers_stay_in_step() -> None:
@@ -112,3 +115,13 @@ def test_arrays_of_offers_stay_in_step() -> None:
     before = enc.origin.enc
     assert np.array_equal(enc.price_o, before.price_o[enc.origin.offer_o])
     assert np.array_equal(enc.type_o, before.type_o[enc.origin.offer_o])
+
+
+def test_room_beside_pods_that_cannot_be_held_is_used() -> None:
+    """Ten nodes are bought without their minValues; what is left of them holds ten more pods."""
+    said = [{"requirement": "instance-type Exists", "min_values": 2}]
+    pods = (*deployment(10, "big", cpu=6), *deployment(10, "web", cpu=2))
+    cluster = snapshot(pods, node_pools=[node_pool(requirements=said)], types=TYPES)
+    policy = Policy(min_values_policy=MinValuesPolicy.BEST_EFFORT)
+    plan = decide(msgspec.structs.replace(cluster, policy=policy), datetime(2026, 1, 1, tzinfo=UTC))
+    assert [(one.instance_type, len(one.pods)) for one in plan.launches] == [("t8", 2)] * 10

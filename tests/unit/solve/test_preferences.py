@@ -143,3 +143,26 @@ def test_a_pod_that_others_must_be_near_stays() -> None:
     respected, _ = plans(snapshot(pods, nodes=nodes))
     assert [(one.node, len(one.pods)) for one in respected.nominations] == [("n1", 2)]
     assert not respected.unschedulable
+
+
+def test_a_wish_does_not_move_a_node_out_of_the_zone_its_pods_need() -> None:
+    """A pod that must be near a running one stays in its zone, whatever it would rather have."""
+    full = node("n1", cpu=1, zone="a")
+    running = pod("db", cpu=1, node="n1", labels={"app": "db"})
+    near = [{"topology_key": "zone", "selector": {"app": "db"}}]
+    wish = [{"weight": 100, "term": ["zone In b"]}]
+    new = pod("web", cpu=2, affinity=near, preferred_node_affinity=wish)
+    respected, _ = plans(snapshot([running, new], nodes=[full]))
+    assert [launch.zone for launch in respected.launches] == ["a"]
+
+
+def test_a_pod_is_no_company_to_itself() -> None:
+    """A lone pod that would rather be near its kind finds none where it is, and goes where it likes
+    to be for another reason, however small.
+    """
+    nodes = [node("n1", cpu=2, zone="a"), node("n2", cpu=4, zone="b")]
+    near = [{"weight": 100, "topology_key": "zone"}]
+    wish = [{"weight": 1, "term": ["zone In b"]}]
+    lone = pod("web", cpu=1, preferred_affinity=near, preferred_node_affinity=wish)
+    respected, _ = plans(snapshot([lone], nodes=nodes))
+    assert [one.node for one in respected.nominations] == ["n2"]
