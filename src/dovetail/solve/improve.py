@@ -97,6 +97,8 @@ class Improver:
             if dearer > least or (dearer == least and where >= 0) or place == overlooked:
                 continue
             least, where, chosen = dearer, place, more
+            if not least:
+                break
         if price[chosen] >= IMPOSSIBLE:
             return False
         if where < 0:

@@ -19,14 +19,18 @@ from dovetail.solve.attempt import Attempt, Prefer, left_of, new_attempt
 from dovetail.solve.bins import EXISTING
 from dovetail.solve.colocate import colocate
 from dovetail.solve.decode import loads
+from dovetail.solve.greedy import one_by_one
 from dovetail.solve.improve import Improver, Layout
 from dovetail.solve.minvalues import relaxed_groups
 from dovetail.solve.rates import IMPOSSIBLE, NO_LOAD, NO_WAY, Purse, Rates, Site
 from dovetail.solve.settle import settle_all
 from dovetail.solve.units import is_tied_to_zones
 
-_MOST_PODS: Final = 1_000
-_WORK: Final = 100_000  # looks at places, in all, for each unit of effort
+_MOST_PODS: Final = 1_000  # with more, every further unit of effort allows so many times more:
+_MORE_PODS: Final = 20
+_PLAIN_PODS: Final = 500  # beyond, the plain way is never the cheapest
+_WORK: Final = 75_000  # looks at places, in all, for each unit of effort
+_WORK_PER_POD: Final = 200
 _SETTLING: Final = 100  # settling a group costs as much work as so many looks
 _TRIES: Final = 40  # ruins for each way to settle the groups
 _MORE_TRIES: Final = 1_000  # for the best of them, as long as there is work left to do
@@ -58,9 +62,12 @@ def cheaper_plan(base: Attempt) -> Attempt | None:
     enc = base.enc
     effort = enc.problem.policy.effort
     is_bound = bool(base.bins.limits.rows) and len(base.weights) > 1
-    if effort < 1 or int(enc.count_g.sum()) > _MOST_PODS or is_bound or relaxed_groups(enc):
+    if effort < 1 or is_bound or relaxed_groups(enc):
         return None
-    return _Search(base, Purse(effort * _WORK)).found()
+    n_pods = int(enc.count_g.sum())
+    if n_pods > _MOST_PODS * _MORE_PODS ** min(effort - 1, 4):
+        return None
+    return _Search(base, Purse(effort * (_WORK + _WORK_PER_POD * n_pods))).found()
 
 
 def rank(outcome: tuple[Attempt, dict[int, int]]) -> tuple[list[int], list[int], int, int]:
@@ -100,6 +107,7 @@ class _Search:
         best = self._tried({}, self._loads(self._base))
         if best is None:
             return None
+        best = self._no_dearer_than_plain(best)
         groups = self._movable()
         everywhere = [dict.fromkeys(groups, (cell,)) for cell in self._cells()]
         best = self._better(best, everywhere)
@@ -108,9 +116,24 @@ class _Search:
             before = best.price
             for group in groups:
                 best = self._better(best, self._moves(best, group))
-        layout = best.draft.improver.improve(best.layout, _MORE_TRIES)
-        best = replace(best, layout=layout, price=best.draft.improver.price(layout))
-        return self._written(best)
+        return self._written(self._improved(best, best.layout, _MORE_TRIES))
+
+    def _no_dearer_than_plain(self, best: _Found) -> _Found:
+        draft = best.draft
+        if draft.pods.total() > _PLAIN_PODS:
+            return best
+        plain = one_by_one(self._rates, sorted(draft.pods.elements()), self._purse)
+        if plain is None:
+            return best
+        layout = Layout(plain, [()] * len(draft.sites))
+        return self._improved(best, layout, _TRIES)
+
+    def _improved(self, best: _Found, layout: Layout, tries: int) -> _Found:
+        """The best of what was found and what a layout of the same pods can be made into."""
+        improver = best.draft.improver
+        layout = improver.improve(layout, tries)
+        price = improver.price(layout)
+        return replace(best, layout=layout, price=price) if price < best.price else best
 
     def _loads(self, attempt: Attempt) -> list[int]:
         """What the new nodes of an attempt hold."""
@@ -162,7 +185,7 @@ class _Search:
         self._known.add(key)
         layout = self._adapted(draft, start)
         if layout is not None:
-            layout = draft.improver.improve(layout, _TRIES)
+            layout = draft.improver.improve(layout, max(_TRIES, len(layout.loads)))
         price = IMPOSSIBLE if layout is None else draft.improver.price(layout)
         if layout is None or price >= IMPOSSIBLE:
             return None
@@ -176,7 +199,9 @@ class _Search:
         settle_all(attempt, range(len(base.enc.groups)))
         attempt.left_u = left_of(attempt)
         colocate(attempt.bins, attempt.units, attempt.left_u)
-        sites = [Site(self._rates, attempt.bins, node) for node in range(attempt.bins.n)]
+        # Existing nodes are as full as they get by now.
+        new = range(attempt.bins.n_existing, attempt.bins.n)
+        sites = [Site(self._rates, attempt.bins, node) for node in new]
         pods: Counter[int] = Counter()
         for number in np.flatnonzero(attempt.left_u).tolist():
             sort = self._rates.sort_of(attempt.units[number])
