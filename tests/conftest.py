@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -16,3 +17,9 @@ settings.register_profile(
 # Other examples on each run, for a long search on one's own machine.
 settings.register_profile("roaming", deadline=None, derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+@pytest.fixture(autouse=True)
+def _no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables are as wide as they like: test workers say how wide a terminal is, and there is none."""
+    monkeypatch.delenv("COLUMNS", raising=False)

@@ -19,12 +19,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
-from dovetail.decide import decide  # noqa: E402
-from dovetail.model.snapshot import Snapshot  # noqa: E402
+from dovetail.decide import decide  # noqa: E402  the path above comes first
+from dovetail.model.snapshot import Snapshot  # noqa: E402  the path above comes first
 from tests.fuzz.describe import describe, described  # noqa: E402  the path above comes first
-from tests.fuzz.judge import snapshot_of, wrong, wrong_when_shuffled, wrong_with  # noqa: E402
-from tests.fuzz.shrink import shrink  # noqa: E402
-from tests.laws.strategies import NOW  # noqa: E402
+from tests.fuzz.judge import snapshot_of, wrong, wrong_when_shuffled, wrong_with  # noqa: E402  the path above comes first
+from tests.fuzz.shrink import shrink  # noqa: E402  the path above comes first
+from tests.laws.strategies import NOW  # noqa: E402  the path above comes first
 
 CHUNK = 16
 

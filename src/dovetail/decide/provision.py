@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from dovetail import labels
-from dovetail.decide.candidates import waiting
+from dovetail.decide.candidates import Waiting, waiting
 from dovetail.decide.nodes import is_leaving, usable
-from dovetail.decide.pools import eligible_pools, remaining_limits
+from dovetail.decide.pools import RefusedPool, eligible_pools, remaining_limits
 from dovetail.decide.reasons import Context, explain_refused, explain_unplaced
 from dovetail.decide.spread import with_default_spread
 from dovetail.decide.volumes import volumes_by_pod
@@ -20,6 +20,7 @@ from dovetail.model.pool import NodePool
 from dovetail.model.requirements import Requirement
 from dovetail.model.resources import NODES
 from dovetail.model.snapshot import Snapshot
+from dovetail.model.volumes import PodVolumes
 from dovetail.solve import PlannedNode, Puzzle, Solution, solve
 
 
@@ -27,60 +28,78 @@ def provision(snapshot: Snapshot, now: datetime) -> Plan:
     """Give every waiting pod a place: on a node there is, or on a new one; or say why not."""
     queue = waiting(snapshot, now)
     volumes, unusable = volumes_by_pod(queue.pods, snapshot)
-    without = {pod.key for pod, _ in unusable}
-    pods = with_default_spread((pod for pod in queue.pods if pod.key not in without), snapshot)
-    pools, refused_pools = eligible_pools(snapshot)
-    nodes = usable(snapshot)
-    bound = _bound(snapshot, nodes, queue.reserved, {pod.key for pod in pods})
-    limits = {pool.name: remaining_limits(pool, snapshot.nodes) for pool in pools}
-    types = _obtainable(snapshot, now)
-    problem = Puzzle(
-        pods=tuple(pods),
-        nodes=nodes,
-        bound=bound,
-        node_pools=pools,
-        instance_types=types,
-        daemon_sets=snapshot.daemon_sets,
-        volumes=volumes,
-        bound_volumes=volumes_by_pod((pod for pod in bound if pod.claim_names), snapshot)[0],
-        limits=limits,
-        reserved_by_id=snapshot.ledger.reserved_by_id,
-        namespaces=snapshot.namespaces,
-        policy=snapshot.policy,
-    )
-    solution = solve(problem)
-    launches = _launches(solution, snapshot)
-    context = Context(
-        pools=pools,
-        refused_pools=refused_pools,
-        instance_types=types,
-        remaining=_after(limits, solution),
-        volumes=volumes,
-        daemon_sets=snapshot.daemon_sets,
-        nodes=nodes,
-        policy=snapshot.policy,
-    )
-    left_over = (
-        *explain_refused((*queue.refused, *unusable)),
-        *explain_unplaced(solution.unplaced, context),
-    )
-    before = _running_price(snapshot)
+    refused = (*queue.refused, *unusable)
+    puzzle, refused_pools = _puzzle(snapshot, now, queue, volumes)
+    solution = solve(puzzle)
+    context = _context(puzzle, solution, refused_pools)
+    left_over = (*explain_refused(refused), *explain_unplaced(solution.unplaced, context))
     return Plan(
-        launches=launches,
+        launches=_launches(solution, snapshot),
         nominations=tuple(
             Nominate(name, tuple(pod.key for pod in pods)) for name, pods in solution.placed
         ),
         unschedulable=tuple(sorted(left_over, key=lambda one: one.pod)),
-        cost=Cost(
-            new_nanousd=solution.price_nanousd,
-            lower_bound_nanousd=solution.certificate.bound_nanousd,
-            cluster_before_nanousd=before,
-            cluster_after_nanousd=before + solution.price_nanousd,
-        ),
+        cost=_cost(snapshot, solution),
         certificate=solution.certificate,
         binding_order=solution.order,
-        n_pods=len(pods) + len(queue.refused) + len(unusable),
+        n_pods=len(puzzle.pods) + len(refused),
         n_groups=solution.n_groups,
+    )
+
+
+def _puzzle(
+    snapshot: Snapshot, now: datetime, queue: Waiting, volumes: Mapping[str, PodVolumes]
+) -> tuple[Puzzle, tuple[RefusedPool, ...]]:
+    """What the solver is asked, and the pools that it is not told of. Pods whose volumes cannot be
+    had are not in `volumes`.
+    """
+    ready = (pod for pod in queue.pods if not pod.claim_names or pod.key in volumes)
+    pods = with_default_spread(ready, snapshot)
+    pools, refused_pools = eligible_pools(snapshot)
+    nodes = usable(snapshot)
+    bound = _bound(snapshot, nodes, queue.reserved, {pod.key for pod in pods})
+    held = (pod for pod in bound if pod.claim_names)
+    puzzle = Puzzle(
+        pods=pods,
+        nodes=nodes,
+        bound=bound,
+        node_pools=pools,
+        instance_types=_obtainable(snapshot, now),
+        daemon_sets=snapshot.daemon_sets,
+        volumes=volumes,
+        bound_volumes=volumes_by_pod(held, snapshot)[0],
+        limits={pool.name: remaining_limits(pool, nodes) for pool in pools},
+        reserved_by_id=snapshot.ledger.reserved_by_id,
+        namespaces=snapshot.namespaces,
+        policy=snapshot.policy,
+    )
+    return puzzle, refused_pools
+
+
+def _context(puzzle: Puzzle, solution: Solution, refused_pools: tuple[RefusedPool, ...]) -> Context:
+    """What there is to explain with, once the plan is made."""
+    placed = [pod for node in solution.launches for pod in node.pods]
+    placed += [pod for _, pods in solution.placed for pod in pods]
+    return Context(
+        pools=puzzle.node_pools,
+        refused_pools=refused_pools,
+        instance_types=puzzle.instance_types,
+        remaining=_after(puzzle.limits, solution),
+        volumes=puzzle.volumes,
+        daemon_sets=puzzle.daemon_sets,
+        nodes=puzzle.nodes,
+        policy=puzzle.policy,
+        pods=(*puzzle.bound, *placed) if solution.unplaced else None,
+    )
+
+
+def _cost(snapshot: Snapshot, solution: Solution) -> Cost:
+    before = _running_price(snapshot)
+    return Cost(
+        new_nanousd=solution.price_nanousd,
+        lower_bound_nanousd=solution.certificate.bound_nanousd,
+        cluster_before_nanousd=before,
+        cluster_after_nanousd=before + solution.price_nanousd,
     )
 
 

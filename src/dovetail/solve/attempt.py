@@ -61,9 +61,7 @@ class Attempt:
         return float(value) if np.isfinite(value) else 0.0
 
 
-def new_attempt(
-    enc: Encoded, offers: Int, values: Values, prefer: Prefer | None = None
-) -> Attempt:
+def new_attempt(enc: Encoded, offers: Int, values: Values, prefer: Prefer | None = None) -> Attempt:
     """An empty plan."""
     weights = sorted(set(enc.weight_o.tolist()), reverse=True)
     return Attempt(

@@ -47,6 +47,14 @@ class Board:
             for node, count in mine.items():
                 self._count(self.attempt.units[number], node, count)
 
+    def units_by_node(self) -> dict[int, list[int]]:
+        """The numbers of the units on every node."""
+        found: dict[int, list[int]] = {}
+        for number, mine in self.held.items():
+            for node in mine:
+                found.setdefault(node, []).append(number)
+        return found
+
     def wish(self, unit: Unit) -> int:
         """The number of what a unit wishes for."""
         return int(self.wishes.wish_g[unit.members[0][0]]) if unit.members else 0

@@ -24,6 +24,7 @@ from dovetail.solve.encode import Encoded
 from dovetail.solve.quotas import simple_spread, spread_range
 from dovetail.solve.standing import ATTACH
 from dovetail.solve.ties import ZoneTerm
+from dovetail.solve.variety import insists
 from dovetail.solve.vectors import Values
 
 _DENOMINATOR: Final = 2**40
@@ -118,7 +119,8 @@ def _offer_worth(enc: Encoded, values: Values, placed_g: Int) -> Float:
 def _spread_worth(enc: Encoded, values: Values, group: int) -> float | None:
     """A spread group: at least `low` in every domain, the rest where it is cheapest."""
     zone = simple_spread(enc, group)
-    if zone is None or len(enc.cell_n):
+    # minValues may keep a domain from being opened, so that it need not be served.
+    if zone is None or len(enc.cell_n) or insists(enc.market.pools):
         return None
     worth_c = values.cell_worth(group)
     bounds = spread_range(enc, group, zone, np.isfinite(worth_c))
@@ -159,7 +161,7 @@ def _with_existing(
     """The bound once existing nodes may hold pods for nothing, and the vector they use."""
     if not len(enc.cell_n):
         return float(worth_g.sum()), -1
-    fits_g = np.array([_fits_existing(enc, group) for group in range(len(enc.groups))])
+    fits_g = np.array([fits_existing(enc, group) for group in range(len(enc.groups))])
     best, choice = float(worth_g[~fits_g].sum()), -1
     usable = np.array([not name.startswith(ATTACH) for name in enc.resources])
     free = (np.maximum(enc.free_nr, 0) * usable).sum(axis=0).astype(np.float64)
@@ -172,7 +174,7 @@ def _with_existing(
     return best, choice
 
 
-def _fits_existing(enc: Encoded, group: int) -> bool:
+def fits_existing(enc: Encoded, group: int) -> bool:
     """Whether some existing node could take a pod of the group."""
     asked = enc.requests_gr[group]
     room = ((enc.free_nr >= asked) | (asked == 0)).all(axis=1)

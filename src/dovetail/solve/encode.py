@@ -102,33 +102,20 @@ def encode(problem: Puzzle) -> Encoded:
     columns = _columns(problem, market, said)
     resources = _resources(groups)
     masks_me, mask_g = _masks(columns, groups)
-    price_o = np.array([one.offering.price_nanousd for one in market.offers], dtype=np.int64)
     n_offers = len(market.offers)
+    price_o = np.array([one.offering.price_nanousd for one in market.offers], dtype=np.int64)
     coming_de = coming_daemons(problem, columns, n_offers)
     overhead_or = _overhead(problem.daemon_sets, coming_de[:, :n_offers], resources)
-    ground = Ground(
-        columns,
-        n_offers,
-        said.topology_keys,
-        *_cells(columns, said.topology_keys),
-        coming_de,
-        masks_me,
-        mask_g,
-    )
-    ties = tie_groups(problem, groups, keys, ground)
-    if ties.mixed:
-        ground = _divided(ground, ties.mixed)
-        ties = tie_groups(problem, groups, keys, ground)
-    cells_e = ground.cell_e
+    place = _cells(columns, said.topology_keys)
+    ground = Ground(columns, n_offers, said.topology_keys, *place, coming_de, masks_me, mask_g)
+    cells_e, ties = _tied(problem, groups, keys, ground)
     return Encoded(
         problem=problem,
         market=market,
         groups=groups,
         resources=resources,
         columns=columns,
-        requests_gr=np.array(
-            [_requests(group, resources) for group in groups], dtype=np.int64
-        ).reshape(len(groups), len(resources)),
+        requests_gr=_requests(groups, resources),
         count_g=np.array([len(group.pods) for group in groups], dtype=np.int64),
         priority_g=np.array([group.spec.priority for group in groups], dtype=np.int64),
         mask_g=mask_g,
@@ -147,6 +134,17 @@ def encode(problem: Puzzle) -> Encoded:
         ties=ties,
         claims=shared_claims(problem, groups, resources),
     )
+
+
+def _tied(
+    problem: Puzzle, groups: list[Group], keys: tuple[str, ...], ground: Ground
+) -> tuple[Int, Ties]:
+    """The cell of every entity, and the terms; cells are divided where a term tells them apart."""
+    ties = tie_groups(problem, groups, keys, ground)
+    if ties.mixed:
+        ground = _divided(ground, ties.mixed)
+        ties = tie_groups(problem, groups, keys, ground)
+    return ground.cell_e, ties
 
 
 def _said(problem: Puzzle, groups: Sequence[Group], specs: Iterable[PodSpec]) -> Mentions:
@@ -264,13 +262,18 @@ def _resources(groups: Sequence[Group]) -> tuple[str, ...]:
     return (*first, *sorted((asked | drivers) - set(first)))
 
 
-def _requests(group: Group, resources: tuple[str, ...]) -> list[int]:
-    attached = {
-        ATTACH + driver: sum(not claim for claim in claims)
-        for driver, claims in group.volumes.attachments
-    }
-    held = group.spec.requests
-    return [attached.get(name, held.get(name, 0)) for name in resources]
+def _requests(groups: Sequence[Group], resources: tuple[str, ...]) -> Int:
+    """What one pod of every group asks for, attached volumes included."""
+    rows = []
+    for group in groups:
+        # A claim that several pods share has a name, and is counted once per node elsewhere.
+        attached = {
+            ATTACH + driver: sum(not claim for claim in claims)
+            for driver, claims in group.volumes.attachments
+        }
+        held = group.spec.requests
+        rows.append([attached.get(name, held.get(name, 0)) for name in resources])
+    return np.array(rows, dtype=np.int64).reshape(len(groups), len(resources))
 
 
 def _allocatable(market: Market, resources: tuple[str, ...]) -> Int:

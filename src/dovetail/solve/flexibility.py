@@ -18,14 +18,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dovetail import labels
 from dovetail.solve.attempt import Attempt
 from dovetail.solve.axes import Bool, Int
 from dovetail.solve.bins import EXISTING
 from dovetail.solve.encode import Encoded
 from dovetail.solve.terms import Kind
 from dovetail.solve.units import ANY_CELL
-from dovetail.solve.variety import Demand, are_met, demands, gather
+from dovetail.solve.variety import Demand, are_met, demands, gather, later_kinds
 
 
 def alternatives(
@@ -128,15 +127,22 @@ class _Finder:
         one = enc.market.offers[load.offer]
         shelf = self._shelf(one.pool, one.choice)
         fine_o, welcome_w = self._acceptable(load, shelf)
-        fits_x: Bool = np.all(shelf.sizes_xr >= used, axis=1)
+        fits_x: Bool = np.all((shelf.sizes_xr >= used) | (used == 0), axis=1)
         fine_o = fine_o & fits_x[shelf.size_o]
-        kept = _closed(enc, shelf, load.offer, (fine_o, welcome_w))
-        found = _few_enough(enc, shelf, load.offer, kept)
-        if found[1]:
-            # minValues come before preferences.
-            every = np.ones(len(shelf.ways), dtype=bool)
-            kept = _closed(enc, shelf, load.offer, (fine_o, every))
-            found = _few_enough(enc, shelf, load.offer, kept)
+        found = _few_enough(
+            enc, shelf, load.offer, _closed(enc, shelf, load.offer, (fine_o, welcome_w))
+        )
+        if not found[1]:
+            return found
+        # minValues come before preferences, and before types that would do in some zones only.
+        every = np.ones(len(shelf.ways), dtype=bool)
+        for kept in (
+            _closed(enc, shelf, load.offer, (fine_o, every)),
+            _wide(enc, shelf, load, fine_o),
+        ):
+            other = _few_enough(enc, shelf, load.offer, kept)
+            if not other[1]:
+                return other
         return found
 
     def _shelf(self, pool: int, choice: int) -> _Shelf:
@@ -213,7 +219,7 @@ def _closed(enc: Encoded, shelf: _Shelf, offer: int, allowed: tuple[Bool, Bool])
     fine_o, welcome_w = allowed
     offering = enc.market.offers[offer].offering
     good_o: Bool = fine_o & shelf.is_left_o
-    kinds = {offering.capacity_type, *_later(offering.capacity_type)}
+    kinds = {offering.capacity_type, *later_kinds(offering.capacity_type)}
     may_w = welcome_w & [kind in kinds for kind, _ in shelf.ways]
     fine_t, wrong_t = (np.zeros(len(shelf.types), dtype=bool) for _ in range(2))
     fine_t[shelf.row_o[good_o]] = True
@@ -247,7 +253,7 @@ def _joined(
     kinds, zones = [planned[0]], [planned[1]]
     chosen = _ways(shelf, kinds, zones)
     # Falling back to another capacity type is worth more than to another zone: it comes first.
-    steps: list[tuple[list[str], list[str]]] = [([kind], []) for kind in _later(planned[0])]
+    steps: list[tuple[list[str], list[str]]] = [([kind], []) for kind in later_kinds(planned[0])]
     steps += [([], [zone]) for zone in sorted({zone for _, zone in shelf.ways} - {planned[1]})]
     for more_kinds, more_zones in steps:
         wider = _ways(shelf, [*kinds, *more_kinds], [*zones, *more_zones])
@@ -266,10 +272,17 @@ def _ways(shelf: _Shelf, kinds: list[str], zones: list[str]) -> Bool:
     return np.array([kind in kinds and zone in zones for kind, zone in shelf.ways], dtype=bool)
 
 
-def _later(kind: str) -> tuple[str, ...]:
-    """The capacity types that a provider tries after this one."""
-    known = labels.CAPACITY_TYPES
-    return known[known.index(kind) + 1 :] if kind in known else ()
+def _wide(enc: Encoded, shelf: _Shelf, load: _Load, fine_o: Bool) -> Bool:
+    """The offers of types that would do in every zone that sells anything that would do."""
+    kind = enc.market.offers[load.offer].offering.capacity_type
+    kinds = (kind, *later_kinds(kind))
+    sells_w = np.zeros(len(shelf.ways), dtype=bool)
+    sells_w[shelf.way_o[fine_o]] = True
+    sells_w &= [one in kinds for one, _ in shelf.ways]
+    wrong_t = np.zeros(len(shelf.types), dtype=bool)
+    wrong_t[shelf.row_o[~fine_o & sells_w[shelf.way_o]]] = True
+    kept: Bool = fine_o & shelf.is_left_o & sells_w[shelf.way_o] & ~wrong_t[shelf.row_o]
+    return kept
 
 
 def _few_enough(enc: Encoded, shelf: _Shelf, offer: int, kept: Bool) -> tuple[Int, bool]:

@@ -11,7 +11,8 @@ takes nothing; best effort has rows of full size, only for pods that cannot be h
 are planned first, and others may use what is left of their nodes.
 
 Siblings are bought in the same way (zone, capacity type), so that a launch tied to either has
-them; a reservation may fall back on demand.
+them; a reservation may fall back on demand. Where one zone sells too few types, those of others
+count too, unless pods are tied to the zone.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from dovetail.solve.axes import UNLIMITED, Bool, Int
 from dovetail.solve.bins import Bins
 from dovetail.solve.encode import Encoded, Origin
 from dovetail.solve.ties import HostTerm
-from dovetail.solve.variety import Demand, demands, gather
+from dovetail.solve.variety import Demand, are_met, demands, gather, later_kinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class _Shelf:
     place: tuple[int, int]  # pool and cell
     asked: tuple[Demand, ...]
     offers: Int
-    beside: Int
+    beside: tuple[Int, Int]  # of the same zone, and of any
 
 
 @dataclass(slots=True)
@@ -70,7 +71,8 @@ class _Shapes:
         """shapes x offers: who fits where."""
         fits = masks_mo[self.mask_s]
         for resource in range(cap_or.shape[1]):
-            fits &= self.request_sr[:, resource][:, None] <= cap_or[:, resource][None, :]
+            asked = self.request_sr[:, resource][:, None]
+            fits &= (asked <= cap_or[:, resource][None, :]) | (asked == 0)
         return fits
 
 
@@ -149,26 +151,36 @@ def _shelves(enc: Encoded, asked_p: list[tuple[Demand, ...]]) -> Iterator[_Shelf
     for number, one in enumerate(enc.market.offers):
         if asked_p[one.pool] and enc.supply_o[number] > 0:
             cell = int(enc.cell_o[number])
-            way = (one.pool, cell, one.choice, one.offering.zone, one.offering.capacity_type)
+            way = (one.pool, cell, one.choice, one.offering.capacity_type, one.offering.zone)
             ways.setdefault(way, []).append(number)
-    for (pool, cell, choice, zone, kind), offers in ways.items():
-        beside = list(offers)
-        if kind == labels.RESERVED:
-            beside += ways.get((pool, cell, choice, zone, labels.ON_DEMAND), [])
-        yield _Shelf((pool, cell), asked_p[pool], np.array(offers), np.array(beside))
+    for (pool, cell, choice, kind, zone), offers in ways.items():
+        kinds = (kind, labels.ON_DEMAND) if kind == labels.RESERVED else (kind,)
+        near = [ways.get((pool, cell, choice, one, zone), []) for one in kinds]
+        far = [
+            held
+            for way, held in ways.items()
+            if way[:3] == (pool, cell, choice)
+            and way[3] in (kind, *later_kinds(kind))
+            and (way[3] not in kinds or way[4] != zone)
+        ]
+        beside = np.array([offer for held in near for offer in held])
+        anywhere = np.concatenate([beside, *(np.array(held) for held in far)])
+        yield _Shelf((pool, cell), asked_p[pool], np.array(offers), (beside, anywhere))
 
 
 def _narrow(losses: _Losses, shelf: _Shelf, rows: _Rows) -> None:
     """Make every offer of the shelf as small as the siblings it needs."""
     enc = losses.enc
-    ranked_ob = losses.ranked(shelf.offers, shelf.beside)
-    kind_b = enc.type_o[shelf.beside]
+    enough = [one for one in shelf.beside if are_met(shelf.asked, enc.type_o[one].tolist())]
+    if not enough:
+        rows.masks_mo[:, shelf.offers] = False
+        return
+    beside = enough[0]
+    kind_b = enc.type_o[beside]
+    ranked_ob = losses.ranked(shelf.offers, beside)
     for offer, ranked in zip(shelf.offers.tolist(), ranked_ob, strict=True):
-        chosen = gather(shelf.asked, kind_b[ranked].tolist())
-        if chosen is None:
-            rows.masks_mo[:, shelf.offers] = False
-            return
-        siblings = shelf.beside[ranked[chosen]]
+        chosen = gather(shelf.asked, kind_b[ranked].tolist()) or []
+        siblings = beside[ranked[chosen]]
         rows.cap_or[offer] = enc.cap_or[siblings].min(axis=0)
         rows.masks_mo[:, offer] = enc.masks_me[:, siblings].all(axis=1)
 
@@ -217,22 +229,33 @@ def _widen(
                 rows.masks[row][mask] and (rows.caps[row] >= request).all()
                 for row in range(first, len(rows.offers))
             )
-            if not held and not _add_row(losses, local, (request, int(mask)), rows):
+            if held:
+                continue
+            pod = (request, int(mask))
+            if not any(_add_row(losses, local, pod, (rows, reach)) for reach in range(2)):
                 left.setdefault(place, []).append(shape)
     return left
 
 
-def _add_row(losses: _Losses, shelves: list[_Shelf], pod: tuple[Int, int], rows: _Rows) -> bool:
-    """One more row for each shelf with enough types for the pod, for its cheapest offer."""
+def _add_row(
+    losses: _Losses, shelves: list[_Shelf], pod: tuple[Int, int], goal: tuple[_Rows, int]
+) -> bool:
+    """One more row for each shelf with enough types for the pod, for its cheapest offer.
+
+    The goal is where to put it, and how far to look for siblings (0: the zone, 1: anywhere).
+    """
     enc = losses.enc
     request, mask = pod
-    takers = enc.masks_me[mask, : enc.n_offers] & (enc.cap_or >= request).all(axis=1)
+    rows, reach = goal
+    fits = ((enc.cap_or >= request) | (request == 0)).all(axis=1)
+    takers = enc.masks_me[mask, : enc.n_offers] & fits
     is_added = False
     for shelf in shelves:
-        offers, beside = shelf.offers[takers[shelf.offers]], shelf.beside[takers[shelf.beside]]
+        offers = shelf.offers[takers[shelf.offers]]
         if not len(offers):
             continue
         offer = int(offers[np.argmin(enc.plan_price_o[offers])])
+        beside = shelf.beside[reach][takers[shelf.beside[reach]]]
         ranked = beside[losses.ranked(np.array([offer]), beside)[0]]
         chosen = gather(shelf.asked, enc.type_o[ranked].tolist())
         if chosen is not None:

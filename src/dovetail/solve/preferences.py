@@ -90,10 +90,7 @@ def _choose_offers(board: Board) -> None:
     """Make every new node the offer that its pods like best among those of its price."""
     attempt = board.attempt
     enc, bins = attempt.enc, attempt.bins
-    units_by_node: dict[int, list[int]] = {}
-    for number, mine in board.held.items():
-        for node in mine:
-            units_by_node.setdefault(node, []).append(number)
+    units_by_node = board.units_by_node()
     rivals: dict[tuple[int, int, int], Int] = {}
     spread_keys = sorted({term.key for term in enc.ties.zones if term.kind == Kind.SPREAD})
     for node in sorted(units_by_node):
@@ -122,7 +119,7 @@ def _holds(attempt: Attempt, node: int, units: list[Unit], rivals: tuple[Int, li
     enc, bins = attempt.enc, attempt.bins
     mine = int(bins.offer[node])
     used = enc.cap_or[mine] - bins.free[:, node]
-    fine: Bool = np.all(enc.cap_or[offers] >= used, axis=1)
+    fine: Bool = np.all((enc.cap_or[offers] >= used) | (used == 0), axis=1)
     for mask in {unit.mask for unit in units}:
         fine &= enc.masks_me[mask, offers]
     cell = enc.cell_o[offers]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import msgspec
 import numpy as np
 
+from dovetail.model.pod import Pod
 from dovetail.solve.attempt import Attempt
 from dovetail.solve.axes import Bool, Int
-from dovetail.solve.bound import certify
+from dovetail.solve.bound import certify, fits_existing
 from dovetail.solve.decode import decode, unplaced
 from dovetail.solve.encode import Encoded, encode
 from dovetail.solve.guide import Guide, guide
@@ -32,38 +36,70 @@ def solve(puzzle: Puzzle) -> Solution:
     """Place every pod that can be placed, as cheaply as can be found, with a proven bound."""
     if not puzzle.pods:
         return Solution()
-    plain = encode(canonical(puzzle))
-    enc = hold_min_values(with_robust_prices(plain))
-    offers, stands_for, values = _appraised(enc)
-    attempt, waiting = _best_attempt(enc, offers, values)
+    plain, hopeless = _encoded(canonical(puzzle))
+    if not plain.enc.groups:
+        return Solution(unplaced=hopeless)
+    enc = hold_min_values(with_robust_prices(plain.enc))
+    shop = plain if enc is plain.enc else _searched(enc)
+    values = _appraised(shop)
+    attempt, waiting = _best_attempt(enc, shop.offers, values)
     if waiting and may_give_way(enc):
         attempt, waiting = _without_min_values(attempt, waiting)
     launches, placed, order = decode(attempt)
     placed_g = enc.count_g.copy()
     for group, count in waiting.items():
         placed_g[group] -= count
-    if enc is not plain:
+    if shop is not plain:
         # Others may keep other types in reserve, or compare true prices: the bound knows neither.
-        _, stands_for, values = _appraised(plain)
-    certificate = certify(plain, values, stands_for, placed_g)
+        values = _appraised(plain)
     return Solution(
         launches=tuple(launches),
         placed=tuple(placed),
-        unplaced=tuple(unplaced(attempt, waiting)),
+        unplaced=(*unplaced(attempt, waiting), *hopeless),
         order=tuple(order),
         price_nanousd=sum(one.offering.price_nanousd for one in launches),
-        certificate=certificate,
+        certificate=certify(plain.enc, values, plain.stands_for, placed_g),
         n_groups=len(enc.groups),
     )
 
 
-def _appraised(enc: Encoded) -> tuple[Int, Int, Values]:
-    """The offers worth searching over, which of them stands for which offer, and their values."""
+@dataclass(frozen=True, slots=True)
+class _Searched:
+    """A puzzle as arrays, with the offers worth searching over and what they take."""
+
+    enc: Encoded
+    offers: Int
+    stands_for: Int
+    fits_gp: Bool
+
+
+def _searched(enc: Encoded) -> _Searched:
     offers, stands_for = undominated(enc)
-    fits_go = takes(enc, np.arange(len(enc.groups)), offers)
-    found = _relaxation(enc, offers, fits_go)
-    values = worthless(enc, offers) if found is None else appraise(enc, offers, found)
-    return offers, stands_for, values
+    fits = takes(enc, np.arange(len(enc.groups)), offers)
+    return _Searched(enc, offers, stands_for, fits)
+
+
+def _encoded(puzzle: Puzzle) -> tuple[_Searched, tuple[Pod, ...]]:
+    """The puzzle as arrays, without pods that nothing could ever take: those move nobody else."""
+    found = _searched(encode(puzzle))
+    enc = found.enc
+    hopeless: list[Pod] = []
+    for group in np.flatnonzero(~found.fits_gp.any(axis=1)).tolist():
+        if not fits_existing(enc, group):
+            hopeless += enc.groups[group].pods
+    if not hopeless:
+        return found, ()
+    gone = {pod.key for pod in hopeless}
+    rest = tuple(pod for pod in puzzle.pods if pod.key not in gone)
+    return _searched(encode(msgspec.structs.replace(puzzle, pods=rest))), tuple(hopeless)
+
+
+def _appraised(shop: _Searched) -> Values:
+    """What pods are worth, by the multipliers of the relaxed program."""
+    found = _relaxation(shop.enc, shop.offers, shop.fits_gp)
+    if found is None:
+        return worthless(shop.enc, shop.offers)
+    return appraise(shop.enc, shop.offers, found)
 
 
 def _without_min_values(
@@ -73,8 +109,8 @@ def _without_min_values(
     origin = attempt.enc.origin
     if origin is None:
         return attempt, waiting
-    offers, _, values = _appraised(origin.enc)
-    other, left = _best_attempt(origin.enc, offers, values)
+    shop = _searched(origin.enc)
+    other, left = _best_attempt(origin.enc, shop.offers, _appraised(shop))
     ranked = sorted({int(one) for one in origin.enc.priority_g}, reverse=True)
 
     def left_out(held: dict[int, int]) -> list[int]:

@@ -16,6 +16,7 @@ from dovetail.solve.encode import Encoded
 from dovetail.solve.guide import Guide
 from dovetail.solve.polish import polish
 from dovetail.solve.terms import Kind
+from dovetail.solve.variety import insists
 from dovetail.solve.vectors import Shapes, Values, capacity
 
 
@@ -210,11 +211,15 @@ def wants_company(enc: Encoded, group: int) -> bool:
 
 
 def weights_bind(enc: Encoded) -> bool:
-    """Whether weights alone decide which pool a pod goes to: no heavier pool has a limit."""
+    """Whether weights alone decide which pool a pod goes to: no heavier pool has limits or
+    minValues, for which it might not take the pod.
+    """
     pools = enc.market.pools
     least = min((pool.weight for pool in pools), default=0)
     heavier = [pool for pool in pools if pool.weight > least]
-    return bool(heavier) and not any(enc.problem.limits.get(pool.name) for pool in heavier)
+    return bool(heavier) and not any(
+        enc.problem.limits.get(pool.name) or insists([pool]) for pool in heavier
+    )
 
 
 def takes(enc: Encoded, groups: Int, offers: Int) -> Bool:

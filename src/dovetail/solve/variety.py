@@ -43,6 +43,17 @@ def _values(asked: Requirement, kind: InstanceType) -> frozenset[str]:
     return frozenset(value for value in stated if asked.has(value))
 
 
+def insists(pools: Iterable[NodePool]) -> bool:
+    """Whether any of the pools has minValues."""
+    return any(one.min_values is not None for pool in pools for one in pool.requirements)
+
+
+def later_kinds(capacity_type: str) -> tuple[str, ...]:
+    """The capacity types that a provider tries after this one, if a launch names them too."""
+    known = labels.CAPACITY_TYPES
+    return known[known.index(capacity_type) + 1 :] if capacity_type in known else ()
+
+
 class Tally:
     """The values gathered so far for the demands of one pool."""
 
