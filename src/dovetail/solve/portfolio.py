@@ -16,6 +16,7 @@ from typing import Final
 import numpy as np
 
 from dovetail.solve.attempt import Attempt, Prefer, left_of, new_attempt
+from dovetail.solve.axes import UNLIMITED
 from dovetail.solve.bins import EXISTING
 from dovetail.solve.colocate import colocate
 from dovetail.solve.decode import loads
@@ -45,6 +46,7 @@ class _Draft:
     sites: list[Site]
     improver: Improver
     pods: Counter[int]
+    n_left_out: int  # pods that no new node would take
 
 
 @dataclass(slots=True)
@@ -101,10 +103,12 @@ class _Search:
         self._purse = purse
         self._rates = Rates(base.enc, base.offers, purse)
         self._known: set[frozenset[tuple[int, int]]] = set()
+        self._held = sorted(loads(base).items())
+        self._scarce = [(node, held) for node, held in self._held if self._is_scarce(node)]
 
     def found(self) -> Attempt | None:
         """The cheapest plan that was found."""
-        best = self._tried({}, self._loads(self._base))
+        best = self._tried({}, self._loads())
         if best is None:
             return None
         best = self._no_dearer_than_plain(best)
@@ -135,14 +139,17 @@ class _Search:
         price = improver.price(layout)
         return replace(best, layout=layout, price=price) if price < best.price else best
 
-    def _loads(self, attempt: Attempt) -> list[int]:
-        """What the new nodes of an attempt hold."""
-        sorts = [self._rates.sort_of(unit) for unit in attempt.units]
-        new = attempt.bins.n_existing
+    def _is_scarce(self, node: int) -> bool:
+        offer = int(self._base.bins.offer[node])
+        return offer != EXISTING and bool(self._base.enc.supply_o[offer] < UNLIMITED)
+
+    def _loads(self) -> list[int]:
+        """What the new nodes of the plan that is to be improved hold."""
+        sorts = [self._rates.sort_of(unit) for unit in self._base.units]
         return [
             self._rates.load(tuple(sorted((sorts[number], n) for number, n in held.items())))
-            for node, held in sorted(loads(attempt).items())
-            if node >= new
+            for node, held in self._held
+            if node >= self._base.bins.n_existing and not self._is_scarce(node)
         ]
 
     def _movable(self) -> list[int]:
@@ -180,7 +187,8 @@ class _Search:
         """The best layout found for groups settled like this; None if that is known or worse."""
         draft = self._drafted(prefer)
         key = frozenset(draft.pods.items())
-        if key in self._known or draft.attempt.unsettled != self._base.unsettled:
+        is_worse = draft.n_left_out > int(self._base.left_u.sum())
+        if key in self._known or is_worse or draft.attempt.unsettled != self._base.unsettled:
             return None
         self._known.add(key)
         layout = self._adapted(draft, start)
@@ -199,6 +207,7 @@ class _Search:
         settle_all(attempt, range(len(base.enc.groups)))
         attempt.left_u = left_of(attempt)
         colocate(attempt.bins, attempt.units, attempt.left_u)
+        self._keep_scarce(attempt)
         # Existing nodes are as full as they get by now.
         new = range(attempt.bins.n_existing, attempt.bins.n)
         sites = [Site(self._rates, attempt.bins, node) for node in new]
@@ -208,7 +217,30 @@ class _Search:
             if self._rates.grown(NO_LOAD, sort) != NO_WAY:
                 pods[sort] = int(attempt.left_u[number])
         improver = Improver(self._rates, sites, attempt.bins.limits, self._purse)
-        return _Draft(attempt, sites, improver, pods)
+        n_left_out = int(attempt.left_u.sum()) - pods.total()
+        return _Draft(attempt, sites, improver, pods, n_left_out)
+
+    def _keep_scarce(self, attempt: Attempt) -> None:
+        """Open the nodes again that were bought from a reservation: loads are not priced by it."""
+        base, rates = self._base, self._rates
+        number_of = self._number_of(attempt)
+        for node, held in self._scarce:
+            opened = attempt.bins.open(int(base.bins.offer[node]), 1)
+            is_used = False
+            for unit, count in sorted(held.items()):
+                number = number_of.get(rates.sort_of(base.units[unit]), -1)
+                kept = min(count, int(attempt.left_u[number])) if number >= 0 else 0
+                if kept:
+                    unit_of = attempt.units[number]
+                    attempt.bins.put(number, unit_of, np.array([opened.start]), np.array([kept]))
+                    attempt.left_u[number] -= kept
+                    is_used = True
+            if not is_used:
+                attempt.bins.close_last()
+
+    def _number_of(self, attempt: Attempt) -> dict[int, int]:
+        """The unit of every sort."""
+        return {self._rates.sort_of(unit): number for number, unit in enumerate(attempt.units)}
 
     def _adapted(self, draft: _Draft, start: list[int]) -> Layout | None:
         """The same loads, as far as there are such pods, and the others where they cost least."""
@@ -227,7 +259,7 @@ class _Search:
     def _written(self, found: _Found) -> Attempt:
         """The layout as nodes of its attempt."""
         attempt = found.draft.attempt
-        number_of = {self._rates.sort_of(unit): n for n, unit in enumerate(attempt.units)}
+        number_of = self._number_of(attempt)
         placed = [
             (site.node, load)
             for site, load in zip(found.draft.sites, found.layout.extra, strict=True)
