@@ -17,7 +17,7 @@ from dovetail.solve.limits import Limits
 from dovetail.solve.rates import IMPOSSIBLE, NO_LOAD, Load, Purse, Rates, Site
 
 _SHYNESS: Final = 32  # one place in so many is overlooked, or every try would end alike
-_MOST_RUINED: Final = 3
+_MOST_RUINED: Final = 4
 
 
 @dataclass(slots=True)
@@ -97,6 +97,8 @@ class Improver:
             if dearer > least or (dearer == least and where >= 0) or place == overlooked:
                 continue
             least, where, chosen = dearer, place, more
+            if not least:
+                break
         if price[chosen] >= IMPOSSIBLE:
             return False
         if where < 0:

@@ -10,25 +10,31 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
 from dovetail.solve.attempt import Attempt, Prefer, left_of, new_attempt
+from dovetail.solve.axes import UNLIMITED
 from dovetail.solve.bins import EXISTING
 from dovetail.solve.colocate import colocate
 from dovetail.solve.decode import loads
+from dovetail.solve.greedy import one_by_one
 from dovetail.solve.improve import Improver, Layout
 from dovetail.solve.minvalues import relaxed_groups
 from dovetail.solve.rates import IMPOSSIBLE, NO_LOAD, NO_WAY, Purse, Rates, Site
 from dovetail.solve.settle import settle_all
 from dovetail.solve.units import is_tied_to_zones
 
-_MOST_PODS: Final = 1_000
-_WORK: Final = 150_000  # looks at places, in all, for each unit of effort
+_MOST_PODS: Final = 1_000  # with more, every further unit of effort allows so many times more:
+_MORE_PODS: Final = 20
+_PLAIN_PODS: Final = 500  # beyond, the plain way is never the cheapest
+_WORK: Final = 75_000  # looks at places, in all, for each unit of effort
+_WORK_PER_POD: Final = 200
 _SETTLING: Final = 100  # settling a group costs as much work as so many looks
 _TRIES: Final = 40  # ruins for each way to settle the groups
+_MORE_TRIES: Final = 1_000  # for the best of them, as long as there is work left to do
 _MOST_CELLS: Final = 6
 
 
@@ -40,6 +46,7 @@ class _Draft:
     sites: list[Site]
     improver: Improver
     pods: Counter[int]
+    n_left_out: int  # pods that no new node would take
 
 
 @dataclass(slots=True)
@@ -57,9 +64,12 @@ def cheaper_plan(base: Attempt) -> Attempt | None:
     enc = base.enc
     effort = enc.problem.policy.effort
     is_bound = bool(base.bins.limits.rows) and len(base.weights) > 1
-    if effort < 1 or int(enc.count_g.sum()) > _MOST_PODS or is_bound or relaxed_groups(enc):
+    if effort < 1 or is_bound or relaxed_groups(enc):
         return None
-    return _Search(base, Purse(effort * _WORK)).found()
+    n_pods = int(enc.count_g.sum())
+    if n_pods > _MOST_PODS * _MORE_PODS ** min(effort - 1, 4):
+        return None
+    return _Search(base, Purse(effort * (_WORK + _WORK_PER_POD * n_pods))).found()
 
 
 def rank(outcome: tuple[Attempt, dict[int, int]]) -> tuple[list[int], list[int], int, int]:
@@ -93,12 +103,15 @@ class _Search:
         self._purse = purse
         self._rates = Rates(base.enc, base.offers, purse)
         self._known: set[frozenset[tuple[int, int]]] = set()
+        self._held = sorted(loads(base).items())
+        self._scarce = [(node, held) for node, held in self._held if self._is_scarce(node)]
 
     def found(self) -> Attempt | None:
         """The cheapest plan that was found."""
-        best = self._tried({}, self._loads(self._base))
+        best = self._tried({}, self._loads())
         if best is None:
             return None
+        best = self._no_dearer_than_plain(best)
         groups = self._movable()
         everywhere = [dict.fromkeys(groups, (cell,)) for cell in self._cells()]
         best = self._better(best, everywhere)
@@ -107,16 +120,36 @@ class _Search:
             before = best.price
             for group in groups:
                 best = self._better(best, self._moves(best, group))
-        return self._written(best)
+        return self._written(self._improved(best, best.layout, _MORE_TRIES))
 
-    def _loads(self, attempt: Attempt) -> list[int]:
-        """What the new nodes of an attempt hold."""
-        sorts = [self._rates.sort_of(unit) for unit in attempt.units]
-        new = attempt.bins.n_existing
+    def _no_dearer_than_plain(self, best: _Found) -> _Found:
+        draft = best.draft
+        if draft.pods.total() > _PLAIN_PODS:
+            return best
+        plain = one_by_one(self._rates, sorted(draft.pods.elements()), self._purse)
+        if plain is None:
+            return best
+        layout = Layout(plain, [()] * len(draft.sites))
+        return self._improved(best, layout, _TRIES)
+
+    def _improved(self, best: _Found, layout: Layout, tries: int) -> _Found:
+        """The best of what was found and what a layout of the same pods can be made into."""
+        improver = best.draft.improver
+        layout = improver.improve(layout, tries)
+        price = improver.price(layout)
+        return replace(best, layout=layout, price=price) if price < best.price else best
+
+    def _is_scarce(self, node: int) -> bool:
+        offer = int(self._base.bins.offer[node])
+        return offer != EXISTING and bool(self._base.enc.supply_o[offer] < UNLIMITED)
+
+    def _loads(self) -> list[int]:
+        """What the new nodes of the plan that is to be improved hold."""
+        sorts = [self._rates.sort_of(unit) for unit in self._base.units]
         return [
             self._rates.load(tuple(sorted((sorts[number], n) for number, n in held.items())))
-            for node, held in sorted(loads(attempt).items())
-            if node >= new
+            for node, held in self._held
+            if node >= self._base.bins.n_existing and not self._is_scarce(node)
         ]
 
     def _movable(self) -> list[int]:
@@ -154,12 +187,13 @@ class _Search:
         """The best layout found for groups settled like this; None if that is known or worse."""
         draft = self._drafted(prefer)
         key = frozenset(draft.pods.items())
-        if key in self._known or draft.attempt.unsettled != self._base.unsettled:
+        is_worse = draft.n_left_out > int(self._base.left_u.sum())
+        if key in self._known or is_worse or draft.attempt.unsettled != self._base.unsettled:
             return None
         self._known.add(key)
         layout = self._adapted(draft, start)
         if layout is not None:
-            layout = draft.improver.improve(layout, _TRIES)
+            layout = draft.improver.improve(layout, max(_TRIES, len(layout.loads)))
         price = IMPOSSIBLE if layout is None else draft.improver.price(layout)
         if layout is None or price >= IMPOSSIBLE:
             return None
@@ -173,14 +207,40 @@ class _Search:
         settle_all(attempt, range(len(base.enc.groups)))
         attempt.left_u = left_of(attempt)
         colocate(attempt.bins, attempt.units, attempt.left_u)
-        sites = [Site(self._rates, attempt.bins, node) for node in range(attempt.bins.n)]
+        self._keep_scarce(attempt)
+        # Existing nodes are as full as they get by now.
+        new = range(attempt.bins.n_existing, attempt.bins.n)
+        sites = [Site(self._rates, attempt.bins, node) for node in new]
         pods: Counter[int] = Counter()
         for number in np.flatnonzero(attempt.left_u).tolist():
             sort = self._rates.sort_of(attempt.units[number])
             if self._rates.grown(NO_LOAD, sort) != NO_WAY:
                 pods[sort] = int(attempt.left_u[number])
         improver = Improver(self._rates, sites, attempt.bins.limits, self._purse)
-        return _Draft(attempt, sites, improver, pods)
+        n_left_out = int(attempt.left_u.sum()) - pods.total()
+        return _Draft(attempt, sites, improver, pods, n_left_out)
+
+    def _keep_scarce(self, attempt: Attempt) -> None:
+        """Open the nodes again that were bought from a reservation: loads are not priced by it."""
+        base, rates = self._base, self._rates
+        number_of = self._number_of(attempt)
+        for node, held in self._scarce:
+            opened = attempt.bins.open(int(base.bins.offer[node]), 1)
+            is_used = False
+            for unit, count in sorted(held.items()):
+                number = number_of.get(rates.sort_of(base.units[unit]), -1)
+                kept = min(count, int(attempt.left_u[number])) if number >= 0 else 0
+                if kept:
+                    unit_of = attempt.units[number]
+                    attempt.bins.put(number, unit_of, np.array([opened.start]), np.array([kept]))
+                    attempt.left_u[number] -= kept
+                    is_used = True
+            if not is_used:
+                attempt.bins.close_last()
+
+    def _number_of(self, attempt: Attempt) -> dict[int, int]:
+        """The unit of every sort."""
+        return {self._rates.sort_of(unit): number for number, unit in enumerate(attempt.units)}
 
     def _adapted(self, draft: _Draft, start: list[int]) -> Layout | None:
         """The same loads, as far as there are such pods, and the others where they cost least."""
@@ -199,7 +259,7 @@ class _Search:
     def _written(self, found: _Found) -> Attempt:
         """The layout as nodes of its attempt."""
         attempt = found.draft.attempt
-        number_of = {self._rates.sort_of(unit): n for n, unit in enumerate(attempt.units)}
+        number_of = self._number_of(attempt)
         placed = [
             (site.node, load)
             for site, load in zip(found.draft.sites, found.layout.extra, strict=True)

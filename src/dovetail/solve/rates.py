@@ -144,7 +144,9 @@ class Rates:
         return more
 
     def _one_more(self, number: int, sort: int) -> int:
-        if number == NO_WAY:
+        unit, demand = self.units[sort], self._demand[number]
+        is_elsewhere = unit.cell != demand.cell and ANY_CELL not in {unit.cell, demand.cell}
+        if number == NO_WAY or is_elsewhere:
             return NO_WAY
         held = dict(self.loads[number])
         held[sort] = held.get(sort, 0) + 1
@@ -152,14 +154,13 @@ class Rates:
         known = self._load_of.get(pods)
         if known is not None:
             return known
-        return self._numbered(pods, self._added(self._demand[number], sort, 1))
+        return self._numbered(pods, self._added(demand, sort, 1))
 
     def pods(self, number: int) -> list[int]:
         """The sort of every pod of a load."""
         return [sort for sort, count in self.loads[number] for _ in range(count)]
 
     def _numbered(self, pods: Load, demand: _Demand | None) -> int:
-        self._purse.left -= _RATING
         found = None if demand is None else self._cheapest(demand)
         if demand is None or found is None:
             self._load_of[pods] = NO_WAY
@@ -202,6 +203,7 @@ class Rates:
 
     def _cheapest(self, demand: _Demand) -> tuple[int, int] | None:
         """The price and the offer of the cheapest node that gives what is asked."""
+        self._purse.left -= _RATING
         key = (demand.masks, demand.cell, demand.weight)
         shelf = self._shelves.get(key)
         if shelf is None:
