@@ -14,10 +14,12 @@ counts there.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from dovetail import labels
 from dovetail.solve.attempt import Attempt
 from dovetail.solve.axes import Bool, Int
 from dovetail.solve.bins import EXISTING
@@ -138,7 +140,7 @@ class _Finder:
         every = np.ones(len(shelf.ways), dtype=bool)
         for kept in (
             _closed(enc, shelf, load.offer, (fine_o, every)),
-            _wide(enc, shelf, load, fine_o),
+            *_wide(enc, shelf, load, fine_o),
         ):
             other = _few_enough(enc, shelf, load.offer, kept)
             if not other[1]:
@@ -272,17 +274,23 @@ def _ways(shelf: _Shelf, kinds: list[str], zones: list[str]) -> Bool:
     return np.array([kind in kinds and zone in zones for kind, zone in shelf.ways], dtype=bool)
 
 
-def _wide(enc: Encoded, shelf: _Shelf, load: _Load, fine_o: Bool) -> Bool:
-    """The offers of types that would do in every zone that sells anything that would do."""
-    kind = enc.market.offers[load.offer].offering.capacity_type
-    kinds = (kind, *later_kinds(kind))
+def _wide(enc: Encoded, shelf: _Shelf, load: _Load, fine_o: Bool) -> Iterator[Bool]:
+    """Offers of types that would do however they are bought: in the planned zone, as the planned
+    capacity type, and in any way.
+    """
+    planned = enc.market.offers[load.offer].offering
+    own = np.searchsorted(shelf.types, enc.type_o[load.offer])
     sells_w = np.zeros(len(shelf.ways), dtype=bool)
     sells_w[shelf.way_o[fine_o]] = True
-    sells_w &= [one in kinds for one, _ in shelf.ways]
-    wrong_t = np.zeros(len(shelf.types), dtype=bool)
-    wrong_t[shelf.row_o[~fine_o & sells_w[shelf.way_o]]] = True
-    kept: Bool = fine_o & shelf.is_left_o & sells_w[shelf.way_o] & ~wrong_t[shelf.row_o]
-    return kept
+    zones = sorted({zone for _, zone in shelf.ways})
+    later = [planned.capacity_type, *later_kinds(planned.capacity_type)]
+    on_demand = [planned.capacity_type, labels.ON_DEMAND]
+    for kinds, named in ((on_demand, [planned.zone]), (later[:1], zones), (later, zones)):
+        ways = sells_w & _ways(shelf, kinds, named)
+        wrong_t = np.zeros(len(shelf.types), dtype=bool)
+        wrong_t[shelf.row_o[~fine_o & ways[shelf.way_o]]] = True
+        if not wrong_t[own]:
+            yield fine_o & shelf.is_left_o & ways[shelf.way_o] & ~wrong_t[shelf.row_o]
 
 
 def _few_enough(enc: Encoded, shelf: _Shelf, offer: int, kept: Bool) -> tuple[Int, bool]:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -30,6 +31,8 @@ from dovetail.solve.bins import Bins
 from dovetail.solve.encode import Encoded, Origin
 from dovetail.solve.ties import HostTerm
 from dovetail.solve.variety import Demand, are_met, demands, gather, later_kinds
+
+_NEAR: Final = 64  # siblings to look at first
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,27 @@ class _Losses:
         self._weight_m = np.bincount(enc.mask_g, weights=count_g, minlength=len(enc.masks_me))
         self._need_r = np.maximum((enc.requests_gr * count_g[:, None]).sum(axis=0), 1)
 
+        codes: dict[str, int] = {}
+        self._way_o = np.array(
+            [
+                (
+                    codes.setdefault(one.offering.capacity_type, len(codes)),
+                    codes.setdefault(one.offering.zone, len(codes)),
+                )
+                for one in enc.market.offers
+            ],
+            dtype=np.int64,
+        )
+
+    def combined(self, siblings: Int, beside: Int) -> Int:
+        """Whatever a provider might make of a launch that names the siblings."""
+        if (self._way_o[siblings] == self._way_o[siblings[0]]).all():
+            return siblings
+        meant = np.isin(self.enc.type_o[beside], self.enc.type_o[siblings])
+        for part in range(2):
+            meant &= np.isin(self._way_o[beside, part], self._way_o[siblings, part])
+        return beside[meant]
+
     def ranked(self, offers: Int, beside: Int) -> Int:
         """offers x beside: itself first, then who keeps the most pods, the most room, is cheap."""
         enc, need = self.enc, self._need_r
@@ -98,8 +122,9 @@ class _Losses:
             own, other = room[offers][:, None], room[beside][None, :]
             less = np.maximum(less, np.maximum(own - other, 0.0) / np.maximum(own, 1e-12))
         lost[offers[:, None] == beside[None, :]] = -1.0
-        price = np.broadcast_to(enc.plan_price_o[beside].astype(np.float64), lost.shape)
-        return np.lexsort((price, less, lost), axis=-1)
+        rank = np.empty(len(beside))
+        rank[np.argsort(enc.plan_price_o[beside], kind="stable")] = np.arange(len(beside))
+        return np.argsort(2.0 * lost + np.minimum(less, 1.0) + 1e-9 * rank, axis=-1, kind="stable")
 
 
 def hold_min_values(enc: Encoded) -> Encoded:
@@ -179,8 +204,9 @@ def _narrow(losses: _Losses, shelf: _Shelf, rows: _Rows) -> None:
     kind_b = enc.type_o[beside]
     ranked_ob = losses.ranked(shelf.offers, beside)
     for offer, ranked in zip(shelf.offers.tolist(), ranked_ob, strict=True):
-        chosen = gather(shelf.asked, kind_b[ranked].tolist()) or []
-        siblings = beside[ranked[chosen]]
+        nearest = gather(shelf.asked, kind_b[ranked[:_NEAR]].tolist())
+        chosen = nearest or gather(shelf.asked, kind_b[ranked].tolist()) or []
+        siblings = losses.combined(beside[ranked[chosen]], beside)
         rows.cap_or[offer] = enc.cap_or[siblings].min(axis=0)
         rows.masks_mo[:, offer] = enc.masks_me[:, siblings].all(axis=1)
 
@@ -259,10 +285,11 @@ def _add_row(
         ranked = beside[losses.ranked(np.array([offer]), beside)[0]]
         chosen = gather(shelf.asked, enc.type_o[ranked].tolist())
         if chosen is not None:
-            siblings = ranked[chosen]
+            siblings = losses.combined(ranked[chosen], shelf.beside[reach])
             accepted: Bool = np.all(enc.masks_me[:, siblings], axis=1)
-            rows.add(offer, enc.cap_or[siblings].min(axis=0), accepted)
-            is_added = is_added or enc.supply_o[offer] == UNLIMITED
+            if accepted[mask] and takers[siblings].all():
+                rows.add(offer, enc.cap_or[siblings].min(axis=0), accepted)
+                is_added = is_added or enc.supply_o[offer] == UNLIMITED
     return is_added
 
 
