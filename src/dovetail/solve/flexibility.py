@@ -85,6 +85,7 @@ class _Finder:
         self._origin = attempt.enc.origin
         self._enc = attempt.enc if self._origin is None else self._origin.enc
         self._shelves: dict[tuple[int, int], _Shelf] = {}
+        self._masks: dict[tuple[int, int], Bool] = {}
         self._accepted: dict[_Load, tuple[Bool, Bool]] = {}
         enc = self._enc
         self._order = np.lexsort((np.arange(enc.n_offers), enc.price_o))
@@ -162,7 +163,9 @@ class _Finder:
         """
         if load not in self._accepted:
             enc, offers = self._enc, shelf.offers
-            fine: Bool = np.all(enc.masks_me[list(load.masks)][:, offers], axis=0)
+            fine = np.ones(len(offers), dtype=bool)
+            for mask in load.masks:
+                fine &= self._mask_on(mask, shelf)
             mine, cell = int(enc.cell_o[load.offer]), enc.cell_o[offers]
             if load.is_pinned:
                 fine &= cell == mine
@@ -173,6 +176,13 @@ class _Finder:
                 fine &= present[offers] == present[load.offer]
             self._accepted[load] = fine, self._welcome(load, shelf)
         return self._accepted[load]
+
+    def _mask_on(self, mask: int, shelf: _Shelf) -> Bool:
+        """The offers of a shelf that a mask accepts."""
+        key = (mask, id(shelf))
+        if key not in self._masks:
+            self._masks[key] = self._enc.masks_me[mask, shelf.offers]
+        return self._masks[key]
 
     def _welcome(self, load: _Load, shelf: _Shelf) -> Bool:
         """The ways to buy that the node's pods like no less than the one that was planned."""
@@ -223,11 +233,14 @@ def _closed(enc: Encoded, shelf: _Shelf, offer: int, allowed: tuple[Bool, Bool])
     good_o: Bool = fine_o & shelf.is_left_o
     kinds = {offering.capacity_type, *later_kinds(offering.capacity_type)}
     may_w = welcome_w & [kind in kinds for kind, _ in shelf.ways]
+    sells_w = np.zeros(len(shelf.ways), dtype=bool)
+    sells_w[shelf.way_o[good_o]] = True
+    near_o = (may_w & sells_w)[shelf.way_o]  # no other way to buy could ever be named
     fine_t, wrong_t = (np.zeros(len(shelf.types), dtype=bool) for _ in range(2))
     fine_t[shelf.row_o[good_o]] = True
-    wrong_t[shelf.row_o[~fine_o]] = True
+    wrong_t[shelf.row_o[near_o & ~fine_o]] = True
     if not (fine_t & wrong_t).any():  # every type is right or wrong however it is bought
-        kept = good_o & may_w[shelf.way_o]
+        kept = good_o & near_o
     else:
         planned = (offering.capacity_type, offering.zone)
         kept = _joined(shelf, planned, may_w, (fine_o, good_o))
