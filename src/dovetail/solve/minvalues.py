@@ -162,8 +162,8 @@ def relaxed_groups(enc: Encoded) -> list[int]:
 def let_others_in(bins: Bins) -> None:
     """Let all pods use what is left of nodes that are bought without their minValues anyway."""
     origin, masks_me = bins.enc.origin, bins.enc.masks_me
-    if origin is None:
-        return
+    if origin is None or len(np.unique(bins.enc.weight_o)) > 1:
+        return  # room in a lighter pool is no reason to leave a heavier one
     for node in range(bins.n_existing, bins.n):
         offer = int(bins.offer[node])
         is_held = masks_me[: len(origin.enc.masks_me), offer].any()
@@ -172,11 +172,13 @@ def let_others_in(bins: Bins) -> None:
 
 
 def _shelves(enc: Encoded, asked_p: list[tuple[Demand, ...]]) -> Iterator[_Shelf]:
-    ways: dict[tuple[int, int, int, str, str], list[int]] = {}
+    ways: dict[tuple[int, int, tuple[int, int], str, str], list[int]] = {}
+    daemons_o = _daemons(enc)
     for number, one in enumerate(enc.market.offers):
         if asked_p[one.pool] and enc.supply_o[number] > 0:
             cell = int(enc.cell_o[number])
-            way = (one.pool, cell, one.choice, one.offering.capacity_type, one.offering.zone)
+            choice = (one.choice, int(daemons_o[number]))
+            way = (one.pool, cell, choice, one.offering.capacity_type, one.offering.zone)
             ways.setdefault(way, []).append(number)
     for (pool, cell, choice, kind, zone), offers in ways.items():
         kinds = (kind, labels.ON_DEMAND) if kind == labels.RESERVED else (kind,)
@@ -191,6 +193,16 @@ def _shelves(enc: Encoded, asked_p: list[tuple[Demand, ...]]) -> Iterator[_Shelf
         beside = np.array([offer for held in near for offer in held])
         anywhere = np.concatenate([beside, *(np.array(held) for held in far)])
         yield _Shelf((pool, cell), asked_p[pool], np.array(offers), (beside, anywhere))
+
+
+def _daemons(enc: Encoded) -> Int:
+    """A number for the daemon pods of every offer, as far as any waiting pod cares for them."""
+    present = [
+        held for term in enc.ties.hosts for held in (term.match_o, term.own_o) if held is not None
+    ]
+    if not present:
+        return np.zeros(enc.n_offers, dtype=np.int64)
+    return np.unique(np.array(present), axis=1, return_inverse=True)[1].reshape(-1)
 
 
 def _narrow(losses: _Losses, shelf: _Shelf, rows: _Rows) -> None:
