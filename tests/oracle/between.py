@@ -156,6 +156,10 @@ def anti_affinity(world: World, pod: Pod, host: Host, _bound: Iterable[Pod]) -> 
         for term in other.spec.anti_affinity:
             if _together(term, host, where) and term_selects(world, term, other, pod):
                 return f"anti-affinity of {other.key}"
+    return _kept_away_by_daemons(world, pod, host)
+
+
+def _kept_away_by_daemons(world: World, pod: Pod, host: Host) -> str | None:
     for other in world.coming(host):
         for term in pod.spec.anti_affinity:
             if term.topology_key == HOSTNAME and term_selects(world, term, pod, other):
@@ -188,7 +192,9 @@ def affinity(world: World, pod: Pod, host: Host, _bound: Iterable[Pod]) -> str |
         if any(all(term_selects(world, t, pod, one) for t in terms) for one in world.coming(where))
     ]
     near = {key: [*company, *coming] if key == HOSTNAME else company for key in _keys(terms)}
-    if all(any(_together(term, host, where) for where in near[term.topology_key]) for term in terms):
+    if all(
+        any(_together(term, host, where) for where in near[term.topology_key]) for term in terms
+    ):
         return None
     is_first = not any(key in where.labels for key, hosts in near.items() for where in hosts)
     if is_first and all(term_selects(world, term, pod, pod) for term in terms):

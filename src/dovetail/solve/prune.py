@@ -35,9 +35,7 @@ def undominated(enc: Encoded) -> tuple[Int, Int]:
     return (np.sort(np.concatenate(kept)) if kept else usable[:0]), stands_for
 
 
-def _skyline(
-    enc: Encoded, inside: Int, known: tuple[Bytes, Bool], stands_for: Int
-) -> Int:
+def _skyline(enc: Encoded, inside: Int, known: tuple[Bytes, Bool], stands_for: Int) -> Int:
     total = enc.cap_or[inside].astype(np.float64)
     scale = np.maximum(total.mean(axis=0), 1.0) if len(inside) else 1.0
     order = np.lexsort((inside, -(total / scale).sum(axis=1), enc.plan_price_o[inside]))
@@ -55,9 +53,7 @@ def _skyline(
     return kept
 
 
-def _beaten(
-    enc: Encoded, losers: Int, winners: Int, known: tuple[Bytes, Bool]
-) -> Bool:
+def _beaten(enc: Encoded, losers: Int, winners: Int, known: tuple[Bytes, Bool]) -> Bool:
     """losers x winners: whether the winner makes the loser pointless (its price is no higher)."""
     bits, scarce_o = known
     result = np.broadcast_to(~scarce_o[winners][None, :], (len(losers), len(winners))).copy()

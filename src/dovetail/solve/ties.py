@@ -84,7 +84,8 @@ def tie_groups(
     problem: Puzzle, groups: Sequence[Group], keys: tuple[str, ...], ground: Ground
 ) -> Ties:
     """Work out every term. O(terms x what they select), not terms x groups."""
-    seen = {one.namespace for one in (*groups, *problem.bound, *problem.daemon_sets)}
+    seen = {group.namespace for group in groups} | {pod.namespace for pod in problem.bound}
+    seen |= {daemon.namespace for daemon in problem.daemon_sets}
     namespaces = Namespaces(problem.namespaces, seen)
     interner = Interner()
     own_g = interner.stated(groups, namespaces)
