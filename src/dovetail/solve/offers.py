@@ -18,6 +18,7 @@ from dovetail.model.instance import InstanceType, Offering
 from dovetail.model.pool import NodePool
 from dovetail.model.requirements import Requirement, Requirements
 
+MAX_REMEMBERED: Final = 64  # pools whose choice of types is remembered
 MAX_CHOICES: Final = 256  # label choices per pool; more would be a pool for every pod
 _OTHER: Final = "other"
 
@@ -96,10 +97,23 @@ def open_market(
     return Market(tuple(pools), tuple(types), tuple(offers), tuple(choices))
 
 
-def _compatible(
-    asked: Requirements, types: Iterable[InstanceType]
-) -> list[tuple[InstanceType, tuple[Offering, ...]]]:
-    """The types and available offerings that the pool allows."""
+Rows = list[tuple[InstanceType, tuple[Offering, ...]]]
+# A catalogue hardly ever changes, and the answer for a pool is the same until it does.
+_remembered: dict[tuple[int, Requirements], tuple[tuple[InstanceType, ...], Rows]] = {}
+
+
+def _compatible(asked: Requirements, types: tuple[InstanceType, ...]) -> Rows:
+    """The types and available offerings that the pool allows, remembered for each catalogue."""
+    key = (id(types), asked)
+    held = _remembered.get(key)
+    if held is None or held[0] is not types:
+        if len(_remembered) >= MAX_REMEMBERED:
+            _remembered.clear()
+        held = _remembered[key] = (types, _allowed(asked, types))
+    return held[1]
+
+
+def _allowed(asked: Requirements, types: Iterable[InstanceType]) -> Rows:
     wishes = list(asked.items())
     known: dict[int, bool] = {}
 
@@ -135,7 +149,7 @@ def _agree(wishes: Sequence[tuple[str, Requirement]], offered: Requirements) -> 
 def _with_choices(
     pool: int,
     asked: Requirements,
-    rows: list[tuple[InstanceType, tuple[Offering, ...]]],
+    rows: Rows,
     shared: tuple[Mentions, dict[int, int], list[Choice]],
 ) -> list[Offer]:
     said, index_of, choices = shared
