@@ -40,11 +40,19 @@ def _take_a_place(attempt: Attempt, group: int, waiting: dict[int, int]) -> bool
             for number, count in held_by_node[node].items()
             if _may_go(attempt, number, node, probe)
         }
-        if lower and _swap(attempt, group, node, lower):
-            for number, count in lower.items():
-                release(attempt, number, count, waiting)
-            return True
+        for leaving in _choices(attempt, lower):
+            if _swap(attempt, group, node, leaving):
+                for number, count in leaving.items():
+                    release(attempt, number, count, waiting)
+                return True
     return False
+
+
+def _choices(attempt: Attempt, lower: dict[int, int]) -> list[dict[int, int]]:
+    """Who might leave: one kind of pod, those of lowest priority first; or all of them."""
+    ranked = sorted(lower, key=lambda number: (attempt.units[number].priority, number))
+    single = [{number: lower[number]} for number in ranked]
+    return [*single, lower] if len(lower) > 1 else single
 
 
 def _candidates(

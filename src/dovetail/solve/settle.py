@@ -14,7 +14,7 @@ from dovetail.solve.encode import Encoded
 from dovetail.solve.filling import snug_fill
 from dovetail.solve.quotas import Outlook, Turn, simple_spread, spread_range
 from dovetail.solve.terms import Kind
-from dovetail.solve.units import ANY_CELL, Unit, is_tied_to_zones, unit_of
+from dovetail.solve.units import ANY_CELL, is_tied_to_zones, unit_of
 from dovetail.solve.values import takes
 
 
