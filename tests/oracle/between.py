@@ -1,4 +1,8 @@
-"""May this pod run on this node, given where others run? kube-scheduler's filters between pods."""
+"""May this pod run on this node, given where others run? kube-scheduler's filters between pods.
+
+Daemon pods that are still to come to a node count there as if they had come (they will be first),
+but not in wider domains.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from dovetail.labels import HOSTNAME
 from dovetail.model.pod import Pod
 from dovetail.model.requirements import Requirement
 from dovetail.model.topology import LabelSelector, PodTerm, Spread
@@ -88,6 +93,8 @@ def pods_by_domain(
             continue
         domain = host.labels[constraint.topology_key]
         here = sum(spread_selects(constraint, pod, other) for other in world.bound[host.name])
+        if constraint.topology_key == HOSTNAME:
+            here += sum(spread_selects(constraint, pod, other) for other in world.coming(host))
         found[domain] = found.get(domain, 0) + here
     return found
 
@@ -149,7 +156,19 @@ def anti_affinity(world: World, pod: Pod, host: Host, _bound: Iterable[Pod]) -> 
         for term in other.spec.anti_affinity:
             if _together(term, host, where) and term_selects(world, term, other, pod):
                 return f"anti-affinity of {other.key}"
+    return _kept_away_by_daemons(world, pod, host)
+
+
+def _kept_away_by_daemons(world: World, pod: Pod, host: Host) -> str | None:
+    for other in world.coming(host):
+        for term in pod.spec.anti_affinity:
+            if term.topology_key == HOSTNAME and term_selects(world, term, pod, other):
+                return f"anti-affinity to {other.key}, which is still to come"
     return None
+
+
+def _keys(terms: Iterable[PodTerm]) -> set[str]:
+    return {term.topology_key for term in terms}
 
 
 def affinity(world: World, pod: Pod, host: Host, _bound: Iterable[Pod]) -> str | None:
@@ -167,9 +186,17 @@ def affinity(world: World, pod: Pod, host: Host, _bound: Iterable[Pod]) -> str |
         for other, where in world.pods_and_hosts()
         if all(term_selects(world, term, pod, other) for term in terms)
     ]
-    if all(any(_together(term, host, where) for where in company) for term in terms):
+    coming = [
+        where
+        for where in world.hosts.values()
+        if any(all(term_selects(world, t, pod, one) for t in terms) for one in world.coming(where))
+    ]
+    near = {key: [*company, *coming] if key == HOSTNAME else company for key in _keys(terms)}
+    if all(
+        any(_together(term, host, where) for where in near[term.topology_key]) for term in terms
+    ):
         return None
-    is_first = not any(term.topology_key in where.labels for where in company for term in terms)
+    is_first = not any(key in where.labels for key, hosts in near.items() for where in hosts)
     if is_first and all(term_selects(world, term, pod, pod) for term in terms):
         return None
     return "affinity"

@@ -66,6 +66,11 @@ class World:
                 if pod.deleting_at is None:
                     yield pod, host
 
+    def coming(self, host: Host) -> Iterable[Pod]:
+        """Pods of daemon sets that will be on the node before any pod that waits for it."""
+        for one in host.daemons:
+            yield Pod(one.name, one.namespace, one.spec, labels=one.labels, node_name=host.name)
+
     def copy(self) -> World:
         """A world that can be changed without changing this one."""
         return World(

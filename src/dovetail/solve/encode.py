@@ -158,13 +158,16 @@ def _said(problem: Puzzle, groups: Sequence[Group], specs: Iterable[PodSpec]) ->
         for terms in group.volumes.alternatives:
             expressions += [one for term in terms for one in term.expressions]
     keys = sorted({labels.normalize(key) for key in topology})
-    expressions += [_values_of_nodes(problem, key) for key in keys if not labels.is_well_known(key)]
+    expressions += [_known_domains(problem, key) for key in keys if not labels.is_well_known(key)]
     return mentions(expressions, keys)
 
 
-def _values_of_nodes(problem: Puzzle, key: str) -> Requirement:
-    """The domains that existing nodes make: new nodes may join them."""
-    values = [node.labels[key] for node in problem.nodes if key in node.labels]
+def _known_domains(problem: Puzzle, key: str) -> Requirement:
+    """The domains that nodes make, or that some pool lists: nodes of other pools may join them."""
+    values = {node.labels[key] for node in problem.nodes if key in node.labels}
+    for pool in problem.node_pools:
+        said = pool_requirements(pool).get(key)
+        values |= set() if said is None or said.complement else said.values
     return Requirement(key, False, frozenset(values))
 
 

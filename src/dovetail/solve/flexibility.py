@@ -14,10 +14,12 @@ counts there.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from dovetail import labels
 from dovetail.solve.attempt import Attempt
 from dovetail.solve.axes import Bool, Int
 from dovetail.solve.bins import EXISTING
@@ -83,6 +85,7 @@ class _Finder:
         self._origin = attempt.enc.origin
         self._enc = attempt.enc if self._origin is None else self._origin.enc
         self._shelves: dict[tuple[int, int], _Shelf] = {}
+        self._masks: dict[tuple[int, int], Bool] = {}
         self._accepted: dict[_Load, tuple[Bool, Bool]] = {}
         enc = self._enc
         self._order = np.lexsort((np.arange(enc.n_offers), enc.price_o))
@@ -138,7 +141,7 @@ class _Finder:
         every = np.ones(len(shelf.ways), dtype=bool)
         for kept in (
             _closed(enc, shelf, load.offer, (fine_o, every)),
-            _wide(enc, shelf, load, fine_o),
+            *_wide(enc, shelf, load, fine_o),
         ):
             other = _few_enough(enc, shelf, load.offer, kept)
             if not other[1]:
@@ -160,7 +163,9 @@ class _Finder:
         """
         if load not in self._accepted:
             enc, offers = self._enc, shelf.offers
-            fine: Bool = np.all(enc.masks_me[list(load.masks)][:, offers], axis=0)
+            fine = np.ones(len(offers), dtype=bool)
+            for mask in load.masks:
+                fine &= self._mask_on(mask, shelf)
             mine, cell = int(enc.cell_o[load.offer]), enc.cell_o[offers]
             if load.is_pinned:
                 fine &= cell == mine
@@ -171,6 +176,13 @@ class _Finder:
                 fine &= present[offers] == present[load.offer]
             self._accepted[load] = fine, self._welcome(load, shelf)
         return self._accepted[load]
+
+    def _mask_on(self, mask: int, shelf: _Shelf) -> Bool:
+        """The offers of a shelf that a mask accepts."""
+        key = (mask, id(shelf))
+        if key not in self._masks:
+            self._masks[key] = self._enc.masks_me[mask, shelf.offers]
+        return self._masks[key]
 
     def _welcome(self, load: _Load, shelf: _Shelf) -> Bool:
         """The ways to buy that the node's pods like no less than the one that was planned."""
@@ -221,11 +233,14 @@ def _closed(enc: Encoded, shelf: _Shelf, offer: int, allowed: tuple[Bool, Bool])
     good_o: Bool = fine_o & shelf.is_left_o
     kinds = {offering.capacity_type, *later_kinds(offering.capacity_type)}
     may_w = welcome_w & [kind in kinds for kind, _ in shelf.ways]
+    sells_w = np.zeros(len(shelf.ways), dtype=bool)
+    sells_w[shelf.way_o[good_o]] = True
+    near_o = (may_w & sells_w)[shelf.way_o]  # no other way to buy could ever be named
     fine_t, wrong_t = (np.zeros(len(shelf.types), dtype=bool) for _ in range(2))
     fine_t[shelf.row_o[good_o]] = True
-    wrong_t[shelf.row_o[~fine_o]] = True
+    wrong_t[shelf.row_o[near_o & ~fine_o]] = True
     if not (fine_t & wrong_t).any():  # every type is right or wrong however it is bought
-        kept = good_o & may_w[shelf.way_o]
+        kept = good_o & near_o
     else:
         planned = (offering.capacity_type, offering.zone)
         kept = _joined(shelf, planned, may_w, (fine_o, good_o))
@@ -272,17 +287,23 @@ def _ways(shelf: _Shelf, kinds: list[str], zones: list[str]) -> Bool:
     return np.array([kind in kinds and zone in zones for kind, zone in shelf.ways], dtype=bool)
 
 
-def _wide(enc: Encoded, shelf: _Shelf, load: _Load, fine_o: Bool) -> Bool:
-    """The offers of types that would do in every zone that sells anything that would do."""
-    kind = enc.market.offers[load.offer].offering.capacity_type
-    kinds = (kind, *later_kinds(kind))
+def _wide(enc: Encoded, shelf: _Shelf, load: _Load, fine_o: Bool) -> Iterator[Bool]:
+    """Offers of types that would do however they are bought: in the planned zone, as the planned
+    capacity type, and in any way.
+    """
+    planned = enc.market.offers[load.offer].offering
+    own = np.searchsorted(shelf.types, enc.type_o[load.offer])
     sells_w = np.zeros(len(shelf.ways), dtype=bool)
     sells_w[shelf.way_o[fine_o]] = True
-    sells_w &= [one in kinds for one, _ in shelf.ways]
-    wrong_t = np.zeros(len(shelf.types), dtype=bool)
-    wrong_t[shelf.row_o[~fine_o & sells_w[shelf.way_o]]] = True
-    kept: Bool = fine_o & shelf.is_left_o & sells_w[shelf.way_o] & ~wrong_t[shelf.row_o]
-    return kept
+    zones = sorted({zone for _, zone in shelf.ways})
+    later = [planned.capacity_type, *later_kinds(planned.capacity_type)]
+    on_demand = [planned.capacity_type, labels.ON_DEMAND]
+    for kinds, named in ((on_demand, [planned.zone]), (later[:1], zones), (later, zones)):
+        ways = sells_w & _ways(shelf, kinds, named)
+        wrong_t = np.zeros(len(shelf.types), dtype=bool)
+        wrong_t[shelf.row_o[~fine_o & ways[shelf.way_o]]] = True
+        if not wrong_t[own]:
+            yield fine_o & shelf.is_left_o & ways[shelf.way_o] & ~wrong_t[shelf.row_o]
 
 
 def _few_enough(enc: Encoded, shelf: _Shelf, offer: int, kept: Bool) -> tuple[Int, bool]:

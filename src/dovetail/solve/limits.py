@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from dovetail.model.resources import NODES
@@ -61,6 +63,22 @@ class Limits:
             for row, left in zip(self.rows, self.left, strict=True)
             for scale in (max(float(row.max(initial=1)), 1.0),)
         ]
+
+
+_PLENTY: Final = 8  # limits that leave this many times what is asked for will not bind
+
+
+def scarce_offers(enc: Encoded) -> Bool:
+    """The offers of which there might not be enough: reserved ones, and those of limited pools."""
+    scarce = enc.supply_o < UNLIMITED
+    asked = dict(zip(enc.resources, enc.count_g @ enc.requests_gr, strict=True))
+    asked[NODES] = int(enc.count_g.sum())
+    for number, pool in enumerate(enc.market.pools):
+        for resource, left in enc.problem.limits.get(pool.name, {}).items():
+            use_o = _use(enc, number, resource, 1 if left < 0 else 0)
+            if left < _PLENTY * max(int(asked.get(resource, 0)), int(use_o.max(initial=0))):
+                scarce |= enc.pool_o == number
+    return scarce
 
 
 def _use(enc: Encoded, pool: int, resource: str, least: int) -> Int:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -30,6 +31,8 @@ from dovetail.solve.bins import Bins
 from dovetail.solve.encode import Encoded, Origin
 from dovetail.solve.ties import HostTerm
 from dovetail.solve.variety import Demand, are_met, demands, gather, later_kinds
+
+_NEAR: Final = 64  # siblings to look at first
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,27 @@ class _Losses:
         self._weight_m = np.bincount(enc.mask_g, weights=count_g, minlength=len(enc.masks_me))
         self._need_r = np.maximum((enc.requests_gr * count_g[:, None]).sum(axis=0), 1)
 
+        codes: dict[str, int] = {}
+        self._way_o = np.array(
+            [
+                (
+                    codes.setdefault(one.offering.capacity_type, len(codes)),
+                    codes.setdefault(one.offering.zone, len(codes)),
+                )
+                for one in enc.market.offers
+            ],
+            dtype=np.int64,
+        )
+
+    def combined(self, siblings: Int, beside: Int) -> Int:
+        """Whatever a provider might make of a launch that names the siblings."""
+        if (self._way_o[siblings] == self._way_o[siblings[0]]).all():
+            return siblings
+        meant = np.isin(self.enc.type_o[beside], self.enc.type_o[siblings])
+        for part in range(2):
+            meant &= np.isin(self._way_o[beside, part], self._way_o[siblings, part])
+        return beside[meant]
+
     def ranked(self, offers: Int, beside: Int) -> Int:
         """offers x beside: itself first, then who keeps the most pods, the most room, is cheap."""
         enc, need = self.enc, self._need_r
@@ -98,8 +122,9 @@ class _Losses:
             own, other = room[offers][:, None], room[beside][None, :]
             less = np.maximum(less, np.maximum(own - other, 0.0) / np.maximum(own, 1e-12))
         lost[offers[:, None] == beside[None, :]] = -1.0
-        price = np.broadcast_to(enc.plan_price_o[beside].astype(np.float64), lost.shape)
-        return np.lexsort((price, less, lost), axis=-1)
+        rank = np.empty(len(beside))
+        rank[np.argsort(enc.plan_price_o[beside], kind="stable")] = np.arange(len(beside))
+        return np.argsort(2.0 * lost + np.minimum(less, 1.0) + 1e-9 * rank, axis=-1, kind="stable")
 
 
 def hold_min_values(enc: Encoded) -> Encoded:
@@ -137,8 +162,8 @@ def relaxed_groups(enc: Encoded) -> list[int]:
 def let_others_in(bins: Bins) -> None:
     """Let all pods use what is left of nodes that are bought without their minValues anyway."""
     origin, masks_me = bins.enc.origin, bins.enc.masks_me
-    if origin is None:
-        return
+    if origin is None or len(np.unique(bins.enc.weight_o)) > 1:
+        return  # room in a lighter pool is no reason to leave a heavier one
     for node in range(bins.n_existing, bins.n):
         offer = int(bins.offer[node])
         is_held = masks_me[: len(origin.enc.masks_me), offer].any()
@@ -147,11 +172,13 @@ def let_others_in(bins: Bins) -> None:
 
 
 def _shelves(enc: Encoded, asked_p: list[tuple[Demand, ...]]) -> Iterator[_Shelf]:
-    ways: dict[tuple[int, int, int, str, str], list[int]] = {}
+    ways: dict[tuple[int, int, tuple[int, int], str, str], list[int]] = {}
+    daemons_o = _daemons(enc)
     for number, one in enumerate(enc.market.offers):
         if asked_p[one.pool] and enc.supply_o[number] > 0:
             cell = int(enc.cell_o[number])
-            way = (one.pool, cell, one.choice, one.offering.capacity_type, one.offering.zone)
+            choice = (one.choice, int(daemons_o[number]))
+            way = (one.pool, cell, choice, one.offering.capacity_type, one.offering.zone)
             ways.setdefault(way, []).append(number)
     for (pool, cell, choice, kind, zone), offers in ways.items():
         kinds = (kind, labels.ON_DEMAND) if kind == labels.RESERVED else (kind,)
@@ -168,6 +195,16 @@ def _shelves(enc: Encoded, asked_p: list[tuple[Demand, ...]]) -> Iterator[_Shelf
         yield _Shelf((pool, cell), asked_p[pool], np.array(offers), (beside, anywhere))
 
 
+def _daemons(enc: Encoded) -> Int:
+    """A number for the daemon pods of every offer, as far as any waiting pod cares for them."""
+    present = [
+        held for term in enc.ties.hosts for held in (term.match_o, term.own_o) if held is not None
+    ]
+    if not present:
+        return np.zeros(enc.n_offers, dtype=np.int64)
+    return np.unique(np.array(present), axis=1, return_inverse=True)[1].reshape(-1)
+
+
 def _narrow(losses: _Losses, shelf: _Shelf, rows: _Rows) -> None:
     """Make every offer of the shelf as small as the siblings it needs."""
     enc = losses.enc
@@ -179,8 +216,9 @@ def _narrow(losses: _Losses, shelf: _Shelf, rows: _Rows) -> None:
     kind_b = enc.type_o[beside]
     ranked_ob = losses.ranked(shelf.offers, beside)
     for offer, ranked in zip(shelf.offers.tolist(), ranked_ob, strict=True):
-        chosen = gather(shelf.asked, kind_b[ranked].tolist()) or []
-        siblings = beside[ranked[chosen]]
+        nearest = gather(shelf.asked, kind_b[ranked[:_NEAR]].tolist())
+        chosen = nearest or gather(shelf.asked, kind_b[ranked].tolist()) or []
+        siblings = losses.combined(beside[ranked[chosen]], beside)
         rows.cap_or[offer] = enc.cap_or[siblings].min(axis=0)
         rows.masks_mo[:, offer] = enc.masks_me[:, siblings].all(axis=1)
 
@@ -259,10 +297,11 @@ def _add_row(
         ranked = beside[losses.ranked(np.array([offer]), beside)[0]]
         chosen = gather(shelf.asked, enc.type_o[ranked].tolist())
         if chosen is not None:
-            siblings = ranked[chosen]
+            siblings = losses.combined(ranked[chosen], shelf.beside[reach])
             accepted: Bool = np.all(enc.masks_me[:, siblings], axis=1)
-            rows.add(offer, enc.cap_or[siblings].min(axis=0), accepted)
-            is_added = is_added or enc.supply_o[offer] == UNLIMITED
+            if accepted[mask] and takers[siblings].all():
+                rows.add(offer, enc.cap_or[siblings].min(axis=0), accepted)
+                is_added = is_added or enc.supply_o[offer] == UNLIMITED
     return is_added
 
 

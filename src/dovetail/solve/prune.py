@@ -2,7 +2,7 @@
 
 An offer is dominated when another in the same cell and of the same weight accepts at least the same
 pods, has at least its capacity, and costs no more. Dominated offers are still alternatives for a
-launch; a reservation, being finite, dominates nothing.
+launch; what is scarce (a reservation, a pool near its limits) dominates nothing.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from dovetail.solve.axes import UNLIMITED, Bool, Int
+from dovetail.solve.axes import Bool, Int
 from dovetail.solve.encode import Encoded
+from dovetail.solve.limits import scarce_offers
 
 _BLOCK: Final = 128
 Bytes = npt.NDArray[np.uint8]
@@ -22,6 +23,7 @@ Bytes = npt.NDArray[np.uint8]
 def undominated(enc: Encoded) -> tuple[Int, Int]:
     """The offers worth searching over, ascending; for every offer the one that stands for it."""
     stands_for = np.arange(enc.n_offers)
+    scarce_o = scarce_offers(enc)
     usable = np.flatnonzero(enc.supply_o > 0)
     bits = np.packbits(enc.masks_me[:, : enc.n_offers], axis=0).T  # offers x bytes
     place = np.stack([enc.weight_o[usable], enc.cell_o[usable]], axis=1)
@@ -29,11 +31,11 @@ def undominated(enc: Encoded) -> tuple[Int, Int]:
     for where in np.unique(place, axis=0):
         inside = usable[(place == where).all(axis=1)]
         inside = inside[bits[inside].any(axis=1)]
-        kept.append(_skyline(enc, inside, bits, stands_for))
+        kept.append(_skyline(enc, inside, (bits, scarce_o), stands_for))
     return (np.sort(np.concatenate(kept)) if kept else usable[:0]), stands_for
 
 
-def _skyline(enc: Encoded, inside: Int, bits: Bytes, stands_for: Int) -> Int:
+def _skyline(enc: Encoded, inside: Int, known: tuple[Bytes, Bool], stands_for: Int) -> Int:
     total = enc.cap_or[inside].astype(np.float64)
     scale = np.maximum(total.mean(axis=0), 1.0) if len(inside) else 1.0
     order = np.lexsort((inside, -(total / scale).sum(axis=1), enc.plan_price_o[inside]))
@@ -42,7 +44,7 @@ def _skyline(enc: Encoded, inside: Int, bits: Bytes, stands_for: Int) -> Int:
     for start in range(0, len(ranked), _BLOCK):
         block = ranked[start : start + _BLOCK]
         rivals = np.concatenate([kept, block])
-        beaten = _beaten(enc, block, rivals, bits)
+        beaten = _beaten(enc, block, rivals, known)
         # Ties: the earlier one stays. Whoever beats a beaten one beats its victims too.
         beaten[:, len(kept) :] &= np.tri(len(block), k=-1, dtype=bool)
         lost = beaten.any(axis=1)
@@ -51,11 +53,10 @@ def _skyline(enc: Encoded, inside: Int, bits: Bytes, stands_for: Int) -> Int:
     return kept
 
 
-def _beaten(enc: Encoded, losers: Int, winners: Int, bits: Bytes) -> Bool:
+def _beaten(enc: Encoded, losers: Int, winners: Int, known: tuple[Bytes, Bool]) -> Bool:
     """losers x winners: whether the winner makes the loser pointless (its price is no higher)."""
-    result = np.broadcast_to(
-        (enc.supply_o[winners] == UNLIMITED)[None, :], (len(losers), len(winners))
-    ).copy()
+    bits, scarce_o = known
+    result = np.broadcast_to(~scarce_o[winners][None, :], (len(losers), len(winners))).copy()
     for resource in range(enc.cap_or.shape[1]):
         result &= enc.cap_or[losers, resource][:, None] <= enc.cap_or[winners, resource][None, :]
     for byte in range(bits.shape[1]):

@@ -251,9 +251,9 @@ class Settler:
         """How far each cell lies below the next level, so that one step does not overshoot."""
         if not allowed.any():
             return np.ones(len(match_c), dtype=np.int64)
-        levels = np.unique(match_c[allowed])
-        above = levels[1] if len(levels) > 1 else levels[0] + 1
-        return above - match_c
+        levels = np.unique(match_c[allowed]).tolist()
+        above = np.int64(levels[1] if len(levels) > 1 else levels[0] + 1)
+        return np.subtract(above, match_c)
 
     def _spread_room(self, term: ZoneTerm, number: int, outlook: Outlook, existing: Int) -> int:
         """The highest count that a domain may reach now: the minimum plus the skew."""
@@ -280,6 +280,7 @@ class Settler:
         )
         cells = np.flatnonzero(allowed)
         has_room = (existing[cells] == 0).astype(np.int64)
+        by_count: tuple[Int, ...]
         if outlook.weight_c is not None:
             by_count = (crowd[cells], -outlook.weight_c[cells], has_room)
         else:

@@ -17,7 +17,7 @@ from dovetail.solve.axes import Bool, Int
 from dovetail.solve.bins import EXISTING
 from dovetail.solve.colocate import is_first, without_company
 from dovetail.solve.quotas import Outlook
-from dovetail.solve.settle import host_minimum
+from dovetail.solve.settle import counted_hosts, host_minimum
 from dovetail.solve.terms import Kind
 from dovetail.solve.undo import depends_on_new, is_skewed, take_back
 from dovetail.solve.units import ANY_CELL, Unit, is_tied_to_zones, unit_of
@@ -157,7 +157,7 @@ def _spoils(attempt: Attempt, group: int, offer: int) -> bool:
     reckoned with lowers the minimum of a spread.
     """
     enc, state = attempt.enc, attempt.settler.state
-    if any(enc.ties.hosts[number].eligible_o[offer] for number in attempt.leaned_on):
+    if any(_tilts(attempt, number, group, offer) for number in sorted(attempt.leaned_on)):
         return True
     for number, term in enumerate(enc.ties.zones):
         domain = enc.ties.domains_ck[enc.cell_o[offer], term.key]
@@ -171,6 +171,17 @@ def _spoils(attempt: Attempt, group: int, offer: int) -> bool:
         if is_skewed(term, match_d, seen_d) and depends_on_new(attempt, number):
             return True
     return False
+
+
+def _tilts(attempt: Attempt, number: int, group: int, offer: int) -> bool:
+    """Whether pods that lean on a host minimum would stand too high beside this new node."""
+    bins, term = attempt.bins, attempt.enc.ties.hosts[number]
+    if not term.eligible_o[offer]:
+        return False
+    fresh = int(number in attempt.enc.ties.host_match_g[group])
+    held = bins.match[number, : bins.n][counted_hosts(bins, number)]
+    least = min(fresh, int(held.min(initial=fresh)))
+    return int(held.max(initial=0)) - least > term.max_skew
 
 
 def see(attempt: Attempt, offer: int) -> None:

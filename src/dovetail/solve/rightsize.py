@@ -8,6 +8,7 @@ from dovetail.solve.attempt import Attempt
 from dovetail.solve.axes import Bool
 from dovetail.solve.bins import EXISTING
 from dovetail.solve.decode import loads
+from dovetail.solve.terms import Kind
 from dovetail.solve.units import ANY_CELL
 
 
@@ -16,6 +17,7 @@ def right_size(attempt: Attempt) -> None:
     enc, bins = attempt.enc, attempt.bins
     offers = attempt.offers
     memo: dict[tuple[tuple[int, ...], int, int], Bool] = {}
+    domains = _Domains(attempt)
     for node, held in loads(attempt).items():
         offer = int(bins.offer[node])
         if offer == EXISTING:
@@ -35,8 +37,47 @@ def right_size(attempt: Attempt) -> None:
         fits = memo[key] & (enc.cap_or[offers] >= used).all(axis=1)
         price = np.where(fits, enc.plan_price_o[offers], enc.plan_price_o[offer])
         best = int(np.argmin(price))
-        if price[best] < enc.plan_price_o[offer]:
-            swap(attempt, node, int(offers[best]))
+        if price[best] < enc.plan_price_o[offer] and not domains.may_move(offer, offers[best]):
+            fits &= enc.cell_o[offers] == enc.cell_o[offer]
+            price = np.where(fits, enc.plan_price_o[offers], enc.plan_price_o[offer])
+            best = int(np.argmin(price))
+        if price[best] < enc.plan_price_o[offer] and swap(attempt, node, int(offers[best])):
+            domains.move(offer, int(offers[best]))
+
+
+class _Domains:
+    """How many new nodes of each pool each cell has, where spreads count domains: a node that
+    moves must neither open a domain nor close one.
+    """
+
+    def __init__(self, attempt: Attempt) -> None:
+        enc, bins = attempt.enc, attempt.bins
+        self._enc = enc
+        self._matters = any(term.kind == Kind.SPREAD for term in enc.ties.zones)
+        self._count_pc = np.zeros((len(enc.market.pools), len(enc.ties.domains_ck)), dtype=np.int64)
+        new = slice(bins.n_existing, bins.n)
+        live = bins.offer[new][~bins.dead[new]]
+        np.add.at(self._count_pc, (enc.pool_o[live], enc.cell_o[live]), 1)
+
+    def may_move(self, old: int, new: int) -> bool:
+        """Whether a node of one offer may become one of another."""
+        here, there = self._places(old, new)
+        if not self._matters or here[1] == there[1]:
+            return True
+        return bool(self._count_pc[here] > 1 and self._count_pc[there] > 0)
+
+    def move(self, old: int, new: int) -> None:
+        """A node of one offer has become one of another."""
+        here, there = self._places(old, new)
+        self._count_pc[here] -= 1
+        self._count_pc[there] += 1
+
+    def _places(self, old: int, new: int) -> tuple[tuple[int, int], tuple[int, int]]:
+        enc = self._enc
+        return (
+            (int(enc.pool_o[old]), int(enc.cell_o[old])),
+            (int(enc.pool_o[new]), int(enc.cell_o[new])),
+        )
 
 
 def swap(attempt: Attempt, node: int, offer: int) -> bool:

@@ -1,4 +1,4 @@
-"""Where do waiting pods go before any node is bought? Nodes that are there, then quotas for cells."""
+"""Where do pods go before any node is bought? To nodes that are there, then to quotas for cells."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from dovetail.solve.attempt import Attempt, left_of, top_weight
-from dovetail.solve.axes import Float, Int
+from dovetail.solve.axes import Bool, Float, Int
 from dovetail.solve.bins import Bins
 from dovetail.solve.colocate import is_first
 from dovetail.solve.encode import Encoded
@@ -45,7 +45,7 @@ def settle_all(attempt: Attempt, groups: Iterable[int]) -> None:
         if is_tied:
             _settle_group(attempt, number, span)
         elif span.stop:
-            place_on(attempt.bins, number, attempt.units[number], attempt.left_u, span)
+            place_on(attempt, number, span)
 
 
 def _size(request: Int, mean: Float) -> float:
@@ -99,13 +99,12 @@ def _count_followers(attempt: Attempt, tied: list[int]) -> None:
             attempt.settler.followers[number] = held + reach_d
 
 
-def place_on(
-    bins: Bins, number: int, unit: Unit, left: Int, span: slice, *, most: int | None = None
-) -> int:
+def place_on(attempt: Attempt, number: int, span: slice, *, most: int | None = None) -> None:
     """Put pods of a unit on nodes that are there, best fit; host spreads by their true minimum."""
+    bins, unit = attempt.bins, attempt.units[number]
     hosts = bins.enc.ties.hosts
     spreads = [h for h in unit.own if hosts[h].kind == Kind.SPREAD]
-    want = int(left[number]) if most is None else most
+    want = int(attempt.left_u[number]) if most is None else most
     placed = 0
     while placed < want:
         # New nodes are still to come, and lower the minimum while they are empty.
@@ -116,17 +115,21 @@ def place_on(
         if not got or not spreads:
             break
     bins.floor[spreads] = 0
-    left[number] -= placed
-    return placed
+    attempt.left_u[number] -= placed
 
 
 def host_minimum(bins: Bins, number: int) -> int:
     """The least that any node which counts holds of a host spread's pods."""
+    held = bins.match[number, : bins.n][counted_hosts(bins, number)]
+    enough = max(bins.enc.ties.hosts[number].min_domains, 1)
+    return int(held.min()) if len(held) >= enough else 0
+
+
+def counted_hosts(bins: Bins, number: int) -> Bool:
+    """The nodes over which a host spread takes its minimum."""
     term = bins.enc.ties.hosts[number]
     new = slice(bins.n_existing, bins.n)
-    eligible = np.concatenate([term.eligible_n, term.eligible_o[bins.offer[new]] & ~bins.dead[new]])
-    held = bins.match[number, : bins.n][eligible]
-    return int(held.min()) if len(held) >= max(term.min_domains, 1) else 0
+    return np.concatenate([term.eligible_n, term.eligible_o[bins.offer[new]] & ~bins.dead[new]])
 
 
 def _outlook(attempt: Attempt, group: int, span: slice) -> Outlook:
@@ -211,5 +214,4 @@ def _add_settled(attempt: Attempt, group: int, quota: tuple[int, int], span: sli
         attempt.left_u = np.concatenate([attempt.left_u, np.zeros(grown, dtype=np.int64)])
     attempt.left_u[number] += count
     if span.stop:
-        unit = attempt.units[number]
-        place_on(attempt.bins, number, unit, attempt.left_u, span, most=count)
+        place_on(attempt, number, span, most=count)

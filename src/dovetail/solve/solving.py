@@ -25,6 +25,7 @@ from dovetail.solve.quotas import simple_spread, spread_range
 from dovetail.solve.rescue import rescue
 from dovetail.solve.rightsize import right_size
 from dovetail.solve.robust import with_robust_prices
+from dovetail.solve.soundness import is_sound
 from dovetail.solve.units import ANY_CELL, ANY_WEIGHT
 from dovetail.solve.values import appraise, takes, worthless
 from dovetail.solve.vectors import Values
@@ -124,7 +125,7 @@ def _best_attempt(enc: Encoded, offers: Int, values: Values) -> Outcome:
     attempt = run_attempt(enc, offers, values)
     other = cheaper_plan(attempt)
     attempt, waiting = _finished(attempt)
-    if other is not None:
+    if other is not None and is_sound(other):
         attempt, waiting = min((attempt, waiting), _finished(other), key=rank)
     attempt.wishes = wishes_of(enc)
     if attempt.wishes is not None:

@@ -85,6 +85,7 @@ def tie_groups(
 ) -> Ties:
     """Work out every term. O(terms x what they select), not terms x groups."""
     seen = {group.namespace for group in groups} | {pod.namespace for pod in problem.bound}
+    seen |= {daemon.namespace for daemon in problem.daemon_sets}
     namespaces = Namespaces(problem.namespaces, seen)
     interner = Interner()
     own_g = interner.stated(groups, namespaces)
@@ -138,9 +139,11 @@ class _Assembly:
         coming_e = self.ground.coming_de[daemons].sum(axis=0) if daemons else None
         own_n = np.zeros(len(self.scene.place), dtype=np.int64)
         np.add.at(own_n, self.scene.running_owners.get(number, []), 1)
+        coming_n = 0 if coming_e is None else coming_e[n_offers:]
+        match_n = match_n + coming_n
         if term.kind == Kind.PORT:
             np.add.at(own_n, self.scene.ports_taken(term), 1)
-            own_n += 0 if coming_e is None else coming_e[n_offers:]
+            own_n += coming_n
             match_n = own_n
         match_o = None if coming_e is None else coming_e[:n_offers]
         self.hosts.append(

@@ -96,7 +96,4 @@ def are_met(asked: tuple[Demand, ...], kinds: Iterable[int]) -> bool:
     """Whether these types have all the values that are asked for."""
     if not asked:
         return True
-    tally = Tally(asked)
-    for kind in kinds:
-        tally.add(kind)
-    return tally.is_met
+    return not asked or gather(asked, kinds) is not None

@@ -90,9 +90,12 @@ class _Scores:
         self._has_soft_taints = has_soft_taints
         self._code_of: dict[bytes, int] = {b"": 0}
         self._by_spec: dict[int, tuple[Int, int]] = {}
+        self._nothing = np.zeros(enc.columns.n_entities, dtype=np.int64)
 
     def of(self, spec: PodSpec) -> tuple[Int, int]:
         """How much a pod of this template likes every entity, and a code for that."""
+        if not spec.preferred_terms and not self._has_soft_taints:
+            return self._nothing, 0
         if id(spec) not in self._by_spec:
             score = np.zeros(self._columns.n_entities, dtype=np.int64)
             for weight, term in spec.preferred_terms:

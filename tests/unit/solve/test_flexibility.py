@@ -11,7 +11,7 @@ from dovetail.model.instance import InstanceType
 from dovetail.model.node import Node
 from dovetail.model.plan import Launch
 from dovetail.model.pod import DaemonSet, Pod
-from dovetail.model.policy import Policy
+from dovetail.model.policy import MinValuesPolicy, Policy
 from dovetail.model.snapshot import Snapshot
 from dovetail.testing.builders import deployment, instance_type, node, node_pool, pod, snapshot
 
@@ -127,3 +127,40 @@ def test_nodes_alike_have_fallbacks_alike() -> None:
     assert len(launches) == 6
     assert {one.instance_types for one in launches} == {("large",)}
     assert {tuple(named(one, labels.ZONE)) for one in launches} == {("a", "b", "c")}
+
+
+def test_types_of_other_zones_are_named_with_their_zones() -> None:
+    """Where minValues need them, all that the names stand for is sold and would do."""
+    types = [
+        instance_type("a1", price=0.1, zones=("a",)),
+        instance_type("b1", price=0.2, zones=("b",)),
+        instance_type("c1", price=0.3, zones=("c",)),
+    ]
+    pool = node_pool(requirements=[{"requirement": "instance-type Exists", "min_values": 2}])
+    chosen = pod(node_affinity=[["zone In a, c"]])
+    launch = only_launch([chosen], *types, node_pools=(pool,))
+    assert launch.instance_types == ("a1", "c1")
+    assert named(launch, labels.ZONE) == ["a", "c"]
+
+
+def test_a_type_that_is_wrong_on_demand_has_no_fallback_there() -> None:
+    """The pod takes the large type only as a reservation, so on demand is not named at all, and by
+    best effort minValues give way.
+    """
+    reserved = {
+        "zone": "a",
+        "price": 0.001,
+        "capacity_type": "reserved",
+        "reservation_id": "cr-1",
+        "reservation_capacity": 1,
+    }
+    types = [
+        instance_type("small", cpu=2, price=0.1, zones=("a",)),
+        instance_type("large", cpu=8, price=0.4, zones=("a",), offerings=[reserved]),
+    ]
+    pool = node_pool(requirements=[{"requirement": "instance-type Exists", "min_values": 2}])
+    picky = pod(node_affinity=[["instance-type In small"], ["capacity-type In reserved"]])
+    policy = Policy(min_values_policy=MinValuesPolicy.BEST_EFFORT)
+    launch = only_launch([picky], *types, node_pools=(pool,), policy=policy)
+    assert (launch.instance_type, launch.is_min_values_relaxed) == ("large", True)
+    assert named(launch, labels.CAPACITY_TYPE) == ["reserved"]

@@ -1,0 +1,78 @@
+"""Does a plan keep every law of one node, and every limit? A last look at plans found by search."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dovetail.solve.attempt import Attempt
+from dovetail.solve.decode import loads
+from dovetail.solve.limits import Limits
+from dovetail.solve.settle import host_minimum
+from dovetail.solve.terms import Kind
+from dovetail.solve.units import Unit
+
+
+def is_sound(attempt: Attempt) -> bool:
+    """Whether resources, limits, reservations and all constraints between pods on a node hold."""
+    return (
+        _has_room(attempt)
+        and _is_within_limits(attempt)
+        and all(
+            _bears(attempt, node, attempt.units[number])
+            for node, held in loads(attempt).items()
+            for number in held
+        )
+        and all(
+            _is_together(attempt, number)
+            for number, term in enumerate(attempt.enc.ties.hosts)
+            if term.kind == Kind.AFFINITY
+        )
+    )
+
+
+def _has_room(attempt: Attempt) -> bool:
+    bins = attempt.bins
+    free = bins.free[:, : bins.n]
+    least = np.zeros_like(free)
+    least[:, : bins.n_existing] = np.minimum(attempt.enc.free_nr.T, 0)
+    return bool((free >= least)[:, ~bins.dead[: bins.n]].all())
+
+
+def _is_within_limits(attempt: Attempt) -> bool:
+    now, before = attempt.bins.limits, Limits(attempt.enc)
+    kept = all(
+        left >= 0 or left == first for left, first in zip(now.left, before.left, strict=True)
+    )
+    return kept and bool((now.supply >= np.minimum(before.supply, 0)).all())
+
+
+def _bears(attempt: Attempt, node: int, unit: Unit) -> bool:
+    """Whether a node may hold the pods of a unit beside all others on it."""
+    bins, hosts = attempt.bins, attempt.enc.ties.hosts
+    if not bins.accept[unit.mask, node]:
+        return False
+    for number in unit.own:
+        match, term = int(bins.match[number, node]), hosts[number]
+        if term.kind == Kind.AFFINITY:
+            fine = match > 0
+        elif term.kind == Kind.SPREAD:
+            fine = match <= term.max_skew + host_minimum(bins, number)
+        else:
+            fine = match <= (number in unit.match)
+        if not fine:
+            return False
+    return all(
+        hosts[number].kind not in (Kind.ANTI, Kind.PORT)
+        or int(bins.own[number, node]) <= (number in unit.own)
+        for number in unit.match
+    )
+
+
+def _is_together(attempt: Attempt, number: int) -> bool:
+    """Whether only one node holds pods that want company and have none but their own kind."""
+    enc, bins = attempt.enc, attempt.bins
+    match, own = bins.match[number, : bins.n], bins.own[number, : bins.n]
+    alone = (own > 0) & (match == own)
+    term = enc.ties.hosts[number]
+    others = bool((match > own).any()) or bool(term.match_n.any())
+    return int(alone.sum()) <= (0 if others else 1)
