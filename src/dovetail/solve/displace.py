@@ -12,8 +12,10 @@ from dovetail.solve.decode import loads
 from dovetail.solve.quotas import Outlook
 from dovetail.solve.rescue import put_one, settle_one
 from dovetail.solve.terms import Kind
-from dovetail.solve.undo import release
+from dovetail.solve.undo import is_skewed
 from dovetail.solve.units import ANY_CELL, Unit, unit_of
+
+Leaver = tuple[int, int, int]  # a unit, one of its groups, how many of its pods
 
 
 def displace(attempt: Attempt, waiting: dict[int, int]) -> bool:
@@ -35,24 +37,48 @@ def _take_a_place(attempt: Attempt, group: int, waiting: dict[int, int]) -> bool
     probe = unit_of(attempt.enc, group)
     held_by_node = loads(attempt)
     for node in _candidates(attempt, probe, held_by_node):
-        lower = {
-            number: count
-            for number, count in held_by_node[node].items()
-            if _may_go(attempt, number, node, probe)
-        }
-        for leaving in _choices(attempt, lower):
+        for leaving in _choices(attempt, node, held_by_node[node], probe):
             if _swap(attempt, group, node, leaving):
-                for number, count in leaving.items():
-                    release(attempt, number, count, waiting)
+                for number, one, count in leaving:
+                    _release(attempt.units[number], one, count)
+                    waiting[one] = waiting.get(one, 0) + count
                 return True
     return False
 
 
-def _choices(attempt: Attempt, lower: dict[int, int]) -> list[dict[int, int]]:
-    """Who might leave: one kind of pod, those of lowest priority first; or all of them."""
-    ranked = sorted(lower, key=lambda number: (attempt.units[number].priority, number))
-    single = [{number: lower[number]} for number in ranked]
-    return [*single, lower] if len(lower) > 1 else single
+def _choices(attempt: Attempt, node: int, held: dict[int, int], probe: Unit) -> list[list[Leaver]]:
+    """Who might leave a node: pods of one group, those of lowest priority first; or all of them.
+
+    Pods of one unit can be swapped for each other, so any of its groups may be on the node.
+    """
+    single: list[list[Leaver]] = []
+    every: list[Leaver] = []
+    ranked = sorted(held, key=lambda number: (attempt.units[number].priority, number))
+    for number in ranked:
+        left = held[number] if _may_go(attempt, number, node, probe) else 0
+        for group, count in _totals(attempt.units[number]).items():
+            leaver = (group, min(count, held[number]))
+            if not left or _is_counted_on(attempt, attempt.units[number], leaver):
+                continue
+            single.append([(number, group, min(count, held[number]))])
+            every.append((number, group, min(count, left)))
+            left -= min(count, left)
+    return [*single, every] if len(every) > 1 else single
+
+
+def _totals(unit: Unit) -> dict[int, int]:
+    totals: dict[int, int] = {}
+    for group, count in unit.members:
+        totals[group] = totals.get(group, 0) + count
+    return totals
+
+
+def _release(unit: Unit, group: int, count: int) -> None:
+    """Take pods of a group out of a unit."""
+    totals = _totals(unit)
+    totals[group] -= count
+    unit.members = [(one, left) for one, left in totals.items() if left]
+    unit.count -= count
 
 
 def _candidates(
@@ -75,69 +101,67 @@ def _may_go(attempt: Attempt, number: int, node: int, probe: Unit) -> bool:
     unit, ties = attempt.units[number], attempt.enc.ties
     if unit.priority >= probe.priority:
         return False
-    if any(_is_counted_on(attempt, group) for group, _ in unit.members):
-        return False
     return not any(
         ties.hosts[term].kind == Kind.AFFINITY and attempt.bins.own[term, node]
         for term in unit.match
     )
 
 
-def _is_counted_on(attempt: Attempt, group: int) -> bool:
-    """Whether pods that were placed count on the pods of this group being where they are."""
+def _is_counted_on(attempt: Attempt, unit: Unit, leaver: tuple[int, int]) -> bool:
+    """Whether pods that were placed count on the pods of a group being in the unit's cell."""
     ties, state = attempt.enc.ties, attempt.settler.state
-    return any(
-        ties.zones[number].kind != Kind.ANTI
-        and bool((state.own[number] > ties.zones[number].own_d).any())
-        for number in ties.zone_match_g[group]
-    )
+    group, count = leaver
+    for number in ties.zone_match_g[group]:
+        term = ties.zones[number]
+        if term.kind == Kind.ANTI or not (state.own[number] > term.own_d).any():
+            continue
+        if term.kind == Kind.AFFINITY:
+            return True
+        fewer = state.match[number].copy()
+        fewer[ties.domains_ck[unit.cell, term.key]] -= count
+        if is_skewed(term, fewer, state.seen[number]):
+            return True
+    return False
 
 
-def _swap(attempt: Attempt, group: int, node: int, lower: dict[int, int]) -> bool:
+def _swap(attempt: Attempt, group: int, node: int, leaving: list[Leaver]) -> bool:
     """Put one pod of the group on the node in place of the others, if the rules allow."""
     enc, bins = attempt.enc, attempt.bins
     cell = int(bins.cell[node])
-    _shift(attempt, node, lower, -1)
+    _shift(attempt, node, leaving, -1)
     n_cells = len(enc.ties.domains_ck)
     here = np.zeros(n_cells, dtype=np.int64)
     here[cell] = 1
     outlook = Outlook(np.zeros(n_cells, dtype=bool), here, np.zeros(n_cells))
     has_room = bins.room(unit_of(enc, group), slice(node, node + 1))[0] > 0
     if has_room and settle_one(attempt, group, outlook) is not None:
+        for number, _, count in leaving:
+            _strike(attempt, number, node, count)
         put_one(attempt, group, cell, node)
-        for number in lower:
-            _strike(attempt, number, node)
         return True
-    _shift(attempt, node, lower, 1)
+    _shift(attempt, node, leaving, 1)
     return False
 
 
-def _shift(attempt: Attempt, node: int, held: dict[int, int], sign: int) -> None:
+def _shift(attempt: Attempt, node: int, leaving: list[Leaver], sign: int) -> None:
     """Let pods leave a node (or come back), in all counts."""
-    for number, count in held.items():
+    for number, group, count in leaving:
         unit = attempt.units[number]
         attempt.bins.shift(unit, np.array([node]), np.array([sign * count]))
         if unit.cell != ANY_CELL:
-            for group, n_pods in _last(unit, count):
-                attempt.settler.record(group, unit.cell, sign * n_pods)
+            attempt.settler.record(group, unit.cell, sign * count)
 
 
-def _last(unit: Unit, count: int) -> list[tuple[int, int]]:
-    """The groups of the last pods of a unit: those that go first."""
-    found = []
-    for group, held in reversed(unit.members):
-        taken = min(held, count)
-        count -= taken
-        if taken:
-            found.append((group, taken))
-    return found
-
-
-def _strike(attempt: Attempt, number: int, node: int) -> None:
-    """Forget that a unit has pods on a node."""
+def _strike(attempt: Attempt, number: int, node: int, count: int) -> None:
+    """Forget that a unit has so many pods on a node."""
     log = []
     for unit, nodes, counts in attempt.bins.log:
-        keep = (nodes != node) | (unit != number)
-        if keep.any():
-            log.append((unit, nodes[keep], counts[keep]))
-    attempt.bins.log = log
+        if unit == number and count:
+            fewer = counts.copy()
+            taken = np.minimum(fewer, np.where(nodes == node, count, 0))
+            fewer -= taken
+            count -= int(taken.sum())
+            log.append((unit, nodes[fewer > 0], fewer[fewer > 0]))
+        else:
+            log.append((unit, nodes, counts))
+    attempt.bins.log = [entry for entry in log if len(entry[1])]

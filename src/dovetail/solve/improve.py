@@ -18,6 +18,7 @@ from dovetail.solve.rates import IMPOSSIBLE, NO_LOAD, Load, Purse, Rates, Site
 
 _SHYNESS: Final = 32  # one place in so many is overlooked, or every try would end alike
 _MOST_RUINED: Final = 4
+_PATIENCE: Final = 20  # tries for each pod without success, then it is as good as it gets
 
 
 @dataclass(slots=True)
@@ -111,20 +112,22 @@ class Improver:
         """The cheapest layout found in so many tries; layouts of equal price are passed through."""
         best = current = layout
         lowest = price = self.price(layout)
+        patience = _PATIENCE * sum(len(self._rates.pods(load)) for load in layout.loads)
+        gives_up_at = patience
         for turn in range(tries):
-            if not current.loads or self._purse.left <= 0:
+            if turn >= gives_up_at or self._purse.left <= 0:
                 break
             other = current.copy()
             pods, paid = self._ruin(other, turn)
             if turn % 2:
-                pods = self._fill_dearest(other, pods, paid)
+                pods = self._fill_large(other, pods, paid)
             if not self.insert(other, pods, _SHYNESS):
                 continue
             other_price = self.price(other)
             if other_price <= price:
                 current, price = other, other_price
             if price < lowest:
-                best, lowest = current, price
+                best, lowest, gives_up_at = current, price, turn + patience
         return best
 
     def _ruin(self, layout: Layout, turn: int) -> tuple[list[int], int]:
@@ -140,7 +143,7 @@ class Improver:
             paid += self._rates.price[gone]
         return self.ordered(pods, turn // 2), paid
 
-    def _fill_dearest(self, layout: Layout, pods: list[int], paid: int) -> list[int]:
+    def _fill_large(self, layout: Layout, pods: list[int], paid: int) -> list[int]:
         """Open a node for less than was paid and put on it what fits; returns the other pods.
 
         Pods that come one by one never find a large node worth its price.

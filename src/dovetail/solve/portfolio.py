@@ -15,45 +15,31 @@ from typing import Final
 
 import numpy as np
 
-from dovetail.solve.attempt import Attempt, Prefer, left_of, new_attempt
-from dovetail.solve.axes import UNLIMITED
+from dovetail.solve.attempt import Attempt, Prefer
 from dovetail.solve.bins import EXISTING
-from dovetail.solve.colocate import colocate
 from dovetail.solve.decode import loads
+from dovetail.solve.drafts import Desk, Draft
 from dovetail.solve.greedy import one_by_one
-from dovetail.solve.improve import Improver, Layout
+from dovetail.solve.improve import Layout
 from dovetail.solve.minvalues import relaxed_groups
-from dovetail.solve.rates import IMPOSSIBLE, NO_LOAD, NO_WAY, Purse, Rates, Site
-from dovetail.solve.settle import settle_all
+from dovetail.solve.rates import IMPOSSIBLE, NO_LOAD, NO_WAY, Purse, Rates
 from dovetail.solve.units import is_tied_to_zones
 
-_MOST_PODS: Final = 1_000  # with more, every further unit of effort allows so many times more:
-_MORE_PODS: Final = 20
+_MOST_PODS: Final = 1_000  # in a puzzle that is small; every more unit of effort
+_MORE_PODS: Final = 20  # makes puzzles small that have so many times more
 _PLAIN_PODS: Final = 500  # beyond, the plain way is never the cheapest
 _WORK: Final = 75_000  # looks at places, in all, for each unit of effort
 _WORK_PER_POD: Final = 200
-_SETTLING: Final = 100  # settling a group costs as much work as so many looks
 _TRIES: Final = 40  # ruins for each way to settle the groups
 _MORE_TRIES: Final = 1_000  # for the best of them, as long as there is work left to do
 _MOST_CELLS: Final = 6
 
 
 @dataclass(slots=True)
-class _Draft:
-    """Settled groups, the nodes that are there, and how many pods of each sort need new ones."""
-
-    attempt: Attempt
-    sites: list[Site]
-    improver: Improver
-    pods: Counter[int]
-    n_left_out: int  # pods that no new node would take
-
-
-@dataclass(slots=True)
 class _Found:
     """The cheapest layout so far, and what it stands on."""
 
-    draft: _Draft
+    draft: Draft
     layout: Layout
     price: int
     prefer: Prefer
@@ -102,25 +88,18 @@ class _Search:
         self._base = base
         self._purse = purse
         self._rates = Rates(base.enc, base.offers, purse)
+        self._desk = Desk(base, self._rates, purse)
         self._known: set[frozenset[tuple[int, int]]] = set()
-        self._held = sorted(loads(base).items())
-        self._scarce = [(node, held) for node, held in self._held if self._is_scarce(node)]
 
     def found(self) -> Attempt | None:
         """The cheapest plan that was found."""
-        best = self._tried({}, self._loads())
-        if best is None:
+        best = self._tried({}, self._desk.loads())
+        if best is None or not best.layout.loads:
             return None
         best = self._no_dearer_than_plain(best)
-        groups = self._movable()
-        everywhere = [dict.fromkeys(groups, (cell,)) for cell in self._cells()]
-        best = self._better(best, everywhere)
-        before = best.price + 1
-        while best.price < before and self._purse.left > 0:
-            before = best.price
-            for group in groups:
-                best = self._better(best, self._moves(best, group))
-        return self._written(self._improved(best, best.layout, _MORE_TRIES))
+        best = self._moved(best)
+        best = self._improved(best, best.layout, _MORE_TRIES)
+        return self._desk.written(best.draft, best.layout)
 
     def _no_dearer_than_plain(self, best: _Found) -> _Found:
         draft = best.draft
@@ -139,18 +118,18 @@ class _Search:
         price = improver.price(layout)
         return replace(best, layout=layout, price=price) if price < best.price else best
 
-    def _is_scarce(self, node: int) -> bool:
-        offer = int(self._base.bins.offer[node])
-        return offer != EXISTING and bool(self._base.enc.supply_o[offer] < UNLIMITED)
-
-    def _loads(self) -> list[int]:
-        """What the new nodes of the plan that is to be improved hold."""
-        sorts = [self._rates.sort_of(unit) for unit in self._base.units]
-        return [
-            self._rates.load(tuple(sorted((sorts[number], n) for number, n in held.items())))
-            for node, held in self._held
-            if node >= self._base.bins.n_existing and not self._is_scarce(node)
-        ]
+    def _moved(self, best: _Found) -> _Found:
+        """Prefer one cell for all groups, then others for one after another, while that helps."""
+        groups = self._movable()
+        if groups:
+            everywhere = [dict.fromkeys(groups, (cell,)) for cell in self._cells()]
+            best = self._better(best, everywhere)
+        before = best.price + 1
+        while best.price < before and self._purse.left > 0:
+            before = best.price
+            for group in groups:
+                best = self._better(best, self._moves(best, group))
+        return best
 
     def _movable(self) -> list[int]:
         """Groups tied to zones, those that ask for most first."""
@@ -166,8 +145,9 @@ class _Search:
         return [int(cell) for cell in cells[np.lexsort((cells, -counts))][:_MOST_CELLS]]
 
     def _moves(self, best: _Found, group: int) -> Iterator[Prefer]:
-        """Every cell first for a group, or every cell last."""
-        cells = self._cells()
+        """Every cell where a group could go first, or last."""
+        is_open = np.isfinite(self._base.values.cell_worth(group))
+        cells = [cell for cell in self._cells() if is_open[cell]]
         for cell in cells:
             yield {**best.prefer, group: (cell,)}
         if len(cells) > 2:
@@ -185,7 +165,7 @@ class _Search:
 
     def _tried(self, prefer: Prefer, start: list[int]) -> _Found | None:
         """The best layout found for groups settled like this; None if that is known or worse."""
-        draft = self._drafted(prefer)
+        draft = self._desk.draft(prefer)
         key = frozenset(draft.pods.items())
         is_worse = draft.n_left_out > int(self._base.left_u.sum())
         if key in self._known or is_worse or draft.attempt.unsettled != self._base.unsettled:
@@ -199,50 +179,7 @@ class _Search:
             return None
         return _Found(draft, layout, price, prefer)
 
-    def _drafted(self, prefer: Prefer) -> _Draft:
-        """Settle all groups, and see what is left to place on new nodes."""
-        base = self._base
-        self._purse.left -= _SETTLING * len(base.enc.groups)
-        attempt = new_attempt(base.enc, base.offers, base.values, prefer)
-        settle_all(attempt, range(len(base.enc.groups)))
-        attempt.left_u = left_of(attempt)
-        colocate(attempt.bins, attempt.units, attempt.left_u)
-        self._keep_scarce(attempt)
-        # Existing nodes are as full as they get by now.
-        new = range(attempt.bins.n_existing, attempt.bins.n)
-        sites = [Site(self._rates, attempt.bins, node) for node in new]
-        pods: Counter[int] = Counter()
-        for number in np.flatnonzero(attempt.left_u).tolist():
-            sort = self._rates.sort_of(attempt.units[number])
-            if self._rates.grown(NO_LOAD, sort) != NO_WAY:
-                pods[sort] = int(attempt.left_u[number])
-        improver = Improver(self._rates, sites, attempt.bins.limits, self._purse)
-        n_left_out = int(attempt.left_u.sum()) - pods.total()
-        return _Draft(attempt, sites, improver, pods, n_left_out)
-
-    def _keep_scarce(self, attempt: Attempt) -> None:
-        """Open the nodes again that were bought from a reservation: loads are not priced by it."""
-        base, rates = self._base, self._rates
-        number_of = self._number_of(attempt)
-        for node, held in self._scarce:
-            opened = attempt.bins.open(int(base.bins.offer[node]), 1)
-            is_used = False
-            for unit, count in sorted(held.items()):
-                number = number_of.get(rates.sort_of(base.units[unit]), -1)
-                kept = min(count, int(attempt.left_u[number])) if number >= 0 else 0
-                if kept:
-                    unit_of = attempt.units[number]
-                    attempt.bins.put(number, unit_of, np.array([opened.start]), np.array([kept]))
-                    attempt.left_u[number] -= kept
-                    is_used = True
-            if not is_used:
-                attempt.bins.close_last()
-
-    def _number_of(self, attempt: Attempt) -> dict[int, int]:
-        """The unit of every sort."""
-        return {self._rates.sort_of(unit): number for number, unit in enumerate(attempt.units)}
-
-    def _adapted(self, draft: _Draft, start: list[int]) -> Layout | None:
+    def _adapted(self, draft: Draft, start: list[int]) -> Layout | None:
         """The same loads, as far as there are such pods, and the others where they cost least."""
         left = Counter(draft.pods)
         rates = self._rates
@@ -255,23 +192,3 @@ class _Search:
                 left.subtract(dict(kept))
         missing = draft.improver.ordered(sorted(left.elements()))
         return layout if draft.improver.insert(layout, missing) else None
-
-    def _written(self, found: _Found) -> Attempt:
-        """The layout as nodes of its attempt."""
-        attempt = found.draft.attempt
-        number_of = self._number_of(attempt)
-        placed = [
-            (site.node, load)
-            for site, load in zip(found.draft.sites, found.layout.extra, strict=True)
-        ]
-        placed += [
-            (attempt.bins.open(self._rates.offer[load], 1).start, self._rates.loads[load])
-            for load in found.layout.loads
-        ]
-        for node, load in placed:
-            for sort, count in load:
-                number = number_of[sort]
-                unit = attempt.units[number]
-                attempt.bins.put(number, unit, np.array([node]), np.array([count]))
-                attempt.left_u[number] -= count
-        return attempt
