@@ -175,7 +175,7 @@ def _open(
     shares: dict[int, float] = {}
     for place, amount in enumerate(answer.nodes_o.tolist()):
         offer = int(found.offers[place])
-        whole = min(int(amount + 1e-6), bins.limits.most(offer))
+        whole = min(int(amount + 0.5), bins.limits.most(offer))
         if whole > 0:
             spans[place] = bins.open(offer, whole)
             shares[place] = whole / amount
