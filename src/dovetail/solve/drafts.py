@@ -35,6 +35,7 @@ class Draft:
     improver: Improver
     pods: Counter[int]
     n_left_out: int  # pods that no new node would take
+    price: int  # of the nodes with room
 
 
 class Desk:
@@ -84,10 +85,13 @@ class Desk:
         pods: Counter[int] = Counter()
         for number in np.flatnonzero(attempt.left_u).tolist():
             sort = self._rates.sort_of(attempt.units[number])
-            if self._rates.grown(NO_LOAD, sort) != NO_WAY:
+            is_welcome = any(site.takes(((sort, 1),)) for site in sites)
+            if is_welcome or self._rates.grown(NO_LOAD, sort) != NO_WAY:
                 pods[sort] = int(attempt.left_u[number])
         improver = Improver(self._rates, sites, attempt.bins.limits, self._purse)
-        return Draft(attempt, sites, improver, pods, int(attempt.left_u.sum()) - pods.total())
+        n_left_out = int(attempt.left_u.sum()) - pods.total()
+        price = int(base.enc.plan_price_o[attempt.bins.offer[n_existing : attempt.bins.n]].sum())
+        return Draft(attempt, sites, improver, pods, n_left_out, price)
 
     def _keep_scarce(self, attempt: Attempt) -> None:
         """Open the nodes again that were bought from a reservation: loads are not priced by it."""

@@ -89,12 +89,12 @@ class _Search:
         self._purse = purse
         self._rates = Rates(base.enc, base.offers, purse)
         self._desk = Desk(base, self._rates, purse)
-        self._known: set[frozenset[tuple[int, int]]] = set()
+        self._known: set[tuple[frozenset[tuple[int, int]], int]] = set()
 
     def found(self) -> Attempt | None:
         """The cheapest plan that was found."""
         best = self._tried({}, self._desk.loads())
-        if best is None or not best.layout.loads:
+        if best is None or not (best.layout.loads or best.draft.sites):
             return None
         best = self._no_dearer_than_plain(best)
         best = self._moved(best)
@@ -115,7 +115,7 @@ class _Search:
         """The best of what was found and what a layout of the same pods can be made into."""
         improver = best.draft.improver
         layout = improver.improve(layout, tries)
-        price = improver.price(layout)
+        price = improver.price(layout) + best.draft.price
         return replace(best, layout=layout, price=price) if price < best.price else best
 
     def _moved(self, best: _Found) -> _Found:
@@ -166,7 +166,7 @@ class _Search:
     def _tried(self, prefer: Prefer, start: list[int]) -> _Found | None:
         """The best layout found for groups settled like this; None if that is known or worse."""
         draft = self._desk.draft(prefer)
-        key = frozenset(draft.pods.items())
+        key = (frozenset(draft.pods.items()), draft.price)
         is_worse = draft.n_left_out > int(self._base.left_u.sum())
         if key in self._known or is_worse or draft.attempt.unsettled != self._base.unsettled:
             return None
@@ -177,7 +177,7 @@ class _Search:
         price = IMPOSSIBLE if layout is None else draft.improver.price(layout)
         if layout is None or price >= IMPOSSIBLE:
             return None
-        return _Found(draft, layout, price, prefer)
+        return _Found(draft, layout, price + draft.price, prefer)
 
     def _adapted(self, draft: Draft, start: list[int]) -> Layout | None:
         """The same loads, as far as there are such pods, and the others where they cost least."""

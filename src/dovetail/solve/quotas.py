@@ -12,6 +12,7 @@ there for this very pod: never because of what another pool could do.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -21,6 +22,8 @@ from dovetail.solve.terms import Kind
 from dovetail.solve.ties import ZoneTerm
 
 Turn = tuple[int, int]  # a cell, and how many pods of a group go there next
+
+_FEW_PODS: Final = 20
 
 
 @dataclass(slots=True)
@@ -112,7 +115,9 @@ class Settler:
     def settle(self, group: int, count: int, outlook: Outlook) -> list[Turn]:
         """Which cells `count` pods go to, turn by turn; fewer if the rest may go nowhere."""
         existing = outlook.existing_c.copy()
-        turns = self._pour(group, count, outlook)
+        # Preferred cells take more than their share, which only a few pods have the time for.
+        is_variant = bool(outlook.prefer) and count <= _FEW_PODS
+        turns = [] if is_variant else self._pour(group, count, outlook)
         left = 0 if turns else count
         while left:
             allowed, most = self._allowed(group, outlook, existing)
@@ -281,7 +286,11 @@ class Settler:
         cells = np.flatnonzero(allowed)
         has_room = (existing[cells] == 0).astype(np.int64)
         by_count: tuple[Int, ...]
-        if outlook.weight_c is not None:
+        if outlook.prefer:
+            # A variant may be as uneven as its constraints allow.
+            _, _, wish, heavy = outlook.rank(cells)
+            by_count = (crowd[cells], wish, heavy, has_room)
+        elif outlook.weight_c is not None:
             by_count = (crowd[cells], -outlook.weight_c[cells], has_room)
         else:
             by_count = (crowd[cells], has_room) if owns_spread else (has_room, crowd[cells])
