@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 
 import numpy as np
 
@@ -28,29 +28,31 @@ def loads(attempt: Attempt) -> dict[int, dict[int, int]]:
     return result
 
 
+Share = tuple[int, tuple[Pod, ...]]  # a group, and those of its pods that share a node
+
+
 class Names:
     """Hands out the pods of each unit, in order."""
 
     def __init__(self, attempt: Attempt) -> None:
-        self._attempt = attempt
-        self._next_g = dict.fromkeys(range(len(attempt.enc.groups)), 0)
-        self._held = [list(unit.members) for unit in attempt.units]
+        self._groups = attempt.enc.groups
+        self._next_g = [0] * len(self._groups)
+        self._held = [list(reversed(unit.members)) for unit in attempt.units]
 
-    def take(self, number: int, count: int) -> list[tuple[int, Pod]]:
-        """The next pods of a unit, each with its group."""
-        result: list[tuple[int, Pod]] = []
+    def take(self, number: int, count: int) -> list[Share]:
+        """The next pods of a unit, by group."""
+        result: list[Share] = []
         members = self._held[number]
         while count:
-            group, held = members[0]
+            group, held = members[-1]
             taken = min(held, count)
             start = self._next_g[group]
-            pods = self._attempt.enc.groups[group].pods[start : start + taken]
-            result += [(group, pod) for pod in pods]
+            result.append((group, self._groups[group].pods[start : start + taken]))
             self._next_g[group] = start + taken
             if held > taken:
-                members[0] = (group, held - taken)
+                members[-1] = (group, held - taken)
             else:
-                members.pop(0)
+                members.pop()
             count -= taken
         return result
 
@@ -62,24 +64,24 @@ def decode(
     names = Names(attempt)
     bins = attempt.bins
     by_node = loads(attempt)
-    launches: list[PlannedNode] = []
-    placed: list[tuple[str, tuple[Pod, ...]]] = []
-    where: list[tuple[int, int, Pod]] = []  # group, cell, pod
-    pods_by_node: dict[int, list[tuple[int, Pod]]] = {}
-    for node in sorted(by_node):
-        held = [one for number, n in sorted(by_node[node].items()) for one in names.take(number, n)]
-        pods_by_node[node] = held
-        cell = int(bins.cell[node])
-        where += [(group, cell, pod) for group, pod in held]
     choices = alternatives(attempt, by_node)
     nodes = _Launches(attempt)
-    for node, held in pods_by_node.items():
+    launches: list[PlannedNode] = []
+    placed: list[tuple[str, tuple[Pod, ...]]] = []
+    queues: dict[tuple[int, int], list[Pod]] = defaultdict(list)  # by group and cell
+    for node in sorted(by_node):
+        held: list[Share] = []
+        for number, count in sorted(by_node[node].items()):
+            held += names.take(number, count)
+        cell = int(bins.cell[node])
+        for group, pods in held:
+            queues[group, cell] += pods
         if bins.offer[node] == EXISTING:
-            pods = tuple(pod for _, pod in held)
-            placed.append((attempt.enc.problem.nodes[node].name, pods))
+            everybody = tuple(pod for _, pods in held for pod in pods)
+            placed.append((attempt.enc.problem.nodes[node].name, everybody))
         else:
             launches.append(nodes.planned(int(bins.offer[node]), held, choices[node]))
-    return launches, placed, _order(attempt, where)
+    return launches, placed, _order(attempt, queues)
 
 
 Names3 = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
@@ -104,9 +106,7 @@ class _Launches:
         )
         self._places = list(codes)
 
-    def planned(
-        self, offer: int, held: list[tuple[int, Pod]], choice: tuple[Int, bool]
-    ) -> PlannedNode:
+    def planned(self, offer: int, held: list[Share], choice: tuple[Int, bool]) -> PlannedNode:
         """One node with its pods."""
         market = self._attempt.enc.market
         one = market.offers[offer]
@@ -127,7 +127,7 @@ class _Launches:
             capacity_types=capacity_types,
             labels=self._labels[offer],
             requests=self._requests(offer, held),
-            pods=tuple(pod for _, pod in held),
+            pods=tuple(pod for _, pods in held for pod in pods),
             is_min_values_relaxed=is_relaxed,
         )
 
@@ -152,13 +152,13 @@ class _Launches:
             if daemon_mask(enc.columns, one)[offer]
         )
 
-    def _requests(self, offer: int, held: list[tuple[int, Pod]]) -> dict[str, int]:
+    def _requests(self, offer: int, held: list[Share]) -> dict[str, int]:
         """What pods and daemon sets take of the node."""
         result = dict(self._daemons[offer])
         groups = self._attempt.enc.groups
-        for group, count in Counter(group for group, _ in held).items():
+        for group, pods in held:
             for name, amount in groups[group].spec.requests.items():
-                result[name] = result.get(name, 0) + count * amount
+                result[name] = result.get(name, 0) + len(pods) * amount
         return {name: result[name] for name in sorted(result)}
 
 
@@ -184,15 +184,12 @@ def node_labels(attempt: Attempt, one: Offer) -> dict[str, str]:
     return found
 
 
-def _order(attempt: Attempt, where: list[tuple[int, int, Pod]]) -> list[str]:
+def _order(attempt: Attempt, queues: dict[tuple[int, int], list[Pod]]) -> list[str]:
     """Pods that were placed in bulk, then those whose turn matters, as they were settled."""
-    queues: dict[tuple[int, int], list[str]] = defaultdict(list)
-    for group, cell, pod in where:
-        queues[group, cell].append(pod.key)
     n_stepped: dict[tuple[int, int], int] = defaultdict(int)
     for group, cell, count in attempt.steps:
         n_stepped[group, cell] += count
-    order: list[str] = []
+    order: list[Pod] = []
     place = {}
     for key, held in queues.items():
         place[key] = max(0, len(held) - n_stepped[key])
@@ -201,7 +198,7 @@ def _order(attempt: Attempt, where: list[tuple[int, int, Pod]]) -> list[str]:
         start = place.get((group, cell), 0)
         order += queues[group, cell][start : start + count]
         place[group, cell] = start + count
-    return order
+    return [pod.key for pod in order]
 
 
 def unplaced(attempt: Attempt, waiting: dict[int, int]) -> list[Pod]:
@@ -211,9 +208,3 @@ def unplaced(attempt: Attempt, waiting: dict[int, int]) -> list[Pod]:
         pods = attempt.enc.groups[group].pods
         result += pods[len(pods) - count :]
     return result
-
-
-def node_prices(attempt: Attempt) -> Int:
-    """The price of every new node."""
-    new = attempt.bins.offer[attempt.bins.n_existing : attempt.bins.n]
-    return attempt.enc.price_o[new].astype(np.int64)
