@@ -15,6 +15,7 @@ from dovetail.solve.flexibility import alternatives
 from dovetail.solve.offers import Offer, definite, pool_requirements
 from dovetail.solve.puzzle import PlannedNode
 from dovetail.solve.standing import daemon_mask
+from dovetail.solve.terms import Kind
 
 
 def loads(attempt: Attempt) -> dict[int, dict[int, int]]:
@@ -66,11 +67,13 @@ def decode(
     placed: list[tuple[str, tuple[Pod, ...]]] = []
     where: list[tuple[int, int, Pod]] = []  # group, cell, pod
     pods_by_node: dict[int, list[tuple[int, Pod]]] = {}
+    starters, early = _starters(attempt), list[str]()
     for node in sorted(by_node):
         held = [one for number, n in sorted(by_node[node].items()) for one in names.take(number, n)]
         pods_by_node[node] = held
         cell = int(bins.cell[node])
         where += [(group, cell, pod) for group, pod in held]
+        early += [pod.key for group, pod in held if (group, node) in starters]
     choices = alternatives(attempt, by_node)
     nodes = _Launches(attempt)
     for node, held in pods_by_node.items():
@@ -79,7 +82,8 @@ def decode(
             placed.append((attempt.enc.problem.nodes[node].name, pods))
         else:
             launches.append(nodes.planned(int(bins.offer[node]), held, choices[node]))
-    return launches, placed, _order(attempt, where)
+    first = set(early)
+    return launches, placed, [*early, *(k for k in _order(attempt, where) if k not in first)]
 
 
 Names3 = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
@@ -181,6 +185,21 @@ def node_labels(attempt: Attempt, one: Offer) -> dict[str, str]:
             found[key] = value
         else:
             found.pop(key, None)
+    return found
+
+
+def _starters(attempt: Attempt) -> set[tuple[int, int]]:
+    """(group, node) of pods that want company on their node and have none but their own kind:
+    they come first, while there is no such company elsewhere.
+    """
+    ties, bins = attempt.enc.ties, attempt.bins
+    found: set[tuple[int, int]] = set()
+    for group, own in enumerate(ties.host_own_g):
+        for number in own:
+            if ties.hosts[number].kind == Kind.AFFINITY:
+                match, stating = bins.match[number, : bins.n], bins.own[number, : bins.n]
+                alone = np.flatnonzero((stating > 0) & (match == stating))
+                found |= {(group, node) for node in alone.tolist()}
     return found
 
 
