@@ -15,6 +15,7 @@ from dovetail.solve.flexibility import alternatives
 from dovetail.solve.offers import Offer, definite, pool_requirements
 from dovetail.solve.puzzle import PlannedNode
 from dovetail.solve.standing import daemon_mask
+from dovetail.solve.terms import Kind
 
 
 def loads(attempt: Attempt) -> dict[int, dict[int, int]]:
@@ -69,6 +70,8 @@ def decode(
     launches: list[PlannedNode] = []
     placed: list[tuple[str, tuple[Pod, ...]]] = []
     queues: dict[tuple[int, int], list[Pod]] = defaultdict(list)  # by group and cell
+    starters = _starters(attempt)
+    early: list[str] = []
     for node in sorted(by_node):
         held: list[Share] = []
         for number, count in sorted(by_node[node].items()):
@@ -76,12 +79,16 @@ def decode(
         cell = int(bins.cell[node])
         for group, pods in held:
             queues[group, cell] += pods
+            if (group, node) in starters:
+                early += [pod.key for pod in pods]
         if bins.offer[node] == EXISTING:
             everybody = tuple(pod for _, pods in held for pod in pods)
             placed.append((attempt.enc.problem.nodes[node].name, everybody))
         else:
             launches.append(nodes.planned(int(bins.offer[node]), held, choices[node]))
-    return launches, placed, _order(attempt, queues)
+    first = set(early)
+    order = _order(attempt, queues)
+    return launches, placed, [*early, *(key for key in order if key not in first)]
 
 
 Names3 = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
@@ -181,6 +188,21 @@ def node_labels(attempt: Attempt, one: Offer) -> dict[str, str]:
             found[key] = value
         else:
             found.pop(key, None)
+    return found
+
+
+def _starters(attempt: Attempt) -> set[tuple[int, int]]:
+    """(group, node) of pods that want company on their node and have none but their own kind:
+    they come first, while there is no such company elsewhere.
+    """
+    ties, bins = attempt.enc.ties, attempt.bins
+    found: set[tuple[int, int]] = set()
+    for group, own in enumerate(ties.host_own_g):
+        for number in own:
+            if ties.hosts[number].kind == Kind.AFFINITY:
+                match, stating = bins.match[number, : bins.n], bins.own[number, : bins.n]
+                alone = np.flatnonzero((stating > 0) & (match == stating))
+                found |= {(group, node) for node in alone.tolist()}
     return found
 
 

@@ -25,6 +25,7 @@ from dovetail.solve.axes import Bool, Int
 from dovetail.solve.bins import EXISTING
 from dovetail.solve.encode import Encoded
 from dovetail.solve.terms import Kind
+from dovetail.solve.ties import sights
 from dovetail.solve.units import ANY_CELL
 from dovetail.solve.variety import Demand, are_met, demands, gather, later_kinds
 
@@ -94,6 +95,7 @@ class _Finder:
             {term.key for term in enc.ties.zones if term.kind == Kind.SPREAD}
         )
 
+        self._sight_o = sights(enc.ties, enc.n_offers)
         self._present = [
             present
             for term in enc.ties.hosts
@@ -172,6 +174,7 @@ class _Finder:
             domains_ck = enc.ties.domains_ck
             for topology in self._spread_keys:
                 fine &= domains_ck[cell, topology] == domains_ck[mine, topology]
+            fine &= self._sight_o[offers] == self._sight_o[load.offer]
             for present in self._present:
                 fine &= present[offers] == present[load.offer]
             self._accepted[load] = fine, self._welcome(load, shelf)

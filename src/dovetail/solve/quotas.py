@@ -11,7 +11,7 @@ there for this very pod: never because of what another pool could do.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -114,6 +114,7 @@ class Settler:
 
     def settle(self, group: int, count: int, outlook: Outlook) -> list[Turn]:
         """Which cells `count` pods go to, turn by turn; fewer if the rest may go nowhere."""
+        outlook = self._with_keys(group, outlook)
         existing = outlook.existing_c.copy()
         # Preferred cells take more than their share, which only a few pods have the time for.
         is_variant = bool(outlook.prefer) and count <= _FEW_PODS
@@ -132,6 +133,17 @@ class Settler:
         if turns:
             self.foresee(group, outlook)
         return turns
+
+    def _with_keys(self, group: int, outlook: Outlook) -> Outlook:
+        """Only cells that have all keys over which the group is spread or kept together."""
+        ties = self.enc.ties
+        own = ties.zone_own_g[group]
+        keys = [ties.zones[t].key for t in own if ties.zones[t].kind != Kind.ANTI]
+        inside = (self.domain_ck[:, keys] >= 0).all(axis=1)
+        if inside.all():
+            return outlook
+        launchable, existing = outlook.launchable_c & inside, outlook.existing_c * inside
+        return replace(outlook, launchable_c=launchable, existing_c=existing)
 
     def foresee(self, group: int, outlook: Outlook) -> None:
         """Note the domains that the spreads of a group reckon with: no others may appear later."""

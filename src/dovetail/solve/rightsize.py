@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.solve.attempt import Attempt
-from dovetail.solve.axes import Bool
+from dovetail.solve.axes import Bool, Int
 from dovetail.solve.bins import EXISTING
 from dovetail.solve.decode import loads
 from dovetail.solve.terms import Kind
+from dovetail.solve.ties import sights
 from dovetail.solve.units import ANY_CELL
 
 
@@ -38,7 +39,7 @@ def right_size(attempt: Attempt) -> None:
         price = np.where(fits, enc.plan_price_o[offers], enc.plan_price_o[offer])
         best = int(np.argmin(price))
         if price[best] < enc.plan_price_o[offer] and not domains.may_move(offer, offers[best]):
-            fits &= enc.cell_o[offers] == enc.cell_o[offer]
+            fits &= domains.is_alike(offer, offers)
             price = np.where(fits, enc.plan_price_o[offers], enc.plan_price_o[offer])
             best = int(np.argmin(price))
         if price[best] < enc.plan_price_o[offer] and swap(attempt, node, int(offers[best])):
@@ -46,38 +47,43 @@ def right_size(attempt: Attempt) -> None:
 
 
 class _Domains:
-    """How many new nodes of each pool each cell has, where spreads count domains: a node that
-    moves must neither open a domain nor close one.
+    """How many new nodes of each sight (who counts them) each cell has, where spreads count
+    domains: a node that moves must neither open a domain nor close one.
     """
 
     def __init__(self, attempt: Attempt) -> None:
         enc, bins = attempt.enc, attempt.bins
         self._enc = enc
         self._matters = any(term.kind == Kind.SPREAD for term in enc.ties.zones)
-        self._count_pc = np.zeros((len(enc.market.pools), len(enc.ties.domains_ck)), dtype=np.int64)
+        self._sight_o = sights(enc.ties, enc.n_offers)
+        n_sights = int(self._sight_o.max(initial=0)) + 1
+        self._count = np.zeros((n_sights, len(enc.ties.domains_ck)), dtype=np.int64)
         new = slice(bins.n_existing, bins.n)
         live = bins.offer[new][~bins.dead[new]]
-        np.add.at(self._count_pc, (enc.pool_o[live], enc.cell_o[live]), 1)
+        np.add.at(self._count, (self._sight_o[live], enc.cell_o[live]), 1)
 
     def may_move(self, old: int, new: int) -> bool:
         """Whether a node of one offer may become one of another."""
         here, there = self._places(old, new)
-        if not self._matters or here[1] == there[1]:
+        if not self._matters or here == there:
             return True
-        return bool(self._count_pc[here] > 1 and self._count_pc[there] > 0)
+        return bool(self._count[here] > 1 and self._count[there] > 0)
+
+    def is_alike(self, offer: int, offers: Int) -> Bool:
+        """The offers whose nodes stand in the same cell and are counted by the same spreads."""
+        cell_o, sight_o = self._enc.cell_o, self._sight_o
+        alike: Bool = (cell_o[offers] == cell_o[offer]) & (sight_o[offers] == sight_o[offer])
+        return alike
 
     def move(self, old: int, new: int) -> None:
         """A node of one offer has become one of another."""
         here, there = self._places(old, new)
-        self._count_pc[here] -= 1
-        self._count_pc[there] += 1
+        self._count[here] -= 1
+        self._count[there] += 1
 
     def _places(self, old: int, new: int) -> tuple[tuple[int, int], tuple[int, int]]:
-        enc = self._enc
-        return (
-            (int(enc.pool_o[old]), int(enc.cell_o[old])),
-            (int(enc.pool_o[new]), int(enc.cell_o[new])),
-        )
+        sight_o, cell_o = self._sight_o, self._enc.cell_o
+        return (int(sight_o[old]), int(cell_o[old])), (int(sight_o[new]), int(cell_o[new]))
 
 
 def swap(attempt: Attempt, node: int, offer: int) -> bool:

@@ -144,15 +144,24 @@ def _outlook(attempt: Attempt, group: int, span: slice) -> Outlook:
         cell = bins.cell[span]
         existing = np.bincount(cell, weights=room, minlength=n_cells).astype(np.int64)
     worth_c = attempt.values.cell_worth(group)
-    weight_c = None
-    if len(attempt.weights) > 1:
-        fits = takes(enc, np.array([group]), attempt.offers)[0]
-        weight_c = np.full(n_cells, -1, dtype=np.int64)
-        np.maximum.at(
-            weight_c, enc.cell_o[attempt.offers][fits], enc.weight_o[attempt.offers][fits]
-        )
+    launchable, weight_c = np.isfinite(worth_c), None
+    if len(attempt.weights) > 1 or bins.limits.are_finite:
+        launchable, weight_c = _within_limits(attempt, group, launchable)
     prefer = attempt.prefer.get(group, ())
-    return Outlook(np.isfinite(worth_c), existing, worth_c, prefer, weight_c, first)
+    return Outlook(launchable, existing, worth_c, prefer, weight_c, first)
+
+
+def _within_limits(attempt: Attempt, group: int, launchable_c: Bool) -> tuple[Bool, Int | None]:
+    """The cells that limits leave open for a group, and the heaviest pool of each."""
+    enc, offers = attempt.enc, attempt.offers
+    fits = takes(enc, np.array([group]), offers)[0] & attempt.bins.limits.open_offers()[offers]
+    cell, weight = enc.cell_o[offers][fits], enc.weight_o[offers][fits]
+    launchable_c = launchable_c & (np.bincount(cell, minlength=len(launchable_c)) > 0)
+    if len(attempt.weights) < 2:
+        return launchable_c, None
+    weight_c = np.full(len(launchable_c), -1, dtype=np.int64)
+    np.maximum.at(weight_c, cell, weight)
+    return launchable_c, weight_c
 
 
 def _settle_group(attempt: Attempt, group: int, span: slice) -> None:

@@ -252,3 +252,17 @@ def _selected(term: Term, scene: Scene) -> tuple[list[int], Int, list[int]]:
         for node, count in scene.nodes_of[profile].items():
             match_n[node] += count
     return sorted(found), match_n, daemons
+
+
+def sights(ties: Ties, n_offers: int) -> Int:
+    """A number for each offer: nodes of equal numbers are counted by the same spreads."""
+    code_o = np.zeros(n_offers, dtype=np.int64)
+    seen: set[bytes] = set()
+    zones = [term.eligible_o for term in ties.zones if term.kind == Kind.SPREAD]
+    hosts = [term.eligible_o for term in ties.hosts if term.kind == Kind.SPREAD]
+    for eligible_o in (*zones, *hosts):
+        key = b"" if eligible_o.all() else np.packbits(eligible_o).tobytes()
+        if key and key not in seen:
+            seen.add(key)
+            code_o = np.unique(2 * code_o + eligible_o, return_inverse=True)[1].reshape(-1)
+    return code_o
