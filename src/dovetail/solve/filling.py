@@ -17,6 +17,7 @@ from dovetail.solve.units import Unit
 
 _BETA: Final = 5.0  # how strongly the unit's own proportion counts; 3 to 10 are alike
 _MANY: Final = 20_000
+_FEW: Final = 6  # pods for which looking for the best place beats sorting
 
 
 def water_fill(bins: Bins, number: int, unit: Unit, want: int, span: slice) -> int:
@@ -97,16 +98,34 @@ def snug_fill(bins: Bins, number: int, unit: Unit, want: int, span: slice) -> in
     places = np.flatnonzero(room)
     if not len(places):
         return 0
-    scale = np.maximum(bins.free[:2, span].max(axis=1), 1)
-    left = (bins.free[0, span][places] - unit.request[0]) / scale[0]
-    rest = (bins.free[1, span][places] - unit.request[1]) / scale[1]
-    order = np.argsort(left * left + rest * rest, kind="stable")
-    ranked = places[order]
+    left = (bins.free[0, span][places] - unit.request[0]) / bins.mean[0]
+    rest = (bins.free[1, span][places] - unit.request[1]) / bins.mean[1]
+    waste = left * left + rest * rest
+    if want <= _FEW:
+        return _few(bins, number, unit, want, (places + span.start, room[places], waste))
+    ranked = places[np.argsort(waste, kind="stable")]
     filled = np.minimum(np.cumsum(room[ranked]), want)
     counts = np.diff(filled, prepend=0)
     room[:] = 0
     room[ranked] = counts
     return _take(bins, number, unit, span, room)
+
+
+def _few(bins: Bins, number: int, unit: Unit, want: int, found: tuple[Int, Int, Float]) -> int:
+    """The same for a few pods, without sorting all places."""
+    nodes, room, waste = found
+    chosen: list[int] = []
+    counts: list[int] = []
+    left = want
+    while left and len(chosen) < len(nodes):
+        place = int(np.argmin(waste))
+        waste[place] = np.inf
+        taken = min(left, int(room[place]))
+        chosen.append(int(nodes[place]))
+        counts.append(taken)
+        left -= taken
+    bins.put(number, unit, np.array(chosen), np.array(counts))
+    return want - left
 
 
 def _take(bins: Bins, number: int, unit: Unit, span: slice, room: Int) -> int:

@@ -184,8 +184,14 @@ def without_sifting(
     if (classes.cell_l != ANY_CELL).any():
         good |= _siblings(enc, offers, favourites)
     uncovered = accept.any(axis=1) & ~accept[:, good].any(axis=1)
-    cost = np.where(accept[uncovered], enc.plan_price_o[offers][None, :], np.inf)
-    good[np.argmin(cost, axis=1)] = True
+    fit = _whole_fit(
+        enc.cap_or[offers] / shop.scale_r,
+        classes.request_lr / shop.scale_r,
+        classes.count_l,
+        accept,
+    )
+    cost = enc.plan_price_o[offers][None, :] / np.maximum(fit, 1e-3)
+    good[np.argmin(np.where(accept, cost, np.inf)[uncovered], axis=1)] = True
     chosen = np.flatnonzero(good & accept.any(axis=0))
     program = shop.program(chosen)
     demand = classes.count_l * program.request_lr.max(axis=1)

@@ -27,9 +27,7 @@ from dovetail.solve.lots import Lot
 from dovetail.solve.tail import pack_tail
 from dovetail.solve.units import ANY_CELL, Unit
 
-_WORTHWHILE: Final = 0.4  # a round of the program must place this share of what is left
-_MAX_ROUNDS: Final = 1
-_POOR: Final = (0.8,)
+_POOR: Final = 0.8  # a node whose pods are worth less of its price is packed again
 _FEW_PODS: Final = 8.0  # nodes that hold fewer are filled snugly
 
 
@@ -45,22 +43,13 @@ def pack(bins: Bins, units: list[Unit], left: Int, offers: Int, good: tuple[Int,
     `good` are the offers that the relaxation bought, and what a pod of each unit is worth.
     """
     favourites, worth_u = good
-    rounds = 0
-    while left.any() and rounds < _MAX_ROUNDS:
-        before = float((left * worth_u).sum())
-        open_now = bins.limits.open_offers()[offers]
-        found = _buy(bins, units, left, (offers[open_now], favourites))
-        if found is None:
-            break
-        _fill(bins, units, left, found, worth_u)
-        rounds += 1
-        if float((left * worth_u).sum()) > (1.0 - _WORTHWHILE) * before:
-            break
-    for least in _POOR:
-        if left.any() and dissolve_poor(bins, units, left, worth_u, least):
-            pass
-    if left.any():
-        pack_tail(bins, units, left, offers, worth_u)
+    open_now = bins.limits.open_offers()[offers]
+    bought = _buy(bins, units, left, (offers[open_now], favourites))
+    if bought is not None:
+        _fill(bins, units, left, bought, worth_u)
+        if left.any():
+            dissolve_poor(bins, units, left, worth_u, _POOR)
+    pack_tail(bins, units, left, offers, worth_u)
 
 
 def _buy(
@@ -68,17 +57,22 @@ def _buy(
 ) -> tuple[Guide, Assignment, Int] | None:
     """What the program would buy for what is left; None when there is nothing to be had."""
     offers, favourites = shop
-    lots = []
-    numbers = []
-    for number in np.flatnonzero(left).tolist():
-        unit = units[number]
-        if bins.fits_new(unit)[offers].any():
-            lots.append(lot_of(unit, int(left[number])))
-            numbers.append(number)
-    if not lots or not len(offers):
+    numbers, lots = lots_left(bins, units, left, offers)
+    if not lots:
         return None
     found = without_sifting(bins.enc, offers, lots, bins.limits.program_rows(offers), favourites)
-    return found, found.assignment, np.array(numbers, dtype=np.int64)
+    return found, found.assignment, numbers
+
+
+def lots_left(bins: Bins, units: list[Unit], left: Int, offers: Int) -> tuple[Int, list[Lot]]:
+    """What is left of every unit that some of the offers would take, as the program sees it."""
+    numbers = [
+        number
+        for number in np.flatnonzero(left).tolist()
+        if bins.fits_new(units[number])[offers].any()
+    ]
+    lots = [lot_of(units[number], int(left[number])) for number in numbers]
+    return np.array(numbers, dtype=np.int64), lots
 
 
 def lot_of(unit: Unit, count: int) -> Lot:

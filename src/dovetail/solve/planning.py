@@ -10,8 +10,9 @@ from dovetail.solve.attempt import Attempt, left_of, new_attempt, top_weight
 from dovetail.solve.axes import Float, Int
 from dovetail.solve.colocate import colocate
 from dovetail.solve.encode import Encoded
+from dovetail.solve.guide import guide
 from dovetail.solve.minvalues import let_others_in, relaxed_groups
-from dovetail.solve.packing import pack
+from dovetail.solve.packing import lots_left, pack
 from dovetail.solve.settle import settle_all
 from dovetail.solve.units import ANY_WEIGHT
 from dovetail.solve.vectors import Values
@@ -66,5 +67,19 @@ def _fall_back(attempt: Attempt, worth_u: Float) -> None:
         if not moved:
             return
         attempt.bins.n_kept = attempt.bins.n  # what heavier pools hold stays there
-        good = (attempt.values.favourites, worth_u)
+        good = _appraised_anew(attempt, worth_u)
         pack(attempt.bins, attempt.units, attempt.left_u, attempt.offers, good)
+
+
+def _appraised_anew(attempt: Attempt, worth_u: Float) -> tuple[Int, Float]:
+    """The offers to buy and what pods are worth among the pools that are left to them."""
+    bins = attempt.bins
+    offers = attempt.offers[bins.limits.open_offers()[attempt.offers]]
+    numbers, lots = lots_left(bins, attempt.units, attempt.left_u, offers)
+    if not lots:
+        return attempt.values.favourites, worth_u
+    found = guide(attempt.enc, offers, lots, bins.limits.program_rows(offers))
+    worth_u = worth_u.copy()
+    worth = found.assignment.pi_l[found.classes.class_of] * 1e9
+    worth_u[numbers] = np.maximum(worth_u[numbers], worth)
+    return found.offers[found.assignment.nodes_o > 1e-7], worth_u

@@ -79,17 +79,18 @@ def _table(
     accept &= (cell == ANY_CELL) | (enc.cell_o[offers][None, :] == cell)
     weight = np.array([unit.weight for unit in mine])[:, None]
     accept &= (weight == ANY_WEIGHT) | (enc.weight_o[offers][None, :] == weight)
-    fit = _fit(request, enc.cap_or[offers])
-    accept &= fit > 0
+    for resource in range(request.shape[1]):
+        asked = request[:, resource][:, None]
+        accept &= (asked <= enc.cap_or[offers, resource][None, :]) | (asked == 0)
     cap_u = np.array([_own_cap(bins, unit) for unit in mine])
     price = np.maximum(enc.plan_price_o[offers], 1).astype(np.float64)
-    most = np.minimum(np.minimum(fit, left[waiting][:, None]), cap_u[:, None])
-    good = np.where(accept, most / price[None, :], 0.0)
-    alone = np.where(accept, 1.0 / price[None, :], 0.0)
     short = np.arange(len(offers))
     if len(offers) > _MANY_OFFERS:
-        ranked = np.argsort(-good, axis=1, kind="stable")[:, :_BEST_OFFERS]
-        short = np.unique(np.concatenate([ranked.reshape(-1), alone.argmax(axis=1)]))
+        most = np.minimum(left[waiting], cap_u)[:, None]
+        good = np.minimum(_fit(request, enc.cap_or[offers]), most) / price[None, :]
+        ranked = np.argsort(-np.where(accept, good, 0.0), axis=1, kind="stable")[:, :_BEST_OFFERS]
+        alone = np.where(accept, price[None, :], np.inf).argmin(axis=1)
+        short = np.unique(np.concatenate([ranked.reshape(-1), alone]))
     return _Table(
         numbers=waiting,
         offers=offers[short],
