@@ -121,8 +121,7 @@ class Improver:
             pods, paid = self._ruin(other, turn)
             if turn % 2:
                 pods = self._fill_large(other, pods, paid)
-            if not self.insert(other, pods, _SHYNESS):
-                continue
+            self.insert(other, pods, _SHYNESS)  # each fits a node of its own at least
             other_price = self.price(other)
             if other_price <= price:
                 current, price = other, other_price

@@ -90,6 +90,14 @@ def test_without_effort_nothing_is_improved() -> None:
     assert cheaper_plan(base) is None
 
 
+def test_a_puzzle_that_is_not_small_is_left_as_it_is() -> None:
+    """A thousand pods are few, one more is many, and twice the effort makes them few again."""
+    many = deployment(1001, cpu="1m")
+    assert cheaper_plan(attempted(many)) is None
+    assert cheaper_plan(attempted(many[:1000])) is not None
+    assert cheaper_plan(attempted(many, policy=Policy(effort=2))) is not None
+
+
 def test_no_small_plan_is_dearer_than_the_plain_way() -> None:
     """Forty odd pods just fill one node of sixteen cpu, which no half measure leads to."""
     pods = [
@@ -154,6 +162,13 @@ def test_improvement_keeps_to_the_limits_of_a_pool() -> None:
     assert [launch.instance_type for launch in plan.launches] == ["s", "s"]
 
 
+def test_a_plan_whose_cheapest_nodes_break_a_limit_is_left_as_it_is() -> None:
+    """The cheapest node for each pod has more cpu than the pool may add."""
+    types = (instance_type("s", cpu=2, price=0.6), instance_type("xl", cpu=8, price=0.5))
+    base = attempted(deployment(2, cpu=2), *types, limits={"default": {"cpu": 4000}})
+    assert cheaper_plan(base) is None
+
+
 def test_limits_of_pools_of_different_weight_leave_the_plan_alone() -> None:
     """Who was pushed to a lighter pool by a limit must not come to be there without need."""
     pools = (node_pool("heavy", weight=2), node_pool("light", weight=1))
@@ -186,3 +201,46 @@ def test_plans_rank_by_who_is_left_out_then_by_price() -> None:
     assert not rescue(placed)
     assert not rescue(dearer)
     assert rank((placed, {})) < rank((dearer, {})) < rank((placed, {0: 1}))
+
+
+def test_a_pod_joins_a_node_from_a_reservation_in_another_domain() -> None:
+    """Its spread allows any capacity type, and the reserved node has room for next to nothing."""
+    reserved = instance_type(
+        "reserved",
+        cpu=4,
+        offerings=[
+            {
+                "zone": "a",
+                "price": 0.001,
+                "capacity_type": "reserved",
+                "reservation_id": "cr-1",
+                "reservation_capacity": 1,
+            }
+        ],
+    )
+    pods = [
+        *deployment(2, "plain", cpu=1),
+        pod("spread", cpu=1, spread=[{"topology_key": "capacity-type", "max_skew": 2}]),
+    ]
+    (launch,) = planned(pods, reserved, instance_type("small", cpu=2, spot=0.2)).launches
+    assert launch.instance_type == "reserved"
+
+
+def test_a_variant_may_be_as_uneven_as_a_spread_allows() -> None:
+    """One pod runs in zone a; with a skew of two, the next may join it there for less."""
+    cheap = instance_type("cheap", cpu=1, price=0.1, zones=("a",))
+    dear = instance_type("dear", cpu=1, price=0.9, zones=("b",))
+    spread = [{"topology_key": "zone", "max_skew": 2}]
+    running = pod("old", cpu=1, labels={"app": "web"}, spread=spread, node="n1")
+    waiting = pod("new", cpu=1, labels={"app": "web"}, spread=spread)
+    cluster = snapshot([running, waiting], nodes=[node("n1", cpu=1, zone="a")], types=[cheap, dear])
+    assert [launch.zone for launch in decide(cluster, NOW).launches] == ["a"]
+
+
+def test_pods_that_share_a_node_are_tried_in_other_domains_too() -> None:
+    """Whoever wants company gets a node before prices are compared; the cheapest domain wins."""
+    dear = instance_type("dear", cpu=4, price=0.9, zones=("a",))
+    cheap = instance_type("cheap", cpu=8, price=0.5, zones=("b",))
+    terms = [{"topology_key": "hostname"}, {"topology_key": "zone"}]
+    (launch,) = planned(deployment(2, cpu=1, affinity=terms), dear, cheap).launches
+    assert launch.instance_type == "cheap"

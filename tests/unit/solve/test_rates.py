@@ -4,11 +4,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import combinations_with_replacement
 
+import msgspec
 import numpy as np
 import pytest
 
 from dovetail.model.instance import InstanceType
-from dovetail.model.pod import Pod
+from dovetail.model.pod import DaemonSet, Pod
+from dovetail.model.volumes import PodVolumes
 from dovetail.solve.bins import Bins
 from dovetail.solve.encode import Encoded, encode
 from dovetail.solve.puzzle import Puzzle, canonical
@@ -30,19 +32,16 @@ SMALL = instance_type("small", cpu=2, price=0.1, zones=("a", "b"))
 LARGE = instance_type("large", cpu=8, price=0.3, zones=("a", "b"))
 
 
-def encoded(pods: Iterable[Pod], *types: InstanceType) -> Encoded:
+def encoded(pods: Iterable[Pod], *types: InstanceType, **changes: object) -> Encoded:
     """A puzzle of these pods, with one node of 4 cpu that is there."""
-    return encode(
-        canonical(
-            Puzzle(
-                tuple(pods),
-                nodes=(node("n1", cpu=4, zone="a"),),
-                bound=(pod("old", cpu=1, node="n1", labels={"app": "old"}),),
-                node_pools=(node_pool(),),
-                instance_types={"default": types or (SMALL, LARGE)},
-            )
-        )
+    puzzle = Puzzle(
+        tuple(pods),
+        nodes=(node("n1", cpu=4, zone="a"),),
+        bound=(pod("old", cpu=1, node="n1", labels={"app": "old"}),),
+        node_pools=(node_pool(),),
+        instance_types={"default": types or (SMALL, LARGE)},
     )
+    return encode(canonical(msgspec.structs.replace(puzzle, **changes)))
 
 
 def rates_of(enc: Encoded) -> Rates:
@@ -172,6 +171,38 @@ def test_a_site_takes_exactly_what_fits_beside_who_is_there() -> None:
     assert site.takes(((name["friend"], 1),))
     for refused in ("hater", "other-zone", "stranger"):
         assert not site.takes(((name[refused], 1),)), refused
+
+
+def test_a_load_is_only_for_offers_whose_daemon_pods_it_gets_on_with() -> None:
+    """The daemon set of amd64 nodes takes the port, so the pod goes to the dearer arm64 node."""
+    arm = instance_type("arm", cpu=2, price=0.9, arch="arm64", zones=("a",))
+    wanted = {"kubernetes.io/arch": "amd64"}
+    given = pod("agent", cpu="10m", host_ports=[80], node_selector=wanted)
+    daemon = DaemonSet("agent", "default", given.spec)
+    rates = rates_of(encoded([pod(cpu=1, host_ports=[80])], SMALL, arm, daemon_sets=(daemon,)))
+    assert rates.price[rates.load(((0, 1),))] == 900_000_000
+
+
+def shared(*names: str) -> PodVolumes:
+    """Volumes of one driver by these claims."""
+    return PodVolumes(attachments=(("ebs", tuple(f"default/{name}" for name in names)),))
+
+
+def test_a_volume_that_pods_share_is_attached_once() -> None:
+    """A node takes two volumes; one is shared by both pods, and each has one of its own."""
+    roomy = instance_type("roomy", cpu=8, price=0.5, attach_limits={"ebs": 3})
+    tight = instance_type("tight", cpu=8, price=0.4, attach_limits={"ebs": 2})
+    pods = [pod("one", cpu=1, claims=["both"]), pod("two", cpu=2, claims=["both"])]
+    volumes = {"default/one": shared("both", "mine"), "default/two": shared("both", "yours")}
+    enc = encoded(pods, roomy, tight, volumes=volumes, nodes=(), bound=())
+    rates = rates_of(enc)
+    alone, together = rates.load(((0, 1),)), rates.load(((0, 1), (1, 1)))
+    assert (rates.price[alone], rates.price[together]) == (400_000_000, 500_000_000)
+    bins = Bins(enc)
+    kinds = [enc.market.types[kind].name for kind in enc.type_o.tolist()]
+    for name, want in (("roomy", True), ("tight", False)):
+        site = Site(rates, bins, bins.open(kinds.index(name), 1).start)
+        assert site.takes(((0, 1), (1, 1))) is want, name
 
 
 def test_rating_new_loads_is_work_and_looking_them_up_is_not() -> None:
