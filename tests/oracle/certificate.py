@@ -30,6 +30,7 @@ from tests.oracle.launchable import (
     FRESH_VALUE,
     Fresh,
     all_offers,
+    is_usable,
     mentioned,
     topology_keys,
 )
@@ -213,8 +214,9 @@ class Proof:
 
     def _is_free_to_choose(self, pod: Pod) -> bool:
         """Whether nothing but weight decides the pool: no limits above, no company to keep."""
-        weights = [pool.weight for pool in self.snapshot.node_pools]
-        heavier = [pool for pool in self.snapshot.node_pools if pool.weight > min(weights)]
+        pools = [pool for pool in self.snapshot.node_pools if is_usable(pool)]
+        least = min((pool.weight for pool in pools), default=0)
+        heavier = [pool for pool in pools if pool.weight > least]
         if any(pool.limits for pool in heavier) or pod.spec.affinity:
             return False
         return not any(

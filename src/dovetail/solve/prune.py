@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from dovetail.solve.axes import Bool, Int
 from dovetail.solve.encode import Encoded
-from dovetail.solve.limits import scarce_offers
+from dovetail.solve.limits import Limits, scarce_offers
 
 _BLOCK: Final = 128
 Bytes = npt.NDArray[np.uint8]
@@ -24,7 +24,7 @@ def undominated(enc: Encoded) -> tuple[Int, Int]:
     """The offers worth searching over, ascending; for every offer the one that stands for it."""
     stands_for = np.arange(enc.n_offers)
     scarce_o = scarce_offers(enc)
-    usable = np.flatnonzero(enc.supply_o > 0)
+    usable = np.flatnonzero(Limits(enc).open_offers())
     bits = np.packbits(enc.masks_me[:, : enc.n_offers], axis=0).T  # offers x bytes
     place = np.stack([enc.weight_o[usable], enc.cell_o[usable]], axis=1)
     kept = []

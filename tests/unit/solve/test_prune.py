@@ -7,7 +7,7 @@ import numpy as np
 
 from dovetail.solve.axes import UNLIMITED
 from dovetail.solve.encode import Encoded, encode
-from dovetail.solve.limits import scarce_offers
+from dovetail.solve.limits import Limits, scarce_offers
 from dovetail.solve.prune import undominated
 from dovetail.testing.builders import instance_type, node_pool, pod
 from tests.unit.solve.puzzles import encoded, random_puzzle
@@ -69,7 +69,7 @@ def test_offers_stay_unless_another_makes_them_pointless() -> None:
             is_better |= bool((enc.cap_or[a] > enc.cap_or[b]).any())
             assert not (is_better and makes_pointless(enc, a, b)), f"seed {seed}"
         for offer in np.setdiff1d(np.flatnonzero(stands_for == np.arange(enc.n_offers)), offers):
-            useless = not enc.masks_me[:, offer].any() or enc.supply_o[offer] == 0
+            useless = not enc.masks_me[:, offer].any() or Limits(enc).most(int(offer)) == 0
             assert useless, f"seed {seed}"
 
 
