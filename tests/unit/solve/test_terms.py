@@ -51,7 +51,7 @@ def test_spreads_with_other_keys_are_other_terms() -> None:
 
 def test_soft_spreads_state_nothing() -> None:
     """ScheduleAnyway never keeps a pod from a node, nor a node from being counted."""
-    soft = pod(spread=[{"topology_key": "zone", "is_hard": False}])
+    soft = pod(spread=[{"topology_key": "zone", "when_unsatisfiable": "ScheduleAnyway"}])
     assert spread_keys(soft.spec) == ()
 
 
