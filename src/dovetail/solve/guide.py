@@ -25,6 +25,7 @@ _ADDED: Final = 24
 _NO_GAIN: Final = 1e-4
 _CUT_ROUNDS: Final = 1
 _SIBLING_PRICE: Final = 1.3
+_ROUNDING: Final = 0.001
 _GOOD_ENOUGH: Final = 1.001  # chasing the last 0.1 % adds hundreds of offers
 
 
@@ -51,6 +52,7 @@ class _Shop:
     classes: Classes
     offers: Int
     accept_lp: Bool
+    price_p: Float
     scale_r: Float
     limits: Sequence[tuple[Float, float]]
 
@@ -58,7 +60,7 @@ class _Shop:
         """The program over some of the offers, by their places."""
         enc, classes = self.enc, self.classes
         offers, accept = self.offers[some], self.accept_lp[:, some]
-        price = dollars(enc, offers)
+        price = self.price_p[some]
         alone = np.where(accept, price[None, :], np.inf).min(axis=1, initial=np.inf)
         domain = np.full(accept.shape, -1, dtype=np.int64)
         for row in classes.range_ld:
@@ -84,9 +86,18 @@ class _Shop:
         return Guide(self.offers[chosen], self.classes, accept, self.scale_r, answer, program)
 
 
-def dollars(enc: Encoded, offers: Int) -> Float:
-    """The prices that the search compares."""
-    return enc.plan_price_o[offers].astype(np.float64) * 1e-9
+def _prices(enc: Encoded, offers: Int, classes: Classes, accept: Bool) -> Float:
+    """The prices that the program compares, in dollars: a node that makes up much of the whole bill
+    is a little dearer, since numbers of nodes are rounded in the end.
+    """
+    price = enc.plan_price_o[offers].astype(np.float64) * 1e-9
+    share = np.zeros(accept.shape)
+    for resource in range(enc.cap_or.shape[1]):
+        cap = np.maximum(enc.cap_or[offers, resource], 1)
+        share = np.maximum(share, classes.request_lr[:, resource][:, None] / cap[None, :])
+    cost = np.where(accept, share * price[None, :], np.inf).min(axis=1, initial=np.inf)
+    bill = float(classes.count_l @ np.where(np.isfinite(cost), cost, 0.0))
+    return price * (1.0 + _ROUNDING * price / max(bill, 1e-9)) if bill > 0 else price
 
 
 def _shop(
@@ -94,7 +105,9 @@ def _shop(
 ) -> _Shop:
     classes = merge(enc, lots)
     scale = _scale(enc.cap_or[offers].astype(np.float64), classes)
-    return _Shop(enc, classes, offers, acceptance(enc, classes, offers), scale, limits)
+    accept = acceptance(enc, classes, offers)
+    price = _prices(enc, offers, classes, accept)
+    return _Shop(enc, classes, offers, accept, price, scale, limits)
 
 
 def guide(
@@ -102,10 +115,9 @@ def guide(
 ) -> Guide:
     """Sift the offers for these lots. Every lot must fit some offer."""
     shop = _shop(enc, offers, lots, limits)
-    price = dollars(enc, offers)
     market = (
         shop.accept_lp,
-        price,
+        shop.price_p,
         enc.cap_or[offers] / shop.scale_r,
         shop.classes.request_lr / shop.scale_r,
     )

@@ -27,7 +27,7 @@ from dovetail.solve.lots import Lot
 from dovetail.solve.tail import pack_tail
 from dovetail.solve.units import ANY_CELL, Unit
 
-_POOR: Final = 0.8  # a node whose pods are worth less of its price is packed again
+_POOR: Final = 0.85  # a node whose pods are worth less of its price is packed again
 _FEW_PODS: Final = 8.0  # nodes that hold fewer are filled snugly
 
 
