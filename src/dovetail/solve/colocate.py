@@ -66,13 +66,23 @@ def _open_one(bins: Bins, units: list[Unit], left: Int, number: int) -> bool:
             bins, units, left, (number, None)
         )
     for friend, other in enumerate(units):
-        if friend == number or left[friend] <= 0 or host_affinities(bins, other):
+        if friend == number or left[friend] <= 0 or _waits_for_others(bins, other):
             continue
         meets = all(term in other.match for term in wanted)
         is_near = unit.cell in (ANY_CELL, other.cell) or other.cell == ANY_CELL
         if meets and is_near and _start(bins, units, left, (number, friend)):
             return True
     return False
+
+
+def _waits_for_others(bins: Bins, unit: Unit) -> bool:
+    """Whether pods of a unit want company themselves: two who wait for each other never start."""
+    ties = bins.enc.ties
+    return bool(host_affinities(bins, unit)) or any(
+        ties.zones[number].kind == Kind.AFFINITY and number not in ties.zone_match_g[group]
+        for group, _ in unit.members
+        for number in ties.zone_own_g[group]
+    )
 
 
 def _start_on_existing(bins: Bins, units: list[Unit], left: Int, number: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import zip_longest
 
 import numpy as np
 
@@ -69,7 +70,7 @@ def decode(
     nodes = _Launches(attempt)
     launches: list[PlannedNode] = []
     placed: list[tuple[str, tuple[Pod, ...]]] = []
-    queues: dict[tuple[int, int], list[Pod]] = defaultdict(list)  # by group and cell
+    piles: dict[tuple[int, int], dict[int, list[Pod]]] = defaultdict(dict)  # by group and cell
     starters = _starters(attempt)
     early: list[str] = []
     for node in sorted(by_node):
@@ -78,7 +79,7 @@ def decode(
             held += names.take(number, count)
         cell = int(bins.cell[node])
         for group, pods in held:
-            queues[group, cell] += pods
+            piles[group, cell].setdefault(node, []).extend(pods)
             if (group, node) in starters:
                 early += [pod.key for pod in pods]
         if bins.offer[node] == EXISTING:
@@ -87,7 +88,7 @@ def decode(
         else:
             launches.append(nodes.planned(int(bins.offer[node]), held, choices[node]))
     first = set(early)
-    order = _order(attempt, queues)
+    order = _order(attempt, {key: _queue(attempt, key[0], held) for key, held in piles.items()})
     return launches, placed, [*early, *(key for key in order if key not in first)]
 
 
@@ -206,6 +207,17 @@ def _starters(attempt: Attempt) -> set[tuple[int, int]]:
     return found
 
 
+def _queue(attempt: Attempt, group: int, pile_by_node: dict[int, list[Pod]]) -> list[Pod]:
+    """The pods of a group in a cell; those of a host spread node by node in turns, so that no node
+    runs ahead.
+    """
+    hosts, own = attempt.enc.ties.hosts, attempt.enc.ties.host_own_g[group]
+    piles = pile_by_node.values()
+    if not any(hosts[term].kind == Kind.SPREAD for term in own):
+        return [pod for pile in piles for pod in pile]
+    return [pod for turn in zip_longest(*piles) for pod in turn if pod is not None]
+
+
 def _order(attempt: Attempt, queues: dict[tuple[int, int], list[Pod]]) -> list[str]:
     """Pods that were placed in bulk, then those whose turn matters, as they were settled."""
     n_stepped: dict[tuple[int, int], int] = defaultdict(int)
@@ -218,7 +230,7 @@ def _order(attempt: Attempt, queues: dict[tuple[int, int], list[Pod]]) -> list[s
         order += held[: place[key]]
     for group, cell, count in attempt.steps:
         start = place.get((group, cell), 0)
-        order += queues[group, cell][start : start + count]
+        order += queues.get((group, cell), [])[start : start + count]
         place[group, cell] = start + count
     return [pod.key for pod in order]
 
