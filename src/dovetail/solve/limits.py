@@ -56,6 +56,13 @@ class Limits:
             result &= (row == 0) | (row <= left)
         return result
 
+    def allow(self, offers: Int, amounts: Float) -> bool:
+        """Whether so many nodes of these offers could be opened, with some room to spare."""
+        return all(
+            float(row[offers] @ amounts) <= _SPARE * left
+            for row, left in zip(self.rows, self.left, strict=True)
+        )
+
     def program_rows(self, offers: Int) -> list[tuple[Float, float]]:
         """The limits as rows of the linear program over these offers."""
         return [
@@ -65,6 +72,7 @@ class Limits:
         ]
 
 
+_SPARE: Final = 0.9  # numbers of nodes are rounded in the end
 _PLENTY: Final = 8  # limits that leave this many times what is asked for will not bind
 
 

@@ -37,6 +37,8 @@ def plan_groups(attempt: Attempt, groups: Iterable[int]) -> None:
     colocate(attempt.bins, attempt.units, attempt.left_u)
     worth_u = _worth_of_units(attempt)
     good = (attempt.values.favourites, worth_u)
+    if not attempt.bins.limits.allow(attempt.values.favourites, attempt.values.bought):
+        good = _appraised_anew(attempt, worth_u)
     pack(attempt.bins, attempt.units, attempt.left_u, attempt.offers, good)
     _fall_back(attempt, worth_u)
 

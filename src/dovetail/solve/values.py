@@ -44,6 +44,7 @@ def appraise(enc: Encoded, offers: Int, found: Guide) -> Values:
         np.zeros((0, 0)),
         np.zeros(0, dtype=np.int64),
         found.offers[found.assignment.nodes_o > 1e-7],
+        found.assignment.nodes_o[found.assignment.nodes_o > 1e-7],
     )
     _appraise_shapes(enc, values)
     return values
@@ -246,4 +247,5 @@ def worthless(enc: Encoded, offers: Int) -> Values:
         np.full((max(n_groups, 1), len(enc.ties.domains_ck)), np.inf),
         np.arange(n_groups),
         offers,
+        np.zeros(len(offers)),
     )

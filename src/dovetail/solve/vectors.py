@@ -35,6 +35,7 @@ class Values:
     worth_sc: Float  # shapes x cells; infinite where no offer takes the shape
     shape_g: Int
     favourites: Int  # what the program bought
+    bought: Float  # how many of each
 
     def cell_worth(self, group: int) -> Float:
         """What one pod of the group is worth in each cell."""
