@@ -238,11 +238,14 @@ def _closed(enc: Encoded, shelf: _Shelf, offer: int, allowed: tuple[Bool, Bool])
     may_w = welcome_w & [kind in kinds for kind, _ in shelf.ways]
     sells_w = np.zeros(len(shelf.ways), dtype=bool)
     sells_w[shelf.way_o[good_o]] = True
-    near_o = (may_w & sells_w)[shelf.way_o]  # no other way to buy could ever be named
+    sold = [way for way, is_sold in zip(shelf.ways, may_w & sells_w, strict=True) if is_sold]
+    near_w = _ways(shelf, [kind for kind, _ in sold], [zone for _, zone in sold])
+    near_o = near_w[shelf.way_o]  # no other way to buy could ever be named
     fine_t, wrong_t = (np.zeros(len(shelf.types), dtype=bool) for _ in range(2))
     fine_t[shelf.row_o[good_o]] = True
     wrong_t[shelf.row_o[near_o & ~fine_o]] = True
-    if not (fine_t & wrong_t).any():  # every type is right or wrong however it is bought
+    # Where every type is right or wrong however it is bought, all can be named at once.
+    if may_w[near_w].all() and not (fine_t & wrong_t).any():
         kept = good_o & near_o
     else:
         planned = (offering.capacity_type, offering.zone)
