@@ -21,5 +21,5 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 @pytest.fixture(autouse=True)
 def _no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables are as wide as they like: test workers say how wide a terminal is, and there is none."""
+    """Tables are as wide as they like: a test worker names a width, but there is no terminal."""
     monkeypatch.delenv("COLUMNS", raising=False)

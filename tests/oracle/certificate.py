@@ -12,7 +12,7 @@ heavier pool without limits takes does not go to a lighter one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
@@ -230,7 +230,8 @@ class Proof:
         placed = {pod.key for pod in self.pods}
         counted = [pod for pod in self.snapshot.pods if pod.node_name or pod.key in placed]
         keys = set().union(*(topology_keys(pod.spec) for pod in counted))
-        keys |= {one.topology_key for one in self.snapshot.policy.default_spread}
+        defaults = self.snapshot.policy.default_spread
+        keys |= {one.topology_key for one in defaults if one.is_hard}
         return sorted(keys - {well_known.HOSTNAME})
 
     def _place(self, offer: Fresh) -> tuple[str | None, ...]:
@@ -257,19 +258,21 @@ class Proof:
             offer.offering.capacity_type,
             offer.offering.reservation_id,
         )
-        for key, number in self.certificate.choice:
-            named = (key.node_pool, key.instance_type, key.zone, key.capacity_type)
-            if (*named, key.reservation_id) == machine:
-                return number
-        return self._kindest(offer)
+        stated = [
+            number
+            for key, number in self.certificate.choice
+            if (key.node_pool, key.instance_type, key.zone, key.capacity_type, key.reservation_id)
+            == machine
+        ]
+        return self._kindest(offer, stated or range(len(self.certificate.multipliers)))
 
-    def _kindest(self, offer: Fresh) -> int:
+    def _kindest(self, offer: Fresh, numbers: Iterable[int]) -> int:
         def total(number: int) -> Fraction:
             scale = self.scale(offer, number)
             worths = (self.plain_worth(pod, offer, number) for pod in self.pods)
             return scale * sum(worths, Fraction(0))
 
-        return max(range(len(self.certificate.multipliers)), key=total)
+        return max(numbers, key=total)
 
     def worth(self, pod: Pod, position: int) -> Fraction:
         """What the pod is worth on an offer that takes it."""

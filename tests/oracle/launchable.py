@@ -110,7 +110,8 @@ def can_be_had(snapshot: Snapshot, now: datetime, kind: InstanceType, offering: 
     """Whether the provider would deliver one such node now."""
     if not offering.is_available or is_refused(snapshot, now, kind, offering):
         return False
-    return offering.capacity_type != well_known.RESERVED or offering.reservation_capacity > 0
+    gone = snapshot.ledger.reserved_by_id.get(offering.reservation_id, 0)
+    return offering.capacity_type != well_known.RESERVED or offering.reservation_capacity > gone
 
 
 def reservation_left(used: Usage, offering: Offering) -> int:

@@ -250,16 +250,7 @@ def _closed(enc: Encoded, shelf: _Shelf, offer: int, allowed: tuple[Bool, Bool])
     else:
         planned = (offering.capacity_type, offering.zone)
         kept = _joined(shelf, planned, may_w, (fine_o, good_o))
-    return kept if shelf.is_left_o.all() else kept | _used_up(shelf, kept, fine_o)
-
-
-def _used_up(shelf: _Shelf, kept: Bool, fine_o: Bool) -> Bool:
-    """Reservations in use, of types and ways that are named anyway: they may be free by then."""
-    named_t = np.zeros(len(shelf.types), dtype=bool)
-    named_w = np.zeros(len(shelf.ways), dtype=bool)
-    named_t[shelf.row_o[kept]] = True
-    named_w[shelf.way_o[kept]] = True
-    return fine_o & named_t[shelf.row_o] & named_w[shelf.way_o]
+    return kept
 
 
 def _joined(
