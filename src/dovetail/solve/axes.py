@@ -12,6 +12,12 @@ h  host term         a constraint between pods on one node
 z  zone term         a constraint between pods in one domain of a wider topology key
 k  multiplier        a price vector over resources
 l  class             units that the linear program need not tell apart
+m  mask              a set of wishes: the entities that it admits
+a  claim             a volume that several pods share
+p  place             among the offers that are searched
+s  shape             groups that multipliers need not tell apart
+t  capped term       a host term of whose pods a node takes only so many
+w  whole pods        a kind of cut: resource and k
 """
 
 from __future__ import annotations
