@@ -142,6 +142,13 @@ def test_pods_without_a_place_are_worth_nothing() -> None:
     assert limited.certificate.bound_nanousd <= 0.1e9
 
 
+def test_a_spread_that_nothing_is_worth_anything_for_proves_nothing() -> None:
+    """No domain can be launched into, as far as the values say."""
+    enc = encoded(deployment(3, spread=[{"topology_key": "zone"}]))
+    offers, stands_for = undominated(enc)
+    assert certify(enc, worthless(enc, offers), stands_for, enc.count_g) == Certificate()
+
+
 def test_every_offer_is_named_with_its_choice() -> None:
     """Those that are not searched use the multiplier of the one that stands for them."""
     solution = solved(deployment(3, cpu=1))

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 import msgspec
+import numpy as np
 
 from dovetail import labels
 from dovetail.model.pod import DaemonSet, Pod
@@ -43,6 +44,15 @@ def test_loads_count_every_pod_of_the_log_once() -> None:
         assert {n: held[n] for n in want} == want, f"seed {seed}"
         n_pods += sum(held.values())
     assert n_pods > 100
+
+
+def test_whoever_left_a_node_is_not_part_of_its_load() -> None:
+    """An entry of the log may have been counted down to nothing."""
+    attempt = empty_attempt(encoded([pod()]))
+    number = attempt.book.add(0, -1, 1)
+    attempt.bins.open(0, 2)
+    attempt.bins.put(number, attempt.units[number], np.array([0, 1]), np.array([0, 1]))
+    assert loads(attempt) == {1: {number: 1}}
 
 
 def test_every_placed_pod_has_one_name_and_one_turn() -> None:

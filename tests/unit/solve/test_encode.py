@@ -219,3 +219,17 @@ def test_a_cell_is_divided_where_a_spread_counts_only_some_of_its_nodes() -> Non
     enc = encoded([*picky, *plain])
     assert len(np.unique(enc.cell_o)) == 4
     assert len(np.unique(encoded(plain).cell_o)) == 1
+
+
+def test_a_node_that_starts_will_have_been_initialized_once_pods_run_there() -> None:
+    """Only if a pool owns it; what it says of itself counts first."""
+    asked = pod(node_selector={labels.INITIALIZED: "true"})
+    nodes = (
+        node("denies", pool="default", labels={labels.INITIALIZED: "false"}),
+        node("foreign"),
+        node("starts", pool="default", stage="starting"),
+    )
+    enc = encoded([asked], nodes=nodes)
+    assert labels.INITIALIZED not in nodes[2].labels
+    assert enc.mask_gn(0).tolist() == [False, False, True]
+    assert enc.mask_go(0).all()

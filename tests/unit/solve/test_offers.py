@@ -127,6 +127,28 @@ def test_what_is_not_available_is_not_sold() -> None:
     assert [one.name for one in found.types] == ["plain"]
 
 
+def test_types_that_share_their_requirements_are_judged_alike() -> None:
+    """Two types of other names with the very same offerings."""
+    twin = msgspec.structs.replace(PLAIN, name="twin")
+    for words, n_offers in ((["zone In a"], 2), (["zone In b"], 0)):
+        pool = node_pool(requirements=words)
+        found = open_market((pool,), {"default": (PLAIN, twin)}, mentions((), ()))
+        assert len(found.offers) == n_offers
+
+
+def test_two_who_both_want_a_label_absent_agree() -> None:
+    """No value satisfies both, and none is needed."""
+    bare = requirement(labels.RESERVATION_ID, "DoesNotExist")
+    offering = msgspec.structs.replace(
+        PLAIN.offerings[0], requirements=PLAIN.offerings[0].requirements & [bare]
+    )
+    kind = msgspec.structs.replace(PLAIN, offerings=(offering,))
+    for words, n_offers in (("DoesNotExist", 1), ("Exists", 0), ("In cr-1", 0)):
+        pool = node_pool(requirements=[f"{labels.RESERVATION_ID} {words}"])
+        found = open_market((pool,), {"default": (kind,)}, mentions((), ()))
+        assert len(found.offers) == n_offers
+
+
 def test_two_pools_share_the_types_that_both_sell() -> None:
     """One number for each type."""
     pools = (node_pool("x"), node_pool("y"))
