@@ -97,6 +97,13 @@ def test_limits_are_kept() -> None:
     assert bins.limits.left == [0]
 
 
+def test_rounding_up_does_not_go_over_a_limit() -> None:
+    """Twelve cpu are one and a half machines of eight, so one may be had."""
+    limits = {"default": {"cpu": 12_000}}
+    bins, left = packed(encoded(deployment(12, cpu=1), LARGE, limits=limits))
+    assert (bins.limits.left, left.tolist()) == ([4000], [4])
+
+
 def test_without_offers_everybody_waits() -> None:
     """Nothing can be had."""
     enc = encoded(deployment(3), instance_types={})

@@ -143,6 +143,7 @@ def test_nodes_move_to_a_cheaper_zone_where_others_stand_in_both() -> None:
         attempt.enc.market.offers[one].offering.zone for one in attempt.bins.offer[:3].tolist()
     ]
     assert sorted(zones) == ["a", "a", "b"]
+    assert (attempt.bins.cell[:3] == attempt.enc.cell_o[attempt.bins.offer[:3]]).all()
 
 
 def test_nodes_that_are_there_stay_as_they_are() -> None:
@@ -171,12 +172,14 @@ def tended() -> Attempt:
     """A web pod on a dear machine; on the cheap one a daemon set takes its port."""
     agent = pod("agent", host_ports=[80], node_selector={"instance-type": "small"})
     daemon = DaemonSet("agent", "default", agent.spec, agent.labels)
-    return on_one_node([pod("web", host_ports=[80])], "large", daemon_sets=(daemon,))
+    web = pod("web", host_ports=[80])
+    return on_one_node([web], "large", daemon_sets=(daemon,), limits={"default": {"nodes": 3}})
 
 
 def test_a_node_is_not_swapped_for_one_with_other_daemons(tended: Attempt) -> None:
     """Nothing changes, and limits are as they were."""
     left = list(tended.bins.limits.left)
+    assert left == [2]
     assert not swap(tended, 0, offer_of(tended, "small"))
     right_size(tended)
     assert (types_of(tended), tended.bins.limits.left) == (["large"], left)

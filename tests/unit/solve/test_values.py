@@ -173,6 +173,20 @@ def test_a_pod_is_worth_what_the_heaviest_pool_makes_of_it() -> None:
     assert worth_of(enc, "web") == pytest.approx(0.4e9)
 
 
+def test_company_may_draw_a_pod_to_a_lighter_pool() -> None:
+    """So its worth there counts too, and less is proven."""
+    enc = encoded(
+        deployment(2, cpu=1, affinity=[{"topology_key": "zone"}]),
+        node_pools=(node_pool("heavy", weight=9), node_pool("light")),
+        instance_types={
+            "heavy": (instance_type("dear", price=0.8),),
+            "light": (instance_type("cheap", price=0.1),),
+        },
+    )
+    assert weights_bind(enc)
+    assert worth_of(enc, "web") == pytest.approx(0.05e9)
+
+
 def test_company_is_wanted_by_those_who_ask_for_it_and_those_they_ask_for() -> None:
     """On a node or in a zone; being kept apart or spread is not company."""
     for reach in ("hostname", "zone"):
