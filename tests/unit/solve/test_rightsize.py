@@ -127,23 +127,29 @@ def test_a_node_does_not_leave_a_zone_that_a_spread_counts() -> None:
         assert attempt.enc.market.offers[int(attempt.bins.offer[0])].offering.zone == "b"
 
 
-def test_nodes_move_to_a_cheaper_zone_where_others_stand_in_both() -> None:
-    """Two nodes in the dear zone and one in the cheap one: all but one of the dear ones move."""
+@pytest.mark.parametrize(
+    ("stand", "want"),
+    [
+        pytest.param("abb", "aab", id="all but one of the dear ones move"),
+        pytest.param("bbb", "bbb", id="nobody opens a zone"),
+    ],
+)
+def test_nodes_move_to_a_cheaper_zone_only_where_others_stay_in_both(stand: str, want: str) -> None:
+    """A spread that counts zones finds the same ones as before."""
     offerings = [{"zone": "a", "price": 0.1}, {"zone": "b", "price": 0.3}]
     kind = instance_type("x", cpu=1, price=None, offerings=offerings)
     pods = [*deployment(3, "free", cpu=1), pod("even", cpu=2, spread=[{"topology_key": "zone"}])]
     attempt = empty_attempt(encoded(pods, kind))
-    free = next(n for n, one in enumerate(attempt.enc.groups) if one.pods[0].name == "free-0")
+    enc, bins = attempt.enc, attempt.bins
+    free = next(n for n, one in enumerate(enc.groups) if one.pods[0].name == "free-0")
     number = attempt.book.add(free, ANY_CELL, 3)
-    attempt.bins.open(offer_of(attempt, "x", "a"), 1)
-    attempt.bins.open(offer_of(attempt, "x", "b"), 2)
-    attempt.bins.put(number, attempt.units[number], np.arange(3), np.ones(3, dtype=np.int64))
+    for zone in stand:
+        bins.open(offer_of(attempt, "x", zone), 1)
+    bins.put(number, attempt.units[number], np.arange(3), np.ones(3, dtype=np.int64))
     right_size(attempt)
-    zones = [
-        attempt.enc.market.offers[one].offering.zone for one in attempt.bins.offer[:3].tolist()
-    ]
-    assert sorted(zones) == ["a", "a", "b"]
-    assert (attempt.bins.cell[:3] == attempt.enc.cell_o[attempt.bins.offer[:3]]).all()
+    zones = [enc.market.offers[one].offering.zone for one in bins.offer[:3].tolist()]
+    assert "".join(sorted(zones)) == want
+    assert (bins.cell[:3] == enc.cell_o[bins.offer[:3]]).all()
 
 
 def test_nodes_that_are_there_stay_as_they_are() -> None:
