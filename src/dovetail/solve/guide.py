@@ -29,7 +29,15 @@ _ROUNDING: Final = 0.001
 _GOOD_ENOUGH: Final = 1.001  # chasing the last 0.1 % adds hundreds of offers
 
 
-Market = tuple[Bool, Float, Float, Float]  # accepted, price, capacity, requests: all scaled
+@dataclass(frozen=True, slots=True)
+class _Market:
+    """Classes against offers, scaled: who takes whom, and how many an empty node holds."""
+
+    accept_lp: Bool
+    price_p: Float
+    cap_pr: Float
+    request_lr: Float
+    fit_lp: Float
 
 
 @dataclass(slots=True)
@@ -80,6 +88,13 @@ class _Shop:
             limits=[(weight[some], limit) for weight, limit in self.limits],
         )
 
+    def market(self) -> _Market:
+        """All offers, for comparison."""
+        cap = self.enc.cap_or[self.offers] / self.scale_r
+        request = self.classes.request_lr / self.scale_r
+        fit = _whole_fit(cap, request, self.accept_lp)
+        return _Market(self.accept_lp, self.price_p, cap, request, fit)
+
     def guide(self, chosen: Int, answer: Assignment, program: Program) -> Guide:
         """An answer over some of the offers."""
         accept = self.accept_lp[:, chosen]
@@ -115,12 +130,7 @@ def guide(
 ) -> Guide:
     """Sift the offers for these lots. Every lot must fit some offer."""
     shop = _shop(enc, offers, lots, limits)
-    market = (
-        shop.accept_lp,
-        shop.price_p,
-        enc.cap_or[offers] / shop.scale_r,
-        shop.classes.request_lr / shop.scale_r,
-    )
+    market = shop.market()
     chosen = _first_choice(market, shop.classes, enc.cell_o[offers])
     solver = Solver(shop.program(chosen))
     answer = solver.solve()
@@ -136,7 +146,7 @@ def guide(
             answer = solver.solve()
         solver.add_cuts(_wanted_cuts(solver.program, answer, shop.classes))
         answer = solver.solve()
-        if abs(answer.value - last) < _NO_GAIN * answer.value:
+        if not len(best) and abs(answer.value - last) < _NO_GAIN * answer.value:
             break
     return shop.guide(chosen, answer, solver.program)
 
@@ -196,12 +206,7 @@ def without_sifting(
     if (classes.cell_l != ANY_CELL).any():
         good |= _siblings(enc, offers, favourites)
     uncovered = accept.any(axis=1) & ~accept[:, good].any(axis=1)
-    fit = _whole_fit(
-        enc.cap_or[offers] / shop.scale_r,
-        classes.request_lr / shop.scale_r,
-        classes.count_l,
-        accept,
-    )
+    fit = np.minimum(shop.market().fit_lp, classes.count_l[:, None])
     cost = enc.plan_price_o[offers][None, :] / np.maximum(fit, 1e-3)
     good[np.argmin(np.where(accept, cost, np.inf)[uncovered], axis=1)] = True
     chosen = np.flatnonzero(good & accept.any(axis=0))
@@ -233,16 +238,12 @@ def _reachable(classes: Classes, accept: Bool, domain: Int) -> dict[int, tuple[F
     return result
 
 
-def _first_choice(market: Market, classes: Classes, cell_o: Int) -> Int:
+def _first_choice(market: _Market, classes: Classes, cell_o: Int) -> Int:
     """For every class the offer that holds it most cheaply, in every domain if it is spread; for
     classes of which a node takes only a few, the cheapest offer at all.
     """
-    accept, price, cap, request = market
-    fit = np.full(accept.shape, np.inf)
-    for resource in range(cap.shape[1]):
-        some = request[:, resource] > 0
-        fit[some] = np.minimum(fit[some], cap[:, resource] / request[some, resource][:, None])
-    cost = np.where(accept, price[None, :] / np.maximum(np.floor(fit + 1e-9), 1e-3), np.inf)
+    accept, price = market.accept_lp, market.price_p
+    cost = np.where(accept, price[None, :] / np.maximum(market.fit_lp, 1e-3), np.inf)
     usable = accept.any(axis=1)
     chosen = set(np.argmin(cost[usable], axis=1).tolist())
     for row in classes.range_ld:
@@ -258,7 +259,7 @@ def _first_choice(market: Market, classes: Classes, cell_o: Int) -> Int:
 def _bargains(
     answer: Assignment,
     program: Program,
-    market: Market,
+    market: _Market,
     classes: Classes,
 ) -> Float:
     """How many times its price each offer might be worth: an upper bound by weak duality.
@@ -266,13 +267,13 @@ def _bargains(
     For any multipliers, a full node is worth at most lambda.capacity plus what pods are worth
     beyond lambda.request, as far as they fit. The least over the multipliers in use is taken.
     """
-    accept, price, cap, request = market
+    price, cap, request = market.price_p, market.cap_pr, market.request_lr
     pi = answer.pi_l.copy()
     for row, surcharge in answer.zone_ld.items():
         pi[row] += max(float(surcharge.max(initial=0.0)), 0.0)
     used = np.flatnonzero(answer.nodes_o > 1e-7)
     vectors = np.unique(np.round(answer.lambda_or[used], 12), axis=0)
-    fit = _whole_fit(cap, request, classes.count_l, accept)
+    fit = np.minimum(market.fit_lp, classes.count_l[:, None])
     caps = [(limit, members) for limit, members in program.cap_groups]
     best = _least_worth(vectors, pi, (fit, cap, request), caps)
     flagged = np.flatnonzero(best > price * _GOOD_ENOUGH)
@@ -284,14 +285,15 @@ def _bargains(
     return best / np.maximum(price, 1e-9)
 
 
-def _whole_fit(cap: Float, request: Float, count: Float, accept: Bool) -> Float:
+def _whole_fit(cap: Float, request: Float, accept: Bool) -> Float:
     """classes x offers: how many pods of a class an empty node takes."""
     fit = np.full(accept.shape, np.inf)
     for resource in range(cap.shape[1]):
         asked = request[:, resource]
         some = asked > 0
         fit[some] = np.minimum(fit[some], cap[:, resource][None, :] / asked[some][:, None])
-    return np.where(accept, np.minimum(np.floor(fit + 1e-9), count[:, None]), 0.0)
+    whole: Float = np.where(accept, np.floor(fit + 1e-9), 0.0)
+    return whole
 
 
 def _least_worth(

@@ -17,8 +17,8 @@ from dovetail.solve.cuts import KINDS, weigh_exactly
 from dovetail.solve.encode import Encoded
 from dovetail.solve.vectors import Shapes, Values, capacity
 
-_ROUNDS: Final = 6
-_POLISHED: Final = 40
+_ROUNDS: Final = 3
+_POLISHED: Final = 20
 
 
 def polish(enc: Encoded, values: Values, shapes: Shapes, worth_sp: Float) -> None:

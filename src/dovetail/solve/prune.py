@@ -38,7 +38,9 @@ def undominated(enc: Encoded) -> tuple[Int, Int]:
 def _skyline(enc: Encoded, inside: Int, known: tuple[Bytes, Bool], stands_for: Int) -> Int:
     total = enc.cap_or[inside].astype(np.float64)
     scale = np.maximum(total.mean(axis=0), 1.0) if len(inside) else 1.0
-    order = np.lexsort((inside, -(total / scale).sum(axis=1), enc.plan_price_o[inside]))
+    welcome = np.bitwise_count(known[0][inside]).sum(axis=1)
+    size = (total / scale).sum(axis=1)
+    order = np.lexsort((inside, -welcome.astype(np.int64), -size, enc.plan_price_o[inside]))
     ranked = inside[order]
     kept = ranked[:0]
     for start in range(0, len(ranked), _BLOCK):
