@@ -229,14 +229,20 @@ def priorities(case: Case) -> list[str]:
 
 
 def _displaces(case: Case, pod: Pod, name: str) -> bool:
-    """Whether the pod could have this node if all planned pods of lower priority left it."""
+    """Whether the pod could have this node just because planned pods of lower priority left it.
+
+    A pod that would have it beside them, were it bound before new nodes come, lacks nothing that
+    they have.
+    """
     here = [one for one in case.placed if case.host_by_pod[one.key] == name]
     lower = {one.key for one in here if one.spec.priority < pod.spec.priority}
     if not lower or not _stays_diverse(case, pod, name, without=lower):
         return False
     stay = [one for one in case.placed if one.key not in lower]
     where = {**case.host_by_pod, pod.key: name}
-    return not bind_in_any_order(case.empty_world, where, [*stay, pod])
+    if bind_in_any_order(case.empty_world, where, [*stay, pod]):
+        return False
+    return bool(bind_in_any_order(case.empty_world, where, [*case.placed, pod]))
 
 
 def _stays_diverse(case: Case, pod: Pod, host_name: str, *, without: Collection[str] = ()) -> bool:

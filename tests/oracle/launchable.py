@@ -21,7 +21,7 @@ from dovetail.model.policy import MinValuesPolicy
 from dovetail.model.pool import NodePool
 from dovetail.model.requirements import Requirement
 from dovetail.model.snapshot import Snapshot
-from tests.oracle.hosts import is_leaving, new_host
+from tests.oracle.hosts import is_leaving, new_host, waiting_pods
 from tests.oracle.world import Host
 
 FRESH_NAME: Final = "a-node-nobody-planned"
@@ -151,7 +151,10 @@ def topology_keys(spec: PodSpec) -> set[str]:
 def mentioned(
     snapshot: Snapshot, launches: Iterable[Launch], pods: Iterable[Pod] | None = None
 ) -> dict[str, set[str]]:
-    """Every label key of nodes that anything cares about, with the values it names."""
+    """Every label key of nodes that anything cares about, with the values it names.
+
+    What a bound pod asks for makes no values: its node has the label, or nobody has.
+    """
     launches = tuple(launches)
     found: dict[str, set[str]] = {}
 
@@ -162,14 +165,17 @@ def mentioned(
 
     terms = [term for one in snapshot.volumes.values() for term in one.terms]
     terms += [term for one in snapshot.storage_classes.values() for term in one.terms]
-    specs: list[PodSpec] = [one.spec for one in (snapshot.pods if pods is None else pods)]
-    specs += [one.spec for one in snapshot.daemon_sets]
-    for spec in {id(spec): spec for spec in specs}.values():
-        terms += spec.required_terms
-        for key, value in spec.node_selector.items():
-            found.setdefault(key, set()).add(value)
+    daemons = [one.spec for one in snapshot.daemon_sets]
+    present = [one.spec for one in (snapshot.pods if pods is None else pods)]
+    for spec in _distinct([*present, *daemons]):
         for key in topology_keys(spec):
             found.setdefault(key, set())
+    asking = [one.spec for one in (waiting_pods(snapshot) if pods is None else pods)]
+    for spec in _distinct([*asking, *daemons]):
+        terms += spec.required_terms
+        note(
+            Requirement(key, values=frozenset({value})) for key, value in spec.node_selector.items()
+        )
     for term in terms:
         note(term.expressions)
     for key, values in found.items():
@@ -178,6 +184,10 @@ def mentioned(
         # Of all values that nobody mentions one is as good as another: one is enough.
         values.update(planned if planned - values else {FRESH_VALUE, *planned})
     return found
+
+
+def _distinct(specs: Iterable[PodSpec]) -> Iterable[PodSpec]:
+    return {id(spec): spec for spec in specs}.values()
 
 
 def label_choices(

@@ -247,6 +247,22 @@ def test_a_pod_that_waits_behind_lower_priority_is_found() -> None:
     assert wrong == "default/p waits while pods of lower priority have its place: n1"
 
 
+def test_a_pod_of_lower_priority_that_is_not_in_the_way_has_nobodys_place() -> None:
+    """The new node in zone b keeps the important pod out of zone a, not who is beside its place."""
+    even = Spread(labels.ZONE, equality({"app": "web"}), node_affinity_policy="Ignore")
+    old = pod("old", labels={"app": "web"}, node_name="n1")
+    first = pod(
+        "p",
+        labels={"app": "web"},
+        spec=ask(priority=10, spread=(even,), node_selector={labels.ZONE: "a"}),
+    )
+    abroad = pod("r", spec=ask(node_selector={labels.ZONE: "b"}))
+    types = (kind(offerings=(offering("b"),)),)
+    snapshot = cluster(old, first, Q, abroad, nodes=(NODE,), kinds=types)
+    candidate = plan(launch(abroad, zone="b"), nominate={"n1": [Q]}, waits=(first,))
+    assert found(snapshot, candidate) == ""
+
+
 # ------------------------------------------------------------------ launches
 
 

@@ -14,6 +14,7 @@ from dovetail.model.taints import Taint, Toleration
 from dovetail.model.topology import PodTerm, equality
 from tests.oracle.build import NOW, ROOM, ask, cluster, launch, pick, plan, pod
 from tests.oracle.check import check
+from tests.oracle.launchable import mentioned
 
 P = pod("p")
 NODE = Node("n1", labels={labels.HOSTNAME: "n1", labels.ZONE: "a"}, allocatable=ROOM)
@@ -67,6 +68,14 @@ def test_a_pod_that_another_one_needs_may_stay_in_the_light_pool() -> None:
     friend = pod("p", spec=ask(affinity=(near,)))
     snapshot = cluster(friend, tolerant, pools=(NodePool("pool"), heavy))
     assert found(snapshot, plan(launch(tolerant, friend))) == ""
+
+
+def test_what_only_a_bound_pod_asks_for_is_no_value_to_launch() -> None:
+    """A waiting pod's selector is worth trying, that of a pod whose node lacks the label is not."""
+    asks = pod("q", spec=ask(node_selector={"rack": "r3"}))
+    bound = msgspec.structs.replace(asks, node_name="n1")
+    assert "r3" in mentioned(cluster(asks, nodes=(NODE,)), ())["rack"]
+    assert "rack" not in mentioned(cluster(bound, nodes=(NODE,)), ())
 
 
 def test_a_price_that_does_not_add_up_is_found() -> None:

@@ -194,7 +194,7 @@ def node_labels(attempt: Attempt, one: Offer) -> dict[str, str]:
 
 def _starters(attempt: Attempt) -> set[tuple[int, int]]:
     """(group, node) of pods that want company on their node and have none but their own kind:
-    they come first, while there is no such company elsewhere.
+    if there will be such company elsewhere, they come first, while there is none.
     """
     ties, bins = attempt.enc.ties, attempt.bins
     found: set[tuple[int, int]] = set()
@@ -202,6 +202,8 @@ def _starters(attempt: Attempt) -> set[tuple[int, int]]:
         for number in own:
             if ties.hosts[number].kind == Kind.AFFINITY:
                 match, stating = bins.match[number, : bins.n], bins.own[number, : bins.n]
+                if np.count_nonzero(match) < 2:
+                    continue
                 alone = np.flatnonzero((stating > 0) & (match == stating))
                 found |= {(group, node) for node in alone.tolist()}
     return found

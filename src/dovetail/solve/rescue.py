@@ -174,14 +174,19 @@ def _spoils(attempt: Attempt, group: int, offer: int) -> bool:
 
 
 def _tilts(attempt: Attempt, number: int, group: int, offer: int) -> bool:
-    """Whether pods that lean on a host minimum would stand too high beside this new node."""
+    """Whether pods that lean on a host minimum would stand too high beside this new node.
+
+    Pods on existing nodes are bound before it is there.
+    """
     bins, term = attempt.bins, attempt.enc.ties.hosts[number]
     if not term.eligible_o[offer]:
         return False
     fresh = int(number in attempt.enc.ties.host_match_g[group])
     held = bins.match[number, : bins.n][counted_hosts(bins, number)]
     least = min(fresh, int(held.min(initial=fresh)))
-    return int(held.max(initial=0)) - least > term.max_skew
+    new = slice(bins.n_existing, bins.n)
+    highest = int(bins.match[number, new][bins.own[number, new] > 0].max(initial=0))
+    return highest - least > term.max_skew
 
 
 def see(attempt: Attempt, offer: int) -> None:

@@ -707,6 +707,15 @@ def test_a_port_is_free_where_its_daemon_does_not_run() -> None:
     assert reason.instance_types_left == 1
 
 
+def test_of_two_daemon_sets_on_one_port_the_first_by_name_is_named() -> None:
+    """Whichever the cluster lists first."""
+    rival = msgspec.structs.replace(AGENT, name="zealot")
+    for daemons in ((AGENT, rival), (rival, AGENT)):
+        context = msgspec.structs.replace(world(POOL), daemon_sets=daemons)
+        (told,) = explain_unplaced([ask(host_ports=(PORT,))], context)
+        assert "kube-system/agent" in told.summary
+
+
 def test_what_fits_within_limits_minimums_and_slots_passes_on() -> None:
     """Nothing but other pods is left to blame."""
     choosy = msgspec.structs.replace(CHOOSY, limits={"cpu": 100_000})

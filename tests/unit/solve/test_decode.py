@@ -161,3 +161,12 @@ def test_pods_are_bound_in_an_order_that_keeps_their_spread() -> None:
         held[zone_of[key]] += 1
         assert abs(held["a"] - held["b"]) <= 1
     assert sum(held.values()) == 9
+
+
+def test_pods_that_share_a_host_come_in_their_turn() -> None:
+    """Only company elsewhere would make them come first; a spread that counts them goes before."""
+    counting = [{"topology_key": "zone", "selector": {"app": "herd"}}]
+    near = [{"topology_key": "hostname", "selector": {"app": "herd"}}]
+    pods = [*deployment(1, "big", cpu=1, spread=counting), *deployment(2, "herd", affinity=near)]
+    solution = solve(puzzle(pods))
+    assert solution.order == ("default/big-0", "default/herd-0", "default/herd-1")

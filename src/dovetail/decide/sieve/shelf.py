@@ -157,9 +157,11 @@ class Shelf:
         return mask | index.absent if all(one.tolerates_absence for one in said) else mask
 
     def _daemons(self, daemon_sets: tuple[DaemonSet, ...]) -> tuple[tuple[DaemonSet, Bits], ...]:
-        """The daemon sets that run on nodes of this pool, and on which types."""
+        """The daemon sets that run on nodes of this pool, and on which types, by name: reasons
+        name the first that is in the way.
+        """
         found = []
-        for daemon in daemon_sets:
+        for daemon in sorted(daemon_sets, key=lambda one: (one.namespace, one.name)):
             if not tolerates(self.pool.taints, daemon.spec.tolerations):
                 continue
             members = 0
