@@ -6,6 +6,7 @@ Rule 2: heavy imports stand inside the functions that need them, so that `--help
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -19,6 +20,8 @@ BAD_INPUT = 2
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 done, 2 bad input or usage."""
+    # The solver's matrices are small: several threads would only wait for each other.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         get_command(app).main(args=argv, prog_name="dovetail")
     except InputError as error:
