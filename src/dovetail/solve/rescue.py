@@ -19,7 +19,7 @@ from dovetail.solve.colocate import is_first, without_company
 from dovetail.solve.quotas import Outlook
 from dovetail.solve.settle import counted_hosts, host_minimum
 from dovetail.solve.terms import Kind
-from dovetail.solve.undo import depends_on_new, is_skewed, take_back
+from dovetail.solve.undo import is_upset, take_back
 from dovetail.solve.units import ANY_CELL, Unit, is_tied_to_zones, unit_of
 
 
@@ -168,7 +168,7 @@ def _spoils(attempt: Attempt, group: int, offer: int) -> bool:
         match_d, seen_d = state.match[number].copy(), state.seen[number].copy()
         match_d[domain] += number in enc.ties.zone_match_g[group]
         seen_d[domain] = True
-        if is_skewed(term, match_d, seen_d) and depends_on_new(attempt, number):
+        if is_upset(attempt, number, match_d, seen_d):
             return True
     return False
 

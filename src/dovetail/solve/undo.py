@@ -70,11 +70,38 @@ def _surprised(attempt: Attempt) -> set[int]:
     for number, term in enumerate(ties.zones):
         if term.kind != Kind.SPREAD or not (state.seen[number] & ~state.foreseen[number]).any():
             continue
-        if is_skewed(term, state.match[number], state.seen[number]) and depends_on_new(
-            attempt, number
-        ):
+        if is_upset(attempt, number, state.match[number], state.seen[number]):
             broken |= {group for group in term.groups if number in ties.zone_own_g[group]}
     return broken
+
+
+def is_upset(attempt: Attempt, number: int, match_d: Int, seen_d: Bool) -> bool:
+    """Whether pods of a spread could not be bound with these domains from the start."""
+    term = attempt.enc.ties.zones[number]
+    return (
+        is_skewed(term, match_d, seen_d)
+        and depends_on_new(attempt, number)
+        and not _is_bound_in_turn(attempt, number, seen_d)
+    )
+
+
+def _is_bound_in_turn(attempt: Attempt, number: int, seen_d: Bool) -> bool:
+    """Whether everybody who states a spread finds it kept when it is their turn, whoever comes
+    after them; not known where pods have left since.
+    """
+    ties, state = attempt.enc.ties, attempt.settler.state
+    term = ties.zones[number]
+    match_d = term.match_d.copy()
+    for group, cell, count in attempt.steps:
+        domain = int(ties.domains_ck[cell, term.key])
+        is_counted = number in ties.zone_match_g[group] and domain >= 0 and term.counts_c[cell]
+        match_d[domain] += count * is_counted
+        if number in ties.zone_own_g[group]:
+            is_counting = int(seen_d.sum()) >= term.min_domains
+            least = int(match_d[seen_d].min()) if is_counting else 0
+            if int(match_d[domain]) - least > term.max_skew:
+                return False
+    return bool((match_d == state.match[number]).all())
 
 
 def is_skewed(term: ZoneTerm, match_d: Int, seen_d: Bool) -> bool:
