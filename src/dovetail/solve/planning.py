@@ -13,7 +13,7 @@ from dovetail.solve.encode import Encoded
 from dovetail.solve.guide import guide
 from dovetail.solve.minvalues import let_others_in, relaxed_groups
 from dovetail.solve.packing import lots_left, pack
-from dovetail.solve.settle import settle_all
+from dovetail.solve.settle import move_over, settle_all
 from dovetail.solve.units import ANY_WEIGHT
 from dovetail.solve.vectors import Values
 
@@ -55,12 +55,18 @@ def _worth_of_units(attempt: Attempt) -> Float:
 
 
 def _fall_back(attempt: Attempt, worth_u: Float) -> None:
-    """What a heavier pool's limits left out goes to the next lighter pool."""
+    """What a heavier pool's limits left out goes to the next lighter pool, unless that pool
+    launches beside.
+    """
+    tried: set[tuple[int, int]] = set()
     while len(attempt.weights) > 1:
         moved = False
         for number in np.flatnonzero(attempt.left_u).tolist():
             unit = attempt.units[number]
             if unit.weight == ANY_WEIGHT:
+                continue
+            if move_over(attempt, number, tried):
+                moved = True
                 continue
             lower = top_weight(attempt, unit.members[0][0], unit.cell, below=unit.weight)
             if lower != ANY_WEIGHT:
@@ -69,6 +75,7 @@ def _fall_back(attempt: Attempt, worth_u: Float) -> None:
         if not moved:
             return
         attempt.bins.n_kept = attempt.bins.n  # what heavier pools hold stays there
+        worth_u = np.concatenate([worth_u, _worth_of_units(attempt)[len(worth_u) :]])
         good = _appraised_anew(attempt, worth_u)
         pack(attempt.bins, attempt.units, attempt.left_u, attempt.offers, good)
 

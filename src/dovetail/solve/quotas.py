@@ -73,9 +73,14 @@ class Outlook:
 
 
 def simple_spread(enc: Encoded, group: int) -> int | None:
-    """The one zone spread of a group that nothing else touches, and that nobody runs under yet."""
+    """The one zone spread of a group that nothing else touches, and that nobody runs under yet.
+
+    Pods that must share a host make one domain, and leave the others empty.
+    """
     own = enc.ties.zone_own_g[group]
     if len(own) != 1 or enc.ties.zone_match_g[group] != own:
+        return None
+    if any(enc.ties.hosts[one].kind == Kind.AFFINITY for one in enc.ties.host_own_g[group]):
         return None
     term = enc.ties.zones[own[0]]
     if term.kind != Kind.SPREAD or term.match_d.any() or term.groups != (group,):

@@ -14,6 +14,7 @@ from dovetail.solve.encode import Encoded
 from dovetail.solve.filling import snug_fill
 from dovetail.solve.quotas import Outlook, Turn, simple_spread, spread_range
 from dovetail.solve.terms import Kind
+from dovetail.solve.undo import release
 from dovetail.solve.units import ANY_CELL, is_tied_to_zones, unit_of
 from dovetail.solve.values import takes
 
@@ -224,3 +225,52 @@ def _add_settled(attempt: Attempt, group: int, quota: tuple[int, int], span: sli
     attempt.left_u[number] += count
     if span.stop:
         place_on(attempt, number, span, most=count)
+
+
+def move_over(attempt: Attempt, number: int, tried: set[tuple[int, int]]) -> bool:
+    """Let what is left of a unit go to a cell of the same domains, if a pool of its weight still
+    launches there; says whether one does. No cell is tried twice.
+    """
+    enc, unit, offers = attempt.enc, attempt.units[number], attempt.offers
+    if unit.cell == ANY_CELL or len(unit.members) != 1:
+        return False
+    group, old, count = unit.members[0][0], unit.cell, int(attempt.left_u[number])
+    tried.add((group, old))
+    beside_c = _same_domains(enc, group, old)
+    beside_c[[cell for one, cell in tried if one == group]] = False
+    fits = takes(enc, np.array([group]), offers)[0] & attempt.bins.limits.open_offers()[offers]
+    open_now = offers[fits & beside_c[enc.cell_o[offers]] & (enc.weight_o[offers] == unit.weight)]
+    if not len(open_now):
+        return False
+    cell = int(enc.cell_o[open_now[np.argmin(enc.plan_price_o[open_now])]])
+    release(attempt, number, count, {})
+    attempt.left_u[number] = 0
+    attempt.settler.record(group, old, -count)
+    attempt.settler.record(group, cell, count)
+    _move_steps(attempt, group, (old, cell), count)
+    planned = slice(attempt.bins.n_existing, attempt.bins.n)
+    _add_settled(attempt, group, (cell, count), planned)
+    return True
+
+
+def _same_domains(enc: Encoded, group: int, cell: int) -> Bool:
+    """The cells that no zone term of the group tells from this one."""
+    ties = enc.ties
+    alike = np.ones(len(ties.domains_ck), dtype=bool)
+    for number in {*ties.zone_own_g[group], *ties.zone_match_g[group]}:
+        term = ties.zones[number]
+        domain_c = ties.domains_ck[:, term.key]
+        alike &= (domain_c == domain_c[cell]) & (term.counts_c == term.counts_c[cell])
+    return alike
+
+
+def _move_steps(attempt: Attempt, group: int, way: tuple[int, int], count: int) -> None:
+    """The last so many pods of a group in one cell have gone to another instead."""
+    old, new = way
+    steps: list[tuple[int, int, int]] = []
+    for one, cell, held in reversed(attempt.steps):
+        moved = min(held, count) if (one, cell) == (group, old) else 0
+        count -= moved
+        steps += [(one, new, moved)] if moved else []
+        steps += [(one, cell, held - moved)] if held > moved else []
+    attempt.steps = steps[::-1]
