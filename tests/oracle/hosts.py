@@ -64,11 +64,13 @@ def existing_host(snapshot: Snapshot, node: Node, bound: Iterable[Pod]) -> Host:
     kinds = {one.name: one for one in snapshot.instance_types.get(node.node_pool, ())}
     kind = kinds.get(node.labels.get(well_known.INSTANCE_TYPE, ""))
     allocatable, attach_limits = dict(node.allocatable), node.attach_limits
-    if is_starting(node) and kind is not None:
-        # A device plugin reports late: until the node is initialized, the type's word fills gaps.
+    if is_starting(node):
+        # A device plugin reports late: until the node is initialized, the type's word fills gaps,
+        # and where nobody knows the type, what the node is said to have.
         known = {name: amount for name, amount in node.allocatable.items() if amount}
-        allocatable = {**kind.allocatable, **known}
-        attach_limits = node.attach_limits or kind.attach_limits
+        promised = kind.allocatable if kind else {}
+        allocatable = {**node.capacity, **promised, **known}
+        attach_limits = node.attach_limits or (kind.attach_limits if kind else {})
     return Host(
         name=node.name,
         labels=labels,

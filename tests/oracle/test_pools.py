@@ -70,6 +70,17 @@ def test_a_pod_that_another_one_needs_may_stay_in_the_light_pool() -> None:
     assert found(snapshot, plan(launch(tolerant, friend))) == ""
 
 
+def test_a_starting_node_of_unknown_type_has_what_it_is_said_to_have() -> None:
+    """Its device plugin has not reported yet, and no catalogue lists its type any more."""
+    fields = {"node_pool": "gone", "capacity": {**ROOM, "gpu": 2}, "is_initialized": False}
+    starting = msgspec.structs.replace(NODE, **fields)
+    training = pod("q", spec=ask(requests={"pods": 1, "gpu": 2}))
+    candidate = plan(nominate={"n1": [training]})
+    assert found(cluster(training, nodes=(starting,)), candidate) == ""
+    up = msgspec.structs.replace(starting, is_initialized=True)
+    assert "gpu: wants 2, 0 free" in found(cluster(training, nodes=(up,)), candidate)
+
+
 def test_what_only_a_bound_pod_asks_for_is_no_value_to_launch() -> None:
     """A waiting pod's selector is worth trying, that of a pod whose node lacks the label is not."""
     asks = pod("q", spec=ask(node_selector={"rack": "r3"}))

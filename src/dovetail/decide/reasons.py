@@ -150,7 +150,8 @@ class _Explainer:
     def _table(self, types: tuple[InstanceType, ...]) -> TypeTable:
         identity = tuple(map(id, types))
         if identity not in self._tables:
-            self._tables[identity] = TypeTable(types)
+            # By name, so that a type named as an example does not depend on the order of input.
+            self._tables[identity] = TypeTable(tuple(sorted(types, key=lambda one: one.name)))
         return self._tables[identity]
 
     def _keys(self) -> frozenset[str]:

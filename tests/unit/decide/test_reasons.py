@@ -716,6 +716,15 @@ def test_of_two_daemon_sets_on_one_port_the_first_by_name_is_named() -> None:
         assert "kube-system/agent" in told.summary
 
 
+def test_the_type_named_as_an_example_does_not_depend_on_the_order_of_types() -> None:
+    """Two types left out by the pool would do: the first by name is told."""
+    pool = NodePool("default", requirements=(isin(labels.INSTANCE_TYPE, "small"),))
+    twin = msgspec.structs.replace(LARGE, name="vast", requirements=kind("vast", 32).requirements)
+    for types in ((SMALL, LARGE, twin), (twin, LARGE, SMALL)):
+        told = explained(ask({"cpu": 8000}), world(pool, types=types))
+        assert told.fix.endswith("such as large")
+
+
 def test_what_fits_within_limits_minimums_and_slots_passes_on() -> None:
     """Nothing but other pods is left to blame."""
     choosy = msgspec.structs.replace(CHOOSY, limits={"cpu": 100_000})
