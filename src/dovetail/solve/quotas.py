@@ -131,6 +131,8 @@ class Settler:
                 break
             cell = self._best(group, allowed, existing, outlook)
             step = min(left, int(most[cell]))
+            if outlook.weight_c is not None and self._lures(group):
+                step = 1  # one is company enough; the others go to the heaviest pool
             turns.append((cell, step))
             existing[cell] = max(0, existing[cell] - step)
             self.record(group, cell, step)
@@ -138,6 +140,11 @@ class Settler:
         if turns:
             self.foresee(group, outlook)
         return turns
+
+    def _lures(self, group: int) -> bool:
+        """Whether pods that wait for the first of this group will follow it."""
+        numbers = self.enc.ties.zone_match_g[group]
+        return any(one in self.followers and not self.state.match[one].any() for one in numbers)
 
     def _with_keys(self, group: int, outlook: Outlook) -> Outlook:
         """Only cells that have all keys over which the group is spread or kept together."""
