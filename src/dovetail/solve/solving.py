@@ -130,6 +130,8 @@ def _best_attempt(enc: Encoded, offers: Int, values: Values) -> Outcome:
     attempt.wishes = wishes_of(enc)
     if attempt.wishes is not None:
         prefer(attempt, attempt.wishes)
+        if waiting:
+            waiting = rescue(attempt)  # whoever moved may have left room
     return attempt, waiting
 
 
