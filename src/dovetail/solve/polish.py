@@ -15,7 +15,7 @@ import numpy as np
 from dovetail.solve.axes import Float, Int
 from dovetail.solve.cuts import KINDS, weigh_exactly
 from dovetail.solve.encode import Encoded
-from dovetail.solve.vectors import Shapes, Values, capacity
+from dovetail.solve.vectors import Shapes, Values, full_node, scales
 
 _ROUNDS: Final = 3
 _POLISHED: Final = 20
@@ -108,10 +108,8 @@ def _worth_at(
         rows.append(weight.T)
     take = [*range(n_r + n_t), *(n_r + n_t + kind for kind in used)]
     worth = tried[:, take] @ np.concatenate(rows)
-    full = tried[:, :n_r] @ capacity(enc, offer)[0]
-    full += tried[:, n_r : n_r + n_t] @ values.cap_t + tried[:, n_r + n_t :].sum(axis=1)
-    price = float(enc.price_o[offer[0]])
-    scale = np.where(full > 0, price / np.maximum(full, 1e-9), 0.0)
+    parts = (tried[:, :n_r], tried[:, n_r : n_r + n_t], tried[:, n_r + n_t :])
+    scale = scales(enc, offer, full_node(enc, offer, parts, values.cap_t))[:, 0]
     return worth * scale[:, None], scale
 
 

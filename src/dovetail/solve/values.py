@@ -17,7 +17,7 @@ from dovetail.solve.guide import Guide
 from dovetail.solve.polish import polish
 from dovetail.solve.terms import Kind
 from dovetail.solve.variety import insists
-from dovetail.solve.vectors import Shapes, Values, capacity
+from dovetail.solve.vectors import Shapes, Values, full_node, scales
 
 
 def appraise(enc: Encoded, offers: Int, found: Guide) -> Values:
@@ -26,10 +26,7 @@ def appraise(enc: Encoded, offers: Int, found: Guide) -> Values:
     vector_kr, vector_kt, vector_kw = vectors
     classes = found.classes
     cap_t = np.array([cap for cap, _ in classes.cap_groups])
-    price = enc.price_o[offers].astype(np.float64)
-    full_kp = vector_kr @ capacity(enc, offers).T
-    full_kp += (vector_kt @ cap_t + vector_kw.sum(axis=1))[:, None]
-    scale_kp = np.where(full_kp > 0, price[None, :] / np.maximum(full_kp, 1e-9), 0.0)
+    scale_kp = scales(enc, offers, full_node(enc, offers, vectors, cap_t))
     choice = _least_loss(enc, offers, found, (*vectors, scale_kp))
     scale = scale_kp[choice, np.arange(len(offers))]
     values = Values(

@@ -9,6 +9,8 @@ import numpy as np
 from dovetail.solve.axes import Float, Int
 from dovetail.solve.encode import Encoded
 
+Vectors = tuple[Float, Float, Float]
+
 
 @dataclass(frozen=True, slots=True)
 class Shapes:
@@ -37,6 +39,11 @@ class Values:
     favourites: Int  # what the program bought
     bought: Float  # how many of each
 
+    @property
+    def vectors(self) -> Vectors:
+        """The multipliers: over resources, places under caps, weights of whole pods."""
+        return self.vector_kr, self.vector_kt, self.vector_kw
+
     def cell_worth(self, group: int) -> Float:
         """What one pod of the group is worth in each cell."""
         worth_c: Float = self.worth_sc[self.shape_g[group]]
@@ -50,8 +57,16 @@ def capacity(enc: Encoded, offers: Int) -> Float:
     return finite
 
 
-def full_node(enc: Encoded, values: Values, offers: Int) -> Float:
+def full_node(enc: Encoded, offers: Int, vectors: Vectors, cap_t: Float) -> Float:
     """multipliers x offers: what a full node is worth before scaling."""
-    full = values.vector_kr @ capacity(enc, offers).T
-    full += (values.vector_kt @ values.cap_t + values.vector_kw.sum(axis=1))[:, None]
+    vector_kr, vector_kt, vector_kw = vectors
+    full = vector_kr @ capacity(enc, offers).T
+    full += (vector_kt @ cap_t + vector_kw.sum(axis=1))[:, None]
     return full
+
+
+def scales(enc: Encoded, offers: Int, full_kp: Float) -> Float:
+    """multipliers x offers: what makes a full node worth just its price."""
+    price = enc.price_o[offers].astype(np.float64)[None, :]
+    scale: Float = np.where(full_kp > 0, price / np.maximum(full_kp, 1e-9), 0.0)
+    return scale

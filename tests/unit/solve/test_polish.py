@@ -76,7 +76,7 @@ def test_a_polished_offer_is_still_worth_no_more_than_it_costs(polished: list[Po
         solve(random_puzzle(seed))
         for one in polished:
             values = one.values
-            full = full_node(one.enc, values, values.offers)
+            full = full_node(one.enc, values.offers, values.vectors, values.cap_t)
             mine = full[values.choice_p, np.arange(len(values.offers))] * values.scale_p
             assert (mine <= one.enc.price_o[values.offers] * (1 + 1e-9)).all(), f"seed {seed}"
             assert values.choice_p.max(initial=0) < len(values.vector_kr), f"seed {seed}"

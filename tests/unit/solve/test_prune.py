@@ -12,6 +12,14 @@ from dovetail.solve.prune import undominated
 from dovetail.testing.builders import instance_type, node_pool, pod
 from tests.unit.solve.puzzles import encoded, random_puzzle
 
+RESERVED = {
+    "zone": "a",
+    "price": 0.001,
+    "capacity_type": "reserved",
+    "reservation_id": "cr-1",
+    "reservation_capacity": 1,
+}
+
 
 def seeds() -> Iterator[tuple[int, Encoded]]:
     """Random puzzles with pods."""
@@ -102,14 +110,7 @@ def test_zones_are_alike_unless_somebody_tells_them_apart() -> None:
 
 def test_a_reservation_stands_for_nothing() -> None:
     """It is much cheaper, but there is only one of it."""
-    reserved = {
-        "zone": "a",
-        "price": 0.001,
-        "capacity_type": "reserved",
-        "reservation_id": "cr-1",
-        "reservation_capacity": 1,
-    }
-    kind = instance_type("x", price=0.2, zones=("a",), offerings=[reserved])
+    kind = instance_type("x", price=0.2, zones=("a",), offerings=[RESERVED])
     enc = encoded([pod()], kind)
     assert names(enc) == ["x", "x"]
     assert sorted(enc.supply_o.tolist()) == [1, int(UNLIMITED)]
@@ -117,14 +118,7 @@ def test_a_reservation_stands_for_nothing() -> None:
 
 def test_a_reservation_that_is_used_up_is_not_searched() -> None:
     """Nothing of it is left."""
-    reserved = {
-        "zone": "a",
-        "price": 0.001,
-        "capacity_type": "reserved",
-        "reservation_id": "cr-1",
-        "reservation_capacity": 1,
-    }
-    kind = instance_type("x", price=0.2, zones=("a",), offerings=[reserved])
+    kind = instance_type("x", price=0.2, zones=("a",), offerings=[RESERVED])
     assert names(encoded([pod()], kind, reserved_by_id={"cr-1": 1})) == ["x"]
 
 

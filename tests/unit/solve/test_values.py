@@ -65,7 +65,7 @@ def node_worths(attempt: Attempt) -> dict[int, float]:
 def test_a_full_node_is_worth_no_more_than_it_costs() -> None:
     """Every offer's multipliers are scaled to its price."""
     for seed, enc, values in seeds():
-        full = full_node(enc, values, values.offers)
+        full = full_node(enc, values.offers, values.vectors, values.cap_t)
         mine = full[values.choice_p, np.arange(len(values.offers))] * values.scale_p
         price = enc.price_o[values.offers]
         assert (mine <= price * (1 + 1e-9)).all(), f"seed {seed}"
