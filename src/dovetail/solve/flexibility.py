@@ -15,7 +15,7 @@ counts there.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -59,6 +59,7 @@ class _Load:
     is_pinned: bool
     wishes: tuple[int, ...]
     company: tuple[int, ...]
+    counts_hosts: bool = True  # whether spreads over hosts must count all fallbacks alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,7 @@ class _Finder:
         )
 
         self._sight_o = sights(enc.ties, enc.n_offers)
+        self._zone_sight_o = sights(replace(enc.ties, hosts=[]), enc.n_offers)
         self._present = [
             present
             for term in enc.ties.hosts
@@ -148,6 +150,10 @@ class _Finder:
             other = _few_enough(enc, shelf, load.offer, kept)
             if not other[1]:
                 return other
+        if load.counts_hosts and (self._sight_o != self._zone_sight_o).any():
+            # New hosts are reckoned with as empty in any case: one more hardly ever matters.
+            other = self.fallbacks(replace(load, counts_hosts=False), used)
+            found = found if other[1] else other
         return found
 
     def _shelf(self, pool: int, choice: int) -> _Shelf:
@@ -174,7 +180,8 @@ class _Finder:
             domains_ck = enc.ties.domains_ck
             for topology in self._spread_keys:
                 fine &= domains_ck[cell, topology] == domains_ck[mine, topology]
-            fine &= self._sight_o[offers] == self._sight_o[load.offer]
+            sight_o = self._sight_o if load.counts_hosts else self._zone_sight_o
+            fine &= sight_o[offers] == sight_o[load.offer]
             for present in self._present:
                 fine &= present[offers] == present[load.offer]
             self._accepted[load] = fine, self._welcome(load, shelf)
