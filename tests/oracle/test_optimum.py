@@ -46,7 +46,7 @@ def test_constraints_between_pods_are_kept() -> None:
 
 
 def test_pods_for_nodes_that_are_there_are_bound_before_others_come() -> None:
-    """Only the new zone would upset the spread, and its pod has a node before that zone is there."""
+    """Only the new zone would upset the spread, and its pod has a node before that zone exists."""
     node = Node("n1", labels={labels.ZONE: "b"}, allocatable={"cpu": 9000, "pods": 9})
     running = [pod(f"r{n}", labels={"app": "web"}, node_name="n1") for n in range(2)]
     spread = Spread(labels.ZONE, equality({"app": "web"}), node_affinity_policy=NodePolicy.IGNORE)
