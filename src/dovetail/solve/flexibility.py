@@ -59,7 +59,7 @@ class _Load:
     is_pinned: bool
     wishes: tuple[int, ...]
     company: tuple[int, ...]
-    counts_hosts: bool = True  # whether spreads over hosts must count all fallbacks alike
+    is_lenient: bool = False  # whether spreads may count fallbacks unlike, if none is upset by it
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,6 @@ class _Finder:
         )
 
         self._sight_o = sights(enc.ties, enc.n_offers)
-        self._zone_sight_o = sights(replace(enc.ties, hosts=[]), enc.n_offers)
         self._present = [
             present
             for term in enc.ties.hosts
@@ -150,9 +149,8 @@ class _Finder:
             other = _few_enough(enc, shelf, load.offer, kept)
             if not other[1]:
                 return other
-        if load.counts_hosts and (self._sight_o != self._zone_sight_o).any():
-            # New hosts are reckoned with as empty in any case: one more hardly ever matters.
-            other = self.fallbacks(replace(load, counts_hosts=False), used)
+        if not load.is_lenient and self._sight_o.any():
+            other = self.fallbacks(replace(load, is_lenient=True), used)
             found = found if other[1] else other
         return found
 
@@ -180,12 +178,32 @@ class _Finder:
             domains_ck = enc.ties.domains_ck
             for topology in self._spread_keys:
                 fine &= domains_ck[cell, topology] == domains_ck[mine, topology]
-            sight_o = self._sight_o if load.counts_hosts else self._zone_sight_o
-            fine &= sight_o[offers] == sight_o[load.offer]
+            fine &= self._counted_alike(load, offers)
             for present in self._present:
                 fine &= present[offers] == present[load.offer]
             self._accepted[load] = fine, self._welcome(load, shelf)
         return self._accepted[load]
+
+    def _counted_alike(self, load: _Load, offers: Int) -> Bool:
+        """The offers that spreads count as they count the planned one.
+
+        A lenient load minds only spreads that one more empty host or domain would upset.
+        """
+        alike: Bool = self._sight_o[offers] == self._sight_o[load.offer]
+        if not load.is_lenient:
+            return alike
+        attempt, ties, cell = self._attempt, self._enc.ties, self._enc.cell_o[load.offer]
+        foreseen = attempt.settler.state.foreseen
+        upset = [ties.hosts[number].eligible_o for number in sorted(attempt.leaned_on)]
+        upset += [
+            term.eligible_o
+            for number, term in enumerate(ties.zones)
+            if term.kind == Kind.SPREAD and not foreseen[number][ties.domains_ck[cell, term.key]]
+        ]
+        alike = np.ones(len(offers), dtype=bool)
+        for eligible_o in upset:
+            alike &= eligible_o[offers] == eligible_o[load.offer]
+        return alike
 
     def _mask_on(self, mask: int, shelf: _Shelf) -> Bool:
         """The offers of a shelf that a mask accepts."""
