@@ -7,6 +7,7 @@ The only package that imports NumPy. `solve(problem) -> Solution` is its face. O
     groups       pods alike in everything that scheduling can see
     terms        constraints between pods: near, apart, spread, ports
     encode       all of it as arrays
+    hopeless     pods that nothing could ever take
     assignment   how many nodes of which offer, as a linear program
     quotas       constraints over zones become a count for each (group, cell)
     bins         nodes being filled: what is free, who excludes whom
