@@ -20,6 +20,7 @@ from dovetail.solve.minvalues import hold_min_values, may_give_way
 from dovetail.solve.planning import run_attempt
 from dovetail.solve.portfolio import cheaper_plan, rank
 from dovetail.solve.preferences import prefer
+from dovetail.solve.promote import promote
 from dovetail.solve.prune import undominated
 from dovetail.solve.puzzle import Puzzle, Solution, canonical
 from dovetail.solve.quotas import simple_spread, spread_range
@@ -137,6 +138,7 @@ def _best_attempt(enc: Encoded, offers: Int, values: Values) -> Outcome:
         prefer(attempt, attempt.wishes)
         if waiting:
             waiting = rescue(attempt)  # whoever moved may have left room
+        promote(attempt)
     return attempt, waiting
 
 
@@ -146,6 +148,10 @@ def _finished(attempt: Attempt) -> Outcome:
     right_size(attempt)
     if waiting:
         waiting = rescue(attempt)  # smaller nodes leave more of the limits
+    while promote(attempt):
+        right_size(attempt)
+        if waiting:
+            waiting = rescue(attempt)
     return attempt, waiting
 
 
