@@ -227,9 +227,10 @@ class Proof:
 
     @cached_property
     def _place_keys(self) -> list[str]:
-        placed = {pod.key for pod in self.pods}
-        counted = [pod for pod in self.snapshot.pods if pod.node_name or pod.key in placed]
-        keys = set().union(*(topology_keys(pod.spec) for pod in counted))
+        """The keys that decide where a pod may go: of whoever runs, only those that repel."""
+        keys = set().union(*(topology_keys(pod.spec) for pod in self.pods))
+        running = (pod for pod in self.snapshot.pods if pod.node_name)
+        keys |= {term.topology_key for pod in running for term in pod.spec.anti_affinity}
         defaults = self.snapshot.policy.default_spread
         keys |= {one.topology_key for one in defaults if one.is_hard}
         return sorted(keys - {well_known.HOSTNAME})

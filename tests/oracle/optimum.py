@@ -1,7 +1,7 @@
 """What is the cheapest legal plan? Found by trying everything; only for tiny clusters.
 
 Every pod goes to an existing node, to a new node already opened, or to a new node of some offer.
-A way of doing so counts when kube-scheduler could bind all pods in some order.
+A way of doing so counts when kube-scheduler could bind all pods in some order, or as nodes come.
 
 The strict reading of spread, which the bound takes, counts domains that an offer could open for
 the pod even while they are empty; kube-scheduler alone is content with the only zone there is.
@@ -20,7 +20,7 @@ from dovetail.model.snapshot import Snapshot
 from tests.oracle.between import hard_spread, pods_by_domain
 from tests.oracle.hosts import present_world
 from tests.oracle.launchable import Fresh, all_offers, reservation_left, usage
-from tests.oracle.scheduler import ALONE, some_order_exists
+from tests.oracle.scheduler import ALONE, bind_as_nodes_come, some_order_exists
 from tests.oracle.world import Host, World
 
 MOST_PODS: Final = 6
@@ -87,7 +87,8 @@ class _Search:
         bare = self.world.copy()
         for pod in self.pods:
             bare.unbind(pod, self.where[pod.key])
-        return some_order_exists(bare, self.where, self.pods)
+        in_turn = some_order_exists(bare, self.where, self.pods)
+        return in_turn or not bind_as_nodes_come(bare, self.where, self.pods)
 
     def _is_skewed(self, pod: Pod) -> bool:
         """Whether the pod's domain is ahead of one that could be opened for it."""

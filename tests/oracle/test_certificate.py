@@ -24,6 +24,7 @@ from tests.oracle.certificate import weight
 from tests.oracle.quota import least_split
 
 P, Q = pod("p"), pod("q")
+MINE = equality({"app": "r"})
 OFFER = OfferKey("pool", "m", "a", labels.ON_DEMAND)
 # A node of 4 cpu costs 100, so a millicore is worth 25 thousandths.
 CPU = Certificate(("cpu",), ((25,),), 1000, ((OFFER, 0),))
@@ -241,6 +242,28 @@ def test_a_lighter_pool_does_not_lower_the_bound() -> None:
     assert proven(cluster(P, pools=pools, instance_types=types), CPU, planned) == 25
     limited = (msgspec.structs.replace(pools[0], limits={"cpu": 9000}), pools[1])
     assert proven(cluster(P, pools=limited, instance_types=types), CPU, planned) == 10
+
+
+@pytest.mark.parametrize(
+    ("fields", "want"),
+    [
+        pytest.param({"affinity": (PodTerm(labels.CAPACITY_TYPE, MINE),)}, 25, id="affinity"),
+        pytest.param({"spread": (Spread(labels.CAPACITY_TYPE, MINE),)}, 25, id="spread"),
+        pytest.param({"anti_affinity": (PodTerm(labels.CAPACITY_TYPE, MINE),)}, 10, id="anti"),
+    ],
+)
+def test_of_running_pods_only_anti_affinity_makes_places_differ(
+    fields: dict[str, Any], want: int
+) -> None:
+    """What a running pod wants for itself keeps nobody from the heavier pool; whom it keeps out
+    of a capacity type might have to go to the lighter one.
+    """
+    light = kind("light", offerings=(offering(capacity_type=labels.SPOT, price=40),))
+    pools = (NodePool("pool", 10), NodePool("other"))
+    types = {"pool": (kind(),), "other": (light,)}
+    running = pod("r", node_name="gone", spec=ask(**fields))
+    snapshot = cluster(P, running, pools=pools, instance_types=types)
+    assert proven(snapshot, CPU, plan(launch(P))) == want
 
 
 def test_a_shared_volume_takes_one_slot_for_all_its_pods() -> None:

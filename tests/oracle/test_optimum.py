@@ -8,7 +8,7 @@ from dovetail import labels
 from dovetail.model.node import Node
 from dovetail.model.pod import Pod
 from dovetail.model.pool import NodePool
-from dovetail.model.topology import PodTerm, Spread, equality
+from dovetail.model.topology import NodePolicy, PodTerm, Spread, equality
 from tests.oracle.build import NOW, ask, cluster, kind, offering, pod
 from tests.oracle.optimum import optimum
 
@@ -43,6 +43,17 @@ def test_constraints_between_pods_are_kept() -> None:
     apart = PodTerm(labels.HOSTNAME, equality({"app": "web"}))
     waiting = pods(2, anti_affinity=(apart,))
     assert optimum(cluster(*waiting, kinds=(SMALL, LARGE)), NOW, waiting) == 120
+
+
+def test_pods_for_nodes_that_are_there_are_bound_before_others_come() -> None:
+    """Only the new zone would upset the spread, and its pod has a node before that zone exists."""
+    node = Node("n1", labels={labels.ZONE: "b"}, allocatable={"cpu": 9000, "pods": 9})
+    running = [pod(f"r{n}", labels={"app": "web"}, node_name="n1") for n in range(2)]
+    spread = Spread(labels.ZONE, equality({"app": "web"}), node_affinity_policy=NodePolicy.IGNORE)
+    stays = pod("stays", spec=ask(spread=(spread,), node_selector={labels.ZONE: "b"}))
+    leaves = pod("leaves", spec=ask(node_selector={labels.ZONE: "a"}))
+    snapshot = cluster(*running, stays, leaves, kinds=(LARGE,), nodes=(node,))
+    assert optimum(snapshot, NOW, (stays, leaves)) == 100
 
 
 def test_reservations_and_limits_are_kept() -> None:

@@ -7,17 +7,20 @@ The only package that imports NumPy. `solve(problem) -> Solution` is its face. O
     groups       pods alike in everything that scheduling can see
     terms        constraints between pods: near, apart, spread, ports
     encode       all of it as arrays
+    hopeless     pods that nothing could ever take
     assignment   how many nodes of which offer, as a linear program
     quotas       constraints over zones become a count for each (group, cell)
     bins         nodes being filled: what is free, who excludes whom
     packing      new nodes: bins from the program, balanced filling, tail
     rescue       whatever is left, tried one at a time by kube-scheduler's own rules
+    promote      a place in a heavier pool for whoever got one in a lighter pool
     rates        what a node for just these pods costs
     improve      take nodes out, place their pods again, keep what is cheaper
     greedy       one pod after another, the reference's way
     portfolio    small puzzles: other zones for one group after another, the cheapest plan
     bound        a proof of what nobody can beat
     decode       arrays back to nouns
+    company      who is bound before whom, where pods want company on their node
 """
 
 from __future__ import annotations

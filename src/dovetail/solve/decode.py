@@ -12,6 +12,7 @@ from dovetail.model.resources import total
 from dovetail.solve.attempt import Attempt
 from dovetail.solve.axes import Int
 from dovetail.solve.bins import EXISTING
+from dovetail.solve.company import after_company, is_wanted
 from dovetail.solve.contents import loads
 from dovetail.solve.flexibility import alternatives
 from dovetail.solve.offers import Offer, definite, pool_requirements
@@ -78,7 +79,8 @@ def decode(
             launches.append(nodes.planned(node, held, choices[node]))
     first = set(early)
     order = _order(attempt, {key: _queue(attempt, key[0], held) for key, held in piles.items()})
-    return launches, placed, [*early, *(key for key in order if key not in first)]
+    turns = [*early, *(key for key in order if key not in first)]
+    return launches, placed, _with_company(attempt, turns, piles)
 
 
 Names3 = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
@@ -217,6 +219,21 @@ def _order(attempt: Attempt, queues: dict[tuple[int, int], list[Pod]]) -> list[s
         order += queues.get((group, cell), [])[start : start + count]
         place[group, cell] = start + count
     return [pod.key for pod in order]
+
+
+def _with_company(
+    attempt: Attempt, turns: list[str], piles: dict[tuple[int, int], dict[int, list[Pod]]]
+) -> list[str]:
+    """The turns, so that nobody comes before the company that it wants on its node."""
+    if not is_wanted(attempt):
+        return turns
+    places = {
+        pod.key: (group, node)
+        for (group, _), pile_by_node in piles.items()
+        for node, pods in pile_by_node.items()
+        for pod in pods
+    }
+    return after_company(attempt, turns, places)
 
 
 def unplaced(attempt: Attempt, waiting: dict[int, int]) -> list[Pod]:

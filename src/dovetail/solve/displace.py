@@ -40,7 +40,7 @@ def _take_a_place(attempt: Attempt, group: int, waiting: dict[int, int]) -> bool
         for leaving in _choices(attempt, node, held_by_node[node], probe):
             if _swap(attempt, group, node, leaving):
                 for number, one, count in leaving:
-                    _release(attempt.units[number], one, count)
+                    take_out(attempt.units[number], one, count)
                     waiting[one] = waiting.get(one, 0) + count
                 return True
     return False
@@ -73,7 +73,7 @@ def _totals(unit: Unit) -> dict[int, int]:
     return totals
 
 
-def _release(unit: Unit, group: int, count: int) -> None:
+def take_out(unit: Unit, group: int, count: int) -> None:
     """Take pods of a group out of a unit."""
     totals = _totals(unit)
     totals[group] -= count
@@ -136,7 +136,7 @@ def _swap(attempt: Attempt, group: int, node: int, leaving: list[Leaver]) -> boo
     has_room = bins.room(unit_of(enc, group), slice(node, node + 1))[0] > 0
     if has_room and settle_one(attempt, group, outlook) is not None:
         for number, _, count in leaving:
-            _strike(attempt, number, node, count)
+            strike(attempt, number, node, count)
         put_one(attempt, group, cell, node)
         return True
     _shift(attempt, node, leaving, 1)
@@ -152,7 +152,7 @@ def _shift(attempt: Attempt, node: int, leaving: list[Leaver], sign: int) -> Non
             attempt.settler.record(group, unit.cell, sign * count)
 
 
-def _strike(attempt: Attempt, number: int, node: int, count: int) -> None:
+def strike(attempt: Attempt, number: int, node: int, count: int) -> None:
     """Forget that a unit has so many pods on a node."""
     log = []
     for unit, nodes, counts in attempt.bins.log:

@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dovetail import labels
-from dovetail.model.pod import DaemonSet, PodSpec
+from dovetail.model.pod import DaemonSet, Pod, PodSpec
 from dovetail.model.requirements import Requirement
 from dovetail.model.resources import CPU, MEMORY, PODS
 from dovetail.model.topology import NodeTerm
+from dovetail.model.volumes import NO_VOLUMES
 from dovetail.solve.axes import UNLIMITED, Bool, Int
 from dovetail.solve.columns import Columns
 from dovetail.solve.groups import Group, distinct_specs, group_pods, read_labels
@@ -92,12 +93,15 @@ class Encoded:
         return self.masks_me[self.mask_g[group], self.n_offers :]
 
 
-def encode(problem: Puzzle) -> Encoded:
-    """Turn nouns into arrays. O(pods) for grouping, O(groups + offers) for the rest."""
+def encode(problem: Puzzle, bystanders: Sequence[Pod] = ()) -> Encoded:
+    """Turn nouns into arrays. O(pods) for grouping, O(groups + offers) for the rest.
+
+    Bystanders are not planned for, but new nodes have definite values of the labels that they name.
+    """
     specs = distinct_specs((*problem.pods, *problem.bound))
     keys = read_labels(specs)
     groups = group_pods(problem.pods, keys, problem.volumes, problem.bound_volumes)
-    said = _said(problem, groups, specs)
+    said = _said(problem, groups, specs, bystanders)
     market = open_market(problem.node_pools, problem.instance_types, said)
     columns = _columns(problem, market, said)
     resources = _resources(groups)
@@ -147,15 +151,23 @@ def _tied(
     return ground.cell_e, ties
 
 
-def _said(problem: Puzzle, groups: Sequence[Group], specs: Iterable[PodSpec]) -> Mentions:
+def _said(
+    problem: Puzzle,
+    groups: Sequence[Group],
+    specs: Iterable[PodSpec],
+    bystanders: Sequence[Pod],
+) -> Mentions:
     """Everything that anybody says about node labels."""
     topology = [key for group in groups for key in _hard_topology_keys(group.spec)]
     topology += [term.topology_key for spec in specs for term in spec.anti_affinity]
     expressions: list[Requirement] = []
-    for spec in (*distinct_specs(problem.pods), *(one.spec for one in problem.daemon_sets)):
+    asking = distinct_specs((*problem.pods, *bystanders))
+    for spec in (*asking, *(one.spec for one in problem.daemon_sets)):
         expressions += _node_expressions(spec)
-    for group in groups:
-        for terms in group.volumes.alternatives:
+    volumes = [group.volumes for group in groups]
+    volumes += [problem.volumes.get(pod.key, NO_VOLUMES) for pod in bystanders]
+    for held in volumes:
+        for terms in held.alternatives:
             expressions += [one for term in terms for one in term.expressions]
     keys = sorted({labels.normalize(key) for key in topology})
     expressions += [_known_domains(problem, key) for key in keys if not labels.is_well_known(key)]

@@ -14,7 +14,7 @@ counts there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -62,6 +62,7 @@ class _Load:
     is_pinned: bool
     wishes: tuple[int, ...]
     company: tuple[int, ...]
+    is_lenient: bool = False  # whether spreads may count fallbacks unlike, if none is upset by it
 
 
 class _Finder:
@@ -155,6 +156,9 @@ class _Finder:
             other = few_enough(enc, shelf, load.offer, kept)
             if not other[1]:
                 return other
+        if not load.is_lenient and self._sight_o.any():
+            other = self.fallbacks(replace(load, is_lenient=True), used)
+            found = found if other[1] else other
         return found
 
     def _shelf(self, pool: int, choice: int) -> Shelf:
@@ -177,23 +181,44 @@ class _Finder:
             if load.is_pinned:
                 enc = self._enc
                 fine &= enc.cell_o[shelf.offers] == enc.cell_o[load.offer]
+            fine &= self._counted_alike(load, shelf.offers)
             self._accepted[load] = fine, self._welcome(load, shelf)
         return self._accepted[load]
 
     def _alike(self, offer: int, shelf: Shelf) -> Bool:
         """The offers of a shelf that others cannot tell from this one: nodes of both stand in the
-        same domains of spreads, are counted by the same ones, and run the same daemon pods.
+        same domains of spreads, and run the same daemon pods.
         """
         if offer not in self._alike_o:
             enc, offers = self._enc, shelf.offers
             mine, cell = int(enc.cell_o[offer]), enc.cell_o[offers]
             domains_ck = enc.ties.domains_ck[:, self._spread_keys]
             fine: Bool = (domains_ck == domains_ck[mine]).all(axis=1)[cell]
-            fine &= self._sight_o[offers] == self._sight_o[offer]
             for present in self._present:
                 fine &= present[offers] == present[offer]
             self._alike_o[offer] = fine
         return self._alike_o[offer]
+
+    def _counted_alike(self, load: _Load, offers: Int) -> Bool:
+        """The offers that spreads count as they count the planned one.
+
+        A lenient load minds only spreads that one more empty host or domain would upset.
+        """
+        alike: Bool = self._sight_o[offers] == self._sight_o[load.offer]
+        if not load.is_lenient:
+            return alike
+        attempt, ties, cell = self._attempt, self._enc.ties, self._enc.cell_o[load.offer]
+        foreseen = attempt.settler.state.foreseen
+        upset = [ties.hosts[number].eligible_o for number in sorted(attempt.leaned_on)]
+        upset += [
+            term.eligible_o
+            for number, term in enumerate(ties.zones)
+            if term.kind == Kind.SPREAD and not foreseen[number][ties.domains_ck[cell, term.key]]
+        ]
+        alike = np.ones(len(offers), dtype=bool)
+        for eligible_o in upset:
+            alike &= eligible_o[offers] == eligible_o[load.offer]
+        return alike
 
     def _mask_on(self, mask: int, shelf: Shelf) -> Bool:
         """The offers of a shelf that a mask accepts."""

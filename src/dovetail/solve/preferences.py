@@ -6,6 +6,7 @@ exactly its price that its pods like better (a zone, mostly; soft spread is met 
 preference chooses among plans of equal price and never buys anything (spec/fidelity.md 9).
 
 A pod that has a place on an existing node never moves to a new one: kube-scheduler would not wait.
+Nor does one leave a pool for a lighter one: weights come before preferences.
 """
 
 from __future__ import annotations
@@ -167,9 +168,10 @@ def _may_leave(attempt: Attempt, unit: Unit) -> bool:
 
 def _better(board: Board, unit: Unit, source: int, room: Int) -> int | None:
     """The node with room that a pod likes best, if it likes it better than its own."""
-    n_existing = board.attempt.bins.n_existing
-    nodes = np.flatnonzero(room[:n_existing] if source < n_existing else room)
+    bins = board.attempt.bins
+    nodes = np.flatnonzero(room[: bins.n_existing] if source < bins.n_existing else room)
     nodes = nodes[nodes != source]
+    nodes = nodes[(nodes < bins.n_existing) | (bins.weight[nodes] >= bins.weight[source])]
     if not len(nodes):
         return None
     value = board.liking(unit, np.append(nodes, source), source)

@@ -47,6 +47,15 @@ class ZoneState:
             [np.ones(len(term.seen_d), dtype=bool) for term in zones],
         )
 
+    def copy(self) -> ZoneState:
+        """The same counts, to come back to."""
+        return ZoneState(
+            [one.copy() for one in self.match],
+            [one.copy() for one in self.own],
+            [one.copy() for one in self.seen],
+            [one.copy() for one in self.foreseen],
+        )
+
 
 @dataclass(slots=True)
 class Outlook:

@@ -48,20 +48,27 @@ def _order(attempt: Attempt, waiting: dict[int, int]) -> list[int]:
 
 def _place_one(attempt: Attempt, group: int) -> bool:
     """One pod of the group: on a node there is, else in the heaviest pool, planned or new."""
-    probe = _as_the_last(attempt, unit_of(attempt.enc, group))
-    first = is_first(attempt.bins, attempt.settler.state, group)
-    if first:
-        probe = without_company(attempt.bins, probe)
+    probe, first = _probe(attempt, group)
     if _join(attempt, group, (probe, first), slice(0, attempt.bins.n_existing)):
         return True
-    for weight in attempt.weights:
-        probe.weight = weight
-        new = slice(attempt.bins.n_existing, attempt.bins.n)
-        if _join(attempt, group, (probe, first), new):
-            return True
-        if _open_for(attempt, group, (probe, first)):
-            return True
-    return False
+    return any(place_in_pool(attempt, group, weight) for weight in attempt.weights)
+
+
+def place_in_pool(attempt: Attempt, group: int, weight: int, cell: int = ANY_CELL) -> bool:
+    """One pod of the group on a node of pools of this weight, planned or new, in a cell or any."""
+    probe, first = _probe(attempt, group)
+    probe.weight, probe.cell = weight, cell
+    new = slice(attempt.bins.n_existing, attempt.bins.n)
+    if _join(attempt, group, (probe, first), new):
+        return True
+    return _open_for(attempt, group, (probe, first))
+
+
+def _probe(attempt: Attempt, group: int) -> tuple[Unit, bool]:
+    """One pod of the group, bound after all others, and whether it is the first of its kind."""
+    probe = _as_the_last(attempt, unit_of(attempt.enc, group))
+    first = is_first(attempt.bins, attempt.settler.state, group)
+    return (without_company(attempt.bins, probe), first) if first else (probe, first)
 
 
 def _as_the_last(attempt: Attempt, unit: Unit) -> Unit:

@@ -10,15 +10,17 @@ import numpy as np
 from dovetail.model.pod import Pod
 from dovetail.solve.attempt import Attempt
 from dovetail.solve.axes import Bool, Int
-from dovetail.solve.bound import certify, fits_existing
+from dovetail.solve.bound import certify
 from dovetail.solve.decode import decode, unplaced
 from dovetail.solve.encode import Encoded, encode
 from dovetail.solve.guide import Guide, guide
+from dovetail.solve.hopeless import without_a_choice, without_a_place
 from dovetail.solve.lots import Lot
 from dovetail.solve.minvalues import hold_min_values, may_give_way
 from dovetail.solve.planning import run_attempt
 from dovetail.solve.portfolio import cheaper_plan, rank
 from dovetail.solve.preferences import prefer
+from dovetail.solve.promote import promote
 from dovetail.solve.prune import undominated
 from dovetail.solve.puzzle import Puzzle, Solution, canonical
 from dovetail.solve.quotas import simple_spread, spread_range
@@ -37,11 +39,10 @@ def solve(puzzle: Puzzle) -> Solution:
     """Place every pod that can be placed, as cheaply as can be found, with a proven bound."""
     if not puzzle.pods:
         return Solution()
-    plain, hopeless = _encoded(canonical(puzzle))
-    if not plain.enc.groups:
+    plain, shop, hopeless = _encoded(canonical(puzzle))
+    enc = shop.enc
+    if not enc.groups:
         return Solution(unplaced=hopeless)
-    enc = hold_min_values(with_robust_prices(plain.enc))
-    shop = plain if enc is plain.enc else _searched(enc)
     values = _appraised(shop)
     attempt, waiting = _best_attempt(enc, shop.offers, values)
     if waiting and may_give_way(enc):
@@ -80,19 +81,24 @@ def _searched(enc: Encoded) -> _Searched:
     return _Searched(enc, offers, stands_for, fits)
 
 
-def _encoded(puzzle: Puzzle) -> tuple[_Searched, tuple[Pod, ...]]:
-    """The puzzle as arrays, without pods that nothing could ever take: those move nobody else."""
-    found = _searched(encode(puzzle))
-    enc = found.enc
-    hopeless: list[Pod] = []
-    for group in np.flatnonzero(~found.fits_gp.any(axis=1)).tolist():
-        if not fits_existing(enc, group):
-            hopeless += enc.groups[group].pods
-    if not hopeless:
-        return found, ()
-    gone = {pod.key for pod in hopeless}
-    rest = tuple(pod for pod in puzzle.pods if pod.key not in gone)
-    return _searched(encode(msgspec.structs.replace(puzzle, pods=rest))), tuple(hopeless)
+def _encoded(puzzle: Puzzle) -> tuple[_Searched, _Searched, tuple[Pod, ...]]:
+    """The puzzle as arrays, plain and with minValues held; and the pods that nothing could ever
+    take, which are in neither: those move nobody else.
+    """
+    hopeless: tuple[Pod, ...] = ()
+    while True:
+        plain = shop = _searched(encode(puzzle, hopeless))
+        lost = without_a_place(plain.enc, plain.fits_gp)
+        if not lost:
+            enc = hold_min_values(with_robust_prices(plain.enc))
+            shop = plain if enc is plain.enc else _searched(enc)
+            lost = [] if may_give_way(enc) else without_a_choice(plain.enc, shop.fits_gp)
+        if not lost:
+            return plain, shop, hopeless
+        hopeless += tuple(pod for group in lost for pod in plain.enc.groups[group].pods)
+        gone = {pod.key for pod in hopeless}
+        rest = tuple(pod for pod in puzzle.pods if pod.key not in gone)
+        puzzle = msgspec.structs.replace(puzzle, pods=rest)
 
 
 def _appraised(shop: _Searched) -> Values:
@@ -132,6 +138,7 @@ def _best_attempt(enc: Encoded, offers: Int, values: Values) -> Outcome:
         prefer(attempt, attempt.wishes)
         if waiting:
             waiting = rescue(attempt)  # whoever moved may have left room
+        promote(attempt)
     return attempt, waiting
 
 
@@ -141,6 +148,10 @@ def _finished(attempt: Attempt) -> Outcome:
     right_size(attempt)
     if waiting:
         waiting = rescue(attempt)  # smaller nodes leave more of the limits
+    while promote(attempt):
+        right_size(attempt)
+        if waiting:
+            waiting = rescue(attempt)
     return attempt, waiting
 
 

@@ -65,7 +65,9 @@ def pack_tail(bins: Bins, units: list[Unit], left: Int, offers: Int, worth_u: Fl
         others = np.setdiff1d(here, order)
         order = np.concatenate([order, others[np.argsort(-biggest[others], kind="stable")]])
         if not _open_and_fill(bins, units, left, offer, waiting[order]):
-            hopeless[order[0]] = True  # an empty node's own daemons keep it away
+            # Its daemons keep the pods away that it was opened for, or they lack company.
+            takes_u = table.accept_up[order][:, table.offers == offer].any(axis=1)
+            hopeless[order[takes_u][0]] = True
 
 
 def _table(

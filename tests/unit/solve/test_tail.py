@@ -116,6 +116,16 @@ def test_a_node_whose_own_daemons_keep_the_pod_away_is_closed_again() -> None:
     assert (bins.n, left.tolist(), bins.limits.left) == (0, [1], [3])
 
 
+def test_pods_without_company_keep_no_others_from_a_node() -> None:
+    """A small node looks best for the pod that would be alone there; the large pod has its own."""
+    friend = pod("friend", cpu=7, labels={"app": "friend"})
+    affinity = [{"topology_key": "hostname", "selector": {"app": "friend"}}]
+    enc = encoded([friend, pod("lonely", cpu=2, affinity=affinity)])
+    bins, left = packed(enc)
+    assert held_by_new_nodes(bins) == [1]
+    assert left.tolist() == [0, 1]
+
+
 def test_worthless_pods_are_not_bought_for() -> None:
     """The value of a node is what its pods are worth."""
     bins, left = packed(encoded([pod()]), worth=0.0)
