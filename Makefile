@@ -3,7 +3,7 @@
 PYTHON ?= python3.11
 BIN    := .venv/bin
 STAMP  := .venv/.stamp
-CHECKED := src tests $(wildcard benchmarks) $(wildcard tools)
+CHECKED := src tests hatch_build.py $(wildcard benchmarks) $(wildcard tools)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check fmt fuzz bench docs requirements clean
@@ -18,7 +18,7 @@ setup: $(STAMP) ## Make .venv with pinned, hash-checked dependencies
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	touch $@
 
-$(STAMP): .venv/.dependencies pyproject.toml
+$(STAMP): .venv/.dependencies pyproject.toml hatch_build.py src/dovetail/solve/kernel.c
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
 	touch $@
 
@@ -54,4 +54,4 @@ requirements: ## Pin dependencies anew (needs uv)
 	  --custom-compile-command "make requirements" -o requirements/dev.txt
 
 clean: ## Remove the environment and all caches
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist src/dovetail/solve/_kernel.so

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.solve import kernel
 from dovetail.solve.axes import UNLIMITED, Bool, Int
 from dovetail.solve.encode import Encoded
 from dovetail.solve.limits import Limits
@@ -50,6 +51,63 @@ class Bins:
         for number, term in enumerate(enc.ties.hosts):
             self.match[number, held] = term.match_n
             self.own[number, held] = term.own_n
+        self._fits_new: dict[tuple[object, ...], Bool] = {}
+        self._daemon_terms = {
+            number
+            for number, term in enumerate(enc.ties.hosts)
+            if term.match_o is not None or term.own_o is not None
+        }
+        self._nodes = self._compiled()
+
+    def _compiled(self) -> kernel.Nodes | None:
+        """The nodes for the compiled loops, if those are there."""
+        library = kernel.library()
+        if library is None:
+            return None
+        arrays = (self.free, self.cell, self.weight, self.accept, self.match, self.own, self.floor)
+        return kernel.Nodes(library, arrays)
+
+    def _code(self, unit: Unit) -> kernel.Code:
+        """A unit for the compiled loops."""
+        if unit.code is None:
+            hosts = self.enc.ties.hosts
+            numbers = [unit.mask, unit.cell, len(unit.own), len(unit.match)]
+            numbers += unit.request.tolist()
+            for mine, others in ((unit.own, unit.match), (unit.match, unit.own)):
+                for term in mine:
+                    numbers += [term, hosts[term].kind, hosts[term].max_skew, term in others]
+            unit.code = kernel.Code(numbers)
+        return unit.code
+
+    def fill(self, number: int, unit: Unit, want: int, span: slice, how: int) -> int | None:
+        """Place pods by the compiled loops; None if those are not there, or do not know how."""
+        if self._nodes is None or unit.claims:
+            return None
+        way = (how, float(self.mean[0]), float(self.mean[1]))
+        nodes, counts = self._nodes.fill(self._code(unit), unit.weight, want, span, way)
+        if len(nodes):
+            self.log.append((number, nodes, counts))
+        return int(counts.sum())
+
+    def fill_one(
+        self, units: list[Unit], left: Int, node: int, order: Int
+    ) -> list[tuple[int, int]] | None:
+        """Fill one node with units in order; says how many of whom it took, and counts `left`
+        down. None if the compiled loops are not there, or do not know how.
+        """
+        mine = [units[number] for number in order.tolist()]
+        if self._nodes is None or any(unit.claims for unit in mine):
+            return None
+        codes = np.array([self._code(unit).at for unit in mine], dtype=np.int64)
+        weights = np.array([unit.weight for unit in mine], dtype=np.int64)
+        counts = self._nodes.fill_one(codes, weights, left[order], node)
+        taken = []
+        for place in np.flatnonzero(counts).tolist():
+            number, count = int(order[place]), int(counts[place])
+            self.log.append((number, np.array([node]), np.array([count])))
+            left[number] -= count
+            taken.append((number, count))
+        return taken
 
     def open(self, offer: int, count: int) -> slice:
         """Add empty nodes of one offer; returns where they are."""
@@ -97,9 +155,12 @@ class Bins:
             held = getattr(self, name)
             width = [(0, 0)] * (held.ndim - 1) + [(0, more)]
             setattr(self, name, np.pad(held, width))
+        self._nodes = self._compiled()
 
     def room(self, unit: Unit, span: slice) -> Int:
         """How many pods of the unit every node of the span could take, by all host-level laws."""
+        if self._nodes is not None and not unit.claims:
+            return self._nodes.room(self._code(unit), unit.weight, span)
         room = self._fitting(unit, span)
         room[~self.accept[unit.mask, span]] = 0
         if unit.cell != ANY_CELL:
@@ -187,6 +248,15 @@ class Bins:
 
     def fits_new(self, unit: Unit) -> Bool:
         """The offers on whose empty node one pod of the unit could run."""
+        present = self._daemon_terms.intersection((*unit.own, *unit.match))
+        tied = (unit.own, unit.match) if present else ()
+        key = (unit.request.tobytes(), unit.mask, unit.cell, unit.weight, unit.claims, tied)
+        if key not in self._fits_new:
+            self._fits_new[key] = self._find_fits_new(unit)
+            self._fits_new[key].setflags(write=False)
+        return self._fits_new[key]
+
+    def _find_fits_new(self, unit: Unit) -> Bool:
         enc = self.enc
         fits = enc.masks_me[unit.mask, : enc.n_offers].copy()
         for resource, asked in enumerate(unit.request.tolist()):

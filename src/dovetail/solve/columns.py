@@ -53,23 +53,23 @@ class Columns:
         )
         self._values[key] = list(code_of)
 
-    def add_taints(self, taints: Sequence[tuple[Taint, ...]]) -> None:
-        """State the taints of every entity."""
+    def add_taints(
+        self, codes: Int, taints: Sequence[tuple[Taint, ...]], more: Sequence[tuple[Taint, ...]]
+    ) -> None:
+        """State the taints of every entity: the first ones' as codes, the rest listed."""
         code_of: dict[tuple[Taint, ...], int] = {}
-        self._taint_codes = np.fromiter(
-            (code_of.setdefault(value, len(code_of)) for value in taints),
-            dtype=np.int64,
-            count=self.n_entities,
-        )
+        recode = np.array([code_of.setdefault(one, len(code_of)) for one in taints], np.int64)
+        rest = [code_of.setdefault(one, len(code_of)) for one in more]
+        first = recode[codes] if len(taints) else codes
+        self._taint_codes = np.concatenate([first, np.array(rest, dtype=np.int64)])
         self._taints = list(code_of) or [()]
 
     def at(self, entities: Int) -> Columns:
         """The columns of these entities, in this order; one may be named twice."""
         result = Columns(len(entities))
         for key, codes in self._codes.items():
-            values = self._values[key]
-            result.add(key, [values[code] for code in codes[entities].tolist()])
-        result.add_taints([self._taints[code] for code in self._taint_codes[entities].tolist()])
+            result.add_coded(key, codes[entities], self._values[key], ())
+        result.add_taints(self._taint_codes[entities], self._taints, ())
         return result
 
     def codes(self, key: str) -> tuple[Int, list[str | None]]:

@@ -13,23 +13,12 @@ from dovetail.solve.attempt import Attempt
 from dovetail.solve.axes import Int
 from dovetail.solve.bins import EXISTING
 from dovetail.solve.company import after_company, is_wanted
+from dovetail.solve.contents import loads
 from dovetail.solve.flexibility import alternatives
 from dovetail.solve.offers import Offer, definite, pool_requirements
 from dovetail.solve.puzzle import PlannedNode
-from dovetail.solve.standing import daemon_mask
+from dovetail.solve.standing import ATTACH, daemon_mask
 from dovetail.solve.terms import Kind
-
-
-def loads(attempt: Attempt) -> dict[int, dict[int, int]]:
-    """How many pods of which unit every node holds."""
-    result: dict[int, dict[int, int]] = defaultdict(dict)
-    for number, nodes, counts in attempt.bins.log:
-        for node, count in zip(nodes.tolist(), counts.tolist(), strict=True):
-            if count:
-                held = result[node]
-                held[number] = held.get(number, 0) + count
-    return result
-
 
 Share = tuple[int, tuple[Pod, ...]]  # a group, and those of its pods that share a node
 
@@ -66,8 +55,8 @@ def decode(
     """Nodes to launch, pods for existing nodes, and an order in which all can be bound."""
     names = Names(attempt)
     bins = attempt.bins
-    by_node = loads(attempt)
-    choices = alternatives(attempt, by_node)
+    by_node = loads(attempt.bins.log)
+    choices = alternatives(attempt)
     nodes = _Launches(attempt)
     launches: list[PlannedNode] = []
     placed: list[tuple[str, tuple[Pod, ...]]] = []
@@ -87,7 +76,7 @@ def decode(
             everybody = tuple(pod for _, pods in held for pod in pods)
             placed.append((attempt.enc.problem.nodes[node].name, everybody))
         else:
-            launches.append(nodes.planned(int(bins.offer[node]), held, choices[node]))
+            launches.append(nodes.planned(node, held, choices[node]))
     first = set(early)
     order = _order(attempt, {key: _queue(attempt, key[0], held) for key, held in piles.items()})
     turns = [*early, *(key for key in order if key not in first)]
@@ -105,20 +94,11 @@ class _Launches:
         self._names: dict[tuple[int, int], Names3] = {}
         self._labels: dict[int, dict[str, str]] = {}
         self._daemons: dict[int, dict[str, int]] = {}
-        offers = attempt.enc.market.offers
-        codes: dict[tuple[str, str], int] = {}
-        self._place_o = np.array(
-            [
-                codes.setdefault((one.offering.zone, one.offering.capacity_type), len(codes))
-                for one in offers
-            ],
-            dtype=np.int64,
-        )
-        self._places = list(codes)
 
-    def planned(self, offer: int, held: list[Share], choice: tuple[Int, bool]) -> PlannedNode:
+    def planned(self, node: int, held: list[Share], choice: tuple[Int, bool]) -> PlannedNode:
         """One node with its pods."""
         market = self._attempt.enc.market
+        offer = int(self._attempt.bins.offer[node])
         one = market.offers[offer]
         fallbacks, is_relaxed = choice
         key = (offer, id(fallbacks))
@@ -136,7 +116,7 @@ class _Launches:
             zones=zones,
             capacity_types=capacity_types,
             labels=self._labels[offer],
-            requests=self._requests(offer, held),
+            requests=self._requests(offer, node),
             pods=tuple(pod for _, pods in held for pod in pods),
             is_min_values_relaxed=is_relaxed,
         )
@@ -147,11 +127,12 @@ class _Launches:
         every = np.concatenate([np.array([offer], dtype=np.int64), fallbacks])
         kinds, first = np.unique(enc.type_o[every], return_index=True)
         ranked = kinds[np.argsort(first)][: enc.problem.policy.max_instance_types]
-        places = [self._places[code] for code in np.unique(self._place_o[every]).tolist()]
+        market = enc.market
+        ways = [market.ways[way] for way in np.unique(market.way_o[every]).tolist()]
         return (
             tuple(enc.market.types[kind].name for kind in ranked.tolist()),
-            tuple(sorted({zone for zone, _ in places})),
-            tuple(sorted({capacity_type for _, capacity_type in places})),
+            tuple(sorted({zone for _, zone in ways})),
+            tuple(sorted({capacity_type for capacity_type, _ in ways})),
         )
 
     def _daemon_requests(self, offer: int) -> dict[str, int]:
@@ -162,13 +143,14 @@ class _Launches:
             if daemon_mask(enc.columns, one)[offer]
         )
 
-    def _requests(self, offer: int, held: list[Share]) -> dict[str, int]:
+    def _requests(self, offer: int, node: int) -> dict[str, int]:
         """What pods and daemon sets take of the node."""
+        enc, bins = self._attempt.enc, self._attempt.bins
         result = dict(self._daemons[offer])
-        groups = self._attempt.enc.groups
-        for group, pods in held:
-            for name, amount in groups[group].spec.requests.items():
-                result[name] = result.get(name, 0) + len(pods) * amount
+        used = (enc.cap_or[offer] - bins.free[:, node]).tolist()
+        for name, amount in zip(enc.resources, used, strict=True):
+            if amount and not name.startswith(ATTACH):
+                result[name] = result.get(name, 0) + amount
         return {name: result[name] for name in sorted(result)}
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dovetail.solve.attempt import Attempt
 from dovetail.solve.colocate import may_precede, without_company
-from dovetail.solve.decode import loads
+from dovetail.solve.contents import loads
 from dovetail.solve.quotas import Outlook
 from dovetail.solve.rescue import put_one, settle_one
 from dovetail.solve.terms import Kind
@@ -36,7 +36,7 @@ def displace(attempt: Attempt, waiting: dict[int, int]) -> bool:
 
 def _take_a_place(attempt: Attempt, group: int, waiting: dict[int, int]) -> bool:
     probe = unit_of(attempt.enc, group)
-    held_by_node = loads(attempt)
+    held_by_node = loads(attempt.bins.log)
     for node in _candidates(attempt, probe, held_by_node):
         for leaving in _choices(attempt, node, held_by_node[node], probe):
             if _swap(attempt, group, node, leaving):

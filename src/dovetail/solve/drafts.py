@@ -17,7 +17,7 @@ from dovetail.solve.attempt import Attempt, Prefer, left_of, new_attempt
 from dovetail.solve.axes import UNLIMITED
 from dovetail.solve.bins import EXISTING
 from dovetail.solve.colocate import colocate
-from dovetail.solve.decode import loads
+from dovetail.solve.contents import loads
 from dovetail.solve.improve import Improver, Layout
 from dovetail.solve.rates import NO_LOAD, NO_WAY, Load, Purse, Rates, Site
 from dovetail.solve.settle import settle_all
@@ -47,7 +47,7 @@ class Desk:
         self._purse = purse
         self._held = [
             (int(base.bins.offer[node]), held)
-            for node, held in sorted(loads(base).items())
+            for node, held in sorted(loads(base.bins.log).items())
             if base.bins.offer[node] != EXISTING
         ]
 

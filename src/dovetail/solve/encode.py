@@ -14,17 +14,17 @@ import numpy as np
 
 from dovetail import labels
 from dovetail.model.pod import DaemonSet, Pod, PodSpec
-from dovetail.model.requirements import Requirement, Requirements
+from dovetail.model.requirements import Requirement
 from dovetail.model.resources import CPU, MEMORY, PODS
 from dovetail.model.topology import NodeTerm
 from dovetail.model.volumes import NO_VOLUMES
 from dovetail.solve.axes import UNLIMITED, Bool, Int
 from dovetail.solve.columns import Columns
 from dovetail.solve.groups import Group, distinct_specs, group_pods, read_labels
+from dovetail.solve.market_labels import label_column
 from dovetail.solve.offers import (
     Market,
     Mentions,
-    definite,
     mentions,
     open_market,
     pool_requirements,
@@ -107,7 +107,7 @@ def encode(problem: Puzzle, bystanders: Sequence[Pod] = ()) -> Encoded:
     resources = _resources(groups)
     masks_me, mask_g = _masks(columns, groups)
     n_offers = len(market.offers)
-    price_o = np.array([one.offering.price_nanousd for one in market.offers], dtype=np.int64)
+    weight_p = np.array([pool.weight for pool in market.pools], dtype=np.int64)
     coming_de = coming_daemons(problem, columns, n_offers)
     overhead_or = _overhead(problem.daemon_sets, coming_de[:, :n_offers], resources)
     place = _cells(columns, said.topology_keys)
@@ -126,11 +126,11 @@ def encode(problem: Puzzle, bystanders: Sequence[Pod] = ()) -> Encoded:
         masks_me=masks_me,
         cap_or=_allocatable(market, resources) - overhead_or,
         overhead_or=overhead_or,
-        price_o=price_o,
-        plan_price_o=price_o,
-        pool_o=np.array([one.pool for one in market.offers], dtype=np.int64),
-        type_o=np.array([one.type for one in market.offers], dtype=np.int64),
-        weight_o=np.array([market.pools[one.pool].weight for one in market.offers], dtype=np.int64),
+        price_o=market.price_o,
+        plan_price_o=market.price_o,
+        pool_o=market.pool_o,
+        type_o=market.type_o,
+        weight_o=weight_p[market.pool_o],
         supply_o=_supply(problem, market),
         cell_o=cells_e[:n_offers],
         free_nr=free_room(problem, resources, coming_de[:, n_offers:]),
@@ -201,7 +201,6 @@ def _columns(problem: Puzzle, market: Market, said: Mentions) -> Columns:
     nodes = problem.nodes
     n_offers = len(market.offers)
     columns = Columns(n_offers + len(nodes))
-    offered = OfferLabels(market)
     keys = set(said.values_by_key) | {labels.REGISTERED, labels.INITIALIZED}
     normalized = [
         {labels.normalize(key): value for key, value in node.labels.items()} for node in nodes
@@ -210,64 +209,13 @@ def _columns(problem: Puzzle, market: Market, said: Mentions) -> Columns:
         if node.node_pool:  # it will have these once it has started
             held.update({key: held.get(key, "true") for key in labels.SIMULATION_ONLY})
     for key in sorted(keys):
-        codes, values = offered.values(key)
+        codes, values = label_column(market, key)
         columns.add_coded(key, codes, values, [held.get(key) for held in normalized])
-    columns.add(labels.NODE_NAME_FIELD, [None] * n_offers + [node.name for node in nodes])
-    columns.add_taints(
-        [market.pools[one.pool].taints for one in market.offers] + [node.taints for node in nodes]
-    )
+    names = [node.name for node in nodes]
+    columns.add_coded(labels.NODE_NAME_FIELD, np.zeros(n_offers, dtype=np.int64), [None], names)
+    taints = [pool.taints for pool in market.pools]
+    columns.add_taints(market.pool_o, taints, [node.taints for node in nodes])
     return columns
-
-
-class OfferLabels:
-    """The definite labels of all offers, worked out once per distinct combination of layers."""
-
-    def __init__(self, market: Market) -> None:
-        self._market = market
-        self._layers = [pool_requirements(pool) for pool in market.pools]
-        codes: dict[int, int] = {}
-        self._offered: list[Requirements] = []
-        for one in market.offers:
-            if id(one.offering.requirements) not in codes:
-                codes[id(one.offering.requirements)] = len(self._offered)
-                self._offered.append(one.offering.requirements)
-        self._rows = np.array(
-            [
-                (one.pool, one.type, codes[id(one.offering.requirements)], one.choice)
-                for one in market.offers
-            ],
-            dtype=np.int64,
-        ).reshape(len(market.offers), 4)
-        self._chosen = [dict(choice) for choice in market.choices]
-
-    def values(self, key: str) -> tuple[Int, list[str | None]]:
-        """The value of one label for every offer: codes, and what they stand for."""
-        market = self._market
-        if key in labels.SIMULATION_ONLY:
-            return np.zeros(len(market.offers), dtype=np.int64), ["true"]
-        kinds: dict[Requirement | None, int] = {}
-        kind_t = np.array(
-            [kinds.setdefault(kind.requirements.get(key), len(kinds)) for kind in market.types],
-            dtype=np.int64,
-        )
-        parts: dict[Requirement | None, int] = {}
-        part_f = np.array(
-            [parts.setdefault(one.get(key), len(parts)) for one in self._offered], dtype=np.int64
-        )
-        pool, kind, offered, choice = self._rows.T
-        code = ((pool * len(kinds) + kind_t[kind]) * len(parts) + part_f[offered]) * len(
-            self._chosen
-        ) + choice
-        _, first, inverse = np.unique(code, return_index=True, return_inverse=True)
-        found = [self._value(key, int(row)) for row in first]
-        return inverse.reshape(-1), found
-
-    def _value(self, key: str, row: int) -> str | None:
-        one = self._market.offers[row]
-        if key in self._chosen[one.choice]:
-            return self._chosen[one.choice][key]
-        kind = self._market.types[one.type].requirements
-        return definite(key, (self._layers[one.pool], kind, one.offering.requirements))[1]
 
 
 def _resources(groups: Sequence[Group]) -> tuple[str, ...]:
@@ -303,9 +251,7 @@ def _allocatable(market: Market, resources: tuple[str, ...]) -> Int:
         for kind in market.types
     ]
     table = np.array(rows, dtype=np.int64).reshape(len(rows), len(resources))
-    return table[np.array([one.type for one in market.offers], dtype=np.int64)].reshape(
-        len(market.offers), len(resources)
-    )
+    return table[market.type_o].reshape(len(market.offers), len(resources))
 
 
 def _masks(columns: Columns, groups: Sequence[Group]) -> tuple[Bool, Int]:
@@ -346,10 +292,11 @@ def _overhead(daemons: Sequence[DaemonSet], runs_do: Bool, resources: tuple[str,
 def _supply(problem: Puzzle, market: Market) -> Int:
     """How many nodes of each offer can be had: reservations are finite."""
     supply = np.full(len(market.offers), UNLIMITED, dtype=np.int64)
-    for number, one in enumerate(market.offers):
-        if one.offering.capacity_type == labels.RESERVED:
-            used = problem.reserved_by_id.get(one.offering.reservation_id, 0)
-            supply[number] = max(0, one.offering.reservation_capacity - used)
+    reserved_w = np.array([kind == labels.RESERVED for kind, _ in market.ways], dtype=bool)
+    for number in np.flatnonzero(reserved_w[market.way_o]).tolist():
+        offering = market.offers[number].offering
+        used = problem.reserved_by_id.get(offering.reservation_id, 0)
+        supply[number] = max(0, offering.reservation_capacity - used)
     return supply
 
 

@@ -13,15 +13,17 @@ import numpy as np
 
 from dovetail.solve.axes import Float, Int
 from dovetail.solve.bins import Bins
+from dovetail.solve.kernel import SNUG, WATER
 from dovetail.solve.units import Unit
 
 _BETA: Final = 5.0  # how strongly the unit's own proportion counts; 3 to 10 are alike
-_MANY: Final = 20_000
-_FEW: Final = 6  # pods for which looking for the best place beats sorting
 
 
 def water_fill(bins: Bins, number: int, unit: Unit, want: int, span: slice) -> int:
     """Place up to `want` pods on the span's nodes, keeping what is left in balance."""
+    placed = bins.fill(number, unit, want, span, WATER)
+    if placed is not None:
+        return placed
     room = bins.room(unit, span)
     total = int(room.sum())
     if total <= 0:
@@ -54,46 +56,23 @@ def _highest(height: Float, step: float, most: Int, want: int) -> Int:
         counts = np.zeros(len(height), dtype=np.int64)
         counts[int(np.argmax(height))] = 1
         return counts
-    if int(most.sum()) > _MANY and step > 0:
-        return _highest_by_level(height, step, most, want)
     node = np.repeat(np.arange(len(height)), most)
     turn = np.arange(len(node)) - np.repeat(np.cumsum(most) - most, most)
     key = height[node] - turn * step
-    best = np.argpartition(-key, want - 1)[:want] if want < len(key) else np.arange(len(key))
-    counts = np.bincount(node[best], minlength=len(height))
-    return counts.astype(np.int64)
-
-
-def _highest_by_level(height: Float, step: float, most: Int, want: int) -> Int:
-    """The same by bisection on the level, for many places."""
-    low = float(height.min()) - step * float(most.max())
-    high = float(height.max()) + step
-
-    def above(level: float) -> Int:
-        turns = np.floor((height - level) / step) + 1
-        whole: Int = np.clip(turns, 0, most).astype(np.int64)
-        return whole
-
-    for _ in range(60):
-        middle = (low + high) / 2
-        if int(above(middle).sum()) >= want:
-            low = middle
-        else:
-            high = middle
-    counts = above(high)
-    extra = above(low) - counts
-    short = want - int(counts.sum())
-    for place in np.flatnonzero(extra):
-        more = min(short, int(extra[place]))
-        counts[place] += more
-        short -= more
-        if short <= 0:
-            break
+    if want >= len(key):
+        return most
+    last = np.partition(key, len(key) - want)[len(key) - want]
+    counts = np.bincount(node[key > last], minlength=len(height)).astype(np.int64)
+    level = node[key == last][: want - int(counts.sum())]  # ties go to the first
+    counts += np.bincount(level, minlength=len(height))
     return counts
 
 
 def snug_fill(bins: Bins, number: int, unit: Unit, want: int, span: slice) -> int:
     """Place up to `want` pods where the least would remain."""
+    placed = bins.fill(number, unit, want, span, SNUG)
+    if placed is not None:
+        return placed
     room = bins.room(unit, span)
     places = np.flatnonzero(room)
     if not len(places):
@@ -101,31 +80,12 @@ def snug_fill(bins: Bins, number: int, unit: Unit, want: int, span: slice) -> in
     left = (bins.free[0, span][places] - unit.request[0]) / bins.mean[0]
     rest = (bins.free[1, span][places] - unit.request[1]) / bins.mean[1]
     waste = left * left + rest * rest
-    if want <= _FEW:
-        return _few(bins, number, unit, want, (places + span.start, room[places], waste))
     ranked = places[np.argsort(waste, kind="stable")]
     filled = np.minimum(np.cumsum(room[ranked]), want)
     counts = np.diff(filled, prepend=0)
     room[:] = 0
     room[ranked] = counts
     return _take(bins, number, unit, span, room)
-
-
-def _few(bins: Bins, number: int, unit: Unit, want: int, found: tuple[Int, Int, Float]) -> int:
-    """The same for a few pods, without sorting all places."""
-    nodes, room, waste = found
-    chosen: list[int] = []
-    counts: list[int] = []
-    left = want
-    while left and len(chosen) < len(nodes):
-        place = int(np.argmin(waste))
-        waste[place] = np.inf
-        taken = min(left, int(room[place]))
-        chosen.append(int(nodes[place]))
-        counts.append(taken)
-        left -= taken
-    bins.put(number, unit, np.array(chosen), np.array(counts))
-    return want - left
 
 
 def _take(bins: Bins, number: int, unit: Unit, span: slice, room: Int) -> int:

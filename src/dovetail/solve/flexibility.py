@@ -14,40 +14,43 @@ counts there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dovetail import labels
 from dovetail.solve.attempt import Attempt
 from dovetail.solve.axes import Bool, Int
 from dovetail.solve.bins import EXISTING
-from dovetail.solve.encode import Encoded
+from dovetail.solve.contents import kinds_by_node
+from dovetail.solve.naming import Shelf, closed, few_enough, in_turn, shelf_of, wide
 from dovetail.solve.terms import Kind
 from dovetail.solve.ties import sights
 from dovetail.solve.units import ANY_CELL
-from dovetail.solve.variety import Demand, are_met, demands, gather, later_kinds
+from dovetail.solve.variety import demands
 
 
-def alternatives(
-    attempt: Attempt, by_node: dict[int, dict[int, int]]
-) -> dict[int, tuple[Int, bool]]:
+def alternatives(attempt: Attempt) -> dict[int, tuple[Int, bool]]:
     """For every new node the other offers that would do (cheapest first), and whether minValues
     had to give way.
     """
     finder = _Finder(attempt)
     result: dict[int, tuple[Int, bool]] = {}
     memo: dict[tuple[_Load, bytes], tuple[Int, bool]] = {}
-    for node, held in by_node.items():
-        if int(attempt.bins.offer[node]) == EXISTING:
+    bins = attempt.bins
+    for node, traits in kinds_by_node(bins.log, finder.traits()):
+        offer = int(bins.offer[node])
+        if offer == EXISTING:
             continue
-        load, used = finder.load(node, held)
+        load = finder.load(offer, traits)
+        used = attempt.enc.cap_or[offer] - bins.free[:, node]
         key = (load, used.tobytes())
         if key not in memo:
             memo[key] = finder.fallbacks(load, used)
         result[node] = memo[key]
     return result
+
+
+_Traits = tuple[int, bool, int, tuple[int, ...]]  # mask, pinned to its cell, wish, company
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,23 +65,6 @@ class _Load:
     is_lenient: bool = False  # whether spreads may count fallbacks unlike, if none is upset by it
 
 
-@dataclass(frozen=True, slots=True)
-class _Shelf:
-    """What one pool sells under one choice of labels: offers, and the place of each in a table of
-    instance types by ways to buy (capacity type and zone).
-    """
-
-    offers: Int  # cheapest first
-    types: Int  # ascending
-    row_o: Int  # the place of each offer's type among them
-    way_o: Int
-    sizes_xr: Int  # the distinct capacities
-    size_o: Int  # which of them an offer has
-    is_left_o: Bool  # reservations may be used up
-    ways: tuple[tuple[str, str], ...]  # capacity type, zone
-    asked: tuple[Demand, ...]
-
-
 class _Finder:
     """Answers for one attempt; what many nodes have in common is worked out once."""
 
@@ -86,12 +72,18 @@ class _Finder:
         self._attempt = attempt
         self._origin = attempt.enc.origin
         self._enc = attempt.enc if self._origin is None else self._origin.enc
-        self._shelves: dict[tuple[int, int], _Shelf] = {}
+        self._shelves: dict[tuple[int, int], Shelf] = {}
         self._masks: dict[tuple[int, int], Bool] = {}
         self._accepted: dict[_Load, tuple[Bool, Bool]] = {}
+        self._traits: list[_Traits] = []
+        self._traits_u: list[int] = []
+        self._loads: dict[tuple[int, tuple[int, ...]], _Load] = {}
+        self._liked: dict[tuple[int, int], Int] = {}
+        self._domains: dict[tuple[int, int], tuple[Int, Int]] = {}
+        self._places: dict[int, int] = {}
+        self._alike_o: dict[int, Bool] = {}
         enc = self._enc
-        self._order = np.lexsort((np.arange(enc.n_offers), enc.price_o))
-        self._choice_o = np.array([one.choice for one in enc.market.offers], dtype=np.int64)
+        self._order = np.argsort(enc.price_o, kind="stable")
         self._spread_keys = sorted(
             {term.key for term in enc.ties.zones if term.kind == Kind.SPREAD}
         )
@@ -104,28 +96,37 @@ class _Finder:
             if present is not None
         ]
 
-    def load(self, node: int, held: dict[int, int]) -> tuple[_Load, Int]:
-        """A node as far as its fallbacks depend on it, and how much of it is used."""
+    def traits(self) -> Int:
+        """A number for everything about each unit that fallbacks depend on."""
         attempt = self._attempt
-        offer = int(attempt.bins.offer[node])
-        used = attempt.enc.cap_or[offer] - attempt.bins.free[:, node]
-        units = [attempt.units[number] for number in held]
-        masks = {unit.mask for unit in units}
-        if self._origin is not None:
-            offer = int(self._origin.offer_o[offer])
-            masks = {int(self._origin.mask_m[mask]) for mask in masks}
-        is_pinned = any(unit.cell != ANY_CELL for unit in units)
-        wishes, company = self._wishes([unit.members[0][0] for unit in units])
-        return _Load(offer, tuple(sorted(masks)), is_pinned, wishes, company), used
+        number_of: dict[_Traits, int] = {}
+        for unit in attempt.units:
+            mask = unit.mask if self._origin is None else int(self._origin.mask_m[unit.mask])
+            wish, company = self._wishes(unit.members[0][0]) if unit.members else (0, ())
+            one = (mask, unit.cell != ANY_CELL, wish, company)
+            self._traits_u.append(number_of.setdefault(one, len(number_of)))
+        self._traits = list(number_of)
+        return np.array(self._traits_u, dtype=np.int64)
 
-    def _wishes(self, groups: list[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """What the groups wish for, and which wishes about company concern them."""
+    def load(self, offer: int, traits: tuple[int, ...]) -> _Load:
+        """A node as far as its fallbacks depend on it."""
+        if (offer, traits) not in self._loads:
+            found = [self._traits[one] for one in traits]
+            self._loads[offer, traits] = _Load(
+                offer if self._origin is None else int(self._origin.offer_o[offer]),
+                tuple(sorted({mask for mask, _, _, _ in found})),
+                any(is_pinned for _, is_pinned, _, _ in found),
+                tuple(sorted({wish for _, _, wish, _ in found} - {0})),
+                tuple(sorted({term for _, _, _, company in found for term in company})),
+            )
+        return self._loads[offer, traits]
+
+    def _wishes(self, group: int) -> tuple[int, tuple[int, ...]]:
+        """What a group wishes for, and which wishes about company concern it."""
         held = self._attempt.wishes
         if held is None:
-            return (), ()
-        scores = {int(held.wish_g[group]) for group in groups} - {0}
-        company = {term for group in groups for term in (*held.own_g[group], *held.match_g[group])}
-        return tuple(sorted(scores)), tuple(sorted(company))
+            return 0, ()
+        return int(held.wish_g[group]), (*held.own_g[group], *held.match_g[group])
 
     def fallbacks(self, load: _Load, used: Int) -> tuple[Int, bool]:
         """The other offers that would do, and whether the pool's minValues are not reached."""
@@ -133,20 +134,26 @@ class _Finder:
         one = enc.market.offers[load.offer]
         shelf = self._shelf(one.pool, one.choice)
         fine_o, welcome_w = self._acceptable(load, shelf)
+        if shelf.compiled is not None and not shelf.asked:
+            quick = shelf.compiled.fallbacks(
+                fine_o, welcome_w, used, self._place(load.offer, shelf)
+            )
+            if quick is not None and quick[1] <= enc.problem.policy.max_instance_types:
+                return shelf.offers[quick[0]], False
         fits_x: Bool = np.all((shelf.sizes_xr >= used) | (used == 0), axis=1)
         fine_o = fine_o & fits_x[shelf.size_o]
-        found = _few_enough(
-            enc, shelf, load.offer, _closed(enc, shelf, load.offer, (fine_o, welcome_w))
+        found = few_enough(
+            enc, shelf, load.offer, closed(enc, shelf, load.offer, (fine_o, welcome_w))
         )
         if not found[1]:
             return found
         # minValues come before preferences, and before types that would do in some zones only.
         every = np.ones(len(shelf.ways), dtype=bool)
         for kept in (
-            _closed(enc, shelf, load.offer, (fine_o, every)),
-            *_wide(enc, shelf, load, fine_o),
+            closed(enc, shelf, load.offer, (fine_o, every)),
+            *wide(enc, shelf, load.offer, fine_o),
         ):
-            other = _few_enough(enc, shelf, load.offer, kept)
+            other = few_enough(enc, shelf, load.offer, kept)
             if not other[1]:
                 return other
         if not load.is_lenient and self._sight_o.any():
@@ -154,35 +161,43 @@ class _Finder:
             found = found if other[1] else other
         return found
 
-    def _shelf(self, pool: int, choice: int) -> _Shelf:
+    def _shelf(self, pool: int, choice: int) -> Shelf:
         if (pool, choice) not in self._shelves:
             enc = self._enc
-            mine = (enc.pool_o == pool) & (self._choice_o == choice)
+            mine = (enc.pool_o == pool) & (enc.market.choice_o == choice)
             offers = self._order[mine[self._order]]
             asked = demands(enc.market.pools[pool], enc.market.types)
-            self._shelves[pool, choice] = _shelf(enc, offers, asked)
+            self._shelves[pool, choice] = shelf_of(enc, offers, asked)
         return self._shelves[pool, choice]
 
-    def _acceptable(self, load: _Load, shelf: _Shelf) -> tuple[Bool, Bool]:
+    def _acceptable(self, load: _Load, shelf: Shelf) -> tuple[Bool, Bool]:
         """The offers of a shelf that everybody on the node accepts, however much they hold; and
         the ways to buy that are welcome.
         """
         if load not in self._accepted:
-            enc, offers = self._enc, shelf.offers
-            fine = np.ones(len(offers), dtype=bool)
+            fine = self._alike(load.offer, shelf).copy()
             for mask in load.masks:
                 fine &= self._mask_on(mask, shelf)
-            mine, cell = int(enc.cell_o[load.offer]), enc.cell_o[offers]
             if load.is_pinned:
-                fine &= cell == mine
-            domains_ck = enc.ties.domains_ck
-            for topology in self._spread_keys:
-                fine &= domains_ck[cell, topology] == domains_ck[mine, topology]
-            fine &= self._counted_alike(load, offers)
-            for present in self._present:
-                fine &= present[offers] == present[load.offer]
+                enc = self._enc
+                fine &= enc.cell_o[shelf.offers] == enc.cell_o[load.offer]
+            fine &= self._counted_alike(load, shelf.offers)
             self._accepted[load] = fine, self._welcome(load, shelf)
         return self._accepted[load]
+
+    def _alike(self, offer: int, shelf: Shelf) -> Bool:
+        """The offers of a shelf that others cannot tell from this one: nodes of both stand in the
+        same domains of spreads, and run the same daemon pods.
+        """
+        if offer not in self._alike_o:
+            enc, offers = self._enc, shelf.offers
+            mine, cell = int(enc.cell_o[offer]), enc.cell_o[offers]
+            domains_ck = enc.ties.domains_ck[:, self._spread_keys]
+            fine: Bool = (domains_ck == domains_ck[mine]).all(axis=1)[cell]
+            for present in self._present:
+                fine &= present[offers] == present[offer]
+            self._alike_o[offer] = fine
+        return self._alike_o[offer]
 
     def _counted_alike(self, load: _Load, offers: Int) -> Bool:
         """The offers that spreads count as they count the planned one.
@@ -205,147 +220,49 @@ class _Finder:
             alike &= eligible_o[offers] == eligible_o[load.offer]
         return alike
 
-    def _mask_on(self, mask: int, shelf: _Shelf) -> Bool:
+    def _mask_on(self, mask: int, shelf: Shelf) -> Bool:
         """The offers of a shelf that a mask accepts."""
         key = (mask, id(shelf))
         if key not in self._masks:
             self._masks[key] = self._enc.masks_me[mask, shelf.offers]
         return self._masks[key]
 
-    def _welcome(self, load: _Load, shelf: _Shelf) -> Bool:
-        """The ways to buy that the node's pods like no less than the one that was planned."""
-        n_ways = len(shelf.ways)
-        welcome = np.ones(n_ways, dtype=bool)
-        held = self._attempt.wishes
-        if held is None:
-            return welcome
-        planned = shelf.way_o[np.flatnonzero(shelf.offers == load.offer)[0]]
+    def _place(self, offer: int, shelf: Shelf) -> int:
+        """Where an offer stands on its shelf."""
+        if offer not in self._places:
+            self._places[offer] = int(np.flatnonzero(shelf.offers == offer)[0])
+        return self._places[offer]
+
+    def _welcome(self, load: _Load, shelf: Shelf) -> Bool:
+        """The ways to buy that may come in turn, and that the node's pods like no less than the
+        one that was planned.
+        """
+        welcome = in_turn(shelf, self._enc.market.offers[load.offer].offering.capacity_type)
+        planned = shelf.way_o[self._place(load.offer, shelf)]
         for wish in load.wishes:
-            best_w = np.full(n_ways, np.iinfo(np.int64).min)
-            np.maximum.at(best_w, shelf.way_o, held.score_se[wish, shelf.offers])
+            best_w = self._best_scores(wish, shelf)
             welcome &= best_w >= best_w[planned]
         for term in load.company:
-            domain_e = held.company[term].domain_e
-            welcome[shelf.way_o[domain_e[shelf.offers] != domain_e[load.offer]]] = False
+            welcome &= self._in_same_domain(term, load.offer, shelf)
         return welcome
 
+    def _best_scores(self, wish: int, shelf: Shelf) -> Int:
+        """What a wish makes of each way to buy, at best."""
+        held = self._attempt.wishes
+        key = (wish, id(shelf))
+        if key not in self._liked and held is not None:
+            self._liked[key] = shelf.extremes(held.score_se[wish, shelf.offers])[1]
+        return self._liked[key]
 
-def _shelf(enc: Encoded, offers: Int, asked: tuple[Demand, ...]) -> _Shelf:
-    types, row_o = np.unique(enc.type_o[offers], return_inverse=True)
-    codes: dict[tuple[str, str], int] = {}
-    way_o = [
-        codes.setdefault((one.capacity_type, one.zone), len(codes))
-        for one in (enc.market.offers[offer].offering for offer in offers.tolist())
-    ]
-    sizes, size_o = np.unique(enc.cap_or[offers], axis=0, return_inverse=True)
-    return _Shelf(
-        offers=offers,
-        types=types,
-        row_o=row_o.reshape(-1),
-        way_o=np.array(way_o, dtype=np.int64),
-        sizes_xr=sizes,
-        size_o=size_o.reshape(-1),
-        is_left_o=enc.supply_o[offers] > 0,
-        ways=tuple(codes),
-        asked=asked,
-    )
-
-
-def _closed(enc: Encoded, shelf: _Shelf, offer: int, allowed: tuple[Bool, Bool]) -> Bool:
-    """The offers that may be named together: all that is sold under those names would do.
-
-    `allowed` are offers that would do, and ways to buy that are welcome.
-    """
-    fine_o, welcome_w = allowed
-    offering = enc.market.offers[offer].offering
-    good_o: Bool = fine_o & shelf.is_left_o
-    kinds = {offering.capacity_type, *later_kinds(offering.capacity_type)}
-    may_w = welcome_w & [kind in kinds for kind, _ in shelf.ways]
-    sells_w = np.zeros(len(shelf.ways), dtype=bool)
-    sells_w[shelf.way_o[good_o]] = True
-    sold = [way for way, is_sold in zip(shelf.ways, may_w & sells_w, strict=True) if is_sold]
-    near_w = _ways(shelf, [kind for kind, _ in sold], [zone for _, zone in sold])
-    near_o = near_w[shelf.way_o]  # no other way to buy could ever be named
-    fine_t, wrong_t = (np.zeros(len(shelf.types), dtype=bool) for _ in range(2))
-    fine_t[shelf.row_o[good_o]] = True
-    wrong_t[shelf.row_o[near_o & ~fine_o]] = True
-    # Where every type is right or wrong however it is bought, all can be named at once.
-    if may_w[near_w].all() and not (fine_t & wrong_t).any():
-        kept = good_o & near_o
-    else:
-        planned = (offering.capacity_type, offering.zone)
-        kept = _joined(shelf, planned, may_w, (fine_o, good_o))
-    return kept
-
-
-def _joined(
-    shelf: _Shelf, planned: tuple[str, str], may_w: Bool, offers: tuple[Bool, Bool]
-) -> Bool:
-    """The same where a type may be right in one zone and wrong in another: one step at a time."""
-    fine_o, good_o = offers
-    size = (len(shelf.types), len(shelf.ways))
-    fine_tw, wrong_tw = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
-    fine_tw[shelf.row_o[good_o], shelf.way_o[good_o]] = True
-    wrong_tw[shelf.row_o[~fine_o], shelf.way_o[~fine_o]] = True
-    kinds, zones = [planned[0]], [planned[1]]
-    chosen = _ways(shelf, kinds, zones)
-    # Falling back to another capacity type is worth more than to another zone: it comes first.
-    steps: list[tuple[list[str], list[str]]] = [([kind], []) for kind in later_kinds(planned[0])]
-    steps += [([], [zone]) for zone in sorted({zone for _, zone in shelf.ways} - {planned[1]})]
-    for more_kinds, more_zones in steps:
-        wider = _ways(shelf, [*kinds, *more_kinds], [*zones, *more_zones])
-        more = wider & ~chosen
-        named: Bool = np.any(fine_tw[:, chosen], axis=1) & ~np.any(wrong_tw[:, chosen], axis=1)
-        is_wrong = (wrong_tw[:, more].any(axis=1) & named).any()
-        if fine_tw[:, more].any() and may_w[more].all() and not is_wrong:
-            kinds, zones, chosen = [*kinds, *more_kinds], [*zones, *more_zones], wider
-    named = np.any(fine_tw[:, chosen], axis=1) & ~np.any(wrong_tw[:, chosen], axis=1)
-    kept: Bool = good_o & chosen[shelf.way_o] & named[shelf.row_o]
-    return kept
-
-
-def _ways(shelf: _Shelf, kinds: list[str], zones: list[str]) -> Bool:
-    """The ways to buy that these names stand for."""
-    return np.array([kind in kinds and zone in zones for kind, zone in shelf.ways], dtype=bool)
-
-
-def _wide(enc: Encoded, shelf: _Shelf, load: _Load, fine_o: Bool) -> Iterator[Bool]:
-    """Offers of types that would do however they are bought: in the planned zone, as the planned
-    capacity type, and in any way.
-    """
-    planned = enc.market.offers[load.offer].offering
-    own = np.searchsorted(shelf.types, enc.type_o[load.offer])
-    sells_w = np.zeros(len(shelf.ways), dtype=bool)
-    sells_w[shelf.way_o[fine_o]] = True
-    zones = sorted({zone for _, zone in shelf.ways})
-    later = [planned.capacity_type, *later_kinds(planned.capacity_type)]
-    on_demand = [planned.capacity_type, labels.ON_DEMAND]
-    for kinds, named in ((on_demand, [planned.zone]), (later[:1], zones), (later, zones)):
-        ways = sells_w & _ways(shelf, kinds, named)
-        wrong_t = np.zeros(len(shelf.types), dtype=bool)
-        wrong_t[shelf.row_o[~fine_o & ways[shelf.way_o]]] = True
-        if not wrong_t[own]:
-            yield fine_o & shelf.is_left_o & ways[shelf.way_o] & ~wrong_t[shelf.row_o]
-
-
-def _few_enough(enc: Encoded, shelf: _Shelf, offer: int, kept: Bool) -> tuple[Int, bool]:
-    """No more types than a launch may name, but those that minValues need; the offer left out."""
-    kept = kept & (shelf.offers != offer)
-    others, rows = shelf.offers[kept], shelf.row_o[kept]
-    first_t = np.full(len(shelf.types), len(rows))  # where each type comes first
-    first_t[rows[::-1]] = np.arange(len(rows))[::-1]
-    first_t[np.searchsorted(shelf.types, enc.type_o[offer])] = -1
-    named = np.flatnonzero(first_t < len(rows))
-    most = enc.problem.policy.max_instance_types
-    if not shelf.asked and len(named) <= most:
-        return others, False
-    ranked = named[np.argsort(first_t[named])]
-    kinds = shelf.types[ranked].tolist()
-    if len(kinds) > most:
-        needed = (gather(shelf.asked, kinds) if shelf.asked else None) or [0]
-        rest = np.setdiff1d(np.arange(len(kinds)), needed)[: max(most - len(needed), 0)]
-        places = np.sort(np.concatenate([needed, rest]))[:most].astype(np.int64)
-        is_named = np.zeros(len(shelf.types), dtype=bool)
-        is_named[ranked[places]] = True
-        others, kinds = others[is_named[rows]], shelf.types[ranked[places]].tolist()
-    return others, not are_met(shelf.asked, kinds)
+    def _in_same_domain(self, term: int, offer: int, shelf: Shelf) -> Bool:
+        """The ways to buy that stay in an offer's domain of a wish about company."""
+        held = self._attempt.wishes
+        if held is None:
+            return np.ones(len(shelf.ways), dtype=bool)
+        domain_e = held.company[term].domain_e
+        key = (term, id(shelf))
+        if key not in self._domains:
+            self._domains[key] = shelf.extremes(domain_e[shelf.offers])
+        least_w, most_w = self._domains[key]
+        mine: Bool = (least_w == domain_e[offer]) & (most_w == domain_e[offer])
+        return mine

@@ -154,13 +154,25 @@ def guide(
 def _wanted_cuts(program: Program, answer: Assignment, classes: Classes) -> list[Cut]:
     """Cuts that the answer breaks, and those that offers will break once pods come to them."""
     held = {(cut.offer, cut.kind) for cut in program.cuts}
+    have = set(held)
     used = len(answer.nodes_o)
     broken = violated(program, answer)
     held |= {(cut.offer, cut.kind) for cut in broken}
     worth = answer.pi_l * classes.count_l
     bought = np.append(answer.nodes_o > 1e-7, np.ones(len(program.price_o) - used, dtype=bool))
     more = [pair for pair in likely(program, worth, bought) if pair not in held]
-    return [*broken, *(cut_of(program, offer, kind) for offer, kind in more)]
+    wanted = [*((cut.offer, cut.kind) for cut in broken), *more]
+    # Pods would only move on to the same machine in another zone.
+    twins = _twins(program)
+    both = dict.fromkeys((twin, kind) for offer, kind in wanted for twin in twins[offer])
+    return [cut_of(program, *pair) for pair in both if pair not in have]
+
+
+def _twins(program: Program) -> list[list[int]]:
+    """For every offer those of the same size and price, itself among them."""
+    rows = np.concatenate([program.cap_or, program.price_o[:, None]], axis=1)
+    kind_o = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
+    return [np.flatnonzero(kind_o == kind).tolist() for kind in kind_o.tolist()]
 
 
 def _with_cuts(solver: Solver, answer: Assignment) -> Assignment:

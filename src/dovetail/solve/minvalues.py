@@ -21,7 +21,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-import msgspec
 import numpy as np
 
 from dovetail import labels
@@ -345,12 +344,11 @@ def _assembled(enc: Encoded, rows: _Rows, mask_m: Int, mask_g: Int) -> Encoded:
     n_offers, n_entities = enc.n_offers, enc.masks_me.shape[1]
     offer_o = np.array([*range(n_offers), *rows.offers], dtype=np.int64)
     own = np.concatenate([rows.masks_mo, *(mask[:, None] for mask in rows.masks)], axis=1)
-    offers = tuple(enc.market.offers[offer] for offer in offer_o.tolist())
     hosts = [_host_at(term, offer_o) for term in enc.ties.hosts]
     zones = [replace(one, eligible_o=one.eligible_o[offer_o]) for one in enc.ties.zones]
     return replace(
         enc,
-        market=msgspec.structs.replace(enc.market, offers=offers),
+        market=enc.market.at(offer_o),
         columns=enc.columns.at(np.concatenate([offer_o, np.arange(n_offers, n_entities)])),
         mask_g=mask_g,
         masks_me=np.concatenate([own, enc.masks_me[mask_m, n_offers:]], axis=1),

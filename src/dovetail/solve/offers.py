@@ -8,17 +8,22 @@ definite labels, and an expression is true or false of it, exactly as kube-sched
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import product
+from operator import is_
 from typing import Final
 
 import msgspec
+import numpy as np
 
 from dovetail import labels
 from dovetail.model.instance import InstanceType, Offering
 from dovetail.model.pool import NodePool
 from dovetail.model.requirements import Requirement, Requirements
+from dovetail.solve.axes import Int
 
 MAX_REMEMBERED: Final = 64  # pools whose choice of types is remembered
+MAX_MARKETS: Final = 4
 MAX_CHOICES: Final = 256  # label choices per pool; more would be a pool for every pod
 _OTHER: Final = "other"
 
@@ -34,13 +39,39 @@ class Offer(msgspec.Struct, frozen=True, gc=False):
     choice: int
 
 
-class Market(msgspec.Struct, frozen=True, gc=False):
-    """Everything on offer, cheapest knowledge first: rows, and what their numbers stand for."""
+@dataclass(frozen=True, slots=True)
+class Market:
+    """Everything on offer: rows, what their numbers stand for, and the rows as columns."""
 
     pools: tuple[NodePool, ...]
     types: tuple[InstanceType, ...]
     offers: tuple[Offer, ...]
     choices: tuple[Choice, ...]
+    pool_o: Int
+    type_o: Int
+    choice_o: Int
+    price_o: Int
+    way_o: Int
+    ways: tuple[tuple[str, str], ...]  # capacity type and zone, of the offers' ways to be bought
+    part_o: Int  # which of `parts` an offering brings
+    parts: tuple[Requirements, ...]
+    label_columns: dict[str, tuple[Int, list[str | None]]] = field(default_factory=dict)
+
+    def at(self, offer_o: Int) -> Market:
+        """The market of these offers, in this order; one may be named twice."""
+        return replace(
+            self,
+            offers=tuple(self.offers[offer] for offer in offer_o.tolist()),
+            pool_o=self.pool_o[offer_o],
+            type_o=self.type_o[offer_o],
+            choice_o=self.choice_o[offer_o],
+            price_o=self.price_o[offer_o],
+            way_o=self.way_o[offer_o],
+            part_o=self.part_o[offer_o],
+            label_columns={
+                key: (codes[offer_o], values) for key, (codes, values) in self.label_columns.items()
+            },
+        )
 
 
 class Mentions(msgspec.Struct, frozen=True, gc=False):
@@ -81,7 +112,26 @@ def open_market(
     instance_types: Mapping[str, tuple[InstanceType, ...]],
     said: Mentions,
 ) -> Market:
-    """All offers of all pools, each with definite labels."""
+    """All offers of all pools, each with definite labels; remembered while nothing changes."""
+    sold = tuple(instance_types.get(pool.name, ()) for pool in pools)
+    for asked, market in _markets:
+        if (
+            asked[0] == said
+            and (len(asked[1]) == len(sold) and all(map(is_, asked[1], sold)))
+            and market.pools == tuple(pools)
+        ):
+            return market
+    market = _open_market(pools, instance_types, said)
+    _markets.insert(0, ((said, sold), market))
+    del _markets[MAX_MARKETS:]
+    return market
+
+
+def _open_market(
+    pools: Sequence[NodePool],
+    instance_types: Mapping[str, tuple[InstanceType, ...]],
+    said: Mentions,
+) -> Market:
     offers: list[Offer] = []
     types: list[InstanceType] = []
     index_of: dict[int, int] = {}
@@ -94,11 +144,30 @@ def open_market(
                 index_of[id(kind)] = len(types)
                 types.append(kind)
         offers += _with_choices(number, asked, rows, (said, index_of, choices))
-    return Market(tuple(pools), tuple(types), tuple(offers), tuple(choices))
+    firsts = {id(one.offering.requirements): one.offering for one in reversed(offers)}
+    part_of = {one: number for number, one in enumerate(firsts)}
+    codes: dict[tuple[str, str], int] = {}
+    ways = [(one.offering.capacity_type, one.offering.zone) for one in offers]
+    way_o = np.array([codes.setdefault(way, len(codes)) for way in ways], dtype=np.int64)
+    return Market(
+        tuple(pools),
+        tuple(types),
+        tuple(offers),
+        tuple(choices),
+        pool_o=np.array([one.pool for one in offers], dtype=np.int64),
+        type_o=np.array([one.type for one in offers], dtype=np.int64),
+        choice_o=np.array([one.choice for one in offers], dtype=np.int64),
+        price_o=np.array([one.offering.price_nanousd for one in offers], dtype=np.int64),
+        way_o=way_o,
+        ways=tuple(codes),
+        part_o=np.array([part_of[id(one.offering.requirements)] for one in offers], dtype=np.int64),
+        parts=tuple(one.requirements for one in firsts.values()),
+    )
 
 
 Rows = list[tuple[InstanceType, tuple[Offering, ...]]]
 # A catalogue hardly ever changes, and the answer for a pool is the same until it does.
+_markets: list[tuple[tuple[Mentions, tuple[tuple[InstanceType, ...], ...]], Market]] = []
 _remembered: dict[tuple[int, Requirements], tuple[tuple[InstanceType, ...], Rows]] = {}
 
 

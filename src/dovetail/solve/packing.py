@@ -118,17 +118,21 @@ class _Filler:
         self._spans, self._shares = opened
         self._place = {int(number): place for place, number in enumerate(numbers)}
         self._carry: dict[tuple[int, int], float] = {}
+        self._is_choosy: dict[tuple[int, int], bool] = {}
         self._every = slice(min(span.start for span in self._spans.values()), bins.n)
         n_nodes = self._every.stop - self._every.start
         self._is_snug = float(left[numbers].sum()) / max(n_nodes, 1) < _FEW_PODS
 
     def is_choosy(self, unit: Unit) -> bool:
         """Whether a unit can use only some of the nodes."""
-        bins, span = self._bins, self._every
-        accept = bins.accept[unit.mask, span]
-        if unit.cell != ANY_CELL:
-            accept = accept & (bins.cell[span] == unit.cell)
-        return float(accept.mean()) < 0.5
+        key = (unit.mask, unit.cell)
+        if key not in self._is_choosy:
+            bins, span = self._bins, self._every
+            accept = bins.accept[unit.mask, span]
+            if unit.cell != ANY_CELL:
+                accept = accept & (bins.cell[span] == unit.cell)
+            self._is_choosy[key] = float(accept.mean()) < 0.5
+        return self._is_choosy[key]
 
     def share_out(self, number: int) -> None:
         """Give a unit its share of the nodes of each offer, as the program would have it."""

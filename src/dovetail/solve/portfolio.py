@@ -17,7 +17,7 @@ import numpy as np
 
 from dovetail.solve.attempt import Attempt, Prefer
 from dovetail.solve.bins import EXISTING
-from dovetail.solve.decode import loads
+from dovetail.solve.contents import loads
 from dovetail.solve.drafts import Desk, Draft
 from dovetail.solve.greedy import one_by_one
 from dovetail.solve.improve import Layout
@@ -70,7 +70,7 @@ def rank(outcome: tuple[Attempt, dict[int, int]]) -> tuple[list[int], list[int],
     new = np.arange(bins.n_existing, bins.n)
     offers = bins.offer[new[~bins.dead[new]]]
     n_pods: Counter[int] = Counter()
-    for node, held in loads(attempt).items():
+    for node, held in loads(attempt.bins.log).items():
         if bins.offer[node] != EXISTING:
             n_pods[int(enc.weight_o[bins.offer[node]])] += sum(held.values())
     return (

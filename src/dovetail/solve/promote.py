@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.solve.attempt import Attempt
-from dovetail.solve.decode import loads
+from dovetail.solve.contents import loads
 from dovetail.solve.displace import strike, take_out
 from dovetail.solve.rescue import place_in_pool
 from dovetail.solve.settle import host_minimum
@@ -32,7 +32,7 @@ def promote(attempt: Attempt) -> bool:
 def _promote_some(attempt: Attempt) -> bool:
     """One look at every pod on a new node that a heavier pool might take, lightest pools first."""
     bins = attempt.bins
-    held_by_node = loads(attempt)
+    held_by_node = loads(attempt.bins.log)
     lighter = [
         node
         for node in held_by_node

@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from dovetail.solve import kernel
 from dovetail.solve.axes import Bool, Int
 from dovetail.solve.encode import Encoded
 from dovetail.solve.limits import Limits, scarce_offers
@@ -24,35 +25,42 @@ def undominated(enc: Encoded) -> tuple[Int, Int]:
     """The offers worth searching over, ascending; for every offer the one that stands for it."""
     stands_for = np.arange(enc.n_offers)
     scarce_o = scarce_offers(enc)
-    usable = np.flatnonzero(Limits(enc).open_offers())
     bits = np.packbits(enc.masks_me[:, : enc.n_offers], axis=0).T  # offers x bytes
-    place = np.stack([enc.weight_o[usable], enc.cell_o[usable]], axis=1)
-    kept = []
-    for where in np.unique(place, axis=0):
-        inside = usable[(place == where).all(axis=1)]
-        inside = inside[bits[inside].any(axis=1)]
-        kept.append(_skyline(enc, inside, (bits, scarce_o), stands_for))
-    return (np.sort(np.concatenate(kept)) if kept else usable[:0]), stands_for
+    usable = np.flatnonzero(Limits(enc).open_offers() & bits.any(axis=1))
+    place = enc.weight_o[usable] * (int(enc.cell_o.max(initial=0)) + 1) + enc.cell_o[usable]
+    total = enc.cap_or[usable].astype(np.float64)
+    size = (total / np.maximum(total.mean(axis=0), 1.0)).sum(axis=1) if len(usable) else place
+    welcome = np.bitwise_count(bits[usable]).sum(axis=1).astype(np.int64)
+    order = np.lexsort((usable, -welcome, -size, enc.plan_price_o[usable], place))
+    ranked, place = usable[order], place[order]
+    library = kernel.library()
+    if library is None:
+        winner = _skyline(enc, ranked, place, (bits, scarce_o))
+    else:
+        words = np.zeros((len(ranked), -(-bits.shape[1] // 8) * 8), dtype=np.uint8)
+        words[:, : bits.shape[1]] = bits[ranked]
+        taken = (words.view(np.uint64), np.ascontiguousarray(scarce_o[ranked]))
+        winner = kernel.skyline(library, place, np.ascontiguousarray(enc.cap_or[ranked]), taken)
+    stands_for[ranked] = ranked[winner]
+    return np.sort(ranked[winner == np.arange(len(ranked))]), stands_for
 
 
-def _skyline(enc: Encoded, inside: Int, known: tuple[Bytes, Bool], stands_for: Int) -> Int:
-    total = enc.cap_or[inside].astype(np.float64)
-    scale = np.maximum(total.mean(axis=0), 1.0) if len(inside) else 1.0
-    welcome = np.bitwise_count(known[0][inside]).sum(axis=1)
-    size = (total / scale).sum(axis=1)
-    order = np.lexsort((inside, -welcome.astype(np.int64), -size, enc.plan_price_o[inside]))
-    ranked = inside[order]
-    kept = ranked[:0]
+def _skyline(enc: Encoded, ranked: Int, place: Int, known: tuple[Bytes, Bool]) -> Int:
+    """For offers in order of place and price: the place of the one that beats each, or its own."""
+    winner = np.arange(len(ranked))
+    kept = winner[:0]
     for start in range(0, len(ranked), _BLOCK):
-        block = ranked[start : start + _BLOCK]
+        block = np.arange(start, min(start + _BLOCK, len(ranked)))
+        kept = kept[place[kept] == place[start]]
         rivals = np.concatenate([kept, block])
-        beaten = _beaten(enc, block, rivals, known)
+        beaten = _beaten(enc, ranked[block], ranked[rivals], known)
+        beaten &= place[block][:, None] == place[rivals][None, :]
         # Ties: the earlier one stays. Whoever beats a beaten one beats its victims too.
         beaten[:, len(kept) :] &= np.tri(len(block), k=-1, dtype=bool)
         lost = beaten.any(axis=1)
-        stands_for[block[lost]] = stands_for[rivals[beaten[lost].argmax(axis=1)]]
+        winner[block[lost]] = rivals[beaten[lost].argmax(axis=1)]
         kept = np.concatenate([kept, block[~lost]])
-    return kept
+    return winner
 
 
 def _beaten(enc: Encoded, losers: Int, winners: Int, known: tuple[Bytes, Bool]) -> Bool:

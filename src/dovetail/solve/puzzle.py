@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 import msgspec
 
@@ -38,10 +39,7 @@ class Puzzle(msgspec.Struct, frozen=True, gc=False):
 
 def canonical(puzzle: Puzzle) -> Puzzle:
     """The same puzzle in an order that does not depend on how its parts were listed."""
-    types = {
-        pool: tuple(sorted(kinds, key=lambda kind: kind.name))
-        for pool, kinds in sorted(puzzle.instance_types.items())
-    }
+    types = {pool: _by_name(kinds) for pool, kinds in sorted(puzzle.instance_types.items())}
     return msgspec.structs.replace(
         puzzle,
         nodes=tuple(sorted(puzzle.nodes, key=lambda node: node.name)),
@@ -49,6 +47,21 @@ def canonical(puzzle: Puzzle) -> Puzzle:
         instance_types=types,
         daemon_sets=tuple(sorted(puzzle.daemon_sets, key=lambda one: (one.namespace, one.name))),
     )
+
+
+# Catalogues hardly ever change; what was worked out for one is found again by its identity.
+_MAX_ORDERED: Final = 64
+_ordered: dict[int, tuple[tuple[InstanceType, ...], tuple[InstanceType, ...]]] = {}
+
+
+def _by_name(kinds: tuple[InstanceType, ...]) -> tuple[InstanceType, ...]:
+    """The types of a pool in order, the same tuple for the same catalogue."""
+    held = _ordered.get(id(kinds))
+    if held is None or held[0] is not kinds:
+        if len(_ordered) >= _MAX_ORDERED:
+            _ordered.clear()
+        held = _ordered[id(kinds)] = (kinds, tuple(sorted(kinds, key=lambda kind: kind.name)))
+    return held[1]
 
 
 class PlannedNode(msgspec.Struct, frozen=True, gc=False):

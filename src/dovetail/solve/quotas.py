@@ -11,6 +11,7 @@ there for this very pod: never because of what another pool could do.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -72,13 +73,22 @@ class Outlook:
     weight_c: Int | None = None
     is_first: bool = False
 
-    def rank(self, cells: Int) -> tuple[Int, Float, Int, Int]:
-        """Sort keys for cells, least important first: heavier pools, then a wish, then price."""
-        worth = np.where(np.isfinite(self.worth_c[cells]), self.worth_c[cells], 1e18)
-        weight = np.zeros(len(cells), np.int64) if self.weight_c is None else self.weight_c[cells]
+    def order(self) -> list[int]:
+        """All cells: those of heavier pools first, then those to prefer, then the cheapest."""
+        worth = np.where(np.isfinite(self.worth_c), self.worth_c, 1e18)
+        if self.weight_c is None and not self.prefer:
+            ranked = np.argsort(worth, kind="stable")
+        else:
+            heavy = np.zeros(len(worth), np.int64) if self.weight_c is None else -self.weight_c
+            ranked = np.lexsort((worth, self.wish(), heavy))
+        order: list[int] = ranked.tolist()
+        return order
+
+    def wish(self) -> Int:
+        """The place of every cell among those to prefer, which come first."""
         wish = np.full(len(self.worth_c), len(self.prefer), dtype=np.int64)
         wish[list(self.prefer)] = np.arange(len(self.prefer))
-        return cells, worth, wish[cells], -weight
+        return wish
 
 
 def simple_spread(enc: Encoded, group: int) -> int | None:
@@ -125,6 +135,10 @@ class Settler:
         self.state = state
         self.domain_ck = enc.ties.domains_ck
         self.followers: dict[int, Int] = {}  # affinity term -> pods that could follow, by domain
+        self._domain = [np.ascontiguousarray(row) for row in self.domain_ck.T]
+        whole = [bool((row >= 0).all()) for row in self._domain]
+        self._is_whole = [whole[term.key] for term in enc.ties.zones]
+        self._inside: dict[tuple[int, ...], Bool | None] = {}  # cells that have keys; None: all
 
     def settle(self, group: int, count: int, outlook: Outlook) -> list[Turn]:
         """Which cells `count` pods go to, turn by turn; fewer if the rest may go nowhere."""
@@ -159,9 +173,12 @@ class Settler:
         """Only cells that have all keys over which the group is spread or kept together."""
         ties = self.enc.ties
         own = ties.zone_own_g[group]
-        keys = [ties.zones[t].key for t in own if ties.zones[t].kind != Kind.ANTI]
-        inside = (self.domain_ck[:, keys] >= 0).all(axis=1)
-        if inside.all():
+        keys = tuple(ties.zones[t].key for t in own if ties.zones[t].kind != Kind.ANTI)
+        if keys not in self._inside:
+            there: Bool = np.all(self.domain_ck[:, keys] >= 0, axis=1)
+            self._inside[keys] = None if there.all() else there
+        inside = self._inside[keys]
+        if inside is None:
             return outlook
         launchable, existing = outlook.launchable_c & inside, outlook.existing_c * inside
         return replace(outlook, launchable_c=launchable, existing_c=existing)
@@ -191,7 +208,8 @@ class Settler:
         counted = self._poured(group, cells, outlook)
         if counted is None:
             return []
-        ranked = cells[np.lexsort(outlook.rank(cells))].tolist()
+        launchable = outlook.launchable_c.tolist()
+        ranked = [cell for cell in outlook.order() if launchable[cell]]
         crowd = [int(counted[cell]) for cell in ranked]
         added = [0] * len(ranked)
         turns = []
@@ -223,8 +241,7 @@ class Settler:
             ):
                 return None
             if term.kind == Kind.SPREAD and (not own or number == own[0]):
-                domain_c = self.domain_ck[:, term.key]
-                crowd += np.where(domain_c >= 0, self.state.match[number][domain_c], 0)
+                crowd += self._per_cell(number, self.state.match[number])
         return crowd
 
     def _spreads_evenly(self, number: int, cells: Int) -> bool:
@@ -250,46 +267,63 @@ class Settler:
             if domain >= 0:
                 self.state.own[number][domain] += count
 
+    def _per_cell(self, number: int, count_d: Int) -> Int:
+        """What the domain of every cell counts; nothing where a cell has none."""
+        domain_c = self._domain[self.enc.ties.zones[number].key]
+        found: Int = count_d[domain_c]
+        return found if self._is_whole[number] else np.where(domain_c >= 0, found, 0)
+
     def _allowed(self, group: int, outlook: Outlook, existing: Int) -> tuple[Bool, Int]:
         """The cells where the next pod may go, and how many may follow it there at once."""
         ties = self.enc.ties
         allowed = outlook.launchable_c | (existing > 0)
         most = np.where(outlook.launchable_c & (existing == 0), np.int64(2**40), existing)
         for number in ties.zone_own_g[group]:
-            term = ties.zones[number]
-            domain_c = self.domain_ck[:, term.key]
-            inside = domain_c >= 0
-            match_c = np.where(inside, self.state.match[number][domain_c], 0)
-            is_self = number in ties.zone_match_g[group]
-            if term.kind == Kind.SPREAD:
-                allowed &= inside
-                room = self._spread_room(term, number, outlook, existing) - match_c
-                most = np.minimum(most, room) if is_self else np.where(room >= 0, most, 0)
-                # Spread evenly: a few at a time, so that counts stay level.
-                most = np.minimum(most, np.maximum(1, self._evenly(match_c, allowed & (most > 0))))
-            elif term.kind == Kind.AFFINITY:
+            if ties.zones[number].kind == Kind.SPREAD:
+                most = self._spread_own(group, number, (outlook, existing), (allowed, most))
+                continue
+            inside = self._inside_c(number)
+            match_c = self._per_cell(number, self.state.match[number])
+            if ties.zones[number].kind == Kind.AFFINITY:
                 nobody = outlook.is_first and not self.state.match[number].any()
                 allowed &= inside & ((match_c > 0) | nobody)
             else:
                 allowed &= ~inside | (match_c == 0)
-                if is_self:
+                if number in ties.zone_match_g[group]:
                     most = np.minimum(most, np.where(inside, 1, most))
         for number in ties.zone_match_g[group]:
-            term = ties.zones[number]
-            domain_c = self.domain_ck[:, term.key]
-            if term.kind == Kind.ANTI:
-                owned = np.where(domain_c >= 0, self.state.own[number][domain_c], 0)
-                allowed &= owned == 0
-            elif term.kind == Kind.SPREAD and number not in ties.zone_own_g[group]:
-                match_c = np.where(domain_c >= 0, self.state.match[number][domain_c], 0)
+            if ties.zones[number].kind == Kind.ANTI:
+                allowed &= self._per_cell(number, self.state.own[number]) == 0
+            elif ties.zones[number].kind == Kind.SPREAD and number not in ties.zone_own_g[group]:
+                match_c = self._per_cell(number, self.state.match[number])
                 most = np.minimum(most, np.maximum(1, self._evenly(match_c, allowed)))
         return allowed & (most > 0), most
+
+    def _spread_own(
+        self, group: int, number: int, view: tuple[Outlook, Int], so_far: tuple[Bool, Int]
+    ) -> Int:
+        """How many pods of a spread may go to each cell at once; takes cells from those allowed."""
+        outlook, existing = view
+        allowed, most = so_far
+        allowed &= self._inside_c(number)
+        match_c = self._per_cell(number, self.state.match[number])
+        term = self.enc.ties.zones[number]
+        room = self._spread_room(term, number, outlook, existing) - match_c
+        is_self = number in self.enc.ties.zone_match_g[group]
+        most = np.minimum(most, room) if is_self else np.where(room >= 0, most, 0)
+        # Spread evenly: a few at a time, so that counts stay level.
+        return np.minimum(most, np.maximum(1, self._evenly(match_c, allowed & (most > 0))))
+
+    def _inside_c(self, number: int) -> Bool:
+        """The cells that have a domain of the term's key."""
+        inside: Bool = self._domain[self.enc.ties.zones[number].key] >= 0
+        return inside
 
     def _evenly(self, match_c: Int, allowed: Bool) -> Int:
         """How far each cell lies below the next level, so that one step does not overshoot."""
         if not allowed.any():
             return np.ones(len(match_c), dtype=np.int64)
-        levels = np.unique(match_c[allowed]).tolist()
+        levels = sorted(set(match_c[allowed].tolist()))
         above = np.int64(levels[1] if len(levels) > 1 else levels[0] + 1)
         return np.subtract(above, match_c)
 
@@ -308,23 +342,28 @@ class Settler:
         crowd = np.zeros(len(allowed), dtype=np.int64)
         lure = np.zeros(len(allowed), dtype=np.int64)
         for number in ties.zone_match_g[group]:
-            domain_c = self.domain_ck[:, ties.zones[number].key]
             if ties.zones[number].kind == Kind.SPREAD:
-                crowd += np.where(domain_c >= 0, self.state.match[number][domain_c], 0)
+                crowd += self._per_cell(number, self.state.match[number])
             elif number in self.followers and not self.state.match[number].any():
-                lure += np.where(domain_c >= 0, self.followers[number][domain_c], 0)
+                lure += self._per_cell(number, self.followers[number])
         owns_spread = any(
             ties.zones[number].kind == Kind.SPREAD for number in ties.zone_own_g[group]
         )
-        cells = np.flatnonzero(allowed)
-        has_room = (existing[cells] == 0).astype(np.int64)
-        by_count: tuple[Int, ...]
+        is_new = existing == 0
+        keys: tuple[Int | Bool, ...]
         if outlook.prefer:
             # A variant may be as uneven as its constraints allow.
-            _, _, wish, heavy = outlook.rank(cells)
-            by_count = (crowd[cells], wish, heavy, has_room)
+            heavy = np.zeros_like(crowd) if outlook.weight_c is None else -outlook.weight_c
+            keys = (is_new, heavy, outlook.wish(), crowd)
         elif outlook.weight_c is not None:
-            by_count = (crowd[cells], -outlook.weight_c[cells], has_room)
+            keys = (is_new, -outlook.weight_c, crowd)
         else:
-            by_count = (crowd[cells], has_room) if owns_spread else (has_room, crowd[cells])
-        return int(cells[np.lexsort((*outlook.rank(cells), *by_count, -lure[cells]))[0]])
+            keys = (is_new, crowd) if owns_spread else (crowd, is_new)
+        return _first((-lure, *keys), allowed, outlook.order())
+
+
+def _first(keys: Sequence[Int | Bool], allowed: Bool, order: list[int]) -> int:
+    """The allowed cell with the least keys, the first of them most important; then by order."""
+    rows = list(zip(*(key.tolist() for key in keys), strict=True))
+    fine = allowed.tolist()
+    return min((cell for cell in order if fine[cell]), key=rows.__getitem__)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
+from dovetail.solve import kernel
 from dovetail.solve.attempt import Attempt
 from dovetail.solve.axes import Bool, Int
 from dovetail.solve.bins import EXISTING
-from dovetail.solve.decode import loads
+from dovetail.solve.contents import kinds_by_node
+from dovetail.solve.encode import Encoded
 from dovetail.solve.terms import Kind
 from dovetail.solve.ties import sights
 from dovetail.solve.units import ANY_CELL
@@ -16,34 +20,78 @@ from dovetail.solve.units import ANY_CELL
 def right_size(attempt: Attempt) -> None:
     """Give every new node the cheapest offer that holds its pods, in its cell if they need that."""
     enc, bins = attempt.enc, attempt.bins
-    offers = attempt.offers
-    memo: dict[tuple[tuple[int, ...], int, int], Bool] = {}
+    nodes = _nodes(attempt)
+    if not len(nodes.numbers):
+        return
+    price_o = enc.plan_price_o
     domains = _Domains(attempt)
-    for node, held in loads(attempt).items():
+    offer_n = bins.offer[nodes.numbers]
+    first_n = nodes.cheapest(enc)
+    best_n = np.where(first_n < 0, offer_n, nodes.offers[first_n])
+    for place in np.flatnonzero(price_o[best_n] < price_o[offer_n]).tolist():
+        node, old, best = int(nodes.numbers[place]), int(offer_n[place]), int(best_n[place])
+        if not domains.may_move(old, best):
+            fits = nodes.fitting(enc, place) & domains.is_alike(old, nodes.offers)
+            price = np.where(fits, price_o[nodes.offers], price_o[old])
+            best = int(nodes.offers[np.argmin(price)]) if price.min() < price_o[old] else old
+        if best != old and swap(attempt, node, best):
+            domains.move(old, best)
+
+
+@dataclass(frozen=True, slots=True)
+class _Nodes:
+    """The new nodes that hold pods, what of them is used, and which offers would do."""
+
+    numbers: Int
+    used_nr: Int
+    row_n: Int  # a row of `accept_xp`
+    accept_xp: Bool
+    offers: Int  # cheapest first
+
+    def fitting(self, enc: Encoded, place: int) -> Bool:
+        """The offers that would hold what one node holds."""
+        room: Bool = np.all(enc.cap_or[self.offers] >= self.used_nr[place], axis=1)
+        fits: Bool = self.accept_xp[self.row_n[place]] & room
+        return fits
+
+    def cheapest(self, enc: Encoded) -> Int:
+        """The place of the cheapest offer that would hold what each node holds, or -1."""
+        library = kernel.library()
+        if library is not None:
+            cap = np.ascontiguousarray(enc.cap_or[self.offers])
+            return kernel.first_fit(library, (self.row_n, self.used_nr), (self.accept_xp, cap))
+        fits = (self.fitting(enc, place) for place in range(len(self.numbers)))
+        return np.array([int(np.argmax(one)) if one.any() else -1 for one in fits], dtype=np.int64)
+
+
+def _nodes(attempt: Attempt) -> _Nodes:
+    enc, bins = attempt.enc, attempt.bins
+    order = np.lexsort((attempt.offers, enc.plan_price_o[attempt.offers]))
+    offers = attempt.offers[order]
+    mask_u = np.array([unit.mask for unit in attempt.units], dtype=np.int64)
+    cell_u = np.array([unit.cell for unit in attempt.units], dtype=np.int64)
+    row_of: dict[tuple[tuple[int, ...], int, int], int] = {}
+    rows, numbers = [], []
+    n_masks = len(enc.masks_me)
+    kind_u = np.where(cell_u == ANY_CELL, mask_u, mask_u + n_masks)
+    for node, kinds in kinds_by_node(bins.log, kind_u):
         offer = int(bins.offer[node])
         if offer == EXISTING:
             continue
-        masks = tuple(sorted({attempt.units[number].mask for number in held}))
-        pinned = any(attempt.units[number].cell != ANY_CELL for number in held)
-        cell = int(bins.cell[node]) if pinned else ANY_CELL
-        weight = int(enc.weight_o[offer])
-        key = (masks, cell, weight)
-        if key not in memo:
-            accept = enc.masks_me[list(masks)][:, offers].all(axis=0)
-            accept &= enc.weight_o[offers] == weight
-            if pinned:
-                accept &= enc.cell_o[offers] == cell
-            memo[key] = accept
-        used = enc.cap_or[offer] - bins.free[:, node]
-        fits = memo[key] & (enc.cap_or[offers] >= used).all(axis=1)
-        price = np.where(fits, enc.plan_price_o[offers], enc.plan_price_o[offer])
-        best = int(np.argmin(price))
-        if price[best] < enc.plan_price_o[offer] and not domains.may_move(offer, offers[best]):
-            fits &= domains.is_alike(offer, offers)
-            price = np.where(fits, enc.plan_price_o[offers], enc.plan_price_o[offer])
-            best = int(np.argmin(price))
-        if price[best] < enc.plan_price_o[offer] and swap(attempt, node, int(offers[best])):
-            domains.move(offer, int(offers[best]))
+        cell = int(bins.cell[node]) if kinds[-1] >= n_masks else ANY_CELL
+        masks = tuple(sorted({kind % n_masks for kind in kinds}))
+        key = (masks, cell, int(enc.weight_o[offer]))
+        rows.append(row_of.setdefault(key, len(row_of)))
+        numbers.append(node)
+    accept = np.empty((len(row_of), len(offers)), dtype=bool)
+    for (masks, cell, weight), row in row_of.items():
+        accept[row] = enc.masks_me[list(masks)][:, offers].all(axis=0)
+        accept[row] &= enc.weight_o[offers] == weight
+        if cell != ANY_CELL:
+            accept[row] &= enc.cell_o[offers] == cell
+    place = np.array(numbers, dtype=np.int64)
+    used = enc.cap_or[bins.offer[place]] - bins.free[:, place].T
+    return _Nodes(place, np.ascontiguousarray(used), np.array(rows, dtype=np.int64), accept, offers)
 
 
 class _Domains:

@@ -193,10 +193,11 @@ def _lone_spread(attempt: Attempt, group: int, outlook: Outlook) -> list[Turn] |
         return None
     domain_c = enc.ties.domains_ck[:, enc.ties.zones[zone].key]
     low, high = bounds
-    cells = np.flatnonzero(outlook.launchable_c & (domain_c >= 0))
+    fine = (outlook.launchable_c & (domain_c >= 0)).tolist()
     best: dict[int, int] = {}
-    for cell in cells[np.lexsort(outlook.rank(cells))].tolist():
-        best.setdefault(int(domain_c[cell]), cell)
+    for cell in outlook.order():
+        if fine[cell]:
+            best.setdefault(int(domain_c[cell]), cell)
     placed = np.zeros(len(domain_c), dtype=np.int64)
     left = int(enc.count_g[group])
     for domain, cell in best.items():

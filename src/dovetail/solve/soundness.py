@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.solve.attempt import Attempt
-from dovetail.solve.decode import loads
+from dovetail.solve.contents import loads
 from dovetail.solve.limits import Limits
 from dovetail.solve.settle import host_minimum
 from dovetail.solve.terms import Kind
@@ -19,7 +19,7 @@ def is_sound(attempt: Attempt) -> bool:
         and _is_within_limits(attempt)
         and all(
             _bears(attempt, node, attempt.units[number])
-            for node, held in loads(attempt).items()
+            for node, held in loads(attempt.bins.log).items()
             for number in held
         )
         and all(

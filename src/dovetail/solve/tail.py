@@ -7,11 +7,13 @@ which ride in slack still count for something.
 
 from __future__ import annotations
 
+from ctypes import CDLL
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from dovetail.solve import kernel
 from dovetail.solve.axes import Bool, Float, Int
 from dovetail.solve.bins import Bins
 from dovetail.solve.units import ANY_CELL, ANY_WEIGHT, Unit
@@ -28,7 +30,7 @@ class _Table:
 
     numbers: Int  # the units that wait
     offers: Int
-    cap_pr: Int
+    cap_rp: Float
     request_ur: Int
     accept_up: Bool
     cap_u: Int  # how many pods an empty node takes by the unit's own terms
@@ -96,9 +98,9 @@ def _table(
     return _Table(
         numbers=waiting,
         offers=offers[short],
-        cap_pr=enc.cap_or[offers[short]],
+        cap_rp=np.ascontiguousarray(enc.cap_or[offers[short]].T.astype(np.float64)),
         request_ur=request,
-        accept_up=accept[:, short],
+        accept_up=np.ascontiguousarray(accept[:, short]),
         cap_u=cap_u,
         worth_u=worth_u[waiting],
         price_p=price[short],
@@ -130,7 +132,10 @@ def _greedy_value(table: _Table, left: Int, orders: Int) -> Float:
 
     An estimate that only ranks offers, so floating point is good enough, and much faster.
     """
-    free = np.repeat(table.cap_pr.T[None, :, :].astype(np.float64), len(orders), axis=0)
+    library = kernel.library()
+    if library is not None:
+        return _compiled_value(library, table, left, orders)
+    free = np.repeat(table.cap_rp[None, :, :], len(orders), axis=0)
     value = np.zeros((len(orders), len(table.offers)))
     request = table.request_ur[orders].astype(np.float64)  # orders x turns x resources
     inverse = np.where(request > 0, 1.0 / np.maximum(request, 1.0), 0.0)
@@ -150,6 +155,17 @@ def _greedy_value(table: _Table, left: Int, orders: Int) -> Float:
     return value
 
 
+def _compiled_value(library: CDLL, table: _Table, left: Int, orders: Int) -> Float:
+    """The same by the compiled loop."""
+    most = np.minimum(left[table.numbers], table.cap_u).astype(np.float64)
+    offers = (table.accept_up, table.cap_rp)
+    value = np.empty((len(orders), len(table.offers)))
+    for row, order in enumerate(orders):
+        units = (table.request_ur[order].astype(np.float64), most[order], table.worth_u[order])
+        value[row] = kernel.greedy_value(library, order, units, offers)
+    return value
+
+
 def _own_cap(bins: Bins, unit: Unit) -> int:
     """How many pods of a unit an empty node takes by its own terms."""
     most = int(_PLENTY)
@@ -163,21 +179,7 @@ def _own_cap(bins: Bins, unit: Unit) -> int:
 def _open_and_fill(bins: Bins, units: list[Unit], left: Int, offer: int, order: Int) -> bool:
     """Open one node, or as many alike as the same fill can repeat; says whether it took any pod."""
     span = bins.open(offer, 1)
-    taken: list[tuple[int, int]] = []
-    waiting = order[left[order] > 0]
-    requests = np.array([units[number].request for number in waiting.tolist()])
-    while len(waiting):
-        fits = (requests <= bins.free[:, span.start]).all(axis=1)
-        waiting, requests = waiting[fits], requests[fits]
-        if not len(waiting):
-            break
-        number = int(waiting[0])
-        room = min(int(bins.room(units[number], span)[0]), int(left[number]))
-        if room > 0:
-            bins.put(number, units[number], np.array([span.start]), np.array([room]))
-            taken.append((number, room))
-            left[number] -= room
-        waiting, requests = waiting[1:], requests[1:]
+    taken = _fill_one(bins, units, left, span.start, order[left[order] > 0])
     if not taken:
         bins.close_last()
         return False
@@ -190,3 +192,28 @@ def _open_and_fill(bins: Bins, units: list[Unit], left: Int, offer: int, order: 
             bins.put(number, units[number], nodes, np.full(again, count))
             left[number] -= again * count
     return True
+
+
+def _fill_one(
+    bins: Bins, units: list[Unit], left: Int, node: int, waiting: Int
+) -> list[tuple[int, int]]:
+    """Fill a node with what waits, in order; says how many of whom it took."""
+    taken = bins.fill_one(units, left, node, waiting)
+    if taken is not None:
+        return taken
+    taken = []
+    span = slice(node, node + 1)
+    requests = np.array([units[number].request for number in waiting.tolist()])
+    while len(waiting):
+        fits = (requests <= bins.free[:, node]).all(axis=1)
+        waiting, requests = waiting[fits], requests[fits]
+        if not len(waiting):
+            break
+        number = int(waiting[0])
+        room = min(int(bins.room(units[number], span)[0]), int(left[number]))
+        if room > 0:
+            bins.put(number, units[number], np.array([node]), np.array([room]))
+            taken.append((number, room))
+            left[number] -= room
+        waiting, requests = waiting[1:], requests[1:]
+    return taken

@@ -87,21 +87,34 @@ def is_upset(attempt: Attempt, number: int, match_d: Int, seen_d: Bool) -> bool:
 
 def _is_bound_in_turn(attempt: Attempt, number: int, seen_d: Bool) -> bool:
     """Whether everybody who states a spread finds it kept when it is their turn, whoever comes
-    after them; not known where pods have left since.
+    after them; not known where pods have left since. Pods on existing nodes had theirs before.
     """
     ties, state = attempt.enc.ties, attempt.settler.state
     term = ties.zones[number]
     match_d = term.match_d.copy()
+    late = _on_new_nodes(attempt, number)
     for group, cell, count in attempt.steps:
         domain = int(ties.domains_ck[cell, term.key])
         is_counted = number in ties.zone_match_g[group] and domain >= 0 and term.counts_c[cell]
         match_d[domain] += count * is_counted
-        if number in ties.zone_own_g[group]:
+        if (group, cell) in late:
             is_counting = int(seen_d.sum()) >= term.min_domains
             least = int(match_d[seen_d].min()) if is_counting else 0
             if int(match_d[domain]) - least > term.max_skew:
                 return False
     return bool((match_d == state.match[number]).all())
+
+
+def _on_new_nodes(attempt: Attempt, number: int) -> set[tuple[int, int]]:
+    """The groups that state a zone term and may have pods on planned nodes, and in which cells."""
+    bins, own_g = attempt.bins, attempt.enc.ties.zone_own_g
+    return {
+        (group, cell)
+        for unit, nodes, _ in bins.log
+        for group, _ in attempt.units[unit].members
+        if number in own_g[group]
+        for cell in bins.cell[nodes[nodes >= bins.n_existing]].tolist()
+    }
 
 
 def is_skewed(term: ZoneTerm, match_d: Int, seen_d: Bool) -> bool:

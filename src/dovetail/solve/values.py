@@ -8,6 +8,8 @@ the bound; see `bound.py` for why they prove one.
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from dovetail.solve.axes import UNLIMITED, Bool, Float, Int
@@ -17,17 +19,23 @@ from dovetail.solve.guide import Guide
 from dovetail.solve.polish import polish
 from dovetail.solve.terms import Kind
 from dovetail.solve.variety import insists
-from dovetail.solve.vectors import Shapes, Values, full_node, scales
+from dovetail.solve.vectors import Shapes, Values, Vectors, full_node, scales
+
+_SLACK: Final = 4.0  # multipliers worth less of a node's price than this are mere noise
 
 
 def appraise(enc: Encoded, offers: Int, found: Guide) -> Values:
     """Values for all searched offers and all groups, from one solved program."""
-    vectors = _vectors(enc, found)
+    vectors, own_o = _vectors(enc, found)
     vector_kr, vector_kt, vector_kw = vectors
     classes = found.classes
     cap_t = np.array([cap for cap, _ in classes.cap_groups])
     scale_kp = scales(enc, offers, full_node(enc, offers, vectors, cap_t))
-    choice = _least_loss(enc, offers, found, (*vectors, scale_kp))
+    used = np.unique(own_o[(found.assignment.nodes_o > 1e-7) & (own_o >= 0)])
+    every = np.arange(len(vector_kr))
+    choice = _least_loss(enc, offers, found, (*vectors, scale_kp), used if len(used) else every)
+    place = np.searchsorted(offers, found.offers)
+    choice[place[own_o >= 0]] = own_o[own_o >= 0]
     scale = scale_kp[choice, np.arange(len(offers))]
     values = Values(
         offers,
@@ -47,37 +55,33 @@ def appraise(enc: Encoded, offers: Int, found: Guide) -> Values:
     return values
 
 
-def _vectors(enc: Encoded, found: Guide) -> tuple[Float, Float, Float]:
+def _vectors(enc: Encoded, found: Guide) -> tuple[Vectors, Int]:
     """The distinct multipliers of offers that the program uses, in nanodollars."""
     answer = found.assignment
-    used = np.flatnonzero(answer.nodes_o > 1e-7)
-    if not len(used):
-        used = np.arange(len(answer.nodes_o))
     # A spread over hosts caps a node only while some host is empty: no proof can rest on it.
     hard = [enc.ties.hosts[term].kind != Kind.SPREAD for term in found.classes.cap_terms]
     mu_to = answer.mu_to * np.array(hard, dtype=np.float64)[:, None]
     nu = np.zeros((len(answer.nodes_o), len(KINDS)))
     for cut, amount in zip(found.program.cuts, answer.nu.tolist(), strict=True):
         nu[cut.offer, cut.kind] += amount
-    rows = np.concatenate(
-        [
-            answer.lambda_or[used] / found.scale_r * 1e9,
-            mu_to[:, used].T * 1e9,
-            nu[used] * 1e9,
-        ],
-        axis=1,
-    )
-    rows = rows[(rows > 0).any(axis=1)]
-    if not len(rows):
-        rows = np.zeros((1, answer.lambda_or.shape[1] + len(answer.mu_to) + len(KINDS)))
-    rows = np.unique(rows, axis=0)
-    n_r = answer.lambda_or.shape[1]
-    n_t = len(answer.mu_to)
-    return rows[:, :n_r], rows[:, n_r : n_r + n_t], rows[:, n_r + n_t :]
+    lambda_or = np.where(enc.cap_or[found.offers] > 1e15, 0.0, answer.lambda_or)
+    rows = np.concatenate([lambda_or / found.scale_r, mu_to.T, nu], axis=1) * 1e9
+    # What was not bought may have multipliers as small as you like: those are mere noise.
+    cap_t = np.array([cap for cap, _ in found.classes.cap_groups])
+    full_o = (lambda_or * found.program.cap_or).sum(axis=1) + mu_to.T @ cap_t + nu.sum(axis=1)
+    sound = (answer.nodes_o > 1e-7) | (full_o * _SLACK >= found.program.price_o)
+    sound &= (rows > 0).any(axis=1)
+    own_o = np.full(len(rows), -1, dtype=np.int64)
+    distinct, number = np.unique(rows[sound], axis=0, return_inverse=True)
+    own_o[sound] = number.reshape(-1)
+    if not len(distinct):
+        distinct = np.zeros((1, rows.shape[1]))
+    n_r, n_t = answer.lambda_or.shape[1], len(answer.mu_to)
+    return (distinct[:, :n_r], distinct[:, n_r : n_r + n_t], distinct[:, n_r + n_t :]), own_o
 
 
 def _least_loss(
-    enc: Encoded, offers: Int, found: Guide, vectors: tuple[Float, Float, Float, Float]
+    enc: Encoded, offers: Int, found: Guide, vectors: tuple[Float, Float, Float, Float], used: Int
 ) -> Int:
     """For every offer the multiplier that undercuts the program's own pod values least."""
     vector_kr, vector_kt, vector_kw, scale_kp = vectors
@@ -101,7 +105,8 @@ def _least_loss(
         for kind, (r, k) in enumerate(KINDS)
         if vector_kw[:, kind].any()
     }
-    for number, worth_l in enumerate(worth_kl):
+    for number in used.tolist():
+        worth_l = worth_kl[number]
         whole = np.repeat(worth_l[:, None], len(offers), axis=1)
         for kind, weight in weights.items():
             if vector_kw[number, kind]:

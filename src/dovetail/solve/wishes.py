@@ -19,8 +19,9 @@ from dovetail.model.pod import PodSpec
 from dovetail.model.policy import PreferencePolicy
 from dovetail.model.taints import Effect
 from dovetail.solve.axes import Int
-from dovetail.solve.encode import Encoded, OfferLabels
+from dovetail.solve.encode import Encoded
 from dovetail.solve.groups import Group, Profile, distinct_specs, profile_of, read_labels
+from dovetail.solve.market_labels import label_column
 from dovetail.solve.terms import Kind, Namespaces, ProfileIndex, Term, pod_term, spread_term
 
 _SOFT_TAINT: Final = 150  # a taint counts more than one preferred term, as in kube-scheduler
@@ -132,7 +133,6 @@ def _company(
     match_g: list[list[int]] = [[] for _ in groups]
     company = []
     domains: dict[str, Int] = {}
-    offered = OfferLabels(enc.market)
     for number, (term, weight) in enumerate(number_of):
         match_n = np.zeros(len(problem.nodes), dtype=np.int64)
         for profile in index.selected(term):
@@ -142,7 +142,7 @@ def _company(
                 np.add.at(match_n, places[profile - len(groups)], 1)
         key = labels.normalize(term.topology_key)
         if key not in domains:
-            domains[key] = _domains(enc, key, offered)
+            domains[key] = _domains(enc, key)
         company.append(Company(weight, term.is_host, domains[key], match_n))
     return company, own_g, [tuple(mine) for mine in match_g]
 
@@ -168,11 +168,11 @@ def _running(enc: Encoded, keys: tuple[str, ...]) -> dict[Profile, list[int]]:
     return found
 
 
-def _domains(enc: Encoded, key: str, offered: OfferLabels) -> Int:
+def _domains(enc: Encoded, key: str) -> Int:
     """The domain of every entity for a topology key, as numbers; -1 where it has none."""
     if key == labels.HOSTNAME:
         return np.full(enc.columns.n_entities, -1, dtype=np.int64)
-    codes, values = offered.values(key)
+    codes, values = label_column(enc.market, key)
     code_of = {value: n for n, value in enumerate(dict.fromkeys(v for v in values if v))}
     domain_o = np.array([code_of.get(value or "", -1) for value in values], dtype=np.int64)[codes]
     held: list[int] = []

@@ -100,7 +100,8 @@ def test_columns_of_some_entities_say_the_same_of_them(
 ) -> None:
     """In the order in which they are named, twice if named twice."""
     columns = columns_of(k=values)
-    columns.add_taints([() if value is None else (Taint(value),) for value in values])
+    taints = [() if value is None else (Taint(value),) for value in values]
+    columns.add_taints(np.arange(len(taints)), taints, ())
     places = data.draw(st.lists(st.integers(0, len(values) - 1), max_size=6))
     picked = columns.at(np.array(places, dtype=np.int64))
     for asked in (requirement("k", "In", ["a"]), requirement("k", "NotIn", ["a"])):
@@ -114,7 +115,7 @@ def test_taints_keep_away_just_as_they_do_one_by_one(
 ) -> None:
     """Hard taints rule out, soft ones are disliked."""
     columns = Columns(len(taints))
-    columns.add_taints(taints)
+    columns.add_taints(np.arange(len(taints)), taints, ())
     hard = [repelling(one, tolerations) is None for one in taints]
     soft = [repelling(one, tolerations, soft=True) is not None for one in taints]
     assert columns.tolerated(tolerations).tolist() == hard

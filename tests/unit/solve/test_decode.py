@@ -11,7 +11,8 @@ from dovetail.model.pod import DaemonSet, Pod
 from dovetail.model.resources import total
 from dovetail.solve.attempt import Attempt, left_of
 from dovetail.solve.bins import EXISTING
-from dovetail.solve.decode import Names, decode, loads, node_labels, unplaced
+from dovetail.solve.contents import loads
+from dovetail.solve.decode import Names, decode, node_labels, unplaced
 from dovetail.solve.encode import encode
 from dovetail.solve.planning import run_attempt
 from dovetail.solve.prune import undominated
@@ -35,7 +36,7 @@ def test_loads_count_every_pod_of_the_log_once() -> None:
     n_pods = 0
     for seed, attempt in attempts():
         held: Counter[int] = Counter()
-        for place, counts in loads(attempt).items():
+        for place, counts in loads(attempt.bins.log).items():
             assert not attempt.bins.dead[place], f"seed {seed}"
             assert all(counts.values()), f"seed {seed}"
             held.update(counts)
@@ -52,7 +53,7 @@ def test_whoever_left_a_node_is_not_part_of_its_load() -> None:
     number = attempt.book.add(0, -1, 1)
     attempt.bins.open(0, 2)
     attempt.bins.put(number, attempt.units[number], np.array([0, 1]), np.array([0, 1]))
-    assert loads(attempt) == {1: {number: 1}}
+    assert loads(attempt.bins.log) == {1: {number: 1}}
 
 
 def test_every_placed_pod_has_one_name_and_one_turn() -> None:
@@ -61,7 +62,7 @@ def test_every_placed_pod_has_one_name_and_one_turn() -> None:
         launches, placed, order = decode(attempt)
         names = [one.key for launch in launches for one in launch.pods]
         names += [one.key for _, pods in placed for one in pods]
-        n_placed = sum(sum(held.values()) for held in loads(attempt).values())
+        n_placed = sum(sum(held.values()) for held in loads(attempt.bins.log).values())
         assert len(names) == len(set(names)) == n_placed, f"seed {seed}"
         assert sorted(order) == sorted(names), f"seed {seed}"
 

@@ -12,7 +12,6 @@ from dovetail.solve.bins import Bins
 from dovetail.solve.encode import encode
 from dovetail.solve.filling import (
     _highest,
-    _highest_by_level,
     _weight,
     snug_fill,
     water_fill,
@@ -102,19 +101,6 @@ def test_the_highest_places_are_taken(
     most = np.array([held for _, held in shelves], dtype=np.int64)
     want = data.draw(st.integers(1, int(most.sum())))
     counts = _highest(height, float(step), most, want)
-    assert (counts <= most).all()
-    assert taken(height, step, counts) == slow_highest(height, step, most, want)
-
-
-@given(SHELVES, st.integers(1, 12), st.data())
-def test_bisection_takes_the_same_places_as_sorting(
-    shelves: list[tuple[int, int]], step: int, data: st.DataObject
-) -> None:
-    """The form for many places, on few of them."""
-    height = np.array([high for high, _ in shelves], dtype=np.float64)
-    most = np.array([held for _, held in shelves], dtype=np.int64)
-    want = data.draw(st.integers(1, int(most.sum())))
-    counts = _highest_by_level(height, float(step), most, want)
     assert (counts <= most).all()
     assert taken(height, step, counts) == slow_highest(height, step, most, want)
 

@@ -7,7 +7,7 @@ import pytest
 
 from dovetail.model.pod import Pod
 from dovetail.solve.attempt import Attempt
-from dovetail.solve.decode import loads
+from dovetail.solve.contents import loads
 from dovetail.solve.encode import encode
 from dovetail.solve.promote import promote
 from dovetail.solve.rescue import put_one, rescue, see
@@ -61,7 +61,7 @@ def launch(attempt: Attempt, names: str, zone: str = "a", pool: str = "light") -
 def pools_of(attempt: Attempt) -> dict[str, int]:
     """How many pods the new nodes of each pool hold."""
     found: dict[str, int] = {}
-    for node, held in loads(attempt).items():
+    for node, held in loads(attempt.bins.log).items():
         one = attempt.enc.market.offers[int(attempt.bins.offer[node])]
         name = attempt.enc.market.pools[one.pool].name
         found[name] = found.get(name, 0) + sum(held.values())
@@ -80,7 +80,7 @@ def remembered(attempt: Attempt) -> list[object]:
     return [
         arrays_of(bins),
         bins.dead[: bins.n].tolist(),
-        {node: dict(held) for node, held in loads(attempt).items()},
+        {node: dict(held) for node, held in loads(attempt.bins.log).items()},
         list(bins.limits.left),
         bins.limits.supply.tolist(),
         list(attempt.steps),
@@ -213,6 +213,6 @@ def test_random_plans_stay_sound() -> None:
 
 def _weights(attempt: Attempt) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     found = []
-    for node, held in loads(attempt).items():
+    for node, held in loads(attempt.bins.log).items():
         found += [int(attempt.bins.weight[node])] * sum(held.values())
     return np.array(sorted(found), dtype=np.int64)

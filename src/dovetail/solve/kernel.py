@@ -1,0 +1,241 @@
+"""Are the compiled inner loops there, and how are they called?
+
+`kernel.c` holds the few loops that NumPy runs one small call at a time. It is optional: installed
+without a compiler, everything below answers None or False and the plain twins are used, which give
+the same answers. Calls pass addresses of arrays that the caller keeps alive.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from dovetail.solve.axes import Bool, Float, Int
+
+WATER: Final = 0
+SNUG: Final = 1
+_ADDRESS = ctypes.c_void_p
+_INT = ctypes.c_int64
+_FLOAT = ctypes.c_double
+_SIGNATURES: Final = {
+    "dovetail_room": [_ADDRESS, _ADDRESS, _INT, _INT, _INT, _ADDRESS],
+    "dovetail_fill": [_ADDRESS, _ADDRESS, *[_INT] * 5, _FLOAT, _FLOAT, _ADDRESS, _ADDRESS],
+    "dovetail_fill_one": [_ADDRESS, _INT, *[_ADDRESS] * 3, _INT, _ADDRESS],
+    "dovetail_first_fit": [*[_INT] * 3, *[_ADDRESS] * 5],
+    "dovetail_fallbacks": [*[_ADDRESS] * 4, _INT, *[_ADDRESS] * 2],
+    "dovetail_skyline": [*[_INT] * 3, *[_ADDRESS] * 6],
+    "dovetail_greedy_value": [*[_INT] * 3, *[_ADDRESS] * 7],
+}
+
+
+def _load() -> ctypes.CDLL | None:
+    """The compiled library beside this file; None when it was not built."""
+    try:
+        library = ctypes.CDLL(str(Path(__file__).with_name("_kernel.so")))
+        for name, arguments in _SIGNATURES.items():
+            getattr(library, name).argtypes = arguments
+            getattr(library, name).restype = None
+        library.dovetail_fill.restype = library.dovetail_fallbacks.restype = _INT
+    except (OSError, AttributeError):
+        return None
+    return library
+
+
+_BUILT: Final = _load()
+_active: ctypes.CDLL | None = _BUILT
+
+
+def is_built() -> bool:
+    """Whether there is a compiled library at all."""
+    return _BUILT is not None
+
+
+def library() -> ctypes.CDLL | None:
+    """The compiled library, if it is to be used."""
+    return _active
+
+
+@contextmanager
+def plain() -> Iterator[None]:
+    """Use the plain twins for a while, to compare."""
+    global _active  # noqa: PLW0603  # the one switch there is, for tests and benchmarks
+    held, _active = _active, None
+    try:
+        yield
+    finally:
+        _active = held
+
+
+def address(array: npt.NDArray[np.generic]) -> int:
+    """Where an array begins; it must be contiguous and outlive the call."""
+    return int(array.__array_interface__["data"][0])
+
+
+class Nodes:
+    """The arrays of `Bins`, as the library wants to see them. Made anew whenever those grow."""
+
+    def __init__(self, library: ctypes.CDLL, arrays: Sequence[npt.NDArray[np.generic]]) -> None:
+        """`arrays`: free, cell, weight, accept, match, own, floor."""
+        size = len(arrays[1])
+        self._library = library
+        self._kept = (
+            *arrays,
+            np.zeros(size, np.int64),
+            np.zeros(size, np.int64),
+            np.zeros(2 * size),
+        )
+        n_resources = len(arrays[0])
+        self._block = np.array([size, n_resources, *map(address, self._kept)], dtype=np.int64)
+        self._nodes = np.zeros(size, dtype=np.int64)
+        self._counts = np.zeros(size, dtype=np.int64)
+        self._at = address(self._block)
+        self._out = (address(self._nodes), address(self._counts))
+
+    def room(self, code: Code, weight: int, span: slice) -> Int:
+        """How many pods of a unit every node of the span could take."""
+        out = np.empty(span.stop - span.start, dtype=np.int64)
+        self._library.dovetail_room(self._at, code.at, weight, span.start, span.stop, address(out))
+        return out
+
+    def fill(
+        self, code: Code, weight: int, want: int, span: slice, how: tuple[int, float, float]
+    ) -> tuple[Int, Int]:
+        """Place up to `want` pods; returns the nodes and how many each of them got."""
+        used = self._library.dovetail_fill(
+            self._at, code.at, weight, want, span.start, span.stop, *how, *self._out
+        )
+        return self._nodes[:used].copy(), self._counts[:used].copy()
+
+    def fill_one(self, codes: Int, weights: Int, left: Int, node: int) -> Int:
+        """Fill one node with units in order; counts `left` down and returns what it took."""
+        taken = np.empty(len(codes), dtype=np.int64)
+        self._library.dovetail_fill_one(
+            self._at,
+            len(codes),
+            address(codes),
+            address(weights),
+            address(left),
+            node,
+            address(taken),
+        )
+        return taken
+
+
+class Code:
+    """A unit as the library wants to see it."""
+
+    __slots__ = ("_kept", "at")
+
+    def __init__(self, numbers: Sequence[int]) -> None:
+        self._kept = np.array(numbers, dtype=np.int64)
+        self.at = address(self._kept)
+
+
+def greedy_value(
+    library: ctypes.CDLL,
+    order: Int,
+    units: tuple[Float, Float, Float],
+    offers: tuple[Bool, Float],
+) -> Float:
+    """What an empty node of every offer would hold, filled in this order.
+
+    `units`: requests, most and worth, turn by turn. `offers`: who takes which unit, capacities.
+    """
+    request, most, worth = units
+    accept_up, cap_rp = offers
+    n_resources, n_offers = cap_rp.shape
+    free = cap_rp.copy()
+    value = np.zeros(n_offers)
+    library.dovetail_greedy_value(
+        len(order),
+        n_offers,
+        n_resources,
+        address(order),
+        address(request),
+        address(most),
+        address(worth),
+        address(accept_up),
+        address(free),
+        address(value),
+    )
+    return value
+
+
+def first_fit(library: ctypes.CDLL, nodes: tuple[Int, Int], offers: tuple[Bool, Int]) -> Int:
+    """For every node the first offer that takes it, or -1.
+
+    `nodes`: the row of each in `offers`, and what it uses. `offers`: who accepts, and capacities.
+    """
+    row_n, used_nr = nodes
+    accept, cap_pr = offers
+    first = np.empty(len(row_n), dtype=np.int64)
+    library.dovetail_first_fit(
+        len(row_n),
+        *cap_pr.shape,
+        address(row_n),
+        address(used_nr),
+        address(accept),
+        address(cap_pr),
+        address(first),
+    )
+    return first
+
+
+def skyline(
+    library: ctypes.CDLL, place: Int, cap: Int, taken: tuple[npt.NDArray[np.uint64], Bool]
+) -> Int:
+    """For offers in order of place and price: which one beats each, or itself.
+
+    `taken`: the pods that each takes, as bits, and whether it is scarce.
+    """
+    bits, scarce = taken
+    winner, kept = np.empty((2, len(place)), dtype=np.int64)
+    arrays = (place, cap, bits, scarce, winner, kept)
+    library.dovetail_skyline(*cap.shape, bits.shape[1], *map(address, arrays))
+    return winner
+
+
+class Shelf:
+    """What one pool sells, as the library wants to see it."""
+
+    def __init__(
+        self,
+        library: ctypes.CDLL,
+        offers: tuple[Int, Int, Int, Bool],
+        sizes_xr: Int,
+        ways: Sequence[tuple[str, str]],
+    ) -> None:
+        """`offers`: size, type and way to buy of each, and whether it is to be had."""
+        self._library = library
+        kinds = {kind: number for number, (kind, _) in enumerate(ways)}
+        zones = {zone: number for number, (_, zone) in enumerate(ways)}
+        n_types = int(offers[1].max(initial=-1)) + 1
+        self._places = np.zeros(len(offers[0]) + 1, dtype=np.int64)
+        self._kept = (
+            *map(np.ascontiguousarray, offers),
+            np.ascontiguousarray(sizes_xr),
+            np.array([kinds[kind] for kind, _ in ways], dtype=np.int64),
+            np.array([zones[zone] for _, zone in ways], dtype=np.int64),
+            *(np.zeros(n, dtype=bool) for n in (len(sizes_xr), n_types, n_types, len(ways))),
+        )
+        shape = (len(offers[0]), n_types, len(ways), *sizes_xr.shape)
+        self._block = np.array([*shape, *map(address, self._kept)], dtype=np.int64)
+        self._at = address(self._block)
+        self._out = (address(self._places) + 8, address(self._places))
+
+    def fallbacks(self, fine_o: Bool, may_w: Bool, used: Int, own: int) -> tuple[Int, int] | None:
+        """The places of the offers that may be named beside one, and how many types those are;
+        None where names must be chosen with care.
+        """
+        n_types = self._library.dovetail_fallbacks(
+            self._at, address(fine_o), address(may_w), address(used), own, *self._out
+        )
+        if n_types < 0:
+            return None
+        return self._places[1 : 1 + int(self._places[0])].copy(), int(n_types)

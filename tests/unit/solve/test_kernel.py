@@ -1,0 +1,83 @@
+"""The compiled loops and their plain twins give the same answers."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dovetail.solve import kernel, solve
+from dovetail.solve.bins import Bins
+from dovetail.solve.encode import encode
+from dovetail.solve.filling import snug_fill, water_fill
+from dovetail.solve.prune import undominated
+from dovetail.solve.puzzle import canonical
+from dovetail.solve.units import Unit
+from tests.unit.solve.puzzles import random_puzzle, units_of
+
+Fill = Callable[[Bins, int, Unit, int, slice], int]
+SEEDS = st.integers(0, 100_000)
+
+
+def test_the_loops_are_compiled_where_there_is_a_compiler() -> None:
+    """Otherwise all the comparisons below would compare the plain twins with themselves."""
+    assert kernel.is_built() == (shutil.which("cc") is not None)
+
+
+def test_the_plain_twins_can_be_asked_for() -> None:
+    """And only for a while."""
+    before = kernel.library()
+    with kernel.plain():
+        assert kernel.library() is None
+    assert kernel.library() is before
+
+
+@pytest.mark.parametrize("batch", range(8))
+def test_both_make_the_same_plan(batch: int) -> None:
+    """Nodes, pods, names, order and certificate, to the last bit."""
+    for seed in range(batch, 240, 8):
+        puzzle = random_puzzle(seed)
+        compiled = solve(puzzle)
+        with kernel.plain():
+            assert solve(puzzle) == compiled, f"seed {seed}"
+
+
+@given(SEEDS, st.sampled_from([water_fill, snug_fill]), st.integers(1, 40))
+def test_both_fill_the_same_nodes(seed: int, fill: Fill, want: int) -> None:
+    """Unit after unit, so that nodes are partly full and pods keep each other away."""
+    enc = encode(canonical(random_puzzle(seed)))
+    logs = []
+    for how in (nullcontext(), kernel.plain()):
+        with how:
+            bins = Bins(enc)
+            for offer in range(0, enc.n_offers, max(1, enc.n_offers // 3)):
+                bins.open(offer, 2)
+            for number, unit in enumerate(units_of(enc)):
+                room = bins.room(unit, slice(0, bins.n))
+                placed = fill(bins, number, unit, want, slice(0, bins.n))
+                assert placed == min(want, int(room.sum()))
+            logs.append(
+                (
+                    [(n, a.tolist(), c.tolist()) for n, a, c in bins.log if c.any()],
+                    bins.free[:, : bins.n].tolist(),
+                    bins.match[:, : bins.n].tolist(),
+                    bins.own[:, : bins.n].tolist(),
+                )
+            )
+    assert logs[0] == logs[1]
+
+
+@given(SEEDS)
+def test_both_find_the_same_offers_pointless(seed: int) -> None:
+    """And name the same ones to stand for them."""
+    enc = encode(canonical(random_puzzle(seed)))
+    compiled = undominated(enc)
+    with kernel.plain():
+        plain = undominated(enc)
+    assert np.array_equal(compiled[0], plain[0])
+    assert np.array_equal(compiled[1], plain[1])
