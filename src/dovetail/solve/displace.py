@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.solve.attempt import Attempt
+from dovetail.solve.colocate import may_precede, without_company
 from dovetail.solve.contents import loads
 from dovetail.solve.quotas import Outlook
 from dovetail.solve.rescue import put_one, settle_one
@@ -133,7 +134,10 @@ def _swap(attempt: Attempt, group: int, node: int, leaving: list[Leaver]) -> boo
     here = np.zeros(n_cells, dtype=np.int64)
     here[cell] = 1
     outlook = Outlook(np.zeros(n_cells, dtype=bool), here, np.zeros(n_cells))
-    has_room = bins.room(unit_of(enc, group), slice(node, node + 1))[0] > 0
+    unit = unit_of(enc, group)
+    if may_precede(bins, group):
+        unit = without_company(bins, unit)
+    has_room = bins.room(unit, slice(node, node + 1))[0] > 0
     if has_room and settle_one(attempt, group, outlook) is not None:
         for number, _, count in leaving:
             strike(attempt, number, node, count)

@@ -85,7 +85,9 @@ def _join(attempt: Attempt, group: int, pod: tuple[Unit, bool], span: slice) -> 
     if span.stop <= span.start:
         return False
     spreads = [h for h in probe.own if enc.ties.hosts[h].kind == Kind.SPREAD]
-    for number in spreads if attempt.may_lean else ():
+    # Pods on existing nodes are bound before any other node comes and lowers the minimum.
+    may_lean = attempt.may_lean or span.stop <= bins.n_existing
+    for number in spreads if may_lean else ():
         bins.floor[number] = host_minimum(bins, number)
     room = bins.room(probe, span)
     bins.floor[spreads] = 0

@@ -54,29 +54,37 @@ def _size(request: Int, mean: Float) -> float:
 
 
 def _dependency_ranks(enc: Encoded, tied: list[int]) -> dict[int, int]:
-    """Pods that others want to be near come before those others."""
+    """Pods that others want to be near, in a zone or on a node, come before those others."""
     rank = dict.fromkeys(tied, 1)
     ties = enc.ties
-    wanting: dict[int, list[int]] = {}
-    for group in tied:
-        for number in ties.zone_own_g[group]:
-            is_other = number not in ties.zone_match_g[group]
-            if is_other and ties.zones[number].kind == Kind.AFFINITY:
-                wanting.setdefault(number, []).append(group)
-    wanted = {
-        number: [
-            one
-            for one in ties.zones[number].groups
-            if one in rank and number in ties.zone_match_g[one]
-        ]
-        for number in wanting
-    }
+    wishes = [
+        *_wishes(tied, [term.kind for term in ties.zones], (ties.zone_own_g, ties.zone_match_g)),
+        *_wishes(tied, [term.kind for term in ties.hosts], (ties.host_own_g, ties.host_match_g)),
+    ]
     for _ in range(4):
-        for number, groups in wanting.items():
-            first = max((rank[one] for one in wanted[number]), default=0)
-            for group in groups:
+        for wanting, wanted in wishes:
+            first = max((rank[one] for one in wanted), default=0)
+            for group in wanting:
                 rank[group] = min(6, max(rank[group], first + 1))
     return rank
+
+
+def _wishes(
+    tied: list[int], kinds: list[Kind], terms_g: tuple[list[list[int]], list[list[int]]]
+) -> list[tuple[list[int], list[int]]]:
+    """For every affinity to others: the groups that state it, and those that they want."""
+    own_g, match_g = terms_g
+    wanting: dict[int, list[int]] = {}
+    for group in tied:
+        for number in own_g[group]:
+            if kinds[number] == Kind.AFFINITY and number not in match_g[group]:
+                wanting.setdefault(number, []).append(group)
+    wanted: dict[int, list[int]] = {number: [] for number in wanting}
+    for group in tied if wanting else ():
+        for number in match_g[group]:
+            if number in wanted:
+                wanted[number].append(group)
+    return [(groups, wanted[number]) for number, groups in wanting.items()]
 
 
 def _count_followers(attempt: Attempt, tied: list[int]) -> None:
@@ -168,6 +176,9 @@ def _within_limits(attempt: Attempt, group: int, launchable_c: Bool) -> tuple[Bo
 def _settle_group(attempt: Attempt, group: int, span: slice) -> None:
     enc = attempt.enc
     count = int(enc.count_g[group])
+    if _lacks_company(attempt, group):
+        attempt.unsettled[group] = count
+        return
     outlook = _outlook(attempt, group, span)
     turns = _lone_spread(attempt, group, outlook)
     if turns is None:
@@ -180,6 +191,21 @@ def _settle_group(attempt: Attempt, group: int, span: slice) -> None:
         attempt.unsettled[group] = count - int(placed.sum())
     for cell in np.flatnonzero(placed).tolist():
         _add_settled(attempt, group, (cell, int(placed[cell])), span)
+
+
+def _lacks_company(attempt: Attempt, group: int) -> bool:
+    """Whether pods want company on their node that nobody settled before them could be: whoever
+    counts on them now might be that company, and both would wait for each other.
+    """
+    ties, bins = attempt.enc.ties, attempt.bins
+    return any(
+        ties.hosts[number].kind == Kind.AFFINITY
+        and number not in ties.host_match_g[group]
+        and ties.hosts[number].match_o is None
+        and not bins.match[number, : bins.n].any()
+        and not any(unit.count and number in unit.match for unit in attempt.units)
+        for number in ties.host_own_g[group]
+    )
 
 
 def _lone_spread(attempt: Attempt, group: int, outlook: Outlook) -> list[Turn] | None:

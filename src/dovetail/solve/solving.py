@@ -146,13 +146,12 @@ def _best_attempt(enc: Encoded, offers: Int, values: Values) -> Outcome:
 def _finished(attempt: Attempt) -> Outcome:
     """The plan with whatever can still be placed, and every node no larger than need be."""
     attempt, waiting = by_priority((attempt, rescue(attempt)))
-    right_size(attempt)
-    if waiting:
-        waiting = rescue(attempt)  # smaller nodes leave more of the limits
-    while promote(attempt):
+    is_moving = True
+    while is_moving:
         right_size(attempt)
         if waiting:
-            waiting = rescue(attempt)
+            waiting = rescue(attempt)  # smaller nodes leave more of the limits
+        is_moving = promote(attempt)
     return attempt, waiting
 
 
