@@ -17,7 +17,7 @@ make the lower bound (`bound.py`). HiGHS solves it; nothing exact is taken from 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import highspy
@@ -116,17 +116,27 @@ class Solver:
         )
 
     def add_offers(self, more: Program) -> None:
-        """Let the program buy more offers; `more` has the same classes and other offers."""
+        """Let the program buy more offers; `more` has the same classes and other offers, and cuts
+        for those.
+        """
+        n_held, cuts = len(self.program.price_o), more.cuts
         self.program = _joined(self.program, more)
         self._insert(more)
+        self.add_cuts([replace(cut, offer=n_held + cut.offer) for cut in cuts])
         self._highs.setOptionValue("simplex_strategy", _PRIMAL)  # the last answer is feasible
 
     def _insert(self, more: Program) -> None:
         n_l, n_o = more.accept_lo.shape
         n_r, n_t = more.cap_or.shape[1], len(more.cap_groups)
         base = self._highs.getNumRow()
-        self._add_rows(np.full((n_r + n_t) * n_o, -INFINITE), np.zeros((n_r + n_t) * n_o))
-        own = base + np.arange((n_r + n_t) * n_o).reshape(n_r + n_t, n_o)
+        # A cap over pods that an offer does not take needs no row.
+        wanted = np.ones((n_r + n_t, n_o), dtype=bool)
+        for number, (_, members) in enumerate(more.cap_groups):
+            wanted[n_r + number] = more.accept_lo[members].any(axis=0)
+        n_rows = int(wanted.sum())
+        self._add_rows(np.full(n_rows, -INFINITE), np.zeros(n_rows))
+        own = np.full((n_r + n_t, n_o), -1, dtype=np.int64)
+        own[wanted] = base + np.arange(n_rows)
         self._capacity_ro = np.concatenate([self._capacity_ro, own[:n_r]], axis=1)
         self._cap_to = np.concatenate([self._cap_to, own[n_r:]], axis=1)
         first = self._highs.getNumCol()
@@ -143,6 +153,7 @@ class Solver:
         n_o = len(more.price_o)
         rows = [own]
         values = [np.concatenate([-more.cap_or.T, -np.repeat(caps[:, None], n_o, axis=1)])]
+        values[0][own < 0] = 0.0
         for number, (weight_o, _) in enumerate(more.limits):
             rows.append(np.full((1, n_o), self._limit + number))
             values.append(weight_o[None, :])
@@ -171,10 +182,22 @@ class Solver:
         starts = np.concatenate([[0], np.cumsum(keep.sum(axis=1))])
         self._add_columns(cost, upper, starts, rows.T[keep], values.T[keep])
 
-    def _add_rows(self, lower: Float, upper: Float) -> None:
-        nothing = np.zeros(0)
-        starts = np.zeros(len(lower), dtype=np.int32)
-        self._highs.addRows(len(lower), lower, upper, 0, starts, nothing.astype(np.int32), nothing)
+    def _add_rows(
+        self, lower: Float, upper: Float, entries: tuple[Int, Int, Float] | None = None
+    ) -> None:
+        """Rows, empty or with entries: where each row starts, columns, values."""
+        if entries is None:
+            entries = (np.zeros(len(lower), np.int64), np.zeros(0, np.int64), np.zeros(0))
+        starts, columns, values = entries
+        self._highs.addRows(
+            len(lower),
+            lower,
+            upper,
+            len(values),
+            starts.astype(np.int32),
+            columns.astype(np.int32),
+            values,
+        )
 
     def _add_columns(
         self, cost: Float, upper: Float, starts: Int, rows: Int, values: Float
@@ -192,13 +215,19 @@ class Solver:
 
     def add_cuts(self, cuts: Sequence[Cut]) -> None:
         """Whole pods on whole nodes, for offers that are in the program."""
-        for cut in cuts:
-            pods = self._y_lo[:, cut.offer]
-            use = np.flatnonzero((pods >= 0) & (cut.weight_l > 0))
-            index = np.append(pods[use], self._x_o[cut.offer]).astype(np.int32)
-            weight = np.append(cut.weight_l[use], -1.0)
-            self._cuts.append(self._highs.getNumRow())
-            self._highs.addRow(-INFINITE, 0.0, len(index), index, weight)
+        if not cuts:
+            return
+        n_l = len(self._y_lo)
+        offers = np.array([cut.offer for cut in cuts])
+        columns = np.concatenate([self._y_lo[:, offers].T, self._x_o[offers][:, None]], axis=1)
+        weight = np.array([cut.weight_l for cut in cuts]).reshape(len(cuts), n_l)
+        weight = np.concatenate([weight, np.full((len(cuts), 1), -1.0)], axis=1)
+        use = (columns >= 0) & (weight != 0)
+        starts = np.concatenate([[0], np.cumsum(use.sum(axis=1))])[:-1]
+        base = self._highs.getNumRow()
+        self._cuts += range(base, base + len(cuts))
+        lower, upper = np.full(len(cuts), -INFINITE), np.zeros(len(cuts))
+        self._add_rows(lower, upper, (starts, columns[use], weight[use]))
         self.program.cuts = [*self.program.cuts, *cuts]
         self._highs.setOptionValue("simplex_strategy", _DUAL)  # its multipliers are
 
@@ -219,7 +248,7 @@ class Solver:
             pods_lo=pods,
             lambda_or=np.maximum(-duals[self._capacity_ro.T], 0.0),
             pi_l=np.maximum(duals[self._demand_l], 0.0),
-            mu_to=np.maximum(-duals[self._cap_to], 0.0),
+            mu_to=np.where(self._cap_to >= 0, np.maximum(-duals[self._cap_to], 0.0), 0.0),
             zone_ld=zone,
             nu=np.maximum(-duals[np.array(self._cuts, dtype=np.int64)], 0.0),
             value=float(p.price_o @ nodes),

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from dovetail.solve.assignment import Assignment, Cut, Program
-from dovetail.solve.axes import Bool, Float, Int
+from dovetail.solve.axes import Float, Int
 
 KINDS: Final = tuple((resource, k) for resource in (0, 1) for k in range(1, 13))
 _TOLERANCE: Final = 1e-3
@@ -58,13 +58,13 @@ def _weights(program: Program, offer: int) -> Float:
     return held
 
 
-def likely(program: Program, worth_l: Float, bought_o: Bool) -> list[tuple[int, int]]:
+def likely(program: Program, worth_l: Float) -> list[tuple[int, int]]:
     """Cuts worth having from the start: where whole pods of much worth fill a node badly.
 
     Without them, offers that come in late look cheap until their own cuts are found.
     """
     found = []
-    for offer in np.flatnonzero(bought_o).tolist():
+    for offer in range(len(program.price_o)):
         worth = np.where(program.accept_lo[:, offer], worth_l, 0.0)
         total = float(worth.sum())
         if total <= 0:

@@ -17,6 +17,7 @@ from dovetail.solve.assignment import PENALTY, Assignment, Cut, Program, Solver
 from dovetail.solve.axes import Bool, Float, Int
 from dovetail.solve.cuts import cut_of, likely, violated
 from dovetail.solve.encode import Encoded
+from dovetail.solve.guidance import Guide, least_loss, multipliers
 from dovetail.solve.lots import Classes, Lot, acceptance, merge
 from dovetail.solve.units import ANY_CELL
 
@@ -24,6 +25,8 @@ _ROUNDS: Final = 4
 _ADDED: Final = 24
 _NO_GAIN: Final = 1e-4
 _CUT_ROUNDS: Final = 1
+_PROOF_ROUNDS: Final = 1
+_UNPROVEN: Final = 1e-4  # of the bill; an offer that costs the proof more is priced properly
 _SIBLING_PRICE: Final = 1.3
 _ROUNDING: Final = 0.001
 _GOOD_ENOUGH: Final = 1.001  # chasing the last 0.1 % adds hundreds of offers
@@ -38,18 +41,6 @@ class _Market:
     cap_pr: Float
     request_lr: Float
     fit_lp: Float
-
-
-@dataclass(slots=True)
-class Guide:
-    """The program's answer, with what its rows and columns stand for."""
-
-    offers: Int  # the sifted offers, by number
-    classes: Classes
-    accept_lo: Bool  # over the sifted offers
-    scale_r: Float
-    assignment: Assignment
-    program: Program
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,40 +123,59 @@ def guide(
     shop = _shop(enc, offers, lots, limits)
     market = shop.market()
     chosen = _first_choice(market, shop.classes, enc.cell_o[offers])
-    solver = Solver(shop.program(chosen))
+    solver = Solver(_with_likely_cuts(shop.program(chosen)))
     answer = solver.solve()
+    is_cutting = True
     for _ in range(_ROUNDS):
-        last = answer.value
         ratio = _bargains(answer, solver.program, market, shop.classes)
         ratio[chosen] = 0.0
         best = np.argsort(-ratio, kind="stable")[:_ADDED]
         best = np.sort(best[ratio[best] > _GOOD_ENOUGH])
         if len(best):
-            solver.add_offers(shop.program(best))
+            solver.add_offers(_with_likely_cuts(shop.program(best)))
             chosen = np.concatenate([chosen, best])
             answer = solver.solve()
-        solver.add_cuts(_wanted_cuts(solver.program, answer, shop.classes))
-        answer = solver.solve()
-        if not len(best) and abs(answer.value - last) < _NO_GAIN * answer.value:
+        broken = violated(solver.program, answer) if is_cutting else []
+        if broken:
+            last = answer.value
+            solver.add_cuts(_for_twins(solver.program, broken))
+            answer = solver.solve()
+            # Where machines of many sizes cost the same per cpu, pods move on for ever.
+            is_cutting = answer.value > last * (1 + _NO_GAIN)
+        if not len(best) and not (broken and is_cutting):
             break
+    for _ in range(_PROOF_ROUNDS):
+        best = _unproven(shop, chosen, (answer, solver.program))
+        if not len(best):
+            break
+        solver.add_offers(_with_likely_cuts(shop.program(best)))
+        chosen = np.concatenate([chosen, best])
+        answer = solver.solve()
     return shop.guide(chosen, answer, solver.program)
 
 
-def _wanted_cuts(program: Program, answer: Assignment, classes: Classes) -> list[Cut]:
-    """Cuts that the answer breaks, and those that offers will break once pods come to them."""
+def _unproven(shop: _Shop, chosen: Int, known: tuple[Assignment, Program]) -> Int:
+    """The places of offers that are no bargain, but whose multipliers would prove too little."""
+    found = shop.guide(chosen, *known)
+    others = np.setdiff1d(np.arange(len(shop.offers)), chosen)
+    _, loss = least_loss(shop.enc, shop.offers[others], found, multipliers(shop.enc, found))
+    worst = np.argsort(-loss, kind="stable")[:_ADDED]
+    return np.sort(others[worst[loss[worst] > _UNPROVEN * 1e9 * known[0].value]])
+
+
+def _with_likely_cuts(program: Program) -> Program:
+    """The program with the cuts that offers will break once pods come to them."""
+    demand = program.count_l * program.request_lr.max(axis=1)
+    program.cuts = [cut_of(program, *pair) for pair in likely(program, demand)]
+    return program
+
+
+def _for_twins(program: Program, cuts: Sequence[Cut]) -> list[Cut]:
+    """The same cuts for machines of the same size and price: pods would only move on to those."""
     held = {(cut.offer, cut.kind) for cut in program.cuts}
-    have = set(held)
-    used = len(answer.nodes_o)
-    broken = violated(program, answer)
-    held |= {(cut.offer, cut.kind) for cut in broken}
-    worth = answer.pi_l * classes.count_l
-    bought = np.append(answer.nodes_o > 1e-7, np.ones(len(program.price_o) - used, dtype=bool))
-    more = [pair for pair in likely(program, worth, bought) if pair not in held]
-    wanted = [*((cut.offer, cut.kind) for cut in broken), *more]
-    # Pods would only move on to the same machine in another zone.
     twins = _twins(program)
-    both = dict.fromkeys((twin, kind) for offer, kind in wanted for twin in twins[offer])
-    return [cut_of(program, *pair) for pair in both if pair not in have]
+    both = dict.fromkeys((twin, cut.kind) for cut in cuts for twin in twins[cut.offer])
+    return [cut_of(program, *pair) for pair in both if pair not in held]
 
 
 def _twins(program: Program) -> list[list[int]]:
@@ -222,11 +232,7 @@ def without_sifting(
     cost = enc.plan_price_o[offers][None, :] / np.maximum(fit, 1e-3)
     good[np.argmin(np.where(accept, cost, np.inf)[uncovered], axis=1)] = True
     chosen = np.flatnonzero(good & accept.any(axis=0))
-    program = shop.program(chosen)
-    demand = classes.count_l * program.request_lr.max(axis=1)
-    every = np.ones(len(chosen), dtype=bool)
-    program.cuts = [cut_of(program, *pair) for pair in likely(program, demand, every)]
-    solver = Solver(program, central=True)
+    solver = Solver(_with_likely_cuts(shop.program(chosen)), central=True)
     answer = _with_cuts(solver, solver.solve())
     return shop.guide(chosen, answer, solver.program)
 

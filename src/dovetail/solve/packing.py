@@ -22,7 +22,8 @@ from dovetail.solve.bins import Bins
 from dovetail.solve.dissolve import dissolve_poor
 from dovetail.solve.encode import Encoded
 from dovetail.solve.filling import snug_fill, water_fill
-from dovetail.solve.guide import Guide, without_sifting
+from dovetail.solve.guidance import Guide
+from dovetail.solve.guide import without_sifting
 from dovetail.solve.lots import Lot
 from dovetail.solve.tail import pack_tail
 from dovetail.solve.units import ANY_CELL, Unit
@@ -47,9 +48,17 @@ def pack(bins: Bins, units: list[Unit], left: Int, offers: Int, good: tuple[Int,
     bought = _buy(bins, units, left, (offers[open_now], favourites))
     if bought is not None:
         _fill(bins, units, left, bought, worth_u)
-        if left.any():
-            dissolve_poor(bins, units, left, worth_u, _POOR)
+        if left.any() and dissolve_poor(bins, units, left, worth_u, _POOR):
+            _fill_gaps(bins, units, left, worth_u)
     pack_tail(bins, units, left, offers, worth_u)
+
+
+def _fill_gaps(bins: Bins, units: list[Unit], left: Int, worth_u: Float) -> None:
+    """Put what came back from poor nodes on the good ones, as far as it goes."""
+    span = slice(bins.n_existing, bins.n)
+    waiting = np.flatnonzero(left)
+    for number in waiting[np.argsort(-worth_u[waiting], kind="stable")].tolist():
+        left[number] -= snug_fill(bins, number, units[number], int(left[number]), span)
 
 
 def _buy(

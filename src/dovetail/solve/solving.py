@@ -13,7 +13,8 @@ from dovetail.solve.axes import Bool, Int
 from dovetail.solve.bound import certify
 from dovetail.solve.decode import decode, unplaced
 from dovetail.solve.encode import Encoded, encode
-from dovetail.solve.guide import Guide, guide
+from dovetail.solve.guidance import Guide
+from dovetail.solve.guide import guide
 from dovetail.solve.hopeless import without_a_choice, without_a_place
 from dovetail.solve.lots import Lot
 from dovetail.solve.minvalues import hold_min_values, may_give_way

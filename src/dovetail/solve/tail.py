@@ -21,6 +21,9 @@ from dovetail.solve.units import ANY_CELL, ANY_WEIGHT, Unit
 _LOOKED_AT: Final = 48  # units that one look considers; the rest join when the node is filled
 _MANY_OFFERS: Final = 2000  # beyond that, a shortlist is made
 _BEST_OFFERS: Final = 16  # for each unit
+_MATTERS: Final = 0.02  # of all that is left; less waste is not worth another node
+_HOLLOW: Final = 0.2  # pods worth less of a node's price than this have no worth to go by
+_WELL_FILLED: Final = 0.8  # of its price; a unit that fills a node so far needs no company
 _PLENTY: Final = np.int64(2**30)
 
 
@@ -49,17 +52,23 @@ def pack_tail(bins: Bins, units: list[Unit], left: Int, offers: Int, worth_u: Fl
     biggest = size_ur.max(axis=1, initial=0.0)
     lean = size_ur[:, 0] - size_ur[:, 1]
     hopeless = np.zeros(len(waiting), dtype=bool)
+    first = _Hard(table, left)
     while True:
         here = np.flatnonzero((left[waiting] > 0) & ~hopeless)
         if not len(here):
             return
-        orders = [
-            here[np.lexsort((here, key[here]))][:_LOOKED_AT] for key in (-biggest, -lean, lean)
-        ]
+        orders = np.array(
+            [here[np.lexsort((here, key[here]))][:_LOOKED_AT] for key in (-biggest, -lean, lean)]
+        )
         is_open = bins.limits.open_offers()[table.offers]
-        best = _best(table, left, np.array(orders), is_open)
+        hard = first.next_one(left, here)
+        if hard is None:
+            best = _best(table, left, orders, is_open)
+        else:
+            is_open &= table.accept_up[hard]
+            best = _least_wasteful(table, left, _led_by(hard, orders), is_open)
         if best is None:
-            hopeless[orders[0][0]] = True
+            hopeless[orders[0][0]] |= hard is None
             continue
         offer, order = best
         others = np.setdiff1d(here, order)
@@ -68,6 +77,46 @@ def pack_tail(bins: Bins, units: list[Unit], left: Int, offers: Int, worth_u: Fl
             # Its daemons keep the pods away that it was opened for, or they lack company.
             takes_u = table.accept_up[order][:, table.offers == offer].any(axis=1)
             hopeless[order[takes_u][0]] = True
+
+
+def _led_by(first: int, orders: Int) -> Int:
+    """The same orders, with one unit before all others."""
+    rows = [[first, *(one for one in order if one != first)] for order in orders.tolist()]
+    width = min(len(row) for row in rows)
+    return np.array([row[:width] for row in rows])
+
+
+class _Hard:
+    """Units that fill no node well by themselves: their nodes are opened first, while there are
+    others to fill the rest of them.
+    """
+
+    def __init__(self, table: _Table, left: Int) -> None:
+        self._table = table
+        fit_up = _fit(table.request_ur, table.cap_rp.T.astype(np.int64))
+        self._fit_up = np.minimum(fit_up, table.cap_u[:, None]) * table.accept_up
+        self._is_past = np.zeros(len(table.numbers), dtype=bool)
+        self._least = _MATTERS * float(left[table.numbers] @ table.worth_u)
+
+    def next_one(self, left: Int, here: Int) -> int | None:
+        """The unit that would waste most by itself, each only once; None if there is no more."""
+        here = here[~self._is_past[here]]
+        if not len(here):
+            return None
+        table, left_u = self._table, left[self._table.numbers[here]]
+        held = np.minimum(self._fit_up[here], left_u[:, None])
+        value = held * table.worth_u[here][:, None]
+        every, best = np.arange(len(here)), np.argmax(value / table.price_p[None, :], axis=1)
+        value, price = value[every, best], table.price_p[best]
+        is_easy = (value > _WELL_FILLED * price) | (value < _HOLLOW * price)
+        is_easy |= held[every, best] < left_u
+        self._is_past[here[is_easy]] = True
+        waste = np.where(is_easy, 0.0, price - value)
+        worst = int(np.argmax(waste))
+        if waste[worst] <= self._least:
+            return None
+        self._is_past[here[worst]] = True
+        return int(here[worst])
 
 
 def _table(
@@ -123,6 +172,16 @@ def _best(table: _Table, left: Int, orders: Int, is_open: Bool) -> tuple[int, In
     ratio = np.where(is_open[None, :], value / table.price_p[None, :], 0.0)
     order, place = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
     if ratio[order, place] <= 0:
+        return None
+    return int(table.offers[place]), orders[order]
+
+
+def _least_wasteful(table: _Table, left: Int, orders: Int, is_open: Bool) -> tuple[int, Int] | None:
+    """The offer and order that leave the least of the price unused."""
+    waste = table.price_p[None, :] - _greedy_value(table, left, orders)
+    waste = np.where(is_open[None, :], waste, np.inf)
+    order, place = np.unravel_index(int(np.argmin(waste)), waste.shape)
+    if not np.isfinite(waste[order, place]):
         return None
     return int(table.offers[place]), orders[order]
 

@@ -8,32 +8,24 @@ the bound; see `bound.py` for why they prove one.
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 
 from dovetail.solve.axes import UNLIMITED, Bool, Float, Int
-from dovetail.solve.cuts import KINDS, weigh, weigh_exactly
+from dovetail.solve.cuts import KINDS, weigh_exactly
 from dovetail.solve.encode import Encoded
-from dovetail.solve.guide import Guide
-from dovetail.solve.polish import polish
+from dovetail.solve.guidance import Guide, least_loss, multipliers
 from dovetail.solve.terms import Kind
 from dovetail.solve.variety import insists
-from dovetail.solve.vectors import Shapes, Values, Vectors, full_node, scales
-
-_SLACK: Final = 4.0  # multipliers worth less of a node's price than this are mere noise
+from dovetail.solve.vectors import Values, full_node, scales
 
 
 def appraise(enc: Encoded, offers: Int, found: Guide) -> Values:
     """Values for all searched offers and all groups, from one solved program."""
-    vectors, own_o = _vectors(enc, found)
+    vectors, own_o = multipliers(enc, found)
     vector_kr, vector_kt, vector_kw = vectors
-    classes = found.classes
-    cap_t = np.array([cap for cap, _ in classes.cap_groups])
+    cap_t = np.array([cap for cap, _ in found.classes.cap_groups])
     scale_kp = scales(enc, offers, full_node(enc, offers, vectors, cap_t))
-    used = np.unique(own_o[(found.assignment.nodes_o > 1e-7) & (own_o >= 0)])
-    every = np.arange(len(vector_kr))
-    choice = _least_loss(enc, offers, found, (*vectors, scale_kp), used if len(used) else every)
+    choice, _ = least_loss(enc, offers, found, (vectors, own_o))
     place = np.searchsorted(offers, found.offers)
     choice[place[own_o >= 0]] = own_o[own_o >= 0]
     scale = scale_kp[choice, np.arange(len(offers))]
@@ -42,7 +34,7 @@ def appraise(enc: Encoded, offers: Int, found: Guide) -> Values:
         vector_kr,
         vector_kt,
         vector_kw,
-        classes.cap_terms,
+        found.classes.cap_terms,
         cap_t,
         choice,
         scale,
@@ -53,80 +45,6 @@ def appraise(enc: Encoded, offers: Int, found: Guide) -> Values:
     )
     _appraise_shapes(enc, values)
     return values
-
-
-def _vectors(enc: Encoded, found: Guide) -> tuple[Vectors, Int]:
-    """The distinct multipliers of offers that the program uses, in nanodollars."""
-    answer = found.assignment
-    # A spread over hosts caps a node only while some host is empty: no proof can rest on it.
-    hard = [enc.ties.hosts[term].kind != Kind.SPREAD for term in found.classes.cap_terms]
-    mu_to = answer.mu_to * np.array(hard, dtype=np.float64)[:, None]
-    nu = np.zeros((len(answer.nodes_o), len(KINDS)))
-    for cut, amount in zip(found.program.cuts, answer.nu.tolist(), strict=True):
-        nu[cut.offer, cut.kind] += amount
-    lambda_or = np.where(enc.cap_or[found.offers] > 1e15, 0.0, answer.lambda_or)
-    rows = np.concatenate([lambda_or / found.scale_r, mu_to.T, nu], axis=1) * 1e9
-    # What was not bought may have multipliers as small as you like: those are mere noise.
-    cap_t = np.array([cap for cap, _ in found.classes.cap_groups])
-    full_o = (lambda_or * found.program.cap_or).sum(axis=1) + mu_to.T @ cap_t + nu.sum(axis=1)
-    sound = (answer.nodes_o > 1e-7) | (full_o * _SLACK >= found.program.price_o)
-    sound &= (rows > 0).any(axis=1)
-    own_o = np.full(len(rows), -1, dtype=np.int64)
-    distinct, number = np.unique(rows[sound], axis=0, return_inverse=True)
-    own_o[sound] = number.reshape(-1)
-    if not len(distinct):
-        distinct = np.zeros((1, rows.shape[1]))
-    n_r, n_t = answer.lambda_or.shape[1], len(answer.mu_to)
-    return (distinct[:, :n_r], distinct[:, n_r : n_r + n_t], distinct[:, n_r + n_t :]), own_o
-
-
-def _least_loss(
-    enc: Encoded, offers: Int, found: Guide, vectors: tuple[Float, Float, Float, Float], used: Int
-) -> Int:
-    """For every offer the multiplier that undercuts the program's own pod values least."""
-    vector_kr, vector_kt, vector_kw, scale_kp = vectors
-    classes = found.classes
-    pi = _target(enc, offers, found)
-    member_tl = np.zeros((len(classes.cap_groups), len(pi)))
-    for term, (_, rows) in enumerate(classes.cap_groups):
-        member_tl[term, rows] = 1.0
-    worth_kl = vector_kr @ classes.request_lr.T + vector_kt @ member_tl
-    accept = enc.masks_me[classes.mask_l][:, offers]
-    pinned = classes.cell_l >= 0
-    accept[pinned] &= enc.cell_o[offers][None, :] == classes.cell_l[pinned][:, None]
-    for resource in range(enc.cap_or.shape[1]):
-        accept &= classes.request_lr[:, resource][:, None] <= enc.cap_or[offers, resource][None, :]
-    demand = classes.count_l[:, None] * accept
-    best = np.full(len(offers), np.inf)
-    choice = np.zeros(len(offers), dtype=np.int64)
-    cap = enc.cap_or[offers].astype(np.float64)
-    weights = {
-        kind: weigh(classes.request_lr[:, r][:, None] / np.maximum(cap[:, r], 1.0)[None, :], k)
-        for kind, (r, k) in enumerate(KINDS)
-        if vector_kw[:, kind].any()
-    }
-    for number in used.tolist():
-        worth_l = worth_kl[number]
-        whole = np.repeat(worth_l[:, None], len(offers), axis=1)
-        for kind, weight in weights.items():
-            if vector_kw[number, kind]:
-                whole += weight * vector_kw[number, kind]
-        short = np.maximum(pi - whole * scale_kp[number][None, :], 0.0)
-        loss = (short * demand).sum(axis=0)
-        better = loss < best - 1e-9
-        best[better] = loss[better]
-        choice[better] = number
-    return choice
-
-
-def _target(enc: Encoded, offers: Int, found: Guide) -> Float:
-    """classes x offers: what the program says a pod is worth there, zone quotas included."""
-    classes = found.classes
-    pi = np.repeat(found.assignment.pi_l[:, None], len(offers), axis=1)
-    for row, surcharge in found.assignment.zone_ld.items():
-        domain = enc.ties.domains_ck[enc.cell_o[offers], classes.key_l[row]]
-        pi[row] += np.where(domain >= 0, surcharge[domain], 0.0)
-    return np.maximum(pi, 0.0) * 1e9
 
 
 def _appraise_shapes(enc: Encoded, values: Values) -> None:
@@ -152,12 +70,6 @@ def _appraise_shapes(enc: Encoded, values: Values) -> None:
     values.shape_g = shape_g
     shapes = np.array(first, dtype=np.int64)
     worth_sp = _worth(enc, values, shapes, members)
-    count_s = np.bincount(shape_g, weights=enc.count_g, minlength=len(shapes)).astype(np.float64)
-    member_ts = np.zeros((len(values.cap_terms), len(shapes)))
-    for row, terms in enumerate(members):
-        member_ts[list(terms), row] = 1.0
-    traits = np.concatenate([enc.requests_gr[shapes].astype(np.float64).T, member_ts])
-    polish(enc, values, Shapes(shapes, members, count_s, traits), worth_sp)
     n_cells = len(enc.ties.domains_ck)
     cell_p = enc.cell_o[values.offers]
     values.worth_sc = np.full((len(shapes), n_cells), np.inf)

@@ -12,16 +12,6 @@ from dovetail.solve.encode import Encoded
 Vectors = tuple[Float, Float, Float]
 
 
-@dataclass(frozen=True, slots=True)
-class Shapes:
-    """Distinct (request, mask, capped terms): a group of each, its capped terms, and its pods."""
-
-    groups: Int
-    members: list[tuple[int, ...]]
-    count_s: Float
-    traits: Float  # requests, then places under caps: what multipliers price
-
-
 @dataclass(slots=True)
 class Values:
     """Multipliers (k) in nanodollars per unit, and which one each searched offer (p) uses."""

@@ -14,7 +14,7 @@ from dovetail.solve.lots import Classes
 from dovetail.solve.quotas import Outlook
 from dovetail.solve.standing import Claims
 from dovetail.solve.ties import HostTerm, Ties, ZoneTerm
-from dovetail.solve.vectors import Shapes, Values
+from dovetail.solve.vectors import Values
 
 LETTERS = dict(re.findall(r"^([a-z])  (\w+)", axes.__doc__ or "", flags=re.MULTILINE))
 
@@ -29,7 +29,6 @@ ARRAYS = (
     Program,
     Assignment,
     Classes,
-    Shapes,
     Values,
 )
 

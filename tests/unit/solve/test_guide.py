@@ -8,7 +8,8 @@ import pytest
 from dovetail.solve.assignment import Solver
 from dovetail.solve.axes import Int
 from dovetail.solve.encode import Encoded, encode
-from dovetail.solve.guide import Guide, guide, without_sifting
+from dovetail.solve.guidance import Guide
+from dovetail.solve.guide import guide, without_sifting
 from dovetail.solve.lots import Lot
 from dovetail.solve.prune import undominated
 from dovetail.solve.units import ANY_CELL, unit_of
