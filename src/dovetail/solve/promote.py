@@ -111,7 +111,7 @@ class _Leave:
         if self._unit.cell != ANY_CELL:
             attempt.settler.record(group, self._unit.cell, -1)
         _forget_step(attempt, group, int(attempt.bins.cell[node]))
-        self._gone = attempt.settler.state.copy()
+        self._gone, self._other_steps = attempt.settler.state.copy(), list(attempt.steps)
 
     def close_if_empty(self) -> None:
         """A node that lost its last pod is not launched."""
@@ -132,7 +132,7 @@ class _Leave:
         number, nodes, counts = bins.log.pop()
         bins.shift(attempt.units[number], nodes, -counts)
         take_out(attempt.units[number], self._group, 1)
-        attempt.steps.pop()
+        attempt.steps = list(self._other_steps)
         if bins.n > n_before:
             bins.close_last()
         attempt.leaned_on = set(self._leaned_on)

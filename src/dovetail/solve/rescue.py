@@ -19,7 +19,7 @@ from dovetail.solve.colocate import is_first, without_company
 from dovetail.solve.quotas import Outlook
 from dovetail.solve.settle import counted_hosts, host_minimum
 from dovetail.solve.terms import Kind
-from dovetail.solve.undo import is_upset, take_back
+from dovetail.solve.undo import is_bound_in_turn, is_upset, take_back
 from dovetail.solve.units import ANY_CELL, Unit, is_tied_to_zones, unit_of
 
 
@@ -153,8 +153,10 @@ def _open_for(attempt: Attempt, group: int, pod: tuple[Unit, bool]) -> bool:
             nothing = np.zeros(n_cells, dtype=np.int64)
             outlook = Outlook(only, nothing, np.zeros(n_cells), is_first=first)
             if settle_one(attempt, group, outlook) is not None:
-                see(attempt, offer)
+                has_opened = see(attempt, offer)
                 put_one(attempt, group, cell, span.start)
+                if has_opened:
+                    _bind_early(attempt)
                 return True
             refused.add(cell)
         bins.close_last()
@@ -198,10 +200,30 @@ def _tilts(attempt: Attempt, number: int, group: int, offer: int) -> bool:
     return highest - least > term.max_skew
 
 
-def see(attempt: Attempt, offer: int) -> None:
-    """A node of this offer makes domains, as existing nodes do."""
-    enc = attempt.enc
+def see(attempt: Attempt, offer: int) -> bool:
+    """A node of this offer makes domains, as existing nodes do; says whether any is new."""
+    enc, state = attempt.enc, attempt.settler.state
+    is_new = False
     for number, term in enumerate(enc.ties.zones):
         domain = enc.ties.domains_ck[enc.cell_o[offer], term.key]
         if domain >= 0 and term.eligible_o[offer]:
-            attempt.settler.state.seen[number][domain] = True
+            is_new |= not state.seen[number][domain]
+            state.seen[number][domain] = True
+    return is_new
+
+
+def _bind_early(attempt: Attempt) -> None:
+    """Let the last pod, which opened a domain, be bound before those whom an empty one would keep
+    waiting. Where company matters, so does the order.
+    """
+    ties, before = attempt.enc.ties, attempt.steps
+    group = before[-1][0]
+    concerned = (*ties.zone_own_g[group], *ties.zone_match_g[group])
+    if any(ties.zones[number].kind == Kind.AFFINITY for number in concerned):
+        return
+    spreads = [n for n, term in enumerate(ties.zones) if term.kind == Kind.SPREAD]
+    seen = attempt.settler.state.seen
+    if not all(is_bound_in_turn(attempt, number, seen[number]) for number in spreads):
+        attempt.steps = [before[-1], *before[:-1]]
+        if not all(is_bound_in_turn(attempt, number, seen[number]) for number in spreads):
+            attempt.steps = before

@@ -81,11 +81,11 @@ def is_upset(attempt: Attempt, number: int, match_d: Int, seen_d: Bool) -> bool:
     return (
         is_skewed(term, match_d, seen_d)
         and depends_on_new(attempt, number)
-        and not _is_bound_in_turn(attempt, number, seen_d)
+        and not is_bound_in_turn(attempt, number, seen_d)
     )
 
 
-def _is_bound_in_turn(attempt: Attempt, number: int, seen_d: Bool) -> bool:
+def is_bound_in_turn(attempt: Attempt, number: int, seen_d: Bool) -> bool:
     """Whether everybody who states a spread finds it kept when it is their turn, whoever comes
     after them; not known where pods have left since. Pods on existing nodes had theirs before.
     """

@@ -58,3 +58,12 @@ def test_a_pod_may_not_start_anew_where_its_company_already_runs() -> None:
     full = (node("n1", zone="a", cpu=4),)
     solution = solve(puzzle([more], SMALL, nodes=full, bound=(old,)))
     assert [one.name for one in solution.unplaced] == ["new"]
+
+
+def test_whoever_opens_a_zone_for_its_company_keeps_its_turn() -> None:
+    """Where company matters, the order of binding is the order of placing."""
+    attempt = empty_attempt(encoded(deployment(2, "pair", affinity=[{"topology_key": "zone"}])))
+    attempt.unsettled = {0: 2}
+    assert rescue(attempt) == {}
+    ((_, first, _), (_, second, _)) = attempt.steps
+    assert first == second
