@@ -9,6 +9,8 @@ import time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from dovetail.solve import kernel
+
 _ROOT = Path(__file__).parent.parent
 
 
@@ -23,6 +25,7 @@ def facts() -> dict[str, str]:
         "python": platform.python_version(),
         "numpy": _version("numpy"),
         "highspy": _version("highspy"),
+        "inner loops": "compiled" if kernel.is_built() else "plain",
         "commit": _commit(),
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
     }

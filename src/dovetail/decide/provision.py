@@ -152,11 +152,17 @@ def _launches(solution: Solution, snapshot: Snapshot) -> tuple[Launch, ...]:
     """Planned nodes with names: pool, revision, ordinal, so that a replay names them alike."""
     ordered = sorted(solution.launches, key=_launch_order)
     counters: dict[str, int] = {}
+    asked: dict[tuple[object, ...], tuple[Requirement, ...]] = {}
     result = []
     for node in ordered:
         pool = node.node_pool.name
         counters[pool] = counters.get(pool, 0) + 1
-        result.append(_launch(node, f"{pool}-{snapshot.revision}-{counters[pool]}"))
+        # Many nodes share one list of hundreds of types: it is told by identity, not by reading it.
+        key = (id(node.alternatives), node.capacity_types, node.zones)
+        if key not in asked:
+            asked[key] = _requirements(node)
+        name = f"{pool}-{snapshot.revision}-{counters[pool]}"
+        result.append(_launch(node, name, asked[key]))
     return tuple(result)
 
 
@@ -172,7 +178,7 @@ def _launch_order(node: PlannedNode) -> tuple[object, ...]:
     )
 
 
-def _launch(node: PlannedNode, name: str) -> Launch:
+def _launch(node: PlannedNode, name: str, requirements: tuple[Requirement, ...]) -> Launch:
     pool = node.node_pool
     return Launch(
         name=name,
@@ -185,7 +191,7 @@ def _launch(node: PlannedNode, name: str) -> Launch:
         requests=node.requests,
         pods=tuple(pod.key for pod in node.pods),
         labels={**node.labels, labels.HOSTNAME: name},
-        requirements=_requirements(node),
+        requirements=requirements,
         taints=pool.taints,
         startup_taints=pool.startup_taints,
         allocatable=node.instance_type.allocatable,

@@ -125,12 +125,12 @@ class _Launches:
         """The types, zones and capacity types of an offer and its fallbacks, by name."""
         enc = self._attempt.enc
         every = np.concatenate([np.array([offer], dtype=np.int64), fallbacks])
-        kinds, first = np.unique(enc.type_o[every], return_index=True)
-        ranked = kinds[np.argsort(first)][: enc.problem.policy.max_instance_types]
+        kinds = dict.fromkeys(enc.type_o[every].tolist())  # in order of price
+        ranked = list(kinds)[: enc.problem.policy.max_instance_types]
         market = enc.market
-        ways = [market.ways[way] for way in np.unique(market.way_o[every]).tolist()]
+        ways = [market.ways[way] for way in set(market.way_o[every].tolist())]
         return (
-            tuple(enc.market.types[kind].name for kind in ranked.tolist()),
+            tuple(enc.market.types[kind].name for kind in ranked),
             tuple(sorted({zone for _, zone in ways})),
             tuple(sorted({capacity_type for capacity_type, _ in ways})),
         )

@@ -6,11 +6,13 @@ scaled to its price, that undercuts the program's own pod values least.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from dovetail.solve import kernel
 from dovetail.solve.assignment import Assignment, Program
 from dovetail.solve.axes import Bool, Float, Int
 from dovetail.solve.cuts import KINDS, weigh
@@ -83,20 +85,34 @@ def least_loss(
     for resource in range(enc.cap_or.shape[1]):
         accept &= classes.request_lr[:, resource][:, None] <= enc.cap_or[offers, resource][None, :]
     demand = classes.count_l[:, None] * accept
-    best = np.full(len(offers), np.inf)
-    choice = np.zeros(len(offers), dtype=np.int64)
     cap = enc.cap_or[offers].astype(np.float64)
-    weights = {
-        kind: weigh(classes.request_lr[:, r][:, None] / np.maximum(cap[:, r], 1.0)[None, :], k)
-        for kind, (r, k) in enumerate(KINDS)
-        if vector_kw[used, kind].any()
-    }
-    for number in used.tolist():
-        worth_l = worth_kl[number]
-        whole = np.repeat(worth_l[:, None], len(offers), axis=1)
-        for kind, weight in weights.items():
-            if vector_kw[number, kind]:
-                whole += weight * vector_kw[number, kind]
+    kinds = [kind for kind in range(len(KINDS)) if vector_kw[used, kind].any()]
+    weights = [
+        weigh(classes.request_lr[:, r][:, None] / np.maximum(cap[:, r], 1.0)[None, :], k)
+        for r, k in (KINDS[kind] for kind in kinds)
+    ]
+    parts = (worth_kl[used], vector_kw[used][:, kinds], scale_kp[used])
+    library = kernel.library()
+    if library is None:
+        choice, best = _least_loss(parts, weights, (pi, demand))
+    else:
+        choice, best = kernel.least_loss(library, parts, weights, (pi, demand))
+    return used[choice], best
+
+
+def _least_loss(
+    vectors: tuple[Float, Float, Float], weights: Sequence[Float], pods: tuple[Float, Float]
+) -> tuple[Int, Float]:
+    """The plain form of the compiled loop, which says what these are."""
+    worth_kl, nu_kw, scale_kp = vectors
+    pi, demand = pods
+    best = np.full(pi.shape[1], np.inf)
+    choice = np.zeros(pi.shape[1], dtype=np.int64)
+    for number, worth_l in enumerate(worth_kl):
+        whole = np.repeat(worth_l[:, None], pi.shape[1], axis=1)
+        for weight, amount in zip(weights, nu_kw[number].tolist(), strict=True):
+            if amount:
+                whole += weight * amount
         short = np.maximum(pi - whole * scale_kp[number][None, :], 0.0)
         loss = (short * demand).sum(axis=0)
         better = loss < best - 1e-9

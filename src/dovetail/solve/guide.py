@@ -23,6 +23,7 @@ from dovetail.solve.units import ANY_CELL
 
 _ROUNDS: Final = 4
 _ADDED: Final = 24
+_MAJOR: Final = 0.8  # of the bill: the classes that the first offers are chosen for
 _NO_GAIN: Final = 1e-4
 _CUT_ROUNDS: Final = 1
 _PROOF_ROUNDS: Final = 1
@@ -257,21 +258,28 @@ def _reachable(classes: Classes, accept: Bool, domain: Int) -> dict[int, tuple[F
 
 
 def _first_choice(market: _Market, classes: Classes, cell_o: Int) -> Int:
-    """For every class the offer that holds it most cheaply, in every domain if it is spread; for
-    classes of which a node takes only a few, the cheapest offer at all.
+    """For the classes that ask for most, the offer that holds each most cheaply, in every domain if
+    it is spread; for the others only if nothing chosen takes them; and for those of which a node
+    takes only a few, the cheapest offer at all. The rest comes as bargains.
     """
     accept, price = market.accept_lp, market.price_p
     cost = np.where(accept, price[None, :] / np.maximum(market.fit_lp, 1e-3), np.inf)
-    usable = accept.any(axis=1)
-    chosen = set(np.argmin(cost[usable], axis=1).tolist())
-    for row in classes.range_ld:
-        for cell in np.unique(cell_o[accept[row]]):
-            inside = np.where(cell_o == cell, cost[row], np.inf)
-            chosen.add(int(np.argmin(inside)))
+    least = cost.min(axis=1, initial=np.inf)
+    bill = classes.count_l * np.where(np.isfinite(least), least, 0.0)
+    chosen = np.zeros(len(price), dtype=bool)
+    spent = 0.0
+    for row in np.argsort(-bill, kind="stable").tolist():
+        is_minor = spent > _MAJOR * float(bill.sum())
+        if not np.isfinite(least[row]) or (is_minor and (accept[row] & chosen).any()):
+            continue
+        spent += float(bill[row])
+        chosen[np.argmin(cost[row])] = True
+        for cell in np.unique(cell_o[accept[row]]) if row in classes.range_ld else ():
+            chosen[np.argmin(np.where(cell_o == cell, cost[row], np.inf))] = True
     alone = np.where(accept, price[None, :], np.inf)
     for _, members in classes.cap_groups:
-        chosen.update(np.argmin(alone[members], axis=1).tolist())
-    return np.array(sorted(chosen), dtype=np.int64)
+        chosen[np.argmin(alone[members], axis=1)] = True
+    return np.flatnonzero(chosen)
 
 
 def _bargains(

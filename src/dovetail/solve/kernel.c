@@ -333,3 +333,40 @@ EXPORT void dovetail_skyline(int64_t n_offers, int64_t n_resources, int64_t n_wo
         if (winner[i] == i && !scarce[i]) kept[n_kept++] = i;
     }
 }
+
+/* ------------------------------------------------------------------ multipliers */
+
+/* For every offer the multiplier that undercuts the program's pod values least, and by how much.
+ * `weights` are tables of classes by offers, one for each kind of cut; `whole` and `loss` scratch. */
+EXPORT void dovetail_least_loss(int64_t n_vectors, int64_t n_classes, int64_t n_offers, int64_t n_kinds,
+                                const double *worth, const double *nu, const double *scale, const double *const *weights,
+                                const double *pi, const double *demand, double *whole, double *loss, double *best,
+                                int64_t *choice) {
+    for (int64_t k = 0; k < n_vectors; k++) {
+        const double *s = scale + k * n_offers;
+        for (int64_t p = 0; p < n_offers; p++) loss[p] = 0.0;
+        for (int64_t l = 0; l < n_classes; l++) {
+            const double *target = pi + l * n_offers, *count = demand + l * n_offers;
+            for (int64_t p = 0; p < n_offers; p++) whole[p] = worth[k * n_classes + l];
+            for (int64_t w = 0; w < n_kinds; w++) {
+                double amount = nu[k * n_kinds + w];
+                if (amount == 0.0) continue;
+                const double *weight = weights[w] + l * n_offers;
+                for (int64_t p = 0; p < n_offers; p++) {
+                    double more = weight[p] * amount;
+                    whole[p] += more;
+                }
+            }
+            for (int64_t p = 0; p < n_offers; p++) {
+                double there = whole[p] * s[p], gap = target[p] - there;
+                double lost = (gap > 0.0 ? gap : 0.0) * count[p];
+                loss[p] += lost;
+            }
+        }
+        for (int64_t p = 0; p < n_offers; p++) {
+            if (!(loss[p] < best[p] - 1e-9)) continue;
+            best[p] = loss[p];
+            choice[p] = k;
+        }
+    }
+}

@@ -29,6 +29,7 @@ _SIGNATURES: Final = {
     "dovetail_fill_one": [_ADDRESS, _INT, *[_ADDRESS] * 3, _INT, _ADDRESS],
     "dovetail_first_fit": [*[_INT] * 3, *[_ADDRESS] * 5],
     "dovetail_fallbacks": [*[_ADDRESS] * 4, _INT, *[_ADDRESS] * 2],
+    "dovetail_least_loss": [*[_INT] * 4, *[_ADDRESS] * 10],
     "dovetail_skyline": [*[_INT] * 3, *[_ADDRESS] * 6],
     "dovetail_greedy_value": [*[_INT] * 3, *[_ADDRESS] * 7],
 }
@@ -199,6 +200,28 @@ def skyline(
     arrays = (place, cap, bits, scarce, winner, kept)
     library.dovetail_skyline(*cap.shape, bits.shape[1], *map(address, arrays))
     return winner
+
+
+def least_loss(
+    library: ctypes.CDLL,
+    vectors: tuple[Float, Float, Float],
+    weights: Sequence[Float],
+    pods: tuple[Float, Float],
+) -> tuple[Int, Float]:
+    """For every offer the multiplier that undercuts pod values least, and by how much.
+
+    `vectors`: what a pod of each class is worth, the weight of each kind of cut, and the scale at
+    each offer. `weights`: classes by offers, for each kind. `pods`: their values and their number.
+    """
+    n_classes, n_offers = pods[0].shape
+    scratch, best = np.empty((2, n_offers)), np.full(n_offers, np.inf)
+    choice = np.zeros(n_offers, dtype=np.int64)
+    tables = np.array([address(one) for one in weights], dtype=np.int64)
+    kept = [np.ascontiguousarray(one) for one in (*vectors, *pods)]
+    arrays = (*kept[:3], tables, *kept[3:], scratch[0], scratch[1], best, choice)
+    shape = (len(kept[0]), n_classes, n_offers, len(weights))
+    library.dovetail_least_loss(*shape, *map(address, arrays))
+    return choice, best
 
 
 class Shelf:

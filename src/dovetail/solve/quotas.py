@@ -75,13 +75,11 @@ class Outlook:
 
     def order(self) -> list[int]:
         """All cells: those of heavier pools first, then those to prefer, then the cheapest."""
-        worth = np.where(np.isfinite(self.worth_c), self.worth_c, 1e18)
         if self.weight_c is None and not self.prefer:
-            ranked = np.argsort(worth, kind="stable")
-        else:
-            heavy = np.zeros(len(worth), np.int64) if self.weight_c is None else -self.weight_c
-            ranked = np.lexsort((worth, self.wish(), heavy))
-        order: list[int] = ranked.tolist()
+            worth: list[float] = self.worth_c.tolist()
+            return sorted(range(len(worth)), key=worth.__getitem__)
+        heavy = np.zeros(len(self.worth_c), np.int64) if self.weight_c is None else -self.weight_c
+        order: list[int] = np.lexsort((self.worth_c, self.wish(), heavy)).tolist()
         return order
 
     def wish(self) -> Int:
@@ -135,6 +133,8 @@ class Settler:
         self.state = state
         self.domain_ck = enc.ties.domains_ck
         self.followers: dict[int, Int] = {}  # affinity term -> pods that could follow, by domain
+        self.nothing_c = np.zeros(len(self.domain_ck), dtype=np.int64)
+        self.nothing_c.setflags(write=False)
         self._domain = [np.ascontiguousarray(row) for row in self.domain_ck.T]
         whole = [bool((row >= 0).all()) for row in self._domain]
         self._is_whole = [whole[term.key] for term in enc.ties.zones]

@@ -145,7 +145,7 @@ def _outlook(attempt: Attempt, group: int, span: slice) -> Outlook:
     """What a group finds on the nodes of the span, and what could be launched for it."""
     enc, bins = attempt.enc, attempt.bins
     n_cells = len(enc.ties.domains_ck)
-    existing = np.zeros(n_cells, dtype=np.int64)
+    existing = attempt.settler.nothing_c
     first = is_first(bins, attempt.settler.state, group)
     if span.stop:
         count = int(enc.count_g[group])
@@ -153,7 +153,7 @@ def _outlook(attempt: Attempt, group: int, span: slice) -> Outlook:
         cell = bins.cell[span]
         existing = np.bincount(cell, weights=room, minlength=n_cells).astype(np.int64)
     worth_c = attempt.values.cell_worth(group)
-    launchable, weight_c = np.isfinite(worth_c), None
+    launchable, weight_c = attempt.values.is_open_sc[attempt.values.shape_g[group]], None
     if len(attempt.weights) > 1 or bins.limits.are_finite:
         launchable, weight_c = _within_limits(attempt, group, launchable)
     prefer = attempt.prefer.get(group, ())
@@ -183,14 +183,15 @@ def _settle_group(attempt: Attempt, group: int, span: slice) -> None:
     turns = _lone_spread(attempt, group, outlook)
     if turns is None:
         turns = attempt.settler.settle(group, count, outlook)
-    placed = np.zeros(len(outlook.worth_c), dtype=np.int64)
+    placed: dict[int, int] = {}
     for cell, step in turns:
-        placed[cell] += step
+        placed[cell] = placed.get(cell, 0) + step
     attempt.steps += [(group, cell, step) for cell, step in turns]
-    if count > int(placed.sum()):
-        attempt.unsettled[group] = count - int(placed.sum())
-    for cell in np.flatnonzero(placed).tolist():
-        _add_settled(attempt, group, (cell, int(placed[cell])), span)
+    left = count - sum(placed.values())
+    if left > 0:
+        attempt.unsettled[group] = left
+    for quota in sorted(placed.items()):
+        _add_settled(attempt, group, quota, span)
 
 
 def _lacks_company(attempt: Attempt, group: int) -> bool:
@@ -246,12 +247,13 @@ def _lone_spread(attempt: Attempt, group: int, outlook: Outlook) -> list[Turn] |
 def _add_settled(attempt: Attempt, group: int, quota: tuple[int, int], span: slice) -> None:
     cell, count = quota
     number = attempt.book.add(group, cell, count, top_weight(attempt, group, cell))
+    if not span.stop:
+        return  # what is left is counted once all is settled
     grown = len(attempt.units) - len(attempt.left_u)
     if grown:
         attempt.left_u = np.concatenate([attempt.left_u, np.zeros(grown, dtype=np.int64)])
     attempt.left_u[number] += count
-    if span.stop:
-        place_on(attempt, number, span, most=count)
+    place_on(attempt, number, span, most=count)
 
 
 def move_over(attempt: Attempt, number: int, tried: set[tuple[int, int]]) -> bool:

@@ -93,10 +93,9 @@ class _Hard:
 
     def __init__(self, table: _Table, left: Int) -> None:
         self._table = table
-        fit_up = _fit(table.request_ur, table.cap_rp.T.astype(np.int64))
-        self._fit_up = np.minimum(fit_up, table.cap_u[:, None]) * table.accept_up
-        self._is_past = np.zeros(len(table.numbers), dtype=bool)
         self._least = _MATTERS * float(left[table.numbers] @ table.worth_u)
+        cheapest = np.where(table.accept_up, table.price_p[None, :], np.inf).min(axis=1)
+        self._is_past = cheapest <= self._least
 
     def next_one(self, left: Int, here: Int) -> int | None:
         """The unit that would waste most by itself, each only once; None if there is no more."""
@@ -104,7 +103,9 @@ class _Hard:
         if not len(here):
             return None
         table, left_u = self._table, left[self._table.numbers[here]]
-        held = np.minimum(self._fit_up[here], left_u[:, None])
+        most = np.minimum(table.cap_u[here], left_u)[:, None]
+        fit = _fit(table.request_ur[here], table.cap_rp.T.astype(np.int64))
+        held = np.minimum(fit, most) * table.accept_up[here]
         value = held * table.worth_u[here][:, None]
         every, best = np.arange(len(here)), np.argmax(value / table.price_p[None, :], axis=1)
         value, price = value[every, best], table.price_p[best]

@@ -139,11 +139,25 @@ def weights_bind(enc: Encoded) -> bool:
 
 def takes(enc: Encoded, groups: Int, offers: Int) -> Bool:
     """groups x offers: whether an empty node would take one pod of the group."""
-    fits = enc.masks_me[enc.mask_g[groups]][:, offers]
+    rows = np.concatenate([enc.mask_g[groups][:, None], enc.requests_gr[groups]], axis=1)
+    # Few groups differ in what they ask for; a table for those is smaller.
+    first, which = _distinct(rows)
+    shapes = groups[first]
+    fits = enc.masks_me[enc.mask_g[shapes]][:, offers]
     for resource in range(enc.cap_or.shape[1]):
-        asked = enc.requests_gr[groups, resource][:, None]
+        asked = enc.requests_gr[shapes, resource][:, None]
         fits &= (asked <= enc.cap_or[offers, resource][None, :]) | (asked == 0)
-    return fits
+    whole: Bool = fits[which]
+    return whole
+
+
+def _distinct(rows: Int) -> tuple[Int, Int]:
+    """The first of each distinct row, and which of those every row equals."""
+    place: dict[bytes, int] = {}
+    which = [place.setdefault(row.tobytes(), len(place)) for row in rows]
+    first = np.zeros(len(place), dtype=np.int64)
+    first[which[::-1]] = np.arange(len(rows))[::-1]
+    return first, np.array(which, dtype=np.int64)
 
 
 def worthless(enc: Encoded, offers: Int) -> Values:

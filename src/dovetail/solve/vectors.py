@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from dovetail.solve.axes import Float, Int
+from dovetail.solve.axes import Bool, Float, Int
 from dovetail.solve.encode import Encoded
 
 Vectors = tuple[Float, Float, Float]
 
 
-@dataclass(slots=True)
+@dataclass
 class Values:
     """Multipliers (k) in nanodollars per unit, and which one each searched offer (p) uses."""
 
@@ -33,6 +34,13 @@ class Values:
     def vectors(self) -> Vectors:
         """The multipliers: over resources, places under caps, weights of whole pods."""
         return self.vector_kr, self.vector_kt, self.vector_kw
+
+    @cached_property
+    def is_open_sc(self) -> Bool:
+        """shapes x cells: whether any offer of the cell takes the shape."""
+        is_open: Bool = np.isfinite(self.worth_sc)
+        is_open.setflags(write=False)
+        return is_open
 
     def cell_worth(self, group: int) -> Float:
         """What one pod of the group is worth in each cell."""
