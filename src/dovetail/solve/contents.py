@@ -23,14 +23,19 @@ def loads(log: Log) -> dict[int, dict[int, int]]:
     return result
 
 
+def entries(log: Log) -> tuple[Int, Int, Int]:
+    """The whole log (which must not be empty) as columns: units, nodes, counts."""
+    sizes = [len(nodes) for _, nodes, _ in log]
+    numbers = np.repeat([number for number, _, _ in log], sizes)
+    nodes = np.concatenate([nodes for _, nodes, _ in log])
+    return numbers, nodes, np.concatenate([counts for _, _, counts in log])
+
+
 def kinds_by_node(log: Log, kind_u: Int) -> Iterator[tuple[int, tuple[int, ...]]]:
     """Every node that holds pods, in order, with the kinds of units that it holds."""
     if not log:
         return
-    sizes = [len(nodes) for _, nodes, _ in log]
-    numbers = np.repeat([number for number, _, _ in log], sizes)
-    nodes = np.concatenate([nodes for _, nodes, _ in log])
-    counts = np.concatenate([counts for _, _, counts in log])
+    numbers, nodes, counts = entries(log)
     n_kinds = int(kind_u.max(initial=0)) + 1
     pairs = np.unique((nodes * n_kinds + kind_u[numbers])[counts > 0])
     node_x, kind_x = np.divmod(pairs, n_kinds)

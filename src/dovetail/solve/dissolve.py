@@ -10,25 +10,27 @@ import numpy as np
 
 from dovetail.solve.axes import Bool, Float, Int
 from dovetail.solve.bins import Bins
+from dovetail.solve.contents import Log, entries
 from dovetail.solve.units import Unit
 
 
 def worth_of_nodes(bins: Bins, worth_u: Float) -> Float:
     """What the pods placed on every node are worth."""
-    worth = np.zeros(bins.n)
-    for number, nodes, counts in bins.log:
-        worth[nodes] += counts * worth_u[number]
-    return worth
+    if not bins.log:
+        return np.zeros(bins.n)
+    numbers, nodes, counts = entries(bins.log)
+    worth = np.bincount(nodes, weights=counts * worth_u[numbers], minlength=bins.n)
+    return worth.astype(np.float64)
 
 
 def dissolve(bins: Bins, units: list[Unit], left: Int, gone: Bool) -> None:
     """Close these new nodes for good and put their pods back into `left`."""
     kept = []
-    for number, nodes, counts in bins.log:
-        out = gone[nodes]
-        if not out.any():
-            kept.append((number, nodes, counts))
+    for entry, out in zip(bins.log, _per_entry(bins.log, gone), strict=True):
+        if out is None:
+            kept.append(entry)
             continue
+        number, nodes, counts = entry
         left[number] += int(counts[out].sum())
         bins.shift(units[number], nodes[out], -counts[out])
         if not out.all():
@@ -38,6 +40,17 @@ def dissolve(bins: Bins, units: list[Unit], left: Int, gone: Bool) -> None:
         bins.accept[:, node] = False
         bins.limits.take(int(bins.offer[node]), -1)
         bins.dead[node] = True
+
+
+def _per_entry(log: Log, gone: Bool) -> list[Bool | None]:
+    """For every entry of the log which of its nodes go; None where none does."""
+    stops = np.cumsum([len(nodes) for _, nodes, _ in log])
+    out = gone[np.concatenate([nodes for _, nodes, _ in log])] if log else gone[:0]
+    hit = np.unique(np.searchsorted(stops, np.flatnonzero(out), side="right")).tolist()
+    result: list[Bool | None] = [None] * len(log)
+    for place in hit:
+        result[place] = out[stops[place] - len(log[place][1]) : stops[place]]
+    return result
 
 
 def dissolve_poor(bins: Bins, units: list[Unit], left: Int, worth_u: Float, least: float) -> int:

@@ -16,7 +16,7 @@ from dovetail.solve.bins import Bins
 from dovetail.solve.kernel import SNUG, WATER
 from dovetail.solve.units import Unit
 
-_BETA: Final = 5.0  # how strongly the unit's own proportion counts; 3 to 10 are alike
+_BETA: Final = 10.0  # how strongly the unit's own proportion counts; as in kernel.c
 
 
 def water_fill(bins: Bins, number: int, unit: Unit, want: int, span: slice) -> int:

@@ -27,6 +27,7 @@ _MAJOR: Final = 0.8  # of the bill: the classes that the first offers are chosen
 _NO_GAIN: Final = 1e-4
 _CUT_ROUNDS: Final = 1
 _PROOF_ROUNDS: Final = 1
+_WHOLE: Final = 1e-3  # of the bill: whole pods that weigh less hardly show in the proof
 _UNPROVEN: Final = 1e-4  # of the bill; an offer that costs the proof more is priced properly
 _SIBLING_PRICE: Final = 1.3
 _ROUNDING: Final = 0.001
@@ -156,7 +157,17 @@ def guide(
 
 
 def _unproven(shop: _Shop, chosen: Int, known: tuple[Assignment, Program]) -> Int:
-    """The places of offers that are no bargain, but whose multipliers would prove too little."""
+    """The places of offers that are no bargain, but whose multipliers would prove too little.
+
+    Prices of resources fit any machine; weights of whole pods fit only those that they are for.
+    """
+    answer, program = known
+    whole = sum(
+        weight * answer.nodes_o[cut.offer]
+        for cut, weight in zip(program.cuts, answer.nu.tolist(), strict=True)
+    )
+    if whole < _WHOLE * answer.value:
+        return chosen[:0]
     found = shop.guide(chosen, *known)
     others = np.setdiff1d(np.arange(len(shop.offers)), chosen)
     _, loss = least_loss(shop.enc, shop.offers[others], found, multipliers(shop.enc, found))

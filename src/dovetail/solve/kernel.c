@@ -13,6 +13,8 @@
 enum { SPREAD = 0, AFFINITY = 1, ANTI = 2, PORT = 3 };
 enum { WATER = 0, SNUG = 1 };
 
+static const double BETA = 10.0;  /* as in filling.py */
+
 static const int64_t UNLIMITED = (int64_t)1 << 60;
 
 /* ------------------------------------------------------------------ nodes and units */
@@ -118,7 +120,7 @@ static void pour(const Bins *b, const Unit *u, int64_t want, const int64_t *room
                  double mean0, double mean1, int64_t *counts) {
     double cpu = (double)u->rest[0] / mean0, memory = (double)u->rest[1] / mean1;
     double middle = (cpu + memory) / 2;
-    double weight0 = (middle + 5.0 * (cpu - middle)) / mean0, weight1 = (middle + 5.0 * (memory - middle)) / mean1;
+    double weight0 = (middle + BETA * (cpu - middle)) / mean0, weight1 = (middle + BETA * (memory - middle)) / mean1;
     double step = weight0 * (double)u->rest[0] + weight1 * (double)u->rest[1];
     double *height = b->key + n, *key = b->key;
     for (int64_t i = 0; i < n; i++) {

@@ -128,6 +128,11 @@ class _Filler:
         self._place = {int(number): place for place, number in enumerate(numbers)}
         self._carry: dict[tuple[int, int], float] = {}
         self._is_choosy: dict[tuple[int, int], bool] = {}
+        enc, self._mean_of_all = bins.enc, bins.mean
+        self._mean = {
+            place: np.maximum(enc.cap_or[self._found.offers[place]], 1).astype(np.float64)
+            for place in self._spans
+        }
         self._every = slice(min(span.start for span in self._spans.values()), bins.n)
         n_nodes = self._every.stop - self._every.start
         self._is_snug = float(left[numbers].sum()) / max(n_nodes, 1) < _FEW_PODS
@@ -156,12 +161,14 @@ class _Filler:
                 continue
             due = wish[offer] * share * self._shares[offer] + self._carry.get((row, offer), 0.0)
             want = min(int(due + 0.5), int(left[number]))
-            got = self._fill(number, want, self._spans[offer]) if want > 0 else 0
+            got = self._fill(number, want, offer) if want > 0 else 0
             self._carry[row, offer] = due - got if got == want else 0.0
             left[number] -= got
 
-    def _fill(self, number: int, want: int, span: slice) -> int:
-        unit = self._units[number]
+    def _fill(self, number: int, want: int, offer: int) -> int:
+        unit, span = self._units[number], self._spans[offer]
+        # Balanced means in the proportion of these very nodes.
+        self._bins.mean = self._mean[offer]
         if self._is_snug:
             return snug_fill(self._bins, number, unit, want, span)
         return water_fill(self._bins, number, unit, want, span)
@@ -169,6 +176,7 @@ class _Filler:
     def place_rest(self, number: int) -> None:
         """Put what is left of a unit on any of the nodes."""
         want = int(self._left[number])
+        self._bins.mean = self._mean_of_all
         if want > 0:
             unit = self._units[number]
             self._left[number] -= water_fill(self._bins, number, unit, want, self._every)
