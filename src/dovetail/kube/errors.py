@@ -1,0 +1,58 @@
+"""What can a Kubernetes API answer instead? Each error is one way in which the caller reacts."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from dovetail.errors import DovetailError
+
+
+class ApiError(DovetailError):
+    """The API refused. `reason` is Kubernetes' own word (metav1.StatusReason)."""
+
+    def __init__(self, status: int, reason: str, message: str) -> None:
+        super().__init__(message or reason or f"HTTP {status}")
+        self.status = status
+        self.reason = reason
+
+
+class NotFoundError(ApiError):
+    """There is no such object, or no such kind."""
+
+
+class AlreadyExistsError(ApiError):
+    """There is an object of that name."""
+
+
+class ConflictError(ApiError):
+    """The object has changed since it was read, or another manager owns the field."""
+
+
+class GoneError(ApiError):
+    """A resource version is too old to watch from, or a list token has expired: list again."""
+
+
+class InvalidError(ApiError):
+    """The object breaks a rule of its kind, or the request makes no sense."""
+
+
+class ForbiddenError(ApiError):
+    """The service account may not do that."""
+
+
+class UnauthorizedError(ApiError):
+    """The credentials are missing or have expired."""
+
+
+class TooManyRequestsError(ApiError):
+    """Not now: the server is busy, or a disruption budget forbids the eviction."""
+
+    def __init__(
+        self, status: int, reason: str, message: str, retry_after: timedelta | None = None
+    ) -> None:
+        super().__init__(status, reason, message)
+        self.retry_after = retry_after
+
+
+class UnavailableError(ApiError):
+    """The server failed, or the connection did; `status` is 0 if there was no answer at all."""
