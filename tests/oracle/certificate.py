@@ -6,13 +6,13 @@ a pod is worth the least that it is worth on any offer that takes it. So the pod
 worth no more than the node costs, and all pods together no more than all nodes.
 
 Two readings are taken as given. Spread is strict: domains that an offer could open for the pod
-count even while they are empty, and so does one more host. And weights go first: a pod that a
-heavier pool without limits takes does not go to a lighter one.
+count even while they are empty, unless limits may keep them closed. And weights go first: a pod
+that a heavier pool without limits or minValues takes does not go to a lighter one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
@@ -20,17 +20,17 @@ from functools import cached_property
 from itertools import combinations
 
 from dovetail import labels as well_known
-from dovetail.model.plan import Certificate, HostCap, OfferKey, Plan
+from dovetail.model.plan import Certificate, OfferKey, Plan
 from dovetail.model.pod import Pod
+from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Snapshot
 from tests.oracle import filters
-from tests.oracle.between import hard_spread, spread_selects, term_selects
+from tests.oracle.between import term_selects
 from tests.oracle.hosts import present_world
 from tests.oracle.launchable import (
     FRESH_VALUE,
     Fresh,
     all_offers,
-    is_usable,
     mentioned,
     topology_keys,
 )
@@ -51,7 +51,8 @@ def check(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
         return []
     keys = set(plan.binding_order)
     pods = tuple(pod for pod in snapshot.pods if pod.key in keys)
-    proof = Proof(snapshot, now, certificate, pods)
+    price = sum(launch.price_nanousd for launch in plan.launches)
+    proof = Proof(snapshot, now, certificate, pods, price)
     broken = [*_malformed(certificate), *_unjustified_caps(proof)]
     if broken:
         return broken
@@ -87,7 +88,7 @@ def _unjustified_caps(proof: Proof) -> Iterator[str]:
     for cap in proof.certificate.host_caps:
         pods = [by_key[key] for key in cap.pods]
         exclude = all(_exclude(proof.world, a, b) for a, b in combinations(pods, 2))
-        if not (exclude and cap.cap >= 1) and not _spread_caps(proof.world, pods, cap):
+        if not exclude or cap.cap < 1:
             yield f"nothing keeps a node from taking more than {cap.cap} of {', '.join(cap.pods)}"
 
 
@@ -101,19 +102,6 @@ def _exclude(world: World, a: Pod, b: Pod) -> bool:
     return any(filters.clash(x, y) for x in a.spec.host_ports for y in b.spec.host_ports)
 
 
-def _spread_caps(world: World, pods: Sequence[Pod], cap: HostCap) -> bool:
-    """Whether every one of the pods spreads all of them over hosts with no larger a skew."""
-    return all(
-        any(
-            one.topology_key == well_known.HOSTNAME
-            and one.max_skew <= cap.cap
-            and all(spread_selects(one, pod, other) for other in pods)
-            for one in hard_spread(world, pod)
-        )
-        for pod in pods
-    )
-
-
 # ------------------------------------------------------------------ values
 
 
@@ -125,6 +113,7 @@ class Proof:
     now: datetime
     certificate: Certificate
     pods: tuple[Pod, ...]
+    price: int  # of the plan; what is dearer need not be proven wrong
 
     @cached_property
     def world(self) -> World:
@@ -213,16 +202,19 @@ class Proof:
         ]
 
     def _is_free_to_choose(self, pod: Pod) -> bool:
-        """Whether nothing but weight decides the pool: no limits above, no company to keep."""
-        pools = [pool for pool in self.snapshot.node_pools if is_usable(pool)]
+        """Whether nothing but weight decides the pool: no limits or minValues above, no company
+        to keep. A pool that has nothing to sell decides nothing.
+        """
+        pools = {offer.pool.name: offer.pool for offer in self.offers}.values()
         least = min((pool.weight for pool in pools), default=0)
         heavier = [pool for pool in pools if pool.weight > least]
-        if any(pool.limits for pool in heavier) or pod.spec.affinity:
+        if any(_may_refuse(pool) for pool in heavier) or pod.spec.affinity:
             return False
+        # Only whom all terms of another mean is company for it (see between.affinity).
         return not any(
-            term_selects(self.world, term, other, pod)
+            all(term_selects(self.world, term, other, pod) for term in other.spec.affinity)
             for other in self.pods
-            for term in other.spec.affinity
+            if other.spec.affinity
         )
 
     @cached_property
@@ -328,6 +320,11 @@ class Proof:
     def _free(self, host: Host, name: str) -> int:
         taken = sum(pod.spec.requests.get(name, 0) for pod in self.world.bound[host.name])
         return (capacity(host, name) or 0) - taken
+
+
+def _may_refuse(pool: NodePool) -> bool:
+    """Whether limits or minValues might keep the pool from taking a pod that its types fit."""
+    return bool(pool.limits) or any(one.min_values for one in pool.requirements)
 
 
 def capacity(host: Host, name: str) -> int | None:

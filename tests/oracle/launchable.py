@@ -179,10 +179,20 @@ def mentioned(
     for term in terms:
         note(term.expressions)
     for key, values in found.items():
+        values.update(_named_by_pools(snapshot, key))
         values.update(one.labels[key] for one in snapshot.nodes if key in one.labels)
         planned = {one.labels[key] for one in launches if key in one.labels}
         # Of all values that nobody mentions one is as good as another: one is enough.
         values.update(planned if planned - values else {FRESH_VALUE, *planned})
+    return found
+
+
+def _named_by_pools(snapshot: Snapshot, key: str) -> set[str]:
+    """The values of a label that some pool fixes or lists: another may leave the label open."""
+    found = {pool.labels[key] for pool in snapshot.node_pools if key in pool.labels}
+    for pool in snapshot.node_pools:
+        listed = [one for one in pool.requirements if one.key == key and not one.complement]
+        found.update(value for one in listed for value in one.values)
     return found
 
 

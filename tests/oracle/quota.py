@@ -9,6 +9,7 @@ from dovetail import labels as well_known
 from dovetail.model.pod import Pod
 from dovetail.model.topology import Spread
 from tests.oracle.between import hard_spread, spread_selects
+from tests.oracle.launchable import Fresh, usage
 
 if TYPE_CHECKING:
     from tests.oracle.certificate import Proof
@@ -27,7 +28,7 @@ def cheapest_split(proof: Proof, worth_by_pod: dict[str, Fraction]) -> Fraction:
         done |= {one.key for one in group}
         plain = sum((worth_by_pod[one.key] for one in group), Fraction(0))
         constraint = _lone_spread(proof, pod, group)
-        if constraint is None:
+        if constraint is None or not _can_all_be_opened(proof, pod, constraint.topology_key):
             total += plain
             continue
         by_domain = _worth_by_domain(proof, group, constraint.topology_key)
@@ -56,6 +57,39 @@ def _lone_spread(proof: Proof, pod: Pod, group: list[Pod]) -> Spread | None:
     constraint, members = wide[0], {one.key for one in group}
     selected = {other.key for other in proof.pods if spread_selects(constraint, pod, other)}
     return constraint if selected == members else None
+
+
+def _can_all_be_opened(proof: Proof, pod: Pod, key: str) -> bool:
+    """Whether each domain of the pod could be opened beside any plan as cheap as this one."""
+    takers = [proof.offers[position] for position in proof.accepted[pod.key]]
+    takers = [offer for offer in takers if key in offer.host.labels]
+    sure = {offer.host.labels[key] for offer in takers if _is_sure(proof, offer)}
+    return sure == {offer.host.labels[key] for offer in takers}
+
+
+def _is_sure(proof: Proof, offer: Fresh) -> bool:
+    """Whether a plan cannot use up the offer with the money it costs and a node for every pod.
+
+    Whoever spends on nodes of a pool takes at most the best rate of its limit that money buys.
+    """
+    if offer.offering.capacity_type == well_known.RESERVED:
+        return False
+    used = usage(proof.snapshot, ()).by_pool.get(offer.pool.name, {})
+    rivals = [other for other in proof.offers if other.pool is offer.pool]
+    for resource, limit in offer.pool.limits.items():
+        takes = [_taken(other, resource) for other in rivals]
+        most = max(takes) * len(proof.pods)
+        prices = [other.offering.price_nanousd for other in rivals]
+        if min(prices) > 0:
+            rate = max(Fraction(a, b) for a, b in zip(takes, prices, strict=True))
+            most = min(most, int(rate * proof.price))
+        if used.get(resource, 0) + most + _taken(offer, resource) > limit:
+            return False
+    return True
+
+
+def _taken(offer: Fresh, resource: str) -> int:
+    return 1 if resource == "nodes" else offer.kind.capacity.get(resource, 0)
 
 
 def _worth_by_domain(proof: Proof, group: list[Pod], key: str) -> dict[str, Fraction]:

@@ -15,6 +15,7 @@ from dovetail.model.node import Node
 from dovetail.model.plan import Certificate, Cost, HostCap, OfferKey, Plan, WholePods
 from dovetail.model.pod import DaemonSet, Pod
 from dovetail.model.pool import NodePool
+from dovetail.model.requirements import requirement
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.topology import HostPort, PodTerm, Spread, equality
 from dovetail.model.volumes import StorageClass, VolumeClaim
@@ -25,6 +26,7 @@ from tests.oracle.quota import least_split
 
 P, Q = pod("p"), pod("q")
 MINE = equality({"app": "r"})
+MANY = requirement(labels.INSTANCE_TYPE, "In", ["m"], min_values=1)
 OFFER = OfferKey("pool", "m", "a", labels.ON_DEMAND)
 # A node of 4 cpu costs 100, so a millicore is worth 25 thousandths.
 CPU = Certificate(("cpu",), ((25,),), 1000, ((OFFER, 0),))
@@ -121,7 +123,6 @@ def web(name: str, **fields: Any) -> Pod:
     [
         pytest.param({"anti_affinity": (APART,)}, id="anti-affinity"),
         pytest.param({"host_ports": (HostPort(80),)}, id="a port"),
-        pytest.param({"spread": (EVEN,)}, id="spread"),
     ],
 )
 def test_pods_that_exclude_each_other_need_a_node_each(fields: dict[str, Any]) -> None:
@@ -137,12 +138,13 @@ def test_pods_that_exclude_each_other_need_a_node_each(fields: dict[str, Any]) -
     "fields",
     [
         pytest.param({}, id="nothing"),
-        pytest.param({"spread": (msgspec.structs.replace(EVEN, max_skew=2),)}, id="skew 2"),
-        pytest.param({"spread": (msgspec.structs.replace(EVEN, is_hard=False),)}, id="soft"),
+        pytest.param({"spread": (EVEN,)}, id="spread"),
     ],
 )
 def test_a_cap_without_a_reason_is_found(fields: dict[str, Any]) -> None:
-    """Pods that may share a node are under no cap of one."""
+    """Pods that may share a node are under no cap of one: a lone host has the least of all hosts,
+    so that a spread lets it take as many as come.
+    """
     pods = (web("p", **fields), web("q", **fields))
     cap = HostCap(("default/p", "default/q"), 1, (100_000,))
     stated = msgspec.structs.replace(CPU, host_caps=(cap,))
@@ -214,6 +216,42 @@ def test_a_spread_group_pays_for_the_dear_zone_too() -> None:
 
 
 @pytest.mark.parametrize(
+    ("limits", "want"),
+    [
+        pytest.param({"nodes": 1}, 50, id="one node: the dear zone may never be opened"),
+        pytest.param({"nodes": 2}, 50, id="a node for each pod uses the limit up"),
+        pytest.param({"nodes": 3}, 75, id="enough for any plan, and one more"),
+        pytest.param({"cpu": 8_000}, 50, id="two nodes use the limit up"),
+        pytest.param({"cpu": 12_000}, 75, id="and here one more would do"),
+    ],
+)
+def test_a_zone_that_limits_may_keep_closed_is_not_paid_for(
+    limits: dict[str, int], want: int
+) -> None:
+    """kube-scheduler only counts domains that nodes make."""
+    even = Spread(labels.ZONE, equality({"app": "web"}))
+    dear = OfferKey("pool", "m", "b", labels.ON_DEMAND)
+    stated = Certificate(("cpu",), ((25,), (50,)), 1000, ((OFFER, 0), (dear, 1)))
+    pods = tuple(web(name, spread=(even,)) for name in "pq")
+    planned = plan(launch(pods[0]), launch(pods[1], name="new-2", zone="b", price_nanousd=200))
+    pools = (NodePool("pool", limits=limits),)
+    assert proven(cluster(*pods, pools=pools, kinds=two_zones()), stated, planned) == want
+
+
+def test_a_limit_that_money_cannot_reach_keeps_no_zone_closed() -> None:
+    """With 300 nobody has more than three nodes, though there are eight pods."""
+    even = Spread(labels.ZONE, equality({"app": "web"}))
+    dear = OfferKey("pool", "m", "b", labels.ON_DEMAND)
+    stated = Certificate(("cpu",), ((25,), (50,)), 1000, ((OFFER, 0), (dear, 1)))
+    pods = tuple(web(name, spread=(even,)) for name in "pqrstuvw")
+    planned = plan(launch(*pods[:4]), launch(*pods[4:], name="new-2", zone="b", price_nanousd=200))
+    for limit, want in ((4, 300), (3, 200)):
+        pools = (NodePool("pool", limits={"nodes": limit}),)
+        snapshot = cluster(*pods, pools=pools, kinds=two_zones())
+        assert proven(snapshot, stated, planned) == want
+
+
+@pytest.mark.parametrize(
     ("worths", "n_pods", "skew", "min_domains", "want"),
     [
         pytest.param([1, 9], 2, 1, 1, 10, id="one each"),
@@ -240,8 +278,51 @@ def test_a_lighter_pool_does_not_lower_the_bound() -> None:
     types = {"pool": (kind(),), "other": (light,)}
     planned = plan(launch(P))
     assert proven(cluster(P, pools=pools, instance_types=types), CPU, planned) == 25
-    limited = (msgspec.structs.replace(pools[0], limits={"cpu": 9000}), pools[1])
-    assert proven(cluster(P, pools=limited, instance_types=types), CPU, planned) == 10
+    for fields in ({"limits": {"cpu": 9000}}, {"requirements": (MANY,)}):
+        may_refuse = (msgspec.structs.replace(pools[0], **fields), pools[1])
+        assert proven(cluster(P, pools=may_refuse, instance_types=types), CPU, planned) == 10
+
+
+@pytest.mark.parametrize(
+    ("apps", "want"),
+    [
+        pytest.param(("p",), 15, id="the pod is company"),
+        pytest.param(("p", "q"), 30, id="nobody is company for two terms"),
+    ],
+)
+def test_company_may_draw_a_pod_to_a_lighter_pool(apps: tuple[str, ...], want: int) -> None:
+    """Whom all terms of another mean might have to go where that one can."""
+    light = kind("light", offerings=(offering(price=40),))
+    pools = (NodePool("pool", 10), NodePool("other"))
+    types = {"pool": (kind(),), "other": (light,)}
+    terms = tuple(PodTerm(labels.ZONE, equality({"app": app})) for app in apps)
+    friend = pod("q", spec=ask(requests={"cpu": 500, "pods": 1}, affinity=terms))
+    snapshot = cluster(P, friend, pools=pools, instance_types=types)
+    assert proven(snapshot, CPU, plan(launch(P, friend))) == want
+
+
+def test_a_heavy_pool_with_nothing_to_sell_decides_nothing() -> None:
+    """Its limits are no reason to doubt the next one."""
+    light = kind("light", offerings=(offering(price=40),))
+    idle = NodePool("idle", 20, limits={"cpu": 9000})
+    pools = (NodePool("pool", 10), NodePool("other"), idle)
+    types = {"pool": (kind(),), "other": (light,), "idle": ()}
+    snapshot = cluster(P, pools=pools, instance_types=types)
+    assert proven(snapshot, CPU, plan(launch(P))) == 25
+
+
+def test_an_open_label_of_a_heavy_pool_may_have_the_values_of_a_light_one() -> None:
+    """Pods that stand apart by rack need not go to the lighter pool for another rack."""
+    light = kind("light", offerings=(offering(price=40),))
+    racks = (requirement("rack", "NotIn", ["r1"]), requirement("rack", "In", ["r3"]))
+    pools = (
+        NodePool("pool", 10, requirements=racks[:1]),
+        NodePool("other", requirements=racks[1:]),
+    )
+    types = {"pool": (kind(),), "other": (light,)}
+    apart = web("p", anti_affinity=(PodTerm("rack", equality({"app": "web"})),))
+    snapshot = cluster(apart, pools=pools, instance_types=types)
+    assert proven(snapshot, CPU, plan(launch(apart))) == 25
 
 
 @pytest.mark.parametrize(

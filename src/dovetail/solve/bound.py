@@ -18,12 +18,14 @@ from typing import Final
 import numpy as np
 
 from dovetail.model.plan import Certificate, HostCap, OfferKey, WholePods
-from dovetail.solve.axes import Float, Int
+from dovetail.solve.axes import Bool, Float, Int
 from dovetail.solve.cuts import KINDS
 from dovetail.solve.encode import Encoded
+from dovetail.solve.limits import sure_offers
 from dovetail.solve.quotas import simple_spread, spread_range
 from dovetail.solve.standing import ATTACH
 from dovetail.solve.ties import ZoneTerm
+from dovetail.solve.values import takes
 from dovetail.solve.variety import insists
 from dovetail.solve.vectors import Values
 
@@ -31,9 +33,15 @@ _DENOMINATOR: Final = 2**40
 _MARGIN: Final = 1.0 - 1e-9  # floating point stays this far below the exact value
 
 
-def certify(enc: Encoded, values: Values, stands_for: Int, placed_g: Int) -> Certificate:
-    """The best bound these values prove for the pods that were placed, and its certificate."""
-    worth_g = _offer_worth(enc, values, placed_g)
+def certify(
+    enc: Encoded, values: Values, stands_for: Int, *, placed_g: Int, price: int
+) -> Certificate:
+    """The best bound these values prove for the pods that were placed, and its certificate.
+
+    The plan's own price helps: what no plan as cheap could use up is there for all of them.
+    """
+    sure_o = sure_offers(enc, price, int(placed_g.sum()))
+    worth_g = _offer_worth(enc, values, placed_g, sure_o)
     total, existing = _with_existing(enc, values, placed_g, worth_g)
     if total <= 0:
         return Certificate()
@@ -101,7 +109,7 @@ def _host_caps(enc: Encoded, values: Values) -> tuple[HostCap, ...]:
     return tuple(caps)
 
 
-def _offer_worth(enc: Encoded, values: Values, placed_g: Int) -> Float:
+def _offer_worth(enc: Encoded, values: Values, placed_g: Int, sure_o: Bool) -> Float:
     """What all placed pods of a group are worth on offers alone, the cheapest legal way."""
     worth_sc = values.worth_sc
     cheapest_s = worth_sc.min(axis=1, initial=np.inf)
@@ -110,13 +118,13 @@ def _offer_worth(enc: Encoded, values: Values, placed_g: Int) -> Float:
     worth_g = worth_g * placed_g.astype(np.float64)
     for group in range(len(enc.groups)):
         if placed_g[group] == enc.count_g[group]:
-            split = _spread_worth(enc, values, group)
+            split = _spread_worth(enc, values, group, sure_o)
             if split is not None:
                 worth_g[group] = split
     return worth_g
 
 
-def _spread_worth(enc: Encoded, values: Values, group: int) -> float | None:
+def _spread_worth(enc: Encoded, values: Values, group: int, sure_o: Bool) -> float | None:
     """A spread group: at least `low` in every domain, the rest where it is cheapest."""
     zone = simple_spread(enc, group)
     # minValues may keep a domain from being opened, so that it need not be served.
@@ -134,6 +142,8 @@ def _spread_worth(enc: Encoded, values: Values, group: int) -> float | None:
     inside = domain_c >= 0
     np.minimum.at(worth_d, domain_c[inside], worth_c[inside])
     reach = np.flatnonzero(np.isfinite(worth_d))
+    if not sure_o.all() and not set(reach.tolist()) <= _sure_domains(enc, group, domain_c, sure_o):
+        return None  # a limit may keep a domain from being opened, too
     total = float((low[reach] * worth_d[reach]).sum())
     left = int(enc.count_g[group] - low.sum())
     for domain in reach[np.argsort(worth_d[reach], kind="stable")].tolist():
@@ -141,6 +151,13 @@ def _spread_worth(enc: Encoded, values: Values, group: int) -> float | None:
         total += more * float(worth_d[domain])
         left -= more
     return total if left <= 0 else None
+
+
+def _sure_domains(enc: Encoded, group: int, domain_c: Int, sure_o: Bool) -> set[int]:
+    """The domains that can be opened for the group whatever else is bought."""
+    sure = np.flatnonzero(sure_o)
+    takers = sure[takes(enc, np.array([group]), sure)[0]]
+    return set(domain_c[enc.cell_o[takers]].tolist())
 
 
 def most_in_one(count: int, n_domains: int, term: ZoneTerm) -> int:

@@ -89,6 +89,24 @@ def scarce_offers(enc: Encoded) -> Bool:
     return scarce
 
 
+def sure_offers(enc: Encoded, price: int, n_pods: int) -> Bool:
+    """The offers of which one more can be had beside any plan that costs no more than this.
+
+    Such a plan uses no more of a limit than its money can buy, nor more than a node for each pod.
+    """
+    sure: Bool = enc.supply_o == UNLIMITED
+    for number, pool in enumerate(enc.market.pools):
+        mine = enc.pool_o == number
+        for resource, left in enc.problem.limits.get(pool.name, {}).items():
+            use_o = _use(enc, number, resource, 1 if left < 0 else 0)
+            most = int(use_o.max(initial=0)) * n_pods
+            if enc.price_o[mine].min(initial=UNLIMITED) > 0:
+                rate = float((use_o[mine] / enc.price_o[mine]).max(initial=0.0))
+                most = min(most, int(rate * price * (1 + 1e-9)))
+            sure &= ~mine | (most + use_o <= left)
+    return sure
+
+
 def _use(enc: Encoded, pool: int, resource: str, least: int) -> Int:
     per_type = np.array(
         [1 if resource == NODES else kind.capacity.get(resource, 0) for kind in enc.market.types],

@@ -55,13 +55,14 @@ def solve(puzzle: Puzzle) -> Solution:
     if shop is not plain:
         # Others may keep other types in reserve, or compare true prices: the bound knows neither.
         values = _appraised(plain)
+    price = sum(one.offering.price_nanousd for one in launches)
     return Solution(
         launches=tuple(launches),
         placed=tuple(placed),
         unplaced=(*unplaced(attempt, waiting), *hopeless),
         order=tuple(order),
-        price_nanousd=sum(one.offering.price_nanousd for one in launches),
-        certificate=certify(plain.enc, values, plain.stands_for, placed_g),
+        price_nanousd=price,
+        certificate=certify(plain.enc, values, plain.stands_for, placed_g=placed_g, price=price),
         n_groups=len(enc.groups),
     )
 

@@ -27,6 +27,7 @@ def take_back(attempt: Attempt) -> dict[int, int]:
             release(attempt, number, int(attempt.left_u[number]), waiting)
             attempt.left_u[number] = 0
     look_again(attempt)
+    _leave_new_domains(attempt, waiting)
     while broken := broken | _surprised(attempt):
         _start_afresh(attempt, _web(attempt, broken), waiting)
         look_again(attempt)
@@ -73,6 +74,53 @@ def _surprised(attempt: Attempt) -> set[int]:
         if is_upset(attempt, number, state.match[number], state.seen[number]):
             broken |= {group for group in term.groups if number in ties.zone_own_g[group]}
     return broken
+
+
+def _leave_new_domains(attempt: Attempt, waiting: dict[int, int]) -> None:
+    """Take pods off the nodes with which they opened a domain, where that keeps pods of higher
+    priority waiting. Who is counted in zones stays: others may have reckoned with them.
+    """
+    ties, state, bins = attempt.enc.ties, attempt.settler.state, attempt.bins
+    for number, term in enumerate(ties.zones):
+        opened_d = state.seen[number] & ~state.foreseen[number]
+        if term.kind != Kind.SPREAD or not opened_d.any():
+            continue
+        if not is_upset(attempt, number, state.match[number], state.seen[number]):
+            continue
+        domain_n = ties.domains_ck[bins.cell[: bins.n], term.key]
+        inside_n = (domain_n >= 0) & opened_d[domain_n] & ~bins.dead[: bins.n]
+        inside_n[: bins.n_existing] = False
+        if _are_lower(attempt, number, inside_n):
+            _vacate(attempt, inside_n, waiting)
+
+
+def _are_lower(attempt: Attempt, number: int, inside_n: Bool) -> bool:
+    """Whether all pods on these nodes yield to whoever states the spread, and are in no count."""
+    enc = attempt.enc
+    owners = [
+        group for group in enc.ties.zones[number].groups if number in enc.ties.zone_own_g[group]
+    ]
+    least = min(int(enc.priority_g[group]) for group in owners)
+    held = [attempt.units[unit] for unit, nodes, _ in attempt.bins.log if inside_n[nodes].any()]
+    return all(
+        unit.priority < least and not any(is_tied_to_zones(enc, group) for group, _ in unit.members)
+        for unit in held
+    )
+
+
+def _vacate(attempt: Attempt, inside_n: Bool, waiting: dict[int, int]) -> None:
+    """Take all pods off these nodes."""
+    bins, kept = attempt.bins, []
+    for number, nodes, counts in bins.log:
+        leaves = inside_n[nodes]
+        if leaves.any():
+            bins.shift(attempt.units[number], nodes[leaves], -counts[leaves])
+            release(attempt, number, int(counts[leaves].sum()), waiting)
+        if not leaves.all():
+            kept.append((number, nodes[~leaves], counts[~leaves]))
+    bins.log = kept
+    close_empty(attempt)
+    look_again(attempt)
 
 
 def is_upset(attempt: Attempt, number: int, match_d: Int, seen_d: Bool) -> bool:

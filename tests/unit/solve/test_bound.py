@@ -113,6 +113,35 @@ def test_a_spread_proves_nothing_more_where_nodes_are_there() -> None:
     assert solution.certificate.bound_nanousd <= 0.9e9
 
 
+@pytest.mark.parametrize(
+    ("limits", "want"),
+    [
+        pytest.param({"nodes": 9}, 1.8, id="nine nodes in all: no zone is sure to be opened"),
+        pytest.param({"nodes": 10}, 3.8, id="enough for one node each, and one more"),
+        pytest.param({"cpu": 9000}, 1.8, id="nine cheap nodes would use the limit up"),
+        pytest.param({"cpu": 10_000}, 3.8, id="a plan cannot have more nodes than pods"),
+    ],
+)
+def test_a_spread_proves_less_where_limits_may_keep_a_zone_closed(
+    limits: dict[str, int], want: float
+) -> None:
+    """kube-scheduler only counts domains that nodes make, so all pods might have one zone."""
+    offerings = [{"zone": "a", "price": 0.2}, {"zone": "b", "price": 0.7}]
+    kind = instance_type("x", cpu=1, price=None, offerings=offerings)
+    spread = deployment(9, cpu=1, spread=[{"topology_key": "zone"}])
+    solution = solved(spread, kind, limits={"default": limits})
+    assert is_proven(solution, want)
+
+
+def test_a_limit_that_money_cannot_reach_keeps_no_zone_closed() -> None:
+    """A plan for 0.9 has at most four nodes of 0.2, though there are eight pods."""
+    offerings = [{"zone": "a", "price": 0.2}, {"zone": "b", "price": 0.7}]
+    kind = instance_type("x", cpu=4, price=None, offerings=offerings)
+    spread = deployment(8, cpu=1, spread=[{"topology_key": "zone"}])
+    for limit, want in ((5, 0.9), (4, 0.4)):
+        assert is_proven(solved(spread, kind, limits={"default": {"nodes": limit}}), want)
+
+
 def test_what_nodes_could_hold_is_taken_off() -> None:
     """Four of ten pods fit the node that is there; six need three more."""
     solution = solved(deployment(10, cpu=1), SMALL, nodes=(node("n1", cpu=4),))
@@ -137,7 +166,8 @@ def test_pods_without_a_place_are_worth_nothing() -> None:
     enc = encoded(deployment(3))
     offers, stands_for = undominated(enc)
     nobody = enc.count_g * 0
-    assert certify(enc, worthless(enc, offers), stands_for, nobody) == Certificate()
+    values = worthless(enc, offers)
+    assert certify(enc, values, stands_for, placed_g=nobody, price=0) == Certificate()
     limited = solved(deployment(3, cpu=2), SMALL, limits={"default": {"nodes": 1}})
     assert limited.certificate.bound_nanousd <= 0.1e9
 
@@ -146,7 +176,8 @@ def test_a_spread_that_nothing_is_worth_anything_for_proves_nothing() -> None:
     """No domain can be launched into, as far as the values say."""
     enc = encoded(deployment(3, spread=[{"topology_key": "zone"}]))
     offers, stands_for = undominated(enc)
-    assert certify(enc, worthless(enc, offers), stands_for, enc.count_g) == Certificate()
+    values = worthless(enc, offers)
+    assert certify(enc, values, stands_for, placed_g=enc.count_g, price=9) == Certificate()
 
 
 def test_every_offer_is_named_with_its_choice() -> None:
