@@ -12,9 +12,9 @@ from dovetail.kube.memory import refusals
 from dovetail.kube.memory.admission import admit
 from dovetail.kube.memory.record import Stored
 from dovetail.kube.memory.storage import Storage
-from dovetail.kube.memory.trees import Obj, decoded, encoded, mapping, part, text
+from dovetail.kube.memory.trees import Obj, decoded, encoded, mapping, part, put, text
 from dovetail.kube.memory.validation import object_problems
-from dovetail.kube.seam import Body, Ref
+from dovetail.kube.seam import Body, Json, Ref
 
 NAMESPACE: Final = api.KINDS["", "Namespace"]
 _SERVER_OWNED: Final = (
@@ -29,7 +29,9 @@ _SERVER_OWNED: Final = (
 )
 
 
-def create(storage: Storage, kind: api.Kind, body: Body, namespace: str) -> Stored:
+def create(
+    storage: Storage, kind: api.Kind, body: Body, namespace: str, managed: Json = None
+) -> Stored:
     """Make an object. Raises AlreadyExistsError, InvalidError, NotFoundError, ForbiddenError."""
     tree = readable(body)
     if text(tree, "metadata", "resourceVersion"):
@@ -47,6 +49,7 @@ def create(storage: Storage, kind: api.Kind, body: Body, namespace: str) -> Stor
     metadata = part(tree, "metadata")
     metadata["uid"] = storage.new_uid()
     metadata["creationTimestamp"] = storage.now()
+    put(metadata, "managedFields", managed)
     if traits.has_generation:
         metadata["generation"] = 1
     return storage.write(ref, tree)
