@@ -1,7 +1,12 @@
-"""What time is it? Asked once per decision, at the edge, of a clock that is handed in."""
+"""What time is it, and how long is a while? Told by a clock and a timer that are handed in.
+
+The clock is asked once per decision, at the edge. The timer measures and waits; it does not jump
+when the machine's clock is set.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -20,3 +25,27 @@ class SystemClock:
     def now(self) -> datetime:
         """The present moment, in UTC."""
         return datetime.now(UTC)  # noqa: TID251  the one place that reads the machine's clock
+
+
+class Timer(Protocol):
+    """Measures spans and lets them pass."""
+
+    def elapsed_seconds(self) -> float:
+        """Seconds since some moment, which stays the same and never lies ahead."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Return when that much time has passed; others run meanwhile."""
+        ...
+
+
+class LoopTimer:
+    """The time of the event loop that runs."""
+
+    def elapsed_seconds(self) -> float:
+        """Seconds since some moment, which stays the same and never lies ahead."""
+        return asyncio.get_running_loop().time()
+
+    async def sleep(self, seconds: float) -> None:
+        """Return when that much time has passed; others run meanwhile."""
+        await asyncio.sleep(seconds)

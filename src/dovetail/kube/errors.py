@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Final
 
 from dovetail.errors import DovetailError
+
+DISRUPTION_BUDGET: Final = "DisruptionBudget"  # the cause that the eviction API names
 
 
 class ApiError(DovetailError):
@@ -45,13 +48,19 @@ class UnauthorizedError(ApiError):
 
 
 class TooManyRequestsError(ApiError):
-    """Not now: the server is busy, or a disruption budget forbids the eviction."""
+    """Not now: the server is busy, or (`cause` DISRUPTION_BUDGET) a budget forbids the eviction."""
 
     def __init__(
-        self, status: int, reason: str, message: str, retry_after: timedelta | None = None
+        self,
+        status: int,
+        reason: str,
+        message: str,
+        retry_after: timedelta | None = None,
+        cause: str = "",
     ) -> None:
         super().__init__(status, reason, message)
         self.retry_after = retry_after
+        self.cause = cause
 
 
 class UnavailableError(ApiError):
