@@ -26,7 +26,7 @@ demo: $(STAMP) ## Plan a worked example: nodes, price, bound, and pods that cann
 	$(BIN)/dovetail plan -f examples/demo
 
 test: $(STAMP) ## Run every test
-	$(BIN)/python -m pytest -q -n 2
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup
 
 check: $(STAMP) ## Lint, formatting, types, layers
 	$(BIN)/ruff check .
