@@ -20,15 +20,15 @@ from dovetail.cloud.provider import CloudProvider
 from dovetail.errors import InputError
 
 GROUP: Final = "dovetail.providers"
-KubeT = TypeVar("KubeT")
+KubeT_co = TypeVar("KubeT_co", covariant=True)
 
 
-class Surroundings(msgspec.Struct, Generic[KubeT], frozen=True):
+class Surroundings(msgspec.Struct, Generic[KubeT_co], frozen=True):
     """What a provider is given to work with. `kube` is a `dovetail.kube.seam.Kube`;
     `environment` holds the operator's settings by their environment names.
     """
 
-    kube: KubeT
+    kube: KubeT_co
     clock: Clock
     timer: Timer
     environment: Mapping[str, str] = {}
@@ -39,7 +39,7 @@ def names() -> tuple[str, ...]:
     return tuple(sorted({one.name for one in entry_points(group=GROUP)}))
 
 
-def load(name: str) -> Callable[[Surroundings[KubeT]], CloudProvider]:
+def load(name: str) -> Callable[[Surroundings[KubeT_co]], CloudProvider]:
     """What makes the provider of this name. Raises InputError when there is none, or no one."""
     found = {one.value: one for one in entry_points(group=GROUP) if one.name == name}
     if not found:
@@ -52,14 +52,14 @@ def load(name: str) -> Callable[[Surroundings[KubeT]], CloudProvider]:
     return _loaded(entry)
 
 
-def _loaded(entry: EntryPoint) -> Callable[[Surroundings[KubeT]], CloudProvider]:
+def _loaded(entry: EntryPoint) -> Callable[[Surroundings[KubeT_co]], CloudProvider]:
     try:
         make = entry.load()
     except (ImportError, AttributeError) as error:
         msg = f"provider {entry.name!r} cannot be loaded from {entry.value}: {error}"
         raise InputError(msg) from error
 
-    def provider(surroundings: Surroundings[KubeT]) -> CloudProvider:
+    def provider(surroundings: Surroundings[KubeT_co]) -> CloudProvider:
         made = make(surroundings)
         if not isinstance(made, CloudProvider):
             msg = f"provider {entry.name!r}: {entry.value} made {type(made).__name__}, no provider"

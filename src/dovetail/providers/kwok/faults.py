@@ -130,6 +130,11 @@ class Faults:
         self._ordered = list(ordered)
         self._n_struck = [0] * len(self._ordered)
 
+    @property
+    def ordered(self) -> tuple[AnyFault, ...]:
+        """All of them, also those that have struck for the last time."""
+        return tuple(self._ordered)
+
     def order(self, fault: AnyFault) -> None:
         """One more."""
         self._ordered.append(fault)
