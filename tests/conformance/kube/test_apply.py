@@ -29,8 +29,11 @@ async def apply(
     kube: Kube, ref: Ref, body: dict[str, Any], manager: str = "one", **how: Any
 ) -> dict[str, Any]:
     """The object after a manager has said what it wants."""
+    metadata = {"name": ref.name, **body.get("metadata", {})}
     identity = {"apiVersion": ref.kind.api_version, "kind": ref.kind.name}
-    asked = Patch({**identity, **body}, PatchType.APPLY, manager=manager, **how)
+    asked = Patch(
+        {**identity, **body, "metadata": metadata}, PatchType.APPLY, manager=manager, **how
+    )
     return read(await kube.patch(ref, asked))
 
 

@@ -14,6 +14,7 @@ from tests.conformance.kube.objects import (
     POD,
     PRIORITY_CLASS,
     class_ref,
+    create,
     got,
     make,
     merge,
@@ -91,7 +92,7 @@ async def test_a_bad_field_is_refused_and_named(
     """The message says where to look."""
     async with server.open() as kube:
         with pytest.raises(InvalidError) as refused:
-            await kube.create(NODE_POOL, node_pool(names.fresh(), **spec))
+            await create(kube, NODE_POOL, node_pool(names.fresh(), **spec))
         assert (refused.value.status, refused.value.reason) == (422, "Invalid")
         assert field in str(refused.value)
 
@@ -100,7 +101,7 @@ async def test_the_spec_is_required(server: Server, names: Names) -> None:
     """A claim for nothing is no claim."""
     async with server.open() as kube:
         with pytest.raises(InvalidError) as refused:
-            await kube.create(NODE_CLAIM, named(names.fresh()))
+            await create(kube, NODE_CLAIM, named(names.fresh()))
         assert refused.value.status == 422
 
 
@@ -123,7 +124,7 @@ async def test_a_requirement_keeps_to_its_rules(server: Server, names: Names) ->
         }
         spec: dict[str, Any] = {"nodeClassRef": class_ref(), "requirements": [requirement]}
         with pytest.raises(InvalidError) as refused:
-            await kube.create(NODE_CLAIM, {**named(names.fresh()), "spec": spec})
+            await create(kube, NODE_CLAIM, {**named(names.fresh()), "spec": spec})
         assert "spec.requirements[0]" in str(refused.value)
 
 
@@ -154,5 +155,5 @@ async def test_a_pod_takes_the_priority_of_its_class(server: Server, names: Name
         with pytest.raises(ForbiddenError):
             await make(kube, POD, pod(names.fresh(), priorityClassName=names.fresh()))
         critical = pod(names.fresh(), priorityClassName="system-node-critical")
-        made = read(await kube.create(POD, critical, DEFAULT))
+        made = read(await create(kube, POD, critical, DEFAULT))
         assert made["spec"]["priority"] == 2000001000

@@ -12,6 +12,7 @@ from tests.conformance.kube.objects import (
     NODE,
     NODE_CLAIM,
     config_map,
+    create,
     got,
     make,
     merge,
@@ -145,6 +146,6 @@ async def test_a_namespace_takes_along_what_it_holds(server: Server, names: Name
     """It is going until it is empty."""
     async with server.open() as kube:
         home = await make(kube, NAMESPACE, named(names.fresh()))
-        await kube.create(CONFIG_MAP, config_map("thing"), home.name)
+        await create(kube, CONFIG_MAP, config_map("thing"), home.name)
         await kube.delete(home, Deletion())
         await gone(server, kube, home, Ref(CONFIG_MAP, "thing", home.name))

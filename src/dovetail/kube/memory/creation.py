@@ -37,6 +37,8 @@ def create(
     if text(tree, "metadata", "resourceVersion"):
         msg = "resourceVersion should not be set on objects to be created"
         raise refusals.bad_request(msg)
+    if storage.traits(kind).is_custom:
+        check_says_kind(tree)
     ref = _named(storage, kind, tree, namespace)
     _check_namespace(storage, ref)
     _prepare(storage, ref, tree)
@@ -70,6 +72,14 @@ def check_identity(kind: api.Kind, tree: Obj) -> None:
         said = tree.get(field, wanted)
         if said != wanted:
             msg = f"the {field} in the data ({said}) does not match the expected one ({wanted})"
+            raise refusals.bad_request(msg)
+
+
+def check_says_kind(tree: Obj) -> None:
+    """Only of its own kinds does a server know what they are when they do not say so."""
+    for field in ("apiVersion", "kind"):
+        if field not in tree:
+            msg = f"the object provided is unrecognized: {field} is missing"
             raise refusals.bad_request(msg)
 
 

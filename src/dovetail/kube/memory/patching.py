@@ -68,7 +68,9 @@ def _apply(storage: Storage, ref: Ref, asked: Patch) -> msgspec.Raw:
         wanted["metadata"] = {}
     stamp = Stamp(storage.now(), ref.kind.api_version)
     if held is None:
-        part(wanted, "metadata")["name"] = ref.name
+        if not text(wanted, "metadata", "name"):
+            msg = "name must be provided"
+            raise refusals.bad_request(msg)
         made = applied({"metadata": {}}, wanted, asked, storage.lists(ref.kind), stamp)
         managed = part(made, "metadata")["managedFields"]
         return create(storage, ref.kind, made, ref.namespace, managed).raw

@@ -8,7 +8,7 @@ from dovetail.kube.memory import refusals
 from dovetail.kube.memory.applying import tracked
 from dovetail.kube.memory.creation import check_identity, tidy
 from dovetail.kube.memory.deletion import may_go
-from dovetail.kube.memory.immutable import change_problems
+from dovetail.kube.memory.immutable import KEPT, change_problems
 from dovetail.kube.memory.ownership import UPDATE, Stamp
 from dovetail.kube.memory.record import Stored
 from dovetail.kube.memory.storage import Storage
@@ -18,12 +18,13 @@ from dovetail.kube.memory.validation import object_problems
 from dovetail.kube.seam import Ref
 
 STATUS: Final = "status"
-_KEPT_WHEN_LEFT_OUT: Final = (
-    "uid",
+# Whatever a patch says of them is passed over.
+_SERVERS: Final = (
     "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
+    "generation",
+    "name",
     "namespace",
+    "resourceVersion",
 )
 
 
@@ -67,10 +68,6 @@ def _check_same(ref: Ref, held: Stored, changed: Obj) -> None:
         if said != wanted:
             msg = f"the {field} of the object ({said}) does not match the one on the URL ({wanted})"
             raise refusals.bad_request(msg)
-    uid = text(metadata, "uid")
-    if uid and uid != held.uid:
-        why = f"Precondition failed: UID in precondition: {uid}, in object meta: {held.uid}"
-        raise refusals.conflict(ref, why)
     version = text(metadata, "resourceVersion")
     if version and version != str(held.version):
         raise refusals.modified(ref)
@@ -86,13 +83,12 @@ def _confined(old: Obj, changed: Obj, traits: Traits, subresource: str) -> Obj:
         if traits.has_status:
             put(new, "status", old.get("status"))
     before, after = part(old, "metadata"), part(new, "metadata")
-    for field in _KEPT_WHEN_LEFT_OUT:
+    for field in KEPT:
         if field in before:
             after.setdefault(field, before[field])
-    for field in ("generation", "resourceVersion"):
+    for field in _SERVERS:
         put(after, field, before.get(field))
     put(after, "managedFields", part(changed, "metadata").get("managedFields"))
-    after["name"] = before["name"]
     return {"apiVersion": old["apiVersion"], "kind": old["kind"], **_rest(new)}
 
 
