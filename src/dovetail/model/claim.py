@@ -16,8 +16,8 @@ from dovetail.model.requirements import Requirement
 from dovetail.model.taints import Taint
 
 
-class NodeClaim(msgspec.Struct, frozen=True, gc=False):
-    """An order for a node, as decisions about that order see it.
+class ClaimObject(msgspec.Struct, frozen=True, gc=False):
+    """A NodeClaim by its own word alone, as decisions about that order for a node see it.
 
     `node_pool` is empty for a claim that stands alone. `expire_after` None means never,
     `termination_grace_period` None as long as it takes. `requests`, `capacity` and `allocatable`
@@ -87,6 +87,7 @@ class InstanceRecord(msgspec.Struct, frozen=True, gc=False):
 
     provider_id: str
     node_claim: str = ""  # empty: the cloud does not say for which claim it runs
+    node_claim_uid: str = ""
     created_at: datetime | None = None
     is_terminating: bool = False
 
@@ -153,7 +154,7 @@ class ClaimView(msgspec.Struct, frozen=True, gc=False):
     for each registration hook of the provider.
     """
 
-    claim: NodeClaim
+    claim: ClaimObject
     nodes: tuple[NodeObject, ...] = ()
     instance: InstanceState = InstanceState.UNKNOWN
     outcome: Launched | LaunchFailed | None = None

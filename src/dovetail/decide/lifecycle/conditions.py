@@ -14,7 +14,7 @@ from typing import Final, assert_never
 
 import msgspec
 
-from dovetail.model.claim import NodeClaim
+from dovetail.model.claim import ClaimObject
 from dovetail.model.node import Condition
 
 
@@ -200,7 +200,7 @@ def whole_second(moment: datetime) -> datetime:
     return moment.replace(microsecond=0)
 
 
-def conditions_of_claim(claim: NodeClaim, now: datetime) -> Conditions:
+def conditions_of_claim(claim: ClaimObject, now: datetime) -> Conditions:
     """What is said of a claim, with what nobody has said yet."""
     bare = Conditions(
         CLAIM_DEPENDENTS,

@@ -15,7 +15,7 @@ from dovetail.decide.lifecycle.conditions import (
 )
 from dovetail.decide.lifecycle.step import STAY, EventType, Step, claim_event
 from dovetail.decide.lifecycle.timing import CONSISTENCY_SCAN
-from dovetail.model.claim import ClaimView, NodeClaim, NodeObject
+from dovetail.model.claim import ClaimObject, ClaimView, NodeObject
 from dovetail.units import quantity
 
 CHECK_FAILED: Final = "ConsistencyCheckFailed"
@@ -42,7 +42,7 @@ def step(view: ClaimView, now: datetime) -> Step:
     )
 
 
-def _issues(claim: NodeClaim, node: NodeObject) -> Iterator[str]:
+def _issues(claim: ClaimObject, node: NodeObject) -> Iterator[str]:
     for name in sorted(claim.requests):
         expected, found = claim.capacity.get(name, 0), node.capacity.get(name, 0)
         if expected and found * 100 < expected * _LEAST_PERCENT:

@@ -13,13 +13,13 @@ from dovetail.decide.lifecycle.conditions import (
     hold,
 )
 from dovetail.decide.lifecycle.step import STAY, Step
-from dovetail.model.claim import NodeClaim
+from dovetail.model.claim import ClaimObject
 from dovetail.model.pool import NodePool
 
 _CLEARED: Final = Step(conditions=(ClearCondition(CONSOLIDATABLE),))
 
 
-def step(claim: NodeClaim, pool: NodePool, now: datetime) -> Step:
+def step(claim: ClaimObject, pool: NodePool, now: datetime) -> Step:
     """Say so once no pod has come or gone for as long as the pool wants. Static pools have none."""
     if pool.replicas is not None:
         return STAY

@@ -26,7 +26,7 @@ from dovetail.decide.lifecycle.timing import (
     TYPE_CHECK_FIRST_AFTER,
     TYPE_CHECK_KEPT_FOR,
 )
-from dovetail.model.claim import NodeClaim
+from dovetail.model.claim import ClaimObject
 from dovetail.model.instance import InstanceType
 from dovetail.model.pool import NodePool
 from dovetail.model.requirements import Requirements
@@ -42,7 +42,7 @@ class DriftView(msgspec.Struct, frozen=True, gc=False):
     `type_seen_at` is when the instance type was last found, `provider_reason` what the cloud says.
     """
 
-    claim: NodeClaim
+    claim: ClaimObject
     pool: NodePool
     pool_annotations: Mapping[str, str] = {}
     instance_types: tuple[InstanceType, ...] = ()

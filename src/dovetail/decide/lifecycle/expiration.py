@@ -6,10 +6,10 @@ from datetime import datetime
 
 from dovetail.decide.lifecycle.actions import DeleteClaim
 from dovetail.decide.lifecycle.step import STAY, Step
-from dovetail.model.claim import NodeClaim
+from dovetail.model.claim import ClaimObject
 
 
-def step(claim: NodeClaim, now: datetime) -> Step:
+def step(claim: ClaimObject, now: datetime) -> Step:
     """Delete the claim once its time has come."""
     if claim.expire_after is None or claim.created_at is None or claim.deleting_at is not None:
         return STAY

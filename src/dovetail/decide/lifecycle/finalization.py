@@ -30,7 +30,7 @@ from dovetail.decide.lifecycle.step import (
     view_after,
 )
 from dovetail.decide.lifecycle.timing import INSTANCE_POLL
-from dovetail.model.claim import ClaimView, InstanceState, Launched, NodeClaim
+from dovetail.model.claim import ClaimObject, ClaimView, InstanceState, Launched
 
 GRACE_EVENT: Final = "TerminationGracePeriodExpiring"
 
@@ -43,7 +43,7 @@ def step(view: ClaimView, now: datetime) -> Step:
     return dated.then(_ended(view_after(view, dated, now), now))
 
 
-def _dated(claim: NodeClaim) -> Step:
+def _dated(claim: ClaimObject) -> Step:
     """Write down by when the node must be empty, once."""
     grace, deleting_at = claim.termination_grace_period, claim.deleting_at
     if grace is None or deleting_at is None or labels.TERMINATION_TIMESTAMP in claim.annotations:
@@ -93,7 +93,7 @@ def rfc3339(moment: datetime) -> str:
     return whole_second(moment).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def termination_deadline(claim: NodeClaim | None) -> datetime | None:
+def termination_deadline(claim: ClaimObject | None) -> datetime | None:
     """By when the claim's node must be empty. None: no limit, or one that nobody can read."""
     stamp = "" if claim is None else claim.annotations.get(labels.TERMINATION_TIMESTAMP, "")
     try:

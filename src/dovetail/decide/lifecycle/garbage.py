@@ -15,7 +15,7 @@ from dovetail.decide.lifecycle.actions import Action, DeleteClaim, DeleteInstanc
 from dovetail.decide.lifecycle.conditions import REGISTERED, conditions_of_claim
 from dovetail.decide.lifecycle.step import Step
 from dovetail.decide.lifecycle.timing import GARBAGE_PERIOD, ORPHAN_GRACE
-from dovetail.model.claim import InstanceRecord, NodeClaim, NodeObject
+from dovetail.model.claim import ClaimObject, InstanceRecord, NodeObject
 
 _REASON: Final = "garbage_collected"
 
@@ -25,7 +25,7 @@ class GarbageView(msgspec.Struct, frozen=True, gc=False):
     that was launched in between would look as if it had no claim.
     """
 
-    claims: tuple[NodeClaim, ...] = ()
+    claims: tuple[ClaimObject, ...] = ()
     nodes: tuple[NodeObject, ...] = ()
     instances: tuple[InstanceRecord, ...] = ()
 
@@ -50,10 +50,12 @@ def _without_instance(view: GarbageView, now: datetime) -> Iterable[Action]:
 
 def _without_claim(view: GarbageView, now: datetime) -> Iterable[Action]:
     provider_ids = {claim.provider_id for claim in view.claims if claim.provider_id}
-    names = {claim.name for claim in view.claims}
+    uid_by_name = {claim.name: claim.uid for claim in view.claims}
     for one in sorted(view.instances, key=lambda one: one.provider_id):
         # A launch may be under way whose claim does not know its instance yet: known by name.
-        is_claimed = one.provider_id in provider_ids or one.node_claim in names
+        uid = uid_by_name.get(one.node_claim)
+        is_named = uid is not None and one.node_claim_uid in {"", uid}
+        is_claimed = one.provider_id in provider_ids or is_named
         if is_claimed or one.is_terminating or not _is_old(one, now):
             continue
         yield DeleteInstance(one.provider_id, one.node_claim)

@@ -12,7 +12,7 @@ import msgspec
 
 from dovetail.decide.lifecycle.patches import claim_patches, node_patches
 from dovetail.decide.lifecycle.step import STAY, Step
-from dovetail.model.claim import ClaimView, NodeClaim, NodeObject
+from dovetail.model.claim import ClaimObject, ClaimView, NodeObject
 from dovetail.model.pool import NodeClassRef
 
 
@@ -32,13 +32,13 @@ def is_managed_node(node: NodeObject, supported: Iterable[NodeClassRef]) -> bool
     return any(node_class_label(one) in node.labels for one in supported)
 
 
-def claims_of(node: NodeObject, claims: Iterable[NodeClaim]) -> tuple[NodeClaim, ...]:
+def claims_of(node: NodeObject, claims: Iterable[ClaimObject]) -> tuple[ClaimObject, ...]:
     """The claims with the Node's provider id: one, if all is well. An empty id matches none."""
     wanted = node.provider_id
     return tuple(claim for claim in claims if wanted and claim.provider_id == wanted)
 
 
-def nodes_of(claim: NodeClaim, nodes: Iterable[NodeObject]) -> tuple[NodeObject, ...]:
+def nodes_of(claim: ClaimObject, nodes: Iterable[NodeObject]) -> tuple[NodeObject, ...]:
     """The Nodes with the claim's provider id: one, if all is well. An empty id matches none."""
     wanted = claim.provider_id
     return tuple(node for node in nodes if wanted and node.provider_id == wanted)

@@ -24,7 +24,7 @@ from dovetail.decide.lifecycle.conditions import (
 from dovetail.decide.lifecycle.patches import claim_patches
 from dovetail.decide.lifecycle.step import EventType, Milestone, Step, claim_event
 from dovetail.decide.lifecycle.timing import LIFECYCLE_BACKOFF, shortened
-from dovetail.model.claim import ClaimView, Launched, LaunchFailed, LaunchFailure, NodeClaim
+from dovetail.model.claim import ClaimObject, ClaimView, Launched, LaunchFailed, LaunchFailure
 from dovetail.model.requirements import Requirement
 
 LAUNCH_FAILED: Final = "LaunchFailed"
@@ -48,7 +48,7 @@ def step(view: ClaimView, now: datetime) -> Step:
             assert_never(view.outcome)
 
 
-def _taken_down(claim: NodeClaim, instance: Launched) -> Step:
+def _taken_down(claim: ClaimObject, instance: Launched) -> Step:
     known = msgspec.structs.replace(
         claim,
         labels={**instance.labels, **_settled(claim.requirements), **claim.labels},
@@ -75,7 +75,7 @@ def _settled(requirements: Iterable[Requirement]) -> Mapping[str, str]:
     }
 
 
-def _failed(claim: NodeClaim, failed: LaunchFailed, now: datetime) -> Step:
+def _failed(claim: ClaimObject, failed: LaunchFailed, now: datetime) -> Step:
     message = shortened(failed.message)
     match failed.failure:
         case LaunchFailure.INSUFFICIENT_CAPACITY:

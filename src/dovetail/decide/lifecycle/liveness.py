@@ -17,7 +17,7 @@ from dovetail.decide.lifecycle.conditions import (
 )
 from dovetail.decide.lifecycle.step import STAY, Step
 from dovetail.decide.lifecycle.timing import LAUNCH_TIMEOUT, REGISTRATION_TIMEOUT
-from dovetail.model.claim import ClaimView, NodeClaim
+from dovetail.model.claim import ClaimObject, ClaimView
 from dovetail.units import duration
 
 REGISTRATION_FAILED: Final = "RegistrationFailed"
@@ -50,7 +50,7 @@ def _launch_reasons(conditions: Conditions) -> tuple[str, str]:
     return (launched.reason, launched.message) if launched else (REGISTRATION_FAILED, "")
 
 
-def _noted(claim: NodeClaim, reason: str, message: str) -> tuple[NoteRegistration, ...]:
+def _noted(claim: ClaimObject, reason: str, message: str) -> tuple[NoteRegistration, ...]:
     if not claim.node_pool:
         return ()
     noted = NoteRegistration(

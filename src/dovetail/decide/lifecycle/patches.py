@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import msgspec
 
-from dovetail.model.claim import NodeClaim, NodeObject
+from dovetail.model.claim import ClaimObject, NodeObject
 from dovetail.model.taints import Taint
 
 
@@ -59,7 +59,7 @@ _Patch = TypeVar("_Patch", ClaimPatch, NodePatch, PoolPatch)
 _MERGED = ("labels", "annotations")
 
 
-def claim_patches(before: NodeClaim, after: NodeClaim) -> tuple[ClaimPatch, ...]:
+def claim_patches(before: ClaimObject, after: ClaimObject) -> tuple[ClaimPatch, ...]:
     """What it takes to get there: one patch, or none."""
     patch = ClaimPatch(
         before.name,
@@ -100,7 +100,7 @@ def _added(before: Mapping[str, str], after: Mapping[str, str]) -> Mapping[str, 
     return {key: value for key, value in after.items() if before.get(key) != value}
 
 
-def claim_after(claim: NodeClaim, patches: Iterable[ClaimPatch]) -> NodeClaim:
+def claim_after(claim: ClaimObject, patches: Iterable[ClaimPatch]) -> ClaimObject:
     """The claim with the patches that are its own."""
     for patch in patches:
         if patch.name == claim.name:
@@ -125,7 +125,7 @@ def joined(patches: Iterable[_Patch]) -> tuple[_Patch, ...]:
     return tuple(by_name.values())
 
 
-_Patched = TypeVar("_Patched", NodeClaim, NodeObject, ClaimPatch, NodePatch, PoolPatch)
+_Patched = TypeVar("_Patched", ClaimObject, NodeObject, ClaimPatch, NodePatch, PoolPatch)
 
 
 def _patched(held: _Patched, patch: ClaimPatch | NodePatch | PoolPatch) -> _Patched:

@@ -13,7 +13,7 @@ from dovetail.decide.lifecycle.conditions import whole_second
 from dovetail.decide.lifecycle.patches import claim_patches
 from dovetail.decide.lifecycle.step import STAY, Step
 from dovetail.decide.lifecycle.timing import POD_EVENT_DEDUPE
-from dovetail.model.claim import NodeClaim
+from dovetail.model.claim import ClaimObject
 from dovetail.model.pod import Pod
 
 
@@ -25,7 +25,7 @@ class PodChange(msgspec.Struct, frozen=True, gc=False):
     is_listed: bool = False
 
 
-def step(claim: NodeClaim, change: PodChange, now: datetime) -> Step:
+def step(claim: ClaimObject, change: PodChange, now: datetime) -> Step:
     """Write down the moment, at most once in ten seconds."""
     moment = _moment(change, now)
     if moment is None:

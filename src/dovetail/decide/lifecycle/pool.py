@@ -25,7 +25,7 @@ from dovetail.decide.lifecycle.hashing import HASH_VERSION, template_hash
 from dovetail.decide.lifecycle.patches import ClaimPatch, PoolPatch, claim_patches
 from dovetail.decide.lifecycle.step import Step
 from dovetail.decide.lifecycle.timing import COUNTER_PERIOD
-from dovetail.model.claim import NodeClaim
+from dovetail.model.claim import ClaimObject
 from dovetail.model.node import Condition
 from dovetail.model.pool import NodePool
 from dovetail.model.resources import CPU, EPHEMERAL_STORAGE, MEMORY, NODES, PODS
@@ -120,7 +120,7 @@ def validation(problems: Sequence[str]) -> Step:
     return Step(conditions=(fail(VALIDATION_SUCCEEDED, VALIDATION_FAILED, "; ".join(problems)),))
 
 
-def hashed(view: PoolView, claims: Iterable[NodeClaim], now: datetime) -> Step:
+def hashed(view: PoolView, claims: Iterable[ClaimObject], now: datetime) -> Step:
     """Write down what claims are made from. If the pool's hash was made by other rules, its claims
     are brought over as well, lest they drift for no reason of theirs.
     """
@@ -137,7 +137,7 @@ def hashed(view: PoolView, claims: Iterable[NodeClaim], now: datetime) -> Step:
 
 
 def _brought_over(
-    pool: NodePool, claims: Iterable[NodeClaim], mark: Mapping[str, str], now: datetime
+    pool: NodePool, claims: Iterable[ClaimObject], mark: Mapping[str, str], now: datetime
 ) -> Iterable[ClaimPatch]:
     for claim in claims:
         is_current = claim.annotations.get(labels.NODE_POOL_HASH_VERSION) == HASH_VERSION

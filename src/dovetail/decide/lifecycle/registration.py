@@ -25,7 +25,7 @@ from dovetail.decide.lifecycle.conditions import (
 from dovetail.decide.lifecycle.patches import claim_patches, node_patches
 from dovetail.decide.lifecycle.step import Event, EventType, Milestone, Step, claim_event
 from dovetail.decide.lifecycle.timing import LIFECYCLE_BACKOFF
-from dovetail.model.claim import ClaimView, HookAnswer, NodeClaim, NodeObject
+from dovetail.model.claim import ClaimObject, ClaimView, HookAnswer, NodeObject
 from dovetail.model.taints import Effect, Taint
 
 UNREGISTERED: Final = Taint(labels.UNREGISTERED_TAINT, "", Effect.NO_EXECUTE)
@@ -87,7 +87,7 @@ def _joined(view: ClaimView, node: NodeObject, now: datetime) -> Step:
     )
 
 
-def _synced(claim: NodeClaim, node: NodeObject) -> NodeObject:
+def _synced(claim: ClaimObject, node: NodeObject) -> NodeObject:
     """The Node with what the claim has for it."""
     is_new = labels.TERMINATION_FINALIZER not in node.finalizers
     return msgspec.structs.replace(
@@ -100,7 +100,7 @@ def _synced(claim: NodeClaim, node: NodeObject) -> NodeObject:
     )
 
 
-def _taints(claim: NodeClaim, node: NodeObject, *, is_new: bool) -> tuple[Taint, ...]:
+def _taints(claim: ClaimObject, node: NodeObject, *, is_new: bool) -> tuple[Taint, ...]:
     """Startup taints come with the first sync only: whoever took one off since meant it."""
     if node.labels.get(labels.DO_NOT_SYNC_TAINTS) == _TRUE:
         return node.taints
@@ -128,7 +128,7 @@ def _with(uids: tuple[str, ...], uid: str) -> tuple[str, ...]:
     return uids if uid in uids else (*uids, uid)
 
 
-def _taint_missing(claim: NodeClaim, node: NodeObject) -> Event:
+def _taint_missing(claim: ClaimObject, node: NodeObject) -> Event:
     message = (
         f"Node {node.name} joined without the taint {UNREGISTERED}; pods may have come to it "
         "before it was ready for them"
@@ -145,7 +145,7 @@ def _span(hook: HookAnswer) -> timedelta:
     return LIFECYCLE_BACKOFF.first if hook.again_after is None else hook.again_after
 
 
-def _noted(claim: NodeClaim) -> tuple[NoteRegistration, ...]:
+def _noted(claim: ClaimObject) -> tuple[NoteRegistration, ...]:
     if not claim.node_pool:
         return ()
     return (NoteRegistration(claim.node_pool, claim.node_pool_uid, is_success=True),)

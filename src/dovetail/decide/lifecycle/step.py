@@ -22,7 +22,7 @@ from dovetail.decide.lifecycle.patches import (
     joined,
     node_after,
 )
-from dovetail.model.claim import ClaimView, NodeClaim
+from dovetail.model.claim import ClaimObject, ClaimView
 
 
 class EventType(StrEnum):
@@ -106,7 +106,7 @@ def soonest(*moments: datetime | None) -> datetime | None:
     return min((moment for moment in moments if moment is not None), default=None)
 
 
-def claim_with(claim: NodeClaim, step: Step, now: datetime) -> NodeClaim:
+def claim_with(claim: ClaimObject, step: Step, now: datetime) -> ClaimObject:
     """The claim once the step is taken, its conditions complete."""
     conditions = conditions_of_claim(claim, now).after(step.conditions, now)
     patched = claim_after(claim, step.claims)
@@ -123,7 +123,7 @@ def view_after(view: ClaimView, step: Step, now: datetime) -> ClaimView:
 
 
 def claim_event(
-    claim: NodeClaim, reason: str, message: str, kind: EventType = EventType.NORMAL
+    claim: ClaimObject, reason: str, message: str, kind: EventType = EventType.NORMAL
 ) -> Event:
     """Something to tell about a claim."""
     return Event("NodeClaim", claim.name, reason, message, type=kind, uid=claim.uid)

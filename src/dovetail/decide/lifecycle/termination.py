@@ -30,7 +30,7 @@ from dovetail.decide.lifecycle.finalization import deadline_event, termination_d
 from dovetail.decide.lifecycle.patches import node_patches
 from dovetail.decide.lifecycle.step import STAY, Event, EventType, Milestone, Step
 from dovetail.decide.lifecycle.timing import DRAIN_POLL, INSTANCE_POLL, MIN_DRAIN
-from dovetail.model.claim import Attachment, InstanceState, NodeClaim, NodeObject
+from dovetail.model.claim import Attachment, ClaimObject, InstanceState, NodeObject
 from dovetail.model.pod import Pod
 
 DRAINING: Final = "Draining"
@@ -48,14 +48,14 @@ class TerminationView(msgspec.Struct, frozen=True, gc=False):
     """
 
     node: NodeObject
-    claims: tuple[NodeClaim, ...] = ()
+    claims: tuple[ClaimObject, ...] = ()
     pods: tuple[Pod, ...] = ()
     attachments: tuple[Attachment, ...] = ()
     volumes_by_pod: Mapping[str, tuple[str, ...]] = {}
     instance: InstanceState = InstanceState.UNKNOWN
 
     @property
-    def claim(self) -> NodeClaim | None:
+    def claim(self) -> ClaimObject | None:
         """The claim, if it is clear which."""
         return self.claims[0] if len(self.claims) == 1 else None
 
@@ -85,7 +85,7 @@ def step(view: TerminationView, now: datetime) -> Step:
     return begun.then(_released(node))
 
 
-def _begun(claim: NodeClaim | None) -> Step:
+def _begun(claim: ClaimObject | None) -> Step:
     if claim is None or claim.deleting_at is not None:
         return STAY
     return Step(actions=(DeleteClaim(claim.name, claim.uid),))
@@ -138,7 +138,7 @@ def _draining(view: TerminationView, now: datetime, n_waiting: int) -> Step:
     )
 
 
-def _reason(claim: NodeClaim | None, now: datetime) -> str:
+def _reason(claim: ClaimObject | None, now: datetime) -> str:
     """Why pods are told to leave: what the disruption was for, if it was one."""
     if claim is None:
         return FORCEFUL

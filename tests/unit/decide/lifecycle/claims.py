@@ -15,7 +15,7 @@ from dovetail.decide.lifecycle.conditions import (
     conditions_of_claim,
     hold,
 )
-from dovetail.model.claim import ClaimView, NodeClaim, NodeObject
+from dovetail.model.claim import ClaimObject, ClaimView, NodeObject
 from dovetail.model.node import Condition
 from dovetail.model.pod import Owner, Pod, PodSpec
 from dovetail.model.pool import NodeClassRef
@@ -30,10 +30,10 @@ UNREGISTERED = Taint(labels.UNREGISTERED_TAINT, "", "NoExecute")
 READY = Condition("Ready", "True")
 
 
-def claim(*said: ConditionChange, at: datetime = BORN, **fields: object) -> NodeClaim:
+def claim(*said: ConditionChange, at: datetime = BORN, **fields: object) -> ClaimObject:
     """A claim of the pool `default`, of which this was said at that moment."""
     bare = msgspec.structs.replace(
-        NodeClaim(
+        ClaimObject(
             "one",
             uid="uid-1",
             node_pool="default",
@@ -50,17 +50,17 @@ def claim(*said: ConditionChange, at: datetime = BORN, **fields: object) -> Node
     return msgspec.structs.replace(bare, conditions=conditions.held)
 
 
-def launched(*said: ConditionChange, at: datetime = BORN, **fields: object) -> NodeClaim:
+def launched(*said: ConditionChange, at: datetime = BORN, **fields: object) -> ClaimObject:
     """A claim with an instance."""
     return claim(hold(LAUNCHED), *said, at=at, **{"provider_id": PROVIDER_ID, **fields})
 
 
-def registered(*said: ConditionChange, at: datetime = BORN, **fields: object) -> NodeClaim:
+def registered(*said: ConditionChange, at: datetime = BORN, **fields: object) -> ClaimObject:
     """A claim with a Node."""
     return launched(hold(REGISTERED), *said, at=at, **{"node_name": "n1", **fields})
 
 
-def initialized(*said: ConditionChange, at: datetime = BORN, **fields: object) -> NodeClaim:
+def initialized(*said: ConditionChange, at: datetime = BORN, **fields: object) -> ClaimObject:
     """A claim whose Node takes pods."""
     return registered(hold(INITIALIZED), *said, at=at, **fields)
 
@@ -72,12 +72,12 @@ def node(**fields: object) -> NodeObject:
     )
 
 
-def view(one: NodeClaim, *nodes: NodeObject, **fields: object) -> ClaimView:
+def view(one: ClaimObject, *nodes: NodeObject, **fields: object) -> ClaimView:
     """What is known of a claim."""
     return msgspec.structs.replace(ClaimView(one, nodes=nodes), **fields)
 
 
-def said_of(one: NodeClaim, condition: str, now: datetime = NOW) -> Condition:
+def said_of(one: ClaimObject, condition: str, now: datetime = NOW) -> Condition:
     """What a claim says of itself."""
     found = conditions_of_claim(one, now).get(condition)
     assert found is not None

@@ -5,7 +5,7 @@ import pytest
 from dovetail.decide.lifecycle import consistency
 from dovetail.decide.lifecycle.conditions import CONSISTENT_STATE_FOUND, hold
 from dovetail.decide.lifecycle.step import STAY, EventType, Step, claim_with
-from dovetail.model.claim import NodeClaim
+from dovetail.model.claim import ClaimObject
 from tests.unit.decide.lifecycle.claims import (
     BORN,
     MINUTE,
@@ -50,7 +50,7 @@ def test_a_node_that_turned_out_smaller_is_told_of() -> None:
         pytest.param(initialized(deleting_at=BORN), id="going"),
     ],
 )
-def test_only_nodes_in_service_are_compared(one: NodeClaim) -> None:
+def test_only_nodes_in_service_are_compared(one: ClaimObject) -> None:
     """A starting node has not reported, a going one does not matter."""
     assert consistency.step(view(one, node()), NOW) == STAY
     assert consistency.step(view(initialized()), NOW) == STAY

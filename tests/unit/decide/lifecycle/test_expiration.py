@@ -5,7 +5,7 @@ import pytest
 from dovetail.decide.lifecycle import expiration
 from dovetail.decide.lifecycle.actions import DeleteClaim
 from dovetail.decide.lifecycle.step import STAY, Step
-from dovetail.model.claim import NodeClaim
+from dovetail.model.claim import ClaimObject
 from tests.unit.decide.lifecycle.claims import BORN, HOUR, SECOND, claim
 
 
@@ -25,6 +25,6 @@ def test_a_claim_goes_at_the_end_of_its_life() -> None:
         pytest.param(claim(expire_after=HOUR, created_at=None), id="its age is unknown"),
     ],
 )
-def test_some_claims_do_not_expire(one: NodeClaim) -> None:
+def test_some_claims_do_not_expire(one: ClaimObject) -> None:
     """And need not be looked at again."""
     assert expiration.step(one, BORN + 1000 * HOUR) == STAY

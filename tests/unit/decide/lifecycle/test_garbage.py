@@ -6,7 +6,7 @@ import pytest
 from dovetail.decide.lifecycle import garbage
 from dovetail.decide.lifecycle.actions import DeleteClaim, DeleteInstance, DeleteNode
 from dovetail.decide.lifecycle.garbage import GarbageView
-from dovetail.model.claim import InstanceRecord, NodeClaim
+from dovetail.model.claim import ClaimObject, InstanceRecord
 from tests.unit.decide.lifecycle.claims import (
     BORN,
     MINUTE,
@@ -68,6 +68,9 @@ def test_an_instance_whose_claim_is_gone_goes_with_its_node() -> None:
     ("instance", "claims"),
     [
         pytest.param(orphan(node_claim="one"), (claim(),), id="a launch is being written down"),
+        pytest.param(
+            orphan(node_claim="one", node_claim_uid="uid-1"), (claim(),), id="the same, by its uid"
+        ),
         pytest.param(orphan(), (launched(provider_id="kwok://lost"),), id="known by its id"),
         pytest.param(orphan(created_at=NOW - 29 * SECOND), (), id="too young"),
         pytest.param(orphan(created_at=None), (), id="of unknown age"),
@@ -75,10 +78,18 @@ def test_an_instance_whose_claim_is_gone_goes_with_its_node() -> None:
     ],
 )
 def test_an_instance_that_may_have_a_claim_stays(
-    instance: InstanceRecord, claims: tuple[NodeClaim, ...]
+    instance: InstanceRecord, claims: tuple[ClaimObject, ...]
 ) -> None:
     """What was just launched is not garbage."""
     assert garbage.step(GarbageView(claims, (), (instance,)), NOW).actions == ()
+
+
+def test_another_claim_of_the_same_name_is_another() -> None:
+    """The instance's own claim is gone."""
+    lost = orphan(node_claim="one", node_claim_uid="uid-0")
+    assert garbage.step(GarbageView((claim(),), (), (lost,)), NOW).actions == (
+        DeleteInstance("kwok://lost", "one"),
+    )
 
 
 def test_a_node_that_goes_already_is_not_deleted_again() -> None:

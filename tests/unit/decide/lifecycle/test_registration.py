@@ -9,7 +9,7 @@ from dovetail.decide.lifecycle.actions import NoteRegistration
 from dovetail.decide.lifecycle.conditions import REGISTERED, hold
 from dovetail.decide.lifecycle.patches import node_after
 from dovetail.decide.lifecycle.step import EventType, Milestone, Step, claim_with, view_after
-from dovetail.model.claim import HookAnswer, NodeClaim
+from dovetail.model.claim import ClaimObject, HookAnswer
 from dovetail.model.taints import Taint
 from tests.unit.decide.lifecycle.claims import (
     MINUTE,
@@ -164,7 +164,7 @@ def test_a_registered_claim_is_left_alone() -> None:
     ],
 )
 def test_hooks_are_asked_when_a_node_is_about_to_register(
-    one: NodeClaim,
+    one: ClaimObject,
     n_nodes: int,
     want: bool,  # noqa: FBT001  a column of the table
 ) -> None:
