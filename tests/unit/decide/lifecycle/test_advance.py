@@ -8,7 +8,7 @@ import msgspec
 
 from dovetail import labels
 from dovetail.decide.lifecycle import advance
-from dovetail.decide.lifecycle.actions import CreateInstance, DeleteClaim
+from dovetail.decide.lifecycle.actions import CreateInstance, DeleteClaim, NoteRegistration
 from dovetail.decide.lifecycle.conditions import INITIALIZED, LAUNCHED, REGISTERED, ROOT
 from dovetail.decide.lifecycle.patches import ClaimPatch
 from dovetail.decide.lifecycle.step import Step, view_after
@@ -89,6 +89,12 @@ def test_a_failed_launch_is_tried_again_until_its_time_is_up() -> None:
     late = BORN + 4 * MINUTE + 30 * SECOND
     assert advance(view(claim(), outcome=failed), late).look_again_at == BORN + 5 * MINUTE
     assert advance(view(claim(), outcome=failed), NOW).look_again_at == NOW + MINUTE
+
+
+def test_what_was_not_launched_in_time_is_not_launched_any_more() -> None:
+    """It is deleted, and its pool is told."""
+    step = advance(view(claim()), BORN + 5 * MINUTE)
+    assert [type(one) for one in step.actions] == [NoteRegistration, DeleteClaim]
 
 
 def test_a_deleted_claim_is_finalized() -> None:

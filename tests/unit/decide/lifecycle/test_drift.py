@@ -14,6 +14,7 @@ from dovetail.model.requirements import Requirements, requirement
 from tests.unit.decide.lifecycle.claims import BORN, HOUR, MINUTE, NOW, SECOND, claim, initialized
 
 HASHED = {labels.NODE_POOL_HASH: "1", labels.NODE_POOL_HASH_VERSION: "v3"}
+CHANGED = {**HASHED, labels.NODE_POOL_HASH: "2"}
 LABELS = {labels.ZONE: "a", labels.CAPACITY_TYPE: "spot", labels.INSTANCE_TYPE: "m1"}
 OLD = BORN + 2 * HOUR
 CLEARED = ClearCondition(DRIFTED)
@@ -54,7 +55,7 @@ def marked(reason: str) -> SetCondition:
     [
         pytest.param(seen(), CLEARED, id="it is as it would be made today"),
         pytest.param(
-            seen(pool_annotations={**HASHED, labels.NODE_POOL_HASH: "2"}),
+            seen(pool_annotations=CHANGED),
             marked("NodePoolDrifted"),
             id="the template changed",
         ),
