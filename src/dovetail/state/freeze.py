@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Final
 
-import msgspec
-
-from dovetail import api, labels
+from dovetail import api
 from dovetail.model.instance import InstanceType
-from dovetail.model.node import Node
 from dovetail.model.pod import Pod
 from dovetail.model.policy import Policy
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Service, Snapshot
 from dovetail.state.buffers import buffer_pods
 from dovetail.state.inventory import Inventory, namespace_of
-from dovetail.state.nodes import claim_requirements, nodes
+from dovetail.state.nodes import nodes
 from dovetail.state.pods import listed_pod
 from dovetail.state.pools import node_pool
 from dovetail.state.protection import disruption_budgets
@@ -53,7 +50,7 @@ def snapshot(
     types = {pool.name: instance_types(pool) for pool in pools}
     return Snapshot(
         pods=pods,
-        nodes=_filled(nodes(inventory), inventory, types),
+        nodes=nodes(inventory, types),
         node_pools=pools,
         instance_types=types,
         daemon_sets=daemon_sets(inventory, templates),
@@ -94,42 +91,4 @@ def _services(inventory: Inventory) -> tuple[Service, ...]:
         Service(one.metadata.name, namespace_of(one), one.spec.selector)
         for one in inventory.all(api.Service)
         if one.spec.selector
-    )
-
-
-def _filled(
-    found: tuple[Node, ...],
-    inventory: Inventory,
-    types_by_pool: Mapping[str, tuple[InstanceType, ...]],
-) -> tuple[Node, ...]:
-    """Claims that do not say yet what their node will have, as their instance types have it."""
-    claims = {one.metadata.name: one for one in inventory.all(api.NodeClaim)}
-    return tuple(
-        _expected(node, claims[node.node_claim], types_by_pool.get(node.node_pool, ()))
-        if node.node_claim and not node.allocatable
-        else node
-        for node in found
-    )
-
-
-def _expected(node: Node, claim: api.NodeClaim, types: tuple[InstanceType, ...]) -> Node:
-    """Any of the named types may come, so pods may count on the least of each resource, and limits
-    must count on the most.
-    """
-    named = claim_requirements(claim).get(labels.INSTANCE_TYPE)
-    chosen = node.labels.get(labels.INSTANCE_TYPE)
-    possible = [
-        one
-        for one in types
-        if (one.name == chosen if chosen else named is not None and named.has(one.name))
-    ]
-    if not possible:
-        return node
-    resources = sorted({name for one in possible for name in one.capacity})
-    return msgspec.structs.replace(
-        node,
-        capacity={name: max(one.capacity.get(name, 0) for one in possible) for name in resources},
-        allocatable={
-            name: min(one.allocatable.get(name, 0) for one in possible) for name in resources
-        },
     )
