@@ -81,7 +81,9 @@ class Joints:
         earlier = held.get(key)
         if earlier is None or any(a is not b for a, b in zip(made_of, earlier[0], strict=True)):
             self.n_made += 1
-            earlier = (made_of, _joined(seen, claim, limits, types))
+            made = _joined(seen, claim, limits, types)
+            is_same = earlier is not None and made == earlier[1]
+            earlier = (made_of, earlier[1] if earlier and is_same else made)
         self._held[key] = earlier
         return earlier[1]
 
@@ -91,9 +93,7 @@ def nodes(inventory: Inventory, types_by_pool: TypesByPool) -> tuple[Node, ...]:
     report = Report(
         seen={one.metadata.name: observed(one) for one in inventory.all(api.Node)},
         ordered={one.metadata.name: ordered(one) for one in inventory.all(api.NodeClaim)},
-        attach_limits={
-            one.metadata.name: attach_limits(one) for one in inventory.all(api.CSINode)
-        },
+        attach_limits={one.metadata.name: attach_limits(one) for one in inventory.all(api.CSINode)},
         types_by_pool=types_by_pool,
     )
     return Joints().nodes(report)
