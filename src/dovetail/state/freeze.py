@@ -56,7 +56,7 @@ def snapshot(
     types = {pool.name: instance_types(pool) for pool in pools}
     return Snapshot(
         pods=pods,
-        nodes=nodes(inventory, types),
+        nodes=nodes(inventory, types, is_live=is_live),
         node_pools=pools,
         instance_types=types,
         daemon_sets=daemon_sets(inventory, templates),

@@ -41,12 +41,17 @@ TypesByPool = Mapping[str, tuple[InstanceType, ...]]
 
 
 class Report(msgspec.Struct, frozen=True):
-    """All that is said about nodes: by themselves, by claims, by their CSI drivers."""
+    """All that is said about nodes: by themselves, by claims, by their CSI drivers.
+
+    Live, a node of a pool that still starts counts once its claim is known: until the claim says
+    so, both would be taken for nodes, with twice the room.
+    """
 
     seen: Mapping[str, Node]
     ordered: Mapping[str, Ordered]
     attach_limits: Mapping[str, Mapping[str, int]]
     types_by_pool: TypesByPool
+    is_live: bool = False
 
 
 class Joints:
@@ -60,6 +65,8 @@ class Joints:
         """Every node and every claim in flight, by name."""
         seen = {name: report.seen[name] for name in sorted(report.seen)}
         claims, alone = _paired(seen, [report.ordered[name] for name in sorted(report.ordered)])
+        if report.is_live:
+            seen = {name: one for name, one in seen.items() if name in claims or not _starts(one)}
         held, self._held = self._held, {}
         found = [self._joined(None, one, report, held) for one in alone]
         found += [self._joined(one, claims.get(name), report, held) for name, one in seen.items()]
@@ -88,15 +95,22 @@ class Joints:
         return earlier[1]
 
 
-def nodes(inventory: Inventory, types_by_pool: TypesByPool) -> tuple[Node, ...]:
+def nodes(
+    inventory: Inventory, types_by_pool: TypesByPool, *, is_live: bool = False
+) -> tuple[Node, ...]:
     """Every node and every claim in flight, by name."""
     report = Report(
         seen={one.metadata.name: observed(one) for one in inventory.all(api.Node)},
         ordered={one.metadata.name: ordered(one) for one in inventory.all(api.NodeClaim)},
         attach_limits={one.metadata.name: attach_limits(one) for one in inventory.all(api.CSINode)},
         types_by_pool=types_by_pool,
+        is_live=is_live,
     )
     return Joints().nodes(report)
+
+
+def _starts(seen: Node) -> bool:
+    return bool(seen.node_pool) and seen.labels.get(labels.INITIALIZED) != "true"
 
 
 def _paired(
