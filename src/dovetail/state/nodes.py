@@ -54,11 +54,34 @@ class Report(msgspec.Struct, frozen=True):
     is_live: bool = False
 
 
+class _Joint(msgspec.Struct, frozen=True, gc=False):
+    """A node, and what it was put together from."""
+
+    seen: Node | None
+    claim: Ordered | None
+    attach_limits: Mapping[str, int]
+    types: tuple[InstanceType, ...]
+    node: Node
+
+    def is_made_of(self, other: _Parts) -> bool:
+        """Whether these very objects went into it."""
+        seen, claim, limits, types = other
+        return (
+            self.seen is seen
+            and self.claim is claim
+            and self.attach_limits is limits
+            and self.types is types
+        )
+
+
+_Parts = tuple[Node | None, Ordered | None, Mapping[str, int], tuple[InstanceType, ...]]
+
+
 class Joints:
     """Nodes put together before, each with what it was made of: what is the same stays the same."""
 
     def __init__(self) -> None:
-        self._held: dict[tuple[str, str], tuple[tuple[object, ...], Node]] = {}
+        self._held: dict[tuple[str, str], _Joint] = {}
         self.n_made = 0
 
     def nodes(self, report: Report) -> tuple[Node, ...]:
@@ -68,31 +91,36 @@ class Joints:
         if report.is_live:
             seen = {name: one for name, one in seen.items() if name in claims or not _starts(one)}
         held, self._held = self._held, {}
-        found = [self._joined(None, one, report, held) for one in alone]
-        found += [self._joined(one, claims.get(name), report, held) for name, one in seen.items()]
-        return tuple(sorted(found, key=lambda node: node.name))
+        for claim in alone:
+            self._join(
+                ("", claim.node.name), (None, claim, _NO_LIMITS, _types(claim, report)), held
+            )
+        for name, one in seen.items():
+            paired = claims.get(name)
+            limits = report.attach_limits.get(name, _NO_LIMITS)
+            types = _types(paired, report, one.node_pool) if paired else ()
+            key = (name, paired.node.name if paired else "")
+            self._join(key, (one, paired, limits, types), held)
+        return tuple(sorted((one.node for one in self._held.values()), key=_name))
 
-    def _joined(
-        self,
-        seen: Node | None,
-        claim: Ordered | None,
-        report: Report,
-        held: Mapping[tuple[str, str], tuple[tuple[object, ...], Node]],
-    ) -> Node:
-        node_name, claim_name = seen.name if seen else "", claim.node.name if claim else ""
-        limits = report.attach_limits.get(node_name, _NO_LIMITS)
-        pool = (seen.node_pool if seen else "") or (claim.node.node_pool if claim else "")
-        types = report.types_by_pool.get(pool, ()) if claim else ()
-        made_of = (seen, claim, limits, types)
-        key = (node_name, claim_name)
+    def _join(
+        self, key: tuple[str, str], parts: _Parts, held: Mapping[tuple[str, str], _Joint]
+    ) -> None:
         earlier = held.get(key)
-        if earlier is None or any(a is not b for a, b in zip(made_of, earlier[0], strict=True)):
+        if earlier is None or not earlier.is_made_of(parts):
             self.n_made += 1
-            made = _joined(seen, claim, limits, types)
-            is_same = earlier is not None and made == earlier[1]
-            earlier = (made_of, earlier[1] if earlier and is_same else made)
+            made = _joined(*parts)
+            is_same = earlier is not None and made == earlier.node
+            earlier = _Joint(*parts, earlier.node if earlier and is_same else made)
         self._held[key] = earlier
-        return earlier[1]
+
+
+def _name(node: Node) -> str:
+    return node.name
+
+
+def _types(claim: Ordered, report: Report, pool: str = "") -> tuple[InstanceType, ...]:
+    return report.types_by_pool.get(pool or claim.node.node_pool, ())
 
 
 def nodes(
@@ -188,8 +216,10 @@ def observed(wire: api.Node) -> Node:
 
 def ordered(claim: api.NodeClaim) -> Ordered:
     """A claim by its own word alone."""
-    asked = claim_requirements(claim).get(labels.INSTANCE_TYPE)
-    return Ordered(_in_flight(claim), claim.status.node_name, asked)
+    node = _in_flight(claim)
+    # Once it says what it will have, nobody need guess from its types, which may be hundreds.
+    asked = None if node.allocatable else claim_requirements(claim).get(labels.INSTANCE_TYPE)
+    return Ordered(node, claim.status.node_name, asked)
 
 
 def _with_claim(seen: Node, ordered: Node) -> Node:
