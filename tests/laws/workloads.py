@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from random import Random
 from typing import Final
@@ -298,11 +299,21 @@ def _daemon_selector(chance: Random) -> dict[str, str]:
             return {}
 
 
+def _avoided(chance: Random) -> tuple[PodTerm, ...]:
+    """Whom a daemon set keeps away, mostly nobody."""
+    if not one_in(chance, 8):
+        return ()
+    selector = equality({"tier": chance.choice(("front", "back"))})
+    key = chance.choice((labels.HOSTNAME, labels.HOSTNAME, labels.ZONE))
+    return (PodTerm(key, selector, namespace_selector=LabelSelector()),)
+
+
 def daemon_sets(chance: Random) -> tuple[DaemonSet, ...]:
     """Up to two daemon sets, some of them only for some nodes."""
     found = []
     for number in range(chance.choice((0, 0, 1, 2))):
         tolerates_all = not one_in(chance, 3)
+        aside = copy(chance)  # so that whoever is drawn next stays as they were
         found.append(
             DaemonSet(
                 name=f"daemon-{number}",
@@ -313,6 +324,7 @@ def daemon_sets(chance: Random) -> tuple[DaemonSet, ...]:
                     required_terms=_terms(chance) if one_in(chance, 6) else (),
                     tolerations=(Toleration(operator="Exists"),) if tolerates_all else (),
                     host_ports=(HostPort(9100),) if one_in(chance, 4) else (),
+                    anti_affinity=_avoided(aside),
                 ),
                 labels={"app": f"daemon-{number}"},
                 uid=f"uid-daemon-{number}",

@@ -164,6 +164,9 @@ def _kept_away_by_daemons(world: World, pod: Pod, host: Host) -> str | None:
         for term in pod.spec.anti_affinity:
             if term.topology_key == HOSTNAME and term_selects(world, term, pod, other):
                 return f"anti-affinity to {other.key}, which is still to come"
+        for term in other.spec.anti_affinity:
+            if term.topology_key == HOSTNAME and term_selects(world, term, other, pod):
+                return f"anti-affinity of {other.key}, which is still to come"
     return None
 
 

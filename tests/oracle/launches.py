@@ -14,6 +14,7 @@ from dovetail.model.pod import Pod
 from dovetail.model.pool import NodePool
 from dovetail.model.requirements import Requirement
 from dovetail.model.snapshot import Snapshot
+from tests.oracle.between import anti_affinity
 from tests.oracle.hosts import launched_host, new_host
 from tests.oracle.launchable import (
     can_be_had,
@@ -258,7 +259,7 @@ def _holds(order: Order, host: Host) -> bool:
     world = World(order.snapshot)
     world.add(host)
     for pod in order.pods:
-        if any(one(world, pod, host, world.bound[host.name]) for one in ALONE):
+        if any(one(world, pod, host, world.bound[host.name]) for one in (*ALONE, anti_affinity)):
             return False
         world.bind(pod, host.name)
     return True

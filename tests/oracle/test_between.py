@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail import labels
-from dovetail.model.pod import Owner, Pod
+from dovetail.model.pod import DaemonSet, Owner, Pod
 from dovetail.model.policy import Policy
 from dovetail.model.requirements import requirement
 from dovetail.model.snapshot import Service, Snapshot
@@ -197,6 +197,18 @@ def test_match_and_mismatch_label_keys_compare_with_the_owner_of_the_term() -> N
     assert not refused("2", match_label_keys=("rev",))
     assert not refused("1", mismatch_label_keys=("rev",))
     assert refused("2", mismatch_label_keys=("rev",))
+
+
+def test_a_daemon_pod_still_to_come_keeps_others_off_its_node() -> None:
+    """It will be there first, and anti-affinity is mutual; in wider domains nobody knows."""
+    for key, want in (
+        (labels.HOSTNAME, "anti-affinity of default/d, which is still to come"),
+        (labels.ZONE, None),
+    ):
+        daemon = DaemonSet("d", "default", ask(anti_affinity=(term(key),)))
+        on = host("n1", daemons=(daemon,))
+        assert refusal(world(on), web("w"), on) == want
+        assert refusal(world(on), pod("other"), on) is None
 
 
 # ------------------------------------------------------------------ affinity

@@ -303,6 +303,19 @@ def test_a_launch_that_misstates_itself_is_found(fields: dict[str, Any], complai
     assert complaint in found(snapshot, plan(launch(P, **fields)))
 
 
+def test_a_fallback_whose_daemon_pods_would_not_have_the_pods_is_found() -> None:
+    """A daemon set that runs on one type only must get on with the pods there, too."""
+    apart = PodTerm(labels.HOSTNAME, equality({"app": "p"}))
+    daemon = DaemonSet(
+        "d",
+        "default",
+        ask(requests={}, node_selector={labels.INSTANCE_TYPE: "b"}, anti_affinity=(apart,)),
+    )
+    for pods, want in (((P,), "new-1: alternative b would not hold the pods"), ((Q,), "")):
+        snapshot = cluster(*pods, kinds=(kind(), kind("b")), daemon_sets=(daemon,))
+        assert found(snapshot, plan(launch(*pods, instance_types=("m", "b")))) == want
+
+
 def test_a_launch_that_lets_the_provider_choose_wrongly_is_found() -> None:
     """A launch for a spread pod that any zone would satisfy may come in the wrong one."""
     even = Spread(labels.ZONE, equality({"app": "web"}))

@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from dovetail.errors import DovetailError
 
 
+class SoldOut(msgspec.Struct, frozen=True, gc=False, order=True):
+    """An offering that was asked for and could not be had."""
+
+    instance_type: str
+    zone: str
+    capacity_type: str
+
+    def __str__(self) -> str:
+        return f"{self.instance_type} {self.capacity_type} in {self.zone}"
+
+
 class CloudError(DovetailError):
-    """A cloud did not do what it was asked."""
+    """A cloud did not do what it was asked. Raised as such, it could not be asked just now:
+    nothing is known, and the same call is made again later.
+    """
 
 
 class NodeClaimNotFoundError(CloudError):
@@ -14,7 +29,13 @@ class NodeClaimNotFoundError(CloudError):
 
 
 class InsufficientCapacityError(CloudError):
-    """Nothing that was asked for can be had now. The claim goes; its pods are planned for again."""
+    """Nothing that was asked for can be had now. The claim goes; its pods are planned for again,
+    without what is `sold_out`.
+    """
+
+    def __init__(self, message: str, *, sold_out: tuple[SoldOut, ...] = ()) -> None:
+        super().__init__(message)
+        self.sold_out = sold_out
 
 
 class NodeClassNotReadyError(CloudError):

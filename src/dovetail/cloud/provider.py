@@ -8,17 +8,22 @@ from typing import Protocol, runtime_checkable
 
 import msgspec
 
+from dovetail.cloud.claim import NodeClaim
+from dovetail.cloud.errors import SoldOut
 from dovetail.model.instance import InstanceType
 from dovetail.model.node import Node
-from dovetail.model.plan import Launch
-from dovetail.model.pool import NodeClassRef, NodePool
+from dovetail.model.pool import NodePool
 
 
 class Instance(msgspec.Struct, frozen=True, gc=False):
-    """A machine as its cloud reports it. `labels` are all that the cloud has fixed."""
+    """A machine as its cloud reports it. `labels` are all that the cloud has fixed.
+
+    `sold_out` is said once, by the launch: what would have been cheaper and could not be had.
+    """
 
     provider_id: str
     node_claim: str = ""  # empty: the cloud does not say for which claim it runs
+    node_claim_uid: str = ""
     node_pool: str = ""
     labels: Mapping[str, str] = {}
     annotations: Mapping[str, str] = {}
@@ -27,6 +32,7 @@ class Instance(msgspec.Struct, frozen=True, gc=False):
     image_id: str = ""
     created_at: datetime | None = None
     is_terminating: bool = False
+    sold_out: tuple[SoldOut, ...] = ()
 
 
 class RepairPolicy(msgspec.Struct, frozen=True, gc=False):
@@ -63,15 +69,18 @@ class CloudProvider(Protocol):
         """Which node conditions call for a replacement."""
         ...
 
-    async def create(self, launch: Launch, node_class: NodeClassRef) -> Instance:
-        """Launch an instance for this claim: the first of its types that can be had.
+    async def create(self, claim: NodeClaim) -> Instance:
+        """Launch an instance for this claim: the cheapest that would do and can be had.
 
-        Calling it again for the same claim gives the same instance, not a second one.
+        A claim, told by its UID, has one instance: calling again gives the same one, also while
+        another call is under way, and after a crash in the middle of one.
         """
         ...
 
     async def delete(self, provider_id: str) -> None:
-        """Begin to terminate. Raises NodeClaimNotFoundError once the instance is gone."""
+        """Begin to terminate, or go on with it: called until the instance is gone, which is said
+        by NodeClaimNotFoundError.
+        """
         ...
 
     async def get(self, provider_id: str) -> Instance:
@@ -79,7 +88,7 @@ class CloudProvider(Protocol):
         ...
 
     async def list(self) -> tuple[Instance, ...]:
-        """Every instance that runs for this cluster, in the order of provider ids."""
+        """Every instance of this cluster, also one that is terminating, by provider id."""
         ...
 
     async def instance_types(self, pool: NodePool) -> tuple[InstanceType, ...]:
@@ -102,4 +111,13 @@ class NodeLifecycleHook(Protocol):
 
     async def registered(self, node: Node) -> timedelta | None:
         """When to ask again; None when this step is done."""
+        ...
+
+
+@runtime_checkable
+class CloudWorker(Protocol):
+    """A cloud that has work of its own to do for as long as it is in use."""
+
+    async def run(self) -> None:
+        """Work until cancelled. One replica does it at a time."""
         ...

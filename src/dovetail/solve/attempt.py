@@ -19,6 +19,7 @@ from dovetail.solve.values import takes
 from dovetail.solve.vectors import Values
 from dovetail.solve.wishes import Wishes
 
+Step = tuple[int, int, int]  # a group, a cell, and how many of its pods are bound there next
 Prefer = Mapping[int, tuple[int, ...]]  # group -> cells that it goes to first, all else equal
 
 
@@ -35,7 +36,7 @@ class Attempt:
     prefer: Prefer = field(default_factory=dict)
     left_u: Int = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     unsettled: dict[int, int] = field(default_factory=dict)  # group -> pods that may go nowhere yet
-    steps: list[tuple[int, int, int]] = field(default_factory=list)  # group, cell, count, in order
+    steps: list[Step] = field(default_factory=list)  # in order
     weights: list[int] = field(default_factory=list)
     wishes: Wishes | None = None  # None: nobody prefers anything
     may_lean: bool = True  # whether no more nodes come in bulk, so that host minima will stay

@@ -99,7 +99,7 @@ def encode(problem: Puzzle, bystanders: Sequence[Pod] = ()) -> Encoded:
     Bystanders are not planned for, but new nodes have definite values of the labels that they name.
     """
     specs = distinct_specs((*problem.pods, *problem.bound))
-    keys = read_labels(specs)
+    keys = read_labels(specs, problem.daemon_sets)
     groups = group_pods(problem.pods, keys, problem.volumes, problem.bound_volumes)
     said = _said(problem, groups, specs, bystanders)
     market = open_market(problem.node_pools, problem.instance_types, said)

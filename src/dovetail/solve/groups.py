@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from dovetail.model.pod import Pod, PodSpec
+from dovetail.model.pod import DaemonSet, Pod, PodSpec
 from dovetail.model.topology import LabelSelector
 from dovetail.model.volumes import NO_VOLUMES, PodVolumes
 
@@ -47,10 +47,14 @@ def selectors_of(spec: PodSpec) -> Iterable[tuple[LabelSelector, tuple[str, ...]
         yield term.selector, (*term.match_label_keys, *term.mismatch_label_keys)
 
 
-def read_labels(specs: Iterable[PodSpec]) -> tuple[str, ...]:
-    """The pod labels that any selector reads, sorted."""
+def read_labels(specs: Iterable[PodSpec], daemon_sets: Iterable[DaemonSet]) -> tuple[str, ...]:
+    """The pod labels that any selector reads, sorted.
+
+    Of what daemon sets say of others, only whom they keep away matters to anybody else.
+    """
     keys: set[str] = set()
-    for spec in specs:
+    shy = [PodSpec({}, anti_affinity=one.spec.anti_affinity) for one in daemon_sets]
+    for spec in (*specs, *shy):
         for selector, more in selectors_of(spec):
             keys.update(one.key for one in selector.expressions)
             keys.update(more)

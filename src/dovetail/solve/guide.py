@@ -137,7 +137,7 @@ def guide(
             solver.add_offers(_with_likely_cuts(shop.program(best)))
             chosen = np.concatenate([chosen, best])
             answer = solver.solve()
-        broken = violated(solver.program, answer) if is_cutting else []
+        broken = violated(solver.program, answer) if is_cutting and not len(best) else []
         if broken:
             last = answer.value
             solver.add_cuts(_for_twins(solver.program, broken))

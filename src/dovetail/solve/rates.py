@@ -210,7 +210,8 @@ class Rates:
             shelf = self._shelves[key] = self._stocked(*key)
         fits: Bool = np.all(shelf.cap_or >= np.array(demand.use), axis=1)
         for term, company in demand.company.items():
-            if self._enc.ties.hosts[term].match_o is not None:
+            host = self._enc.ties.hosts[term]
+            if host.match_o is not None or host.own_o is not None:
                 fits &= self._welcome(term, company, shelf.offers)
         best = int(fits.argmax()) if len(fits) else 0
         if not len(fits) or not fits[best]:

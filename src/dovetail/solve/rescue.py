@@ -167,9 +167,14 @@ def _spoils(attempt: Attempt, group: int, offer: int) -> bool:
     """Whether one more node of an offer would undo a placement: a domain or host that nobody has
     reckoned with lowers the minimum of a spread.
     """
-    enc, state = attempt.enc, attempt.settler.state
     if any(_tilts(attempt, number, group, offer) for number in sorted(attempt.leaned_on)):
         return True
+    return _upsets(attempt, group, offer) and not _may_be_first(attempt, group, offer)
+
+
+def _upsets(attempt: Attempt, group: int, offer: int) -> bool:
+    """Whether spreads could not bear a domain that a node of an offer opens for the group."""
+    enc, state = attempt.enc, attempt.settler.state
     for number, term in enumerate(enc.ties.zones):
         domain = enc.ties.domains_ck[enc.cell_o[offer], term.key]
         if term.kind != Kind.SPREAD or domain < 0 or not term.eligible_o[offer]:
@@ -182,6 +187,31 @@ def _spoils(attempt: Attempt, group: int, offer: int) -> bool:
         if is_upset(attempt, number, match_d, seen_d):
             return True
     return False
+
+
+def _may_be_first(attempt: Attempt, group: int, offer: int) -> bool:
+    """Whether all spreads would be kept if the pod for whom a node is opened were bound before
+    everybody else. Where company matters, so does the order.
+    """
+    enc, seen = attempt.enc, attempt.settler.state.seen
+    cell = int(enc.cell_o[offer])
+    if _is_after_company(attempt, group):
+        return False
+    for number, term in enumerate(enc.ties.zones):
+        if term.kind != Kind.SPREAD:
+            continue
+        seen_d = seen[number].copy()
+        domain = enc.ties.domains_ck[cell, term.key]
+        seen_d[domain] |= domain >= 0 and term.eligible_o[offer]
+        if not is_bound_in_turn(attempt, number, seen_d, [(group, cell, 1)]):
+            return False
+    return True
+
+
+def _is_after_company(attempt: Attempt, group: int) -> bool:
+    ties = attempt.enc.ties
+    concerned = (*ties.zone_own_g[group], *ties.zone_match_g[group])
+    return any(ties.zones[number].kind == Kind.AFFINITY for number in concerned)
 
 
 def _tilts(attempt: Attempt, number: int, group: int, offer: int) -> bool:
@@ -217,9 +247,7 @@ def _bind_early(attempt: Attempt) -> None:
     waiting. Where company matters, so does the order.
     """
     ties, before = attempt.enc.ties, attempt.steps
-    group = before[-1][0]
-    concerned = (*ties.zone_own_g[group], *ties.zone_match_g[group])
-    if any(ties.zones[number].kind == Kind.AFFINITY for number in concerned):
+    if _is_after_company(attempt, before[-1][0]):
         return
     spreads = [n for n, term in enumerate(ties.zones) if term.kind == Kind.SPREAD]
     seen = attempt.settler.state.seen

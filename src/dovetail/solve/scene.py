@@ -79,6 +79,7 @@ class Scene:
             self.daemons_of[self._number(profile, numbers)].append(number)
         self.index = ProfileIndex(self.profiles, keys)
         self.running_owners: dict[int, list[int]] = {}
+        self.coming_owners: dict[int, list[int]] = {}
 
     def _number(self, profile: Profile, numbers: dict[Profile, int]) -> int:
         if profile not in numbers:
@@ -105,6 +106,16 @@ class Scene:
             for term in held[key]:
                 number = interner.number(term)
                 self.running_owners.setdefault(number, []).append(self.place[pod.node_name])
+
+    def add_coming_owners(self, interner: Interner) -> None:
+        """Terms of daemon sets that keep some waiting pod off their nodes.
+
+        Only nodes: who comes first to a wider domain is not known.
+        """
+        for number, daemon in enumerate(self.problem.daemon_sets):
+            for term in anti_terms(daemon, self.namespaces):
+                if term.is_host and not self.waiting.isdisjoint(self.index.selected(term)):
+                    self.coming_owners.setdefault(interner.number(term), []).append(number)
 
     def ports_taken(self, term: Term) -> list[int]:
         """The nodes on which the term's port is taken, by running or coming daemon pods too."""

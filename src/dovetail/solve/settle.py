@@ -190,8 +190,11 @@ def _settle_group(attempt: Attempt, group: int, span: slice) -> None:
     left = count - sum(placed.values())
     if left > 0:
         attempt.unsettled[group] = left
-    for quota in sorted(placed.items()):
-        _add_settled(attempt, group, quota, span)
+    for cell, step in sorted(placed.items()):
+        if span.stop:
+            _add_settled(attempt, group, (cell, step), span)
+        else:  # what is left is counted once all is settled
+            attempt.book.add(group, cell, step, top_weight(attempt, group, cell))
 
 
 def _lacks_company(attempt: Attempt, group: int) -> bool:
@@ -247,13 +250,12 @@ def _lone_spread(attempt: Attempt, group: int, outlook: Outlook) -> list[Turn] |
 def _add_settled(attempt: Attempt, group: int, quota: tuple[int, int], span: slice) -> None:
     cell, count = quota
     number = attempt.book.add(group, cell, count, top_weight(attempt, group, cell))
-    if not span.stop:
-        return  # what is left is counted once all is settled
     grown = len(attempt.units) - len(attempt.left_u)
     if grown:
         attempt.left_u = np.concatenate([attempt.left_u, np.zeros(grown, dtype=np.int64)])
     attempt.left_u[number] += count
-    place_on(attempt, number, span, most=count)
+    if span.stop:
+        place_on(attempt, number, span, most=count)
 
 
 def move_over(attempt: Attempt, number: int, tried: set[tuple[int, int]]) -> bool:

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
-from dovetail.model.pod import Pod, PodSpec
+from dovetail.model.pod import DaemonSet, Pod, PodSpec
 from dovetail.model.topology import HostPort, LabelSelector, NodePolicy, PodTerm, Spread, narrowed
 from dovetail.solve.groups import Group, Profile
 
@@ -114,7 +114,9 @@ def spread_term(spread: Spread, group: Group) -> Term:
     )
 
 
-def pod_term(kind: Kind, term: PodTerm, group: Group | Pod, namespaces: Namespaces) -> Term:
+def pod_term(
+    kind: Kind, term: PodTerm, group: Group | Pod | DaemonSet, namespaces: Namespaces
+) -> Term:
     """An affinity or anti-affinity term, as the pod that states it means it."""
     selector = narrowed(
         term.selector,
@@ -152,8 +154,8 @@ def _affinity_terms(group: Group, namespaces: Namespaces) -> list[Term]:
     ]
 
 
-def anti_terms(pod: Pod, namespaces: Namespaces) -> list[Term]:
-    """What a running pod keeps away from itself."""
+def anti_terms(pod: Pod | DaemonSet, namespaces: Namespaces) -> list[Term]:
+    """What a running pod, or one of a daemon set, keeps away from itself."""
     return [pod_term(Kind.ANTI, one, pod, namespaces) for one in pod.spec.anti_affinity]
 
 

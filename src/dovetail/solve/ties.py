@@ -91,6 +91,7 @@ def tie_groups(
     own_g = interner.stated(groups, namespaces)
     scene = Scene(problem, groups, keys, namespaces)
     scene.add_running_owners(interner)
+    scene.add_coming_owners(interner)
     return _Assembly(scene, ground, interner.owners).ties(list(interner.number_of), own_g)
 
 
@@ -146,6 +147,10 @@ class _Assembly:
             own_n += coming_n
             match_n = own_n
         match_o = None if coming_e is None else coming_e[:n_offers]
+        own_o = match_o if term.kind == Kind.PORT else None
+        if number in self.scene.coming_owners:
+            owners_e = self.ground.coming_de[self.scene.coming_owners[number]].sum(axis=0)
+            own_n, own_o = own_n + owners_e[n_offers:], owners_e[:n_offers]
         self.hosts.append(
             HostTerm(
                 term.kind,
@@ -156,7 +161,7 @@ class _Assembly:
                 eligible_e[n_offers:],
                 eligible_e[:n_offers],
                 match_o,
-                match_o if term.kind == Kind.PORT else None,
+                own_o,
             )
         )
 

@@ -6,9 +6,11 @@ reckon with, make the counts of a whole web of groups wrong for each other: all 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from dovetail.solve.attempt import Attempt
+from dovetail.solve.attempt import Attempt, Step
 from dovetail.solve.axes import Bool, Int
 from dovetail.solve.terms import Kind
 from dovetail.solve.ties import ZoneTerm
@@ -133,24 +135,31 @@ def is_upset(attempt: Attempt, number: int, match_d: Int, seen_d: Bool) -> bool:
     )
 
 
-def is_bound_in_turn(attempt: Attempt, number: int, seen_d: Bool) -> bool:
+def is_bound_in_turn(
+    attempt: Attempt, number: int, seen_d: Bool, early: Sequence[Step] = ()
+) -> bool:
     """Whether everybody who states a spread finds it kept when it is their turn, whoever comes
     after them; not known where pods have left since. Pods on existing nodes had theirs before.
+
+    `early` are pods that would come to a new node and be bound before all others.
     """
-    ties, state = attempt.enc.ties, attempt.settler.state
+    ties = attempt.enc.ties
     term = ties.zones[number]
-    match_d = term.match_d.copy()
+    match_d, planned_d = term.match_d.copy(), attempt.settler.state.match[number].copy()
     late = _on_new_nodes(attempt, number)
-    for group, cell, count in attempt.steps:
+    late |= {(group, cell) for group, cell, _ in early if number in ties.zone_own_g[group]}
+    for place, (group, cell, count) in enumerate((*early, *attempt.steps)):
         domain = int(ties.domains_ck[cell, term.key])
         is_counted = number in ties.zone_match_g[group] and domain >= 0 and term.counts_c[cell]
         match_d[domain] += count * is_counted
+        if place < len(early):
+            planned_d[domain] += count * is_counted
         if (group, cell) in late:
             is_counting = int(seen_d.sum()) >= term.min_domains
             least = int(match_d[seen_d].min()) if is_counting else 0
             if int(match_d[domain]) - least > term.max_skew:
                 return False
-    return bool((match_d == state.match[number]).all())
+    return bool((match_d == planned_d).all())
 
 
 def _on_new_nodes(attempt: Attempt, number: int) -> set[tuple[int, int]]:

@@ -125,7 +125,8 @@ def _company(
         own_g.append(tuple(sorted({number_of.setdefault(one, len(number_of)) for one in said})))
     if not number_of:
         return [], nothing, nothing
-    keys = read_labels(distinct_specs((*problem.pods, *problem.bound)))
+    specs = distinct_specs((*problem.pods, *problem.bound))
+    keys = read_labels(specs, problem.daemon_sets)
     profiles = [group.profile for group in groups]
     running = _running(enc, keys)
     index = ProfileIndex([*profiles, *running], keys)

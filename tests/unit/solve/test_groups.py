@@ -16,7 +16,7 @@ def test_labels_that_a_selector_reads_tell_pods_apart() -> None:
     """The same template with another label that somebody selects on is another group."""
     picky = pod("picky", anti_affinity=[{"topology_key": "zone", "selector": {"rev": "1"}}])
     pods = [picky, pod("a", labels={"rev": "1"}), pod("b", labels={"rev": "2"})]
-    keys = read_labels([one.spec for one in pods])
+    keys = read_labels([one.spec for one in pods], ())
     assert keys == ("rev",)
     assert len(group_pods(pods, keys, {}, {})) == 3
 

@@ -18,7 +18,7 @@ from dovetail.testing.builders import pod
 def terms_of(**words: object) -> list[Term]:
     """What one pod in namespace default states."""
     one = pod("web", labels={"app": "web", "tier": "front"}, **words)
-    (group,) = group_pods([one], read_labels([one.spec]), {}, {})
+    (group,) = group_pods([one], read_labels([one.spec], ()), {}, {})
     return stated_by(group, Namespaces({"other": {"env": "dev"}}, {"default"}))
 
 

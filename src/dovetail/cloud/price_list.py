@@ -1,0 +1,98 @@
+"""Which offerings would serve a claim? Cheapest first, each a choice that a cloud can try."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from dovetail import labels
+from dovetail.cloud.claim import NodeClaim
+from dovetail.cloud.errors import SoldOut
+from dovetail.model.instance import InstanceType, Offering
+from dovetail.model.requirements import Requirement, Requirements
+from dovetail.model.resources import fits
+
+_FROM_THE_CLAIM: Final = frozenset({labels.NODE_POOL, labels.HOSTNAME})
+
+
+class Choice(msgspec.Struct, frozen=True, gc=False):
+    """One instance type, offered in one way."""
+
+    instance_type: InstanceType
+    offering: Offering
+
+    @property
+    def sold_out(self) -> SoldOut:
+        """What to say when it cannot be had."""
+        return SoldOut(self.instance_type.name, self.offering.zone, self.offering.capacity_type)
+
+
+class PriceList:
+    """Every offering of a catalogue in the order of price; equal prices go by name."""
+
+    def __init__(self, types: Sequence[InstanceType]) -> None:
+        self._choices = tuple(
+            sorted((Choice(one, at) for one in types for at in one.offerings), key=_order)
+        )
+
+    def serving(self, claim: NodeClaim) -> Iterator[Choice]:
+        """What is available and would do for the claim, cheapest first."""
+        wanted = Requirements(claim.requirements)
+        names = wanted.get(labels.INSTANCE_TYPE)
+        verdicts: dict[str, bool] = {}
+        for choice in self._choices:
+            held = choice.instance_type
+            if not choice.offering.is_available or (names and not names.has(held.name)):
+                continue
+            if held.name not in verdicts:
+                verdicts[held.name] = _type_serves(held, claim, wanted)
+            if verdicts[held.name] and _offering_serves(choice, wanted):
+                yield choice
+
+
+def labels_of(choice: Choice, claim: NodeClaim) -> dict[str, str]:
+    """The labels that a node of this choice gets: one value where the claim leaves several."""
+    wanted = Requirements(claim.requirements)
+    stated = choice.instance_type.requirements & choice.offering.requirements
+    found = {}
+    for key, held in stated.items():
+        narrowed = held & wanted[key] if key in wanted else held
+        if not narrowed.complement and narrowed.values:
+            found[key] = min(narrowed.values)
+    return found
+
+
+def _order(choice: Choice) -> tuple[int, str, str, str, str]:
+    at = choice.offering
+    return (
+        at.price_nanousd,
+        choice.instance_type.name,
+        at.zone,
+        at.capacity_type,
+        at.reservation_id,
+    )
+
+
+def _type_serves(held: InstanceType, claim: NodeClaim, wanted: Requirements) -> bool:
+    asked = claim.requests
+    if labels.CAPACITY_OVERLAY_APPLIED in claim.annotations:
+        # An overlay promised resources that the catalogue does not know of.
+        asked = {name: amount for name, amount in asked.items() if name in held.capacity}
+    return fits(asked, held.allocatable) and held.requirements.intersects(wanted)
+
+
+def _offering_serves(choice: Choice, wanted: Requirements) -> bool:
+    held, at = choice.instance_type.requirements, choice.offering.requirements
+    if not at.intersects(wanted):
+        return False
+    return all(
+        key in held or key in at or key in _FROM_THE_CLAIM or _may_be_absent(one)
+        for key, one in wanted.items()
+    )
+
+
+def _may_be_absent(wanted: Requirement) -> bool:
+    """Whether a node without a word from its type may satisfy this: the claim labels it itself."""
+    return wanted.tolerates_absence or not labels.is_well_known(wanted.key)

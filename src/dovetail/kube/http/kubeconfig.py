@@ -1,0 +1,231 @@
+"""Which server do we speak to, and as whom? One context of the kubeconfig, checked.
+
+Looked for in this order: the file that was asked for, the files of KUBECONFIG, the service account
+of the pod we run in, ~/.kube/config.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, TypeVar
+from urllib.parse import urlsplit
+
+import msgspec
+
+from dovetail.errors import InputError
+from dovetail.kube.http import in_cluster, kubeconfig_files, proxies
+from dovetail.kube.http.access import Access
+from dovetail.kube.http.credentials import Material, StoredIdentity
+from dovetail.kube.http.kubeconfig_files import Cluster, Context, Entry, Kubeconfig, User
+from dovetail.kube.http.plugin import VERSIONS, Plugin
+from dovetail.kube.http.tls import Trust
+from dovetail.kube.seam import Body, Json
+
+T = TypeVar("T")
+
+_KUBECONFIG: Final = "KUBECONFIG"
+_PLUGIN_EXTENSION: Final = "client.authentication.k8s.io/exec"
+_MODES: Final = ("", "Never", "IfAvailable")
+
+
+def load(environment: Mapping[str, str], *, path: str = "", context: str = "") -> Access:
+    """How to reach the cluster. Raises InputError."""
+    if path:
+        return _chosen(kubeconfig_files.read((path,)), context, environment)
+    listed = tuple(part for part in environment.get(_KUBECONFIG, "").split(os.pathsep) if part)
+    if listed:
+        found = kubeconfig_files.read(listed, may_lack=True)
+        if found is None:
+            msg = f"{_KUBECONFIG}: expected a kubeconfig at {' or '.join(listed)}: none is there"
+            raise InputError(msg)
+        return _chosen(found, context, environment)
+    if in_cluster.is_in_cluster(environment):
+        found_inside = in_cluster.access(environment)
+        proxy = proxies.from_environment(found_inside.server, environment)
+        return msgspec.structs.replace(found_inside, proxy=proxy)
+    home = str(Path(environment.get("HOME", "~")).expanduser() / ".kube" / "config")
+    return _chosen(kubeconfig_files.read((home,), may_lack=True), context, environment)
+
+
+def _chosen(found: Kubeconfig | None, asked: str, environment: Mapping[str, str]) -> Access:
+    if found is None:
+        msg = f"no cluster is named; expected --kubeconfig, {_KUBECONFIG} or ~/.kube/config"
+        raise InputError(msg)
+    files = ", ".join(found.files)
+    name = asked or found.current_context
+    if not name:
+        msg = f"{files}: current-context: expected the name of a context"
+        raise InputError(msg)
+    context = _named(found.contexts, name, f"{files}: {'context' if asked else 'current-context'}")
+    cluster = _named(found.clusters, context.value.cluster, context.at("cluster"))
+    user = Entry(User(), context.file, context.field)
+    if context.value.user:
+        user = _named(found.users, context.value.user, context.at("user"))
+    return _access(context, cluster, user, environment)
+
+
+def _named(entries: Mapping[str, Entry[T]], name: str, field: str) -> Entry[T]:
+    held = entries.get(name)
+    if held is None:
+        known = ", ".join(sorted(entries)) or "any"
+        msg = f"{field}: {name!r} is not there; expected one of: {known}"
+        raise InputError(msg)
+    return held
+
+
+def _access(
+    context: Entry[Context],
+    cluster: Entry[Cluster],
+    user: Entry[User],
+    environment: Mapping[str, str],
+) -> Access:
+    server = cluster.value.server
+    parts = urlsplit(server)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        msg = f"{cluster.at('server')}: expected a URL such as https://host:6443, not {server!r}"
+        raise InputError(msg)
+    proxy = proxies.checked(cluster.value.proxy_url, cluster.at("proxy-url"))
+    trust = _trust(cluster)
+    return Access(
+        server=server.rstrip("/"),
+        trust=trust,
+        identity=_identity(user, cluster, trust),
+        proxy=proxy or proxies.from_environment(server, environment),
+        headers=_impersonation(user),
+        namespace=context.value.namespace or "default",
+        origin=f"{context.file}: {context.field}",
+    )
+
+
+def _trust(cluster: Entry[Cluster]) -> Trust:
+    value = cluster.value
+    authority = _material(
+        cluster, "certificate-authority", value.certificate_authority_data,
+        value.certificate_authority,
+    )  # fmt: skip
+    if value.insecure_skip_tls_verify and authority.is_given:
+        field = cluster.at("insecure-skip-tls-verify")
+        msg = f"{field}: expected either this or a certificate authority, not both"
+        raise InputError(msg)
+    return Trust(
+        authority=authority.read(),
+        server_name=value.tls_server_name,
+        is_verified=not value.insecure_skip_tls_verify,
+        origin=f"{cluster.file}: {cluster.field}",
+    )
+
+
+def _material(entry: Entry[T], name: str, data: str, path: str) -> Material:
+    """Of the two ways to write it, inline data comes first, as for kubectl."""
+    if not data:
+        return Material(path=entry.path(path) if path else "", field=entry.at(name))
+    field = entry.at(f"{name}-data")
+    try:
+        return Material(data=base64.b64decode(data, validate=True), field=field)
+    except (binascii.Error, ValueError):
+        msg = f"{field}: expected base64"
+        raise InputError(msg) from None
+
+
+def _identity(user: Entry[User], cluster: Entry[Cluster], trust: Trust) -> StoredIdentity | Plugin:
+    value = user.value
+    _refuse_what_is_gone(user)
+    if value.exec is not None and not value.token and not value.token_file:
+        return _plugin(user, value.exec, _told(cluster, trust))
+    stored = StoredIdentity(
+        token=_token(user),
+        certificate=_material(
+            user, "client-certificate", value.client_certificate_data, value.client_certificate
+        ),
+        key=_material(user, "client-key", value.client_key_data, value.client_key),
+    )
+    if stored.certificate.is_given != stored.key.is_given:
+        field = stored.certificate.field if stored.certificate.is_given else stored.key.field
+        msg = f"{field}: expected client-certificate and client-key together"
+        raise InputError(msg)
+    return stored
+
+
+def _token(user: Entry[User]) -> Material:
+    if user.value.token_file:
+        return Material(path=user.path(user.value.token_file), field=user.at("tokenFile"))
+    return Material(data=user.value.token.encode(), field=user.at("token"))
+
+
+def _refuse_what_is_gone(user: Entry[User]) -> None:
+    if user.value.username or user.value.password:
+        msg = f"{user.at('username')}: expected a token, a certificate or exec: Kubernetes no \
+longer knows passwords"
+        raise InputError(msg)
+    if bytes(user.value.auth_provider) != b"null":
+        msg = f"{user.at('auth-provider')}: expected exec, which has taken its place"
+        raise InputError(msg)
+
+
+def _plugin(user: Entry[User], found: kubeconfig_files.Exec, cluster: Body) -> Plugin:
+    if not found.command:
+        msg = f"{user.at('exec.command')}: expected a program"
+        raise InputError(msg)
+    if found.api_version not in VERSIONS:
+        expected = " or ".join(VERSIONS)
+        msg = f"{user.at('exec.apiVersion')}: expected {expected}, not {found.api_version!r}"
+        raise InputError(msg)
+    if found.interactive_mode not in _MODES:
+        msg = f"{user.at('exec.interactiveMode')}: expected Never or IfAvailable, since nobody is \
+there to answer, not {found.interactive_mode!r}"
+        raise InputError(msg)
+    has_folder = "/" in found.command
+    return Plugin(
+        command=user.path(found.command) if has_folder else found.command,
+        arguments=found.args,
+        environment={one.name: one.value for one in found.env},
+        api_version=found.api_version,
+        cluster=cluster if found.provide_cluster_info else {},
+        install_hint=found.install_hint.strip(),
+        origin=user.at("exec"),
+    )
+
+
+def _told(cluster: Entry[Cluster], trust: Trust) -> Body:
+    """What a plugin that asks for it learns of the cluster."""
+    value = cluster.value
+    told: dict[str, Json] = {
+        "server": value.server,
+        "tls-server-name": value.tls_server_name,
+        "insecure-skip-tls-verify": value.insecure_skip_tls_verify,
+        "certificate-authority-data": base64.b64encode(trust.authority).decode(),
+        "proxy-url": value.proxy_url,
+        "config": next(
+            (
+                msgspec.json.decode(one.extension)
+                for one in value.extensions
+                if one.name == _PLUGIN_EXTENSION
+            ),
+            None,
+        ),
+    }
+    return {key: held for key, held in told.items() if held}
+
+
+def _impersonation(user: Entry[User]) -> tuple[tuple[str, str], ...]:
+    value = user.value
+    acts = bool(value.as_uid or value.as_groups or value.as_user_extra)
+    if not value.act_as:
+        if acts:
+            msg = f"{user.at('as')}: expected a user to act as, since other parts of one are given"
+            raise InputError(msg)
+        return ()
+    return (
+        ("Impersonate-User", value.act_as),
+        *((("Impersonate-Uid", value.as_uid),) if value.as_uid else ()),
+        *(("Impersonate-Group", group) for group in value.as_groups),
+        *(
+            (f"Impersonate-Extra-{key}", one)
+            for key, held in value.as_user_extra.items()
+            for one in held
+        ),
+    )

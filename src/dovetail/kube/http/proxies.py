@@ -1,0 +1,51 @@
+"""Does a proxy stand between us and the server? What the environment says, if nothing else does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from ipaddress import ip_address, ip_network
+from urllib.parse import urlsplit
+
+from dovetail.errors import InputError
+
+
+def checked(proxy: str, field: str) -> str:
+    """The proxy, if it is of a kind that can be used. Raises InputError."""
+    if proxy and urlsplit(proxy).scheme not in {"http", "https"}:
+        msg = f"{field}: expected an http or https proxy, not {proxy!r}"
+        raise InputError(msg)
+    return proxy
+
+
+def from_environment(server: str, environment: Mapping[str, str]) -> str:
+    """The proxy for this server; none for this machine itself and for what NO_PROXY lists."""
+    parts = urlsplit(server)
+    name = f"{parts.scheme}_proxy"
+    proxy = _told(environment, name)
+    if not proxy or _is_direct(parts.hostname or "", _told(environment, "no_proxy")):
+        return ""
+    return checked(proxy if "://" in proxy else f"http://{proxy}", name.upper())
+
+
+def _told(environment: Mapping[str, str], name: str) -> str:
+    return environment.get(name.upper()) or environment.get(name) or ""
+
+
+def _is_direct(host: str, exceptions: str) -> bool:
+    if host == "localhost" or _lies_in(host, "127.0.0.0/8") or host == "::1":
+        return True
+    listed = (part.strip() for part in exceptions.split(","))
+    return any(_matches(host, one.partition(":")[0] or one) for one in listed if one)
+
+
+def _matches(host: str, exception: str) -> bool:
+    if exception in {"*", host} or _lies_in(host, exception):
+        return True
+    return host.endswith("." + exception.lstrip("*").lstrip("."))
+
+
+def _lies_in(host: str, network: str) -> bool:
+    try:
+        return ip_address(host) in ip_network(network, strict=False)
+    except ValueError:
+        return False

@@ -1,0 +1,127 @@
+"""How does an object come to be? It gets a name, a uid, a birthday and its defaults."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from dovetail import api
+from dovetail.api.decoding import without_nulls
+from dovetail.kube.memory import refusals
+from dovetail.kube.memory.admission import admit
+from dovetail.kube.memory.record import Stored
+from dovetail.kube.memory.storage import Storage
+from dovetail.kube.memory.trees import Obj, decoded, encoded, mapping, part, text
+from dovetail.kube.memory.validation import object_problems
+from dovetail.kube.seam import Body, Ref
+
+NAMESPACE: Final = api.KINDS["", "Namespace"]
+_SERVER_OWNED: Final = (
+    "uid",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+    "selfLink",
+)
+
+
+def create(storage: Storage, kind: api.Kind, body: Body, namespace: str) -> Stored:
+    """Make an object. Raises AlreadyExistsError, InvalidError, NotFoundError, ForbiddenError."""
+    tree = readable(body)
+    if text(tree, "metadata", "resourceVersion"):
+        msg = "resourceVersion should not be set on objects to be created"
+        raise refusals.bad_request(msg)
+    ref = _named(storage, kind, tree, namespace)
+    _check_namespace(storage, ref)
+    _prepare(storage, ref, tree)
+    traits = storage.traits(kind)
+    problems = object_problems(kind, traits, tree)
+    if problems:
+        raise refusals.invalid(ref, problems)
+    if storage.find(ref) is not None:
+        raise refusals.already_exists(ref)
+    metadata = part(tree, "metadata")
+    metadata["uid"] = storage.new_uid()
+    metadata["creationTimestamp"] = storage.now()
+    if traits.has_generation:
+        metadata["generation"] = 1
+    return storage.write(ref, tree)
+
+
+def readable(body: Body) -> Obj:
+    """A tree of the server's own; what is null is absent."""
+    try:
+        return mapping(without_nulls(decoded(encoded(body))))
+    except (msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
+        msg = f"the object provided is unrecognized: {error}"
+        raise refusals.bad_request(msg) from None
+
+
+def check_identity(kind: api.Kind, tree: Obj) -> None:
+    """An object says what it is, or nothing at all, and then it is what was asked for."""
+    for field, wanted in (("apiVersion", kind.api_version), ("kind", kind.name)):
+        said = tree.get(field, wanted)
+        if said != wanted:
+            msg = f"the {field} in the data ({said}) does not match the expected one ({wanted})"
+            raise refusals.bad_request(msg)
+
+
+def _named(storage: Storage, kind: api.Kind, tree: Obj, namespace: str) -> Ref:
+    check_identity(kind, tree)
+    metadata = part(tree, "metadata")
+    said = text(metadata, "namespace")
+    place = (namespace or said) if kind.is_namespaced else ""
+    if said and said != place:
+        msg = "the namespace of the provided object does not match the one sent on the request"
+        raise refusals.bad_request(msg)
+    if kind.is_namespaced and not place:
+        msg = f"an empty namespace may not be set when a {kind.name} is created"
+        raise refusals.bad_request(msg)
+    name = text(metadata, "name")
+    beginning = text(metadata, "generateName")
+    if not name and beginning:
+        name = storage.new_name(kind, beginning, place)
+    if not name:
+        problem = api.FieldProblem("metadata.name", "name or generateName is required")
+        raise refusals.invalid(Ref(kind, "", place), [problem])
+    return Ref(kind, name, place)
+
+
+def _check_namespace(storage: Storage, ref: Ref) -> None:
+    if not ref.kind.is_namespaced:
+        return
+    home = storage.get(Ref(NAMESPACE, ref.namespace))
+    if home.is_going:
+        why = f"unable to create new content in namespace {ref.namespace} because it is being"
+        raise refusals.forbidden(ref, f"{why} terminated")
+
+
+def _prepare(storage: Storage, ref: Ref, tree: Obj) -> None:
+    traits = storage.traits(ref.kind)
+    rest = {key: value for key, value in tree.items() if key not in ("apiVersion", "kind")}
+    tree.clear()
+    tree.update({"apiVersion": ref.kind.api_version, "kind": ref.kind.name, **rest})
+    metadata = part(tree, "metadata")
+    for field in _SERVER_OWNED:
+        metadata.pop(field, None)
+    metadata["name"] = ref.name
+    if ref.namespace:
+        metadata["namespace"] = ref.namespace
+    if traits.has_status and not traits.keeps_status_when_created:
+        tree.pop("status", None)
+    admit(storage, ref, tree)
+    tidy(tree)
+
+
+def tidy(tree: Obj) -> None:
+    """Take out of the metadata what is empty, as the server never writes it."""
+    metadata = part(tree, "metadata")
+    for field in ("labels", "annotations", "finalizers", "ownerReferences", "managedFields"):
+        if field in metadata and not metadata[field]:
+            del metadata[field]
+    if tree.get("kind") == "Node" and not mapping(tree.get("spec")).get("taints", True):
+        del part(tree, "spec")["taints"]

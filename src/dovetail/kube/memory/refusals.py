@@ -1,0 +1,93 @@
+"""How does the server say no? In Kubernetes' own words, so that callers react as to a real one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from dovetail import api
+from dovetail.kube import errors
+from dovetail.kube.seam import Ref
+
+
+def resource(kind: api.Kind) -> str:
+    """A kind as messages name it."""
+    return f"{kind.plural}.{kind.group}" if kind.group else kind.plural
+
+
+def not_found(ref: Ref) -> errors.NotFoundError:
+    """There is no such object."""
+    return errors.NotFoundError(404, "NotFound", f'{resource(ref.kind)} "{ref.name}" not found')
+
+
+def no_such_resource() -> errors.NotFoundError:
+    """There is no such subresource."""
+    message = "the server could not find the requested resource"
+    return errors.NotFoundError(404, "NotFound", message)
+
+
+def already_exists(ref: Ref) -> errors.AlreadyExistsError:
+    """There is one already."""
+    message = f'{resource(ref.kind)} "{ref.name}" already exists'
+    return errors.AlreadyExistsError(409, "AlreadyExists", message)
+
+
+def conflict(ref: Ref, why: str) -> errors.ConflictError:
+    """Somebody else was there first."""
+    message = f'Operation cannot be fulfilled on {resource(ref.kind)} "{ref.name}": {why}'
+    return errors.ConflictError(409, "Conflict", message)
+
+
+def modified(ref: Ref) -> errors.ConflictError:
+    """The object has changed since it was read."""
+    return conflict(
+        ref,
+        "the object has been modified; please apply your changes to the latest version "
+        "and try again",
+    )
+
+
+def invalid(ref: Ref, problems: Sequence[api.FieldProblem]) -> errors.InvalidError:
+    """The object breaks rules of its kind; each is named with its field."""
+    kind = f"{ref.kind.name}.{ref.kind.group}" if ref.kind.group else ref.kind.name
+    said = "; ".join(str(one) for one in problems)
+    return errors.InvalidError(422, "Invalid", f'{kind} "{ref.name}" is invalid: {said}')
+
+
+def bad_request(why: str) -> errors.InvalidError:
+    """The request makes no sense."""
+    return errors.InvalidError(400, "BadRequest", why)
+
+
+def unsupported_patch(why: str) -> errors.InvalidError:
+    """The patch is written in a way that this kind does not take."""
+    return errors.InvalidError(415, "UnsupportedMediaType", why)
+
+
+def gone(version: int, oldest: int) -> errors.GoneError:
+    """The history does not reach back that far."""
+    return errors.GoneError(410, "Expired", f"too old resource version: {version} ({oldest})")
+
+
+def expired_token() -> errors.GoneError:
+    """The list has changed too much to be continued."""
+    return errors.GoneError(
+        410, "Expired", "The provided continue parameter is too old to display a consistent list"
+    )
+
+
+def forbidden(ref: Ref, why: str) -> errors.ForbiddenError:
+    """That may not be done."""
+    message = f'{resource(ref.kind)} "{ref.name}" is forbidden: {why}'
+    return errors.ForbiddenError(403, "Forbidden", message)
+
+
+def too_many_requests(why: str, seconds: int = 0) -> errors.TooManyRequestsError:
+    """Not now."""
+    after = timedelta(seconds=seconds) if seconds else None
+    return errors.TooManyRequestsError(429, "TooManyRequests", why, after)
+
+
+def server_error(why: str) -> errors.UnavailableError:
+    """The server cannot do that."""
+    return errors.UnavailableError(500, "InternalError", why)

@@ -1,0 +1,103 @@
+"""How does an object change? One field of it or many, its status or all but its status."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dovetail.kube.memory import refusals
+from dovetail.kube.memory.creation import check_identity, tidy
+from dovetail.kube.memory.deletion import may_go
+from dovetail.kube.memory.immutable import change_problems
+from dovetail.kube.memory.record import Stored
+from dovetail.kube.memory.storage import Storage
+from dovetail.kube.memory.traits import Traits
+from dovetail.kube.memory.trees import Obj, canonical, number, part, put, text
+from dovetail.kube.memory.validation import object_problems
+from dovetail.kube.seam import Ref
+
+STATUS: Final = "status"
+_KEPT_WHEN_LEFT_OUT: Final = (
+    "uid",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "namespace",
+)
+
+
+def update(storage: Storage, ref: Ref, changed: Obj, subresource: str = "") -> Stored:
+    """Put a changed object in the place of the one that is there; the same again changes nothing.
+
+    Raises ConflictError, InvalidError.
+    """
+    held = storage.get(ref)
+    old = held.tree()
+    traits = storage.traits(ref.kind)
+    if subresource == STATUS and not traits.has_status:
+        raise refusals.no_such_resource()
+    _check_same(ref, held, changed)
+    new = _confined(old, changed, traits, subresource)
+    tidy(new)
+    problems = object_problems(ref.kind, traits, new) + change_problems(ref.kind, old, new)
+    if problems:
+        raise refusals.invalid(ref, problems)
+    if canonical(new) == canonical(old):
+        return held
+    if may_go(ref, new):
+        storage.remove(ref)
+        return held
+    if traits.has_generation and _asks_for_more(old, new):
+        part(new, "metadata")["generation"] = number(old, "metadata", "generation") + 1
+    return storage.write(ref, new)
+
+
+def _check_same(ref: Ref, held: Stored, changed: Obj) -> None:
+    """A patch cannot turn an object into another one, nor change one that it does not know."""
+    check_identity(ref.kind, changed)
+    metadata = part(changed, "metadata")
+    for field, wanted in (("name", ref.name), ("namespace", ref.namespace)):
+        said = text(metadata, field) or wanted
+        if said != wanted:
+            msg = f"the {field} of the object ({said}) does not match the one on the URL ({wanted})"
+            raise refusals.bad_request(msg)
+    uid = text(metadata, "uid")
+    if uid and uid != held.uid:
+        why = f"Precondition failed: UID in precondition: {uid}, in object meta: {held.uid}"
+        raise refusals.conflict(ref, why)
+    version = text(metadata, "resourceVersion")
+    if version and version != str(held.version):
+        raise refusals.modified(ref)
+
+
+def _confined(old: Obj, changed: Obj, traits: Traits, subresource: str) -> Obj:
+    """What may change this way: the status through its subresource, the rest without it."""
+    if subresource == STATUS:
+        new = {**old, "metadata": dict(part(old, "metadata"))}
+        put(new, "status", changed.get("status"))
+        managed = part(changed, "metadata").get("managedFields")
+    else:
+        new = {**changed, "metadata": dict(part(changed, "metadata"))}
+        if traits.has_status:
+            put(new, "status", old.get("status"))
+        managed = part(new, "metadata").get("managedFields")
+    before, after = part(old, "metadata"), part(new, "metadata")
+    for field in _KEPT_WHEN_LEFT_OUT:
+        if field in before:
+            after.setdefault(field, before[field])
+    for field in ("generation", "resourceVersion"):
+        put(after, field, before.get(field))
+    put(after, "managedFields", managed)
+    after["name"] = before["name"]
+    return {"apiVersion": old["apiVersion"], "kind": old["kind"], **_rest(new)}
+
+
+def _rest(tree: Obj) -> Obj:
+    return {key: value for key, value in tree.items() if key not in ("apiVersion", "kind")}
+
+
+def _asks_for_more(old: Obj, new: Obj) -> bool:
+    """Whether more than metadata and status has changed."""
+    aside = ("metadata", "status")
+    before = {key: value for key, value in old.items() if key not in aside}
+    after = {key: value for key, value in new.items() if key not in aside}
+    return canonical(before) != canonical(after)

@@ -1,0 +1,66 @@
+"""May an object be kept? Rules about names and labels, and the rules of its kind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from dovetail import api
+from dovetail.api.checks import check
+from dovetail.api.meta import Wire
+from dovetail.api.poolrules import label_problems
+from dovetail.kube.memory.shape import shaped
+from dovetail.kube.memory.traits import Traits
+from dovetail.kube.memory.trees import Obj, at, encoded, labels_of, text
+
+_NAME: Final = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
+_SEGMENT: Final = re.compile(r"(?!\.{1,2}$)[^/%]{1,253}")
+_LABEL: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+_RULED_BY_RBAC: Final = "rbac.authorization.k8s.io"
+
+
+def object_problems(kind: api.Kind, traits: Traits, tree: Obj) -> list[api.FieldProblem]:
+    """Everything wrong with an object. It is brought into the shape of its definition first."""
+    found = [*_metadata(kind, tree)]
+    if traits.schema is not None:
+        found += shaped(tree, traits.schema)
+    return found or list(_by_kind(kind, traits, tree))
+
+
+def _metadata(kind: api.Kind, tree: Obj) -> Iterator[api.FieldProblem]:
+    name = text(tree, "metadata", "name")
+    form, said = _NAME, 'lower-case letters, digits, "-" and "."'
+    if kind.group == _RULED_BY_RBAC:
+        form, said = _SEGMENT, 'a name without "/" and "%"'
+    elif (kind.group, kind.name) == ("", "Namespace"):
+        form, said = _LABEL, 'at most 63 lower-case letters, digits and "-"'
+    if not form.fullmatch(name):
+        yield api.FieldProblem("metadata.name", f"{name!r} is no name; expected {said}")
+    labels = labels_of(tree, "metadata", "labels")
+    yield from label_problems(labels, "metadata.labels")
+    if len(labels) != len(_mapping_at(tree, "labels")):
+        yield api.FieldProblem("metadata.labels", "has a value that is no text; expected text")
+
+
+def _mapping_at(tree: Obj, field: str) -> Obj:
+    found = at(tree, "metadata", field)
+    return found if isinstance(found, dict) else {}
+
+
+def _by_kind(kind: api.Kind, traits: Traits, tree: Obj) -> Iterator[api.FieldProblem]:
+    try:
+        value = api.read(kind, encoded(tree))
+    except api.DecodeError as error:
+        yield error.problem
+        return
+    if not traits.is_custom:
+        yield from api.problems(value)
+        return
+    if traits.schema is None:
+        return
+    # Only what a definition can say: the rest is for the controller to find, and to report.
+    for field in ("spec", "status"):
+        held: object = getattr(value, field, None)
+        if isinstance(held, Wire):
+            yield from check(held, field)

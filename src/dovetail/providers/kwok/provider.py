@@ -1,0 +1,289 @@
+"""How does a cloud behave whose machines are only Node objects? Like a real one, but for free.
+
+Where this differs from the reference: a Node has the capacity of its type, not of the claim's
+requests; a claim need not name instance types; a machine that terminates is still there until its
+Node is gone, for `get` as for `list`; and nothing is lost in a restart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import Final, TypeVar
+
+import msgspec
+
+from dovetail import labels
+from dovetail.clock import Clock, Timer
+from dovetail.cloud import catalogue_file
+from dovetail.cloud.claim import NodeClaim
+from dovetail.cloud.errors import (
+    CloudError,
+    CreateError,
+    InsufficientCapacityError,
+    NodeClaimNotFoundError,
+    SoldOut,
+)
+from dovetail.cloud.price_list import PriceList
+from dovetail.cloud.provider import Instance, NodeClassKind, RepairPolicy
+from dovetail.cloud.registry import Surroundings
+from dovetail.kube.errors import ApiError, ConflictError, NotFoundError
+from dovetail.kube.seam import Kube
+from dovetail.model.instance import InstanceType, Offering
+from dovetail.model.node import Node
+from dovetail.model.pool import NodePool
+from dovetail.providers.kwok import catalogue, faults, machine
+from dovetail.providers.kwok.faults import Call, Faults
+from dovetail.providers.kwok.machine import Machine
+from dovetail.providers.kwok.node_class import NodeClasses
+from dovetail.providers.kwok.store import Kept, Store
+
+INSTANCE_TYPES_FILE_PATH: Final = "INSTANCE_TYPES_FILE_PATH"
+FAULTS_FILE_PATH: Final = "KWOK_FAULTS_FILE_PATH"
+_RETRY_SECONDS: Final = 1.0
+_SHOWN: Final = 5
+_UNHEALTHY_FOR: Final = timedelta(minutes=10)
+_T = TypeVar("_T")
+
+
+def provider(surroundings: Surroundings[Kube]) -> KwokProvider:
+    """The provider, as the entry point makes it."""
+    environment = surroundings.environment
+    path, ordered = environment.get(INSTANCE_TYPES_FILE_PATH), environment.get(FAULTS_FILE_PATH)
+    return KwokProvider(
+        surroundings,
+        types=catalogue_file.read(path) if path else catalogue.instance_types(),
+        ordered=Faults(faults.read(ordered) if ordered else ()),
+    )
+
+
+class KwokProvider:
+    """A cloud of pretended machines."""
+
+    def __init__(
+        self, surroundings: Surroundings[Kube], *, types: Sequence[InstanceType], ordered: Faults
+    ) -> None:
+        self.faults = ordered
+        self._clock: Clock = surroundings.clock
+        self._timer: Timer = surroundings.timer
+        self._store = Store(surroundings.kube)
+        self._node_classes = NodeClasses(surroundings.kube, surroundings.clock)
+        self._types = tuple(types)
+        self._prices = PriceList(types)
+        self._has_reservations = any(
+            at.capacity_type == labels.RESERVED for one in types for at in one.offerings
+        )
+        self._reserving = asyncio.Lock()
+        self._to_attend: asyncio.Queue[Machine] = asyncio.Queue()
+
+    @property
+    def name(self) -> str:
+        """How metrics and messages name it."""
+        return "kwok"
+
+    @property
+    def supported_node_classes(self) -> tuple[NodeClassKind, ...]:
+        """KWOKNodeClass alone."""
+        return (NodeClassKind(labels.KWOK_GROUP, "KWOKNodeClass"),)
+
+    @property
+    def repair_policies(self) -> tuple[RepairPolicy, ...]:
+        """A node that is not ready for ten minutes is broken."""
+        return (
+            RepairPolicy("Ready", "False", _UNHEALTHY_FOR),
+            RepairPolicy("Ready", "Unknown", _UNHEALTHY_FOR),
+        )
+
+    async def create(self, claim: NodeClaim) -> Instance:
+        """Launch the cheapest machine that would do; its Node appears after the delay."""
+        await self._meet_launch_faults(claim)
+        with _failing(f"launching node claim {claim.name}", _create_error):
+            if self._has_reservations:
+                async with self._reserving:
+                    return await self._create(claim)
+            return await self._create(claim)
+
+    async def _create(self, claim: NodeClaim) -> Instance:
+        try:
+            wanted, sold_out = await self._chosen(claim)
+        except CloudError:
+            # Nothing more can be had, but what the claim has already, it keeps.
+            held = await self._store.find(claim.name)
+            if held is None or held.machine.claim_uid != claim.uid:
+                raise
+            return held.machine.instance(is_terminating=held.is_terminating)
+        if wanted.appears_at > wanted.launched_at:
+            kept = await self._store.note(wanted)
+        else:
+            kept = await self._store.register(wanted, claim)
+        if kept.lost_at is not None or kept.appears_at > kept.launched_at:
+            self._to_attend.put_nowait(kept)
+        return kept.instance(sold_out=sold_out)
+
+    async def _chosen(self, claim: NodeClaim) -> tuple[Machine, tuple[SoldOut, ...]]:
+        """The machine that the claim is to get, and what would have been cheaper."""
+        delay = await self._node_classes.registration_delay(claim.node_class)
+        now = self._clock.now()
+        n_used = await self._n_used()
+        sold_out: list[SoldOut] = []
+        for choice in self._prices.serving(claim):
+            if _left(choice.offering, n_used) and not self.faults.is_sold_out(choice.sold_out, now):
+                made = machine.launched(claim, choice, now=now, delay=delay)
+                return self._with_its_end(made, claim, now), tuple(sold_out)
+            sold_out.append(choice.sold_out)
+        raise _nothing_left(claim, sold_out)
+
+    def _with_its_end(self, made: Machine, claim: NodeClaim, now: datetime) -> Machine:
+        lost_after = self.faults.lost_after(claim, now)
+        if lost_after is None:
+            return made
+        return msgspec.structs.replace(made, lost_at=made.appears_at + lost_after)
+
+    async def delete(self, provider_id: str) -> None:
+        """Take the machine away. Raises NodeClaimNotFoundError once it is gone."""
+        self._meet_throttling(Call.DELETE)
+        with _failing(f"deleting instance {provider_id}", CloudError):
+            kept = await self._found(provider_id)
+            try:
+                await self._store.remove(kept)
+            except (NotFoundError, ConflictError):
+                raise _gone(provider_id) from None  # somebody else was faster
+
+    async def get(self, provider_id: str) -> Instance:
+        """The machine. Raises NodeClaimNotFoundError."""
+        self._meet_throttling(Call.GET)
+        with _failing(f"reading instance {provider_id}", CloudError):
+            return _reported(await self._found(provider_id))
+
+    async def list(self) -> tuple[Instance, ...]:
+        """Every machine, also one that has yet to register."""
+        self._meet_throttling(Call.LIST)
+        with _failing("listing instances", CloudError):
+            found = [_reported(one) for one in await self._store.all()]
+        return tuple(sorted(found, key=lambda one: one.provider_id))
+
+    async def instance_types(self, pool: NodePool) -> tuple[InstanceType, ...]:
+        """The whole catalogue, whatever the pool; reservations with what is left of them."""
+        self._meet_throttling(Call.INSTANCE_TYPES)
+        with _failing(f"listing instance types of node pool {pool.name}", CloudError):
+            n_used = await self._n_used()
+        return tuple(_unreserved(one, n_used) for one in self._types) if n_used else self._types
+
+    async def drift_reason(self, node: Node) -> str:  # noqa: ARG002  the protocol names it
+        """Never: nothing about a pretended machine can go out of date."""
+        return ""
+
+    async def run(self) -> None:
+        """Let machines register, and vanish, when their time comes; an earlier run's too."""
+        async with asyncio.TaskGroup() as group:
+            for one in await self._persistently(self._store.all):
+                if one.is_noted or one.machine.lost_at is not None:
+                    group.create_task(self._attend(one.machine))
+            while True:
+                group.create_task(self._attend(await self._to_attend.get()))
+
+    async def _attend(self, held: Machine) -> None:
+        await self._sleep_until(held.appears_at)
+        await self._persistently(lambda: self._store.appear(held))
+        if held.lost_at is not None:
+            await self._sleep_until(held.lost_at)
+            await self._persistently(lambda: self._store.lose(held))
+
+    async def _persistently(self, work: Callable[[], Awaitable[_T]]) -> _T:
+        """Try until the API lets it be done."""
+        while True:
+            try:
+                return await work()
+            except (ApiError, CreateError):
+                await self._timer.sleep(_RETRY_SECONDS)
+
+    async def _sleep_until(self, moment: datetime) -> None:
+        seconds = (moment - self._clock.now()).total_seconds()
+        if seconds > 0:
+            await self._timer.sleep(seconds)
+
+    async def _found(self, provider_id: str) -> Kept:
+        name = machine.name_of(provider_id)
+        kept = await self._store.find(name) if name else None
+        if kept is None:
+            raise _gone(provider_id)
+        return kept
+
+    async def _n_used(self) -> Counter[str]:
+        """How many machines each reservation holds."""
+        if not self._has_reservations:
+            return Counter()
+        held = [one.machine.reservation_id for one in await self._store.all()]
+        return Counter(one for one in held if one)
+
+    async def _meet_launch_faults(self, claim: NodeClaim) -> None:
+        now = self._clock.now()
+        if self.faults.throttled(Call.CREATE, now):
+            msg = f"launching node claim {claim.name}: too many requests"
+            raise CreateError(msg, condition_reason="Throttled")
+        if slowness := self.faults.slowness(claim, now):
+            await self._timer.sleep(slowness.total_seconds())
+        if failure := self.faults.failure(claim, now):
+            raise failure
+
+    def _meet_throttling(self, call: Call) -> None:
+        if self.faults.throttled(call, self._clock.now()):
+            msg = f"kwok: {call}: too many requests"
+            raise CloudError(msg)
+
+
+@contextmanager
+def _failing(doing: str, failure: Callable[[str], CloudError]) -> Iterator[None]:
+    """What the API refuses, told as a cloud tells it."""
+    try:
+        yield
+    except ApiError as error:
+        msg = f"{doing}: {error}"
+        raise failure(msg) from error
+
+
+def _create_error(message: str) -> CreateError:
+    return CreateError(message, condition_reason="LaunchFailed")
+
+
+def _reported(kept: Kept) -> Instance:
+    return kept.machine.instance(is_terminating=kept.is_terminating)
+
+
+def _gone(provider_id: str) -> NodeClaimNotFoundError:
+    return NodeClaimNotFoundError(f"there is no instance {provider_id}")
+
+
+def _nothing_left(claim: NodeClaim, sold_out: Sequence[SoldOut]) -> InsufficientCapacityError:
+    said = ", ".join(str(one) for one in sold_out[:_SHOWN])
+    if len(sold_out) > _SHOWN:
+        said += f" and {len(sold_out) - _SHOWN} more"
+    why = f"sold out: {said}" if said else "no offering would do"
+    msg = f"launching node claim {claim.name}: {why}"
+    return InsufficientCapacityError(msg, sold_out=tuple(sold_out))
+
+
+def _left(offering: Offering, n_used: Counter[str]) -> bool:
+    """Whether there is any left of it; only reservations end."""
+    if offering.capacity_type != labels.RESERVED:
+        return True
+    return n_used[offering.reservation_id] < offering.reservation_capacity
+
+
+def _unreserved(held: InstanceType, n_used: Counter[str]) -> InstanceType:
+    """The type with what is left of its reservations."""
+    if not any(at.reservation_id in n_used for at in held.offerings):
+        return held
+    offerings = tuple(
+        msgspec.structs.replace(
+            at,
+            reservation_capacity=max(at.reservation_capacity - n_used[at.reservation_id], 0),
+        )
+        if at.reservation_id in n_used
+        else at
+        for at in held.offerings
+    )
+    return msgspec.structs.replace(held, offerings=offerings)

@@ -1,0 +1,206 @@
+"""Where are pretended machines kept? In the API: on NodeClaims until they register, then on Nodes.
+
+A machine moves in this order: record on its claim, Node, record off the claim. So whoever looks at
+the claim first and at the Node second sees every machine at least once, whatever happens meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Final, TypeVar
+
+import msgspec
+
+from dovetail import api
+from dovetail.cloud.claim import NodeClaim
+from dovetail.cloud.errors import CreateError
+from dovetail.kube.errors import AlreadyExistsError, ConflictError, NotFoundError
+from dovetail.kube.seam import Body, Deletion, Kube, Patch, Ref, Scope
+from dovetail.providers.kwok import machine as machines
+from dovetail.providers.kwok.machine import FAKE, RECORD, Machine
+
+_NODE: Final = api.KINDS["", "Node"]
+_CLAIM: Final = api.KINDS["karpenter.sh", "NodeClaim"]
+_PAGE: Final = 500
+_TRIES: Final = 10
+_ObjectT = TypeVar("_ObjectT", bound=api.Object)
+
+
+class Bare(api.Object, frozen=True):
+    """An object of which only the metadata is read."""
+
+
+class Kept(msgspec.Struct, frozen=True, gc=False):
+    """A machine, and the Node it has registered as; no `node_uid`: it has yet to.
+
+    `is_noted` says that its claim still has the record.
+    """
+
+    machine: Machine
+    node_uid: str = ""
+    is_terminating: bool = False
+    is_noted: bool = False
+
+
+class Store:
+    """The machines that the API keeps."""
+
+    def __init__(self, kube: Kube) -> None:
+        self._kube = kube
+
+    async def find(self, name: str) -> Kept | None:
+        """The machine of this name."""
+        pending = _pending(await self._bare(_CLAIM, name))
+        registered = _registered(await self._bare(_NODE, name))
+        return registered or pending
+
+    async def all(self) -> tuple[Kept, ...]:
+        """Every machine, by name."""
+        found: dict[str, Kept] = {}
+        async for one in self._each(Scope(_CLAIM)):
+            if pending := _pending(one):
+                found[pending.machine.name] = pending
+        async for one in self._each(Scope(_NODE, labels=f"{FAKE}=fake")):
+            if registered := _registered(one):
+                is_noted = registered.machine.name in found
+                registered = msgspec.structs.replace(registered, is_noted=is_noted)
+                found[registered.machine.name] = registered
+        return tuple(found[name] for name in sorted(found))
+
+    async def register(self, machine: Machine, claim: NodeClaim) -> Machine:
+        """Make its Node; the machine that the claim already has, if it has one."""
+        body = machines.node(machine, claim.labels, claim.annotations)
+        for _ in range(_TRIES):
+            try:
+                await self._kube.create(_NODE, body)
+            except AlreadyExistsError:
+                held = await self._bare(_NODE, machine.name)
+            else:
+                return machine
+            if held is not None:
+                return _same(machine, _registered(held))
+        raise _unsettled(machine.name)
+
+    async def note(self, machine: Machine) -> Machine:
+        """Keep a machine that has yet to register; the one that its claim has, if it has one."""
+        for _ in range(_TRIES):
+            claim = await self._bare(_CLAIM, machine.name)
+            if claim is None or claim.metadata.uid != machine.claim_uid:
+                msg = f"launching node claim {machine.name}: the claim is gone"
+                raise CreateError(msg, condition_reason="NodeClaimNotFound")
+            held = _pending(claim) or _registered(await self._bare(_NODE, machine.name))
+            if held is not None:
+                return _same(machine, held)
+            try:
+                await self._write_record(claim, machine.record())
+            except (ConflictError, NotFoundError):
+                continue  # somebody changed the claim: look again
+            return machine
+        raise _unsettled(machine.name)
+
+    async def appear(self, machine: Machine) -> None:
+        """Register a machine whose time has come, unless its claim no longer wants it."""
+        wire = await self._read(_CLAIM, machine.name, api.NodeClaim)
+        if wire is None or wire.metadata.deletion_timestamp is not None:
+            return
+        held = _pending(wire)
+        if held is None or held.machine.claim_uid != machine.claim_uid:
+            return
+        claim = NodeClaim(
+            wire.metadata.name,
+            wire.metadata.uid,
+            labels=wire.metadata.labels,
+            annotations=wire.metadata.annotations,
+        )
+        await self.register(held.machine, claim)
+        await self._strike(machine.name)
+
+    async def remove(self, kept: Kept) -> None:
+        """Take a machine away. Its Node stays as long as finalizers hold it."""
+        await self._strike(kept.machine.name)
+        if kept.node_uid:
+            ref = Ref(_NODE, kept.machine.name)
+            await self._kube.delete(ref, Deletion(uid=kept.node_uid))
+
+    async def lose(self, machine: Machine) -> None:
+        """Let a machine vanish with its Node at once, whatever finalizers say."""
+        kept = await self.find(machine.name)
+        if kept is None or kept.machine.claim_uid != machine.claim_uid:
+            return
+        try:
+            if kept.node_uid:
+                ref = Ref(_NODE, machine.name)
+                await self._kube.patch(ref, Patch({"metadata": {"finalizers": []}}))
+            await self.remove(kept)
+        except NotFoundError:
+            return  # it is gone already
+
+    async def _strike(self, name: str) -> None:
+        """Take the record off the claim, if there is one."""
+        claim = await self._bare(_CLAIM, name)
+        for _ in range(_TRIES):
+            if claim is None or RECORD not in claim.metadata.annotations:
+                return
+            try:
+                await self._write_record(claim, None)
+            except (ConflictError, NotFoundError):
+                claim = await self._bare(_CLAIM, name)
+            else:
+                return
+
+    async def _write_record(self, claim: api.Object, record: str | None) -> None:
+        """Write it only if nobody has touched the claim since it was read."""
+        meta = claim.metadata
+        body: Body = {
+            "metadata": {
+                "uid": meta.uid,
+                "resourceVersion": meta.resource_version,
+                "annotations": {RECORD: record},
+            }
+        }
+        await self._kube.patch(Ref(_CLAIM, meta.name), Patch(body))
+
+    async def _bare(self, kind: api.Kind, name: str) -> Bare | None:
+        return await self._read(kind, name, Bare)
+
+    async def _read(self, kind: api.Kind, name: str, wire_type: type[_ObjectT]) -> _ObjectT | None:
+        try:
+            return api.decode(wire_type, await self._kube.get(Ref(kind, name)))
+        except NotFoundError:
+            return None
+
+    async def _each(self, scope: Scope) -> AsyncIterator[Bare]:
+        page = await self._kube.list(scope, limit=_PAGE)
+        while True:
+            for raw in page.items:
+                yield api.decode(Bare, raw)
+            if not page.token:
+                return
+            page = await self._kube.list(scope, limit=_PAGE, token=page.token)
+
+
+def _pending(claim: api.Object | None) -> Kept | None:
+    held = machines.recorded(claim.metadata.annotations) if claim else None
+    # A record is the claim's only if it says so: annotations are copied about.
+    is_its_own = held is not None and claim is not None and held.claim_uid == claim.metadata.uid
+    return Kept(held, is_noted=True) if held is not None and is_its_own else None
+
+
+def _registered(node: api.Object | None) -> Kept | None:
+    held = machines.recorded(node.metadata.annotations) if node else None
+    if node is None or held is None or held.name != node.metadata.name:
+        return None
+    return Kept(held, node.metadata.uid, node.metadata.deletion_timestamp is not None)
+
+
+def _same(wanted: Machine, held: Kept | None) -> Machine:
+    """What is held, if it is the same claim's."""
+    if held is not None and held.machine.claim_uid == wanted.claim_uid:
+        return held.machine
+    msg = f"launching node claim {wanted.name}: there is another Node of that name"
+    raise CreateError(msg, condition_reason="NodeNameTaken")
+
+
+def _unsettled(name: str) -> CreateError:
+    msg = f"launching node claim {name}: its objects keep changing"
+    return CreateError(msg, condition_reason="LaunchFailed")

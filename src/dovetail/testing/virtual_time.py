@@ -1,0 +1,56 @@
+"""How does a test let an hour pass? In a time of its own, which moves when it is told to."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+START: Final = datetime(2026, 1, 1, tzinfo=UTC)
+_TURNS: Final = 100  # of the event loop, in which whoever was woken does what there is to do
+
+
+class VirtualTime:
+    """A clock and a timer. Sleepers wake in the order of their time, then of their falling asleep.
+
+    Others get the event loop to themselves for a hundred turns after each waking; that suffices
+    wherever nobody waits for the outside.
+    """
+
+    def __init__(self, start: datetime = START) -> None:
+        self._start = self._now = start
+        self._sleepers: list[tuple[datetime, int, asyncio.Future[None]]] = []
+        self._n_sleepers = 0
+
+    def now(self) -> datetime:
+        """The present moment, in UTC."""
+        return self._now
+
+    def elapsed_seconds(self) -> float:
+        """Seconds since the start."""
+        return (self._now - self._start).total_seconds()
+
+    async def sleep(self, seconds: float) -> None:
+        """Return when that much time has passed."""
+        waking = asyncio.get_running_loop().create_future()
+        wakes_at = self._now + timedelta(seconds=max(seconds, 0))
+        self._n_sleepers += 1
+        heapq.heappush(self._sleepers, (wakes_at, self._n_sleepers, waking))
+        await waking
+
+    async def advance(self, span: timedelta = timedelta(0)) -> None:
+        """Let so much time pass; with nothing given, only let others do what they can now."""
+        until = self._now + span
+        await self._turn()
+        while self._sleepers and self._sleepers[0][0] <= until:
+            wakes_at, _, waking = heapq.heappop(self._sleepers)
+            self._now = max(self._now, wakes_at)
+            if not waking.done():
+                waking.set_result(None)
+            await self._turn()
+        self._now = until
+
+    async def _turn(self) -> None:
+        for _ in range(_TURNS):
+            await asyncio.sleep(0)
