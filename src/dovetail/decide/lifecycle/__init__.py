@@ -14,6 +14,7 @@ import msgspec
 
 from dovetail import labels
 from dovetail.decide.lifecycle import finalization, initialization, launch, liveness, registration
+from dovetail.decide.lifecycle.actions import CreateInstance
 from dovetail.decide.lifecycle.patches import claim_patches
 from dovetail.decide.lifecycle.step import STAY, Step, view_after
 from dovetail.model.claim import ClaimView
@@ -38,6 +39,12 @@ def advance(view: ClaimView, now: datetime) -> Step:
         part = law(view, now)
         whole = whole.then(part)
         if part.ends_claim:
-            return whole
+            return _without_launch(whole)
         view = view_after(view, part, now)
     return whole
+
+
+def _without_launch(step: Step) -> Step:
+    """What is deleted for want of an instance needs none any more."""
+    left = tuple(one for one in step.actions if not isinstance(one, CreateInstance))
+    return msgspec.structs.replace(step, actions=left)

@@ -84,7 +84,7 @@ def said_of(one: ClaimObject, condition: str, now: datetime = NOW) -> Condition:
     return found
 
 
-def pod(name: str = "web", **fields: object) -> Pod:
+def pod(name: str = "web", /, **fields: object) -> Pod:
     """A pod that runs on the Node."""
     spec_fields = {key: fields.pop(key) for key in list(fields) if key in PodSpec.__struct_fields__}
     spec = msgspec.structs.replace(PodSpec({"pods": 1}), **spec_fields)
