@@ -6,15 +6,20 @@ import zlib
 
 import pytest
 
+from tests.conformance.kube.real import RealServer
 from tests.conformance.kube.servers import MemoryServer, Names, Server
+from tests.controlplane.plane import ControlPlane
 
-SERVERS = {"memory": MemoryServer}
+REAL = pytest.param("real", marks=pytest.mark.xdist_group("controlplane"))
 
 
-@pytest.fixture(params=sorted(SERVERS))
+@pytest.fixture(params=["memory", REAL])
 def server(request: pytest.FixtureRequest) -> Server:
     """A server to talk to."""
-    return SERVERS[request.param]()
+    if request.param == "memory":
+        return MemoryServer()
+    plane: ControlPlane = request.getfixturevalue("plane")
+    return RealServer(plane)
 
 
 @pytest.fixture
