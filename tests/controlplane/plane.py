@@ -75,7 +75,7 @@ def running(*, schedules: bool = True) -> Iterator[ControlPlane]:
         _start_etcd_and_api(plane, built)
         if schedules:
             start_scheduler(plane, built)
-            _start_controllers(plane, built)
+            start_controllers(plane)
         yield plane
     finally:
         for name in list(plane.processes):
@@ -131,10 +131,11 @@ def start_scheduler(plane: ControlPlane, built: Path | None = None) -> None:
     _start(plane, built or binaries.folder(), "kube-scheduler", flags)
 
 
-def _start_controllers(plane: ControlPlane, built: Path) -> None:
+def start_controllers(plane: ControlPlane, only: tuple[str, ...] = ()) -> None:
+    """Start the controllers, all that tests can do with or `only` some."""
     flags = {
         "kubeconfig": plane.kubeconfig,
-        "controllers": ",".join(["*", *(f"-{name}" for name in _LEFT_OUT)]),
+        "controllers": ",".join(only or ["*", *(f"-{name}" for name in _LEFT_OUT)]),
         "service-account-private-key-file": plane.folder / "accounts.key",
         "root-ca-file": plane.folder / "ca.crt",
         "leader-elect": "false",
@@ -143,7 +144,7 @@ def _start_controllers(plane: ControlPlane, built: Path) -> None:
         "kube-api-qps": 1000,
         "kube-api-burst": 2000,
     }
-    _start(plane, built, "kube-controller-manager", flags)
+    _start(plane, binaries.folder(), "kube-controller-manager", flags)
 
 
 def _start(plane: ControlPlane, built: Path, name: str, flags: dict[str, object]) -> None:

@@ -19,6 +19,7 @@ class Condition(msgspec.Struct, frozen=True, gc=False):
     reason: str = ""
     message: str = ""
     changed_at: datetime | None = None
+    observed_generation: int = 0  # of the object, when this was said of it
 
 
 class Node(msgspec.Struct, frozen=True, gc=False):

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Final
 
-import msgspec
-
-from dovetail import api, labels
+from dovetail import api
 from dovetail.model.instance import InstanceType
-from dovetail.model.node import Node
 from dovetail.model.pod import Pod
 from dovetail.model.policy import Policy
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Service, Snapshot
 from dovetail.state.buffers import buffer_pods
 from dovetail.state.inventory import Inventory, namespace_of
-from dovetail.state.nodes import claim_requirements, nodes
-from dovetail.state.pods import listed_pod
+from dovetail.state.nodes import nodes
+from dovetail.state.pods import is_beside_the_point, is_unseen, listed_pod
 from dovetail.state.pools import node_pool
 from dovetail.state.protection import disruption_budgets
 from dovetail.state.specs import Templates
@@ -39,8 +36,14 @@ def snapshot(
     instance_types: TypesOfPool,
     policy: Policy = _DEFAULT_POLICY,
     revision: int = 1,
+    is_live: bool = False,
 ) -> Snapshot:
-    """The cluster that these objects describe. `instance_types` says what a pool could launch."""
+    """The cluster that these objects describe. `instance_types` says what a pool could launch.
+
+    Live, an API has said all there is: workloads do not stand for pods, nor pods for claims or
+    namespaces, and a pod waits once kube-scheduler has found no place for it. This is the slow
+    twin of `cluster.Cluster`, which remembers.
+    """
     inventory = Inventory(objects)
     templates = Templates(
         priority_classes=inventory.all(api.PriorityClass),
@@ -48,12 +51,12 @@ def snapshot(
         limit_ranges=inventory.by_namespace(api.LimitRange),
     )
     claims = Claims(inventory)
-    pods = _pods(inventory, templates, claims)
+    pods = _live_pods(inventory, templates) if is_live else _pods(inventory, templates, claims)
     pools = tuple(node_pool(one) for one in inventory.all(api.NodePool))
     types = {pool.name: instance_types(pool) for pool in pools}
     return Snapshot(
         pods=pods,
-        nodes=_filled(nodes(inventory), inventory, types),
+        nodes=nodes(inventory, types, is_live=is_live),
         node_pools=pools,
         instance_types=types,
         daemon_sets=daemon_sets(inventory, templates),
@@ -62,10 +65,10 @@ def snapshot(
         storage_classes={
             one.metadata.name: storage_class(one) for one in inventory.all(api.StorageClass)
         },
-        namespaces=inventory.namespaces(),
-        services=_services(inventory),
+        namespaces=inventory.namespaces(is_live=is_live),
+        services=tuple(filter(None, map(service, inventory.all(api.Service)))),
         owner_selectors=owner_selectors(inventory),
-        disruption_budgets=disruption_budgets(inventory, pods),
+        disruption_budgets=disruption_budgets(inventory, () if is_live else pods),
         policy=policy,
         revision=revision,
     )
@@ -76,60 +79,34 @@ def _pods(inventory: Inventory, templates: Templates, claims: Claims) -> tuple[P
     listed = inventory.all(api.Pod)
     expect_claims_of_listed(inventory, listed, claims)
     found = [listed_pod(one, templates) for one in listed]
-    found = [pod for pod in found if not _is_beside_the_point(pod)]
+    found = [pod for pod in found if not is_beside_the_point(pod)]
     found += made_pods(inventory, listed, templates, claims)
     found += buffer_pods(inventory, templates)
-    return tuple(sorted(found, key=lambda pod: (pod.namespace, pod.name)))
+    return in_order(found)
 
 
-def _is_beside_the_point(pod: Pod) -> bool:
-    """Whether it takes no room and waits for none: unbound, and over, leaving or tied to a node."""
-    if pod.node_name:
-        return False
-    return pod.is_terminal or pod.deleting_at is not None or pod.is_daemon or pod.is_mirror
+def _live_pods(inventory: Inventory, templates: Templates) -> tuple[Pod, ...]:
+    """Pods that the API lists, and pods that buffers keep room for."""
+    found = [live_pod(one, templates) for one in inventory.all(api.Pod)]
+    kept = [pod for pod in found if pod is not None]
+    return in_order((*kept, *buffer_pods(inventory, templates)))
 
 
-def _services(inventory: Inventory) -> tuple[Service, ...]:
-    return tuple(
-        Service(one.metadata.name, namespace_of(one), one.spec.selector)
-        for one in inventory.all(api.Service)
-        if one.spec.selector
-    )
+def live_pod(wire: api.Pod, templates: Templates) -> Pod | None:
+    """A pod of a live cluster, if it takes room or waits for some."""
+    if is_unseen(wire):
+        return None
+    pod = listed_pod(wire, templates)
+    return None if is_beside_the_point(pod) else pod
 
 
-def _filled(
-    found: tuple[Node, ...],
-    inventory: Inventory,
-    types_by_pool: Mapping[str, tuple[InstanceType, ...]],
-) -> tuple[Node, ...]:
-    """Claims that do not say yet what their node will have, as their instance types have it."""
-    claims = {one.metadata.name: one for one in inventory.all(api.NodeClaim)}
-    return tuple(
-        _expected(node, claims[node.node_claim], types_by_pool.get(node.node_pool, ()))
-        if node.node_claim and not node.allocatable
-        else node
-        for node in found
-    )
+def in_order(pods: Iterable[Pod]) -> tuple[Pod, ...]:
+    """By namespace and name."""
+    return tuple(sorted(pods, key=lambda pod: (pod.namespace, pod.name)))
 
 
-def _expected(node: Node, claim: api.NodeClaim, types: tuple[InstanceType, ...]) -> Node:
-    """Any of the named types may come, so pods may count on the least of each resource, and limits
-    must count on the most.
-    """
-    named = claim_requirements(claim).get(labels.INSTANCE_TYPE)
-    chosen = node.labels.get(labels.INSTANCE_TYPE)
-    possible = [
-        one
-        for one in types
-        if (one.name == chosen if chosen else named is not None and named.has(one.name))
-    ]
-    if not possible:
-        return node
-    resources = sorted({name for one in possible for name in one.capacity})
-    return msgspec.structs.replace(
-        node,
-        capacity={name: max(one.capacity.get(name, 0) for one in possible) for name in resources},
-        allocatable={
-            name: min(one.allocatable.get(name, 0) for one in possible) for name in resources
-        },
-    )
+def service(wire: api.Service) -> Service | None:
+    """A Service, if it selects pods at all."""
+    if not wire.spec.selector:
+        return None
+    return Service(wire.metadata.name, namespace_of(wire), wire.spec.selector)

@@ -37,19 +37,23 @@ class Inventory:
             result.setdefault(namespace_of(one), []).append(one)
         return result
 
-    def namespaces(self) -> dict[str, dict[str, str]]:
-        """Every namespace that is declared or used, with the labels that it has or would get."""
+    def namespaces(self, *, is_live: bool = False) -> dict[str, dict[str, str]]:
+        """Every namespace that is declared, with the labels that it has or would get; and, unless
+        an API has said all there is, every one that is used.
+        """
+        used = [] if is_live else [kind for kind in api.KINDS.values() if kind.is_namespaced]
         names = {
-            namespace_of(one)
-            for kind in api.KINDS.values()
-            if kind.is_namespaced
-            for one in self._by_type.get(kind.wire_type, ())
+            namespace_of(one) for kind in used for one in self._by_type.get(kind.wire_type, ())
         }
         result = {name: {_NAME_LABEL: name} for name in names}
         for one in self.all(api.Namespace):
-            own = {_NAME_LABEL: one.metadata.name}
-            result[one.metadata.name] = {**one.metadata.labels, **own}
+            result[one.metadata.name] = namespace_labels(one)
         return dict(sorted(result.items()))
+
+
+def namespace_labels(wire: api.Namespace) -> dict[str, str]:
+    """The labels of a namespace, its name among them."""
+    return {**wire.metadata.labels, _NAME_LABEL: wire.metadata.name}
 
 
 _NAME_LABEL: Final = "kubernetes.io/metadata.name"

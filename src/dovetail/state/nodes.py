@@ -12,8 +12,9 @@ from typing import Final
 import msgspec
 
 from dovetail import api, labels
+from dovetail.model.instance import InstanceType
 from dovetail.model.node import Condition, Node
-from dovetail.model.requirements import Requirements, requirement
+from dovetail.model.requirements import Requirement, Requirements, requirement
 from dovetail.model.resources import PODS
 from dovetail.model.taints import Taint
 from dovetail.state.amounts import instant, resources
@@ -24,39 +25,175 @@ from dovetail.state.selectors import node_labels
 _TRUE: Final = "True"
 _REGISTERED: Final = "Registered"
 _INITIALIZED: Final = "Initialized"
+_NO_LIMITS: Final[Mapping[str, int]] = {}
 _DEFAULT_PLACES: Final = 110  # what a kubelet takes unless told otherwise
 
 
-def nodes(inventory: Inventory) -> tuple[Node, ...]:
+class Ordered(msgspec.Struct, frozen=True, gc=False):
+    """A claim: the node that it will be, and what tells which node has come of it."""
+
+    node: Node
+    node_name: str = ""
+    instance_types: Requirement | None = None  # None: the claim leaves them open
+
+
+TypesByPool = Mapping[str, tuple[InstanceType, ...]]
+
+
+class Report(msgspec.Struct, frozen=True):
+    """All that is said about nodes: by themselves, by claims, by their CSI drivers.
+
+    Live, a node of a pool that still starts counts once its claim is known: until the claim says
+    so, both would be taken for nodes, with twice the room.
+    """
+
+    seen: Mapping[str, Node]
+    ordered: Mapping[str, Ordered]
+    attach_limits: Mapping[str, Mapping[str, int]]
+    types_by_pool: TypesByPool
+    is_live: bool = False
+
+
+class _Joint(msgspec.Struct, frozen=True, gc=False):
+    """A node, and what it was put together from."""
+
+    seen: Node | None
+    claim: Ordered | None
+    attach_limits: Mapping[str, int]
+    types: tuple[InstanceType, ...]
+    node: Node
+
+    def is_made_of(self, other: _Parts) -> bool:
+        """Whether these very objects went into it."""
+        seen, claim, limits, types = other
+        return (
+            self.seen is seen
+            and self.claim is claim
+            and self.attach_limits is limits
+            and self.types is types
+        )
+
+
+_Parts = tuple[Node | None, Ordered | None, Mapping[str, int], tuple[InstanceType, ...]]
+
+
+class Joints:
+    """Nodes put together before, each with what it was made of: what is the same stays the same."""
+
+    def __init__(self) -> None:
+        self._held: dict[tuple[str, str], _Joint] = {}
+        self.n_made = 0
+
+    def nodes(self, report: Report) -> tuple[Node, ...]:
+        """Every node and every claim in flight, by name."""
+        seen = {name: report.seen[name] for name in sorted(report.seen)}
+        claims, alone = _paired(seen, [report.ordered[name] for name in sorted(report.ordered)])
+        if report.is_live:
+            seen = {name: one for name, one in seen.items() if name in claims or not _starts(one)}
+        held, self._held = self._held, {}
+        for claim in alone:
+            self._join(
+                ("", claim.node.name), (None, claim, _NO_LIMITS, _types(claim, report)), held
+            )
+        for name, one in seen.items():
+            paired = claims.get(name)
+            limits = report.attach_limits.get(name, _NO_LIMITS)
+            types = _types(paired, report, one.node_pool) if paired else ()
+            key = (name, paired.node.name if paired else "")
+            self._join(key, (one, paired, limits, types), held)
+        return tuple(sorted((one.node for one in self._held.values()), key=_name))
+
+    def _join(
+        self, key: tuple[str, str], parts: _Parts, held: Mapping[tuple[str, str], _Joint]
+    ) -> None:
+        earlier = held.get(key)
+        if earlier is None or not earlier.is_made_of(parts):
+            self.n_made += 1
+            made = _joined(*parts)
+            is_same = earlier is not None and made == earlier.node
+            earlier = _Joint(*parts, earlier.node if earlier and is_same else made)
+        self._held[key] = earlier
+
+
+def _name(node: Node) -> str:
+    return node.name
+
+
+def _types(claim: Ordered, report: Report, pool: str = "") -> tuple[InstanceType, ...]:
+    return report.types_by_pool.get(pool or claim.node.node_pool, ())
+
+
+def nodes(
+    inventory: Inventory, types_by_pool: TypesByPool, *, is_live: bool = False
+) -> tuple[Node, ...]:
     """Every node and every claim in flight, by name."""
-    limits = {one.metadata.name: _attach_limits(one) for one in inventory.all(api.CSINode)}
-    claims, alone = _paired(inventory.all(api.Node), inventory.all(api.NodeClaim))
-    found = [_in_flight(one) for one in alone]
-    for wire in inventory.all(api.Node):
-        name = wire.metadata.name
-        seen = _observed(wire, limits.get(name, {}))
-        found.append(_with_claim(seen, claims[name], wire) if name in claims else seen)
-    return tuple(sorted(map(_with_places, found), key=lambda node: node.name))
+    report = Report(
+        seen={one.metadata.name: observed(one) for one in inventory.all(api.Node)},
+        ordered={one.metadata.name: ordered(one) for one in inventory.all(api.NodeClaim)},
+        attach_limits={one.metadata.name: attach_limits(one) for one in inventory.all(api.CSINode)},
+        types_by_pool=types_by_pool,
+        is_live=is_live,
+    )
+    return Joints().nodes(report)
+
+
+def _starts(seen: Node) -> bool:
+    return bool(seen.node_pool) and seen.labels.get(labels.INITIALIZED) != "true"
 
 
 def _paired(
-    nodes: Sequence[api.Node], claims: Sequence[api.NodeClaim]
-) -> tuple[dict[str, api.NodeClaim], list[api.NodeClaim]]:
+    seen: Mapping[str, Node], claims: Iterable[Ordered]
+) -> tuple[dict[str, Ordered], list[Ordered]]:
     """Claims by the name of their node, found by the provider's id or by name; and the others."""
-    by_provider = {one.spec.provider_id: one for one in nodes if one.spec.provider_id}
-    by_name = {one.metadata.name: one for one in nodes}
-    claim_by_node: dict[str, api.NodeClaim] = {}
-    alone: list[api.NodeClaim] = []
+    by_provider = {one.provider_id: one for one in seen.values() if one.provider_id}
+    claim_by_node: dict[str, Ordered] = {}
+    alone: list[Ordered] = []
     for claim in claims:
-        node = by_provider.get(claim.status.provider_id) or by_name.get(claim.status.node_name)
-        if node is None or node.metadata.name in claim_by_node:
+        node = by_provider.get(claim.node.provider_id) or seen.get(claim.node_name)
+        if node is None or node.name in claim_by_node:
             alone.append(claim)
         else:
-            claim_by_node[node.metadata.name] = claim
+            claim_by_node[node.name] = claim
     return claim_by_node, alone
 
 
-def _observed(wire: api.Node, attach_limits: Mapping[str, int]) -> Node:
+def _joined(
+    seen: Node | None,
+    claim: Ordered | None,
+    limits: Mapping[str, int],
+    types: tuple[InstanceType, ...],
+) -> Node:
+    if seen is None:
+        found = claim.node if claim else Node("")
+    else:
+        found = msgspec.structs.replace(seen, attach_limits=limits) if limits else seen
+        found = _with_claim(found, claim.node) if claim else found
+    found = _with_places(found)
+    return found if claim is None or found.allocatable else _expected(found, claim, types)
+
+
+def _expected(node: Node, claim: Ordered, types: tuple[InstanceType, ...]) -> Node:
+    """What a claim does not say yet, as its instance types have it. Any of those it names may come,
+    so pods may count on the least of each resource, and limits must count on the most.
+    """
+    named = claim.instance_types
+    chosen = node.labels.get(labels.INSTANCE_TYPE)
+    possible = [
+        one
+        for one in types
+        if (one.name == chosen if chosen else named is not None and named.has(one.name))
+    ]
+    if not possible:
+        return node
+    names = sorted({name for one in possible for name in one.capacity})
+    return msgspec.structs.replace(
+        node,
+        capacity={name: max(one.capacity.get(name, 0) for one in possible) for name in names},
+        allocatable={name: min(one.allocatable.get(name, 0) for one in possible) for name in names},
+    )
+
+
+def observed(wire: api.Node) -> Node:
     """A node by its own word alone."""
     meta = wire.metadata
     held = node_labels(meta.labels)
@@ -69,20 +206,26 @@ def _observed(wire: api.Node, attach_limits: Mapping[str, int]) -> Node:
         allocatable=resources(wire.status.allocatable),
         node_pool=held.get(labels.NODE_POOL, ""),
         provider_id=wire.spec.provider_id,
-        is_ready=_states(wire.status.conditions, "Ready", absent=True),
+        is_ready=all(one.status == _TRUE for one in wire.status.conditions if one.type == "Ready"),
         is_unschedulable=wire.spec.unschedulable,
-        attach_limits=attach_limits,
         conditions=_conditions(wire.status.conditions),
         created_at=instant(meta.creation_timestamp),
         deleting_at=instant(meta.deletion_timestamp),
     )
 
 
-def _with_claim(seen: Node, claim: api.NodeClaim, wire: api.Node) -> Node:
+def ordered(claim: api.NodeClaim) -> Ordered:
+    """A claim by its own word alone."""
+    node = _in_flight(claim)
+    # Once it says what it will have, nobody need guess from its types, which may be hundreds.
+    asked = None if node.allocatable else claim_requirements(claim).get(labels.INSTANCE_TYPE)
+    return Ordered(node, claim.status.node_name, asked)
+
+
+def _with_claim(seen: Node, ordered: Node) -> Node:
     """The node's word first, the claim's where the node has not spoken yet."""
-    ordered = _in_flight(claim)
-    is_registered = _has_come(wire, claim, labels.REGISTERED, _REGISTERED)
-    is_initialized = _has_come(wire, claim, labels.INITIALIZED, _INITIALIZED)
+    is_registered = _has_come(seen, ordered, labels.REGISTERED, _REGISTERED)
+    is_initialized = _has_come(seen, ordered, labels.INITIALIZED, _INITIALIZED)
     return msgspec.structs.replace(
         seen,
         labels=seen.labels if is_registered else {**ordered.labels, **seen.labels},
@@ -148,15 +291,10 @@ def _claim_labels(claim: api.NodeClaim) -> dict[str, str]:
     return {**owned, **certain, **node_labels(claim.metadata.labels)}
 
 
-def _has_come(node: api.Node, claim: api.NodeClaim, label: str, condition: str) -> bool:
+def _has_come(seen: Node, ordered: Node, label: str, condition: str) -> bool:
     """Whether the node's label or the claim's condition says so."""
-    return node.metadata.labels.get(label) == "true" or _states(
-        claim.status.conditions, condition, absent=False
-    )
-
-
-def _states(conditions: Sequence[api.Condition], kind: str, *, absent: bool) -> bool:
-    return next((one.status == _TRUE for one in conditions if one.type == kind), absent)
+    states = (one.status == _TRUE for one in ordered.conditions if one.type == condition)
+    return seen.labels.get(label) == "true" or next(states, False)
 
 
 def _united(ours: Iterable[Taint], theirs: Iterable[Taint]) -> tuple[Taint, ...]:
@@ -200,7 +338,8 @@ def _united_conditions(
     return (*claim, *(one for one in node if one.type not in spoken))
 
 
-def _attach_limits(wire: api.CSINode) -> Mapping[str, int]:
+def attach_limits(wire: api.CSINode) -> Mapping[str, int]:
+    """How many volumes of each driver a node takes."""
     return {
         driver.name: driver.allocatable.count
         for driver in wire.spec.drivers

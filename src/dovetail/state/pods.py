@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
 
-from dovetail import api
+from dovetail import api, labels
 from dovetail.model.pod import Owner, Pod, PodSpec
 from dovetail.model.verdict import Problem
 from dovetail.state.amounts import instant
 from dovetail.state.inventory import namespace_of
 from dovetail.state.specs import Templates
 
+_READ_ANNOTATIONS: Final = (labels.DO_NOT_DISRUPT, "controller.kubernetes.io/pod-deletion-cost")
+_NODE_NAME_FIELD: Final = labels.NODE_NAME_FIELD.encode()
+_WAITS: Final = frozenset({"Unschedulable", "SchedulingGated"})
 _OWNED_BY_PLACE: Final = frozenset({"DaemonSet", "Node"})
 
 
@@ -21,24 +25,26 @@ def listed_pod(wire: api.Pod, templates: Templates) -> Pod:
     """A pod that is in the input itself. One without a uid was never near an API server, so that
     its namespace's defaults still have to be filled in.
     """
-    meta, status = wire.metadata, wire.status
-    namespace = namespace_of(wire)
+    meta, status, shared = wire.metadata, wire.status, templates.shared
+    namespace = sys.intern(namespace_of(wire))
+    asked = _settled(wire)
     spec, problems = (
-        templates.admitted(wire.spec, status) if meta.uid else templates.made(wire.spec, namespace)
+        templates.admitted(asked, status) if meta.uid else templates.made(asked, namespace)
     )
-    node_name = wire.spec.node_name
+    node_name = sys.intern(wire.spec.node_name)
+    chosen = _owner_reference(meta.owner_references)
     return Pod(
         name=meta.name,
         namespace=namespace,
         spec=spec,
         uid=meta.uid or f"{namespace}/{meta.name}",
-        labels=meta.labels,
-        annotations=meta.annotations,
+        labels=shared.labels(meta.labels),
+        annotations=shared.labels(_read_annotations(meta.annotations)),
         claim_names=claim_names(wire.spec.volumes, meta.name),
         node_name=node_name,
         nominated_node_name=status.nominated_node_name,
         phase=status.phase or ("Running" if node_name else "Pending"),
-        owner=owner(meta.owner_references),
+        owner=shared.owner(chosen) if chosen else None,
         created_at=instant(meta.creation_timestamp),
         started_at=instant(status.start_time),
         deleting_at=instant(meta.deletion_timestamp),
@@ -105,12 +111,47 @@ def _claim_names(volumes: Sequence[api.core.PodVolume], pod_name: str) -> Iterat
             yield f"{pod_name}-{volume.name}"
 
 
-def owner(references: Sequence[api.OwnerReference]) -> Owner | None:
+def _owner_reference(references: Sequence[api.OwnerReference]) -> api.OwnerReference | None:
     """Who is behind a pod: what ties it to its place, else its controller, else the first named."""
     if not references:
         return None
-    chosen = min(references, key=lambda one: (one.kind not in _OWNED_BY_PLACE, not one.controller))
-    return Owner(chosen.kind, chosen.name, chosen.uid, chosen.api_version)
+    return min(references, key=lambda one: (one.kind not in _OWNED_BY_PLACE, not one.controller))
+
+
+def _read_annotations(held: Mapping[str, str]) -> Mapping[str, str]:
+    """Those that decisions read; the others may be long, and different for every pod."""
+    return {key: held[key] for key in _READ_ANNOTATIONS if key in held} if held else held
+
+
+def _settled(wire: api.Pod) -> api.PodSpec:
+    """What the pod still asks for. Every pod of a DaemonSet names its own node; once it is there
+    that is left out, so that they all share one spec.
+    """
+    spec = wire.spec
+    if not spec.node_name or _NODE_NAME_FIELD not in bytes(spec.affinity):
+        return spec
+    if not any(one.kind == "DaemonSet" for one in wire.metadata.owner_references):
+        return spec
+    try:
+        asked = api.decode(api.Affinity, spec.affinity)
+    except api.DecodeError:  # said when the spec is converted
+        return spec
+    rest = msgspec.Raw(api.encode(msgspec.structs.replace(asked, node_affinity=None)))
+    return msgspec.structs.replace(spec, affinity=rest)
+
+
+def is_beside_the_point(pod: Pod) -> bool:
+    """Whether it takes no room and waits for none: unbound, and over, leaving or tied to a node."""
+    if pod.node_name:
+        return False
+    return pod.is_terminal or pod.deleting_at is not None or pod.is_daemon or pod.is_mirror
+
+
+def is_unseen(wire: api.Pod) -> bool:
+    """Whether kube-scheduler has yet to say that there is no place for it (spec/core.md 3.1)."""
+    return not wire.spec.node_name and not any(
+        one.type == "PodScheduled" and one.reason in _WAITS for one in wire.status.conditions
+    )
 
 
 def _is_ready(conditions: Sequence[api.Condition]) -> bool:

@@ -5,12 +5,27 @@ from __future__ import annotations
 from dovetail import api
 from dovetail.model.pool import Budget, Disruption, NodeClassRef, NodePool
 from dovetail.model.requirements import requirement
+from dovetail.model.verdict import Problem, Reason
 from dovetail.state.amounts import resources, span
 from dovetail.state.constraints import taints
 
 
 def node_pool(wire: api.NodePool) -> NodePool:
-    """A NodePool. One without a status counts as ready: nobody has looked at it yet."""
+    """A NodePool; one that makes no sense says so, and is not used."""
+    try:
+        return _node_pool(wire)
+    except ValueError as error:
+        # The border checks files; what comes from elsewhere must not stop the rest.
+        problem = Problem(Reason.NODE_POOL_NOT_READY, str(error), f"mend NodePool {_name(wire)}")
+        return NodePool(name=_name(wire), uid=wire.metadata.uid, problems=(problem,))
+
+
+def _name(wire: api.NodePool) -> str:
+    return wire.metadata.name
+
+
+def _node_pool(wire: api.NodePool) -> NodePool:
+    """One without a status counts as ready: nobody has looked at it yet."""
     spec, template = wire.spec, wire.spec.template
     return NodePool(
         name=wire.metadata.name,

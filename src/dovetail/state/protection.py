@@ -22,12 +22,13 @@ def disruption_budgets(inventory: Inventory, pods: Sequence[Pod]) -> tuple[Disru
         if not pod.is_terminal:
             by_namespace.setdefault(pod.namespace, []).append(pod)
     return tuple(
-        _budget(one, by_namespace.get(namespace_of(one), []))
+        disruption_budget(one, by_namespace.get(namespace_of(one), []))
         for one in inventory.all(api.PodDisruptionBudget)
     )
 
 
-def _budget(wire: api.PodDisruptionBudget, pods: Sequence[Pod]) -> DisruptionBudget:
+def disruption_budget(wire: api.PodDisruptionBudget, pods: Sequence[Pod] = ()) -> DisruptionBudget:
+    """A budget; `pods` are those of its namespace, to be counted if its controller has not."""
     selector = label_selector(wire.spec.selector)
     allowed = (
         _allowed(wire, [pod for pod in pods if selector.matches(pod.labels)])

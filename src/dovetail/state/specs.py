@@ -6,7 +6,7 @@ Pods of one template carry the same bytes, so they are recognised by content and
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -24,12 +24,14 @@ from dovetail.state.requests import (
     namespace_defaults,
     pod_requests,
 )
+from dovetail.state.sharing import Shared
 
 _DEFAULT_SCHEDULER: Final = "default-scheduler"
 _DEFAULT_GRACE_SECONDS: Final = 30
 _NO_STATUS: Final = api.core.PodStatus()
 
 Judged = tuple[PodSpec, tuple[Problem, ...]]
+# Content, namespace whose defaults count, what containers were given: all that a spec depends on.
 _Key = tuple[bytes, str, bytes]
 
 
@@ -49,16 +51,23 @@ class Templates:
             namespace: namespace_defaults(held) for namespace, held in (limit_ranges or {}).items()
         }
         self._held: dict[_Key, Judged] = {}
+        self.shared = Shared()
+        self.n_converted = 0
+
+    @property
+    def n_held(self) -> int:
+        """How many distinct parts of pods are remembered."""
+        return len(self._held) + self.shared.n_held
 
     def admitted(self, spec: api.PodSpec, status: api.core.PodStatus) -> Judged:
         """The spec of a pod that an API server has already filled in."""
         given = allocated_bytes(status)
-        return self._judged((spec.content(), "", given), spec, status)
+        return self._judged((_content(spec), "", given), spec, status)
 
     def made(self, spec: api.PodSpec, namespace: str) -> Judged:
         """The spec of a pod yet to be made, with its namespace's defaults filled in."""
         own = namespace if namespace in self._defaults else ""
-        return self._judged((spec.content(), own, b""), spec, _NO_STATUS)
+        return self._judged((_content(spec), own, b""), spec, _NO_STATUS)
 
     def _judged(self, key: _Key, spec: api.PodSpec, status: api.core.PodStatus) -> Judged:
         held = self._held.get(key)
@@ -67,7 +76,29 @@ class Templates:
             held = self._held[key] = self._convert(spec, defaults, status)
         return held
 
+    def adopt(self, earlier: Templates) -> dict[int, Judged]:
+        """Take over every admitted template that `earlier` knows. What other classes make of it is
+        returned by the id of the spec that it was; the rest stays the very same.
+        """
+        self.shared = earlier.shared
+        changed: dict[int, Judged] = {}
+        for key, held in earlier._held.items():
+            if key[1]:
+                continue
+            fresh = self._judged(key, api.decode(api.PodSpec, key[0]), _status(key[2]))
+            if fresh == held:
+                self._held[key] = held
+            else:
+                changed[id(held[0])] = fresh
+        return changed
+
+    def sweep(self, specs: Iterable[PodSpec]) -> None:
+        """Forget every template of which nobody has the spec."""
+        used = {id(spec) for spec in specs}
+        self._held = {key: one for key, one in self._held.items() if id(one[0]) in used}
+
     def _convert(self, spec: api.PodSpec, defaults: Defaults, status: api.core.PodStatus) -> Judged:
+        self.n_converted += 1
         try:
             return self._converted(spec, defaults, status)
         except (ValueError, api.DecodeError) as error:
@@ -105,14 +136,26 @@ class Templates:
         ), problems
 
 
+def _content(spec: api.PodSpec) -> bytes:
+    """What the template fixes, as JSON that can be read back: all but node and volumes."""
+    return api.encode(msgspec.structs.replace(spec, node_name="", volumes=()))
+
+
 def allocated_bytes(status: api.core.PodStatus) -> bytes:
     """Equal for pods whose containers were given the same; empty if none was given anything."""
     given = [
-        (one.name, one.allocated_resources, one.resources)
+        one
         for one in (*status.container_statuses, *status.init_container_statuses)
         if one.allocated_resources or one.resources is not None
     ]
-    return msgspec.json.encode(given) if given else b""
+    return api.encode(given) if given else b""
+
+
+def _status(given: bytes) -> api.core.PodStatus:
+    if not given:
+        return _NO_STATUS
+    statuses = api.decode(tuple[api.core.ContainerStatus, ...], given)
+    return api.core.PodStatus(container_statuses=statuses)
 
 
 def _node_selector(parts: api.PodParts, runtime: api.RuntimeClass | None) -> dict[str, str]:

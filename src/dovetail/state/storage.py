@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+import msgspec
+
 from dovetail import api, labels
 from dovetail.model.requirements import Requirement, requirement
 from dovetail.model.topology import NodeTerm
@@ -55,7 +57,12 @@ def storage_class(wire: api.StorageClass) -> StorageClass:
 
 def default_class(inventory: Inventory) -> str | None:
     """The class of claims that name none: of several defaults the newest, then by name."""
-    defaults = [one for one in inventory.all(api.StorageClass) if storage_class(one).is_default]
+    return default_of(inventory.all(api.StorageClass))
+
+
+def default_of(classes: Iterable[api.StorageClass]) -> str | None:
+    """The same, of these classes."""
+    defaults = [one for one in classes if storage_class(one).is_default]
     if not defaults:
         return None
     newest = min(defaults, key=lambda one: (-_age_key(one), one.metadata.name))
@@ -116,6 +123,27 @@ def _zone_labels(held: Mapping[str, str]) -> Iterator[Requirement]:
             yield Requirement(key, False, frozenset(found[key].split(_ZONE_SEPARATOR)))
 
 
+def listed_claim(wire: api.PersistentVolumeClaim) -> VolumeClaim:
+    """A claim, with the class that it names itself."""
+    meta = wire.metadata
+    return VolumeClaim(
+        name=meta.name,
+        namespace=namespace_of(wire),
+        storage_class=wire.spec.storage_class_name,
+        volume_name=wire.spec.volume_name,
+        is_lost=wire.status.phase == "Lost",
+        is_deleting=meta.deletion_timestamp is not None,
+        is_bind_completed=_BIND_COMPLETED in meta.annotations or wire.status.phase in _BOUND_PHASES,
+    )
+
+
+def with_class(claim: VolumeClaim, default: str | None) -> VolumeClaim:
+    """The claim with the cluster's default class, if that is the one it will get."""
+    if default is None or claim.storage_class is not None or claim.volume_name:
+        return claim
+    return msgspec.structs.replace(claim, storage_class=default)
+
+
 class Claims:
     """Every claim, listed or to be made with its pod, by "namespace/name"."""
 
@@ -123,34 +151,16 @@ class Claims:
         self._default_class = default_class(inventory)
         self.by_key: dict[str, VolumeClaim] = {}
         for wire in inventory.all(api.PersistentVolumeClaim):
-            claim = self._listed(wire)
+            claim = with_class(listed_claim(wire), self._default_class)
             self.by_key[f"{claim.namespace}/{claim.name}"] = claim
-
-    def _listed(self, wire: api.PersistentVolumeClaim) -> VolumeClaim:
-        meta = wire.metadata
-        return VolumeClaim(
-            name=meta.name,
-            namespace=namespace_of(wire),
-            storage_class=self._class_of(wire.spec),
-            volume_name=wire.spec.volume_name,
-            is_lost=wire.status.phase == "Lost",
-            is_deleting=meta.deletion_timestamp is not None,
-            is_bind_completed=_BIND_COMPLETED in meta.annotations
-            or wire.status.phase in _BOUND_PHASES,
-        )
-
-    def _class_of(self, spec: api.core.VolumeClaimSpec) -> str | None:
-        named = spec.storage_class_name
-        if named is None and not spec.volume_name:
-            return self._default_class
-        return named
 
     def expect(self, namespace: str, name: str, template: api.VolumeClaimTemplate) -> None:
         """A claim that will be made with its pod, unless it is there already."""
         key = f"{namespace}/{name}"
         if key not in self.by_key:
-            own = self._class_of(template.spec)
-            self.by_key[key] = VolumeClaim(name, namespace, own, template.spec.volume_name)
+            spec = template.spec
+            claim = VolumeClaim(name, namespace, spec.storage_class_name, spec.volume_name)
+            self.by_key[key] = with_class(claim, self._default_class)
 
     def expect_ephemeral(
         self, namespace: str, pod: str, volumes: Iterable[api.core.PodVolume]

@@ -7,7 +7,7 @@ uid) stands for one run, because that is what its author wants to know.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import count, islice
 from typing import Final
 
@@ -229,13 +229,14 @@ def expect_claims_of_listed(inventory: Inventory, pods: Iterable[api.Pod], claim
 def daemon_sets(inventory: Inventory, templates: Templates) -> tuple[DaemonSet, ...]:
     """Every DaemonSet, with the tolerations that its controller adds."""
     return tuple(
-        _daemon_set(one, templates)
+        daemon_set(one, templates)
         for one in inventory.all(api.DaemonSet)
         if one.metadata.deletion_timestamp is None
     )
 
 
-def _daemon_set(wire: api.DaemonSet, templates: Templates) -> DaemonSet:
+def daemon_set(wire: api.DaemonSet, templates: Templates) -> DaemonSet:
+    """One DaemonSet."""
     template = wire.spec.template
     namespace = namespace_of(wire)
     spec, _ = templates.made(template.spec, namespace)
@@ -252,26 +253,33 @@ def _daemon_set(wire: api.DaemonSet, templates: Templates) -> DaemonSet:
     )
 
 
+Selecting = api.Deployment | api.ReplicaSet | api.StatefulSet | api.ReplicationController
+Selection = tuple[tuple[str, ...], LabelSelector]  # the keys of a controller, and whom it selects
+
+
 def owner_selectors(inventory: Inventory) -> dict[str, LabelSelector]:
     """The pod selector of every controller that default spread constraints are deduced from."""
-    found: dict[str, LabelSelector] = {}
-    selecting: tuple[tuple[str, Sequence[api.Deployment | api.ReplicaSet | api.StatefulSet]], ...]
-    selecting = (
-        ("Deployment", inventory.all(api.Deployment)),
-        ("ReplicaSet", inventory.all(api.ReplicaSet)),
-        ("StatefulSet", inventory.all(api.StatefulSet)),
+    found: tuple[Selecting, ...] = (
+        *inventory.all(api.Deployment),
+        *inventory.all(api.ReplicaSet),
+        *inventory.all(api.StatefulSet),
+        *inventory.all(api.ReplicationController),
     )
-    for kind, owners in selecting:
-        for one in owners:
-            selector = label_selector(one.spec.selector)
-            found.update(dict.fromkeys(_keys(kind, one), selector))
-    for controller in inventory.all(api.ReplicationController):
-        selector = equality(controller.spec.selector)
-        found.update(dict.fromkeys(_keys("ReplicationController", controller), selector))
+    return selectors_by_key(selection(one) for one in found)
+
+
+def selectors_by_key(selections: Iterable[Selection]) -> dict[str, LabelSelector]:
+    """All of them by key."""
+    found = {key: selector for keys, selector in selections for key in keys}
     return dict(sorted(found.items()))
 
 
-def _keys(kind: str, wire: api.Object) -> Iterator[str]:
-    yield f"{kind}/{namespace_of(wire)}/{wire.metadata.name}"
-    if wire.metadata.uid:
-        yield wire.metadata.uid
+def selection(wire: Selecting) -> Selection:
+    """Whom one controller selects, under its uid and under its name."""
+    selector = (
+        equality(wire.spec.selector)
+        if isinstance(wire, api.ReplicationController)
+        else label_selector(wire.spec.selector)
+    )
+    named = f"{type(wire).__name__}/{namespace_of(wire)}/{wire.metadata.name}"
+    return ((named, wire.metadata.uid) if wire.metadata.uid else (named,)), selector

@@ -52,7 +52,8 @@ ERRORS: Final = (
     CreateError,
     UnevaluatedNodePoolError,
 )
-_MOST_STEPS: Final = 500  # of the event loop, until a launch is done
+_MOST_MOMENTS: Final = 500  # until a call is done
+_ENDLESS: Final = f"not done after {_MOST_MOMENTS} moments"
 _SYSTEM: Final = requirement(labels.OS, "In", ["linux"])
 
 
@@ -102,16 +103,17 @@ async def a_claim_has_one_instance_though_many_create_it_at_once(cloud: CloudUnd
 
 async def a_claim_has_one_instance_though_a_launch_broke_off(cloud: CloudUnderTest) -> None:
     """Wherever the process died in the middle of it, the next one finishes the launch."""
-    for n_steps in range(_MOST_STEPS):
-        claim = await cloud.claim(f"broken-off-{n_steps}", _SYSTEM)
-        is_done = not await breaks_off(cloud.restarted(), claim, n_steps)
+    for n_moments in range(_MOST_MOMENTS):
+        claim = await cloud.claim(f"broken-off-{n_moments}", _SYSTEM)
+        is_done = not await breaks_off(cloud, cloud.restarted().create(claim), n_moments)
         made = await cloud.restarted().create(claim)
         await cloud.settle()
         mine = [one for one in await cloud.provider.list() if one.node_claim_uid == claim.uid]
-        assert [identity(one) for one in mine] == [identity(made)], f"after {n_steps} steps"
+        assert [identity(one) for one in mine] == [identity(made)], f"after {n_moments} moments"
         await until_gone(cloud, made.provider_id)
         if is_done:
             return
+    raise AssertionError(_ENDLESS)
 
 
 async def a_launched_claim_keeps_its_instance_when_all_is_sold_out(cloud: CloudUnderTest) -> None:
@@ -151,6 +153,26 @@ async def a_deletion_may_be_repeated(cloud: CloudUnderTest) -> None:
     await until_gone(cloud, made.provider_id)
     for provider in (cloud.provider, cloud.restarted()):
         await must_not_be_found(provider, made.provider_id)
+
+
+async def a_deletion_that_broke_off_can_be_finished(cloud: CloudUnderTest) -> None:
+    """Wherever the process died in the middle of it, and whether the machine was up or not."""
+    for n_moments in range(_MOST_MOMENTS):
+        early = await cloud.provider.create(await cloud.claim(f"early-{n_moments}", _SYSTEM))
+        is_done = not await breaks_off(
+            cloud, cloud.restarted().delete(early.provider_id), n_moments
+        )
+        late = await cloud.provider.create(await cloud.claim(f"late-{n_moments}", _SYSTEM))
+        await cloud.settle()
+        is_done &= not await breaks_off(
+            cloud, cloud.restarted().delete(late.provider_id), n_moments
+        )
+        await until_gone(cloud, early.provider_id)
+        await until_gone(cloud, late.provider_id)
+        assert await cloud.provider.list() == (), f"after {n_moments} moments"
+        if is_done:
+            return
+    raise AssertionError(_ENDLESS)
 
 
 async def what_never_was_is_not_found(cloud: CloudUnderTest) -> None:
@@ -279,6 +301,7 @@ LAWS: Final[Sequence[Law]] = (
     claims_have_instances_of_their_own,
     a_deleted_instance_ends_as_not_found,
     a_deletion_may_be_repeated,
+    a_deletion_that_broke_off_can_be_finished,
     what_never_was_is_not_found,
     a_list_shows_what_get_shows_and_nothing_else,
     instance_types_state_every_well_known_label,

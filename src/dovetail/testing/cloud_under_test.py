@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
 from typing import Final, Protocol
 
 from dovetail import labels
@@ -44,6 +44,12 @@ class CloudUnderTest(Protocol):
 
     async def settle(self) -> None:
         """Let happen whatever was begun: machines start, or end."""
+        ...
+
+    async def moment(self) -> None:
+        """Let a call get just a little further: one step of the event loop where nothing waits
+        for the outside, else the shortest while between two things that a cloud can notice.
+        """
         ...
 
 
@@ -94,18 +100,16 @@ def _meets(held: InstanceType, at: Offering, want: Requirement) -> bool:
     return any(want.has(value) for value in stated.values)
 
 
-async def breaks_off(provider: CloudProvider, claim: NodeClaim, n_steps: int) -> bool:
-    """Launch, and die after so many steps of the event loop; False if it was done by then."""
+async def breaks_off(
+    cloud: CloudUnderTest, work: Coroutine[None, None, object], n_moments: int
+) -> bool:
+    """Begin, and die after so many moments; False if it was done by then."""
     async with asyncio.TaskGroup() as group:
-        launch = group.create_task(_launch(provider, claim))
-        for _ in range(n_steps):
-            await asyncio.sleep(0)
-        launch.cancel()
-    return launch.cancelled()
-
-
-async def _launch(provider: CloudProvider, claim: NodeClaim) -> None:
-    await provider.create(claim)
+        working = group.create_task(work)
+        for _ in range(n_moments):
+            await cloud.moment()
+        working.cancel()
+    return working.cancelled()
 
 
 async def until_gone(cloud: CloudUnderTest, provider_id: str) -> None:

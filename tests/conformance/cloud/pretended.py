@@ -153,6 +153,10 @@ class PretendedCloud:
         """Let a minute pass."""
         await self.time.advance(timedelta(minutes=1))
 
+    async def moment(self) -> None:
+        """One step of the event loop."""
+        await asyncio.sleep(0)
+
     async def node_class(self, delay: str = "", name: str = "default") -> None:
         """Make a node class."""
         spec: dict[str, Json] = {"nodeRegistrationDelay": delay} if delay else {}

@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator
 
 import pytest
 
-from tests.conformance.kube.real import RealServer
+from tests.conformance.kube.real import HttpServer, control_plane
 from tests.conformance.kube.servers import MemoryServer, Names, Server
 from tests.controlplane.plane import ControlPlane
 
-REAL = pytest.param("real", marks=pytest.mark.xdist_group("controlplane"))
+
+@pytest.fixture(scope="session")
+def real_plane() -> Iterator[ControlPlane]:
+    """One real API server for all laws of a run."""
+    with control_plane() as plane:
+        yield plane
 
 
-@pytest.fixture(params=["memory", REAL])
+@pytest.fixture(
+    params=[
+        pytest.param("memory", id="memory"),
+        pytest.param("http", id="http", marks=pytest.mark.xdist_group("conformance-http")),
+    ]
+)
 def server(request: pytest.FixtureRequest) -> Server:
     """A server to talk to."""
     if request.param == "memory":
         return MemoryServer()
-    plane: ControlPlane = request.getfixturevalue("plane")
-    return RealServer(plane)
+    return HttpServer(request.getfixturevalue("real_plane"))
 
 
 @pytest.fixture

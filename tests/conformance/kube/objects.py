@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any
 
 import msgspec
@@ -105,10 +105,18 @@ async def got(kube: Kube, ref: Ref) -> dict[str, Any]:
     return read(await kube.get(ref))
 
 
+async def create(
+    kube: Kube, kind: api.Kind, body: dict[str, Any], namespace: str = ""
+) -> msgspec.Raw:
+    """Create an object that says what it is, as custom resources must."""
+    identity = {"apiVersion": kind.api_version, "kind": kind.name}
+    return await kube.create(kind, {**identity, **body}, namespace)
+
+
 async def make(kube: Kube, kind: api.Kind, body: dict[str, Any]) -> Ref:
     """Create an object, in the default namespace where its kind has one."""
     namespace = DEFAULT if kind.is_namespaced else ""
-    raw = await kube.create(kind, body, namespace)
+    raw = await create(kube, kind, body, namespace)
     return Ref(kind, read(raw)["metadata"]["name"], namespace)
 
 
@@ -131,12 +139,21 @@ def shown(change: Change) -> tuple[str, str]:
 
 
 async def told(watch: AsyncIterator[Change], n_changes: int) -> list[Change]:
-    """The next changes of a watch, bookmarks left out."""
+    """The next changes of a watch, bookmarks left out; then the watch is over."""
+    try:
+        return await heard(watch, n_changes)
+    finally:
+        if isinstance(watch, AsyncGenerator):
+            await watch.aclose()
+
+
+async def heard(watch: AsyncIterator[Change], n_changes: int) -> list[Change]:
+    """The next changes of a watch that goes on, bookmarks left out."""
     found: list[Change] = []
     async with asyncio.timeout(_PATIENCE):
         async for change in watch:
             if change.type is not ChangeType.BOOKMARK:
                 found.append(change)
             if len(found) == n_changes:
-                return found
+                break
     return found

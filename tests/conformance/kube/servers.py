@@ -1,4 +1,9 @@
-"""What does the suite need of a server besides the seam? As little as possible."""
+"""What does the suite need of a server besides the seam? As little as possible.
+
+A server over the network stands beside `MemoryServer` by opening a client. It runs kube-apiserver
+with the custom resource definitions, and of the controllers garbage collection and namespaces:
+laws about budgets say themselves what the disruption controller would have counted.
+"""
 
 from __future__ import annotations
 
@@ -56,6 +61,7 @@ class MemoryServer:
 
     async def settle(self) -> None:
         """Give the cluster's own controllers a chance to act."""
+        self.kube.collect_garbage()
 
 
 class Names:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dovetail.kube.errors import AlreadyExistsError, InvalidError, NotFoundError
-from dovetail.kube.seam import Body, Ref
+from dovetail.kube.seam import Ref
 from tests.conformance.kube.objects import (
     CONFIG_MAP,
     DEFAULT,
@@ -17,6 +17,7 @@ from tests.conformance.kube.objects import (
     NOW,
     POD,
     config_map,
+    create,
     deployment,
     got,
     make,
@@ -35,7 +36,7 @@ async def test_a_new_object_gets_a_uid_a_birthday_and_a_version(
     """What the client cannot know, the server fills in."""
     async with server.open() as kube:
         name = names.fresh()
-        made = read(await kube.create(CONFIG_MAP, config_map(name, key="value"), DEFAULT))
+        made = read(await create(kube, CONFIG_MAP, config_map(name, key="value"), DEFAULT))
         metadata = made["metadata"]
         assert (made["apiVersion"], made["kind"]) == ("v1", "ConfigMap")
         assert (metadata["name"], metadata["namespace"]) == (name, DEFAULT)
@@ -49,7 +50,7 @@ async def test_what_was_created_can_be_read(server: Server, names: Names) -> Non
     """A read gives what the write returned."""
     async with server.open() as kube:
         name = names.fresh()
-        made = read(await kube.create(CONFIG_MAP, config_map(name), DEFAULT))
+        made = read(await create(kube, CONFIG_MAP, config_map(name), DEFAULT))
         assert await got(kube, Ref(CONFIG_MAP, name, DEFAULT)) == made
 
 
@@ -65,9 +66,9 @@ async def test_a_name_is_taken_once(server: Server, names: Names) -> None:
     """Two objects of one kind and namespace cannot share a name."""
     async with server.open() as kube:
         name = names.fresh()
-        await kube.create(CONFIG_MAP, config_map(name), DEFAULT)
+        await create(kube, CONFIG_MAP, config_map(name), DEFAULT)
         with pytest.raises(AlreadyExistsError) as refused:
-            await kube.create(CONFIG_MAP, config_map(name), DEFAULT)
+            await create(kube, CONFIG_MAP, config_map(name), DEFAULT)
         assert (refused.value.status, refused.value.reason) == (409, "AlreadyExists")
 
 
@@ -76,9 +77,9 @@ async def test_a_name_made_again_is_another_object(server: Server, names: Names)
     async with server.open() as kube:
         name = names.fresh()
         ref = Ref(CONFIG_MAP, name, DEFAULT)
-        first = read(await kube.create(CONFIG_MAP, config_map(name), DEFAULT))
+        first = read(await create(kube, CONFIG_MAP, config_map(name), DEFAULT))
         await kube.delete(ref, NOW)
-        second = read(await kube.create(CONFIG_MAP, config_map(name), DEFAULT))
+        second = read(await create(kube, CONFIG_MAP, config_map(name), DEFAULT))
         assert first["metadata"]["uid"] != second["metadata"]["uid"]
 
 
@@ -88,8 +89,8 @@ async def test_a_generated_name_begins_as_asked_and_is_new_each_time(
     """Five letters are added, others for each object."""
     async with server.open() as kube:
         beginning = names.fresh() + "-"
-        body: Body = {"metadata": {"generateName": beginning}}
-        made = [read(await kube.create(CONFIG_MAP, body, DEFAULT)) for _ in range(20)]
+        body = {"metadata": {"generateName": beginning}}
+        made = [read(await create(kube, CONFIG_MAP, body, DEFAULT)) for _ in range(20)]
         found = {one["metadata"]["name"] for one in made}
         assert len(found) == 20
         assert all(name.startswith(beginning) for name in found)
@@ -99,9 +100,9 @@ async def test_a_generated_name_begins_as_asked_and_is_new_each_time(
 async def test_versions_grow_across_kinds(server: Server, names: Names) -> None:
     """There is one counter for everything."""
     async with server.open() as kube:
-        first = read(await kube.create(CONFIG_MAP, config_map(names.fresh()), DEFAULT))
-        second = read(await kube.create(NODE, node(names.fresh())))
-        third = read(await kube.create(CONFIG_MAP, config_map(names.fresh()), DEFAULT))
+        first = read(await create(kube, CONFIG_MAP, config_map(names.fresh()), DEFAULT))
+        second = read(await create(kube, NODE, node(names.fresh())))
+        third = read(await create(kube, CONFIG_MAP, config_map(names.fresh()), DEFAULT))
         versions = [int(one["metadata"]["resourceVersion"]) for one in (first, second, third)]
         assert versions == sorted(set(versions))
 
@@ -109,9 +110,9 @@ async def test_versions_grow_across_kinds(server: Server, names: Names) -> None:
 async def test_kinds_that_have_a_generation_start_with_1(server: Server, names: Names) -> None:
     """Custom resources and workloads count the changes of what is wanted; others do not."""
     async with server.open() as kube:
-        pool = read(await kube.create(NODE_POOL, node_pool(names.fresh())))
-        workload = read(await kube.create(DEPLOYMENT, deployment(names.fresh()), DEFAULT))
-        plain = read(await kube.create(CONFIG_MAP, config_map(names.fresh()), DEFAULT))
+        pool = read(await create(kube, NODE_POOL, node_pool(names.fresh())))
+        workload = read(await create(kube, DEPLOYMENT, deployment(names.fresh()), DEFAULT))
+        plain = read(await create(kube, CONFIG_MAP, config_map(names.fresh()), DEFAULT))
         assert pool["metadata"]["generation"] == 1
         assert workload["metadata"]["generation"] == 1
         assert "generation" not in plain["metadata"]
@@ -122,7 +123,7 @@ async def test_a_bad_name_is_refused(server: Server, name: str) -> None:
     """Names are DNS names."""
     async with server.open() as kube:
         with pytest.raises(InvalidError) as refused:
-            await kube.create(CONFIG_MAP, config_map(name), DEFAULT)
+            await create(kube, CONFIG_MAP, config_map(name), DEFAULT)
         assert (refused.value.status, refused.value.reason) == (422, "Invalid")
         assert "metadata.name" in str(refused.value)
 
@@ -131,7 +132,7 @@ async def test_an_object_needs_a_name(server: Server) -> None:
     """Neither a name nor the beginning of one is an error."""
     async with server.open() as kube:
         with pytest.raises(InvalidError) as refused:
-            await kube.create(CONFIG_MAP, {"metadata": {}}, DEFAULT)
+            await create(kube, CONFIG_MAP, {"metadata": {}}, DEFAULT)
         assert refused.value.status == 422
 
 
@@ -139,7 +140,7 @@ async def test_a_bad_label_is_refused(server: Server, names: Names) -> None:
     """Label values are short and plain."""
     async with server.open() as kube:
         with pytest.raises(InvalidError) as refused:
-            await kube.create(NODE, node(names.fresh(), labels={"zone": "a b"}))
+            await create(kube, NODE, node(names.fresh(), labels={"zone": "a b"}))
         assert "metadata.labels" in str(refused.value)
 
 
@@ -147,7 +148,7 @@ async def test_the_namespace_must_exist(server: Server, names: Names) -> None:
     """Nothing can be made in a namespace that is not there."""
     async with server.open() as kube:
         with pytest.raises(NotFoundError):
-            await kube.create(CONFIG_MAP, config_map(names.fresh()), names.fresh())
+            await create(kube, CONFIG_MAP, config_map(names.fresh()), names.fresh())
 
 
 async def test_the_namespace_of_the_object_must_be_the_one_asked_for(
@@ -156,7 +157,7 @@ async def test_the_namespace_of_the_object_must_be_the_one_asked_for(
     """An object cannot say it lives elsewhere."""
     async with server.open() as kube:
         with pytest.raises(InvalidError) as refused:
-            await kube.create(CONFIG_MAP, named(names.fresh(), namespace="kube-system"), DEFAULT)
+            await create(kube, CONFIG_MAP, named(names.fresh(), namespace="kube-system"), DEFAULT)
         assert refused.value.status == 400
 
 
@@ -164,7 +165,7 @@ async def test_what_is_null_is_absent(server: Server, names: Names) -> None:
     """Clients write null for what they do not say."""
     async with server.open() as kube:
         body = named(names.fresh(), creationTimestamp=None, annotations=None)
-        made = read(await kube.create(CONFIG_MAP, body, DEFAULT))
+        made = read(await create(kube, CONFIG_MAP, body, DEFAULT))
         assert made["metadata"]["creationTimestamp"]
         assert "annotations" not in made["metadata"]
 
@@ -173,14 +174,14 @@ async def test_a_pod_is_pending_whatever_it_says(server: Server, names: Names) -
     """The status of a pod begins with its creation; the client has no say in it."""
     async with server.open() as kube:
         body = {**pod(names.fresh()), "status": {"phase": "Running"}}
-        made = read(await kube.create(POD, body, DEFAULT))
+        made = read(await create(kube, POD, body, DEFAULT))
         assert made["status"]["phase"] == "Pending"
 
 
 async def test_a_pod_gets_its_defaults(server: Server, names: Names) -> None:
     """What every pod must say, and this one does not."""
     async with server.open() as kube:
-        spec = read(await kube.create(POD, pod(names.fresh()), DEFAULT))["spec"]
+        spec = read(await create(kube, POD, pod(names.fresh()), DEFAULT))["spec"]
         assert spec["restartPolicy"] == "Always"
         assert spec["terminationGracePeriodSeconds"] == 30
         assert spec["schedulerName"] == "default-scheduler"
@@ -201,7 +202,7 @@ async def test_a_limit_without_a_request_is_a_request(server: Server, names: Nam
         body["spec"] = {
             "containers": [{"name": "main", "image": "example:1", "resources": resources}]
         }
-        made = read(await kube.create(POD, body, DEFAULT))
+        made = read(await create(kube, POD, body, DEFAULT))
         asked = made["spec"]["containers"][0]["resources"]["requests"]
         assert asked == {"cpu": "1", "memory": "1Gi"}
 
@@ -210,14 +211,14 @@ async def test_a_node_keeps_the_status_it_is_created_with(server: Server, names:
     """Kubelets register with what they have."""
     async with server.open() as kube:
         body = {**node(names.fresh()), "status": {"capacity": {"cpu": "4"}}}
-        made = read(await kube.create(NODE, body))
+        made = read(await create(kube, NODE, body))
         assert made["status"]["capacity"] == {"cpu": "4"}
 
 
 async def test_a_new_node_is_tainted_until_it_is_ready(server: Server, names: Names) -> None:
     """The scheduler must not use a node that nobody has called ready."""
     async with server.open() as kube:
-        made = read(await kube.create(NODE, node(names.fresh())))
+        made = read(await create(kube, NODE, node(names.fresh())))
         taint = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
         assert taint in made["spec"]["taints"]
 

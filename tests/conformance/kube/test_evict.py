@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from dovetail.kube.errors import (
+    DISRUPTION_BUDGET,
     ApiError,
     ConflictError,
     NotFoundError,
@@ -89,6 +90,7 @@ async def test_an_eviction_uses_up_the_budget(server: Server, names: Names) -> N
         with pytest.raises(TooManyRequestsError) as refused:
             await kube.evict(second, Deletion())
         assert (refused.value.status, refused.value.reason) == (429, "TooManyRequests")
+        assert refused.value.cause == DISRUPTION_BUDGET
         assert not await is_going(kube, second)
 
 

@@ -16,6 +16,7 @@ from tests.conformance.kube.objects import (
     POD,
     bound,
     config_map,
+    create,
     make,
     merge,
     named,
@@ -57,8 +58,8 @@ async def test_a_list_shows_one_namespace_or_all(server: Server, names: Names) -
         labels = {"law": mark}
         homes = [f"{mark}-a", f"{mark}-b"]
         for home in homes:
-            await kube.create(NAMESPACE, named(home))
-            await kube.create(CONFIG_MAP, named("thing", labels=labels), home)
+            await create(kube, NAMESPACE, named(home))
+            await create(kube, CONFIG_MAP, named("thing", labels=labels), home)
         everywhere = await kube.list(Scope(CONFIG_MAP, labels=f"law={mark}"))
         found = [read(one)["metadata"]["namespace"] for one in everywhere.items]
         assert found == homes
@@ -73,8 +74,8 @@ async def test_a_namespace_is_not_taken_for_the_beginning_of_another(
     async with server.open() as kube:
         home = names.fresh()
         for one in (home, f"{home}-more"):
-            await kube.create(NAMESPACE, named(one))
-            await kube.create(CONFIG_MAP, named("mine"), one)
+            await create(kube, NAMESPACE, named(one))
+            await create(kube, CONFIG_MAP, named("mine"), one)
         listed = await kube.list(Scope(CONFIG_MAP, home, fields="metadata.name=mine"))
         assert [read(one)["metadata"]["namespace"] for one in listed.items] == [home]
 
@@ -103,7 +104,11 @@ async def test_pages_show_everything_once(server: Server, names: Names) -> None:
 async def test_a_page_that_ends_with_the_list_has_no_token(server: Server, names: Names) -> None:
     """A full last page does not lead to an empty one."""
     async with server.open() as kube:
-        scope, wanted = await made(kube, names, 4)
+        home = await make(kube, NAMESPACE, named(names.fresh()))
+        wanted = [names.fresh() for _ in range(4)]
+        for name in wanted:
+            await create(kube, CONFIG_MAP, config_map(name), home.name)
+        scope = Scope(CONFIG_MAP, home.name)
         first = await kube.list(scope, limit=2)
         last = await kube.list(scope, limit=2, token=first.token)
         assert (names_of(last), last.token) == (wanted[2:], "")

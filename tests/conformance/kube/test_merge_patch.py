@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from dovetail import api
 from dovetail.kube.errors import ConflictError, InvalidError, NotFoundError
 from dovetail.kube.seam import Patch, Ref
 from tests.conformance.kube.objects import (
@@ -90,12 +91,16 @@ async def test_a_version_in_the_patch_must_match(server: Server, names: Names) -
         assert (await got(kube, ref))["data"] == {"a": "1"}
 
 
-async def test_a_uid_in_the_patch_must_match(server: Server, names: Names) -> None:
+@pytest.mark.parametrize("kind", [CONFIG_MAP, NODE_CLAIM])
+async def test_a_uid_in_the_patch_must_match(server: Server, names: Names, kind: api.Kind) -> None:
     """Whoever names a uid means no other object of that name."""
     async with server.open() as kube:
-        ref = await make(kube, CONFIG_MAP, config_map(names.fresh()))
-        with pytest.raises(ConflictError):
-            await merge(kube, ref, {"metadata": {"uid": "another"}, "data": {"a": "1"}})
+        body = config_map(names.fresh()) if kind is CONFIG_MAP else node_claim(names.fresh())
+        ref = await make(kube, kind, body)
+        with pytest.raises(InvalidError) as refused:
+            await merge(kube, ref, {"metadata": {"uid": "another", "labels": {"a": "1"}}})
+        assert refused.value.status == 422
+        assert "metadata.uid" in str(refused.value)
 
 
 async def test_what_is_not_there_cannot_be_patched(server: Server, names: Names) -> None:
@@ -118,8 +123,17 @@ async def test_an_object_keeps_its_birthday(server: Server, names: Names) -> Non
     """A patch cannot make it older."""
     async with server.open() as kube:
         ref = await make(kube, CONFIG_MAP, config_map(names.fresh()))
+        before = await got(kube, ref)
+        body = {"metadata": {"creationTimestamp": "2001-01-01T00:00:00Z"}}
+        assert await merge(kube, ref, body) == before
+
+
+async def test_a_patch_does_not_delete(server: Server, names: Names) -> None:
+    """Only a deletion marks an object as going."""
+    async with server.open() as kube:
+        ref = await make(kube, CONFIG_MAP, config_map(names.fresh()))
         with pytest.raises(InvalidError) as refused:
-            await merge(kube, ref, {"metadata": {"creationTimestamp": "2001-01-01T00:00:00Z"}})
+            await merge(kube, ref, {"metadata": {"deletionTimestamp": "2001-01-01T00:00:00Z"}})
         assert refused.value.status == 422
 
 

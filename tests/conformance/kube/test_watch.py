@@ -6,14 +6,16 @@ import asyncio
 
 import pytest
 
-from dovetail.kube.errors import GoneError, InvalidError
-from dovetail.kube.seam import ChangeType, Kube, Ref, Scope
+from dovetail.kube.errors import GoneError
+from dovetail.kube.seam import Kube, Ref, Scope
 from tests.conformance.kube.objects import (
     CONFIG_MAP,
     DEFAULT,
     NODE_POOL,
     NOW,
     POD,
+    create,
+    heard,
     make,
     merge,
     named,
@@ -112,24 +114,18 @@ async def test_a_watch_goes_on_from_a_list(server: Server, names: Names) -> None
 async def test_a_watch_from_nowhere_begins_with_what_is_there(
     server: Server, names: Names, since: str
 ) -> None:
-    """Everything is told as added, then a bookmark says that this was all, then come changes."""
+    """Everything is told as added, and then come changes."""
     async with server.open() as kube:
         scope, _ = await begun(kube, names)
         made = [names.fresh() for _ in range(3)]
         refs = [await make_in(kube, scope, name) for name in made]
         watch = kube.watch(scope, since=since)
-        assert sorted(shown(one) for one in await told(watch, 3)) == [
+        assert sorted(shown(one) for one in await heard(watch, 3)) == [
             ("ADDED", name) for name in sorted(made)
         ]
-        async with asyncio.timeout(5):
-            mark = await anext(aiter(watch))
-        assert mark.type is ChangeType.BOOKMARK
-        annotations = read(mark.object)["metadata"]["annotations"]
-        assert annotations == {"k8s.io/initial-events-end": "true"}
         await kube.delete(refs[0], NOW)
         (change,) = await told(watch, 1)
         assert shown(change) == ("DELETED", made[0])
-        assert int(change.resource_version) > int(mark.resource_version)
 
 
 async def test_a_watch_by_labels_sees_objects_come_into_scope_and_leave(
@@ -181,7 +177,7 @@ async def test_a_watch_hears_nothing_of_other_namespaces_and_kinds(
         scope = Scope(CONFIG_MAP, DEFAULT, labels=f"law={mark}")
         since = (await kube.list(scope)).resource_version
         labels = {"law": mark}
-        await kube.create(CONFIG_MAP, named(names.fresh(), labels=labels), "kube-system")
+        await create(kube, CONFIG_MAP, named(names.fresh(), labels=labels), "kube-system")
         await make(kube, POD, pod(names.fresh(), labels=labels))
         last = names.fresh()
         await make(kube, CONFIG_MAP, named(last, labels=labels))
@@ -211,13 +207,6 @@ async def test_a_version_that_is_too_old_is_gone(server: Server) -> None:
         with pytest.raises(GoneError) as refused:
             await told(kube.watch(Scope(NODE_POOL), since="1"), 1)
         assert refused.value.status == 410
-
-
-async def test_a_version_that_is_no_number_is_refused(server: Server) -> None:
-    """Versions come from the server, and from nowhere else."""
-    async with server.open() as kube:
-        with pytest.raises(InvalidError):
-            await told(kube.watch(Scope(CONFIG_MAP, DEFAULT), since="yesterday"), 1)
 
 
 async def test_custom_resources_are_watched_like_others(server: Server, names: Names) -> None:

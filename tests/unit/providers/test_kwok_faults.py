@@ -19,7 +19,7 @@ from dovetail.cloud.errors import (
 )
 from dovetail.cloud.registry import Surroundings
 from dovetail.errors import InputError
-from dovetail.kube.seam import Patch, Ref
+from dovetail.kube.seam import Deletion, Patch, Ref
 from dovetail.model.requirements import requirement
 from dovetail.providers.kwok import faults
 from dovetail.providers.kwok import provider as kwok
@@ -36,7 +36,7 @@ from dovetail.providers.kwok.faults import (
 )
 from dovetail.testing.cloud_conformance import ERRORS
 from dovetail.testing.virtual_time import START
-from tests.conformance.cloud.pretended import NODE, pretended_cloud
+from tests.conformance.cloud.pretended import NODE, NODE_CLAIM, pretended_cloud
 
 LINUX = (requirement(labels.OS, "In", ["linux"]), requirement(labels.ARCH, "In", ["amd64"]))
 CHEAPEST = "c-1x-amd64-linux"
@@ -128,6 +128,18 @@ async def test_a_machine_is_lost_though_the_provider_restarts() -> None:
             await cloud.time.advance(timedelta(minutes=5))
             assert await cloud.node_names() == []
             working.cancel()
+
+
+async def test_only_the_machine_that_was_doomed_is_lost() -> None:
+    """Not another one that bears its name by then."""
+    async with pretended_cloud() as cloud:
+        cloud.faults.order(LostInstance(after_seconds=90, times=1))
+        made = await cloud.provider.create(await cloud.claim("c", *LINUX))
+        await cloud.provider.delete(made.provider_id)
+        await cloud.kube.delete(Ref(NODE_CLAIM, "c"), Deletion())
+        await cloud.provider.create(await cloud.claim("c", *LINUX))
+        await cloud.time.advance(timedelta(minutes=2))
+        assert await cloud.node_names() == ["c"]
 
 
 async def test_a_throttled_call_can_be_made_again() -> None:

@@ -22,12 +22,14 @@ from dovetail.cloud.provider import CloudProvider, CloudWorker
 from dovetail.cloud.registry import Surroundings
 from dovetail.errors import InputError
 from dovetail.kube.errors import NotFoundError, UnavailableError
-from dovetail.kube.seam import Body, Deletion, Json, Patch, Ref
+from dovetail.kube.seam import Body, Deletion, Json, Page, Patch, Ref, Scope
 from dovetail.model.requirements import requirement
 from dovetail.providers.kwok import provider as kwok
 from dovetail.providers.kwok.catalogue import instance_types
+from dovetail.providers.kwok.faults import NoCapacity
 from dovetail.providers.kwok.machine import RECORD
 from dovetail.testing import instance_type
+from dovetail.testing.cloud_under_test import breaks_off
 from dovetail.testing.virtual_time import START
 from tests.conformance.cloud.pretended import (
     NODE,
@@ -150,6 +152,61 @@ async def test_a_node_that_has_appeared_does_not_come_back() -> None:
             await cloud.provider.get(made.provider_id)
 
 
+async def test_a_registration_that_broke_off_is_finished_by_the_next() -> None:
+    """Wherever the process died: one Node, the machine that was launched, no record left over."""
+    async with pretended_cloud("30s") as cloud:
+        for n_moments in range(100):
+            name = f"c-{n_moments}"
+            made = await cloud.restarted().create(await cloud.claim(name, *LINUX))
+            await cloud.settle()
+            await breaks_off(cloud, cloud.restarted().run(), n_moments)
+            was_done = await exists(cloud, name) and not await record_of(cloud, name)
+            await breaks_off(cloud, cloud.restarted().run(), 100)
+            assert await cloud.node_names() == [name]
+            assert await record_of(cloud, name) == ""
+            assert await cloud.provider.list() == (made,)
+            await cloud.provider.delete(made.provider_id)
+            if was_done:
+                return
+        pytest.fail("a hundred moments are not enough")
+
+
+async def test_a_machine_is_found_at_every_moment_of_its_registration() -> None:
+    """Though it moves from its claim to its Node meanwhile, faster than one can read both."""
+    async with pretended_cloud("30s") as cloud:
+        sluggish = SluggishKube(cloud.kube)
+        reader = kwok.provider(Surroundings(kube=sluggish, clock=cloud.time, timer=cloud.time))
+        for n_moments in range(30):
+            made = await cloud.restarted().create(await cloud.claim(f"c-{n_moments}", *LINUX))
+            await cloud.settle()
+            async with asyncio.TaskGroup() as group:
+                working = group.create_task(cloud.restarted().run())
+                for _ in range(n_moments):
+                    await cloud.moment()
+                found = group.create_task(reader.get(made.provider_id))
+                listed = group.create_task(reader.list())
+                await cloud.time.advance()
+                working.cancel()
+            assert found.result() == made
+            assert listed.result() == (made,)
+            await cloud.provider.delete(made.provider_id)
+
+
+@pytest.mark.parametrize("delay", ["", "20s"], ids=["at once", "after a delay"])
+async def test_whoever_launches_at_the_same_time_agrees_on_one_machine(delay: str) -> None:
+    """Though each was told something else is sold out, and would have chosen otherwise."""
+    async with pretended_cloud(delay) as cloud:
+        cloud.faults.order(NoCapacity(zone="test-zone-a", times=1))
+        cloud.faults.order(NoCapacity(capacity_type="spot", times=20))
+        claim = await cloud.claim("c", *LINUX)
+        calls = [one.create(claim) for one in (cloud.provider, cloud.restarted()) * 3]
+        made = await asyncio.gather(*calls)
+        assert all((one.labels, one.capacity) == (made[0].labels, made[0].capacity) for one in made)
+        await cloud.settle()
+        (listed,) = await cloud.provider.list()
+        assert listed.labels == made[0].labels
+
+
 @pytest.mark.parametrize("has_finalizer", [True, False], ids=["deleting", "deleted"])
 async def test_no_node_appears_for_a_claim_that_goes(has_finalizer: bool) -> None:  # noqa: FBT001  a table's column
     """The order was withdrawn."""
@@ -200,8 +257,43 @@ async def test_a_new_claim_of_an_old_name_is_not_given_the_old_machine() -> None
     async with pretended_cloud() as cloud:
         await cloud.provider.create(await cloud.claim("again", *LINUX))
         await cloud.kube.delete(Ref(NODE_CLAIM, "again"), Deletion())
+        claim = await cloud.claim("again", *LINUX)
         with pytest.raises(CreateError, match="another Node of that name"):
-            await cloud.provider.create(await cloud.claim("again", *LINUX))
+            await cloud.provider.create(claim)
+        cloud.faults.order(NoCapacity())
+        with pytest.raises(InsufficientCapacityError):
+            await cloud.provider.create(claim)
+
+
+async def test_a_machine_that_has_registered_is_not_launched_anew() -> None:
+    """Though something cheaper has become available meanwhile."""
+    async with pretended_cloud("20s") as cloud:
+        cloud.faults.order(NoCapacity(capacity_type="spot", ends_at=START + timedelta(seconds=1)))
+        claim = await cloud.claim("dear", *LINUX)
+        made = await cloud.provider.create(claim)
+        await cloud.settle()
+        assert (await cloud.provider.create(claim)).labels == made.labels
+        assert await record_of(cloud, "dear") == ""
+
+
+@pytest.mark.parametrize("delay", ["", "20s"], ids=["on a Node", "on a claim"])
+async def test_a_record_that_was_copied_is_no_machine(delay: str) -> None:
+    """It counts only where it belongs, by name and UID."""
+    async with pretended_cloud(delay) as cloud:
+        await cloud.provider.create(await cloud.claim("mine", *LINUX))
+        held = (await cloud.node("mine")).metadata if not delay else None
+        record = held.annotations[RECORD] if held else await record_of(cloud, "mine")
+        fake: dict[str, Json] = {"kwok.x-k8s.io/node": "fake"}
+        meta: dict[str, Json] = {"name": "copy", "labels": fake, "annotations": {RECORD: record}}
+        await cloud.kube.create(NODE, {"apiVersion": "v1", "kind": "Node", "metadata": meta})
+        await cloud.claim("other", *LINUX)
+        copied: Body = {"metadata": {"annotations": {RECORD: record}}}
+        await cloud.kube.patch(Ref(NODE_CLAIM, "other"), Patch(copied))
+        await cloud.settle()
+        assert [one.node_claim for one in await cloud.provider.list()] == ["mine"]
+        for provider_id in ("kwok://copy", "kwok://other"):
+            with pytest.raises(NodeClaimNotFoundError):
+                await cloud.provider.delete(provider_id)
 
 
 async def test_a_launch_for_a_claim_that_is_gone_leaves_nothing() -> None:
@@ -273,6 +365,27 @@ class CountingKube(DistantKube):
         """One more."""
         self.n_reads += 1
         return await super().get(ref)
+
+
+class SluggishKube(DistantKube):
+    """Answers so late that others have done a lot meanwhile."""
+
+    async def get(self, ref: Ref) -> msgspec.Raw:
+        """As it was a while ago."""
+        try:
+            return await super().get(ref)
+        finally:
+            await self._idle()
+
+    async def list(self, scope: Scope, *, limit: int = 0, token: str = "") -> Page:
+        """As it was a while ago."""
+        found = await super().list(scope, limit=limit, token=token)
+        await self._idle()
+        return found
+
+    async def _idle(self) -> None:
+        for _ in range(12):
+            await asyncio.sleep(0)
 
 
 class FailingKube(DistantKube):

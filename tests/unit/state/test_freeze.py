@@ -133,10 +133,10 @@ def test_unbound_pods_that_nothing_waits_for_are_left_out(
 
 
 def test_a_listed_pod_keeps_what_makes_it_this_pod(freeze: Freeze) -> None:
-    """Identity, place, owner and moments."""
+    """Identity, place, owner and moments, and annotations that decisions read."""
     [got] = freeze(
         pod(
-            "uid: u, labels: {a: b}, annotations: {c: d}, "
+            "uid: u, labels: {a: b}, annotations: {c: d, karpenter.sh/do-not-disrupt: 'true'}, "
             "creationTimestamp: '2026-01-01T01:00:00+01:00', "
             "ownerReferences: [{kind: X, name: x}, {kind: ReplicaSet, name: r, uid: ru, "
             "apiVersion: apps/v1, controller: true}]",
@@ -149,7 +149,7 @@ def test_a_listed_pod_keeps_what_makes_it_this_pod(freeze: Freeze) -> None:
         "default/p",
         "u",
         {"a": "b"},
-        {"c": "d"},
+        {"karpenter.sh/do-not-disrupt": "true"},
     )
     assert (got.node_name, got.nominated_node_name, got.phase) == ("n", "m", "Running")
     assert got.owner == Owner("ReplicaSet", "r", "ru", "apps/v1")

@@ -12,9 +12,9 @@ from dovetail.kube.memory import refusals
 from dovetail.kube.memory.admission import admit
 from dovetail.kube.memory.record import Stored
 from dovetail.kube.memory.storage import Storage
-from dovetail.kube.memory.trees import Obj, decoded, encoded, mapping, part, text
+from dovetail.kube.memory.trees import Obj, decoded, encoded, mapping, part, put, text
 from dovetail.kube.memory.validation import object_problems
-from dovetail.kube.seam import Body, Ref
+from dovetail.kube.seam import Body, Json, Ref
 
 NAMESPACE: Final = api.KINDS["", "Namespace"]
 _SERVER_OWNED: Final = (
@@ -29,12 +29,16 @@ _SERVER_OWNED: Final = (
 )
 
 
-def create(storage: Storage, kind: api.Kind, body: Body, namespace: str) -> Stored:
+def create(
+    storage: Storage, kind: api.Kind, body: Body, namespace: str, managed: Json = None
+) -> Stored:
     """Make an object. Raises AlreadyExistsError, InvalidError, NotFoundError, ForbiddenError."""
     tree = readable(body)
     if text(tree, "metadata", "resourceVersion"):
         msg = "resourceVersion should not be set on objects to be created"
         raise refusals.bad_request(msg)
+    if storage.traits(kind).is_custom:
+        check_says_kind(tree)
     ref = _named(storage, kind, tree, namespace)
     _check_namespace(storage, ref)
     _prepare(storage, ref, tree)
@@ -47,6 +51,7 @@ def create(storage: Storage, kind: api.Kind, body: Body, namespace: str) -> Stor
     metadata = part(tree, "metadata")
     metadata["uid"] = storage.new_uid()
     metadata["creationTimestamp"] = storage.now()
+    put(metadata, "managedFields", managed)
     if traits.has_generation:
         metadata["generation"] = 1
     return storage.write(ref, tree)
@@ -67,6 +72,14 @@ def check_identity(kind: api.Kind, tree: Obj) -> None:
         said = tree.get(field, wanted)
         if said != wanted:
             msg = f"the {field} in the data ({said}) does not match the expected one ({wanted})"
+            raise refusals.bad_request(msg)
+
+
+def check_says_kind(tree: Obj) -> None:
+    """Only of its own kinds does a server know what they are when they do not say so."""
+    for field in ("apiVersion", "kind"):
+        if field not in tree:
+            msg = f"the object provided is unrecognized: {field} is missing"
             raise refusals.bad_request(msg)
 
 

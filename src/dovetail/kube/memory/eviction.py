@@ -87,14 +87,14 @@ def _count_down(storage: Storage, ref: Ref, budget: Obj, pod_name: str) -> None:
     if number(status, "observedGeneration") < number(budget, "metadata", "generation"):
         said = f"The disruption budget {ref.name} is still being processed by the server."
         msg = f"{_REFUSAL} {said}"
-        raise refusals.too_many_requests(msg, 10)
+        raise refusals.over_budget(msg, 10)
     if allowed < 0:
         raise refusals.forbidden(ref, "pdb disruptions allowed is negative")
     if len(mapping(status.get("disruptedPods"))) > _MOST_DISRUPTED:
         raise refusals.forbidden(ref, "DisruptedPods map too big")
     if allowed == 0:
         msg = f"{_REFUSAL} {_why_none(ref, budget)}"
-        raise refusals.too_many_requests(msg)
+        raise refusals.over_budget(msg)
     status["disruptionsAllowed"] = allowed - 1
     if allowed == 1:
         none_left: Obj = {

@@ -13,7 +13,8 @@ from dovetail.kube.seam import Json
 Path = tuple[str, ...]
 _Judge = Callable[[Obj, Obj], Iterator[api.FieldProblem]]
 
-_META: Final = ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
+# Left out they stay, named otherwise they are refused.
+KEPT: Final = ("uid", "deletionTimestamp", "deletionGracePeriodSeconds")
 _CLASS_REF: Final = ("spec", "template", "spec", "nodeClassRef")
 _SELECTOR: Final[tuple[Path, ...]] = (("spec", "selector"),)
 # Once these have a value, they keep it.
@@ -62,7 +63,7 @@ def change_problems(kind: api.Kind, old: Obj, new: Obj) -> list[api.FieldProblem
 
 
 def _metadata(old: Obj, new: Obj) -> Iterator[api.FieldProblem]:
-    for field in _META:
+    for field in KEPT:
         if _differ(old, new, ("metadata", field)):
             yield api.FieldProblem(f"metadata.{field}", "is the server's; it may not be changed")
     if at(old, "metadata", "deletionTimestamp") is None:

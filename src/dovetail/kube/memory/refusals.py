@@ -82,10 +82,11 @@ def forbidden(ref: Ref, why: str) -> errors.ForbiddenError:
     return errors.ForbiddenError(403, "Forbidden", message)
 
 
-def too_many_requests(why: str, seconds: int = 0) -> errors.TooManyRequestsError:
-    """Not now."""
+def over_budget(why: str, seconds: int = 0) -> errors.TooManyRequestsError:
+    """Not now: a disruption budget forbids it."""
     after = timedelta(seconds=seconds) if seconds else None
-    return errors.TooManyRequestsError(429, "TooManyRequests", why, after)
+    cause = errors.DISRUPTION_BUDGET
+    return errors.TooManyRequestsError(429, "TooManyRequests", why, after, cause)
 
 
 def server_error(why: str) -> errors.UnavailableError:

@@ -15,7 +15,7 @@ import msgspec
 from dovetail import api
 from dovetail.api.crds import crds
 from dovetail.clock import Clock
-from dovetail.kube.memory import binding, creation, deletion, eviction, patching, reading
+from dovetail.kube.memory import binding, creation, deletion, eviction, garbage, patching, reading
 from dovetail.kube.memory.storage import Storage
 from dovetail.kube.seam import Body, Change, Deletion, Json, Page, Patch, Ref, Scope
 
@@ -34,6 +34,7 @@ class MemoryKube:
         history: int = _HISTORY,
     ) -> None:
         self._storage = Storage(clock, crds() if definitions is None else definitions, history)
+        self._tidy_at = 0  # the version at which no garbage was left
         for name in _NAMESPACES:
             creation.create(self._storage, creation.NAMESPACE, {"metadata": {"name": name}}, "")
 
@@ -64,7 +65,7 @@ class MemoryKube:
 
     async def patch(self, ref: Ref, patch: Patch) -> msgspec.Raw:
         """Change an object. A resource version in the patch must match, else ConflictError."""
-        return patching.patch(self._storage, ref, patch).raw
+        return patching.patch(self._storage, ref, patch)
 
     async def delete(self, ref: Ref, how: Deletion) -> None:
         """Delete an object, or mark it as going while finalizers hold it. Raises NotFoundError."""
@@ -75,6 +76,19 @@ class MemoryKube:
         eviction.evict(self._storage, ref, how)
 
     # ---- what a cluster does by itself, when the caller says so
+
+    def collect_garbage(self) -> int:
+        """Delete what has lost its owners, until nothing is left to do; how many changes it took.
+
+        Only kinds that were spoken of before are known.
+        """
+        n_changes = 0
+        if self._tidy_at == self._storage.version:
+            return 0
+        while n_more := garbage.collect(self._storage):
+            n_changes += n_more
+        self._tidy_at = self._storage.version
+        return n_changes
 
     def send_bookmarks(self) -> None:
         """Tell every open watch how far it has come."""

@@ -8,6 +8,7 @@ from typing import Final
 
 from dovetail import api
 from dovetail.clock import Clock
+from dovetail.kube.memory.lists import Lists
 from dovetail.kube.memory.record import Stored, stored
 from dovetail.kube.memory.refusals import not_found
 from dovetail.kube.memory.table import Table
@@ -35,6 +36,7 @@ class Storage:
         self._tables: dict[tuple[str, str], Table] = {}
         self._kinds: dict[tuple[str, str], api.Kind] = {}
         self._traits: dict[api.Kind, Traits] = {}
+        self._lists: dict[api.Kind, Lists] = {}
         self._n_made = 0
 
     def now(self) -> str:
@@ -46,6 +48,13 @@ class Storage:
         known = self._traits.get(kind)
         if known is None:
             known = self._traits[kind] = of_kind(kind, self._custom)
+        return known
+
+    def lists(self, kind: api.Kind) -> Lists:
+        """Which of a kind's lists are merged."""
+        known = self._lists.get(kind)
+        if known is None:
+            known = self._lists[kind] = Lists(self.traits(kind))
         return known
 
     def table(self, kind: api.Kind) -> Table:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from dovetail.kube.memory import refusals
+from dovetail.kube.memory.applying import tracked
 from dovetail.kube.memory.creation import check_identity, tidy
 from dovetail.kube.memory.deletion import may_go
-from dovetail.kube.memory.immutable import change_problems
+from dovetail.kube.memory.immutable import KEPT, change_problems
+from dovetail.kube.memory.ownership import UPDATE, Stamp
 from dovetail.kube.memory.record import Stored
 from dovetail.kube.memory.storage import Storage
 from dovetail.kube.memory.traits import Traits
@@ -16,19 +18,22 @@ from dovetail.kube.memory.validation import object_problems
 from dovetail.kube.seam import Ref
 
 STATUS: Final = "status"
-_KEPT_WHEN_LEFT_OUT: Final = (
-    "uid",
+# Whatever a patch says of them is passed over.
+_SERVERS: Final = (
     "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
+    "generation",
+    "name",
     "namespace",
+    "resourceVersion",
 )
 
 
-def update(storage: Storage, ref: Ref, changed: Obj, subresource: str = "") -> Stored:
+def update(
+    storage: Storage, ref: Ref, changed: Obj, subresource: str = "", manager: str = ""
+) -> Stored:
     """Put a changed object in the place of the one that is there; the same again changes nothing.
 
-    Raises ConflictError, InvalidError.
+    A `manager` owns what it changes, where owners are noted. Raises ConflictError, InvalidError.
     """
     held = storage.get(ref)
     old = held.tree()
@@ -41,6 +46,9 @@ def update(storage: Storage, ref: Ref, changed: Obj, subresource: str = "") -> S
     problems = object_problems(ref.kind, traits, new) + change_problems(ref.kind, old, new)
     if problems:
         raise refusals.invalid(ref, problems)
+    if manager:
+        stamp = Stamp(storage.now(), ref.kind.api_version)
+        tracked(old, new, (manager, UPDATE, subresource), storage.lists(ref.kind), stamp)
     if canonical(new) == canonical(old):
         return held
     if may_go(ref, new):
@@ -60,10 +68,6 @@ def _check_same(ref: Ref, held: Stored, changed: Obj) -> None:
         if said != wanted:
             msg = f"the {field} of the object ({said}) does not match the one on the URL ({wanted})"
             raise refusals.bad_request(msg)
-    uid = text(metadata, "uid")
-    if uid and uid != held.uid:
-        why = f"Precondition failed: UID in precondition: {uid}, in object meta: {held.uid}"
-        raise refusals.conflict(ref, why)
     version = text(metadata, "resourceVersion")
     if version and version != str(held.version):
         raise refusals.modified(ref)
@@ -74,20 +78,17 @@ def _confined(old: Obj, changed: Obj, traits: Traits, subresource: str) -> Obj:
     if subresource == STATUS:
         new = {**old, "metadata": dict(part(old, "metadata"))}
         put(new, "status", changed.get("status"))
-        managed = part(changed, "metadata").get("managedFields")
     else:
         new = {**changed, "metadata": dict(part(changed, "metadata"))}
         if traits.has_status:
             put(new, "status", old.get("status"))
-        managed = part(new, "metadata").get("managedFields")
     before, after = part(old, "metadata"), part(new, "metadata")
-    for field in _KEPT_WHEN_LEFT_OUT:
+    for field in KEPT:
         if field in before:
             after.setdefault(field, before[field])
-    for field in ("generation", "resourceVersion"):
+    for field in _SERVERS:
         put(after, field, before.get(field))
-    put(after, "managedFields", managed)
-    after["name"] = before["name"]
+    put(after, "managedFields", part(changed, "metadata").get("managedFields"))
     return {"apiVersion": old["apiVersion"], "kind": old["kind"], **_rest(new)}
 
 

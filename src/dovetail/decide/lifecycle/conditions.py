@@ -1,0 +1,252 @@
+"""What does an object's status say after a condition was set? (spec/core.md 0.4)
+
+An object has one root condition, `Ready`, which is worked out from those it depends on, and may
+carry others that only inform. Instants are kept to the second, as Kubernetes stores them, so that
+reading back what was written changes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Final, assert_never
+
+import msgspec
+
+from dovetail.model.claim import ClaimObject
+from dovetail.model.node import Condition
+
+
+class Status(StrEnum):
+    """Whether a condition holds."""
+
+    TRUE = "True"
+    FALSE = "False"
+    UNKNOWN = "Unknown"
+
+
+ROOT: Final = "Ready"
+AWAITING: Final = "AwaitingReconciliation"
+AWAITING_MESSAGE: Final = "nothing has looked at this yet"
+UNHEALTHY: Final = "UnhealthyDependents"
+RECONCILING: Final = "ReconcilingDependents"
+
+LAUNCHED: Final = "Launched"
+REGISTERED: Final = "Registered"
+INITIALIZED: Final = "Initialized"
+CONSOLIDATABLE: Final = "Consolidatable"
+DRIFTED: Final = "Drifted"
+DRAINED: Final = "Drained"
+VOLUMES_DETACHED: Final = "VolumesDetached"
+INSTANCE_TERMINATING: Final = "InstanceTerminating"
+CONSISTENT_STATE_FOUND: Final = "ConsistentStateFound"
+DISRUPTION_REASON: Final = "DisruptionReason"
+VALIDATION_SUCCEEDED: Final = "ValidationSucceeded"
+NODE_CLASS_READY: Final = "NodeClassReady"
+NODE_REGISTRATION_HEALTHY: Final = "NodeRegistrationHealthy"
+
+CLAIM_DEPENDENTS: Final = (LAUNCHED, REGISTERED, INITIALIZED)
+POOL_DEPENDENTS: Final = (VALIDATION_SUCCEEDED, NODE_CLASS_READY)
+
+# What the API stores; a provider's or node class's own words need not be fit for it.
+_A_REASON: Final = re.compile(r"([A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?)?")
+_LONGEST_MESSAGE: Final = 32768
+_BEGINNING: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class SetCondition(msgspec.Struct, frozen=True, gc=False):
+    """Say this of the object."""
+
+    type: str
+    status: Status
+    reason: str
+    message: str = ""
+
+
+class ClearCondition(msgspec.Struct, frozen=True, gc=False):
+    """Say nothing of this any more. Only conditions that the root does not depend on can go."""
+
+    type: str
+
+
+ConditionChange = SetCondition | ClearCondition
+
+
+def hold(condition: str) -> SetCondition:
+    """It is true, and needs no other reason than its name."""
+    return SetCondition(condition, Status.TRUE, condition)
+
+
+def fail(condition: str, reason: str, message: str = "") -> SetCondition:
+    """It is false, for this reason."""
+    return SetCondition(condition, Status.FALSE, reason, message)
+
+
+def wait(condition: str, reason: str = AWAITING, message: str = "") -> SetCondition:
+    """It is not known yet, for this reason."""
+    return SetCondition(condition, Status.UNKNOWN, reason, message)
+
+
+def again(condition: Condition) -> SetCondition:
+    """Say the same once more, of the present generation."""
+    return SetCondition(
+        condition.type, Status(condition.status), condition.reason, condition.message
+    )
+
+
+class Conditions(msgspec.Struct, frozen=True, gc=False):
+    """An object's conditions, with what of the object they depend on. Always complete: what the
+    root depends on is Unknown until somebody says otherwise.
+    """
+
+    dependents: tuple[str, ...]
+    generation: int
+    created_at: datetime | None
+    is_deleting: bool
+    held: tuple[Condition, ...]
+
+    def get(self, condition: str) -> Condition | None:
+        """The condition, if anything was said of it."""
+        return next((one for one in self.held if one.type == condition), None)
+
+    def status(self, condition: str) -> Status | None:
+        """Whether it holds; None if nothing was said. A strange word counts as not known."""
+        found = self.get(condition)
+        if found is None:
+            return None
+        return Status(found.status) if found.status in set(Status) else Status.UNKNOWN
+
+    def is_true(self, condition: str) -> bool:
+        """Whether it is known to hold."""
+        return self.status(condition) is Status.TRUE
+
+    def changed_at(self, condition: str) -> datetime:
+        """When its status last changed; the object's creation if nobody knows."""
+        found = self.get(condition)
+        stated = found.changed_at if found is not None else None
+        return stated or self.created_at or _BEGINNING
+
+    def after(self, changes: Iterable[ConditionChange], now: datetime) -> Conditions:
+        """The conditions once all of this was said, in this order."""
+        result = self
+        for change in changes:
+            match change:
+                case SetCondition():
+                    result = _said(result, change, now)
+                case ClearCondition(type=condition):
+                    result = _cleared(result, condition)
+                case _:
+                    assert_never(change)
+        return result
+
+
+def _said(held: Conditions, change: SetCondition, now: datetime) -> Conditions:
+    changed = _stamped(held, change, now)
+    return changed if change.type == ROOT else _stamped(changed, _root(changed), now)
+
+
+def _cleared(held: Conditions, condition: str) -> Conditions:
+    if condition == ROOT or condition in held.dependents:
+        msg = f"{condition} cannot be cleared: {ROOT} depends on it"
+        raise ValueError(msg)
+    return _holding(held, (one for one in held.held if one.type != condition))
+
+
+def _stamped(held: Conditions, change: SetCondition, now: datetime) -> Conditions:
+    before = held.get(change.type)
+    changed_at = before.changed_at if before and before.status == change.status else None
+    stated = Condition(
+        type=change.type,
+        status=change.status,
+        reason=change.reason if _A_REASON.fullmatch(change.reason) else change.type,
+        message=change.message[:_LONGEST_MESSAGE],
+        changed_at=changed_at or whole_second(now),
+        observed_generation=held.generation,
+    )
+    others = [one for one in held.held if one.type != change.type]
+    if held.is_deleting:
+        others = [
+            msgspec.structs.replace(one, observed_generation=held.generation) for one in others
+        ]
+    return _holding(held, (*others, stated))
+
+
+def _root(held: Conditions) -> SetCondition:
+    """What follows for the root from what it depends on."""
+    wanting = [one for one in map(held.get, held.dependents) if one and not _is_well(one, held)]
+    if not wanting:
+        return hold(ROOT)
+    has_failed = any(
+        one.status == Status.FALSE and one.observed_generation == held.generation for one in wanting
+    )
+    # Newest first; of equal age, as declared (`sort` keeps the order of equals).
+    wanting.sort(key=lambda one: one.changed_at or _BEGINNING, reverse=True)
+    return SetCondition(
+        ROOT,
+        Status.FALSE if has_failed else Status.UNKNOWN,
+        UNHEALTHY if has_failed else RECONCILING,
+        ", ".join(f"{one.type}={one.status}" for one in wanting),
+    )
+
+
+def _is_well(condition: Condition, held: Conditions) -> bool:
+    return condition.status == Status.TRUE and condition.observed_generation == held.generation
+
+
+def _holding(held: Conditions, conditions: Iterable[Condition]) -> Conditions:
+    return msgspec.structs.replace(held, held=_ordered(conditions))
+
+
+def whole_second(moment: datetime) -> datetime:
+    """The moment as Kubernetes stores it."""
+    return moment.replace(microsecond=0)
+
+
+def conditions_of_claim(claim: ClaimObject, now: datetime) -> Conditions:
+    """What is said of a claim, with what nobody has said yet."""
+    bare = Conditions(
+        CLAIM_DEPENDENTS,
+        claim.generation,
+        claim.created_at,
+        claim.deleting_at is not None,
+        claim.conditions,
+    )
+    return complete(bare, now)
+
+
+def complete(bare: Conditions, now: datetime) -> Conditions:
+    """With everything that the root depends on, and the root itself, Unknown where unsaid."""
+    created_at = bare.created_at or now
+    missing = [
+        _awaiting(condition, changed_at, bare.generation)
+        for condition, changed_at in (
+            *((dependent, created_at) for dependent in bare.dependents),
+            (ROOT, now),
+        )
+        if bare.get(condition) is None
+    ]
+    held = _ordered((*bare.held, *missing)) if missing else bare.held
+    return msgspec.structs.replace(bare, held=held)
+
+
+def _awaiting(condition: str, changed_at: datetime, generation: int) -> Condition:
+    return Condition(
+        type=condition,
+        status=Status.UNKNOWN,
+        reason=AWAITING,
+        message=AWAITING_MESSAGE,
+        changed_at=whole_second(changed_at),
+        observed_generation=generation,
+    )
+
+
+def _ordered(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
+    """By when they changed, then by name; the root last."""
+    return tuple(
+        sorted(
+            conditions,
+            key=lambda one: (one.type == ROOT, one.changed_at or _BEGINNING, one.type),
+        )
+    )

@@ -1,0 +1,107 @@
+"""Is there an instance for this claim? If not, ask for one; if so, write down what it is.
+
+(spec/core.md 5.2)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Final, assert_never
+
+import msgspec
+
+from dovetail import labels
+from dovetail.decide.lifecycle.actions import CreateInstance, DeleteClaim
+from dovetail.decide.lifecycle.conditions import (
+    LAUNCHED,
+    Status,
+    again,
+    conditions_of_claim,
+    hold,
+    wait,
+)
+from dovetail.decide.lifecycle.patches import claim_patches
+from dovetail.decide.lifecycle.step import STAY, EventType, Milestone, Step, claim_event
+from dovetail.decide.lifecycle.timing import LIFECYCLE_BACKOFF, shortened
+from dovetail.model.claim import (
+    ClaimObject,
+    ClaimView,
+    Launched,
+    LaunchFailed,
+    LaunchFailure,
+    Launching,
+)
+from dovetail.model.requirements import Requirement
+
+LAUNCH_FAILED: Final = "LaunchFailed"
+INSUFFICIENT_CAPACITY_EVENT: Final = "InsufficientCapacityError"
+
+
+def step(view: ClaimView, now: datetime) -> Step:
+    """Launch an instance, or take down what became of the launch."""
+    claim = view.claim
+    launched = conditions_of_claim(claim, now).get(LAUNCHED)
+    if launched is not None and launched.status in {Status.TRUE, Status.FALSE}:
+        return Step(conditions=(again(launched),))
+    match view.outcome:
+        case None:
+            return Step(actions=(CreateInstance(claim.name, claim.uid),))
+        case Launching():
+            return STAY
+        case Launched() as instance:
+            return _taken_down(claim, instance)
+        case LaunchFailed() as failed:
+            return _failed(claim, failed, now)
+        case _:
+            assert_never(view.outcome)
+
+
+def _taken_down(claim: ClaimObject, instance: Launched) -> Step:
+    known = msgspec.structs.replace(
+        claim,
+        labels={**instance.labels, **_settled(claim.requirements), **claim.labels},
+        annotations={**claim.annotations, **instance.annotations},
+        provider_id=instance.provider_id,
+        image_id=instance.image_id,
+        capacity=instance.capacity,
+        allocatable=instance.allocatable,
+    )
+    return Step(
+        conditions=(hold(LAUNCHED),),
+        claims=claim_patches(claim, known),
+        milestones=(Milestone.LAUNCHED,),
+    )
+
+
+def _settled(requirements: Iterable[Requirement]) -> Mapping[str, str]:
+    """Labels for which the claim left no choice: pods were planned against them."""
+    return {
+        one.key: value
+        for one in requirements
+        if not one.complement and len(one.values) == 1 and not labels.is_restricted(one.key)
+        for value in one.values
+    }
+
+
+def _failed(claim: ClaimObject, failed: LaunchFailed, now: datetime) -> Step:
+    message = shortened(failed.message)
+    match failed.failure:
+        case LaunchFailure.INSUFFICIENT_CAPACITY:
+            told = claim_event(
+                claim,
+                INSUFFICIENT_CAPACITY_EVENT,
+                shortened(f"NodeClaim {claim.name} could not be launched: {failed.message}"),
+                EventType.WARNING,
+            )
+            gone = DeleteClaim(claim.name, claim.uid, "insufficient_capacity")
+            return Step(events=(told,), actions=(gone,))
+        case LaunchFailure.NODE_CLASS_NOT_READY:
+            return Step(actions=(DeleteClaim(claim.name, claim.uid, "nodeclass_not_ready"),))
+        case LaunchFailure.CREATE_ERROR | LaunchFailure.OTHER:
+            return Step(
+                conditions=(wait(LAUNCHED, failed.reason or LAUNCH_FAILED, message),),
+                look_again_at=LIFECYCLE_BACKOFF.again_at(now, failed.n_failures),
+            )
+        case _:
+            assert_never(failed.failure)

@@ -1,0 +1,51 @@
+"""How long is waited for what? Every timeout and period of a node's life (spec/core.md 13)."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Final
+
+import msgspec
+
+LAUNCH_TIMEOUT: Final = timedelta(minutes=5)
+REGISTRATION_TIMEOUT: Final = timedelta(minutes=15)
+LAUNCH_RESULT_KEPT_FOR: Final = timedelta(hours=1)
+INSTANCE_POLL: Final = timedelta(seconds=5)
+DRAIN_POLL: Final = timedelta(seconds=1)
+MIN_DRAIN: Final = timedelta(seconds=5)
+STUCK_TERMINATING_AFTER: Final = timedelta(minutes=1)
+DRIFT_RECHECK: Final = timedelta(minutes=5)
+TYPE_CHECK_FIRST_AFTER: Final = timedelta(hours=1)
+TYPE_CHECK_KEPT_FOR: Final = timedelta(minutes=30)
+POD_EVENT_DEDUPE: Final = timedelta(seconds=10)
+CONSISTENCY_SCAN: Final = timedelta(minutes=10)
+GARBAGE_PERIOD: Final = timedelta(minutes=2)
+ORPHAN_GRACE: Final = timedelta(seconds=30)
+COUNTER_PERIOD: Final = timedelta(seconds=5)
+
+LONGEST_MESSAGE: Final = 300
+
+
+class Backoff(msgspec.Struct, frozen=True, gc=False):
+    """Waits that double from `first` and end at `longest`."""
+
+    first: timedelta
+    longest: timedelta
+
+    def after(self, n_failures: int) -> timedelta:
+        """How long to wait after so many failures in a row."""
+        doublings = min(max(n_failures - 1, 0), 30)  # past any `longest`, short of an overflow
+        return min(self.longest, self.first * (1 << doublings))
+
+    def again_at(self, now: datetime, n_failures: int) -> datetime:
+        """When to try again."""
+        return now + self.after(n_failures)
+
+
+LIFECYCLE_BACKOFF: Final = Backoff(timedelta(seconds=1), timedelta(minutes=1))
+EVICTION_BACKOFF: Final = Backoff(timedelta(milliseconds=100), timedelta(seconds=10))
+
+
+def shortened(message: str, longest: int = LONGEST_MESSAGE) -> str:
+    """The message, cut where it would run on for ever."""
+    return message if len(message) <= longest else message[: longest - 3] + "..."

@@ -1,0 +1,194 @@
+"""What is there, now and from now on? A copy of one kind of object that follows the API.
+
+It lists in pages, then watches from there; a watch that ends is taken up where it stopped. Where
+the API has forgotten so much that this cannot be done, it lists again and tells what differs. An
+object that can no longer be read stays as it last was, since to forget a node is worse than to
+know it a little late.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+import msgspec
+
+from dovetail import api
+from dovetail.clock import Timer
+from dovetail.kube.backoff import Backoff, Chance
+from dovetail.kube.errors import ApiError, GoneError, NotFoundError
+from dovetail.kube.seam import Change, ChangeType, Reader, Scope
+from dovetail.kube.typed import Intake, Unreadable
+
+_PAGE: Final = 500
+_LARGEST_PAGE: Final = 32_000
+_STEADY_SECONDS: Final = 5.0  # a watch that lasts this long was no failure
+
+Key = tuple[str, str]  # namespace and name
+
+
+class Present(msgspec.Struct, frozen=True, gc=False):
+    """The object is there, and like this."""
+
+    object: api.Object
+
+
+class Absent(msgspec.Struct, frozen=True, gc=False):
+    """The object is gone; this is what was last known of it."""
+
+    object: api.Object
+
+
+class Stalled(msgspec.Struct, frozen=True, gc=False):
+    """The API cannot be followed for now; it is tried again by itself after a while."""
+
+    scope: Scope
+    error: ApiError
+    retry_after_seconds: float
+
+
+Notice = Present | Absent | Unreadable | Stalled
+
+
+class Pace(msgspec.Struct, frozen=True):
+    """Time and chance for a mirror, and how it uses them."""
+
+    timer: Timer
+    chance: Chance
+    backoff: Backoff = Backoff(0.5, 30.0)
+    n_page: int = _PAGE
+
+
+class Mirror:
+    """Follows all objects of one scope; `tell` hears of every change, in order, in this task."""
+
+    def __init__(
+        self, kube: Reader, scope: Scope, *, tell: Callable[[Notice], None], intake: Intake,
+        pace: Pace,
+    ) -> None:  # fmt: skip
+        self._kube = kube
+        self._scope = scope
+        self._tell = tell
+        self._intake = intake
+        self._pace = pace
+        self._held: dict[Key, api.Object] = {}
+        self._version = ""  # where to go on watching; empty means list first
+        self._n_page = pace.n_page
+        self._n_failed = 0
+        self._is_fresh = False  # listed, and not yet watched with success
+        self._in_sync = asyncio.Event()
+
+    @property
+    def held(self) -> Mapping[Key, api.Object]:
+        """Every object by namespace and name, as last known."""
+        return MappingProxyType(self._held)
+
+    @property
+    def is_in_sync(self) -> bool:
+        """Whether everything that was there at some moment has been told."""
+        return self._in_sync.is_set()
+
+    async def wait_in_sync(self) -> None:
+        """Return once everything that was there at some moment has been told."""
+        await self._in_sync.wait()
+
+    async def run(self) -> None:
+        """Follow until cancelled. Whatever the API answers, it goes on."""
+        while True:
+            try:
+                if not self._version:
+                    await self._list()
+                await self._follow()
+            except GoneError as error:
+                await self._restart(error)
+            except ApiError as error:
+                await self._pause(error)
+
+    async def _restart(self, error: GoneError) -> None:
+        """List again: at once, unless a list has just been made or itself grew too old."""
+        is_listing = not self._version
+        self._version = ""
+        if is_listing:
+            self._n_page = min(4 * self._n_page, _LARGEST_PAGE)
+        if is_listing or self._is_fresh:
+            await self._pause(error)
+
+    async def _pause(self, error: ApiError) -> None:
+        self._n_failed += 1
+        if isinstance(error, NotFoundError) and not self._held:
+            self._in_sync.set()  # the cluster does not know this kind: there is nothing to see
+        wait = self._pace.backoff.seconds(self._n_failed, self._pace.chance)
+        self._tell(Stalled(self._scope, error, wait))
+        await self._pace.timer.sleep(wait)
+
+    async def _list(self) -> None:
+        unseen = dict.fromkeys(self._held)
+        token = ""
+        while True:
+            page = await self._kube.list(self._scope, limit=self._n_page, token=token)
+            for raw in page.items:
+                unseen.pop(self._take(raw), None)
+            token = page.token
+            if not token:
+                break
+        for key in unseen:
+            self._tell(Absent(self._held.pop(key)))
+        self._version = page.resource_version
+        self._n_page = self._pace.n_page
+        self._is_fresh = True
+        self._in_sync.set()
+
+    async def _follow(self) -> None:
+        """Watch until the server ends it. One that ends at once is paced like a failure."""
+        started_at = self._pace.timer.elapsed_seconds()
+        async for change in self._kube.watch(self._scope, since=self._version):
+            self._apply(change)
+            self._version = change.resource_version or self._version
+            self._n_failed = 0
+            self._is_fresh = False
+        self._is_fresh = False
+        if self._pace.timer.elapsed_seconds() - started_at >= _STEADY_SECONDS:
+            self._n_failed = 0
+            return
+        self._n_failed += 1
+        wait = self._pace.backoff.seconds(self._n_failed, self._pace.chance)
+        await self._pace.timer.sleep(wait)
+
+    def _apply(self, change: Change) -> None:
+        match change.type:
+            case ChangeType.BOOKMARK:
+                return
+            case ChangeType.DELETED:
+                self._drop(change.object)
+            case _:
+                self._take(change.object)
+
+    def _take(self, raw: msgspec.Raw) -> Key:
+        """Hold an object and tell of it, unless it is the same as before."""
+        found = self._intake.read(self._scope.kind, raw)
+        if isinstance(found, Unreadable):
+            self._tell(found)
+            return found.namespace, found.name
+        meta = found.metadata
+        key = (meta.namespace, meta.name)
+        before = self._held.get(key)
+        if before is not None:
+            if before.metadata.uid != meta.uid:  # gone and made anew, unseen
+                self._tell(Absent(before))
+            elif before.metadata.resource_version == meta.resource_version != "":
+                return key
+        self._held[key] = found
+        self._tell(Present(found))
+        return key
+
+    def _drop(self, raw: msgspec.Raw) -> None:
+        found = self._intake.read(self._scope.kind, raw)
+        if isinstance(found, Unreadable):
+            before = self._held.pop((found.namespace, found.name), None)
+            if before is not None:
+                self._tell(Absent(before))
+            return
+        self._held.pop((found.metadata.namespace, found.metadata.name), None)
+        self._tell(Absent(found))

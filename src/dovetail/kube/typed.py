@@ -1,0 +1,177 @@
+"""What does the JSON of the seam say? Wire types, small enough for a whole cluster of them.
+
+Pods are nearly all there is, and nearly all of a pod is its template. What pods have in common is
+held once, and what no decision reads is dropped: conditions about containers, annotations of
+networks and tools, volumes that are no claims. An object that cannot be read becomes a report.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from hashlib import blake2b
+from typing import Final
+
+import msgspec
+
+from dovetail import api
+from dovetail.api.core import ContainerStatus, PodStatus, PodVolume
+from dovetail.kube.sharing import Shared
+
+_CONDITIONS: Final = frozenset({"PodScheduled", "Ready", "DisruptionTarget"})
+_DOMAINS: Final = ("kubernetes.io", "k8s.io", "karpenter.sh", "karpenter.k8s.aws")
+_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+_MANY: Final = 1 << 14  # templates, and what goes with them
+_FEW: Final = 1 << 10  # what only neighbours have in common: moments
+_UNNAMED: Final = api.ObjectMeta()
+
+_Labels = dict[str, str]
+
+
+class Unreadable(msgspec.Struct, frozen=True, gc=False):
+    """An object that does not have the shape of its kind, as far as it can be named."""
+
+    kind: api.Kind
+    namespace: str
+    name: str
+    problem: str
+
+    def __str__(self) -> str:
+        path = "/".join(part for part in (self.namespace, self.name) if part)
+        return f"{self.kind.name} {path or 'without a name'}: {self.problem}"
+
+
+class _Name(msgspec.Struct, frozen=True):
+    name: str = ""
+    namespace: str = ""
+
+
+class _Named(msgspec.Struct, frozen=True):
+    metadata: _Name = _Name()
+
+
+_names: Final = msgspec.json.Decoder(_Named)
+
+
+class Intake:
+    """Reads objects, and remembers what they have in common."""
+
+    def __init__(self) -> None:
+        self._texts: Shared[str] = Shared(_MANY)
+        self._instants: Shared[datetime] = Shared(_FEW)
+        self._labels: Shared[_Labels] = Shared(_MANY)
+        self._owners: Shared[tuple[api.OwnerReference, ...]] = Shared(_MANY)
+        self._conditions: Shared[tuple[api.Condition, ...]] = Shared(_FEW)
+        self._statuses: Shared[tuple[ContainerStatus, ...]] = Shared(_MANY)
+        self._specs: Shared[api.PodSpec] = Shared(_MANY)
+
+    def read(self, kind: api.Kind, data: msgspec.Raw) -> api.Object | Unreadable:
+        """The object; what it keeps holds on to nothing but itself."""
+        try:
+            # What stays undecoded would hold on to the whole page, but a pod's parts are copied.
+            own = data if kind.wire_type is api.Pod else bytes(data)
+            found = api.read(kind, own)
+        except api.DecodeError as error:
+            name = _name(data)
+            return Unreadable(kind, name.namespace, name.name, str(error))
+        if isinstance(found, api.Pod):
+            return self._pod(found, kind)
+        return msgspec.structs.replace(
+            found,
+            api_version=self._text(kind.api_version),
+            kind=kind.name,
+            metadata=self._meta(found.metadata),
+        )
+
+    def _pod(self, found: api.Pod, kind: api.Kind) -> api.Pod:
+        return api.Pod(
+            api_version=self._text(kind.api_version),
+            kind=kind.name,
+            metadata=self._meta(found.metadata, _DOMAINS),
+            spec=self._spec(found.spec),
+            status=self._status(found.status),
+        )
+
+    def _meta(self, meta: api.ObjectMeta, domains: tuple[str, ...] = ("",)) -> api.ObjectMeta:
+        """Annotations are kept if they are of one of these domains; an empty one means of any."""
+        annotations = {
+            key: value
+            for key, value in meta.annotations.items()
+            if key.partition("/")[0].endswith(domains) and key != _LAST_APPLIED
+        }
+        owners = meta.owner_references
+        return msgspec.structs.replace(
+            meta,
+            generate_name=self._text(meta.generate_name),
+            namespace=self._text(meta.namespace),
+            labels=self._mapping(meta.labels),
+            annotations=self._mapping(annotations),
+            creation_timestamp=self._instant(meta.creation_timestamp),
+            owner_references=self._owners.equal(hash(owners), owners) if owners else (),
+        )
+
+    def _spec(self, spec: api.PodSpec) -> api.PodSpec:
+        key = blake2b(spec.content(), digest_size=16).digest()
+        template = self._specs.get(key)
+        if template is None:
+            template = _detached(spec)
+            self._specs.put(key, template)
+        return msgspec.structs.replace(
+            template,
+            node_name=self._text(spec.node_name),
+            volumes=tuple(one for one in spec.volumes if _has_claim(one)),
+        )
+
+    def _status(self, status: PodStatus) -> PodStatus:
+        conditions = tuple(
+            self._condition(one) for one in status.conditions if one.type in _CONDITIONS
+        )
+        return PodStatus(
+            phase=self._text(status.phase),
+            conditions=self._conditions.equal(hash(conditions), conditions),
+            nominated_node_name=self._text(status.nominated_node_name),
+            start_time=self._instant(status.start_time),
+            container_statuses=self._given(status.container_statuses),
+            init_container_statuses=self._given(status.init_container_statuses),
+        )
+
+    def _condition(self, condition: api.Condition) -> api.Condition:
+        return api.Condition(
+            type=self._text(condition.type),
+            status=self._text(condition.status),
+            reason=self._text(condition.reason),
+            message=self._text(condition.message),
+            last_transition_time=self._instant(condition.last_transition_time),
+            observed_generation=condition.observed_generation,
+        )
+
+    def _given(self, statuses: tuple[ContainerStatus, ...]) -> tuple[ContainerStatus, ...]:
+        told = tuple(one for one in statuses if one.allocated_resources or one.resources)
+        return self._statuses.equal(hash(api.encode(told)), told) if told else ()
+
+    def _mapping(self, mapping: _Labels) -> _Labels:
+        if not mapping:
+            return _UNNAMED.labels
+        return self._labels.equal(hash(frozenset(mapping.items())), mapping)
+
+    def _text(self, text: str) -> str:
+        return self._texts.equal(text, text) if text else ""
+
+    def _instant(self, instant: datetime | None) -> datetime | None:
+        return self._instants.equal(instant, instant) if instant else None
+
+
+def _detached(spec: api.PodSpec) -> api.PodSpec:
+    """The template of a pod, in bytes of its own."""
+    template = msgspec.structs.replace(spec, node_name="", volumes=())
+    return api.decode(api.PodSpec, api.encode(template))
+
+
+def _has_claim(volume: PodVolume) -> bool:
+    return volume.persistent_volume_claim is not None or volume.ephemeral is not None
+
+
+def _name(data: msgspec.Raw) -> _Name:
+    try:
+        return _names.decode(data).metadata
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _Name()

@@ -1,0 +1,104 @@
+"""What can happen to the memory of the cluster, and what could that matter to?
+
+What the API says arrives as `Observed` and `Vanished`, what became of our own doing as outcomes.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import Flag, auto
+
+import msgspec
+
+from dovetail import api
+from dovetail.model.instance import InstanceType
+from dovetail.model.plan import Launch
+from dovetail.model.pod import PodKey
+
+
+class Touched(Flag):
+    """What a change could matter to; nothing at all is the falsy `Touched(0)`."""
+
+    PENDING = auto()  # pods that wait, or what decides where they may go
+    NODES = auto()  # nodes, or the pods on them
+    POOLS = auto()  # what may be launched
+
+
+NOTHING = Touched(0)
+
+
+class Observed(msgspec.Struct, frozen=True):
+    """An object as it is now, new or changed."""
+
+    object: api.Object
+
+
+class Vanished(msgspec.Struct, frozen=True):
+    """An object that is gone."""
+
+    kind: api.Kind
+    name: str
+    namespace: str = ""
+
+
+class Catalogued(msgspec.Struct, frozen=True):
+    """What a pool could launch, overlays applied."""
+
+    node_pool: str
+    instance_types: tuple[InstanceType, ...]
+
+
+class LaunchStarted(msgspec.Struct, frozen=True):
+    """A planned node is being made: from now on it counts as a node to come."""
+
+    launch: Launch
+    at: datetime
+
+
+class Launched(msgspec.Struct, frozen=True):
+    """The API has taken the NodeClaim; the watch will show it."""
+
+    node_claim: str
+    at: datetime
+
+
+class LaunchFailed(msgspec.Struct, frozen=True):
+    """A node that will not come. Its pods wait again."""
+
+    node_claim: str
+    at: datetime
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """A provider could not deliver this offering."""
+
+    instance_type: str
+    zone: str
+    capacity_type: str
+    at: datetime
+
+
+class Nominated(msgspec.Struct, frozen=True):
+    """Pods are meant for a node: one that is there, or a claim whose node is to come."""
+
+    node: str
+    pods: tuple[PodKey, ...]
+    at: datetime
+
+
+class Withdrawn(msgspec.Struct, frozen=True):
+    """Pods are no longer meant for the node they were nominated to."""
+
+    pods: tuple[PodKey, ...]
+
+
+class Evicted(msgspec.Struct, frozen=True):
+    """The API has taken the eviction of a pod; the watch will show that it is leaving."""
+
+    pod: PodKey
+    uid: str
+    at: datetime
+
+
+Outcome = LaunchStarted | Launched | LaunchFailed | Refused | Nominated | Withdrawn | Evicted
+Change = Observed | Vanished | Catalogued | Outcome

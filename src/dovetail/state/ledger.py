@@ -1,0 +1,161 @@
+"""What was promised to whom, and until when? The ledger as it is being written (spec/core.md 4.3).
+
+A pod that a plan gave a node is not planned for again while that node starts and for a while after:
+kube-scheduler needs time to bind. A promise ends early when the pod is bound, deleted or made anew,
+and when its node vanishes or leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Final
+
+import msgspec
+
+from dovetail.decide.nodes import is_leaving
+from dovetail.model.ledger import Ledger, Nomination, Refusal
+from dovetail.model.node import Node
+from dovetail.model.pod import Pod, PodKey
+from dovetail.state.shelf import Key
+
+REFUSED_FOR: Final = timedelta(minutes=3)
+LEAST_NOMINATED_FOR: Final = timedelta(seconds=10)
+
+_Offer = tuple[str, str, str]
+
+
+def nominated_for(batch_max: timedelta) -> timedelta:
+    """How long a nomination is believed: twice the longest batch window, and not too short."""
+    return max(2 * batch_max, LEAST_NOMINATED_FOR)
+
+
+class _Promise(msgspec.Struct, frozen=True, gc=False):
+    """A nomination. `target` is a node or, before it has one, a claim; `bound_to` is the node from
+    which the pod will move, `is_starting` whether the target had yet to start when last seen.
+    """
+
+    uid: str
+    target: str
+    until: datetime
+    bound_to: str
+    is_starting: bool
+
+
+class Book:
+    """Nominations and refusals, and which nominations in pods' statuses are ours."""
+
+    def __init__(self, believed_for: timedelta) -> None:
+        self._believed_for = believed_for
+        self._promises: dict[Key, _Promise] = {}
+        self._until_by_offer: dict[_Offer, datetime] = {}
+        self._names_by_uid: dict[str, frozenset[str]] = {}  # every node we ever named to a pod
+        self._carried: dict[Key, tuple[str, str]] = {}  # the uid, and our word in its status
+        self._nodes: tuple[Node, ...] = ()
+        self._nodes_by_name: dict[str, Node] = {}  # claims' names too
+        self._ledger = Ledger()
+
+    def nominate(self, key: Key, pod: Pod, target: str, at: datetime) -> None:
+        """Promise a pod its node; a later promise takes the place of an earlier one."""
+        until = at + self._believed_for
+        node = self._nodes_by_name.get(target)
+        is_starting = node is None or not node.is_initialized
+        self._promises[key] = _Promise(pod.uid, target, until, pod.node_name, is_starting)
+        self._name(pod.uid, target)
+
+    def _name(self, uid: str, node: str) -> None:
+        named = self._names_by_uid.get(uid, frozenset())
+        if node not in named:
+            self._names_by_uid[uid] = named | {node}
+
+    def withdraw(self, key: Key) -> None:
+        """Take a promise back."""
+        self._promises.pop(key, None)
+
+    def withdraw_all(self, target: str) -> None:
+        """Take back every promise of a node that will not come."""
+        gone = [key for key, one in self._promises.items() if one.target == target]
+        for key in gone:
+            del self._promises[key]
+
+    def refuse(self, offer: _Offer, at: datetime) -> None:
+        """An offering is not to be had for a while."""
+        self._until_by_offer[offer] = at + REFUSED_FOR
+
+    def read(self, key: Key, pod: Pod) -> Pod:
+        """The pod without a nomination that is ours: to decisions it would look like preemption."""
+        word = pod.nominated_node_name
+        if not word or word not in self._names_by_uid.get(pod.uid, ()):
+            self._carried.pop(key, None)
+            return pod
+        self._carried[key] = (pod.uid, word)
+        return msgspec.structs.replace(pod, nominated_node_name="")
+
+    def follow(self, key: Key, before: Pod | None, after: Pod | None) -> None:
+        """A pod has changed: what was promised to it may be settled."""
+        if before is not None and (after is None or after.uid != before.uid or after.node_name):
+            self._names_by_uid.pop(before.uid, None)
+        if after is None or after.node_name:
+            self._carried.pop(key, None)
+        held = self._promises.get(key)
+        if held is None:
+            return
+        if after is None or after.uid != held.uid or after.node_name != held.bound_to:
+            del self._promises[key]
+
+    def stale(self) -> tuple[tuple[PodKey, str], ...]:
+        """Pods whose status names a node that we named but no longer mean, with that node."""
+        found = []
+        for key, (uid, word) in sorted(self._carried.items()):
+            held = self._promises.get(key)
+            if held is None or held.uid != uid or held.target != word:
+                found.append((f"{key[0]}/{key[1]}", word))
+        return tuple(found)
+
+    def ledger(self, nodes: tuple[Node, ...], reserved: Mapping[str, int], now: datetime) -> Ledger:
+        """What decisions are to know; what has run out is forgotten."""
+        if nodes is not self._nodes:
+            by_name = {node.node_claim: node for node in nodes if node.node_claim}
+            self._nodes_by_name = by_name | {node.name: node for node in nodes}
+            self._nodes = nodes
+        self._settle(now)
+        fresh = Ledger(
+            nominations=tuple(
+                Nomination(one.uid, one.target, one.until)
+                for _, one in sorted(self._promises.items())
+            ),
+            refusals=tuple(
+                Refusal(*offer, until) for offer, until in sorted(self._until_by_offer.items())
+            ),
+            reserved_by_id=reserved,
+        )
+        self._ledger = self._ledger if fresh == self._ledger else fresh
+        return self._ledger
+
+    def _settle(self, now: datetime) -> None:
+        for key, held in list(self._promises.items()):
+            kept = self._kept(held, self._nodes_by_name.get(held.target), now)
+            if kept is None:
+                del self._promises[key]
+            elif kept is not held:
+                self._promises[key] = kept
+                self._name(kept.uid, kept.target)
+        for offer, until in list(self._until_by_offer.items()):
+            if until <= now:
+                del self._until_by_offer[offer]
+
+    def _kept(self, held: _Promise, node: Node | None, now: datetime) -> _Promise | None:
+        """A promise as it stands now: while its node starts it does not run out, and once the node
+        has started it lasts the whole time again.
+        """
+        if node is None or is_leaving(node):
+            return None
+        is_starting = not node.is_initialized
+        until = held.until
+        if held.is_starting or is_starting:
+            until = max(until, now + self._believed_for)
+        if until <= now:
+            return None
+        if (is_starting, until, node.name) == (held.is_starting, held.until, held.target):
+            return held
+        return msgspec.structs.replace(held, target=node.name, until=until, is_starting=is_starting)

@@ -1,0 +1,164 @@
+"""How is a kind of object remembered? As nouns, each made again only when its object has changed.
+
+A shelf keeps them in order of namespace and name. Reading costs what was touched since the last
+time; if nothing was, the very same tuple comes back.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from typing import Final, Generic, Protocol, TypeVar
+
+from dovetail import api
+from dovetail.state.inventory import namespace_of
+
+T = TypeVar("T", bound=api.Object)
+V = TypeVar("V")
+
+Key = tuple[str, str]  # namespace and name
+_FEW: Final = 64  # one in so many keys may be set right in place, more are sorted anew
+
+
+class Keeper(Protocol):
+    """Takes in objects of one kind."""
+
+    @property
+    def wire_type(self) -> type[api.Object]:
+        """Of which kind."""
+        ...
+
+    @property
+    def revision(self) -> int:
+        """How often something has changed."""
+        ...
+
+    def put(self, wire: api.Object) -> bool:
+        """Take in an object; whether anything that is read has changed."""
+        ...
+
+    def drop(self, key: Key) -> bool:
+        """Forget an object; whether it was there."""
+        ...
+
+    def keys(self) -> frozenset[Key]:
+        """All that are there."""
+        ...
+
+
+class Shelf(Generic[T, V]):
+    """Nouns of one kind. `convert` makes one, or nothing for an object that does not matter."""
+
+    def __init__(self, wire_type: type[T], convert: Callable[[T], V | None]) -> None:
+        self.wire_type = wire_type
+        self._convert = convert
+        self._held: dict[Key, tuple[str, V]] = {}  # with the resource version it was made from
+        self._keys: list[Key] = []
+        self._nouns: list[V] = []
+        self._touched: set[Key] = set()
+        self._all: tuple[V, ...] = ()
+        self.revision = 0
+        self.n_converted = 0
+
+    def put(self, wire: api.Object) -> bool:
+        """Take in an object; whether anything that is read has changed."""
+        if not isinstance(wire, self.wire_type):
+            msg = f"expected {self.wire_type.__name__}, not {type(wire).__name__}"
+            raise TypeError(msg)
+        key, version = key_of(wire), wire.metadata.resource_version
+        held = self._held.get(key)
+        if held is not None and version and held[0] == version:
+            return False
+        self.n_converted += 1
+        noun = self._convert(wire)
+        if noun is None:
+            return self.drop(key)
+        if held is not None and held[1] == noun:
+            self._held[key] = (version, held[1])
+            return False
+        self._held[key] = (version, noun)
+        self._touch(key)
+        return True
+
+    def drop(self, key: Key) -> bool:
+        """Forget an object; whether it was there."""
+        if self._held.pop(key, None) is None:
+            return False
+        self._touch(key)
+        return True
+
+    def replace(self, key: Key, noun: V) -> None:
+        """Another noun for an object that is there."""
+        version, _ = self._held[key]
+        self._held[key] = (version, noun)
+        self._touch(key)
+
+    def _touch(self, key: Key) -> None:
+        self._touched.add(key)
+        self.revision += 1
+
+    def get(self, key: Key) -> V | None:
+        """One noun, if it is there."""
+        held = self._held.get(key)
+        return None if held is None else held[1]
+
+    def keys(self) -> frozenset[Key]:
+        """All that are there."""
+        return frozenset(self._held)
+
+    def all(self) -> tuple[V, ...]:
+        """Every noun, in order."""
+        if self._touched:
+            self._settle()
+            self._all = tuple(self._nouns)
+        return self._all
+
+    def items(self) -> Iterator[tuple[Key, V]]:
+        """Every noun with its key, in order."""
+        nouns = self.all()
+        return zip(self._keys, nouns, strict=True)
+
+    def _settle(self) -> None:
+        if len(self._touched) * _FEW > len(self._keys):
+            self._keys = sorted(self._held)
+            self._nouns = [self._held[key][1] for key in self._keys]
+        else:
+            for key in sorted(self._touched):
+                self._set_right(key)
+        self._touched.clear()
+
+    def _set_right(self, key: Key) -> None:
+        at = bisect_left(self._keys, key)
+        was_there = at < len(self._keys) and self._keys[at] == key
+        held = self._held.get(key)
+        if held is None:
+            del self._keys[at : at + was_there], self._nouns[at : at + was_there]
+        else:
+            self._keys[at : at + was_there] = [key]
+            self._nouns[at : at + was_there] = [held[1]]
+
+
+class Derived(Generic[V]):
+    """Something worked out from shelves: again only when one of them has changed, and the very
+    same object as long as the answer is the same.
+    """
+
+    def __init__(self, work_out: Callable[[], V], *on: Keeper) -> None:
+        self._work_out = work_out
+        self._on = on
+        self._seen: tuple[int, ...] = ()
+        self._held: V | None = None
+
+    def __call__(self) -> V:
+        """The answer."""
+        seen = tuple(one.revision for one in self._on)
+        if self._held is None or seen != self._seen:
+            fresh = self._work_out()
+            self._held = self._held if self._held is not None and fresh == self._held else fresh
+            self._seen = seen
+        return self._held
+
+
+def key_of(wire: api.Object) -> Key:
+    """Where an object stands on its shelf."""
+    return namespace_of(wire), wire.metadata.name
