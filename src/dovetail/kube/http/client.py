@@ -64,7 +64,6 @@ class HttpKube:
             "POST",
             paths.collection(kind, namespace) + paths.query({"fieldManager": MANAGER}),
             Repeat.ONCE,
-            # Custom resources must say what they are.
             msgspec.json.encode({"apiVersion": kind.api_version, "kind": kind.name, **body}),
             is_urgent=_is_urgent(kind),
         )
