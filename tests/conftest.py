@@ -5,9 +5,13 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from dovetail.api.crds import render
+from tests.controlplane.plane import ControlPlane, running
 
 settings.register_profile(
     "repeatable",
@@ -35,3 +39,14 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     names = inspect.signature(pyfuncitem.obj).parameters
     asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
     return True
+
+
+@pytest.fixture(scope="session")
+def plane() -> Iterator[ControlPlane]:
+    """A real etcd, kube-apiserver, kube-scheduler and kube-controller-manager with our CRDs; one
+    for all tests of a run, which therefore belong to one group of workers ("controlplane").
+    """
+    with running() as started:
+        started.kubectl("apply", "--server-side", "-f", "-", given=render())
+        started.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+        yield started

@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from dovetail.api.crds import render
 from tests.controlplane.plane import ControlPlane
 from tests.unit.api.manifests import BUFFER, CLAIM, KWOK, OVERLAY, POOL, Tree, spoiled
 from tests.unit.api.test_validation import BAD
@@ -35,11 +34,9 @@ AT_RUN_TIME = {
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _crds(plane: ControlPlane) -> None:
-    """As a user would install them."""
-    plane.kubectl("apply", "--server-side", "-f", "-", given=render())
+def _namespace(plane: ControlPlane) -> None:
+    """For objects that live in one."""
     plane.kubectl("create", "namespace", "web")
-    plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
 
 
 def tried(plane: ControlPlane, tree: Tree) -> str:

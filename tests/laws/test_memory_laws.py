@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from random import Random
 
 import msgspec
@@ -11,13 +11,19 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from dovetail import api
+from dovetail.decide import decide
 from dovetail.model.instance import InstanceType
+from dovetail.model.ledger import Nomination
+from dovetail.model.plan import Plan
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Snapshot
 from dovetail.state import freeze
 from dovetail.state.changes import Catalogued, Change, Observed, Vanished
 from dovetail.state.cluster import Cluster
+from dovetail.state.fleet import to_come
+from dovetail.state.nodes import Joints, Report
 from tests.laws.happenings import history
+from tests.laws.strategies import seeded
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -113,6 +119,38 @@ def test_what_is_told_again_touches_nothing() -> None:
     assert not any(cluster.apply(Observed(one)) for one in last.values())
     assert cluster.conversions().nodes == before.nodes
     assert not any(cluster.apply(Observed(_renumbered(one))) for one in last.values())
+
+
+def test_what_was_decided_is_not_decided_again() -> None:
+    """While planned nodes start, nothing more is launched for the pods that they are meant for."""
+    for seed in range(80):
+        before = seeded(seed)
+        plan = decide(before, NOW)
+        again = decide(_under_way(before, plan), NOW)
+        assert again.launches == (), f"seed {seed}"
+
+
+def _under_way(before: Snapshot, plan: Plan) -> Snapshot:
+    """The cluster once the plan is being carried out and nothing has come of it yet."""
+    types = before.instance_types
+    ordered = {one.name: to_come(one, types[one.node_pool]) for one in plan.launches}
+    coming = Joints().nodes(Report({}, ordered, {}, types))
+    uids = {pod.key: pod.uid for pod in before.pods}
+    placed = [(one.name, one.pods) for one in plan.launches]
+    placed += [(one.node, one.pods) for one in plan.nominations]
+    until = NOW + timedelta(seconds=20)
+    used = dict(before.ledger.reserved_by_id)
+    for one in plan.launches:
+        used[one.reservation_id] = used.get(one.reservation_id, 0) + bool(one.reservation_id)
+    ledger = msgspec.structs.replace(
+        before.ledger,
+        nominations=tuple(
+            Nomination(uids[pod], node, until) for node, pods in placed for pod in pods
+        ),
+        reserved_by_id=used,
+    )
+    nodes = tuple(sorted((*before.nodes, *coming), key=lambda node: node.name))
+    return msgspec.structs.replace(before, nodes=nodes, ledger=ledger, revision=2)
 
 
 def _renumbered(wire: api.Object) -> api.Object:

@@ -136,32 +136,36 @@ def new_host(
 def waiting_pods(snapshot: Snapshot) -> list[Pod]:
     """The pods that need a node: unbound ones, and those whose node is leaving.
 
-    A pod that kube-scheduler has promised a node (and not we) needs none.
+    A pod that has been promised one needs none, be it by kube-scheduler or by an earlier plan.
     """
     leaving = {node.name for node in snapshot.nodes if is_leaving(node)}
     return [
         pod
         for pod in snapshot.pods
         if not (pod.is_terminal or pod.is_daemon or pod.is_mirror or pod.deleting_at)
-        and (pod.node_name in leaving if pod.node_name else not promised_node(snapshot, pod))
+        and (pod.node_name in leaving or not pod.node_name)
+        and not promised_node(snapshot, pod)
     ]
 
 
 def promised_node(snapshot: Snapshot, pod: Pod) -> str:
-    """The node on which kube-scheduler makes room for the pod, if it stays; else nothing."""
-    name = pod.nominated_node_name
-    if any((one.pod_uid, one.node) == (pod.uid, name) for one in snapshot.ledger.nominations):
-        return ""
-    stays = any(node.name == name and not is_leaving(node) for node in snapshot.nodes)
-    return name if stays else ""
+    """The node that an earlier plan gave to the pod, or on which kube-scheduler makes room for it,
+    if that node stays; else nothing.
+    """
+    staying = {node.name for node in snapshot.nodes if not is_leaving(node)}
+    ours = {one.node for one in snapshot.ledger.nominations if one.pod_uid == pod.uid}
+    theirs = {pod.nominated_node_name} - ours if not pod.node_name else set()
+    return next(iter(sorted(theirs & staying) or sorted(ours & staying)), "")
 
 
 def present_world(snapshot: Snapshot) -> World:
     """The cluster as it is: nodes that stay, and the pods on them or promised to them."""
     world = World(snapshot)
+    leaving = {node.name for node in snapshot.nodes if is_leaving(node)}
     on_node: dict[str, list[Pod]] = {}
     for pod in snapshot.pods:
-        where = pod.node_name or promised_node(snapshot, pod)
+        is_there = pod.node_name and pod.node_name not in leaving
+        where = pod.node_name if is_there else promised_node(snapshot, pod)
         if where and not pod.is_terminal:
             on_node.setdefault(where, []).append(pod)
     for node in snapshot.nodes:

@@ -8,7 +8,7 @@ node may satisfy them; a pool's nodes simply never match.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -33,8 +33,9 @@ Refused = tuple[Pod, Problem]
 class Waiting(msgspec.Struct, frozen=True, gc=False):
     """The pods to plan for, and those that wait but cannot be planned for.
 
-    `reserved` are pods that kube-scheduler has promised a node (it preempts others for them). They
-    need no plan, but their room is taken: each has that node as its `node_name`.
+    `reserved` are pods that have been promised a node: by kube-scheduler, which preempts others for
+    them, or by an earlier plan that the ledger remembers. They need no plan, but their room is
+    taken: each has that node as its `node_name`.
     """
 
     pods: tuple[Pod, ...] = ()
@@ -47,7 +48,7 @@ def waiting(snapshot: Snapshot, now: datetime | None = None) -> Waiting:
     leaving = frozenset(node.name for node in snapshot.nodes if is_leaving(node))
     staying = frozenset(node.name for node in snapshot.nodes) - leaving
     ours = frozenset((one.pod_uid, one.node) for one in snapshot.ledger.nominations)
-    sorter = _Sorter(staying, ours)
+    sorter = _Sorter(staying, ours, _places(snapshot, staying, now))
     for pod in snapshot.pods:
         if not pod.node_name:
             if _is_unbound_candidate(pod):
@@ -55,6 +56,18 @@ def waiting(snapshot: Snapshot, now: datetime | None = None) -> Waiting:
         elif pod.node_name in leaving and _is_movable(pod, snapshot.disruption_budgets, now):
             sorter.add_moving(pod)
     return sorter.result()
+
+
+def _places(snapshot: Snapshot, staying: frozenset[str], now: datetime | None) -> dict[str, str]:
+    """The node that an earlier plan gave to each pod, by uid, as long as that is believed.
+
+    Planning again would not always find the same places, and launch a second node for the rest.
+    """
+    return {
+        one.pod_uid: one.node
+        for one in snapshot.ledger.nominations
+        if one.node in staying and (now is None or one.until > now)
+    }
 
 
 def _is_unbound_candidate(pod: Pod) -> bool:
@@ -67,9 +80,15 @@ def _is_unbound_candidate(pod: Pod) -> bool:
 class _Sorter:
     """Collects pods by what is to be done with them. What a template decides is decided once."""
 
-    def __init__(self, staying: frozenset[str], ours: frozenset[tuple[str, str]]) -> None:
+    def __init__(
+        self,
+        staying: frozenset[str],
+        ours: frozenset[tuple[str, str]],
+        place_by_uid: Mapping[str, str],
+    ) -> None:
         self._staying = staying
         self._ours = ours
+        self._place_by_uid = place_by_uid
         self._problem_by_spec: dict[int, Problem | None] = {}
         self._pods: list[Pod] = []
         self._refused: list[Refused] = []
@@ -78,15 +97,20 @@ class _Sorter:
     def add(self, pod: Pod) -> None:
         """Take in a pod without a node."""
         promised = pod.nominated_node_name
-        if not promised or (pod.uid, promised) in self._ours:
-            self.add_moving(pod)
-        elif promised in self._staying:
+        is_theirs = bool(promised) and (pod.uid, promised) not in self._ours
+        if is_theirs and promised in self._staying:
             self._reserved.append(msgspec.structs.replace(pod, node_name=promised))
-        else:
+        elif is_theirs and pod.uid not in self._place_by_uid:
             self._refused.append((pod, _promise_broken(promised)))
+        else:
+            self.add_moving(pod)
 
     def add_moving(self, pod: Pod) -> None:
-        """Take in a pod that needs a node whatever was promised."""
+        """Take in a pod that needs a node whatever kube-scheduler promised."""
+        place = self._place_by_uid.get(pod.uid)
+        if place is not None:
+            self._reserved.append(msgspec.structs.replace(pod, node_name=place))
+            return
         problem = pod.problems[0] if pod.problems else self._problem_of(pod.spec)
         if problem is None:
             self._pods.append(pod)

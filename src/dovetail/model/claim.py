@@ -92,6 +92,10 @@ class InstanceRecord(msgspec.Struct, frozen=True, gc=False):
     is_terminating: bool = False
 
 
+class Launching(msgspec.Struct, frozen=True, gc=False):
+    """A launch that is under way: the cloud was asked and has not answered yet."""
+
+
 class Launched(msgspec.Struct, frozen=True, gc=False):
     """A launch that came off: what the cloud has fixed."""
 
@@ -150,14 +154,14 @@ class ClaimView(msgspec.Struct, frozen=True, gc=False):
     """Everything that the next step of one claim depends on, but for the time.
 
     `nodes` are all Nodes with the claim's provider id. `outcome` is what became of the launch that
-    was last tried, None if none was since the claim was last looked at. `hooks` holds one answer
-    for each registration hook of the provider.
+    was last tried, None if it is time to try (again). `hooks` holds one answer for each
+    registration hook of the provider.
     """
 
     claim: ClaimObject
     nodes: tuple[NodeObject, ...] = ()
     instance: InstanceState = InstanceState.UNKNOWN
-    outcome: Launched | LaunchFailed | None = None
+    outcome: Launching | Launched | LaunchFailed | None = None
     hooks: tuple[HookAnswer, ...] = ()
     slices: tuple[DeviceSlice, ...] = ()
 

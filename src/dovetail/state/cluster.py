@@ -81,6 +81,8 @@ class Cluster:
         self._n_swept = 0
         self._n_specs = 0
         self._with_buffers: tuple[tuple[Pod, ...], ...] = ((), (), ())
+        self._virtual_pods: tuple[Pod, ...] = ()
+        self._virtual_by_key: dict[PodKey, Pod] = {}
         self._revision = 0
         self._is_synced = False
 
@@ -161,12 +163,19 @@ class Cluster:
     def _promise(self, outcome: Nominated | Withdrawn) -> Touched:
         for pod_key in outcome.pods:
             key = _key(pod_key)
-            pod = self._pods.get(key)
+            pod = self._pods.get(key) or self._virtual(pod_key)
             if isinstance(outcome, Withdrawn):
                 self._book.withdraw(key)
             elif pod is not None:
                 self._book.nominate(key, pod, outcome.node, outcome.at)
         return Touched.PENDING if isinstance(outcome, Withdrawn) else NOTHING
+
+    def _virtual(self, key: PodKey) -> Pod | None:
+        """A pod that a buffer keeps room for."""
+        pods = self._around.buffer_pods()
+        if pods is not self._virtual_pods:
+            self._virtual_pods, self._virtual_by_key = pods, {one.key: one for one in pods}
+        return self._virtual_by_key.get(key)
 
     def _evict(self, outcome: Evicted) -> Touched:
         key = _key(outcome.pod)

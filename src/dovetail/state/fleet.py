@@ -55,7 +55,7 @@ class Fleet:
     def begin(self, launch: Launch, types: tuple[InstanceType, ...]) -> None:
         """A node is to come, unless its claim is there already."""
         if self.claims.get(_key(launch.name)) is None:
-            self._launches[launch.name] = _expected(launch, types)
+            self._launches[launch.name] = to_come(launch, types)
             self._n_changes += 1
         if launch.reservation_id:
             self._reserved[launch.name] = launch.reservation_id
@@ -127,7 +127,7 @@ class Fleet:
         )
 
 
-def _expected(launch: Launch, types: tuple[InstanceType, ...]) -> Ordered:
+def to_come(launch: Launch, types: tuple[InstanceType, ...]) -> Ordered:
     """The node that will come, as its claim will say: labels are certain where one value is left,
     and any of the named types may come.
     """

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
 from dovetail.kube.errors import ForbiddenError, InvalidError
+from dovetail.kube.seam import Ref
 from tests.conformance.kube.objects import (
     DEFAULT,
     NODE_CLAIM,
@@ -24,7 +26,7 @@ from tests.conformance.kube.objects import (
     pod,
     read,
 )
-from tests.conformance.kube.servers import Names, Server
+from tests.conformance.kube.servers import Names, Server, eventually
 
 
 async def test_defaults_are_filled_in(server: Server, names: Names) -> None:
@@ -150,7 +152,17 @@ async def test_a_pod_takes_the_priority_of_its_class(server: Server, names: Name
     """Classes that do not exist are refused."""
     async with server.open() as kube:
         high = await make(kube, PRIORITY_CLASS, {**named(names.fresh()), "value": 1000})
-        ref = await make(kube, POD, pod(names.fresh(), priorityClassName=high.name))
+        made = pod(names.fresh(), priorityClassName=high.name)
+
+        async def is_made() -> bool:
+            # A server hears of new classes a moment later.
+            with suppress(ForbiddenError):
+                await make(kube, POD, made)
+                return True
+            return False
+
+        await eventually(server, is_made)
+        ref = Ref(POD, made["metadata"]["name"], DEFAULT)
         assert (await got(kube, ref))["spec"]["priority"] == 1000
         with pytest.raises(ForbiddenError):
             await make(kube, POD, pod(names.fresh(), priorityClassName=names.fresh()))

@@ -104,13 +104,46 @@ def test_a_promised_pod_holds_its_room_on_the_promised_node() -> None:
     assert [(one.key, one.node_name) for one in got.reserved] == [("shop/web", "new")]
 
 
-def test_our_own_nomination_keeps_a_pod_waiting() -> None:
-    """A nomination that the ledger knows is a plan of ours, not a preemption."""
+def promised(node: str) -> Ledger:
+    """An earlier plan gave pod u1 this node."""
+    return Ledger(nominations=(Nomination("u1", node, NOW + timedelta(seconds=1)),))
+
+
+@pytest.mark.parametrize("status", ["", "new"])
+def test_a_pod_keeps_the_place_that_an_earlier_plan_gave_it(status: str) -> None:
+    """While its node starts nothing else is launched for it, but its room is taken."""
+    snapshot = Snapshot(
+        pods=(change(nominated_node_name=status),), nodes=(STAYING,), ledger=promised("new")
+    )
+    got = waiting(snapshot, NOW)
+    assert (got.pods, got.refused) == ((), ())
+    assert [(one.key, one.node_name) for one in got.reserved] == [("shop/web", "new")]
+
+
+def test_a_place_is_lost_with_time_and_with_its_node() -> None:
+    """Then the pod waits again: what stands in its status was our own word, not a preemption."""
     pod = change(nominated_node_name="new")
-    ledger = Ledger(nominations=(Nomination("u1", "new", NOW),))
-    got = waiting(Snapshot(pods=(pod,), nodes=(STAYING,), ledger=ledger))
-    assert got.pods == (pod,)
-    assert got.reserved == ()
+    late = Snapshot(pods=(pod,), nodes=(STAYING,), ledger=promised("new"))
+    assert waiting(late, NOW + timedelta(seconds=1)).pods == (pod,)
+    gone = msgspec.structs.replace(late, nodes=())
+    assert waiting(gone, NOW).pods == (pod,)
+
+
+def test_our_place_outlives_a_preemption_on_a_node_that_is_gone() -> None:
+    """kube-scheduler will drop its own word at its next attempt; ours still stands."""
+    pod = change(nominated_node_name="gone")
+    got = waiting(Snapshot(pods=(pod,), nodes=(STAYING,), ledger=promised("new")), NOW)
+    assert [one.node_name for one in got.reserved] == ["new"]
+    there = Snapshot(pods=(pod,), nodes=(STAYING, Node("gone")), ledger=promised("new"))
+    assert [one.node_name for one in waiting(there, NOW).reserved] == ["gone"]
+
+
+def test_a_pod_that_moves_keeps_the_place_it_moves_to() -> None:
+    """It is still on the node that leaves."""
+    pod = change(node_name="old")
+    snapshot = Snapshot(pods=(pod,), nodes=(LEAVING, STAYING), ledger=promised("new"))
+    [got] = waiting(snapshot, NOW).reserved
+    assert got.node_name == "new"
 
 
 PROTECTED = {labels.DO_NOT_DISRUPT: "true"}

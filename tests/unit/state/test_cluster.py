@@ -276,6 +276,17 @@ def test_a_promise_ends_with_what_it_was_about(change: Observed | Vanished | Wit
     assert promises(known.snapshot(NOW)) == {}
 
 
+def test_room_kept_for_a_buffer_is_promised_too() -> None:
+    """Its pods do not exist, but they are planned for like others."""
+    template = observed("PodTemplate", "t", template={"spec": {"containers": []}})
+    buffer = observed("CapacityBuffer", "b", spec={"podTemplateRef": {"name": "t"}, "replicas": 2})
+    known = cluster(template, buffer, pod("a"), node("n"))
+    keys = tuple(one.key for one in known.snapshot(NOW).pods)
+    assert keys == ("default/a", "default/capacity-buffer-b-0", "default/capacity-buffer-b-1")
+    known.apply(Nominated("n", keys, NOW))
+    assert promises(known.snapshot(NOW)) == {"uid-a": "n", "uid-b-0": "n", "uid-b-1": "n"}
+
+
 def test_a_pod_that_will_move_keeps_its_promise_until_it_does() -> None:
     """It is bound all the while, to a node that is leaving."""
     known = cluster(pod("a", "old"), node("old"), node("n"))

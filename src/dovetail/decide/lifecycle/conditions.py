@@ -7,6 +7,7 @@ reading back what was written changes nothing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -49,6 +50,9 @@ NODE_REGISTRATION_HEALTHY: Final = "NodeRegistrationHealthy"
 CLAIM_DEPENDENTS: Final = (LAUNCHED, REGISTERED, INITIALIZED)
 POOL_DEPENDENTS: Final = (VALIDATION_SUCCEEDED, NODE_CLASS_READY)
 
+# What the API stores; a provider's or node class's own words need not be fit for it.
+_A_REASON: Final = re.compile(r"([A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?)?")
+_LONGEST_MESSAGE: Final = 32768
 _BEGINNING: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -156,8 +160,8 @@ def _stamped(held: Conditions, change: SetCondition, now: datetime) -> Condition
     stated = Condition(
         type=change.type,
         status=change.status,
-        reason=change.reason,
-        message=change.message,
+        reason=change.reason if _A_REASON.fullmatch(change.reason) else change.type,
+        message=change.message[:_LONGEST_MESSAGE],
         changed_at=changed_at or whole_second(now),
         observed_generation=held.generation,
     )

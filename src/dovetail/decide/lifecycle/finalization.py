@@ -30,7 +30,7 @@ from dovetail.decide.lifecycle.step import (
     view_after,
 )
 from dovetail.decide.lifecycle.timing import INSTANCE_POLL
-from dovetail.model.claim import ClaimObject, ClaimView, InstanceState, Launched
+from dovetail.model.claim import ClaimObject, ClaimView, InstanceState, Launched, Launching
 
 GRACE_EVENT: Final = "TerminationGracePeriodExpiring"
 
@@ -66,6 +66,8 @@ def _ended(view: ClaimView, now: datetime) -> Step:
                 DeleteNode(node.name, node.uid) for node in view.nodes if node.deleting_at is None
             )
         )
+    if isinstance(view.outcome, Launching):
+        return STAY  # what comes of it must be ended too
     provider_id = _provider_id(view)
     if provider_id and view.instance is not InstanceState.GONE:
         return Step(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Final
 
 import msgspec
 
@@ -14,6 +15,8 @@ from dovetail.decide.lifecycle.patches import claim_patches, node_patches
 from dovetail.decide.lifecycle.step import STAY, Step
 from dovetail.model.claim import ClaimObject, ClaimView, NodeObject
 from dovetail.model.pool import NodeClassRef
+
+_LONGEST_VALUE: Final = 63
 
 
 def node_class_label(node_class: NodeClassRef) -> str:
@@ -50,7 +53,9 @@ def step(view: ClaimView, now: datetime) -> Step:
     claim = view.claim
     if not (claim.node_class.group and claim.node_class.kind):
         return STAY
-    mark = {node_class_label(claim.node_class): claim.node_class.name}
+    # Names may be longer than labels.
+    value = claim.node_class.name[:_LONGEST_VALUE].rstrip("-.")
+    mark = {node_class_label(claim.node_class): value}
     labelled = msgspec.structs.replace(claim, labels={**claim.labels, **mark})
     return Step(
         claims=claim_patches(claim, labelled),

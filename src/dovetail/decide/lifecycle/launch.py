@@ -22,9 +22,16 @@ from dovetail.decide.lifecycle.conditions import (
     wait,
 )
 from dovetail.decide.lifecycle.patches import claim_patches
-from dovetail.decide.lifecycle.step import EventType, Milestone, Step, claim_event
+from dovetail.decide.lifecycle.step import STAY, EventType, Milestone, Step, claim_event
 from dovetail.decide.lifecycle.timing import LIFECYCLE_BACKOFF, shortened
-from dovetail.model.claim import ClaimObject, ClaimView, Launched, LaunchFailed, LaunchFailure
+from dovetail.model.claim import (
+    ClaimObject,
+    ClaimView,
+    Launched,
+    LaunchFailed,
+    LaunchFailure,
+    Launching,
+)
 from dovetail.model.requirements import Requirement
 
 LAUNCH_FAILED: Final = "LaunchFailed"
@@ -40,6 +47,8 @@ def step(view: ClaimView, now: datetime) -> Step:
     match view.outcome:
         case None:
             return Step(actions=(CreateInstance(claim.name, claim.uid),))
+        case Launching():
+            return STAY
         case Launched() as instance:
             return _taken_down(claim, instance)
         case LaunchFailed() as failed:

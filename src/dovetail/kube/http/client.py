@@ -64,7 +64,7 @@ class HttpKube:
             "POST",
             paths.collection(kind, namespace) + paths.query({"fieldManager": MANAGER}),
             Repeat.ONCE,
-            msgspec.json.encode(body),
+            msgspec.json.encode({"apiVersion": kind.api_version, "kind": kind.name, **body}),
             is_urgent=_is_urgent(kind),
         )
         return await self._transport.answer(request, answers.object_of)

@@ -17,6 +17,7 @@ from dovetail.errors import InputError
 
 _FRESH_FOR_SECONDS: Final = 60.0
 _UNPRINTABLE: Final = re.compile(r"[^\x21-\x7e]")
+_BREAKS: Final = re.compile(r"[\r\n\0]")
 
 
 class Identity(msgspec.Struct, frozen=True, gc=False):
@@ -37,6 +38,16 @@ class Credentials(Protocol):
     async def renewed(self, refused: Identity) -> Identity:
         """Who we are now that the server has refused this; equal to it if nothing is new."""
         ...
+
+
+def is_token(text: str) -> bool:
+    """Whether it can stand in a header as a token; none at all can."""
+    return not _UNPRINTABLE.search(text)
+
+
+def is_header_value(text: str) -> bool:
+    """Whether it ends no line of its own accord."""
+    return not _BREAKS.search(text)
 
 
 class Material(msgspec.Struct, frozen=True, gc=False):
@@ -72,7 +83,7 @@ class StoredIdentity(msgspec.Struct, frozen=True, gc=False):
     def read(self) -> Identity:
         """The identity now. Raises InputError."""
         token = self.token.read().decode(errors="replace").strip()
-        if _UNPRINTABLE.search(token):
+        if not is_token(token):
             msg = f"{self.token.field}: expected a token of printable characters, in one line"
             raise InputError(msg)
         return Identity(token, self.certificate.read(), self.key.read())

@@ -9,17 +9,17 @@ from __future__ import annotations
 import base64
 import binascii
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import quote
 
 import msgspec
 
 from dovetail.errors import InputError
 from dovetail.kube.http import in_cluster, kubeconfig_files, proxies
 from dovetail.kube.http.access import Access
-from dovetail.kube.http.credentials import Material, StoredIdentity
+from dovetail.kube.http.credentials import Material, StoredIdentity, is_header_value
 from dovetail.kube.http.kubeconfig_files import Cluster, Context, Entry, Kubeconfig, User
 from dovetail.kube.http.plugin import VERSIONS, Plugin
 from dovetail.kube.http.tls import Trust
@@ -84,8 +84,7 @@ def _access(
     environment: Mapping[str, str],
 ) -> Access:
     server = cluster.value.server
-    parts = urlsplit(server)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
+    if not proxies.is_address(server):
         msg = f"{cluster.at('server')}: expected a URL such as https://host:6443, not {server!r}"
         raise InputError(msg)
     proxy = proxies.checked(cluster.value.proxy_url, cluster.at("proxy-url"))
@@ -212,19 +211,23 @@ def _told(cluster: Entry[Cluster], trust: Trust) -> Body:
 
 
 def _impersonation(user: Entry[User]) -> tuple[tuple[str, str], ...]:
-    value = user.value
-    acts = bool(value.as_uid or value.as_groups or value.as_user_extra)
-    if not value.act_as:
-        if acts:
-            msg = f"{user.at('as')}: expected a user to act as, since other parts of one are given"
-            raise InputError(msg)
-        return ()
-    return (
-        ("Impersonate-User", value.act_as),
+    headers = tuple(_acting(user.value))
+    if headers and not user.value.act_as:
+        msg = f"{user.at('as')}: expected a user to act as, since other parts of one are given"
+        raise InputError(msg)
+    if not all(is_header_value(value) for _, value in headers):
+        msg = f"{user.at('as')}: expected users and groups in one line each"
+        raise InputError(msg)
+    return headers
+
+
+def _acting(value: User) -> Iterator[tuple[str, str]]:
+    yield from (
+        *((("Impersonate-User", value.act_as),) if value.act_as else ()),
         *((("Impersonate-Uid", value.as_uid),) if value.as_uid else ()),
         *(("Impersonate-Group", group) for group in value.as_groups),
         *(
-            (f"Impersonate-Extra-{key}", one)
+            (f"Impersonate-Extra-{quote(key, safe='')}", one)
             for key, held in value.as_user_extra.items()
             for one in held
         ),

@@ -16,7 +16,7 @@ import msgspec
 from dovetail import api
 from dovetail.clock import Clock
 from dovetail.kube.errors import UnauthorizedError
-from dovetail.kube.http.credentials import Identity
+from dovetail.kube.http.credentials import Identity, is_token
 from dovetail.kube.seam import Body
 
 VERSIONS: Final = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
@@ -95,8 +95,8 @@ class PluginCredentials:
             raise self._failure(msg)
         given = answer.status
         has_certificate = given.client_certificate_data and given.client_key_data
-        if not given.token and not has_certificate:
-            msg = "expected a token, or a client certificate with its key"
+        if not (given.token or has_certificate) or not is_token(given.token):
+            msg = "expected a token in one line, or a client certificate with its key"
             raise self._failure(msg)
         self._identity = Identity(
             given.token, given.client_certificate_data.encode(), given.client_key_data.encode()

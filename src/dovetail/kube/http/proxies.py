@@ -11,10 +11,19 @@ from dovetail.errors import InputError
 
 def checked(proxy: str, field: str) -> str:
     """The proxy, if it is of a kind that can be used. Raises InputError."""
-    if proxy and urlsplit(proxy).scheme not in {"http", "https"}:
+    if proxy and not is_address(proxy):
         msg = f"{field}: expected an http or https proxy, not {proxy!r}"
         raise InputError(msg)
     return proxy
+
+
+def is_address(url: str) -> bool:
+    """Whether this names a host to reach by HTTP."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number, or half an IPv6 address
+        return False
 
 
 def from_environment(server: str, environment: Mapping[str, str]) -> str:

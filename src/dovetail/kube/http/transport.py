@@ -8,7 +8,7 @@ from __future__ import annotations
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Final, Self, TypeVar
 
 import aiohttp
@@ -28,9 +28,24 @@ from dovetail.kube.http.plugin import Plugin, PluginCredentials
 from dovetail.kube.http.retry import Repeat, Retries, UnsentError, UntrustedError
 from dovetail.kube.http.tls import Contexts
 
-USER_AGENT: Final = f"dovetail/{version('dovetail')}"
 JSON: Final = "application/json"
 T = TypeVar("T")
+
+
+def _version() -> str:
+    try:
+        return version("dovetail")
+    except PackageNotFoundError:  # run from its source, not installed
+        return "source"
+
+
+USER_AGENT: Final = f"dovetail/{_version()}"
+# No connection, or a proxy that made none.
+_UNSENT: Final = (
+    aiohttp.ClientConnectorError,
+    aiohttp.ClientHttpProxyError,
+    aiohttp.ConnectionTimeoutError,
+)
 
 
 class HttpSettings(msgspec.Struct, frozen=True):
@@ -210,7 +225,7 @@ def _translated(request: Request) -> Iterator[None]:
     except (aiohttp.ClientSSLError, ssl.SSLError) as error:
         msg = f"{doing}: TLS failed: {error}"
         raise UntrustedError(0, "", msg) from error
-    except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
+    except _UNSENT as error:
         msg = f"{doing}: no connection: {error}"
         raise UnsentError(0, "", msg) from error
     except TimeoutError as error:

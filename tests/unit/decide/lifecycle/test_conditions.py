@@ -146,6 +146,13 @@ def test_a_strange_status_counts_as_unknown() -> None:
     assert held.changed_at(LAUNCHED) == BORN
 
 
+def test_words_that_the_api_would_refuse_are_made_fit() -> None:
+    """A provider may give any reason and any message; the claim must be written all the same."""
+    held = fresh().after((wait(LAUNCHED, "not a reason", "x" * 40000),), NOW).get(LAUNCHED)
+    assert held is not None
+    assert (held.reason, len(held.message)) == ("Launched", 32768)
+
+
 def test_saying_the_same_again_stamps_the_generation_and_nothing_else() -> None:
     """So that a new generation is believed without a new date."""
     held = fresh().after((hold(LAUNCHED),), NOW)

@@ -11,7 +11,7 @@ from dovetail.decide.lifecycle.actions import DeleteInstance, DeleteNode
 from dovetail.decide.lifecycle.conditions import INSTANCE_TERMINATING, hold
 from dovetail.decide.lifecycle.patches import ClaimPatch
 from dovetail.decide.lifecycle.step import STAY, EventType, Milestone, Step
-from dovetail.model.claim import ClaimObject, InstanceState, Launched
+from dovetail.model.claim import ClaimObject, InstanceState, Launched, Launching
 from tests.unit.decide.lifecycle.claims import (
     BORN,
     MINUTE,
@@ -87,6 +87,11 @@ def test_an_instance_that_was_not_written_down_is_ended_all_the_same() -> None:
     """The claim was deleted while its launch was under way."""
     seen = view(claim(deleting_at=BORN), outcome=Launched("kwok://late"))
     assert finalization.step(seen, NOW).actions == (DeleteInstance("kwok://late", "one"),)
+
+
+def test_a_claim_is_held_while_its_launch_is_under_way() -> None:
+    """Else nobody would end what comes of it."""
+    assert finalization.step(view(claim(deleting_at=BORN), outcome=Launching()), NOW) == STAY
 
 
 def test_a_grace_period_becomes_a_deadline_when_the_claim_is_deleted() -> None:

@@ -21,6 +21,13 @@ def test_claims_and_nodes_get_the_label_of_their_node_class() -> None:
     assert hydration.step(after, NOW) == STAY
 
 
+def test_a_long_name_is_cut_to_what_a_label_holds() -> None:
+    """The key is what counts."""
+    named = NodeClassRef("karpenter.kwok.sh", "KWOKNodeClass", "a" * 62 + ".b")
+    step = hydration.step(view(claim(node_class=named)), NOW)
+    assert step.claims[0].labels == {"karpenter.kwok.sh/kwoknodeclass": "a" * 62}
+
+
 def test_a_claim_without_a_node_class_gets_no_label() -> None:
     """There is no name for it."""
     assert hydration.step(view(claim(node_class=NodeClassRef())), NOW) == STAY

@@ -6,8 +6,8 @@ from dovetail import labels
 from dovetail.decide.lifecycle import launch
 from dovetail.decide.lifecycle.actions import CreateInstance, DeleteClaim
 from dovetail.decide.lifecycle.conditions import LAUNCHED, SetCondition, Status, hold
-from dovetail.decide.lifecycle.step import EventType, Milestone, Step, claim_with
-from dovetail.model.claim import Launched, LaunchFailed, LaunchFailure
+from dovetail.decide.lifecycle.step import STAY, EventType, Milestone, Step, claim_with
+from dovetail.model.claim import Launched, LaunchFailed, LaunchFailure, Launching
 from dovetail.model.requirements import requirement
 from tests.unit.decide.lifecycle.claims import NOW, SECOND, claim, launched, said_of, view
 
@@ -24,6 +24,11 @@ INSTANCE = Launched(
 def test_a_new_claim_asks_for_an_instance() -> None:
     """Once; whoever acts on it hands in what became of it."""
     assert launch.step(view(claim()), NOW) == Step(actions=(CreateInstance("one", "uid-1"),))
+
+
+def test_a_launch_that_is_under_way_is_not_begun_again() -> None:
+    """Its outcome is waited for."""
+    assert launch.step(view(claim(), outcome=Launching()), NOW) == STAY
 
 
 def test_a_launch_that_came_off_is_taken_down() -> None:

@@ -29,6 +29,7 @@ from dovetail.model.claim import (
     Launched,
     LaunchFailed,
     LaunchFailure,
+    Launching,
     NodeObject,
 )
 from dovetail.model.pod import Pod
@@ -69,6 +70,7 @@ NODES = st.builds(
 )
 OUTCOMES = st.one_of(
     st.none(),
+    st.just(Launching()),
     st.just(Launched(PROVIDER_ID, labels={"zone": "a"})),
     st.builds(LaunchFailed, st.sampled_from(LaunchFailure), st.just("no"), st.just("Why")),
 )

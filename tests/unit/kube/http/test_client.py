@@ -109,6 +109,18 @@ async def test_requests_say_who_asks_and_what_they_carry() -> None:
     assert types == ["application/json", *(kind.value for kind in PatchType)]
 
 
+async def test_a_new_object_says_what_it_is() -> None:
+    """Custom kinds are refused without; what the caller says comes first."""
+    recorder = Recorder()
+    async with served(recorder) as server, client(server) as kube:
+        await kube.create(CLAIMS, {"metadata": {"name": "c"}})
+    assert msgspec.json.decode(recorder.bodies[0]) == {
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodeClaim",
+        "metadata": {"name": "c"},
+    }
+
+
 async def test_deletions_and_evictions_carry_their_preconditions() -> None:
     """So that only the very object meant goes."""
     recorder = Recorder()

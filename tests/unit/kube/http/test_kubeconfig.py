@@ -131,13 +131,15 @@ def test_a_plugin_is_taken_with_all_it_needs(tmp_path: Path) -> None:
 
 def test_whom_we_act_for_is_in_the_headers(tmp_path: Path) -> None:
     """As kubectl does with `as`."""
-    text = user("{token: t, as: jane, as-uid: u, as-groups: [a, b], as-user-extra: {why: [x]}}")
+    text = user(
+        "{token: t, as: jane, as-uid: u, as-groups: [a, b], as-user-extra: {a.test/why: [x]}}"
+    )
     assert loaded(tmp_path, text).headers == (
         ("Impersonate-User", "jane"),
         ("Impersonate-Uid", "u"),
         ("Impersonate-Group", "a"),
         ("Impersonate-Group", "b"),
-        ("Impersonate-Extra-why", "x"),
+        ("Impersonate-Extra-a.test%2Fwhy", "x"),
     )
 
 
@@ -220,6 +222,14 @@ EXEC = "exec: {command: aws, apiVersion: client.authentication.k8s.io/v1"
             user("{exec: {apiVersion: client.authentication.k8s.io/v1}}"),
             "exec.command: expected a program",
             id="no program",
+        ),
+        pytest.param(
+            user('{token: t, as: "a\\nb"}'), "user.as: expected users and groups in one", id="break"
+        ),
+        pytest.param(
+            PLAIN.replace("api.test:6443", "api.test:http"),
+            r"clusters\[0\].cluster.server: expected a URL",
+            id="a port that is no number",
         ),
         pytest.param(
             user("{token: t, as-groups: [a]}"), "user.as: expected a user to act as", id="groups"

@@ -140,7 +140,7 @@ async def test_a_refused_credential_is_renewed_and_the_request_repeated(tmp_path
         pytest.param(
             'print(\'{"kind": "ExecCredential", "status": {}, '
             '"apiVersion": "client.authentication.k8s.io/v1"}\')',
-            "expected a token, or a client certificate",
+            "expected a token in one line, or a client",
             id="nothing in it",
         ),
     ],
