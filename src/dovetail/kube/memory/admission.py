@@ -76,9 +76,7 @@ def _priority(storage: Storage, ref: Ref, spec: Obj) -> None:
             _take_priority(spec, general[0])
     spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
     if said is not None and said != spec["priority"]:
-        why = (
-            f"the priority ({said}) must not be provided; the class gives {spec['priority']}"
-        )
+        why = f"the priority ({said}) must not be provided; the class gives {spec['priority']}"
         raise refusals.forbidden(ref, why)
 
 
