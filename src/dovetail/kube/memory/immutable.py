@@ -77,6 +77,8 @@ def _metadata(old: Obj, new: Obj) -> Iterator[api.FieldProblem]:
 
 def _pod(old: Obj, new: Obj) -> Iterator[api.FieldProblem]:
     before, after = mapping(old.get("spec")), mapping(new.get("spec"))
+    if before is after:
+        return  # a status was written, as most often
     is_gated = bool(before.get("schedulingGates"))
     if canonical(_settled(before, is_gated=is_gated)) != canonical(
         _settled(after, is_gated=is_gated)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import msgspec
 
 from dovetail.kube.memory.traits import Traits
@@ -54,8 +56,13 @@ def _fields(tree: Obj, traits: Traits) -> dict[str, str]:
         "metadata.namespace": text(tree, "metadata", "namespace"),
     }
     for path, absent in traits.fields.items():
-        found[path] = _plain(at(tree, *path.split(".")), absent)
+        found[path] = _plain(at(tree, *_steps(path)), absent)
     return found
+
+
+@cache
+def _steps(path: str) -> tuple[str, ...]:
+    return tuple(path.split("."))
 
 
 def _plain(value: Json, absent: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from dovetail import api
@@ -40,7 +41,7 @@ def _metadata(kind: api.Kind, tree: Obj) -> Iterator[api.FieldProblem]:
     if not form.fullmatch(name):
         yield api.FieldProblem("metadata.name", f"{name!r} is no name; expected {said}")
     labels = labels_of(tree, "metadata", "labels")
-    yield from label_problems(labels, "metadata.labels")
+    yield from _label_problems(tuple(labels.items()))
     if len(labels) != len(mapping(at(tree, "metadata", "labels"))):
         yield api.FieldProblem("metadata.labels", "has a value that is no text; expected text")
     for index, finalizer in enumerate(texts(tree, "metadata", "finalizers")):
@@ -51,6 +52,12 @@ def _metadata(kind: api.Kind, tree: Obj) -> Iterator[api.FieldProblem]:
     if sum(at(one, "controller") is True for one in references) > 1:
         said = "has two controllers; expected one at most"
         yield api.FieldProblem("metadata.ownerReferences", said)
+
+
+@lru_cache(maxsize=65536)
+def _label_problems(labels: tuple[tuple[str, str], ...]) -> tuple[api.FieldProblem, ...]:
+    """Many objects have the same labels."""
+    return tuple(label_problems(dict(labels), "metadata.labels"))
 
 
 def _taints(tree: Obj) -> Iterator[api.FieldProblem]:
