@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from dovetail import api
-from dovetail.kube.seam import Change, ChangeType, Deletion, Kube, Patch, Ref
+from dovetail.kube.seam import Change, ChangeType, Deletion, Kube, Patch, Ref, Scope
 
 POD = api.KINDS["", "Pod"]
 NODE = api.KINDS["", "Node"]
@@ -128,9 +128,16 @@ async def merge(
 
 
 async def bound(kube: Kube, ref: Ref, node_name: str) -> None:
-    """Bind a pod to a node."""
+    """Bind a pod to a node, and wait until that is known.
+
+    A real server looks into its cache when it deletes a pod, and deletes one at once that has no
+    node there.
+    """
+    scope = Scope(POD, ref.namespace, fields=f"metadata.name={ref.name}")
+    since = (await kube.list(scope)).resource_version
     body = {**named(ref.name), "target": {"kind": "Node", "name": node_name}}
     await kube.create(BINDING, body, ref.namespace)
+    await told(kube.watch(scope, since=since), 1)
 
 
 def shown(change: Change) -> tuple[str, str]:

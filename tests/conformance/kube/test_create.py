@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from dovetail.kube.errors import AlreadyExistsError, InvalidError, NotFoundError
+from dovetail.kube.errors import (
+    AlreadyExistsError,
+    ApiError,
+    ForbiddenError,
+    InvalidError,
+    NotFoundError,
+)
 from dovetail.kube.seam import Ref
 from tests.conformance.kube.objects import (
     CONFIG_MAP,
@@ -24,6 +30,7 @@ from tests.conformance.kube.objects import (
     named,
     node,
     node_pool,
+    owner,
     pod,
     read,
 )
@@ -238,3 +245,39 @@ async def test_leases_and_events_are_objects_like_others(server: Server, names: 
         }
         event = await make(kube, EVENT, body)
         assert (await got(kube, event))["reason"] == "Tried"
+
+
+async def test_a_finalizer_has_a_qualified_name(server: Server, names: Names) -> None:
+    """Everybody can tell whose it is."""
+    async with server.open() as kube:
+        with pytest.raises(InvalidError) as refused:
+            await make(kube, CONFIG_MAP, named(names.fresh(), finalizers=["hold"]))
+        assert "metadata.finalizers[0]" in str(refused.value)
+
+
+async def test_an_object_has_one_controller_at_most(server: Server, names: Names) -> None:
+    """Of several owners, one is in charge."""
+    async with server.open() as kube:
+        owners = [
+            owner(await create(kube, CONFIG_MAP, config_map(names.fresh()), DEFAULT))
+            for _ in range(2)
+        ]
+        with pytest.raises(InvalidError) as refused:
+            await make(kube, CONFIG_MAP, named(names.fresh(), ownerReferences=owners))
+        assert "metadata.ownerReferences" in str(refused.value)
+
+
+async def test_a_new_object_has_no_version(server: Server, names: Names) -> None:
+    """What was read cannot be created again as it is."""
+    async with server.open() as kube:
+        with pytest.raises(ApiError) as refused:
+            await make(kube, CONFIG_MAP, named(names.fresh(), resourceVersion="5"))
+        assert refused.value.status == 500
+
+
+async def test_a_pod_does_not_choose_its_priority(server: Server, names: Names) -> None:
+    """Only its class does."""
+    async with server.open() as kube:
+        with pytest.raises(ForbiddenError):
+            await make(kube, POD, pod(names.fresh(), priority=7))
+        await make(kube, POD, pod(names.fresh(), priority=0))

@@ -280,3 +280,43 @@ async def test_a_nomination_is_part_of_a_pods_status(server: Server, names: Name
         assert after["status"]["nominatedNodeName"] == "there"
         after = await merge(kube, ref, {"status": {"nominatedNodeName": None}}, "status")
         assert "nominatedNodeName" not in after["status"]
+
+
+@pytest.mark.parametrize("kind", [NODE, POD])
+async def test_nodes_and_pods_take_labels_along_with_a_status(
+    server: Server, names: Names, kind: api.Kind
+) -> None:
+    """A kubelet says in one go what its node is and how it is."""
+    async with server.open() as kube:
+        ref = await make(kube, kind, node(names.fresh()) if kind is NODE else pod(names.fresh()))
+        body = {"metadata": {"labels": {"a": "b"}}, "status": {"phase": "Running"}}
+        after = await merge(kube, ref, body, "status")
+        assert after["metadata"]["labels"] == {"a": "b"}
+        assert after["status"]["phase"] == "Running"
+
+
+async def test_what_is_empty_is_not_written_down(server: Server, names: Names) -> None:
+    """The server's own kinds show only what is there."""
+    async with server.open() as kube:
+        settings = await make(kube, CONFIG_MAP, config_map(names.fresh(), a="1"))
+        assert "data" not in await merge(kube, settings, {"data": {"a": None}})
+        host = await make(kube, NODE, node(names.fresh()))
+        await merge(kube, host, {"spec": {"unschedulable": True}})
+        after = await merge(kube, host, {"spec": {"unschedulable": False}})
+        assert "unschedulable" not in after["spec"]
+        gated = await make(kube, POD, pod(names.fresh(), schedulingGates=[{"name": "wait"}]))
+        after = await merge(kube, gated, {"spec": {"schedulingGates": []}})
+        assert "schedulingGates" not in after["spec"]
+
+
+async def test_a_taint_is_there_once(server: Server, names: Names) -> None:
+    """Key and effect tell taints apart."""
+    async with server.open() as kube:
+        ref = await make(kube, NODE, node(names.fresh()))
+        taint = {"key": "mine", "effect": "NoSchedule"}
+        other = {**taint, "effect": "NoExecute"}
+        after = await merge(kube, ref, {"spec": {"taints": [taint, other]}})
+        assert len(after["spec"]["taints"]) == 2
+        with pytest.raises(InvalidError) as refused:
+            await merge(kube, ref, {"spec": {"taints": [taint, {**taint, "value": "x"}]}})
+        assert refused.value.status == 422

@@ -58,6 +58,7 @@ def _requests(container: Obj) -> None:
 
 def _priority(storage: Storage, ref: Ref, spec: Obj) -> None:
     name = text(spec, "priorityClassName")
+    said = spec.pop("priority", None)
     if name in _SYSTEM_PRIORITIES:
         spec["priority"] = _SYSTEM_PRIORITIES[name]
     elif name:
@@ -74,6 +75,9 @@ def _priority(storage: Storage, ref: Ref, spec: Obj) -> None:
             spec["priorityClassName"] = text(general[0], "metadata", "name")
             _take_priority(spec, general[0])
     spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
+    if said is not None and said != spec["priority"]:
+        why = f"the priority ({said}) must not be provided; the class gives {spec['priority']}"
+        raise refusals.forbidden(ref, why)
 
 
 def _take_priority(spec: Obj, found: Obj) -> None:

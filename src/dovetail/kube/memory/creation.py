@@ -12,10 +12,12 @@ from dovetail.kube.memory import refusals
 from dovetail.kube.memory.admission import admit
 from dovetail.kube.memory.record import Stored
 from dovetail.kube.memory.storage import Storage
+from dovetail.kube.memory.traits import Traits
 from dovetail.kube.memory.trees import Obj, decoded, encoded, mapping, part, put, text
 from dovetail.kube.memory.validation import object_problems
 from dovetail.kube.seam import Body, Json, Ref
 
+_EMPTY: Final[tuple[Json, ...]] = ([], {}, "")
 NAMESPACE: Final = api.KINDS["", "Namespace"]
 _SERVER_OWNED: Final = (
     "uid",
@@ -36,7 +38,7 @@ def create(
     tree = readable(body)
     if text(tree, "metadata", "resourceVersion"):
         msg = "resourceVersion should not be set on objects to be created"
-        raise refusals.bad_request(msg)
+        raise refusals.server_error(msg)  # 500 is what a real server says
     if storage.traits(kind).is_custom:
         check_says_kind(tree)
     ref = _named(storage, kind, tree, namespace)
@@ -127,14 +129,23 @@ def _prepare(storage: Storage, ref: Ref, tree: Obj) -> None:
     if traits.has_status and not traits.keeps_status_when_created:
         tree.pop("status", None)
     admit(storage, ref, tree)
-    tidy(tree)
+    tidy(tree, traits)
 
 
-def tidy(tree: Obj) -> None:
-    """Take out of the metadata what is empty, as the server never writes it."""
-    metadata = part(tree, "metadata")
-    for field in ("labels", "annotations", "finalizers", "ownerReferences", "managedFields"):
-        if field in metadata and not metadata[field]:
-            del metadata[field]
-    if tree.get("kind") == "Node" and not mapping(tree.get("spec")).get("taints", True):
-        del part(tree, "spec")["taints"]
+def tidy(tree: Obj, traits: Traits) -> None:
+    """Take out what is empty, where the server never writes it."""
+    _drop(tree, "metadata", _EMPTY)
+    if traits.is_custom:
+        return
+    if tree.get("data") == {}:
+        del tree["data"]
+    for field in ("spec", "status"):
+        _drop(tree, field, ([],))
+    if mapping(tree.get("spec")).get("unschedulable") is False:
+        del part(tree, "spec")["unschedulable"]
+
+
+def _drop(tree: Obj, field: str, empty: tuple[Json, ...]) -> None:
+    held = mapping(tree.get(field))
+    for key in [key for key, value in held.items() if value in empty]:
+        del held[key]

@@ -91,4 +91,4 @@ def over_budget(why: str, seconds: int = 0) -> errors.TooManyRequestsError:
 
 def server_error(why: str) -> errors.UnavailableError:
     """The server cannot do that."""
-    return errors.UnavailableError(500, "InternalError", why)
+    return errors.UnavailableError(500, "", why)

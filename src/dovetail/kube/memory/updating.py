@@ -13,7 +13,7 @@ from dovetail.kube.memory.ownership import UPDATE, Stamp
 from dovetail.kube.memory.record import Stored
 from dovetail.kube.memory.storage import Storage
 from dovetail.kube.memory.traits import Traits
-from dovetail.kube.memory.trees import Obj, canonical, number, part, put, text
+from dovetail.kube.memory.trees import Obj, at, canonical, number, part, put, text
 from dovetail.kube.memory.validation import object_problems
 from dovetail.kube.seam import Ref
 
@@ -42,7 +42,7 @@ def update(
         raise refusals.no_such_resource()
     _check_same(ref, held, changed)
     new = _confined(old, changed, traits, subresource)
-    tidy(new)
+    tidy(new, traits)
     problems = object_problems(ref.kind, traits, new) + change_problems(ref.kind, old, new)
     if problems:
         raise refusals.invalid(ref, problems)
@@ -76,7 +76,7 @@ def _check_same(ref: Ref, held: Stored, changed: Obj) -> None:
 def _confined(old: Obj, changed: Obj, traits: Traits, subresource: str) -> Obj:
     """What may change this way: the status through its subresource, the rest without it."""
     if subresource == STATUS:
-        new = {**old, "metadata": dict(part(old, "metadata"))}
+        new = {**old, "metadata": _status_metadata(old, changed, traits)}
         put(new, "status", changed.get("status"))
     else:
         new = {**changed, "metadata": dict(part(changed, "metadata"))}
@@ -90,6 +90,20 @@ def _confined(old: Obj, changed: Obj, traits: Traits, subresource: str) -> Obj:
         put(after, field, before.get(field))
     put(after, "managedFields", part(changed, "metadata").get("managedFields"))
     return {"apiVersion": old["apiVersion"], "kind": old["kind"], **_rest(new)}
+
+
+def _status_metadata(old: Obj, changed: Obj, traits: Traits) -> Obj:
+    """Kubelets write labels and annotations along with a status; custom resources have no such way.
+
+    Workloads keep their labels, and everything its owners.
+    """
+    if traits.is_custom:
+        return dict(part(old, "metadata"))
+    metadata = dict(part(changed, "metadata"))
+    is_workload = text(old, "apiVersion").startswith("apps/")
+    for field in ("ownerReferences", *(("labels",) if is_workload else ())):
+        put(metadata, field, at(old, "metadata", field))
+    return metadata
 
 
 def _rest(tree: Obj) -> Obj:

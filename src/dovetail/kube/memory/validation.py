@@ -10,13 +10,15 @@ from dovetail import api
 from dovetail.api.checks import check
 from dovetail.api.meta import Wire
 from dovetail.api.poolrules import label_problems
+from dovetail.kube.memory.deletion import FOREGROUND, ORPHAN
 from dovetail.kube.memory.shape import shaped
 from dovetail.kube.memory.traits import Traits
-from dovetail.kube.memory.trees import Obj, at, encoded, labels_of, text
+from dovetail.kube.memory.trees import Obj, at, encoded, items, labels_of, mapping, text, texts
 
 _NAME: Final = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
 _SEGMENT: Final = re.compile(r"(?!\.{1,2}$)[^/%]{1,253}")
 _LABEL: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+_FINALIZERS: Final = (FOREGROUND, ORPHAN, "kubernetes")
 _RULED_BY_RBAC: Final = "rbac.authorization.k8s.io"
 
 
@@ -39,13 +41,26 @@ def _metadata(kind: api.Kind, tree: Obj) -> Iterator[api.FieldProblem]:
         yield api.FieldProblem("metadata.name", f"{name!r} is no name; expected {said}")
     labels = labels_of(tree, "metadata", "labels")
     yield from label_problems(labels, "metadata.labels")
-    if len(labels) != len(_mapping_at(tree, "labels")):
+    if len(labels) != len(mapping(at(tree, "metadata", "labels"))):
         yield api.FieldProblem("metadata.labels", "has a value that is no text; expected text")
+    for index, finalizer in enumerate(texts(tree, "metadata", "finalizers")):
+        if "/" not in finalizer and finalizer not in _FINALIZERS:
+            said = f"{finalizer!r} is not qualified; expected a name such as example.com/hold"
+            yield api.FieldProblem(f"metadata.finalizers[{index}]", said)
+    references = items(at(tree, "metadata", "ownerReferences"))
+    if sum(at(one, "controller") is True for one in references) > 1:
+        said = "has two controllers; expected one at most"
+        yield api.FieldProblem("metadata.ownerReferences", said)
 
 
-def _mapping_at(tree: Obj, field: str) -> Obj:
-    found = at(tree, "metadata", field)
-    return found if isinstance(found, dict) else {}
+def _taints(tree: Obj) -> Iterator[api.FieldProblem]:
+    seen: set[tuple[str, str]] = set()
+    for index, one in enumerate(items(at(tree, "spec", "taints"))):
+        taint = (text(one, "key"), text(one, "effect"))
+        if taint in seen:
+            said = "is there twice; expected one taint for each key and effect"
+            yield api.FieldProblem(f"spec.taints[{index}]", said)
+        seen.add(taint)
 
 
 def _by_kind(kind: api.Kind, traits: Traits, tree: Obj) -> Iterator[api.FieldProblem]:
@@ -56,6 +71,8 @@ def _by_kind(kind: api.Kind, traits: Traits, tree: Obj) -> Iterator[api.FieldPro
         return
     if not traits.is_custom:
         yield from api.problems(value)
+        if kind.name == "Node":
+            yield from _taints(tree)
         return
     if traits.schema is None:
         return
