@@ -251,6 +251,15 @@ class Cluster:
         keeper = self._keepers.get(kind.wire_type)
         return self._around.keys(kind.wire_type) if keeper is None else keeper.keys()
 
+    def problems(self) -> tuple[tuple[str, Key, str], ...]:
+        """Objects that make no sense and are left out: kind, namespace and name, and why."""
+        keepers = (*self._keepers.values(), *self._around.keepers())
+        return tuple(
+            (keeper.wire_type.__name__, key, message)
+            for keeper in keepers
+            for key, message in sorted(keeper.problems.items())
+        )
+
     def stale_nominations(self) -> tuple[tuple[PodKey, str], ...]:
         """Pods whose status still names a node that we named but no longer mean, and that node."""
         return self._book.stale()

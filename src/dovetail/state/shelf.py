@@ -7,7 +7,7 @@ time; if nothing was, the very same tuple comes back.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final, Generic, Protocol, TypeVar
 
 from dovetail import api
@@ -31,6 +31,11 @@ class Keeper(Protocol):
     @property
     def revision(self) -> int:
         """How often something has changed."""
+        ...
+
+    @property
+    def problems(self) -> Mapping[Key, str]:
+        """Objects that make no sense, and why; they are left out."""
         ...
 
     def put(self, wire: api.Object) -> bool:
@@ -57,6 +62,7 @@ class Shelf(Generic[T, V]):
         self._nouns: list[V] = []
         self._touched: set[Key] = set()
         self._all: tuple[V, ...] = ()
+        self.problems: dict[Key, str] = {}
         self.revision = 0
         self.n_converted = 0
 
@@ -70,9 +76,9 @@ class Shelf(Generic[T, V]):
         if held is not None and version and held[0] == version:
             return False
         self.n_converted += 1
-        noun = self._convert(wire)
+        noun = self._converted(key, wire)
         if noun is None:
-            return self.drop(key)
+            return self._forget(key)
         if held is not None and held[1] == noun:
             self._held[key] = (version, held[1])
             return False
@@ -80,8 +86,20 @@ class Shelf(Generic[T, V]):
         self._touch(key)
         return True
 
+    def _converted(self, key: Key, wire: T) -> V | None:
+        self.problems.pop(key, None)
+        try:
+            return self._convert(wire)
+        except (ValueError, api.DecodeError) as error:  # one strange object must not stop the rest
+            self.problems[key] = str(error)
+            return None
+
     def drop(self, key: Key) -> bool:
         """Forget an object; whether it was there."""
+        self.problems.pop(key, None)
+        return self._forget(key)
+
+    def _forget(self, key: Key) -> bool:
         if self._held.pop(key, None) is None:
             return False
         self._touch(key)

@@ -125,6 +125,10 @@ class Surroundings:
         """All objects of a kind that are remembered."""
         return frozenset().union(*(one.keys() for one in self._keepers.get(kind, ())))
 
+    def keepers(self) -> tuple[Keeper, ...]:
+        """All shelves."""
+        return tuple(one for held in self._keepers.values() for one in held)
+
     def _touches(self, keeper: Keeper) -> Touched:
         if keeper is self._budgets:
             return Touched.NODES

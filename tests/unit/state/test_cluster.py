@@ -339,6 +339,19 @@ def test_it_is_in_step_once_all_that_the_api_lists_was_heard_of() -> None:
     assert known.is_synced(nodes=["m"], node_claims=[])
 
 
+def test_an_object_that_makes_no_sense_is_left_out_and_named() -> None:
+    """Until it does make sense; the others go on."""
+    known = cluster(node("n"))
+    strange = observed("Node", "m", status={"capacity": {"cpu": "plenty"}})
+    assert known.apply(strange) == NOTHING
+    [(kind, key, message)] = known.problems()
+    assert (kind, key) == ("Node", ("default", "m"))
+    assert "plenty" in message
+    assert [one.name for one in known.snapshot(NOW).nodes] == ["n"]
+    known.apply(node("m"))
+    assert known.problems() == ()
+
+
 def test_a_list_shows_what_has_vanished_unseen() -> None:
     """Every kind can be asked what is remembered of it."""
     known = cluster(pod("a"), node("n"), observed("Service", "s", spec={"selector": {"a": "b"}}))

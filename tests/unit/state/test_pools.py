@@ -101,3 +101,10 @@ def test_static_and_deleting_pools_are_marked(freeze: Freeze) -> None:
     at = "deletionTimestamp: '2026-01-01T00:00:00Z'"
     [got] = freeze(pool("replicas: 0,", meta=at)).node_pools
     assert (got.replicas, got.is_deleting) == (0, True)
+
+
+def test_a_pool_that_makes_no_sense_is_not_used(freeze: Freeze) -> None:
+    """It says what is wrong with it, and other pools go on."""
+    [got] = freeze(pool("limits: {cpu: plenty},")).node_pools
+    [problem] = got.problems
+    assert "plenty" in problem.message
