@@ -25,7 +25,6 @@ _ROUNDS: Final = 4
 _ADDED: Final = 24
 _MAJOR: Final = 0.8  # of the bill: the classes that the first offers are chosen for
 _NO_GAIN: Final = 1e-4
-_CUT_ROUNDS: Final = 1
 _PROOF_ROUNDS: Final = 1
 _WHOLE: Final = 1e-3  # of the bill: whole pods that weigh less hardly show in the proof
 _UNPROVEN: Final = 1e-4  # of the bill; an offer that costs the proof more is priced properly
@@ -137,7 +136,7 @@ def guide(
             solver.add_offers(_with_likely_cuts(shop.program(best)))
             chosen = np.concatenate([chosen, best])
             answer = solver.solve()
-        broken = violated(solver.program, answer) if is_cutting and not len(best) else []
+        broken = violated(solver.program, answer) if is_cutting else []
         if broken:
             last = answer.value
             solver.add_cuts(_for_twins(solver.program, broken))
@@ -197,17 +196,6 @@ def _twins(program: Program) -> list[list[int]]:
     return [np.flatnonzero(kind_o == kind).tolist() for kind in kind_o.tolist()]
 
 
-def _with_cuts(solver: Solver, answer: Assignment) -> Assignment:
-    """Solve again with the cuts that the answer breaks, until it breaks hardly any."""
-    for _ in range(_CUT_ROUNDS):
-        more = violated(solver.program, answer)
-        if not more:
-            break
-        solver.add_cuts(more)
-        answer = solver.solve()
-    return answer
-
-
 def _siblings(enc: Encoded, offers: Int, favourites: Int) -> Bool:
     """The favourites' types in other cells: pods that must go there want the same machines."""
     liked = {(int(enc.pool_o[one]), int(enc.type_o[one])) for one in favourites.tolist()}
@@ -245,8 +233,7 @@ def without_sifting(
     good[np.argmin(np.where(accept, cost, np.inf)[uncovered], axis=1)] = True
     chosen = np.flatnonzero(good & accept.any(axis=0))
     solver = Solver(_with_likely_cuts(shop.program(chosen)), central=True)
-    answer = _with_cuts(solver, solver.solve())
-    return shop.guide(chosen, answer, solver.program)
+    return shop.guide(chosen, solver.solve(), solver.program)
 
 
 def _scale(cap: Float, classes: Classes) -> Float:
