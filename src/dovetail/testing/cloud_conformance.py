@@ -250,7 +250,7 @@ async def a_launch_that_cannot_be_had_says_what_is_sold_out(cloud: CloudUnderTes
         await cloud.provider.create(await cloud.claim("sold-out", *asked))
     except InsufficientCapacityError as error:
         assert error.sold_out  # noqa: PT017  a law stands by itself, without pytest
-        assert set(error.sold_out) <= there  # noqa: PT017  same
+        assert set(error.sold_out) <= there  # noqa: PT017  a law stands by itself, without pytest
     else:
         msg = "launched what is sold out"
         raise AssertionError(msg)
@@ -267,8 +267,8 @@ async def a_launch_fails_in_one_of_five_ways(cloud: CloudUnderTest) -> None:
         try:
             await cloud.provider.create(claim)
         except CloudError as error:
-            assert isinstance(error, ERRORS), error  # noqa: PT017  as above
-            assert str(error)  # noqa: PT017  as above
+            assert isinstance(error, ERRORS), error  # noqa: PT017  a law stands by itself, without pytest
+            assert str(error)  # noqa: PT017  a law stands by itself, without pytest
         else:
             msg = f"launched {claim.name}"
             raise AssertionError(msg)

@@ -4,13 +4,20 @@ from collections import Counter
 from datetime import UTC, datetime
 
 import msgspec
+import numpy as np
 import pytest
 
 from dovetail.decide import decide
 from dovetail.model.plan import Plan
 from dovetail.model.policy import PreferencePolicy
 from dovetail.model.snapshot import Snapshot
+from dovetail.solve.attempt import left_of
+from dovetail.solve.contents import loads
+from dovetail.solve.preferences import prefer
+from dovetail.solve.units import ANY_CELL
+from dovetail.solve.wishes import wishes_of
 from dovetail.testing.builders import deployment, instance_type, node, node_pool, pod, snapshot
+from tests.unit.solve.puzzles import SMALL, empty_attempt, encoded
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SOFT_ZONES = {"topology_key": "zone", "when_unsatisfiable": "ScheduleAnyway"}
@@ -166,3 +173,36 @@ def test_a_pod_is_no_company_to_itself() -> None:
     lone = pod("web", cpu=1, preferred_affinity=near, preferred_node_affinity=wish)
     respected, _ = plans(snapshot([lone], nodes=nodes))
     assert [one.node for one in respected.nominations] == ["n2"]
+
+
+@pytest.mark.parametrize(("mine", "other", "moves"), [(10, 0, False), (0, 10, True)])
+def test_a_preference_is_no_reason_for_a_lighter_pool(
+    mine: int, other: int, *, moves: bool
+) -> None:
+    """Nor is one that was given a place late, by whichever pool still had room."""
+    wish = [{"weight": 9, "term": ["nodepool In second"]}]
+    worker = pod("worker", cpu="500m", preferred_node_affinity=wish)
+    fixed = pod("fixed", cpu="500m", node_selector={"zone": "b"})
+    pools = [node_pool("first", weight=mine), node_pool("second", weight=other)]
+    sold = {"first": (SMALL,), "second": (SMALL,)}
+    enc = encoded([worker, fixed], node_pools=tuple(pools), instance_types=sold)
+    attempt = empty_attempt(enc)
+    for number, (pool, zone) in enumerate((("first", "a"), ("second", "b"))):
+        one = next(
+            offer
+            for offer, sold in enumerate(enc.market.offers)
+            if enc.market.pools[sold.pool].name == pool and sold.offering.zone == zone
+        )
+        group = next(
+            group
+            for group, held in enumerate(enc.groups)
+            if held.pods[0].name == ("worker", "fixed")[number]
+        )
+        unit = attempt.book.add(group, ANY_CELL, 1)
+        span = attempt.bins.open(one, 1)
+        attempt.bins.put(unit, attempt.units[unit], np.array([span.start]), np.array([1]))
+    attempt.left_u = left_of(attempt)
+    wishes = wishes_of(enc)
+    assert wishes is not None
+    prefer(attempt, wishes)
+    assert (set(loads(attempt.bins.log)) == {1}) == moves
