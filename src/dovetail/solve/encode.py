@@ -66,10 +66,7 @@ class Encoded:
     masks_me: Bool
     cap_or: Int  # allocatable less daemon sets
     overhead_or: Int
-    price_o: Int
     plan_price_o: Int  # the price that the search compares: spot made robust, if asked for
-    pool_o: Int
-    type_o: Int
     weight_o: Int
     supply_o: Int
     cell_o: Int
@@ -82,7 +79,22 @@ class Encoded:
     @property
     def n_offers(self) -> int:
         """How many rows can be bought."""
-        return len(self.price_o)
+        return len(self.market.price_o)
+
+    @property
+    def price_o(self) -> Int:
+        """What each offer costs."""
+        return self.market.price_o
+
+    @property
+    def pool_o(self) -> Int:
+        """The pool of each offer."""
+        return self.market.pool_o
+
+    @property
+    def type_o(self) -> Int:
+        """The instance type of each offer."""
+        return self.market.type_o
 
     def mask_go(self, group: int) -> Bool:
         """The offers whose labels and taints a group accepts."""
@@ -126,10 +138,7 @@ def encode(problem: Puzzle, bystanders: Sequence[Pod] = ()) -> Encoded:
         masks_me=masks_me,
         cap_or=_allocatable(market, resources) - overhead_or,
         overhead_or=overhead_or,
-        price_o=market.price_o,
         plan_price_o=market.price_o,
-        pool_o=market.pool_o,
-        type_o=market.type_o,
         weight_o=weight_p[market.pool_o],
         supply_o=_supply(problem, market),
         cell_o=cells_e[:n_offers],
