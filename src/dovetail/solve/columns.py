@@ -30,21 +30,12 @@ class Columns:
         self._taints: list[tuple[Taint, ...]] = [()]
         self._tolerated: dict[tuple[Toleration, ...], Bool] = {}
 
-    def add(self, key: str, values: Sequence[str | None]) -> None:
-        """State the value of one label for every entity (None: it has none)."""
-        code_of: dict[str | None, int] = {}
-        codes = np.fromiter(
-            (code_of.setdefault(value, len(code_of)) for value in values),
-            dtype=np.int64,
-            count=self.n_entities,
-        )
-        self._codes[key] = codes
-        self._values[key] = list(code_of)
-
-    def add_coded(
+    def add(
         self, key: str, codes: Int, values: list[str | None], more: Sequence[str | None]
     ) -> None:
-        """The same, with the first entities' values as codes already and the rest listed."""
+        """State the value of one label for every entity (None: it has none): the first ones' as
+        codes, the rest listed.
+        """
         code_of: dict[str | None, int] = {}
         recode = np.array([code_of.setdefault(value, len(code_of)) for value in values], np.int64)
         rest = [code_of.setdefault(value, len(code_of)) for value in more]
@@ -68,7 +59,7 @@ class Columns:
         """The columns of these entities, in this order; one may be named twice."""
         result = Columns(len(entities))
         for key, codes in self._codes.items():
-            result.add_coded(key, codes[entities], self._values[key], ())
+            result.add(key, codes[entities], self._values[key], ())
         result.add_taints(self._taint_codes[entities], self._taints, ())
         return result
 

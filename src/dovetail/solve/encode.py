@@ -219,9 +219,9 @@ def _columns(problem: Puzzle, market: Market, said: Mentions) -> Columns:
             held.update({key: held.get(key, "true") for key in labels.SIMULATION_ONLY})
     for key in sorted(keys):
         codes, values = label_column(market, key)
-        columns.add_coded(key, codes, values, [held.get(key) for held in normalized])
+        columns.add(key, codes, values, [held.get(key) for held in normalized])
     names = [node.name for node in nodes]
-    columns.add_coded(labels.NODE_NAME_FIELD, np.zeros(n_offers, dtype=np.int64), [None], names)
+    columns.add(labels.NODE_NAME_FIELD, np.zeros(n_offers, dtype=np.int64), [None], names)
     taints = [pool.taints for pool in market.pools]
     columns.add_taints(market.pool_o, taints, [node.taints for node in nodes])
     return columns

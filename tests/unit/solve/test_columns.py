@@ -47,11 +47,14 @@ TOLERATIONS = st.lists(
 ).map(tuple)
 
 
+NOBODY = np.zeros(0, dtype=np.int64)
+
+
 def columns_of(**values_by_key: list[str | None]) -> Columns:
     """The columns of a few entities."""
     columns = Columns(len(next(iter(values_by_key.values()))))
     for key, values in values_by_key.items():
-        columns.add(key, values)
+        columns.add(key, NOBODY, [], values)
     return columns
 
 
@@ -81,7 +84,7 @@ def test_codes_make_the_same_column_as_values(
 ) -> None:
     """Also where two codes stand for one value."""
     coded = Columns(len(first) + len(rest))
-    coded.add_coded("k", np.arange(len(first)), first, rest)
+    coded.add("k", np.arange(len(first)), first, rest)
     codes, values = coded.codes("k")
     assert [values[code] for code in codes] == [*first, *rest]
     assert len(set(values)) == len(values)
@@ -90,7 +93,7 @@ def test_codes_make_the_same_column_as_values(
 def test_a_column_without_any_coded_entity_holds_the_rest() -> None:
     """There may be nothing to buy."""
     columns = Columns(1)
-    columns.add_coded("k", np.zeros(0, dtype=np.int64), [], ["a"])
+    columns.add("k", np.zeros(0, dtype=np.int64), [], ["a"])
     assert columns.admitted(requirement("k", "In", ["a"])).tolist() == [True]
 
 
@@ -127,7 +130,7 @@ def test_taints_keep_away_just_as_they_do_one_by_one(
 def entities() -> Columns:
     """Two offers and a node called n1."""
     columns = columns_of(k=["a", "b", "a"], zone=["z1", "z1", None])
-    columns.add(labels.NODE_NAME_FIELD, [None, None, "n1"])
+    columns.add(labels.NODE_NAME_FIELD, NOBODY, [], [None, None, "n1"])
     return columns
 
 
@@ -161,6 +164,6 @@ def test_one_alternative_is_enough_and_none_is_nothing(entities: Columns) -> Non
 def test_a_selector_may_spell_a_key_as_it_once_was() -> None:
     """The old name of the zone label means the zone."""
     columns = Columns(2)
-    columns.add(labels.ZONE, ["a", "b"])
+    columns.add(labels.ZONE, NOBODY, [], ["a", "b"])
     old = {"failure-domain.beta.kubernetes.io/zone": "a"}
     assert columns.admitted_by_affinity(old, ()).tolist() == [True, False]
