@@ -25,6 +25,7 @@ from dovetail.kube.typed import Intake, Unreadable
 _PAGE: Final = 500
 _LARGEST_PAGE: Final = 32_000
 _STEADY_SECONDS: Final = 5.0  # a watch that lasts this long was no failure
+_N_BURIED: Final = 10_000  # so many objects are remembered after their end
 
 Key = tuple[str, str]  # namespace and name
 
@@ -61,8 +62,15 @@ class Pace(msgspec.Struct, frozen=True):
     n_page: int = _PAGE
 
 
+def _whole(found: api.Object) -> api.Object:
+    return found
+
+
 class Mirror:
-    """Follows all objects of one scope; `tell` hears of every change, in order, in this task."""
+    """Follows all objects of one scope; `tell` hears of every change, in order, in this task.
+
+    `keep` may be set to say what is held of an object once it was told: at least its metadata.
+    """
 
     def __init__(
         self, kube: Reader, scope: Scope, *, tell: Callable[[Notice], None], intake: Intake,
@@ -73,7 +81,9 @@ class Mirror:
         self._tell = tell
         self._intake = intake
         self._pace = pace
+        self.keep: Callable[[api.Object], api.Object] = _whole
         self._held: dict[Key, api.Object] = {}
+        self._buried: dict[str, None] = {}  # uids of objects that are gone, the latest last
         self._version = ""  # where to go on watching; empty means list first
         self._n_page = pace.n_page
         self._n_failed = 0
@@ -93,6 +103,15 @@ class Mirror:
     async def wait_in_sync(self) -> None:
         """Return once everything that was there at some moment has been told."""
         await self._in_sync.wait()
+
+    def put(self, raw: msgspec.Raw) -> None:
+        """The API's answer to a write of ours: known at once, not only when the watch shows it."""
+        found = self._intake.read(self._scope.kind, raw)
+        if isinstance(found, Unreadable) or found.metadata.uid in self._buried:
+            return
+        meta = found.metadata
+        if meta.deletion_timestamp is None or meta.finalizers:
+            self._hold(found)
 
     async def run(self) -> None:
         """Follow until cancelled. Whatever the API answers, it goes on."""
@@ -134,7 +153,7 @@ class Mirror:
             if not token:
                 break
         for key in unseen:
-            self._tell(Absent(self._held.pop(key)))
+            self._bury(self._held.pop(key))
         self._version = page.resource_version
         self._n_page = self._pace.n_page
         self._is_fresh = True
@@ -171,15 +190,18 @@ class Mirror:
         if isinstance(found, Unreadable):
             self._tell(found)
             return found.namespace, found.name
+        return self._hold(found)
+
+    def _hold(self, found: api.Object) -> Key:
         meta = found.metadata
         key = (meta.namespace, meta.name)
         before = self._held.get(key)
         if before is not None:
             if before.metadata.uid != meta.uid:  # gone and made anew, unseen
-                self._tell(Absent(before))
-            elif before.metadata.resource_version == meta.resource_version != "":
+                self._bury(before)
+            elif not _is_newer(meta.resource_version, before.metadata.resource_version):
                 return key
-        self._held[key] = found
+        self._held[key] = self.keep(found)
         self._tell(Present(found))
         return key
 
@@ -188,7 +210,26 @@ class Mirror:
         if isinstance(found, Unreadable):
             before = self._held.pop((found.namespace, found.name), None)
             if before is not None:
-                self._tell(Absent(before))
+                self._bury(before)
             return
-        self._held.pop((found.metadata.namespace, found.metadata.name), None)
-        self._tell(Absent(found))
+        key = (found.metadata.namespace, found.metadata.name)
+        held = self._held.get(key)
+        if held is None or held.metadata.uid == found.metadata.uid:
+            self._held.pop(key, None)
+            self._bury(found)  # else it was made anew, which we know since we did it
+
+    def _bury(self, gone: api.Object) -> None:
+        self._buried[gone.metadata.uid] = None
+        if len(self._buried) > _N_BURIED:
+            del self._buried[next(iter(self._buried))]
+        self._tell(Absent(gone))
+
+
+def _is_newer(version: str, held: str) -> bool:
+    """Whether a version may be later than the one that is held: numbers grow, others only differ.
+
+    Our own writes are known before the watch has shown what came before them.
+    """
+    if version.isdecimal() and held.isdecimal():
+        return int(version) > int(held)
+    return version != held or not version
