@@ -8,8 +8,10 @@ from typing import Annotated, Final
 import typer
 
 from dovetail.cli.output import emit
+from dovetail.errors import InputError
 
 _NAMESPACE: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+_WORD: Final = re.compile(r"\S+")
 
 DryRun = Annotated[
     bool,
@@ -39,7 +41,7 @@ Kubelets = Annotated[
 ]
 
 
-def install(
+def install(  # noqa: PLR0913  each is a flag
     *,
     dry_run: DryRun = False,
     namespace: Namespace = "dovetail",
@@ -57,21 +59,39 @@ def install(
     """  # noqa: D301  \b keeps the example's line apart in the help
     if not dry_run:
         msg = (
-            "expected --dry-run: manifests are printed, and applying them is left to kubectl:\n"
+            "install: expected --dry-run: it prints manifests, and kubectl applies them:\n"
             "  dovetail install --dry-run | kubectl apply --server-side -f -"
         )
-        raise typer.BadParameter(msg, param_hint="install")
-    if not _NAMESPACE.fullmatch(namespace):
-        msg = f"expected the name of a namespace, such as dovetail, not {namespace!r}"
-        raise typer.BadParameter(msg, param_hint="--namespace")
-    from dovetail import app
+        raise InputError(msg)
+    _expect(_NAMESPACE, "--namespace", namespace, "the name of a namespace, such as dovetail")
+    _expect(_WORD, "--provider", provider, "the name of a provider, such as kwok")
+    _expect(_WORD, "--image", image or "dovetail", "an image, such as dovetail:0.1.0")
+    from dovetail.api.crds import stream
+    from dovetail.present.installation import manifests
+    from dovetail.present.installation.choices import Choices
 
-    emit(
-        app.installation_text(
-            namespace=namespace,
-            image=image,
-            replicas=replicas,
-            provider=provider,
-            kubelets=kubelets,
-        )
+    version = _version()
+    choices = Choices(
+        version=version,
+        image=image or f"dovetail:{version}",
+        namespace=namespace,
+        replicas=replicas,
+        provider=provider,
+        kubelets=kubelets,
     )
+    emit(stream(manifests(choices)))
+
+
+def _expect(shape: re.Pattern[str], flag: str, given: str, expected: str) -> None:
+    if not shape.fullmatch(given):
+        msg = f"{flag}: expected {expected}, not {given!r}"
+        raise InputError(msg)
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("dovetail")
+    except PackageNotFoundError:
+        return "latest"  # run from its source: whatever was built last

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from dovetail.api import crds
+import dovetail.api.crds as definitions
 from dovetail.api.decoding import Tree
 from dovetail.present.installation import rights, workload
 from dovetail.present.installation.choices import NAME, Choices
@@ -23,7 +23,12 @@ _GIVEN: Final = frozenset({"default", "kube-system", "kube-public", _NODE_LEASES
 
 def manifests(choices: Choices) -> tuple[Tree, ...]:
     """Everything, in an order in which it can be applied."""
-    return (*_namespace(choices), *crds.crds(), *_rights(choices), *workload.objects(choices))
+    return (
+        *_namespace(choices),
+        *definitions.crds(),
+        *_rights(choices),
+        *workload.objects(choices),
+    )
 
 
 def _namespace(choices: Choices) -> Iterator[Tree]:
@@ -32,8 +37,11 @@ def _namespace(choices: Choices) -> Iterator[Tree]:
 
 
 def _rights(choices: Choices) -> Iterator[Tree]:
-    account = {"apiVersion": "v1", "kind": "ServiceAccount"}
-    yield account | {"metadata": choices.metadata(NAME, choices.namespace)}
+    yield {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": choices.metadata(NAME, choices.namespace),
+    }
     yield _admin(choices)
     yield from _granted(choices, NAME, "", rights.CORE)
     if choices.is_kwok:
@@ -49,13 +57,18 @@ def _granted(
     """A role and its binding to our account; in no namespace: for the whole cluster."""
     kind = "Role" if namespace else "ClusterRole"
     metadata = choices.metadata(name, namespace)
-    head = {"apiVersion": f"{_ROLES}/v1", "kind": kind, "metadata": metadata}
-    yield head | {"rules": [rule.tree() for rule in rules]}
-    account = {"kind": "ServiceAccount", "name": NAME, "namespace": choices.namespace}
-    binding = {"apiVersion": f"{_ROLES}/v1", "kind": f"{kind}Binding", "metadata": metadata}
-    yield binding | {
+    yield {
+        "apiVersion": f"{_ROLES}/v1",
+        "kind": kind,
+        "metadata": metadata,
+        "rules": [rule.tree() for rule in rules],
+    }
+    yield {
+        "apiVersion": f"{_ROLES}/v1",
+        "kind": f"{kind}Binding",
+        "metadata": metadata,
         "roleRef": {"apiGroup": _ROLES, "kind": kind, "name": name},
-        "subjects": [account],
+        "subjects": [{"kind": "ServiceAccount", "name": NAME, "namespace": choices.namespace}],
     }
 
 

@@ -32,8 +32,8 @@ class Choices(msgspec.Struct, frozen=True, kw_only=True):
         self, name: str, namespace: str = "", labels: Mapping[str, str] | None = None
     ) -> Tree:
         """Of one of our objects."""
-        place = {"namespace": namespace} if namespace else {}
-        said = {
+        place: dict[str, Tree] = {"namespace": namespace} if namespace else {}
+        said: dict[str, Tree] = {
             **selector(),
             "app.kubernetes.io/version": self.version,
             "app.kubernetes.io/managed-by": NAME,
@@ -42,6 +42,6 @@ class Choices(msgspec.Struct, frozen=True, kw_only=True):
         return {"name": name, **place, "labels": said}
 
 
-def selector() -> dict[str, str]:
+def selector() -> dict[str, Tree]:
     """The labels by which our pods are found."""
     return {"app.kubernetes.io/name": NAME, "app.kubernetes.io/instance": NAME}

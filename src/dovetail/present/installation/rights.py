@@ -59,7 +59,6 @@ CORE: Final = (
         _READ,
     ),
     Rule("apps", ("daemonsets", "deployments", "replicasets", "statefulsets"), _READ),
-    Rule("batch", ("cronjobs", "jobs"), _READ),
     Rule("storage.k8s.io", ("csinodes", "storageclasses", "volumeattachments"), _READ),
     Rule("policy", ("poddisruptionbudgets",), _READ),
     Rule("scheduling.k8s.io", ("priorityclasses",), _READ),

@@ -38,7 +38,7 @@ _ENVIRONMENT: Final = {
 def objects(choices: Choices) -> Iterator[Tree]:
     """What runs in the namespace."""
     metadata = choices.metadata(NAME, choices.namespace)
-    ours: Tree = {"matchLabels": dict(selector())}
+    ours: Tree = {"matchLabels": selector()}
     yield {
         "apiVersion": "policy/v1",
         "kind": "PodDisruptionBudget",
@@ -51,7 +51,7 @@ def objects(choices: Choices) -> Iterator[Tree]:
         "metadata": metadata,
         "spec": {
             "type": "ClusterIP",
-            "selector": dict(selector()),
+            "selector": selector(),
             "ports": [_port("http-metrics", _METRICS_PORT)],
         },
     }
@@ -64,7 +64,7 @@ def objects(choices: Choices) -> Iterator[Tree]:
             "revisionHistoryLimit": 10,
             "strategy": {"rollingUpdate": {"maxUnavailable": 1}},
             "selector": ours,
-            "template": {"metadata": {"labels": dict(selector())}, "spec": _pod(choices)},
+            "template": {"metadata": {"labels": selector()}, "spec": _pod(choices)},
         },
     }
 
@@ -83,7 +83,7 @@ def _pod(choices: Choices) -> Tree:
                 "maxSkew": 1,
                 "topologyKey": "topology.kubernetes.io/zone",
                 "whenUnsatisfiable": "ScheduleAnyway",
-                "labelSelector": {"matchLabels": dict(selector())},
+                "labelSelector": {"matchLabels": selector()},
             }
         ],
         "tolerations": [{"key": "CriticalAddonsOnly", "operator": "Exists"}],
@@ -93,11 +93,11 @@ def _pod(choices: Choices) -> Tree:
 
 def _affinity() -> Tree:
     """Never on a node that the controller itself may remove, and one on each node."""
-    foreign = {"key": "karpenter.sh/nodepool", "operator": "DoesNotExist"}
+    foreign: Tree = {"key": "karpenter.sh/nodepool", "operator": "DoesNotExist"}
     required = "requiredDuringSchedulingIgnoredDuringExecution"
-    apart = {
+    apart: Tree = {
         "topologyKey": "kubernetes.io/hostname",
-        "labelSelector": {"matchLabels": dict(selector())},
+        "labelSelector": {"matchLabels": selector()},
     }
     return {
         "nodeAffinity": {required: {"nodeSelectorTerms": [{"matchExpressions": [foreign]}]}},
@@ -113,7 +113,10 @@ def _container(choices: Choices) -> Tree:
         "imagePullPolicy": "IfNotPresent",
         "args": [f"--provider={choices.provider}", *kubelets],
         "env": _environment(),
-        "ports": [_container_port("http-metrics", _METRICS_PORT), _container_port("http", _HEALTH_PORT)],
+        "ports": [
+            _container_port("http-metrics", _METRICS_PORT),
+            _container_port("http", _HEALTH_PORT),
+        ],
         "livenessProbe": _probe("/healthz", initial_delay_seconds=30),
         "readinessProbe": _probe("/readyz", initial_delay_seconds=5),
         "securityContext": {
@@ -131,11 +134,9 @@ def _container(choices: Choices) -> Tree:
 
 def _environment() -> list[Tree]:
     place: Tree = {"fieldRef": {"fieldPath": "metadata.namespace"}}
-    where = [
-        {"name": name, "valueFrom": place}
-        for name in ("SYSTEM_NAMESPACE", "LEADER_ELECTION_NAMESPACE")
-    ]
-    return [*where, *({"name": name, "value": value} for name, value in _ENVIRONMENT.items())]
+    where: Tree = {"name": "LEADER_ELECTION_NAMESPACE", "valueFrom": place}
+    said: list[Tree] = [{"name": name, "value": value} for name, value in _ENVIRONMENT.items()]
+    return [where, *said]
 
 
 def _port(name: str, port: int) -> Tree:
