@@ -7,6 +7,7 @@ it is the one.
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Final
 
 import msgspec
@@ -46,34 +47,30 @@ class Orders:
         """
         marked = self._marked(body)
         name = _name(marked)
-        n_failed = 0
-        while True:
+        for n_failed in count(1):
             try:
-                return await self._kube.create(NODE_CLAIM, marked)
-            except AlreadyExistsError:
-                return await self._own(name)
+                return await self._made(name, marked)
             except (UnavailableError, TooManyRequestsError):
-                n_failed += 1
                 await self._timer.sleep(_BACKOFF.seconds(n_failed, self._chance))
+        raise AssertionError  # counting does not end
 
-    async def _own(self, name: str) -> msgspec.Raw:
-        """The claim of that name, if it is the one that we made."""
-        n_failed = 0
-        while True:
-            try:
-                found = await self._kube.get(Ref(NODE_CLAIM, name))
-                break
-            except NotFoundError as error:
-                msg = f"NodeClaim {name} is gone again"
-                raise TakenNameError(409, error.reason, msg) from None
-            except (UnavailableError, TooManyRequestsError):
-                n_failed += 1
-                await self._timer.sleep(_BACKOFF.seconds(n_failed, self._chance))
+    async def _made(self, name: str, body: Body) -> msgspec.Raw:
+        try:
+            return await self._kube.create(NODE_CLAIM, body)
+        except AlreadyExistsError:
+            found = await self._found(name)
         claim = api.read(NODE_CLAIM, found)
         if claim.metadata.annotations.get(labels.MADE_BY_RUN) == self._mark:
             return found
         msg = f"there is another NodeClaim {name}"
         raise TakenNameError(409, "AlreadyExists", msg)
+
+    async def _found(self, name: str) -> msgspec.Raw:
+        try:
+            return await self._kube.get(Ref(NODE_CLAIM, name))
+        except NotFoundError as error:
+            msg = f"NodeClaim {name} is gone again"
+            raise TakenNameError(409, error.reason, msg) from None
 
     def _marked(self, body: Body) -> dict[str, Json]:
         meta = body["metadata"]

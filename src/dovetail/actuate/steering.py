@@ -13,7 +13,7 @@ from typing import Final
 
 from dovetail import api
 from dovetail.kube.errors import ApiError
-from dovetail.kube.seam import Kube, Patch, PatchType, Ref
+from dovetail.kube.seam import Json, Kube, Patch, PatchType, Ref
 from dovetail.model.pod import PodKey
 
 _POD: Final = api.KINDS["", "Pod"]
@@ -62,10 +62,14 @@ class Steering:
 
 
 def _nominate(node: str, uid: str) -> Patch:
-    body = {"metadata": {"uid": uid}, "status": {"nominatedNodeName": node}}
+    # A uid that differs is refused: the pod was made anew.
+    body: dict[str, Json] = {"metadata": {"uid": uid}, "status": {"nominatedNodeName": node}}
     return Patch(body, subresource="status")
 
 
 def _take_back(word: str) -> Patch:
-    body = [{"op": "test", "path": _PATH, "value": word}, {"op": "remove", "path": _PATH}]
+    body: list[Json] = [
+        {"op": "test", "path": _PATH, "value": word},
+        {"op": "remove", "path": _PATH},
+    ]
     return Patch(body, type=PatchType.JSON, subresource="status")

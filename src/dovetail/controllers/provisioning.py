@@ -8,7 +8,7 @@ came of it goes back into the memory of the cluster, so that the next decision k
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -55,7 +55,7 @@ class Hands(msgspec.Struct, frozen=True):
     orders: Orders
     steering: Steering | None
     compute: Compute
-    disrupt: Callable[[Disrupt], Awaitable[None]]
+    disrupt: Callable[[Disrupt], Coroutine[None, None, None]]
     witness: Witness
 
 
