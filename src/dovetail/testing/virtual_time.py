@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+import math
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -34,7 +35,8 @@ class VirtualTime:
     async def sleep(self, seconds: float) -> None:
         """Return when that much time has passed."""
         waking = asyncio.get_running_loop().create_future()
-        wakes_at = self._now + timedelta(seconds=max(seconds, 0))
+        # Never too soon, be it by a fraction of a microsecond: who looks again would sleep for 0.
+        wakes_at = self._now + timedelta(microseconds=math.ceil(max(seconds, 0) * 1_000_000))
         self._n_sleepers += 1
         heapq.heappush(self._sleepers, (wakes_at, self._n_sleepers, waking))
         await waking
