@@ -39,6 +39,7 @@ class Definition(msgspec.Struct, frozen=True):
     category: str
     columns: tuple[Column, ...]
     short_names: tuple[str, ...] = ()
+    needs_spec: bool = True
     scale: tuple[str, str] | None = None  # where replicas are wanted, and where they are counted
 
 
@@ -113,6 +114,7 @@ _DEFINITIONS: Final = (
         category="karpenter",
         columns=(Column("Age", _AGE, "date"),),
         short_names=("kwoknc", "kwokncs"),
+        needs_spec=False,
     ),
 )
 
@@ -184,9 +186,9 @@ def _schema(said: Definition, kind: Kind) -> Schema:
         "kind": {"type": "string", "description": "What this object is."},
         "metadata": {"type": "object"},
     }
-    return {
+    schema: Schema = {
         "type": "object",
         "description": said.description,
         "properties": properties | {one.name: of_hint(one.hint) for one in own},
-        "required": ["spec"],
     }
+    return schema | ({"required": ["spec"]} if said.needs_spec else {})
