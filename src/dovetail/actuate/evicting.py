@@ -1,4 +1,4 @@
-"""How is a pod made to leave? Asked through the eviction API, or deleted when there is no more time.
+"""How is a pod made to leave? Asked through the eviction API, or deleted when time is up.
 
 Both name the pod's uid, so that whoever took its name meanwhile is left alone.
 """
@@ -53,7 +53,7 @@ async def evict(kube: Writer, action: EvictPod) -> Answered:
 
 
 async def delete_pod(kube: Writer, action: DeletePod) -> None:
-    """Delete the pod, whatever protects it. One that is gone already, or another by now, is fine."""
+    """Delete the pod, whatever protects it. One that is gone, or another by now, is fine."""
     how = Deletion(uid=action.uid, grace_seconds=action.grace_seconds)
     try:
         await kube.delete(pod_ref(action.pod), how)

@@ -1,8 +1,8 @@
 """Which pods are on their way out? A queue of them, each asked until it goes (spec/core.md 5.13).
 
 An entry stands for one very pod. It is asked through the eviction API, later again if a budget or
-its own annotation forbids it, and deleted when the deadline of its node leaves no other way. What is
-lost in a crash is queued again by whoever drains the node.
+its own annotation forbids it, and deleted when the deadline of its node leaves no other way. What
+is lost in a crash is queued again by whoever drains the node.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""How does a Node leave? Fenced off, drained, its volumes off, its instance ended, and only then let
-go (spec/core.md 5.12).
+"""How does a Node leave? Fenced off, drained, its volumes off, its instance ended, then let go.
 
-Only Nodes that are ours, deleted and held by our finalizer are seen to. What comes next is decided
-from what is there each time, so that whoever takes over after a crash goes on where it stopped. Run
-it once everything is known: a node whose pods nobody has listed yet looks empty.
+(spec/core.md 5.12) Only Nodes that are ours, deleted and held by our finalizer are seen to. What
+comes next is decided from what is there each time, so that whoever takes over after a crash goes on
+where it stopped. Run it once everything is known: a node whose pods nobody has listed yet looks
+empty.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dovetail.controllers.means import Means
 from dovetail.controllers.workqueue import WorkQueue
 from dovetail.decide.lifecycle.actions import DeleteClaim, DeleteInstance, EnqueueEviction
 from dovetail.decide.lifecycle.hydration import is_managed_node
-from dovetail.decide.lifecycle.patches import NodePatch, node_after
+from dovetail.decide.lifecycle.patches import node_after
 from dovetail.decide.lifecycle.step import Step, claim_with
 from dovetail.decide.lifecycle.termination import TerminationView, asks_cloud, step
 from dovetail.decide.lifecycle.timing import DRAIN_POLL, EVICTION_BACKOFF, INSTANCE_POLL
@@ -51,6 +51,16 @@ class _Leaving(msgspec.Struct):
     instance: InstanceState = InstanceState.UNKNOWN
     asked_at: float | None = None
     told_at: float | None = None
+
+
+class _Seen(msgspec.Struct, frozen=True):
+    """What was seen of a Node, and the very objects that it was seen in: writes name their version,
+    so that nothing is overwritten that happened since.
+    """
+
+    view: TerminationView
+    node: api.Node
+    claim: api.NodeClaim | None
 
 
 class Terminations:
@@ -83,9 +93,7 @@ class Terminations:
                 | Absent(object=api.VolumeAttachment() as held)
             ):
                 self._wake(held.spec.node_name)
-            case (
-                Present(object=api.NodeClaim() as claim) | Absent(object=api.NodeClaim() as claim)
-            ):
+            case Present(object=api.NodeClaim() as claim) | Absent(object=api.NodeClaim() as claim):
                 for node in self._known.nodes_with(claim.status.provider_id):
                     self._wake(node.metadata.name)
             case _:
@@ -127,13 +135,11 @@ class Terminations:
         if wire is None or leaving is None or not self._is_leaving(wire):
             self._drop(name)
             return None
-        node = node_object(wire)
-        await self._ask(node, leaving)
-        view = self._view(node, leaving.instance)
+        await self._ask(node_object(wire), leaving)
+        seen = self._seen(wire, leaving.instance)
         now = self._means.clock.now()
-        decided = step(view, now)
         try:
-            return await self._take(wire, view, decided, now)
+            return await self._take(seen, step(seen.view, now), now)
         except NotFoundError:
             return DRAIN_POLL.total_seconds()  # Node or claim are gone: the watch will show it
 
@@ -152,33 +158,93 @@ class Terminations:
         except CloudError as error:  # nothing is known: the drain goes on
             self._log.warning("asking for an instance failed", node=node.name, error=str(error))
 
-    def _view(self, node: NodeObject, instance: InstanceState) -> TerminationView:
-        known = self._known
-        pods = known.pods_on(node.name)
-        attachments = tuple(attachment(one) for one in known.attachments_on(node.name))
-        return TerminationView(
-            node=node,
-            claims=tuple(claim_object(one) for one in known.claims_with(node.provider_id)),
+    def _seen(self, wire: api.Node, instance: InstanceState) -> _Seen:
+        known, name = self._known, wire.metadata.name
+        claims = known.claims_with(wire.spec.provider_id)
+        pods = known.pods_on(name)
+        attachments = tuple(attachment(one) for one in known.attachments_on(name))
+        view = TerminationView(
+            node=node_object(wire),
+            claims=tuple(claim_object(one) for one in claims),
             pods=pods,
             attachments=attachments,
             volumes_by_pod={pod.key: known.volumes_of(pod) for pod in pods if attachments},
             instance=instance,
         )
+        return _Seen(view, wire, claims[0] if len(claims) == 1 else None)
 
-    async def _take(
-        self, wire: api.Node, view: TerminationView, decided: Step, now: datetime
-    ) -> float | None:
-        """Do it all, the fence first and the finalizer last."""
+    async def _take(self, seen: _Seen, decided: Step, now: datetime) -> float | None:
+        """Do it all: the fence before anything leaves, the finalizer when everything has."""
         for event in decided.events:
             self._means.recorder.tell(event)
+        has_deleted = await self._delete_claim(decided)
+        is_release = any(patch.finalizers is not None for patch in decided.nodes)
+        if not is_release:
+            await self._write_node(seen, decided)
+            if has_deleted:
+                return DRAIN_POLL.total_seconds()  # the claim is another now; the watch shows it
+        await self._write_claim(seen, decided, now)
+        again = await self._order(seen.view.node.name, decided)
+        if is_release:
+            await self._write_node(seen, decided)
+            self._log.info("terminated node", node=seen.view.node.name)
+        return again if again is not None else seconds_until(decided.look_again_at, now)
+
+    async def _delete_claim(self, decided: Step) -> bool:
+        has_deleted = False
         for action in decided.actions:
             if isinstance(action, DeleteClaim) and await delete_claim(self._means.kube, action):
-                self._log.info("deleted node claim", node_claim=action.claim, node=view.node.name)
-        patches = {is_release: _part(decided, is_release) for is_release in (False, True)}
-        await self._write_node(wire, view.node, patches[False])
-        await self._write_claim(view, decided, now)
-        again = await self._order(view.node, decided)
-        if patches[True]:
-            await self._release(view.node.name, patches[True])
+                self._log.info("deleted node claim", node_claim=action.claim)
+                has_deleted = True
+        return has_deleted
+
+    async def _write_node(self, seen: _Seen, decided: Step) -> None:
+        after = node_after(seen.view.node, decided.nodes)
+        for raw in await write_node(self._means.kube, seen.node, after):
+            self._known.put(NODE, raw)
+
+    async def _write_claim(self, seen: _Seen, decided: Step, now: datetime) -> None:
+        claim = seen.view.claim
+        if claim is None or seen.claim is None or not decided.conditions:
+            return
+        after = claim_with(claim, decided, now)
+        for raw in await write_claim(self._means.kube, seen.claim, after):
+            self._known.put(NODE_CLAIM, raw)
+
+    async def _order(self, node: str, decided: Step) -> float | None:
+        """Have pods evicted and the instance ended; when to look again, if that says it better."""
+        again: float | None = None
+        for action in decided.actions:
+            match action:
+                case EnqueueEviction():
+                    self._evictions.enqueue(action)
+                case DeleteInstance():
+                    again = await self._end(self._leaving.get(node), action)
+                case _:
+                    continue
+        return again
+
+    async def _end(self, leaving: _Leaving | None, action: DeleteInstance) -> float | None:
+        """Tell the cloud to end the instance, again and again but not too often."""
+        now = self._means.timer.elapsed_seconds()
+        if leaving is None:
             return None
-        return again if again is not None else _seconds_until(decided.look_again_at, now)
+        if leaving.told_at is not None and now - leaving.told_at < _POLL_SECONDS:
+            return leaving.told_at + _POLL_SECONDS - now
+        leaving.told_at = now
+        leaving.instance = await delete_instance(self._means.cloud, action)
+        if leaving.instance is not InstanceState.GONE:
+            return _POLL_SECONDS
+        self._log.info("instance is gone", provider_id=action.provider_id, node_claim=action.claim)
+        return _AT_ONCE
+
+    def _failed(self, name: str, error: Exception) -> None:
+        if isinstance(error, ConflictError):
+            self._log.debug("node changed meanwhile", node=name, error=str(error))
+        else:
+            self._log.error("terminating node failed", node=name, error=str(error))
+
+
+def seconds_until(moment: datetime | None, now: datetime) -> float | None:
+    """How long until then, if there is a then."""
+    return None if moment is None else max(moment - now, timedelta(0)).total_seconds()

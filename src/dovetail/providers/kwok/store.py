@@ -117,7 +117,7 @@ class Store:
         await self._strike(machine.name)
 
     async def remove(self, kept: Kept) -> None:
-        """Take a machine away. Its Node stays as long as finalizers hold it, without the machine."""
+        """Take a machine away. Its Node stays, without it, as long as finalizers hold it."""
         await self._strike(kept.machine.name)
         if kept.node_uid:
             ref = Ref(_NODE, kept.machine.name)
