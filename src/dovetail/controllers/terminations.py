@@ -231,8 +231,8 @@ class Terminations:
             return None
         if leaving.told_at is not None and now - leaving.told_at < _POLL_SECONDS:
             return leaving.told_at + _POLL_SECONDS - now
-        leaving.told_at = now
         leaving.instance = await delete_instance(self._means.cloud, action)
+        leaving.told_at = now
         if leaving.instance is not InstanceState.GONE:
             return _POLL_SECONDS
         self._log.info("instance is gone", provider_id=action.provider_id, node_claim=action.claim)
