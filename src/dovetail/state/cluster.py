@@ -88,6 +88,7 @@ class Cluster:
         self._virtual_by_key: dict[PodKey, Pod] = {}
         self._revision = 0
         self._is_synced = False
+        self._keys_by_node: dict[str, dict[Key, None]] = {}
 
     # ------------------------------------------------------------------ writing
 
@@ -236,12 +237,41 @@ class Cluster:
         after = self._pods.get(key)
         if after is before:
             return NOTHING
+        self._move(key, "" if before is None else before.node_name, after)
         self._book.follow(key, before, after)
         either = after or before
         is_bound = either is not None and bool(either.node_name)
         return Touched.NODES if is_bound else Touched.PENDING
 
+    def _move(self, key: Key, earlier: str, pod: Pod | None) -> None:
+        """Keep track of who is where."""
+        node = "" if pod is None else pod.node_name
+        if node == earlier:
+            return
+        left = self._keys_by_node.get(earlier)
+        if left is not None:
+            left.pop(key, None)
+            if not left:
+                del self._keys_by_node[earlier]
+        if node:
+            self._keys_by_node.setdefault(node, {})[key] = None
+
     # ------------------------------------------------------------------ reading
+
+    def pod(self, key: PodKey) -> Pod | None:
+        """The pod of that name, bound or waiting."""
+        return self._pods.get(_key(key))
+
+    def pods_on(self, node: str) -> tuple[Pod, ...]:
+        """The pods that are bound to a node, in no order."""
+        found = (self._pods.get(key) for key in self._keys_by_node.get(node, ()))
+        return tuple(pod for pod in found if pod is not None)
+
+    def volumes_of(self, pod: Pod) -> tuple[str, ...]:
+        """The PersistentVolumes behind a pod's claims, as far as they are bound."""
+        claims = self._around.volume_claims()
+        found = (claims.get(f"{pod.namespace}/{name}") for name in pod.claim_names)
+        return tuple(one.volume_name for one in found if one is not None and one.volume_name)
 
     def snapshot(self, now: datetime) -> Snapshot:
         """Everything known, frozen. Each snapshot has a revision of its own, also after a restart:
@@ -297,6 +327,10 @@ class Cluster:
     def stale_nominations(self) -> tuple[tuple[PodKey, str], ...]:
         """Pods whose status still names a node that we named but no longer mean, and that node."""
         return self._book.stale()
+
+    def promised_to(self, *targets: str) -> tuple[PodKey, ...]:
+        """The pods that are meant for a node, by its name or its claim's."""
+        return self._book.promised_to(*targets)
 
     def conversions(self) -> Conversions:
         """How much work was done so far."""

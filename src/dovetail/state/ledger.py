@@ -91,6 +91,12 @@ class Book:
         for key in gone:
             del self._promises[key]
 
+    def promised_to(self, *targets: str) -> tuple[PodKey, ...]:
+        """The pods that are meant for a node, by its name or its claim's."""
+        return tuple(
+            f"{key[0]}/{key[1]}" for key, one in self._promises.items() if one.target in targets
+        )
+
     def refuse(self, offer: _Offer, at: datetime) -> None:
         """An offering is not to be had for a while."""
         self._until_by_offer[offer] = at + REFUSED_FOR
