@@ -25,6 +25,8 @@ from dovetail.state.changes import (
     NOTHING,
     Catalogued,
     Change,
+    Disrupting,
+    DisruptionEnded,
     Evicted,
     Launched,
     LaunchFailed,
@@ -32,6 +34,7 @@ from dovetail.state.changes import (
     Nominated,
     Observed,
     Outcome,
+    Proposed,
     Refused,
     Touched,
     Vanished,
@@ -105,6 +108,21 @@ class Cluster:
             case _:
                 return self._settle(change)
 
+    def adopt(self, now: datetime) -> Touched:
+        """Take every nomination that pods carry for our own, made now.
+
+        For when a controller begins to lead: an earlier one of ours may have made them, or
+        kube-scheduler, and nobody can tell. They are believed for the usual time, so that no pod
+        is planned for twice at once, and none waits for ever for a promise that nobody keeps.
+        """
+        touched = NOTHING
+        for key, pod in list(self._pods.items()):
+            ours = self._book.adopt(key, pod, now)
+            if ours is not pod:
+                self._pods.replace(key, ours)
+                touched = Touched.PENDING
+        return touched
+
     def _observe(self, wire: api.Object) -> Touched:
         match wire:
             case api.Pod():
@@ -152,6 +170,22 @@ class Cluster:
                 return self._promise(outcome)
             case Evicted():
                 return self._evict(outcome)
+            case Proposed() | Disrupting() | DisruptionEnded():
+                return self._disrupt(outcome)
+            case _:
+                assert_never(outcome)
+
+    def _disrupt(self, outcome: Proposed | Disrupting | DisruptionEnded) -> Touched:
+        match outcome:
+            case Proposed():  # waited for by the clock: `Plan.wake_at` says until when
+                self._book.propose(outcome.proposals)
+                return NOTHING
+            case Disrupting():
+                self._book.depart(outcome.nodes, outcome.reason, outcome.at)
+                return Touched.NODES
+            case DisruptionEnded():
+                self._book.stay(outcome.nodes)
+                return Touched.NODES
             case _:
                 assert_never(outcome)
 
@@ -293,6 +327,10 @@ class Cluster:
     def stale_nominations(self) -> tuple[tuple[PodKey, str], ...]:
         """Pods whose status still names a node that we named but no longer mean, and that node."""
         return self._book.stale()
+
+    def promised_to(self, *targets: str) -> tuple[PodKey, ...]:
+        """The pods that are meant for a node, by its name or its claim's."""
+        return self._book.promised_to(*targets)
 
     def conversions(self) -> Conversions:
         """How much work was done so far."""
