@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from time import perf_counter
 from typing import TYPE_CHECKING, BinaryIO, Final
 
@@ -148,7 +148,7 @@ def without_disruptions(plan: Plan) -> Plan:
     saved = sum(one.saving_nanousd for one in plan.disruptions)
     after = plan.cost.cluster_after_nanousd + saved
     cost = msgspec.structs.replace(plan.cost, cluster_after_nanousd=after)
-    return msgspec.structs.replace(plan, disruptions=(), cost=cost)
+    return msgspec.structs.replace(plan, disruptions=(), proposals=(), blocked=(), cost=cost)
 
 
 @contextmanager
@@ -173,7 +173,7 @@ def _given(request: PlanRequest, manifests: Manifests) -> _Input:
 
     catalogues = _Catalogues(request.catalogue)
     snapshot = freeze.snapshot(
-        manifests.objects, instance_types=catalogues.of_pool, policy=request.policy
+        manifests.objects, instance_types=catalogues.of_pool, policy=_unconfirmed(request.policy)
     )
     overlays = [_overlay(one) for one in manifests.objects if isinstance(one, api.NodeOverlay)]
     snapshot, conflicts = _overlaid(snapshot, overlays)
@@ -193,7 +193,15 @@ def _scenario(request: PlanRequest, manifests: Manifests) -> _Input:
         msg = f"{first.origin}: expected a scenario to be the only input"
         raise InputError(msg)
     scenario = testing.parse(first.content, first.origin.file)
-    return _Input(scenario.snapshot, request.now or scenario.now)
+    snapshot = msgspec.structs.replace(
+        scenario.snapshot, policy=_unconfirmed(scenario.snapshot.policy)
+    )
+    return _Input(snapshot, request.now or scenario.now)
+
+
+def _unconfirmed(policy: Policy) -> Policy:
+    """The policy offline, where nothing is waited for: what could go is taken as confirmed."""
+    return msgspec.structs.replace(policy, confirm_after=timedelta(0))
 
 
 class _Catalogues:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -39,6 +40,7 @@ class Definition(msgspec.Struct, frozen=True):
     category: str
     columns: tuple[Column, ...]
     short_names: tuple[str, ...] = ()
+    needs_spec: bool = True
     scale: tuple[str, str] | None = None  # where replicas are wanted, and where they are counted
 
 
@@ -113,6 +115,7 @@ _DEFINITIONS: Final = (
         category="karpenter",
         columns=(Column("Age", _AGE, "date"),),
         short_names=("kwoknc", "kwokncs"),
+        needs_spec=False,
     ),
 )
 
@@ -124,9 +127,15 @@ def crds() -> list[dict[str, Tree]]:
 
 def render() -> str:
     """All definitions as one YAML stream, for `kubectl apply -f -`."""
-    return yaml.dump_all(
-        crds(), Dumper=_PlainDumper, sort_keys=False, explicit_start=True, width=120
+    return stream(crds())
+
+
+def stream(trees: Iterable[Tree]) -> str:
+    """Objects as one YAML stream."""
+    text: str = yaml.dump_all(
+        trees, Dumper=_PlainDumper, sort_keys=False, explicit_start=True, width=120
     )
+    return text
 
 
 class _PlainDumper(yaml.SafeDumper):
@@ -184,9 +193,9 @@ def _schema(said: Definition, kind: Kind) -> Schema:
         "kind": {"type": "string", "description": "What this object is."},
         "metadata": {"type": "object"},
     }
-    return {
+    schema: Schema = {
         "type": "object",
         "description": said.description,
         "properties": properties | {one.name: of_hint(one.hint) for one in own},
-        "required": ["spec"],
     }
+    return schema | ({"required": ["spec"]} if said.needs_spec else {})

@@ -2,48 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import msgspec
 
 from dovetail.clock import Clock, Timer
 from dovetail.cloud.provider import CloudProvider
 from dovetail.controllers.workqueue import Manner
-from dovetail.decide.lifecycle.step import Event
 from dovetail.kube.backoff import Backoff, Chance
 from dovetail.kube.seam import Kube
-
-
-class Recorder(Protocol):
-    """Tells users what happened to their objects."""
-
-    def tell(self, event: Event) -> None:
-        """Tell it soon; never waits, never fails."""
-        ...
-
-
-class Log(Protocol):
-    """Writes down what was done and why."""
-
-    def debug(self, message: str, **fields: object) -> None:
-        """For whoever looks for a bug."""
-        ...
-
-    def info(self, message: str, **fields: object) -> None:
-        """For whoever wants to know what happened."""
-        ...
-
-    def warning(self, message: str, **fields: object) -> None:
-        """Something that may need somebody's hand."""
-        ...
-
-    def error(self, message: str, **fields: object) -> None:
-        """Something that did not work."""
-        ...
-
-    def named(self, name: str) -> Log:
-        """The same log, for a part of the program."""
-        ...
+from dovetail.observe.events import Recorder
+from dovetail.observe.logs import Log
+from dovetail.observe.meters import Meters
 
 
 class Means(msgspec.Struct, frozen=True):
@@ -55,6 +23,7 @@ class Means(msgspec.Struct, frozen=True):
     timer: Timer
     chance: Chance
     recorder: Recorder
+    meters: Meters
     log: Log
 
     def manner(self, backoff: Backoff, n_workers: int) -> Manner:

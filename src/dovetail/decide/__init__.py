@@ -6,13 +6,19 @@ Rule 2: nothing here can see the outside: no clock, no client, no log. What a de
 
 Example: two pods of 1 cpu wait, one node has 1 cpu free. One pod is nominated to that node, one new
 node is launched for the other, and the plan says what it costs and what nobody could undercut.
+Nodes that were just given pods are left alone; of the others, those that nobody needs may go.
 """
 
 from __future__ import annotations
 
 from datetime import datetime
 
+import msgspec
+
+from dovetail.decide.disrupt import disrupt
+from dovetail.decide.lifecycle.step import soonest
 from dovetail.decide.provision import provision
+from dovetail.decide.waking import runs_out_at
 from dovetail.model.plan import Plan
 from dovetail.model.snapshot import Snapshot
 
@@ -21,4 +27,6 @@ __all__ = ["decide"]
 
 def decide(snapshot: Snapshot, now: datetime) -> Plan:
     """Return everything worth doing now, why, and when to ask again."""
-    return provision(snapshot, now)
+    plan = disrupt(snapshot, provision(snapshot, now), now)
+    wake_at = soonest(plan.wake_at, runs_out_at(snapshot, now))
+    return msgspec.structs.replace(plan, wake_at=wake_at)

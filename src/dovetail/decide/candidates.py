@@ -15,8 +15,11 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
+from dovetail.decide.census import census
 from dovetail.decide.explain import say
-from dovetail.decide.nodes import is_leaving
+from dovetail.decide.nodes import leaving
+from dovetail.decide.recall import recalled
+from dovetail.model.node import Node
 from dovetail.model.pod import TERMINAL_PHASES, Pod, PodSpec
 from dovetail.model.snapshot import DisruptionBudget, Snapshot
 from dovetail.model.verdict import Problem, Reason
@@ -45,17 +48,24 @@ class Waiting(msgspec.Struct, frozen=True, gc=False):
 
 def waiting(snapshot: Snapshot, now: datetime | None = None) -> Waiting:
     """Sort out who needs a node. Timed do-not-disrupt protection only ends where `now` is given."""
-    leaving = frozenset(node.name for node in snapshot.nodes if is_leaving(node))
-    staying = frozenset(node.name for node in snapshot.nodes) - leaving
+    gone = leaving(snapshot)
+    staying = _staying(snapshot.nodes, gone)
     ours = frozenset((one.pod_uid, one.node) for one in snapshot.ledger.nominations)
     sorter = _Sorter(staying, ours, _places(snapshot, staying, now))
-    for pod in snapshot.pods:
-        if not pod.node_name:
-            if _is_unbound_candidate(pod):
-                sorter.add(pod)
-        elif pod.node_name in leaving and _is_movable(pod, snapshot.disruption_budgets, now):
-            sorter.add_moving(pod)
+    where = census(snapshot.pods)
+    for pod in where.unbound:
+        if _is_unbound_candidate(pod):
+            sorter.add(pod)
+    for node in sorted(gone):
+        for pod in where.by_node.get(node, ()):
+            if _is_movable(pod, snapshot.disruption_budgets, now):
+                sorter.add_moving(pod)
     return sorter.result()
+
+
+@recalled
+def _staying(nodes: tuple[Node, ...], gone: frozenset[str]) -> frozenset[str]:
+    return frozenset(node.name for node in nodes) - gone
 
 
 def _places(snapshot: Snapshot, staying: frozenset[str], now: datetime | None) -> dict[str, str]:

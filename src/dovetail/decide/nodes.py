@@ -12,7 +12,9 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
+from dovetail.decide.recall import recalled
 from dovetail.model.instance import InstanceType
+from dovetail.model.ledger import Departure
 from dovetail.model.node import Node
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.taints import Effect, Taint, is_ephemeral
@@ -22,10 +24,28 @@ _INSTANCE_TERMINATING: Final = "InstanceTerminating"
 
 
 def is_leaving(node: Node) -> bool:
-    """Whether the node is on its way out, so that its pods need another."""
-    return node.deleting_at is not None or any(
+    """Whether the node says itself that it is on its way out, so that its pods need another."""
+    return node.deleting_at is not None or is_terminating(node)
+
+
+def is_terminating(node: Node) -> bool:
+    """Whether its instance is being ended."""
+    return any(
         one.type == _INSTANCE_TERMINATING and one.status == "True" for one in node.conditions
     )
+
+
+def leaving(snapshot: Snapshot) -> frozenset[str]:
+    """The nodes on their way out, by name: those that say so, and those that are being disrupted,
+    which are marked before anything shows on them (spec/core.md 4.3).
+    """
+    return _leaving(snapshot.nodes, snapshot.ledger.disrupting)
+
+
+@recalled
+def _leaving(nodes: tuple[Node, ...], disrupting: tuple[Departure, ...]) -> frozenset[str]:
+    marked = {one.node for one in disrupting}
+    return frozenset(node.name for node in nodes if node.name in marked or is_leaving(node))
 
 
 def is_managed(node: Node) -> bool:
@@ -35,8 +55,8 @@ def is_managed(node: Node) -> bool:
 
 def usable(snapshot: Snapshot) -> tuple[Node, ...]:
     """The nodes that pods may be placed on, as they will be once started."""
-    catalogue = _Catalogue(snapshot.instance_types)
-    return tuple(_expected(node, catalogue) for node in snapshot.nodes if not is_leaving(node))
+    catalogue, gone = _Catalogue(snapshot.instance_types), leaving(snapshot)
+    return tuple(_expected(node, catalogue) for node in snapshot.nodes if node.name not in gone)
 
 
 def effective_taints(node: Node) -> tuple[Taint, ...]:

@@ -7,8 +7,9 @@ from datetime import datetime
 
 from dovetail import labels
 from dovetail.decide.candidates import Waiting, waiting
-from dovetail.decide.nodes import is_leaving, usable
+from dovetail.decide.nodes import usable
 from dovetail.decide.pools import RefusedPool, eligible_pools, remaining_limits
+from dovetail.decide.prices import running_price
 from dovetail.decide.reasons import Context, explain_refused, explain_unplaced
 from dovetail.decide.spread import with_default_spread
 from dovetail.decide.volumes import volumes_by_pod
@@ -16,7 +17,6 @@ from dovetail.model.instance import InstanceType
 from dovetail.model.node import Node
 from dovetail.model.plan import Cost, Launch, Nominate, Plan
 from dovetail.model.pod import Pod
-from dovetail.model.pool import NodePool
 from dovetail.model.requirements import Requirement
 from dovetail.model.resources import NODES
 from dovetail.model.snapshot import Snapshot
@@ -27,6 +27,8 @@ from dovetail.solve import PlannedNode, Puzzle, Solution, solve
 def provision(snapshot: Snapshot, now: datetime) -> Plan:
     """Give every waiting pod a place: on a node there is, or on a new one; or say why not."""
     queue = waiting(snapshot, now)
+    if not queue.pods:
+        return _idle(snapshot, queue)
     volumes, unusable = volumes_by_pod(queue.pods, snapshot)
     refused = (*queue.refused, *unusable)
     puzzle, refused_pools = _puzzle(snapshot, now, queue, volumes)
@@ -44,6 +46,16 @@ def provision(snapshot: Snapshot, now: datetime) -> Plan:
         binding_order=solution.order,
         n_pods=len(puzzle.pods) + len(refused),
         n_groups=solution.n_groups,
+    )
+
+
+def _idle(snapshot: Snapshot, queue: Waiting) -> Plan:
+    """The plan when there is nobody to plan for, without putting a puzzle together."""
+    told = explain_refused(queue.refused)
+    return Plan(
+        unschedulable=tuple(sorted(told, key=lambda one: one.pod)),
+        cost=_cost(snapshot, Solution()),
+        n_pods=len(queue.refused),
     )
 
 
@@ -94,7 +106,7 @@ def _context(puzzle: Puzzle, solution: Solution, refused_pools: tuple[RefusedPoo
 
 
 def _cost(snapshot: Snapshot, solution: Solution) -> Cost:
-    before = _running_price(snapshot)
+    before = running_price(snapshot)
     return Cost(
         new_nanousd=solution.price_nanousd,
         lower_bound_nanousd=solution.certificate.bound_nanousd,
@@ -219,24 +231,3 @@ def _after(
         for name in held:
             held[name] -= 1 if name == NODES else node.instance_type.capacity.get(name, 0)
     return result
-
-
-def _running_price(snapshot: Snapshot) -> int:
-    """What the cluster's own nodes cost, as far as their price is known."""
-    prices = _prices(snapshot.node_pools, snapshot.instance_types)
-    return sum(
-        prices.get((node.node_pool, node.instance_type, node.zone, node.capacity_type), 0)
-        for node in snapshot.nodes
-        if node.node_pool and not is_leaving(node)
-    )
-
-
-def _prices(
-    pools: Iterable[NodePool], types: Mapping[str, tuple[InstanceType, ...]]
-) -> dict[tuple[str, str, str, str], int]:
-    return {
-        (pool.name, kind.name, one.zone, one.capacity_type): one.price_nanousd
-        for pool in pools
-        for kind in types.get(pool.name, ())
-        for one in kind.offerings
-    }

@@ -62,8 +62,15 @@ class Pace(msgspec.Struct, frozen=True):
     n_page: int = _PAGE
 
 
+def _whole(found: api.Object) -> api.Object:
+    return found
+
+
 class Mirror:
-    """Follows all objects of one scope; `tell` hears of every change, in order, in this task."""
+    """Follows all objects of one scope; `tell` hears of every change, in order, in this task.
+
+    `keep` may be set to say what is held of an object once it was told: at least its metadata.
+    """
 
     def __init__(
         self, kube: Reader, scope: Scope, *, tell: Callable[[Notice], None], intake: Intake,
@@ -74,6 +81,7 @@ class Mirror:
         self._tell = tell
         self._intake = intake
         self._pace = pace
+        self.keep: Callable[[api.Object], api.Object] = _whole
         self._held: dict[Key, api.Object] = {}
         self._buried: dict[str, None] = {}  # uids of objects that are gone, the latest last
         self._version = ""  # where to go on watching; empty means list first
@@ -193,7 +201,7 @@ class Mirror:
                 self._bury(before)
             elif not _is_newer(meta.resource_version, before.metadata.resource_version):
                 return key
-        self._held[key] = found
+        self._held[key] = self.keep(found)
         self._tell(Present(found))
         return key
 

@@ -25,9 +25,29 @@ class Refusal(msgspec.Struct, frozen=True, gc=False):
     until: datetime
 
 
+class Proposal(msgspec.Struct, frozen=True, gc=False):
+    """A node that could go, why, and since when that has been so: it is waited a while before
+    anything is done about it.
+    """
+
+    reason: str
+    node: str
+    since: datetime
+
+
+class Departure(msgspec.Struct, frozen=True, gc=False):
+    """A node that is being taken away, why, and since when. It counts as leaving."""
+
+    node: str
+    reason: str
+    since: datetime
+
+
 class Ledger(msgspec.Struct, frozen=True, gc=False):
     """The memory between decisions. Launches under way are nodes of the snapshot."""
 
     nominations: tuple[Nomination, ...] = ()
     refusals: tuple[Refusal, ...] = ()
     reserved_by_id: Mapping[str, int] = {}
+    proposals: tuple[Proposal, ...] = ()
+    disrupting: tuple[Departure, ...] = ()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from enum import StrEnum
 
 import msgspec
 
+from dovetail.model.ledger import Proposal
 from dovetail.model.requirements import Requirement
 from dovetail.model.taints import Taint
-from dovetail.model.verdict import Unschedulable
+from dovetail.model.verdict import Blocked, Unschedulable
 
 
 class Launch(msgspec.Struct, frozen=True, gc=False):
@@ -41,6 +43,14 @@ class Nominate(msgspec.Struct, frozen=True, gc=False):
 
     node: str
     pods: tuple[str, ...]
+
+
+class DisruptionReason(StrEnum):
+    """Why nodes are taken away by choice; budgets may be about some of these only."""
+
+    EMPTY = "Empty"
+    DRIFTED = "Drifted"
+    UNDERUTILIZED = "Underutilized"
 
 
 class Disrupt(msgspec.Struct, frozen=True, gc=False):
@@ -122,14 +132,17 @@ class Plan(msgspec.Struct, frozen=True, gc=False):
     """Everything worth doing now, and the reasons.
 
     `binding_order` lists every placed pod in an order in which kube-scheduler could bind them.
-    `n_groups` says how many distinct shapes the pending pods had. `wake_at` is the next instant at
-    which time alone could change the answer.
+    `n_groups` says how many distinct shapes the pending pods had. `proposals` take the place of the
+    ledger's; `blocked` are nodes that could go but may not. `wake_at` is the next instant at which
+    time alone could change the answer.
     """
 
     launches: tuple[Launch, ...] = ()
     nominations: tuple[Nominate, ...] = ()
     unschedulable: tuple[Unschedulable, ...] = ()
     disruptions: tuple[Disrupt, ...] = ()
+    proposals: tuple[Proposal, ...] = ()
+    blocked: tuple[Blocked, ...] = ()
     cost: Cost = Cost()
     certificate: Certificate = Certificate()
     binding_order: tuple[str, ...] = ()

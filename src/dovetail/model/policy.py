@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from enum import StrEnum
 
 import msgspec
@@ -27,6 +28,7 @@ class Policy(msgspec.Struct, frozen=True, gc=False):
     """`effort` counts how often an improvement is tried: 0 none, 1 the default, more is slower.
 
     `spot_robustness` blends the cheapest (0) with the fifth cheapest type that would do (1).
+    `confirm_after` is how long a node must have been seen fit to go before it does.
     """
 
     preference_policy: str = PreferencePolicy.RESPECT
@@ -35,3 +37,4 @@ class Policy(msgspec.Struct, frozen=True, gc=False):
     spot_robustness: float = 0.0
     default_spread: tuple[Spread, ...] = ()
     max_instance_types: int = 600
+    confirm_after: timedelta = timedelta(seconds=15)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from enum import StrEnum
 
 import msgspec
@@ -41,6 +42,38 @@ class Reason(StrEnum):
     MIN_VALUES = "MinValues"
     LIMITS = "LimitsExceeded"
     RESERVATIONS = "ReservationsExhausted"
+
+
+class Blocker(StrEnum):
+    """Every reason for which a node that could go may not (spec/core.md 6.2, 6.3, 6.5). Each has a
+    sentence in `decide/disrupt/blockers.py`.
+    """
+
+    DISRUPTING = "AlreadyDisrupting"
+    NO_NODE_CLAIM = "NoNodeClaim"
+    NOT_INITIALIZED = "NotInitialized"
+    LEAVING = "Leaving"
+    NOMINATED = "Nominated"
+    NODE_PROTECTED = "NodeDoNotDisrupt"
+    NO_NODE_POOL = "NoNodePool"
+    NODE_POOL_INVALID = "NodePoolInvalid"
+    NO_INSTANCE_TYPES = "NoInstanceTypes"
+    POD_PROTECTED = "PodDoNotDisrupt"
+    DISRUPTION_BUDGET = "PodDisruptionBudget"
+    DISRUPTION_BUDGETS = "PodDisruptionBudgets"
+    NEVER = "ConsolidateAfterNever"
+    BUDGET = "BudgetExhausted"
+
+
+class Blocked(msgspec.Struct, frozen=True, gc=False):
+    """A node that could go but may not: why, in a word and in a sentence, and until when if time
+    alone ends it.
+    """
+
+    node: str
+    reason: Blocker
+    message: str
+    until: datetime | None = None
 
 
 class Problem(msgspec.Struct, frozen=True, gc=False):

@@ -12,6 +12,7 @@ import msgspec
 
 from dovetail import api
 from dovetail.model.instance import InstanceType
+from dovetail.model.ledger import Proposal
 from dovetail.model.plan import Launch
 from dovetail.model.pod import PodKey
 
@@ -100,5 +101,36 @@ class Evicted(msgspec.Struct, frozen=True):
     at: datetime
 
 
-Outcome = LaunchStarted | Launched | LaunchFailed | Refused | Nominated | Withdrawn | Evicted
+class Proposed(msgspec.Struct, frozen=True):
+    """The nodes that could go, as the last plan found them; earlier proposals are over."""
+
+    proposals: tuple[Proposal, ...]
+
+
+class Disrupting(msgspec.Struct, frozen=True):
+    """These nodes are being taken away: from now on they count as leaving."""
+
+    nodes: tuple[str, ...]
+    reason: str
+    at: datetime
+
+
+class DisruptionEnded(msgspec.Struct, frozen=True):
+    """These nodes are not being taken away any more; those that are gone need not be named."""
+
+    nodes: tuple[str, ...]
+
+
+Outcome = (
+    LaunchStarted
+    | Launched
+    | LaunchFailed
+    | Refused
+    | Nominated
+    | Withdrawn
+    | Evicted
+    | Proposed
+    | Disrupting
+    | DisruptionEnded
+)
 Change = Observed | Vanished | Catalogued | Outcome

@@ -17,6 +17,7 @@ import msgspec
 
 from dovetail import api
 from dovetail.model.instance import InstanceType
+from dovetail.model.node import Node
 from dovetail.model.pod import Pod, PodKey
 from dovetail.model.policy import Policy
 from dovetail.model.pool import NodePool
@@ -25,6 +26,8 @@ from dovetail.state.changes import (
     NOTHING,
     Catalogued,
     Change,
+    Disrupting,
+    DisruptionEnded,
     Evicted,
     Launched,
     LaunchFailed,
@@ -32,6 +35,7 @@ from dovetail.state.changes import (
     Nominated,
     Observed,
     Outcome,
+    Proposed,
     Refused,
     Touched,
     Vanished,
@@ -85,6 +89,7 @@ class Cluster:
         self._virtual_by_key: dict[PodKey, Pod] = {}
         self._revision = 0
         self._is_synced = False
+        self._keys_by_node: dict[str, dict[Key, None]] = {}
 
     # ------------------------------------------------------------------ writing
 
@@ -103,6 +108,21 @@ class Cluster:
                 return Touched.POOLS
             case _:
                 return self._settle(change)
+
+    def adopt(self, now: datetime) -> Touched:
+        """Take every nomination that pods carry for our own, made now.
+
+        For when a controller begins to lead: an earlier one of ours may have made them, or
+        kube-scheduler, and nobody can tell. They are believed for the usual time, so that no pod
+        is planned for twice at once, and none waits for ever for a promise that nobody keeps.
+        """
+        touched = NOTHING
+        for key, pod in list(self._pods.items()):
+            ours = self._book.adopt(key, pod, now)
+            if ours is not pod:
+                self._pods.replace(key, ours)
+                touched = Touched.PENDING
+        return touched
 
     def _observe(self, wire: api.Object) -> Touched:
         match wire:
@@ -151,6 +171,22 @@ class Cluster:
                 return self._promise(outcome)
             case Evicted():
                 return self._evict(outcome)
+            case Proposed() | Disrupting() | DisruptionEnded():
+                return self._disrupt(outcome)
+            case _:
+                assert_never(outcome)
+
+    def _disrupt(self, outcome: Proposed | Disrupting | DisruptionEnded) -> Touched:
+        match outcome:
+            case Proposed():  # waited for by the clock: `Plan.wake_at` says until when
+                self._book.propose(outcome.proposals)
+                return NOTHING
+            case Disrupting():
+                self._book.depart(outcome.nodes, outcome.reason, outcome.at)
+                return Touched.NODES
+            case DisruptionEnded():
+                self._book.stay(outcome.nodes)
+                return Touched.NODES
             case _:
                 assert_never(outcome)
 
@@ -202,12 +238,49 @@ class Cluster:
         after = self._pods.get(key)
         if after is before:
             return NOTHING
+        self._move(key, "" if before is None else before.node_name, after)
         self._book.follow(key, before, after)
         either = after or before
         is_bound = either is not None and bool(either.node_name)
         return Touched.NODES if is_bound else Touched.PENDING
 
+    def _move(self, key: Key, earlier: str, pod: Pod | None) -> None:
+        """Keep track of who is where."""
+        node = "" if pod is None else pod.node_name
+        if node == earlier:
+            return
+        left = self._keys_by_node.get(earlier)
+        if left is not None:
+            left.pop(key, None)
+            if not left:
+                del self._keys_by_node[earlier]
+        if node:
+            self._keys_by_node.setdefault(node, {})[key] = None
+
     # ------------------------------------------------------------------ reading
+
+    def pod(self, key: PodKey) -> Pod | None:
+        """The pod of that name, bound or waiting."""
+        return self._pods.get(_key(key))
+
+    def pods_on(self, node: str) -> tuple[Pod, ...]:
+        """The pods that are bound to a node, in no order."""
+        found = (self._pods.get(key) for key in self._keys_by_node.get(node, ()))
+        return tuple(pod for pod in found if pod is not None)
+
+    def nodes(self, now: datetime) -> tuple[Node, ...]:
+        """Every node and every claim in flight; the same tuple while nothing changes."""
+        return self._fleet.nodes(self._instance_types(), now)
+
+    def instance_types(self, node_pool: str) -> Types:
+        """What a pool could launch; nothing as long as that is not known."""
+        return self._types.get(node_pool, ())
+
+    def volumes_of(self, pod: Pod) -> tuple[str, ...]:
+        """The PersistentVolumes behind a pod's claims, as far as they are bound."""
+        claims = self._around.volume_claims()
+        found = (claims.get(f"{pod.namespace}/{name}") for name in pod.claim_names)
+        return tuple(one.volume_name for one in found if one is not None and one.volume_name)
 
     def snapshot(self, now: datetime) -> Snapshot:
         """Everything known, frozen. Each snapshot has a revision of its own, also after a restart:
@@ -263,6 +336,10 @@ class Cluster:
     def stale_nominations(self) -> tuple[tuple[PodKey, str], ...]:
         """Pods whose status still names a node that we named but no longer mean, and that node."""
         return self._book.stale()
+
+    def promised_to(self, *targets: str) -> tuple[PodKey, ...]:
+        """The pods that are meant for a node, by its name or its claim's."""
+        return self._book.promised_to(*targets)
 
     def conversions(self) -> Conversions:
         """How much work was done so far."""

@@ -3,18 +3,20 @@
 A pod that a plan gave a node is not planned for again while that node starts and for a while after:
 kube-scheduler needs time to bind. A promise ends early when the pod is bound, deleted or made anew,
 and when its node vanishes or leaves.
+
+A node that is being taken away stays marked until it is gone or the disruption is called off.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
 import msgspec
 
 from dovetail.decide.nodes import is_leaving
-from dovetail.model.ledger import Ledger, Nomination, Refusal
+from dovetail.model.ledger import Departure, Ledger, Nomination, Proposal, Refusal
 from dovetail.model.node import Node
 from dovetail.model.pod import Pod, PodKey
 from dovetail.state.shelf import Key
@@ -43,12 +45,16 @@ class _Promise(msgspec.Struct, frozen=True, gc=False):
 
 
 class Book:
-    """Nominations and refusals, and which nominations in pods' statuses are ours."""
+    """Nominations, refusals, proposals and disruptions under way, and which nominations in pods'
+    statuses are ours.
+    """
 
     def __init__(self, believed_for: timedelta) -> None:
         self._believed_for = believed_for
         self._promises: dict[Key, _Promise] = {}
         self._until_by_offer: dict[_Offer, datetime] = {}
+        self._proposals: tuple[Proposal, ...] = ()
+        self._departures: dict[str, Departure] = {}
         self._names_by_uid: dict[str, frozenset[str]] = {}  # every node we ever named to a pod
         self._carried: dict[Key, tuple[str, str]] = {}  # the uid, and our word in its status
         self._nodes: tuple[Node, ...] = ()
@@ -68,6 +74,13 @@ class Book:
         if node not in named:
             self._names_by_uid[uid] = named | {node}
 
+    def adopt(self, key: Key, pod: Pod, at: datetime) -> Pod:
+        """Take the nomination in a pod's status for our own, made now; the pod without it."""
+        if not pod.nominated_node_name or pod.node_name:
+            return pod
+        self.nominate(key, pod, pod.nominated_node_name, at)
+        return self.read(key, pod)
+
     def withdraw(self, key: Key) -> None:
         """Take a promise back."""
         self._promises.pop(key, None)
@@ -78,9 +91,29 @@ class Book:
         for key in gone:
             del self._promises[key]
 
+    def promised_to(self, *targets: str) -> tuple[PodKey, ...]:
+        """The pods that are meant for a node, by its name or its claim's."""
+        return tuple(
+            f"{key[0]}/{key[1]}" for key, one in self._promises.items() if one.target in targets
+        )
+
     def refuse(self, offer: _Offer, at: datetime) -> None:
         """An offering is not to be had for a while."""
         self._until_by_offer[offer] = at + REFUSED_FOR
+
+    def propose(self, proposals: tuple[Proposal, ...]) -> None:
+        """These nodes could go, and no others."""
+        self._proposals = proposals
+
+    def depart(self, nodes: Iterable[str], reason: str, at: datetime) -> None:
+        """Nodes are being taken away; those that are already keep their reason."""
+        for node in nodes:
+            self._departures.setdefault(node, Departure(node, reason, at))
+
+    def stay(self, nodes: Iterable[str]) -> None:
+        """Nodes are not being taken away any more."""
+        for node in nodes:
+            self._departures.pop(node, None)
 
     def read(self, key: Key, pod: Pod) -> Pod:
         """The pod without a nomination that is ours: to decisions it would look like preemption."""
@@ -128,11 +161,14 @@ class Book:
                 Refusal(*offer, until) for offer, until in sorted(self._until_by_offer.items())
             ),
             reserved_by_id=reserved,
+            proposals=self._proposals,
+            disrupting=tuple(one for _, one in sorted(self._departures.items())),
         )
         self._ledger = self._ledger if fresh == self._ledger else fresh
         return self._ledger
 
     def _settle(self, now: datetime) -> None:
+        self.stay([name for name in self._departures if name not in self._nodes_by_name])
         for key, held in list(self._promises.items()):
             kept = self._kept(held, self._nodes_by_name.get(held.target), now)
             if kept is None:
@@ -148,7 +184,7 @@ class Book:
         """A promise as it stands now: while its node starts it does not run out, and once the node
         has started it lasts the whole time again.
         """
-        if node is None or is_leaving(node):
+        if node is None or is_leaving(node) or node.name in self._departures:
             return None
         is_starting = not node.is_initialized
         until = held.until

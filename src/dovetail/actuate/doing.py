@@ -1,0 +1,38 @@
+"""How is an order for the world carried out? Each here, once; done already counts as done."""
+
+from __future__ import annotations
+
+from dovetail.actuate.writing import NODE, NODE_CLAIM
+from dovetail.cloud.errors import NodeClaimNotFoundError
+from dovetail.cloud.provider import CloudProvider
+from dovetail.decide.lifecycle.actions import DeleteClaim, DeleteInstance, DeleteNode
+from dovetail.kube.errors import ConflictError, NotFoundError
+from dovetail.kube.seam import Deletion, Ref, Writer
+from dovetail.model.claim import InstanceState
+
+
+async def delete_claim(kube: Writer, action: DeleteClaim) -> bool:
+    """Delete this very claim; whether it was there."""
+    return await _delete(kube, Ref(NODE_CLAIM, action.claim), action.uid)
+
+
+async def delete_node(kube: Writer, action: DeleteNode) -> bool:
+    """Delete this very Node; whether it was there."""
+    return await _delete(kube, Ref(NODE, action.node), action.uid)
+
+
+async def delete_instance(cloud: CloudProvider, action: DeleteInstance) -> InstanceState:
+    """Have the instance terminated; whether it is gone by now. Raises CloudError."""
+    try:
+        await cloud.delete(action.provider_id)
+    except NodeClaimNotFoundError:
+        return InstanceState.GONE
+    return InstanceState.TERMINATING
+
+
+async def _delete(kube: Writer, ref: Ref, uid: str) -> bool:
+    try:
+        await kube.delete(ref, Deletion(uid=uid))
+    except (NotFoundError, ConflictError):
+        return False  # it is gone, or another one of that name has come
+    return True

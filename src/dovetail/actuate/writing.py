@@ -1,0 +1,239 @@
+"""How does the API learn what became of an object? By the smallest patch that makes it so.
+
+Metadata and spec go in one patch, the status in another, through its subresource. Lists are
+replaced as a whole, so a patch that has one names the version that was read: ConflictError means
+that somebody else has written meanwhile, and that the caller is to look again. Nothing is written
+where nothing differs. Each function returns what the API answered, the latest last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import msgspec
+
+from dovetail import api
+from dovetail.decide.lifecycle.finalization import rfc3339
+from dovetail.decide.lifecycle.patches import ClaimPatch, NodePatch, claim_patches, node_patches
+from dovetail.decide.lifecycle.pool import PoolView
+from dovetail.kube.seam import Json, Patch, Ref, Writer
+from dovetail.model.claim import ClaimObject, NodeObject
+from dovetail.model.node import Condition
+from dovetail.model.taints import Taint
+from dovetail.state.objects import claim_object, node_object, pool_view
+from dovetail.units import quantity
+
+NODE: Final = api.KINDS["", "Node"]
+NODE_CLAIM: Final = api.KINDS["karpenter.sh", "NodeClaim"]
+NODE_POOL: Final = api.KINDS["karpenter.sh", "NodePool"]
+STATUS: Final = "status"
+
+_Part = dict[str, Json]
+Answers = tuple[msgspec.Raw, ...]
+
+
+class _Version(msgspec.Struct, frozen=True):
+    resource_version: str = msgspec.field(default="", name="resourceVersion")
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    metadata: _Version = _Version()
+
+
+async def write_claim(kube: Writer, held: api.NodeClaim, after: ClaimObject) -> Answers:
+    """Make a NodeClaim what it is to be. Raises ConflictError, NotFoundError."""
+    before = claim_object(held)
+    patch = next(iter(claim_patches(before, after)), ClaimPatch(before.name))
+    metadata = _metadata(patch)
+    status = _claim_status(before, patch)
+    if before.conditions != after.conditions:
+        status["conditions"] = condition_list(after.conditions)
+    # The last finalizer takes the object with it: what is to be said must be said before that.
+    is_last_word = len(after.finalizers) < len(before.finalizers)
+    writing = _Writing(kube, Ref(NODE_CLAIM, before.name), held.metadata.resource_version)
+    if is_last_word:
+        await writing.write({STATUS: status} if status else {}, STATUS)
+    await writing.write({"metadata": metadata} if metadata else {})
+    if not is_last_word:
+        await writing.write({STATUS: status} if status else {}, STATUS)
+    return tuple(writing.answers)
+
+
+async def write_node(
+    kube: Writer, held: api.Node, after: NodeObject, owners: Iterable[ClaimObject] = ()
+) -> Answers:
+    """Make a Node what it is to be; `owners` are the claims that may come to own it. Raises
+    ConflictError, NotFoundError.
+    """
+    before = node_object(held)
+    patch = next(iter(node_patches(before, after)), NodePatch(before.name))
+    metadata = _metadata(patch)
+    if patch.owner_uids is not None:
+        metadata["ownerReferences"] = _owners(held, patch.owner_uids, owners)
+    body: _Part = {"metadata": metadata} if metadata else {}
+    if patch.taints is not None:
+        body["spec"] = {"taints": _taints(held, patch.taints)}
+    writing = _Writing(kube, Ref(NODE, before.name), held.metadata.resource_version)
+    await writing.write(body)
+    return tuple(writing.answers)
+
+
+async def write_pool(kube: Writer, held: api.NodePool, after: PoolView) -> Answers:
+    """Make a NodePool what it is to be. Raises ConflictError, NotFoundError."""
+    before = pool_view(held)
+    added = {
+        key: value
+        for key, value in after.annotations.items()
+        if before.annotations.get(key) != value
+    }
+    status: _Part = {}
+    if before.resources != after.resources:
+        status["resources"] = _amounts(before.resources, after.resources)
+    if before.n_nodes != after.n_nodes:
+        status["nodes"] = after.n_nodes
+    if before.node_class_observed_generation != after.node_class_observed_generation:
+        status["nodeClassObservedGeneration"] = after.node_class_observed_generation
+    if before.conditions != after.conditions:
+        status["conditions"] = condition_list(after.conditions)
+    writing = _Writing(kube, Ref(NODE_POOL, before.pool.name), held.metadata.resource_version)
+    await writing.write({"metadata": {"annotations": {**added}}} if added else {})
+    await writing.write({STATUS: status} if status else {}, STATUS)
+    return tuple(writing.answers)
+
+
+class _Writing:
+    """Patches to one object, each upon what the one before it left."""
+
+    def __init__(self, kube: Writer, ref: Ref, version: str) -> None:
+        self._kube = kube
+        self._ref = ref
+        self._version = version
+        self.answers: list[msgspec.Raw] = []
+
+    async def write(self, body: _Part, subresource: str = "") -> None:
+        """Send a patch, if there is anything in it."""
+        if not body:
+            return
+        metadata = body.get("metadata")
+        if self._version and _replaces_lists(body):
+            known: _Part = {"resourceVersion": self._version}
+            body = {
+                **body,
+                "metadata": {**(metadata if isinstance(metadata, dict) else {}), **known},
+            }
+        answer = await self._kube.patch(self._ref, Patch(body, subresource=subresource))
+        self._version = msgspec.json.decode(answer, type=_Answer).metadata.resource_version
+        self.answers.append(answer)
+
+
+def _replaces_lists(body: _Part) -> bool:
+    return any(
+        isinstance(value, list)
+        for part in body.values()
+        if isinstance(part, dict)
+        for value in part.values()
+    )
+
+
+def _metadata(patch: ClaimPatch | NodePatch) -> _Part:
+    metadata: _Part = {}
+    if patch.labels:
+        metadata["labels"] = {**patch.labels}
+    if patch.annotations:
+        metadata["annotations"] = {**patch.annotations}
+    if patch.finalizers is not None:
+        metadata["finalizers"] = list(patch.finalizers)
+    return metadata
+
+
+def _claim_status(before: ClaimObject, patch: ClaimPatch) -> _Part:
+    status: _Part = {}
+    texts = {
+        "providerID": patch.provider_id,
+        "nodeName": patch.node_name,
+        "imageID": patch.image_id,
+    }
+    for name, text in texts.items():
+        if text is not None:
+            status[name] = text
+    if patch.capacity is not None:
+        status["capacity"] = _amounts(before.capacity, patch.capacity)
+    if patch.allocatable is not None:
+        status["allocatable"] = _amounts(before.allocatable, patch.allocatable)
+    if patch.last_pod_event_at is not None:
+        status["lastPodEventTime"] = rfc3339(patch.last_pod_event_at)
+    return status
+
+
+def _amounts(before: Mapping[str, int], after: Mapping[str, int]) -> _Part:
+    """Quantities; what is no longer there is taken out, which a merge must be told."""
+    gone: _Part = dict.fromkeys(sorted(before.keys() - after.keys()))
+    return gone | {name: quantity.render(name, after[name]) for name in sorted(after)}
+
+
+def condition_list(conditions: Iterable[Condition]) -> list[Json]:
+    """Conditions as the API has them."""
+    return [_condition(one) for one in conditions]
+
+
+def _condition(condition: Condition) -> _Part:
+    said: _Part = {
+        "type": condition.type,
+        "status": str(condition.status),
+        "reason": condition.reason,
+        "message": condition.message,
+        "observedGeneration": condition.observed_generation,
+    }
+    if condition.changed_at is not None:
+        said["lastTransitionTime"] = rfc3339(condition.changed_at)
+    return said
+
+
+def _taints(held: api.Node, taints: Iterable[Taint]) -> list[Json]:
+    """All of them; those that were there keep the moment at which they were put on."""
+    added_at = {
+        Taint(one.key, one.value, one.effect): one.time_added for one in held.spec.taints
+    }  # fmt: skip
+    found: list[Json] = []
+    for taint in taints:
+        line: _Part = {"key": taint.key, "effect": str(taint.effect)}
+        if taint.value:
+            line["value"] = taint.value
+        since = added_at.get(taint)
+        if since is not None:
+            line["timeAdded"] = rfc3339(since)
+        found.append(line)
+    return found
+
+
+def _owners(held: api.Node, uids: Iterable[str], claims: Iterable[ClaimObject]) -> list[Json]:
+    """References to all of these: to those that are there already as they are."""
+    known = {one.uid: one for one in held.metadata.owner_references}
+    names = {claim.uid: claim.name for claim in claims}
+    return [
+        _reference(known[uid]) if uid in known else _owner(names[uid], uid)
+        for uid in uids
+        if uid in known or uid in names
+    ]
+
+
+def _reference(owner: api.OwnerReference) -> _Part:
+    said: _Part = {
+        "apiVersion": owner.api_version,
+        "kind": owner.kind,
+        "name": owner.name,
+        "uid": owner.uid,
+    }
+    if owner.controller:
+        said["controller"] = True
+    if owner.block_owner_deletion:
+        said["blockOwnerDeletion"] = True
+    return said
+
+
+def _owner(name: str, uid: str) -> _Part:
+    reference = api.OwnerReference(
+        NODE_CLAIM.api_version, NODE_CLAIM.name, name, uid, block_owner_deletion=True
+    )
+    return _reference(reference)

@@ -1,0 +1,61 @@
+"""When is it time to decide? When the pods that come together have come (spec/core.md 3.1).
+
+The first thing that happens opens a window. It closes once nothing new has come for a moment, and
+after a while in any case. Changes that bring no new pods open a window but do not prolong it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from typing import Final
+
+import msgspec
+
+from dovetail.clock import Timer
+from dovetail.controllers.waiting import happens_within
+
+IDLE: Final = timedelta(seconds=1)
+LONGEST: Final = timedelta(seconds=10)
+
+
+class Window(msgspec.Struct, frozen=True, gc=False):
+    """How long to wait for more."""
+
+    idle: timedelta = IDLE
+    longest: timedelta = LONGEST
+
+
+class Batch:
+    """Collects what happens between two decisions."""
+
+    def __init__(self, window: Window, timer: Timer) -> None:
+        self._window = window
+        self._timer = timer
+        self._is_open = asyncio.Event()
+        self._opened_at = 0.0
+        self._last_at = 0.0
+
+    def add(self, *, prolongs: bool) -> None:
+        """Something has happened."""
+        now = self._timer.elapsed_seconds()
+        if not self._is_open.is_set():
+            self._opened_at = self._last_at = now
+            self._is_open.set()
+        elif prolongs:
+            self._last_at = now
+
+    async def complete(self, within_seconds: float | None) -> None:
+        """Return when a window has closed, or when so much time has passed without any."""
+        if not await happens_within(self._is_open, within_seconds, self._timer):
+            return
+        while (left := self._left()) > 0:
+            await self._timer.sleep(left)
+        self._is_open.clear()
+
+    def _left(self) -> float:
+        closes_at = min(
+            self._last_at + self._window.idle.total_seconds(),
+            self._opened_at + self._window.longest.total_seconds(),
+        )
+        return closes_at - self._timer.elapsed_seconds()

@@ -1,0 +1,156 @@
+"""How does the memory of the cluster keep up with it? One mirror for each kind, all told in here.
+
+A kind that the cluster does not know (an optional CRD) counts as empty and is tried again by its
+mirror. Pods are nearly all there is, so a mirror holds no more of them than tells them apart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+import msgspec
+
+from dovetail import api
+from dovetail.controllers.known import NODE, NODE_CLAIM, NODE_POOL, POD, Known
+from dovetail.kube.mirror import Mirror, Notice, Pace, Stalled
+from dovetail.kube.seam import Reader, Scope
+from dovetail.kube.typed import Intake, Unreadable
+from dovetail.state.changes import Touched
+
+# Pools before claims before nodes before pods: each refers to those before it.
+_ALWAYS: Final = (
+    NODE_POOL,
+    NODE_CLAIM,
+    NODE,
+    *(
+        api.KINDS[key]
+        for key in (
+            ("", "Namespace"),
+            ("scheduling.k8s.io", "PriorityClass"),
+            ("node.k8s.io", "RuntimeClass"),
+            ("", "LimitRange"),
+            ("storage.k8s.io", "StorageClass"),
+            ("storage.k8s.io", "CSINode"),
+            ("storage.k8s.io", "VolumeAttachment"),
+            ("", "PersistentVolume"),
+            ("", "PersistentVolumeClaim"),
+            ("policy", "PodDisruptionBudget"),
+            ("", "Service"),
+            ("", "ReplicationController"),
+            ("apps", "ReplicaSet"),
+            ("apps", "StatefulSet"),
+            ("apps", "Deployment"),
+            ("apps", "DaemonSet"),
+        )
+    ),
+    POD,
+)
+_BY_GATE: Final[Mapping[str, tuple[api.Kind, ...]]] = {
+    "NodeOverlay": (api.KINDS["karpenter.sh", "NodeOverlay"],),
+    "CapacityBuffer": (
+        api.KINDS["autoscaling.x-k8s.io", "CapacityBuffer"],
+        api.KINDS["", "PodTemplate"],
+    ),
+}
+
+Listener = Callable[[Notice], None]
+
+
+def watched_kinds(
+    node_classes: Iterable[api.Kind], gates: Mapping[str, bool]
+) -> tuple[api.Kind, ...]:
+    """Every kind that decisions read, given what is switched on."""
+    optional = (kind for gate, kinds in _BY_GATE.items() if gates.get(gate) for kind in kinds)
+    return (*node_classes, *optional, *_ALWAYS)
+
+
+class Feed:
+    """Follows every kind. `touched` hears what a change could matter to, after listeners did."""
+
+    def __init__(
+        self,
+        kube: Reader,
+        known: Known,
+        kinds: Iterable[api.Kind],
+        *,
+        pace: Pace,
+        touched: Callable[[Touched], None],
+    ) -> None:
+        self.known = known
+        self._touched = touched
+        self._listeners: list[Listener] = []
+        self._problems: dict[str, str] = {}
+        intake = Intake()
+        self._mirrors: dict[str, Mirror] = {}
+        for kind in kinds:
+            mirror = Mirror(kube, Scope(kind), tell=self._hear, intake=intake, pace=pace)
+            known.mirrored(kind, mirror)
+            self._mirrors[kind.name] = mirror
+        self._mirrors[POD.name].keep = _Places().slim
+
+    def listen(self, listener: Listener) -> None:
+        """Tell this one too of every change, once it is known."""
+        self._listeners.append(listener)
+
+    async def run(self) -> None:
+        """Follow until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for mirror in self._mirrors.values():
+                group.create_task(mirror.run())
+
+    async def wait_in_sync(self) -> None:
+        """Return once everything that was there at some moment is known."""
+        for mirror in self._mirrors.values():
+            await mirror.wait_in_sync()
+
+    def unsynced(self) -> tuple[str, ...]:
+        """Kinds that have not been listed yet, each with what is in the way if anything is."""
+        return tuple(
+            f"{name}: {self._problems.get(name, 'not listed yet')}"
+            for name, mirror in self._mirrors.items()
+            if not mirror.is_in_sync
+        )
+
+    def missing(self) -> tuple[str, ...]:
+        """Kinds that the cluster does not know or does not show us, and what it said."""
+        return tuple(f"{name}: {problem}" for name, problem in sorted(self._problems.items()))
+
+    def _hear(self, notice: Notice) -> None:
+        if isinstance(notice, Stalled):
+            self._problems[notice.scope.kind.name] = str(notice.error)
+        elif not isinstance(notice, Unreadable):
+            self._problems.pop(notice.object.kind, None)
+        touched = self.known.take(notice)
+        for listener in self._listeners:
+            listener(notice)
+        if touched:
+            self._touched(touched)
+
+
+class _Places:
+    """Pods as a mirror holds them: who they are and where, which pods of a node share."""
+
+    def __init__(self) -> None:
+        self._spec_by_node: dict[str, api.PodSpec] = {}
+
+    def slim(self, found: api.Object) -> api.Object:
+        """The pod with no more than that."""
+        meta = found.metadata
+        slim_meta = api.ObjectMeta(
+            name=meta.name,
+            namespace=meta.namespace,
+            uid=meta.uid,
+            resource_version=meta.resource_version,
+            owner_references=meta.owner_references,
+        )
+        if not isinstance(found, api.Pod):
+            return msgspec.structs.replace(found, metadata=slim_meta)
+        node = found.spec.node_name
+        spec = self._spec_by_node.get(node)
+        if spec is None:
+            spec = self._spec_by_node[node] = api.PodSpec(node_name=node)
+        return api.Pod(
+            api_version=found.api_version, kind=found.kind, metadata=slim_meta, spec=spec
+        )

@@ -1,0 +1,237 @@
+"""How does a decision come about, and what becomes of it? The ring of ARCHITECTURE.md, once round.
+
+Something happens, a window closes, the cluster is frozen, `decide` answers, and the answer is
+carried out: claims are made, pods are promised their nodes, users are told why others wait. What
+came of it goes back into the memory of the cluster, so that the next decision knows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from datetime import datetime, timedelta
+from typing import Final
+
+import msgspec
+
+from dovetail import labels
+from dovetail.actuate.claims import claim_body
+from dovetail.actuate.launching import Orders
+from dovetail.actuate.steering import Steering
+from dovetail.controllers.batching import Batch, Window
+from dovetail.controllers.known import NODE_CLAIM, Known
+from dovetail.controllers.means import Means
+from dovetail.decide.lifecycle.hashing import HASH_VERSION, template_hash
+from dovetail.decide.lifecycle.step import Event, EventType
+from dovetail.kube.errors import ApiError
+from dovetail.model.plan import Disrupt, Launch, Nominate, Plan
+from dovetail.model.pool import NodePool
+from dovetail.model.snapshot import Snapshot
+from dovetail.state.changes import (
+    Launched,
+    LaunchFailed,
+    LaunchStarted,
+    Nominated,
+    Proposed,
+    Touched,
+)
+
+NOMINATED: Final = "Nominated"
+FAILED_SCHEDULING: Final = "FailedScheduling"
+_FAILED_FOR: Final = timedelta(minutes=5)
+_AT_ONCE: Final = 100  # claims that are being made
+_SHOWN: Final = 5
+_SHORTEST_SECONDS: Final = 0.01  # so that a moment that has just passed does not spin the loop
+
+Compute = Callable[[Snapshot, datetime], Awaitable[Plan]]
+Witness = Callable[[Snapshot, Plan, datetime, float], None]
+
+
+class Hands(msgspec.Struct, frozen=True):
+    """What the decision loop works through. `compute` runs `decide` without holding up the rest;
+    `disrupt` carries out a disruption; `witness` is shown every decision, with how long it took.
+    """
+
+    orders: Orders
+    steering: Steering | None
+    compute: Compute
+    disrupt: Callable[[Disrupt], Coroutine[None, None, None]]
+    witness: Witness
+
+
+class Decisions:
+    """The decision loop."""
+
+    def __init__(self, means: Means, known: Known, hands: Hands, window: Window) -> None:
+        self._means = means
+        self._known = known
+        self._hands = hands
+        self._batch = Batch(window, means.timer)
+        self._log = means.log.named("provisioner")
+        self._slots = asyncio.Semaphore(_AT_ONCE)
+        self._is_closing = False
+        self._is_at_rest = asyncio.Event()
+        self._is_at_rest.set()
+
+    def touched(self, what: Touched) -> None:
+        """Something has happened that could matter."""
+        self._batch.add(prolongs=bool(what & Touched.PENDING))
+
+    async def run(self) -> None:
+        """Decide whenever it is time, until cancelled."""
+        self._batch.add(prolongs=False)
+        wake_at: datetime | None = None
+        while not self._is_closing:
+            await self._batch.complete(self._seconds_until(wake_at))
+            self._is_at_rest.clear()
+            try:
+                plan = await self.decide_once()
+            finally:
+                self._is_at_rest.set()
+            wake_at = plan.wake_at
+
+    async def finish(self) -> None:
+        """Begin no other decision, and return when the one under way is carried out."""
+        self._is_closing = True
+        await self._is_at_rest.wait()
+
+    def _seconds_until(self, moment: datetime | None) -> float | None:
+        if moment is None:
+            return None
+        left = (moment - self._means.clock.now()).total_seconds()
+        return max(left, _SHORTEST_SECONDS)
+
+    async def decide_once(self) -> Plan:
+        """One round of the ring."""
+        now = self._means.clock.now()
+        snapshot = self._known.cluster.snapshot(now)
+        begun = self._means.timer.elapsed_seconds()
+        plan = await self._hands.compute(snapshot, now)
+        took = self._means.timer.elapsed_seconds() - begun
+        self._hands.witness(snapshot, plan, now, took)
+        await self._perform(snapshot, plan, now)
+        return plan
+
+    async def _perform(self, snapshot: Snapshot, plan: Plan, now: datetime) -> None:
+        cluster = self._known.cluster
+        for launch in plan.launches:
+            cluster.apply(LaunchStarted(launch, now))
+        for nominate in plan.nominations:
+            cluster.apply(Nominated(nominate.node, nominate.pods, now))
+        cluster.apply(Proposed(plan.proposals))
+        self._tell_waiting(plan)
+        pools = {pool.name: pool for pool in snapshot.node_pools}
+        if plan.launches:
+            self._log_launches(plan)
+        async with asyncio.TaskGroup() as group:
+            for launch in plan.launches:
+                group.create_task(self._launch(launch, pools[launch.node_pool]))
+            for nominate in plan.nominations:
+                group.create_task(self._steer(nominate))
+            for disrupt in plan.disruptions:
+                group.create_task(self._hands.disrupt(disrupt))
+            group.create_task(self._take_back())
+
+    # ------------------------------------------------------------------ launches
+
+    async def _launch(self, launch: Launch, pool: NodePool) -> None:
+        hashes = {
+            labels.NODE_POOL_HASH: template_hash(pool),
+            labels.NODE_POOL_HASH_VERSION: HASH_VERSION,
+        }
+        clock, cluster = self._means.clock, self._known.cluster
+        try:
+            async with self._slots:
+                made = await self._hands.orders.place(claim_body(launch, pool, hashes))
+        except ApiError as error:
+            cluster.apply(LaunchFailed(launch.name, clock.now()))
+            self._batch.add(prolongs=False)
+            self._log.error("creating nodeclaim", NodeClaim=launch.name, error=str(error))
+            return
+        cluster.apply(Launched(launch.name, clock.now()))
+        self._known.put(NODE_CLAIM, made)
+        self._means.meters.nodeclaims_created_total.labels(
+            reason="provisioned",
+            nodepool=launch.node_pool,
+            min_values_relaxed=str(launch.is_min_values_relaxed).lower(),
+        ).inc()
+        self._log.info("created nodeclaim", **_described(launch))
+        self._tell_nominated(launch.pods, f"nodeclaim/{launch.name}")
+
+    def _log_launches(self, plan: Plan) -> None:
+        n_pods = sum(len(launch.pods) for launch in plan.launches)
+        self._log.info(
+            "computed new nodeclaim(s) to fit pod(s)",
+            nodeclaims=len(plan.launches),
+            pods=n_pods,
+            price_per_hour=plan.cost.new_nanousd / 1e9,
+            lower_bound_per_hour=plan.cost.lower_bound_nanousd / 1e9,
+        )
+
+    # ------------------------------------------------------------------ promises
+
+    async def _steer(self, nominate: Nominate) -> None:
+        """Tell the scheduler, if the node is there; otherwise it is told when it joins."""
+        self._tell_nominated(nominate.pods, f"node/{nominate.node}")
+        if self._known.node(nominate.node) is not None:
+            await self.steer_to(nominate.node, nominate.pods)
+
+    async def steer_to(self, node: str, pods: tuple[str, ...]) -> None:
+        """Tell the scheduler that these pods, as far as they still wait, are meant for the node."""
+        if self._hands.steering is None:
+            return
+        found = (self._known.pod(pod) for pod in pods)
+        waiting = [(one.key, one.uid) for one in found if one is not None and not one.node_name]
+        for pod, error in await self._hands.steering.steer(waiting, node):
+            self._log.debug("steering a pod", Pod=pod, Node=node, error=str(error))
+
+    async def _take_back(self) -> None:
+        if self._hands.steering is None:
+            return
+        stale = self._known.cluster.stale_nominations()
+        for pod, error in await self._hands.steering.withdraw(stale):
+            self._log.debug("withdrawing a nomination", Pod=pod, error=str(error))
+
+    # ------------------------------------------------------------------ telling
+
+    def _tell_nominated(self, pods: tuple[str, ...], where: str) -> None:
+        for pod in pods:
+            found = self._known.pod(pod)
+            if found is not None:
+                message = f"Pod should schedule on: {where}"
+                self._tell(Event("Pod", pod, NOMINATED, message, uid=found.uid))
+
+    def _tell_waiting(self, plan: Plan) -> None:
+        for one in plan.unschedulable:
+            found = self._known.pod(one.pod)
+            if found is None:
+                continue
+            message = f"{one.summary} {one.fix}".strip()
+            self._tell(
+                Event(
+                    "Pod",
+                    one.pod,
+                    FAILED_SCHEDULING,
+                    message,
+                    type=EventType.WARNING,
+                    uid=found.uid,
+                    dedupe_for=_FAILED_FOR,
+                )
+            )
+
+    def _tell(self, event: Event) -> None:
+        self._means.recorder.tell(event)
+
+
+def _described(launch: Launch) -> dict[str, object]:
+    more = len(launch.instance_types) - _SHOWN
+    shown = ", ".join(launch.instance_types[:_SHOWN])
+    return {
+        "NodePool": launch.node_pool,
+        "NodeClaim": launch.name,
+        "instance-types": f"{shown} and {more} other(s)" if more > 0 else shown,
+        "zone": launch.zone,
+        "capacity-type": launch.capacity_type,
+        "price_per_hour": launch.price_nanousd / 1e9,
+        "pods": len(launch.pods),
+    }

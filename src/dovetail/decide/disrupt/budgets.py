@@ -1,0 +1,127 @@
+"""How many nodes of a pool may be disrupted now, and when does that change? (spec/core.md 6.3)
+
+Of several budgets that are active, the tightest wins. A budget that makes no sense allows nothing:
+whoever wrote it wanted to hold something back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+import msgspec
+
+from dovetail.decide.lifecycle.step import soonest
+from dovetail.decide.nodes import is_terminating, leaving
+from dovetail.decide.recall import recalled
+from dovetail.model.node import Node
+from dovetail.model.pool import Budget
+from dovetail.model.snapshot import Snapshot
+from dovetail.units import cron
+
+UNLIMITED: Final = 2**31 - 1
+_COUNT: Final = re.compile(r"([0-9]{1,10})(%?)")
+_EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
+
+
+class Allowance(msgspec.Struct, frozen=True, gc=False):
+    """How many nodes of a pool may be disrupted for a reason, of how many, and how many are not
+    available already. `changes_at` is when a schedule next begins or ends.
+    """
+
+    n_nodes: int
+    n_disrupting: int
+    n_allowed: int
+    changes_at: datetime | None = None
+
+    @property
+    def n_remaining(self) -> int:
+        """How many more may go."""
+        return max(0, self.n_allowed - self.n_disrupting)
+
+
+def allowances(snapshot: Snapshot, reason: str, now: datetime) -> dict[str, Allowance]:
+    """What each pool allows for this reason, by its name."""
+    counts = _counts(snapshot.nodes, leaving(snapshot))
+    found = {}
+    for pool in snapshot.node_pools:
+        n_nodes, n_disrupting = counts.get(pool.name, (0, 0))
+        budgets = [
+            one for one in pool.disruption.budgets if not one.reasons or reason in one.reasons
+        ]
+        found[pool.name] = Allowance(
+            n_nodes=n_nodes,
+            n_disrupting=n_disrupting,
+            n_allowed=allowed_disruptions(budgets, n_nodes, now),
+            changes_at=soonest(*(changes_at(one, now) for one in budgets)),
+        )
+    return found
+
+
+@recalled
+def _counts(nodes: tuple[Node, ...], gone: frozenset[str]) -> Mapping[str, tuple[int, int]]:
+    """For each pool how many nodes it has, and how many of them are not ready or leaving."""
+    found: dict[str, tuple[int, int]] = {}
+    for node in nodes:
+        if node.node_claim and node.is_initialized and not is_terminating(node):
+            n_nodes, n_disrupting = found.get(node.node_pool, (0, 0))
+            is_away = not node.is_ready or node.name in gone
+            found[node.node_pool] = (n_nodes + 1, n_disrupting + is_away)
+    return found
+
+
+def allowed_disruptions(budgets: Iterable[Budget], n_nodes: int, now: datetime) -> int:
+    """The least that any of these budgets allows; without any, no end of it."""
+    return min((_allowed(one, n_nodes, now) for one in budgets), default=UNLIMITED)
+
+
+def _allowed(budget: Budget, n_nodes: int, now: datetime) -> int:
+    stated = _COUNT.fullmatch(budget.nodes)
+    active = is_active(budget, now)
+    if stated is None or active is None:
+        return 0
+    if not active:
+        return UNLIMITED
+    count = int(stated[1])
+    return -(-count * n_nodes // 100) if stated[2] else count
+
+
+def is_active(budget: Budget, now: datetime) -> bool | None:
+    """Whether a budget holds now; None if its schedule makes no sense."""
+    if not budget.schedule and budget.duration is None:
+        return True
+    schedule = _schedule(budget)
+    if schedule is None or budget.duration is None:
+        return None
+    begun_at = schedule.next_after(_before(now, budget.duration))
+    return begun_at is not None and begun_at <= now
+
+
+def changes_at(budget: Budget, now: datetime) -> datetime | None:
+    """When the budget next begins or may end; None if it never does."""
+    schedule = _schedule(budget)
+    if schedule is None or budget.duration is None:
+        return None
+    begun_at = schedule.next_after(_before(now, budget.duration))
+    if begun_at is None or begun_at > now:
+        return begun_at
+    try:
+        return begun_at + budget.duration
+    except OverflowError:
+        return None
+
+
+def _schedule(budget: Budget) -> cron.Schedule | None:
+    try:
+        return cron.parse(budget.schedule)
+    except ValueError:
+        return None
+
+
+def _before(now: datetime, span: timedelta) -> datetime:
+    try:
+        return now - span
+    except OverflowError:
+        return _EARLIEST

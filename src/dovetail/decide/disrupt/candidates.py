@@ -1,0 +1,149 @@
+"""What keeps a node from being disrupted, whatever the reason would be? (spec/core.md 6.2)
+
+Blockers are looked for in a fixed order, from what the node itself says to the pods on it; the
+first one found is told. Nothing here asks whether anybody wants the node gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+
+import msgspec
+
+from dovetail import labels
+from dovetail.decide.census import census
+from dovetail.decide.disrupt.blockers import blocked
+from dovetail.decide.lifecycle.draining import is_evictable
+from dovetail.decide.lifecycle.protection import protection
+from dovetail.decide.nodes import leaving
+from dovetail.decide.recall import recalled
+from dovetail.model.ledger import Proposal
+from dovetail.model.node import Node
+from dovetail.model.plan import Disrupt, Nominate, Plan
+from dovetail.model.pod import Pod
+from dovetail.model.snapshot import DisruptionBudget, Snapshot
+from dovetail.model.verdict import Blocked, Blocker
+
+
+class Scene(msgspec.Struct, frozen=True):
+    """The cluster as disruptions see it. `disrupting` says for which reason nodes are being taken
+    away. `nominated` are nodes and claims that pods are meant for: by kube-scheduler, by an earlier
+    plan, or by the plan of this very moment.
+    """
+
+    snapshot: Snapshot
+    now: datetime
+    pods_by_node: Mapping[str, tuple[Pod, ...]]
+    leaving: frozenset[str]
+    disrupting: Mapping[str, str]
+    nominated: frozenset[str]
+
+
+class Findings(msgspec.Struct, frozen=True):
+    """What a method of disruption found, and when to look again though nothing may have changed."""
+
+    disruptions: tuple[Disrupt, ...] = ()
+    proposals: tuple[Proposal, ...] = ()
+    blocked: tuple[Blocked, ...] = ()
+    wake_at: datetime | None = None
+
+
+def scene_of(snapshot: Snapshot, plan: Plan, now: datetime) -> Scene:
+    """What disruptions need to know, once the plan for waiting pods is made."""
+    return Scene(
+        snapshot=snapshot,
+        now=now,
+        pods_by_node=census(snapshot.pods).by_node,
+        leaving=leaving(snapshot),
+        disrupting={one.node: one.reason for one in snapshot.ledger.disrupting},
+        nominated=_nominated(snapshot, plan.nominations, now),
+    )
+
+
+def _nominated(snapshot: Snapshot, planned: tuple[Nominate, ...], now: datetime) -> frozenset[str]:
+    promised = {one.node for one in snapshot.ledger.nominations if one.until > now}
+    theirs = {pod.nominated_node_name for pod in census(snapshot.pods).unbound}
+    return frozenset(promised | theirs | {one.node for one in planned})
+
+
+def disruption_verdict(node: Node, scene: Scene) -> Blocked | None:
+    """What keeps this node from being disrupted; None if nothing does."""
+    return (
+        _state_verdict(node, scene)
+        or _pool_verdict(node, scene.snapshot)
+        or next(_pod_verdicts(node, scene), None)
+    )
+
+
+def _state_verdict(node: Node, scene: Scene) -> Blocked | None:
+    if node.name in scene.disrupting:
+        return blocked(node.name, Blocker.DISRUPTING, cause=scene.disrupting[node.name])
+    if not node.node_claim:
+        return blocked(node.name, Blocker.NO_NODE_CLAIM)
+    if not node.is_initialized:
+        return blocked(node.name, Blocker.NOT_INITIALIZED)
+    if node.name in scene.leaving:
+        return blocked(node.name, Blocker.LEAVING)
+    if node.name in scene.nominated or node.node_claim in scene.nominated:
+        return blocked(node.name, Blocker.NOMINATED)
+    if node.annotations.get(labels.DO_NOT_DISRUPT) == "true":
+        return blocked(node.name, Blocker.NODE_PROTECTED, annotation=labels.DO_NOT_DISRUPT)
+    return None
+
+
+def _pool_verdict(node: Node, snapshot: Snapshot) -> Blocked | None:
+    pool = next((one for one in snapshot.node_pools if one.name == node.node_pool), None)
+    if pool is None:
+        return blocked(node.name, Blocker.NO_NODE_POOL, pool=node.node_pool or "(none)")
+    if pool.problems:  # what it says of disruption may be a default, not its word
+        why = pool.problems[0].message.rstrip(".")
+        return blocked(node.name, Blocker.NODE_POOL_INVALID, pool=pool.name, why=why)
+    if not snapshot.instance_types.get(pool.name):
+        return blocked(node.name, Blocker.NO_INSTANCE_TYPES, pool=pool.name)
+    return None
+
+
+def _pod_verdicts(node: Node, scene: Scene) -> Iterator[Blocked]:
+    pods = sorted(scene.pods_by_node.get(node.name, ()), key=lambda pod: pod.key)
+    for pod in pods:
+        kept = protection(pod, scene.now)
+        if kept.is_active:
+            yield blocked(
+                node.name,
+                Blocker.POD_PROTECTED,
+                until=kept.until,
+                annotation=labels.DO_NOT_DISRUPT,
+                pod=pod.key,
+            )
+    budgets = _by_namespace(scene.snapshot.disruption_budgets)
+    for pod in pods:
+        if pod.namespace in budgets and is_evictable(pod, scene.now):
+            yield from _budget_verdicts(node.name, pod, budgets[pod.namespace])
+
+
+def _budget_verdicts(
+    node: str, pod: Pod, budgets: tuple[DisruptionBudget, ...]
+) -> Iterator[Blocked]:
+    """At most one: budgets are not added up, a pod that can be evicted now is enough."""
+    selecting = [one for one in budgets if one.selector.matches(pod.labels)]
+    names = ", ".join(f"{one.namespace}/{one.name}" for one in selecting)
+    if len(selecting) > 1:
+        yield blocked(node, Blocker.DISRUPTION_BUDGETS, pod=pod.key, budgets=names)
+    elif any(_forbids(one, pod) for one in selecting):
+        yield blocked(node, Blocker.DISRUPTION_BUDGET, pod=pod.key, budget=names)
+
+
+def _forbids(budget: DisruptionBudget, pod: Pod) -> bool:
+    lets_go = budget.always_allows_unhealthy and not pod.is_ready
+    return budget.disruptions_allowed <= 0 and not lets_go
+
+
+@recalled
+def _by_namespace(
+    budgets: tuple[DisruptionBudget, ...],
+) -> Mapping[str, tuple[DisruptionBudget, ...]]:
+    found: dict[str, list[DisruptionBudget]] = {}
+    for one in sorted(budgets, key=lambda one: one.name):
+        found.setdefault(one.namespace, []).append(one)
+    return {namespace: tuple(held) for namespace, held in found.items()}

@@ -1,0 +1,179 @@
+"""Which nodes does nobody need? (spec/core.md 6.5)
+
+A node is empty when none of its pods would want another node were it gone: daemon pods and static
+pods are part of it. An empty node that has been quiet for as long as its pool wants is proposed;
+it goes once that has stood for `Policy.confirm_after`, the dearest first, while budgets last. Pods
+for which a plan keeps room, those of capacity buffers too, count as pods of the node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+import msgspec
+
+from dovetail.decide.census import census
+from dovetail.decide.disrupt.blockers import blocked
+from dovetail.decide.disrupt.budgets import Allowance, allowances
+from dovetail.decide.disrupt.candidates import Findings, Scene, disruption_verdict
+from dovetail.decide.lifecycle.conditions import CONSOLIDATABLE
+from dovetail.decide.lifecycle.protection import is_active
+from dovetail.decide.lifecycle.step import soonest
+from dovetail.decide.prices import price_of, prices
+from dovetail.decide.recall import recalled
+from dovetail.model.ledger import Proposal
+from dovetail.model.node import Node
+from dovetail.model.plan import Disrupt, DisruptionReason
+from dovetail.model.pod import Pod
+from dovetail.model.snapshot import Snapshot
+from dovetail.model.verdict import Blocked, Blocker
+
+_REASON = DisruptionReason.EMPTY
+
+
+class _Empty(msgspec.Struct, frozen=True):
+    """An empty node that nothing keeps, since when that is known, and what it costs."""
+
+    node: Node
+    since: datetime
+    price_nanousd: int
+
+
+def emptiness(scene: Scene) -> Findings:
+    """The empty nodes that may go now, those that wait to be confirmed, and those that may not."""
+    idle = [
+        node
+        for node in _idle_nodes(scene.snapshot.nodes, scene.snapshot.pods)
+        if node.name not in scene.leaving and _is_dynamic(node, scene.snapshot)
+    ]
+    if not idle:
+        return Findings()
+    verdicts = [(node, _verdict(node, scene)) for node in idle]
+    kept = [verdict for _, verdict in verdicts if verdict is not None]
+    free = _dearest_first(scene, [node for node, verdict in verdicts if verdict is None])
+    budgets = allowances(scene.snapshot, _REASON, scene.now)
+    taken, held_back = _within_budgets(scene, free, budgets)
+    return Findings(
+        disruptions=_disruptions(taken),
+        proposals=tuple(
+            Proposal(_REASON, one.node.name, one.since)
+            for one in sorted(free, key=lambda one: one.node.name)
+        ),
+        blocked=tuple(sorted((*kept, *held_back), key=lambda one: one.node)),
+        wake_at=soonest(
+            *(one.until for one in kept),
+            *(_confirmed_at(one, scene) for one in free),
+            *(budgets[one.node.node_pool].changes_at for one in free),
+        ),
+    )
+
+
+def is_empty(pods: Sequence[Pod]) -> bool:
+    """Whether none of these pods would want another node (spec/core.md 3.17, reschedulable).
+
+    A node whose pods all have a priority so low that they count as nothing is not called empty,
+    though the reference would.
+    """
+    return not any(_is_reschedulable(pod) for pod in pods)
+
+
+def _is_reschedulable(pod: Pod) -> bool:
+    if pod.is_daemon or pod.is_mirror:
+        return False
+    is_coming_back = pod.owner is not None and pod.owner.kind == "StatefulSet"
+    return is_active(pod) or (is_coming_back and pod.deleting_at is not None)
+
+
+@recalled
+def _idle_nodes(nodes: tuple[Node, ...], pods: tuple[Pod, ...]) -> tuple[Node, ...]:
+    """Empty nodes that have been quiet for long enough, as their claims say."""
+    by_node = census(pods).by_node
+    found = [node for node in nodes if _is_quiet(node) and is_empty(by_node.get(node.name, ()))]
+    return tuple(sorted(found, key=lambda node: node.name))
+
+
+def _is_quiet(node: Node) -> bool:
+    return any(one.type == CONSOLIDATABLE and one.status == "True" for one in node.conditions)
+
+
+def _is_dynamic(node: Node, snapshot: Snapshot) -> bool:
+    """Static pools say how many nodes they want, empty or not."""
+    return not any(
+        pool.name == node.node_pool and pool.replicas is not None for pool in snapshot.node_pools
+    )
+
+
+def _verdict(node: Node, scene: Scene) -> Blocked | None:
+    for pool in scene.snapshot.node_pools:
+        is_own = pool.name == node.node_pool and not pool.problems
+        if is_own and pool.disruption.consolidate_after is None:
+            return blocked(node.name, Blocker.NEVER, pool=pool.name)
+    return disruption_verdict(node, scene)
+
+
+def _dearest_first(scene: Scene, nodes: Sequence[Node]) -> list[_Empty]:
+    """By what it saves to take the node away; nothing moves, so that is all there is to weigh."""
+    ledger, known = scene.snapshot.ledger, prices(scene.snapshot)
+    since = {one.node: one.since for one in ledger.proposals if one.reason == _REASON}
+    found = [
+        _Empty(node, min(since.get(node.name, scene.now), scene.now), price_of(node, known))
+        for node in nodes
+    ]
+    return sorted(found, key=lambda one: (-one.price_nanousd, one.node.name))
+
+
+def _confirmed_at(one: _Empty, scene: Scene) -> datetime | None:
+    """When the node has been seen fit to go for long enough; None once it has."""
+    at = one.since + scene.snapshot.policy.confirm_after
+    return at if at > scene.now else None
+
+
+def _within_budgets(
+    scene: Scene, free: Sequence[_Empty], budgets: dict[str, Allowance]
+) -> tuple[list[_Empty], list[Blocked]]:
+    """Those that may go now, and those that are only held back by the budgets of their pool."""
+    n_taken: dict[str, int] = {}
+    taken: list[_Empty] = []
+    over: list[_Empty] = []
+    for one in free:
+        pool = one.node.node_pool
+        if _confirmed_at(one, scene) is not None:
+            continue
+        if n_taken.get(pool, 0) < budgets[pool].n_remaining:
+            n_taken[pool] = n_taken.get(pool, 0) + 1
+            taken.append(one)
+        else:
+            over.append(one)
+    return taken, list(_held_back(over, budgets, n_taken))
+
+
+def _held_back(
+    over: Sequence[_Empty], budgets: dict[str, Allowance], n_taken: dict[str, int]
+) -> Iterator[Blocked]:
+    for one in over:
+        pool = one.node.node_pool
+        budget = budgets[pool]
+        yield blocked(
+            one.node.name,
+            Blocker.BUDGET,
+            pool=pool,
+            cause=_REASON,
+            allowed=budget.n_allowed,
+            nodes=budget.n_nodes,
+            disrupting=budget.n_disrupting,
+            taken=n_taken.get(pool, 0),
+            until=budget.changes_at,
+        )
+
+
+def _disruptions(taken: Sequence[_Empty]) -> tuple[Disrupt, ...]:
+    if not taken:
+        return ()
+    return (
+        Disrupt(
+            reason=_REASON,
+            nodes=tuple(one.node.name for one in taken),
+            saving_nanousd=sum(one.price_nanousd for one in taken),
+        ),
+    )

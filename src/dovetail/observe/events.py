@@ -1,0 +1,169 @@
+"""What is told about objects in the cluster, where `kubectl describe` shows it? (spec/core.md 8.5)
+
+`tell` takes an event down and returns; `run` writes. An event that was told lately is not told
+again, nominations are told at a bounded rate, and when the API server cannot keep up, what is
+too much is dropped and counted: events are news, not state.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Final
+
+import msgspec
+
+from dovetail import api
+from dovetail.clock import Clock, Timer
+from dovetail.decide.lifecycle.step import Event
+from dovetail.kube.errors import ApiError
+from dovetail.kube.seam import Json, Kube, Ref
+from dovetail.observe.logs import SILENT, Log
+from dovetail.observe.repeats import Repeats, TokenBucket
+
+EVENT: Final = api.Kind("", "v1", "Event", "events", api.Object)
+COMPONENT: Final = "karpenter"  # what users filter events by
+NOMINATED: Final = "Nominated"
+_KIND_BY_NAME: Final = {kind.name: kind for kind in api.KINDS.values()}
+_MOST_WAITING: Final = 10_000
+_N_WRITERS: Final = 4
+_LONGEST_MESSAGE: Final = 1_024
+_LONGEST_NAME: Final = 253
+
+
+class _Meta(msgspec.Struct, frozen=True):
+    uid: str = ""
+
+
+class _Named(msgspec.Struct, frozen=True):
+    metadata: _Meta = _Meta()
+
+
+class Recorder:
+    """Tells events. `n_dropped` counts those for which there was no room."""
+
+    def __init__(self, kube: Kube, clock: Clock, timer: Timer, *, log: Log = SILENT) -> None:
+        self._kube = kube
+        self._clock = clock
+        self._timer = timer
+        self._log = log
+        self._repeats = Repeats()
+        self._nominations = TokenBucket(timer, per_second=5, burst=10)
+        self._waiting: asyncio.Queue[tuple[Event, datetime]] = asyncio.Queue(_MOST_WAITING)
+        self._n_told = 0
+        self.n_dropped = 0
+
+    def tell(self, event: Event) -> None:
+        """Take an event down. Never blocks, never raises."""
+        now = self._clock.now()
+        key = (event.kind, event.name, event.uid, event.reason.lower(), *event.dedupe)
+        if self._repeats.is_recent(key, now):
+            return
+        if event.reason == NOMINATED and not self._nominations.take():
+            return
+        if self._waiting.full():
+            self._drop()
+            return
+        self._repeats.note(key, until=now + event.dedupe_for, now=now)
+        self._waiting.put_nowait((event, now))
+
+    async def run(self) -> None:
+        """Write what was told, until cancelled."""
+        async with asyncio.TaskGroup() as writers:
+            for _ in range(_N_WRITERS):
+                writers.create_task(self._write_all())
+
+    async def close(self, within: timedelta = timedelta(seconds=5)) -> None:
+        """Write what is left, for so long at most; `run` may have ended already."""
+        until = self._timer.elapsed_seconds() + within.total_seconds()
+        while not self._waiting.empty():
+            if self._timer.elapsed_seconds() >= until:
+                self._waiting.get_nowait()
+                self._waiting.task_done()
+                self._drop()
+            else:
+                await self._write_next()
+        await self._waiting.join()
+
+    async def _write_all(self) -> None:
+        while True:
+            await self._write_next()
+
+    async def _write_next(self) -> None:
+        event, told_at = await self._waiting.get()
+        try:
+            await self._write(event, told_at)
+        except ApiError as error:
+            self._log.warning(
+                "could not write event",
+                kind=event.kind,
+                name=event.name,
+                reason=event.reason,
+                error=error,
+            )
+        finally:
+            self._waiting.task_done()
+
+    async def _write(self, event: Event, told_at: datetime) -> None:
+        namespace, _, name = event.name.rpartition("/")
+        about: dict[str, Json] = {"kind": event.kind, "name": name}
+        kind = _KIND_BY_NAME.get(event.kind)
+        if kind is not None:
+            about["apiVersion"] = kind.api_version
+        if namespace:
+            about["namespace"] = namespace
+        uid = event.uid or await self._uid(kind, name, namespace)
+        if uid:
+            about["uid"] = uid
+        home = namespace or "default"
+        self._n_told += 1
+        body: dict[str, Json] = {
+            **_body(event, told_at),
+            "metadata": {"name": _name(name, told_at, self._n_told), "namespace": home},
+            "involvedObject": about,
+        }
+        await self._kube.create(EVENT, body, home)
+
+    async def _uid(self, kind: api.Kind | None, name: str, namespace: str) -> str:
+        """The object's uid where it was not told: kubectl shows events by it."""
+        if kind is None:
+            return ""
+        try:
+            found = await self._kube.get(Ref(kind, name, namespace))
+            return msgspec.json.decode(found, type=_Named).metadata.uid
+        except (ApiError, msgspec.DecodeError):
+            return ""
+
+    def _drop(self) -> None:
+        self.n_dropped += 1
+        self._log.warning("dropped event", n_dropped=self.n_dropped)
+
+
+def _body(event: Event, told_at: datetime) -> Mapping[str, Json]:
+    moment = told_at.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return {
+        "apiVersion": EVENT.api_version,
+        "kind": EVENT.name,
+        "reason": event.reason,
+        "message": _cut(event.message),
+        "type": event.type.value,
+        "firstTimestamp": moment,
+        "lastTimestamp": moment,
+        "count": 1,
+        "source": {"component": COMPONENT},
+        "reportingComponent": COMPONENT,
+        "reportingInstance": "",
+    }
+
+
+def _cut(message: str) -> str:
+    if len(message) <= _LONGEST_MESSAGE:
+        return message
+    return message[: _LONGEST_MESSAGE - 3] + "..."
+
+
+def _name(about: str, told_at: datetime, ordinal: int) -> str:
+    """A name of its own: of the object, the moment, and the how-manieth event it is."""
+    ending = f".{int(told_at.timestamp() * 1e6):x}.{ordinal:x}"
+    return about[: _LONGEST_NAME - len(ending)].rstrip(".-") + ending

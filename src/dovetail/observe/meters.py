@@ -1,0 +1,276 @@
+"""What is counted and timed? Every metric of the reference by its own name (spec/core.md 8.4).
+
+`Meters` has one attribute for each, named as the metric without `karpenter_`:
+
+    meters.nodes_created_total.labels(nodepool="default", zone="a").inc()
+
+The declaration of an attribute is the metric: its type, what it means, its labels. Gauges that
+follow from a snapshot, one series for each pod, node or pool, are not here but in
+`cluster_metrics.py`, those of status conditions in `condition_metrics.py`.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable
+from typing import Annotated, Final, get_args, get_type_hints
+
+import msgspec
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+    generate_latest,
+)
+
+from dovetail.observe import buckets
+from dovetail.observe.condition_meters import ConditionMeters, condition_kinds
+from dovetail.observe.quantiles import Summary
+
+# The reference has no series for the moment at which a counter began.
+disable_created_metrics()  # type: ignore[no-untyped-call]  # the library forgot to say `-> None`
+
+PREFIX: Final = "karpenter_"
+_BY_SCHEDULING: Final = ("controller", "scheduling_id")
+_BY_DISRUPTION: Final = (
+    "reason",
+    "nodepool",
+    "capacity_type",
+    "consolidation_policy",
+    "termination_mode",
+)
+_BY_DECISION: Final = ("decision", "reason", "consolidation_type")
+_BY_SCORE: Final = ("decision", "nodepool", "policy")
+_BY_CALL: Final = ("controller", "method", "provider")
+_BY_REQUEST: Final = ("verb", "group", "version", "kind", "subresource")
+
+
+class Series(msgspec.Struct, frozen=True, gc=False):
+    """What a metric means, and how its series are told apart."""
+
+    help: str
+    labels: tuple[str, ...] = ()
+    buckets: tuple[float, ...] = buckets.DURATIONS
+    prefix: str = PREFIX
+
+
+class Meters:
+    """Every metric that is counted, timed or set; `registry` holds them and nothing else.
+
+    `conditions` has those of status conditions by kind, labelled by node class where the nodes
+    carry `node_class_labels`.
+    """
+
+    build_info: Annotated[
+        Gauge, Series("The program that runs.", ("version", "goversion", "goarch", "commit"))
+    ]
+
+    # Planning
+    scheduler_scheduling_duration_seconds: Annotated[
+        Histogram, Series("Time taken by one planning pass.", ("controller",))
+    ]
+    scheduler_queue_depth: Annotated[Gauge, Series("Pods a pass has yet to place.", _BY_SCHEDULING)]
+    scheduler_unfinished_work_seconds: Annotated[
+        Gauge, Series("How long a pass has been under way.", _BY_SCHEDULING)
+    ]
+    scheduler_ignored_pods_count: Annotated[
+        Gauge, Series("Pods that no pass takes up, since something is wrong with them.")
+    ]
+    scheduler_unschedulable_pods_count: Annotated[
+        Gauge, Series("Pods that the last pass found no place for.", ("controller",))
+    ]
+    cluster_state_synced: Annotated[
+        Gauge, Series("1 if everything in the API server is known here, else 0.")
+    ]
+    cluster_state_unsynced_time_seconds: Annotated[
+        Gauge, Series("For how long something in the API server has not been known here.")
+    ]
+
+    # Pods
+    pods_scheduling_decision_duration_seconds: Annotated[
+        Histogram, Series("Time from first seeing a pod to the first decision about it.")
+    ]
+    pods_startup_duration_seconds: Annotated[
+        Summary, Series("Time from the creation of a pod until it was ready.")
+    ]
+    pods_bound_duration_seconds: Annotated[
+        Histogram, Series("Time from the creation of a pod until it had a node.")
+    ]
+    pods_provisioning_bound_duration_seconds: Annotated[
+        Histogram, Series("Time from the decision that placed a pod until it had a node.")
+    ]
+    pods_provisioning_startup_duration_seconds: Annotated[
+        Histogram, Series("Time from the decision that placed a pod until it was ready.")
+    ]
+    pods_eviction_requests_total: Annotated[
+        Counter, Series("Evictions asked for, by the answer's status code.", ("code",))
+    ]
+    pods_drained_total: Annotated[
+        Counter, Series("Pods that left a node which was taken away.", ("reason",))
+    ]
+    pods_disruption_initiated_total: Annotated[
+        Counter, Series("Pods on nodes that were chosen to go.", _BY_DISRUPTION)
+    ]
+
+    # Claims
+    nodeclaims_created_total: Annotated[
+        Counter, Series("NodeClaims created.", ("reason", "nodepool", "min_values_relaxed"))
+    ]
+    nodeclaims_terminated_total: Annotated[
+        Counter, Series("NodeClaims gone for good.", ("nodepool", "capacity_type", "zone"))
+    ]
+    nodeclaims_disrupted_total: Annotated[
+        Counter, Series("NodeClaims deleted by the controller itself.", _BY_DISRUPTION)
+    ]
+    nodeclaims_unhealthy_disrupted_total: Annotated[
+        Counter,
+        Series(
+            "NodeClaims deleted because their node was broken.",
+            ("condition", "nodepool", "capacity_type", "image_id"),
+        ),
+    ]
+    nodeclaims_instance_termination_duration_seconds: Annotated[
+        Histogram,
+        Series("Time an instance took to go.", ("nodepool",), buckets.INSTANCE_TERMINATION),
+    ]
+    nodeclaims_termination_duration_seconds: Annotated[
+        Histogram,
+        Series(
+            "Time from the deletion of a NodeClaim to its end.",
+            ("nodepool",),
+            buckets.CLAIM_TERMINATION,
+        ),
+    ]
+
+    # Nodes
+    nodes_created_total: Annotated[Counter, Series("Nodes that joined.", ("nodepool", "zone"))]
+    nodes_terminated_total: Annotated[Counter, Series("Nodes gone for good.", ("nodepool", "zone"))]
+    nodes_drained_total: Annotated[Counter, Series("Nodes drained.", ("nodepool",))]
+    nodes_termination_duration_seconds: Annotated[
+        Summary, Series("Time from the deletion of a Node to its end.", ("nodepool",))
+    ]
+    nodes_lifetime_duration_seconds: Annotated[
+        Histogram, Series("How old Nodes became.", ("nodepool",), buckets.LIFETIMES)
+    ]
+
+    # Pools
+    nodepools_cost_tracker_errors_total: Annotated[
+        Counter, Series("Nodes whose price could not be found out.", ("nodepool",))
+    ]
+    nodepools_allowed_disruptions: Annotated[
+        Gauge, Series("Nodes that budgets let go now.", ("nodepool", "reason"))
+    ]
+    nodepools_nodes_consuming_budgets: Annotated[
+        Gauge, Series("Nodes that count against budgets now.", ("nodepool", "reason"))
+    ]
+
+    # Disruption
+    voluntary_disruption_decision_evaluation_duration_seconds: Annotated[
+        Histogram, Series("Time taken to look for nodes to go.", ("reason", "consolidation_type"))
+    ]
+    voluntary_disruption_decisions_total: Annotated[
+        Counter, Series("Decisions about nodes to go.", _BY_DECISION)
+    ]
+    voluntary_disruption_decisions_by_nodepool_total: Annotated[
+        Counter, Series("Decisions about nodes to go, by pool.", ("nodepool", *_BY_DECISION))
+    ]
+    voluntary_disruption_eligible_nodes: Annotated[
+        Gauge, Series("Nodes that might go.", ("reason",))
+    ]
+    voluntary_disruption_consolidation_timeouts_total: Annotated[
+        Counter, Series("Searches for a cheaper cluster cut short.", ("consolidation_type",))
+    ]
+    voluntary_disruption_failed_validations_total: Annotated[
+        Counter, Series("Decisions overtaken before they were acted on.", ("consolidation_type",))
+    ]
+    voluntary_disruption_queue_failures_total: Annotated[
+        Counter, Series("Decisions that could not be carried out.", _BY_DECISION)
+    ]
+    consolidation_score: Annotated[
+        Histogram, Series("Savings by disruption of each move.", _BY_SCORE, buckets.SCORES)
+    ]
+    consolidation_moves_total: Annotated[Counter, Series("Moves that were weighed.", _BY_SCORE)]
+
+    # Clouds and the API server
+    cloudprovider_duration_seconds: Annotated[
+        Histogram, Series("Time that calls to the cloud take.", _BY_CALL, buckets.DEFAULT)
+    ]
+    cloudprovider_errors_total: Annotated[
+        Counter, Series("Calls to the cloud that failed.", (*_BY_CALL, "error"))
+    ]
+    client_go_request_duration_seconds: Annotated[
+        Histogram,
+        Series("Time that requests to the API server take.", _BY_REQUEST, buckets.REQUESTS, ""),
+    ]
+    client_go_request_total: Annotated[
+        Counter, Series("Requests to the API server.", ("code", "method"), prefix="")
+    ]
+
+    # Deprecated by the reference, and still read by dashboards; those of each kind: `conditions`.
+    operator_status_condition_transition_seconds: Annotated[
+        Histogram,
+        Series(
+            "How long a condition had the status that it left.",
+            ("type", "status", "group", "kind"),
+            buckets.DEFAULT,
+            "",
+        ),
+    ]
+    operator_status_condition_transitions_total: Annotated[
+        Counter,
+        Series(
+            "How often a condition turned.",
+            ("type", "status", "reason", "group", "kind"),
+            prefix="",
+        ),
+    ]
+    operator_termination_duration_seconds: Annotated[
+        Histogram,
+        Series(
+            "Time from the deletion of an object to its end.",
+            ("group", "kind"),
+            buckets.DEFAULT,
+            "",
+        ),
+    ]
+
+    def __init__(self, *, node_class_labels: Iterable[str] = ()) -> None:
+        self.registry = CollectorRegistry()
+        for name, hint in get_type_hints(Meters, include_extras=True).items():
+            kind, series = get_args(hint)
+            setattr(self, name, _made(kind, name, series, self.registry))
+        for consolidation in ("multi", "single"):
+            self.voluntary_disruption_consolidation_timeouts_total.labels(consolidation)
+        self.conditions = {
+            one.kind: ConditionMeters(one, self.registry)
+            for one in condition_kinds(node_class_labels)
+        }
+
+    def tell_build(self, *, version: str, commit: str) -> None:
+        """Say which program this is."""
+        self.build_info.labels(
+            version=version,
+            goversion=f"python{platform.python_version()}",
+            goarch=platform.machine(),
+            commit=commit,
+        ).set(1)
+
+    def text(self) -> bytes:
+        """All of them as a scrape reads them."""
+        return generate_latest(self.registry)
+
+
+Meter = Counter | Gauge | Histogram | Summary
+
+
+def _made(kind: type[Meter], name: str, series: Series, registry: CollectorRegistry) -> Meter:
+    full = f"{series.prefix}{name}"
+    if issubclass(kind, Histogram):
+        return Histogram(
+            full, series.help, series.labels, buckets=series.buckets, registry=registry
+        )
+    if issubclass(kind, Summary):
+        return Summary(full, series.help, series.labels, registry)
+    return kind(full, series.help, series.labels, registry=registry)

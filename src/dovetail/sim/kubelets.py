@@ -1,0 +1,219 @@
+"""Who runs the pods of pretended machines? Stand-ins for kubelets, one object for all of them.
+
+They make the nodes of the kwok provider Ready, take the not-ready taint off, renew leases, make
+bound pods Running and Ready, and end deleted pods at once. Nodes that the provider did not make are
+never touched, nor are their pods. 5,000 pods take seconds, but not under the rate limit of a
+controller: give them a client of their own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from dovetail import api
+from dovetail.clock import Clock, Timer
+from dovetail.controllers.workqueue import WorkQueue
+from dovetail.kube.backoff import Chance
+from dovetail.kube.errors import ConflictError, NotFoundError
+from dovetail.kube.mirror import Absent, Key, Mirror, Notice, Pace, Present
+from dovetail.kube.seam import Deletion, Json, Kube, Patch, PatchType, Ref, Scope
+from dovetail.kube.typed import Intake
+from dovetail.model.pod import TERMINAL_PHASES
+from dovetail.providers.kwok.machine import FAKE, recorded
+from dovetail.sim import statuses, wire
+from dovetail.sim.heartbeats import Heartbeats
+from dovetail.sim.refusals import patient, tolerated
+from dovetail.units import duration
+
+RUNS_FOR: Final = "kwok.x-k8s.io/runs-for"  # on a pod: after so long it has succeeded
+_NOT_READY: Final = "node.kubernetes.io/not-ready"
+_STATUS: Final = "status"
+
+
+class Habits(msgspec.Struct, frozen=True):
+    """How kubelets go about it. `lease_seconds` 0: they keep no leases, where nobody reads them."""
+
+    ready_after_seconds: float = 0.0
+    start_pod_seconds: float = 0.0
+    lease_seconds: float = 20.0
+    n_at_once: int = 64
+
+
+class _Task(StrEnum):
+    NODE = "node"
+    POD = "pod"
+    LEASE = "lease"
+
+
+_Errand = tuple[_Task, Key]
+_DEFAULT: Final = Habits()
+
+
+class Kubelets:
+    """Kubelets for every node that the kwok provider has made or will make."""
+
+    def __init__(
+        self, kube: Kube, clock: Clock, timer: Timer, *, chance: Chance, habits: Habits = _DEFAULT
+    ) -> None:
+        self._kube = kube
+        self._clock = clock
+        self._timer = timer
+        self._habits = habits
+        self._heartbeats = Heartbeats(kube, clock)
+        self._errands: WorkQueue[_Errand] = WorkQueue(
+            self._run_errand, failed=tolerated, manner=patient(timer, chance, habits.n_at_once)
+        )
+        self._pods_by_node: dict[str, dict[Key, None]] = {}
+        intake, pace = Intake(), Pace(timer, chance)
+        self._nodes = Mirror(
+            kube, Scope(wire.NODE, labels=f"{FAKE}=fake"), tell=self._hear_node, intake=intake,
+            pace=pace,
+        )  # fmt: skip
+        self._pods = Mirror(
+            kube, Scope(wire.POD, fields="spec.nodeName!="), tell=self._hear_pod, intake=intake,
+            pace=pace,
+        )  # fmt: skip
+
+    async def run(self) -> None:
+        """Be all kubelets until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._nodes.run())
+            group.create_task(self._pods.run())
+            group.create_task(self._errands.run())
+            if self._habits.lease_seconds > 0:
+                group.create_task(self._keep_leases())
+
+    async def _keep_leases(self) -> None:
+        def tell(name: str) -> None:
+            self._errands.add((_Task.LEASE, ("", name)))
+
+        await self._heartbeats.run(self._timer, self._habits.lease_seconds, tell)
+
+    # ---- what is heard
+
+    def _hear_node(self, notice: Notice) -> None:
+        match notice:
+            case Present(object=api.Node() as node) if _is_ours(node):
+                name = node.metadata.name
+                is_starting = not wire.is_true(node.status.conditions, "Ready")
+                wait = self._habits.ready_after_seconds if is_starting else 0.0
+                self._errands.add_after((_Task.NODE, ("", name)), wait)
+                if self._heartbeats.join(name):
+                    self._greet(name)
+            case Absent(object=api.Node() as node):
+                self._heartbeats.leave(node.metadata.name)
+
+    def _greet(self, node_name: str) -> None:
+        """Begin with a node's first lease, and with pods that were heard of before it."""
+        if self._habits.lease_seconds > 0:
+            self._errands.add((_Task.LEASE, ("", node_name)))
+        for key in self._pods_by_node.get(node_name, ()):
+            self._errands.add_after((_Task.POD, key), self._habits.start_pod_seconds)
+
+    def _hear_pod(self, notice: Notice) -> None:
+        match notice:
+            case Present(object=api.Pod() as pod):
+                key = (pod.metadata.namespace, pod.metadata.name)
+                self._pods_by_node.setdefault(pod.spec.node_name, {})[key] = None
+                if self._node_of(pod) is not None:
+                    self._errands.add_after((_Task.POD, key), self._start_wait(pod))
+            case Absent(object=api.Pod() as pod):
+                held = self._pods_by_node.get(pod.spec.node_name, {})
+                held.pop((pod.metadata.namespace, pod.metadata.name), None)
+                if not held:
+                    self._pods_by_node.pop(pod.spec.node_name, None)
+
+    def _start_wait(self, pod: api.Pod) -> float:
+        is_starting = pod.metadata.deletion_timestamp is None and pod.status.phase == "Pending"
+        return self._habits.start_pod_seconds if is_starting else 0.0
+
+    def _node_of(self, pod: api.Pod) -> api.Node | None:
+        """The node of ours that the pod is bound to."""
+        node = self._nodes.held.get(("", pod.spec.node_name))
+        return node if isinstance(node, api.Node) and _is_ours(node) else None
+
+    # ---- what is done
+
+    async def _run_errand(self, errand: _Errand) -> float | None:
+        """Do it; after how many seconds it is to be done again."""
+        task, key = errand
+        try:
+            if task is _Task.POD:
+                return await self._tend_pod(key)
+            node = self._nodes.held.get(key)
+            if not isinstance(node, api.Node) or not _is_ours(node):
+                return None
+            if task is _Task.LEASE:
+                await self._heartbeats.renew(node)
+            else:
+                await self._tend_node(node)
+        except NotFoundError:
+            return None  # it has gone meanwhile
+        return None
+
+    async def _tend_node(self, node: api.Node) -> None:
+        ref = Ref(wire.NODE, node.metadata.name)
+        if not wire.is_true(node.status.conditions, "Ready"):
+            body = statuses.ready_node(node, self._clock.now())
+            await self._kube.patch(ref, Patch(body, PatchType.STRATEGIC, _STATUS))
+        # The last first, so that the others keep their places.
+        places = [at for at, one in enumerate(node.spec.taints) if one.key == _NOT_READY]
+        for at in reversed(places):
+            path = f"/spec/taints/{at}"
+            untainted: list[Json] = [
+                {"op": "test", "path": f"{path}/key", "value": _NOT_READY},
+                {"op": "remove", "path": path},
+            ]
+            await self._kube.patch(ref, Patch(untainted, PatchType.JSON))
+
+    async def _tend_pod(self, key: Key) -> float | None:
+        pod = self._pods.held.get(key)
+        node = self._node_of(pod) if isinstance(pod, api.Pod) else None
+        if not isinstance(pod, api.Pod) or node is None:
+            return None
+        ref = Ref(wire.POD, pod.metadata.name, pod.metadata.namespace)
+        now = self._clock.now()
+        try:
+            if pod.metadata.deletion_timestamp is not None:
+                await self._kube.delete(ref, Deletion(uid=pod.metadata.uid, grace_seconds=0))
+            elif pod.status.phase == "Pending":
+                body = statuses.running_pod(pod, node, now)
+                await self._kube.patch(ref, Patch(body, PatchType.STRATEGIC, _STATUS))
+            elif pod.status.phase not in TERMINAL_PHASES:
+                return await self._end_in_time(ref, pod, now)
+        except ConflictError:
+            return None  # another pod of that name, of which the mirror will tell
+        return None
+
+    async def _end_in_time(self, ref: Ref, pod: api.Pod, now: datetime) -> float | None:
+        """Let a pod succeed that says how long it runs, once it has run for so long."""
+        ends_at = _ends_at(pod)
+        if ends_at is None:
+            return None
+        left = (ends_at - now).total_seconds()
+        if left > 0:
+            return left
+        body = statuses.succeeded_pod(pod, now)
+        await self._kube.patch(ref, Patch(body, PatchType.STRATEGIC, _STATUS))
+        return None
+
+
+def _is_ours(node: api.Node) -> bool:
+    """Whether the kwok provider made it: its record is there, and is its own."""
+    machine = recorded(node.metadata.annotations)
+    return machine is not None and machine.name == node.metadata.name
+
+
+def _ends_at(pod: api.Pod) -> datetime | None:
+    said = pod.metadata.annotations.get(RUNS_FOR)
+    if said is None or pod.status.start_time is None:
+        return None
+    try:
+        return pod.status.start_time + duration.parse(said)
+    except ValueError:
+        return None  # not written for us to understand

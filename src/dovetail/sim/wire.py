@@ -1,0 +1,55 @@
+"""How do stand-ins write what a kubelet or a controller writes? Conditions, stamps, owners."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Final
+
+from dovetail import api
+from dovetail.kube.seam import Json
+
+POD: Final = api.KINDS["", "Pod"]
+NODE: Final = api.KINDS["", "Node"]
+LEASE: Final = api.Kind("coordination.k8s.io", "v1", "Lease", "leases", api.Object)
+BINDING: Final = api.Kind("", "v1", "Binding", "bindings", api.Object)
+
+
+def stamp(moment: datetime) -> str:
+    """A moment in whole seconds, as most fields have it."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def fine_stamp(moment: datetime) -> str:
+    """A moment in microseconds, as leases have it."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def condition(
+    name: str, *, holds: bool, now: datetime, reason: str = "", message: str = ""
+) -> dict[str, Json]:
+    """One status condition that has just come to be so."""
+    said: dict[str, Json] = {"reason": reason, "message": message}
+    return {
+        "type": name,
+        "status": "True" if holds else "False",
+        "lastTransitionTime": stamp(now),
+        **{key: value for key, value in said.items() if value},
+    }
+
+
+def owner(wire: api.Object, kind: api.Kind, *, controls: bool = True) -> dict[str, Json]:
+    """A reference to an object as the owner of another."""
+    reference: dict[str, Json] = {
+        "apiVersion": kind.api_version,
+        "kind": kind.name,
+        "name": wire.metadata.name,
+        "uid": wire.metadata.uid,
+    }
+    if controls:
+        reference |= {"controller": True, "blockOwnerDeletion": True}
+    return reference
+
+
+def is_true(conditions: tuple[api.Condition, ...], name: str) -> bool:
+    """Whether that condition is said to hold."""
+    return any(one.type == name and one.status == "True" for one in conditions)
