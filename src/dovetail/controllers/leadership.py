@@ -22,13 +22,13 @@ import msgspec
 
 from dovetail import api
 from dovetail.clock import Clock, Timer
-from dovetail.controllers.means import Log
 from dovetail.controllers.waiting import happens_within
 from dovetail.errors import DovetailError
 from dovetail.kube.backoff import Chance
 from dovetail.kube.errors import AlreadyExistsError, ApiError, ConflictError, NotFoundError
 from dovetail.kube.http import in_cluster
 from dovetail.kube.seam import Json, Kube, Patch, Ref
+from dovetail.observe.logs import Log
 
 LEASE: Final = api.Kind("coordination.k8s.io", "v1", "Lease", "leases", api.Object)
 _JITTER: Final = 0.2  # of a retry, so that replicas that began together do not stay together

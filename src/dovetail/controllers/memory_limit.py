@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from dovetail.clock import Timer
-from dovetail.controllers.means import Log
+from dovetail.observe.logs import Log
 
 _SHARE: Final = 0.9
 _LOOK_SECONDS: Final = 10.0

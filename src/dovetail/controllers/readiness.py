@@ -8,6 +8,7 @@ from dovetail import api
 from dovetail.clock import Timer
 from dovetail.kube.errors import ApiError, NotFoundError
 from dovetail.kube.seam import Reader, Scope
+from dovetail.observe.logs import Log
 
 _KINDS: Final = tuple(api.KINDS["karpenter.sh", name] for name in ("NodePool", "NodeClaim"))
 _AGAIN_SECONDS: Final = 1.0
@@ -17,9 +18,10 @@ _REPAIR: Final = "install it with: dovetail crds | kubectl apply --server-side -
 class Readiness:
     """What stands in the way, for /readyz; found out again and again until nothing does."""
 
-    def __init__(self, kube: Reader, timer: Timer, server: str) -> None:
+    def __init__(self, kube: Reader, timer: Timer, log: Log, server: str) -> None:
         self._kube = kube
         self._timer = timer
+        self._log = log
         self._server = server
         self._problems: tuple[str, ...] = (f"{server} has not answered yet",)
 
@@ -30,10 +32,12 @@ class Readiness:
     async def run(self) -> None:
         """Look until everything is there."""
         while True:
-            self._problems = tuple(
-                [found for kind in _KINDS if (found := await self._problem(kind))]
-            )
-            if not self._problems:
+            found = [problem for kind in _KINDS if (problem := await self._problem(kind))]
+            for problem in found:
+                if problem not in self._problems:
+                    self._log.warning("not ready", problem=problem)
+            self._problems = tuple(found)
+            if not found:
                 return
             await self._timer.sleep(_AGAIN_SECONDS)
 

@@ -12,6 +12,7 @@ from typing import TypeVar
 import msgspec
 
 from dovetail import api
+from dovetail.clock import SystemClock
 from dovetail.controllers.leadership import (
     LEASE,
     Candidate,
@@ -23,31 +24,33 @@ from dovetail.controllers.leadership import (
 from dovetail.kube.errors import UnavailableError
 from dovetail.kube.memory.server import MemoryKube
 from dovetail.kube.seam import Body, Change, Deletion, Page, Patch, Ref, Scope
+from dovetail.observe.logs import Level, Log, Sink
 from dovetail.testing.virtual_time import VirtualTime
 
 NAME = Ref(LEASE, "karpenter-leader-election", "kube-system")
 T = TypeVar("T")
 
 
-class Notes:
+class Notes(Log):
     """A log that can be looked at."""
 
     def __init__(self) -> None:
+        super().__init__(Sink(Level.DEBUG, SystemClock()))
         self.lines: list[tuple[str, str, dict[str, object]]] = []
 
-    def debug(self, message: str, **fields: object) -> None:
+    def debug(self, message: str, /, **fields: object) -> None:
         """Write it down."""
         self.lines.append(("debug", message, fields))
 
-    def info(self, message: str, **fields: object) -> None:
+    def info(self, message: str, /, **fields: object) -> None:
         """Write it down."""
         self.lines.append(("info", message, fields))
 
-    def warning(self, message: str, **fields: object) -> None:
+    def warning(self, message: str, /, **fields: object) -> None:
         """Write it down."""
         self.lines.append(("warning", message, fields))
 
-    def error(self, message: str, **fields: object) -> None:
+    def error(self, message: str, /, **fields: object) -> None:
         """Write it down."""
         self.lines.append(("error", message, fields))
 

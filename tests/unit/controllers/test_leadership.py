@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from random import Random
@@ -331,7 +332,7 @@ def happen(world: Fleet, what: str, number: int) -> None:
             world.start()
         return
     one = alive[number % len(alive)]
-    doings = {
+    doings: dict[str, Callable[[], object]] = {
         "pause": one.process.pause,
         "resume": one.process.resume,
         "kill": lambda: world.kill(one),

@@ -10,7 +10,7 @@ from dovetail.kube.errors import NotFoundError
 from dovetail.kube.memory.server import MemoryKube
 from dovetail.kube.seam import Page, Scope
 from dovetail.testing.virtual_time import VirtualTime
-from tests.unit.controllers.replicas import Process
+from tests.unit.controllers.replicas import Notes, Process
 
 
 class WithoutClaims(MemoryKube):
@@ -26,7 +26,7 @@ class WithoutClaims(MemoryKube):
 async def test_until_the_api_has_answered_nothing_is_ready() -> None:
     """The server is named."""
     time = VirtualTime()
-    readiness = Readiness(MemoryKube(time), time, "https://there")
+    readiness = Readiness(MemoryKube(time), time, Notes(), "https://there")
     assert readiness.problems() == ("https://there has not answered yet",)
     await readiness.run()
     assert readiness.problems() == ()
@@ -36,7 +36,7 @@ async def test_missing_definitions_are_named_with_their_repair() -> None:
     """Each kind that we cannot do without, and no other."""
     time = VirtualTime()
     kube = WithoutClaims(time)
-    readiness = Readiness(kube, time, "https://there")
+    readiness = Readiness(kube, time, Notes(), "https://there")
     async with asyncio.TaskGroup() as group:
         task = group.create_task(readiness.run())
         await time.advance(timedelta(seconds=5))
@@ -52,7 +52,8 @@ async def test_an_api_that_cannot_be_reached_is_asked_again() -> None:
     async with asyncio.TaskGroup() as group:
         process = Process(time, MemoryKube(time), group)
         process.is_cut = True
-        readiness = Readiness(process, time, "https://there")
+        notes = Notes()
+        readiness = Readiness(process, time, notes, "https://there")
         task = group.create_task(readiness.run())
         await time.advance(timedelta(seconds=5))
         assert "the network is cut" in readiness.problems()[0]
@@ -60,3 +61,4 @@ async def test_an_api_that_cannot_be_reached_is_asked_again() -> None:
         await time.advance(timedelta(seconds=1))
         assert readiness.problems() == ()
         assert task.done()
+        assert notes.messages == ["not ready"] * 2  # once for each kind, not once for each try
