@@ -27,7 +27,6 @@ from dovetail.decide.lifecycle.patches import node_after
 from dovetail.decide.lifecycle.step import Step, claim_with
 from dovetail.decide.lifecycle.termination import TerminationView, asks_cloud, step
 from dovetail.decide.lifecycle.timing import DRAIN_POLL, EVICTION_BACKOFF, INSTANCE_POLL
-from dovetail.decide.lifecycle.transitions import Subject, finalized_event, transition_events
 from dovetail.kube.backoff import Backoff
 from dovetail.kube.errors import ConflictError, NotFoundError
 from dovetail.kube.mirror import Absent, Notice, Present
@@ -195,9 +194,7 @@ class Terminations:
         await self._write_claim(seen, decided, now)
         await self._write_node(seen, decided)
         count_node_step(self._means.meters, seen.view.node, decided, now)
-        node = seen.view.node
-        self._means.recorder.tell(finalized_event(Subject(NODE.name, node.name, node.uid)))
-        self._log.info("terminated node", node=node.name)
+        self._log.info("terminated node", node=seen.view.node.name)
 
     async def _delete_claim(self, decided: Step) -> bool:
         has_deleted = False
@@ -219,9 +216,6 @@ class Terminations:
         after = claim_with(claim, decided, now)
         for raw in await write_claim(self._means.kube, seen.claim, after):
             self._known.put(NODE_CLAIM, raw)
-        subject = Subject(NODE_CLAIM.name, claim.name, claim.uid)
-        for event in transition_events(subject, claim.conditions, after.conditions):
-            self._means.recorder.tell(event)
 
     async def _order(self, node: str, decided: Step) -> float | None:
         """Have pods evicted and the instance ended; when to look again, if that says it better."""

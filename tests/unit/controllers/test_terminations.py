@@ -376,9 +376,7 @@ async def test_a_claim_that_is_deleted_takes_its_node_along() -> None:
         assert {
             ("Node", "n", "FailedDraining"),
             ("Node", "n", "TerminationGracePeriodExpiring"),
-            ("Node", "n", "Finalized"),
-            ("NodeClaim", "n", "Drained"),
-            ("NodeClaim", "n", "Finalized"),
+            ("NodeClaim", "n", "TerminationGracePeriodExpiring"),
             ("Pod", "a", "Evicted"),
         } <= await world.events()
         assert process.said("ERROR") == []
