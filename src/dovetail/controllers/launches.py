@@ -69,10 +69,7 @@ class Launches:
         return held.again_at if held is not None else None
 
     def begin(self, claim: NodeClaim) -> None:
-        """Launch an instance for this claim, unless that is under way."""
-        held = self._held.get(claim.uid)
-        if held is not None and isinstance(held.outcome, Launching):
-            return
+        """Launch an instance for this claim."""
         self._held[claim.uid] = _Held(Launching(), claim)
         self._queue.add(claim.uid)
 
