@@ -287,7 +287,7 @@ async def test_a_claim_that_we_deleted_is_let_be_until_the_watch_shows_it() -> N
         assert held is not None
         assert held.metadata.deletion_timestamp is None
         claims.loop.hear(Present(held))
-        await world.time.advance(SECOND)
+        await world.time.advance(10 * SECOND)
         assert world.told.reasons("one") == ["InsufficientCapacityError"]
         world.kube.hears.set()
         await world.time.advance()
