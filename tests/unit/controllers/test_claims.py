@@ -282,7 +282,7 @@ async def test_a_claim_that_we_deleted_is_let_be_until_the_watch_shows_it() -> N
         await world.claim()
         await world.time.advance()
         world.kube.hears.clear()
-        await world.time.advance(2 * SECOND)
+        await world.time.advance(SECOND)
         held = world.known.claim("one")
         assert held is not None
         assert held.metadata.deletion_timestamp is None
