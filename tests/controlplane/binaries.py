@@ -1,7 +1,8 @@
 """Where do the real etcd, kube-apiserver, kube-scheduler and kube-controller-manager come from?
 
 They are built from their own Go modules, once, into one cache directory outside the tree. Whoever
-has them already names their folder in KUBEBUILDER_ASSETS, as for other projects.
+has them already names their folder in KUBEBUILDER_ASSETS, as for other projects. Helm comes the
+same way, from a module and into a folder of its own: it needs other versions of the same parts.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -24,16 +26,39 @@ _VERSIONS = {
     "k8s.io/component-base/version.gitMinor": "36",
     "k8s.io/client-go/pkg/version.gitVersion": VERSION,
 }
+HELM = HERE / "helm"
+# The Kubernetes that `helm template` and `helm lint` suppose, as in a released Helm.
+_HELM_VERSIONS = {
+    f"helm.sh/helm/v3/pkg/{package}.k8sVersion{part}": number
+    for package in ("chartutil", "lint/rules")
+    for part, number in (("Major", "1"), ("Minor", "36"))
+}
 
 
 def folder() -> Path:
     """The folder that holds the binaries; they are built now if they are not there yet."""
-    built = _cache() / _digest()
+    return _once(_cache() / _digest(), _build)
+
+
+def helm() -> Path:
+    """The helm command; built now if it is not there yet."""
+    digest = hashlib.sha256((HELM / "go.mod").read_bytes() + (HELM / "go.sum").read_bytes())
+    for pair in sorted(_HELM_VERSIONS.items()):
+        digest.update(repr(pair).encode())
+    return _once(_cache() / f"helm-{digest.hexdigest()[:12]}", _build_helm) / "helm"
+
+
+def _once(built: Path, build: Callable[[Path], None]) -> Path:
+    """A folder, filled by whoever comes first."""
     built.parent.mkdir(parents=True, exist_ok=True)
     with (built.parent / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # workers of one run wait for each other
         if not built.exists():
-            _build(built)
+            unfinished = built.with_suffix(".part")
+            shutil.rmtree(unfinished, ignore_errors=True)
+            unfinished.mkdir()
+            build(unfinished)
+            unfinished.rename(built)
     return built
 
 
@@ -51,10 +76,7 @@ def _digest() -> str:
     return f"{VERSION}-{found.hexdigest()[:12]}"
 
 
-def _build(built: Path) -> None:
-    unfinished = built.with_suffix(".part")
-    shutil.rmtree(unfinished, ignore_errors=True)
-    unfinished.mkdir()
+def _build(unfinished: Path) -> None:
     assets = os.environ.get("KUBEBUILDER_ASSETS", "")
     wanted = ["./keys"] if assets else [f"./{one}" for one in _OURS]
     if assets:
@@ -63,10 +85,19 @@ def _build(built: Path) -> None:
     else:
         sys.stderr.write("building the control plane for tests (once, about 8 minutes) ...\n")
         wanted += [f"k8s.io/kubernetes/cmd/{name}" for name in COMMANDS]
-    flags = " ".join(["-s -w", *(f"-X {key}={value}" for key, value in _VERSIONS.items())])
-    command = [_go(), "build", "-ldflags", flags, "-o", f"{unfinished}/", *wanted]
+    command = [_go(), "build", *_linked_with(_VERSIONS), "-o", f"{unfinished}/", *wanted]
     subprocess.run(command, cwd=HERE, check=True)
-    unfinished.rename(built)
+
+
+def _build_helm(unfinished: Path) -> None:
+    sys.stderr.write("building helm for tests (once, about 2 minutes) ...\n")
+    command = [_go(), "build", *_linked_with(_HELM_VERSIONS), "-o", f"{unfinished}/"]
+    subprocess.run([*command, "helm.sh/helm/v3/cmd/helm"], cwd=HELM, check=True)
+
+
+def _linked_with(versions: Mapping[str, str]) -> tuple[str, str]:
+    said = [f"-X {key}={value}" for key, value in versions.items()]
+    return "-ldflags", " ".join(["-s -w", *said])
 
 
 def _go() -> str:

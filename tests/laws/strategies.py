@@ -40,6 +40,7 @@ from tests.laws.market import (
     node_pools,
     one_in,
 )
+from tests.laws.rest import rested
 from tests.laws.workloads import NAMESPACES, App, apps, daemon_sets, replica, spoiled
 from tests.oracle.filters import daemon_belongs
 
@@ -77,7 +78,7 @@ def cluster(chance: Random, scale: Scale | None = None) -> Snapshot:
         pods.append(spoiled("spoiled"))
     claims = {pod.namespace + "/" + name: pod for pod in pods for name in pod.claim_names}
     storage = _storage(chance, {key: _is_missing(deployed, pod) for key, pod in claims.items()})
-    return Snapshot(
+    found = Snapshot(
         pods=tuple(pods),
         nodes=nodes,
         node_pools=pools,
@@ -92,6 +93,7 @@ def cluster(chance: Random, scale: Scale | None = None) -> Snapshot:
         ledger=_ledger(chance, types),
         policy=_policy(chance),
     )
+    return rested(chance, found)
 
 
 def _is_missing(deployed: tuple[App, ...], pod: Pod) -> bool:
@@ -293,6 +295,7 @@ def shuffled(snapshot: Snapshot, chance: Random) -> Snapshot:
         node_pools=_mixed(snapshot.node_pools, chance),
         instance_types=dict(_mixed(list(types.items()), chance)),
         daemon_sets=_mixed(snapshot.daemon_sets, chance),
+        disruption_budgets=_mixed(snapshot.disruption_budgets, chance),
         volume_claims=dict(_mixed(list(snapshot.volume_claims.items()), chance)),
     )
 

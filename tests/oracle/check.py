@@ -17,7 +17,7 @@ from dovetail import labels
 from dovetail.model.plan import Launch, Plan
 from dovetail.model.pod import Pod
 from dovetail.model.snapshot import Snapshot
-from tests.oracle import certificate, launches
+from tests.oracle import certificate, disruptions, launches
 from tests.oracle.filters import volume_terms
 from tests.oracle.hosts import is_leaving, launched_host, present_world, waiting_pods
 from tests.oracle.launchable import (
@@ -94,6 +94,11 @@ class Case:
 
 def check(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
     """Everything that is wrong with the plan; nothing if it is right."""
+    return [*placing(snapshot, now, plan), *disruptions.check(snapshot, now, plan)]
+
+
+def placing(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
+    """Everything that is wrong with what the plan does for waiting pods."""
     case = Case(snapshot, now, plan)
     broken = accounts(case)
     if broken:
@@ -126,7 +131,7 @@ def accounts(case: Case) -> list[str]:
     broken += [f"{pod} does not wait" for pod in sorted(named) if pod not in case.waiting]
     if order != Counter(listed):
         broken.append("binding_order is not a list of the placed pods")
-    nodes = {node.name for node in case.snapshot.nodes if not is_leaving(node)}
+    nodes = {node.name for node in case.snapshot.nodes if not is_leaving(case.snapshot, node)}
     broken += [
         f"nominates unknown node {one.node}" for one in plan.nominations if one.node not in nodes
     ]

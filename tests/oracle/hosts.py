@@ -25,12 +25,12 @@ _STARTING_TAINTS: Final = (
 _SIMULATED: Final = {well_known.REGISTERED: "true", well_known.INITIALIZED: "true"}
 
 
-def is_leaving(node: Node) -> bool:
-    """Whether the node is on its way out."""
+def is_leaving(snapshot: Snapshot, node: Node) -> bool:
+    """Whether the node is on its way out, by its own word or since a disruption has begun."""
     terminating = ("InstanceTerminating", "True")
-    return node.deleting_at is not None or any(
-        (one.type, one.status) == terminating for one in node.conditions
-    )
+    is_marked = any(one.node == node.name for one in snapshot.ledger.disrupting)
+    is_ending = any((one.type, one.status) == terminating for one in node.conditions)
+    return is_marked or is_ending or node.deleting_at is not None
 
 
 def is_starting(node: Node) -> bool:
@@ -138,7 +138,7 @@ def waiting_pods(snapshot: Snapshot) -> list[Pod]:
 
     A pod that has been promised one needs none, be it by kube-scheduler or by an earlier plan.
     """
-    leaving = {node.name for node in snapshot.nodes if is_leaving(node)}
+    leaving = {node.name for node in snapshot.nodes if is_leaving(snapshot, node)}
     return [
         pod
         for pod in snapshot.pods
@@ -152,7 +152,7 @@ def promised_node(snapshot: Snapshot, pod: Pod) -> str:
     """The node that an earlier plan gave to the pod, or on which kube-scheduler makes room for it,
     if that node stays; else nothing.
     """
-    staying = {node.name for node in snapshot.nodes if not is_leaving(node)}
+    staying = {node.name for node in snapshot.nodes if not is_leaving(snapshot, node)}
     ours = {one.node for one in snapshot.ledger.nominations if one.pod_uid == pod.uid}
     theirs = {pod.nominated_node_name} - ours if not pod.node_name else set()
     return next(iter(sorted(theirs & staying) or sorted(ours & staying)), "")
@@ -161,7 +161,7 @@ def promised_node(snapshot: Snapshot, pod: Pod) -> str:
 def present_world(snapshot: Snapshot) -> World:
     """The cluster as it is: nodes that stay, and the pods on them or promised to them."""
     world = World(snapshot)
-    leaving = {node.name for node in snapshot.nodes if is_leaving(node)}
+    leaving = {node.name for node in snapshot.nodes if is_leaving(snapshot, node)}
     on_node: dict[str, list[Pod]] = {}
     for pod in snapshot.pods:
         is_there = pod.node_name and pod.node_name not in leaving
@@ -169,7 +169,7 @@ def present_world(snapshot: Snapshot) -> World:
         if where and not pod.is_terminal:
             on_node.setdefault(where, []).append(pod)
     for node in snapshot.nodes:
-        if is_leaving(node):
+        if is_leaving(snapshot, node):
             continue
         pods = on_node.get(node.name, [])
         world.add(existing_host(snapshot, node, pods))

@@ -78,7 +78,7 @@ def usage(snapshot: Snapshot, launches: Iterable[Launch]) -> Usage:
     """What the nodes that stay and the planned ones take together."""
     found = Usage(by_reservation=dict(snapshot.ledger.reserved_by_id))
     for node in snapshot.nodes:
-        if node.node_pool and not is_leaving(node):
+        if node.node_pool and not is_leaving(snapshot, node):
             found.take(node.node_pool, node.capacity)
     for launch in launches:
         kind = kinds_of(snapshot, launch.node_pool).get(launch.instance_type)

@@ -22,7 +22,7 @@ from dovetail.model.taints import Taint
 from dovetail.model.topology import HostPort, PodTerm, Spread, equality
 from dovetail.model.verdict import Problem
 from tests.oracle.build import NOW, ROOM, ask, cluster, kind, launch, offering, pick, plan, pod
-from tests.oracle.check import check
+from tests.oracle.check import placing
 
 P, Q = pod("p"), pod("q")
 NODE = Node("n1", labels={labels.HOSTNAME: "n1", labels.ZONE: "a"}, allocatable=ROOM)
@@ -32,7 +32,7 @@ FAR = Node("far", labels={labels.HOSTNAME: "far", labels.ZONE: "b"}, allocatable
 
 def found(snapshot: Snapshot, candidate: Plan) -> str:
     """Everything that is wrong, in one line."""
-    return "; ".join(check(snapshot, NOW, candidate))
+    return "; ".join(placing(snapshot, NOW, candidate))
 
 
 def test_a_plan_that_is_right_has_nothing_wrong_with_it() -> None:

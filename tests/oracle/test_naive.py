@@ -7,7 +7,7 @@ import pytest
 
 from dovetail.model.plan import Plan
 from tests.laws.strategies import NOW, TINY, seeded
-from tests.oracle.check import check
+from tests.oracle.check import placing
 from tests.oracle.naive import naive
 from tests.oracle.optimum import optimum
 
@@ -19,7 +19,7 @@ def test_nothing_is_wrong_with_a_naive_plan(start: int) -> None:
     """Buying a node whenever none fits is dear but legal, whatever the cluster contains."""
     for seed in range(start, start + 30):
         snapshot = seeded(seed)
-        assert check(snapshot, NOW, naive(snapshot, NOW)) == [], f"seed {seed}"
+        assert placing(snapshot, NOW, naive(snapshot, NOW)) == [], f"seed {seed}"
 
 
 def spoiled(plan: Plan) -> Plan:
@@ -38,7 +38,7 @@ def test_a_spoiled_plan_is_noticed() -> None:
         if len(plan.launches) < 2:
             continue
         n_spoiled += 1
-        assert check(snapshot, NOW, spoiled(plan)) != [], f"seed {seed}"
+        assert placing(snapshot, NOW, spoiled(plan)) != [], f"seed {seed}"
     assert n_spoiled > 20
 
 
@@ -54,7 +54,7 @@ def test_a_forgotten_pod_is_noticed() -> None:
         *kept, dropped = plan.launches
         orders = tuple(key for key in plan.binding_order if key not in dropped.pods)
         short = msgspec.structs.replace(plan, launches=tuple(kept), binding_order=orders)
-        assert check(snapshot, NOW, short) != [], f"seed {seed}"
+        assert placing(snapshot, NOW, short) != [], f"seed {seed}"
     assert n_forgotten > 40
 
 

@@ -13,7 +13,7 @@ from dovetail.model.snapshot import Snapshot
 from dovetail.model.taints import Taint, Toleration
 from dovetail.model.topology import PodTerm, equality
 from tests.oracle.build import NOW, ROOM, ask, cluster, launch, pick, plan, pod
-from tests.oracle.check import check
+from tests.oracle.check import placing
 from tests.oracle.launchable import mentioned
 
 P = pod("p")
@@ -22,7 +22,7 @@ NODE = Node("n1", labels={labels.HOSTNAME: "n1", labels.ZONE: "a"}, allocatable=
 
 def found(snapshot: Snapshot, candidate: Plan) -> str:
     """Everything that is wrong, in one line."""
-    return "; ".join(check(snapshot, NOW, candidate))
+    return "; ".join(placing(snapshot, NOW, candidate))
 
 
 def test_a_pool_beyond_its_limits_is_found() -> None:

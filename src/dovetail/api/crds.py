@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -126,9 +127,15 @@ def crds() -> list[dict[str, Tree]]:
 
 def render() -> str:
     """All definitions as one YAML stream, for `kubectl apply -f -`."""
-    return yaml.dump_all(
-        crds(), Dumper=_PlainDumper, sort_keys=False, explicit_start=True, width=120
+    return stream(crds())
+
+
+def stream(trees: Iterable[Tree]) -> str:
+    """Objects as one YAML stream."""
+    text: str = yaml.dump_all(
+        trees, Dumper=_PlainDumper, sort_keys=False, explicit_start=True, width=120
     )
+    return text
 
 
 class _PlainDumper(yaml.SafeDumper):

@@ -8,6 +8,7 @@ import typer
 
 from dovetail.cli.catalog import catalog
 from dovetail.cli.crds import crds
+from dovetail.cli.install import install
 from dovetail.cli.plan import plan
 from dovetail.cli.validate import validate
 
@@ -67,5 +68,6 @@ for _command, _summary in (
     (validate, "Every problem in these manifests."),
     (catalog, "Instance types and their prices."),
     (crds, "The CustomResourceDefinitions, as YAML."),
+    (install, "Everything that an installation needs, as YAML."),
 ):
     app.command(short_help=_summary)(_command)

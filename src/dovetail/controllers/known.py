@@ -130,7 +130,7 @@ class Known:
             case api.VolumeAttachment():
                 self._attachments.put(name, found, found.spec.node_name)
                 return NOTHING
-            case _ if self._is_class(found):
+            case _ if self.is_node_class(found):
                 self._classes[found.kind, name] = found
                 return NOTHING
         return self.cluster.apply(Observed(found))
@@ -147,7 +147,7 @@ class Known:
             case api.VolumeAttachment():
                 self._attachments.drop(name)
                 return NOTHING
-            case _ if self._is_class(gone):
+            case _ if self.is_node_class(gone):
                 self._classes.pop((gone.kind, name), None)
                 return NOTHING
         kind = api.find(gone.api_version, gone.kind)
@@ -155,7 +155,8 @@ class Known:
             return NOTHING
         return self.cluster.apply(Vanished(kind, name, gone.metadata.namespace))
 
-    def _is_class(self, found: api.Object) -> bool:
+    def is_node_class(self, found: api.Object) -> bool:
+        """Whether this is a node class that our cloud launches with."""
         kind = api.find(found.api_version, found.kind)
         return kind is not None and (kind.group, kind.name) in self._node_classes
 

@@ -17,6 +17,7 @@ import msgspec
 
 from dovetail import api
 from dovetail.model.instance import InstanceType
+from dovetail.model.node import Node
 from dovetail.model.pod import Pod, PodKey
 from dovetail.model.policy import Policy
 from dovetail.model.pool import NodePool
@@ -266,6 +267,14 @@ class Cluster:
         """The pods that are bound to a node, in no order."""
         found = (self._pods.get(key) for key in self._keys_by_node.get(node, ()))
         return tuple(pod for pod in found if pod is not None)
+
+    def nodes(self, now: datetime) -> tuple[Node, ...]:
+        """Every node and every claim in flight; the same tuple while nothing changes."""
+        return self._fleet.nodes(self._instance_types(), now)
+
+    def instance_types(self, node_pool: str) -> Types:
+        """What a pool could launch; nothing as long as that is not known."""
+        return self._types.get(node_pool, ())
 
     def volumes_of(self, pod: Pod) -> tuple[str, ...]:
         """The PersistentVolumes behind a pod's claims, as far as they are bound."""

@@ -32,9 +32,10 @@ class VirtualTime:
         return (self._now - self._start).total_seconds()
 
     async def sleep(self, seconds: float) -> None:
-        """Return when that much time has passed."""
+        """Return when that much time has passed; a moment that is too short to tell is a tick."""
         waking = asyncio.get_running_loop().create_future()
-        wakes_at = self._now + timedelta(seconds=max(seconds, 0))
+        span = timedelta(seconds=max(seconds, 0))
+        wakes_at = self._now + (timedelta.resolution if seconds > 0 and not span else span)
         self._n_sleepers += 1
         heapq.heappush(self._sleepers, (wakes_at, self._n_sleepers, waking))
         await waking

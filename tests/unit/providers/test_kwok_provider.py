@@ -221,19 +221,21 @@ async def test_no_node_appears_for_a_claim_that_goes(has_finalizer: bool) -> Non
         assert await cloud.node_names() == []
 
 
-async def test_a_node_that_finalizers_hold_is_terminating_until_it_is_gone() -> None:
-    """For `get` as for `list`."""
+async def test_a_machine_is_gone_though_finalizers_hold_its_node() -> None:
+    """Else a Node would wait for its machine, and the machine for its Node."""
     async with pretended_cloud() as cloud:
         made = await cloud.provider.create(await cloud.claim("held", *LINUX))
         held: Body = {"metadata": {"finalizers": ["karpenter.sh/termination"]}}
         await cloud.kube.patch(Ref(NODE, "held"), Patch(held))
-        for _ in range(2):
-            await cloud.provider.delete(made.provider_id)
-            assert (await cloud.provider.get(made.provider_id)).is_terminating
-            assert [one.is_terminating for one in await cloud.provider.list()] == [True]
-        await cloud.kube.patch(Ref(NODE, "held"), Patch({"metadata": {"finalizers": []}}))
-        with pytest.raises(NodeClaimNotFoundError):
-            await cloud.provider.delete(made.provider_id)
+        await cloud.kube.delete(Ref(NODE, "held"), Deletion())
+        assert (await cloud.provider.get(made.provider_id)).is_terminating
+        assert [one.is_terminating for one in await cloud.provider.list()] == [True]
+        await cloud.provider.delete(made.provider_id)
+        assert await exists(cloud, "held")
+        assert not await cloud.provider.list()
+        for call in (cloud.provider.get, cloud.provider.delete):
+            with pytest.raises(NodeClaimNotFoundError):
+                await call(made.provider_id)
 
 
 async def test_nodes_of_others_are_no_machines() -> None:

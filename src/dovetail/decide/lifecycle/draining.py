@@ -79,7 +79,7 @@ def must_be_deleted(pod: Pod, now: datetime, deadline: datetime | None) -> bool:
         return False
     if pod.deleting_at is not None and pod.deleting_at > deadline:
         return True
-    return now > delete_at(pod, deadline)
+    return now >= delete_at(pod, deadline)
 
 
 def grace_seconds(now: datetime, deadline: datetime) -> int:

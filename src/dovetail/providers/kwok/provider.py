@@ -1,8 +1,8 @@
 """How does a cloud behave whose machines are only Node objects? Like a real one, but for free.
 
 Where this differs from the reference: a Node has the capacity of its type, not of the claim's
-requests; a claim need not name instance types; a machine that terminates is still there until its
-Node is gone, for `get` as for `list`; and nothing is lost in a restart.
+requests; a claim need not name instance types; a machine whose Node goes is still there until it is
+deleted itself, for `get` as for `list`; and nothing is lost in a restart.
 """
 
 from __future__ import annotations

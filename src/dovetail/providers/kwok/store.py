@@ -7,6 +7,7 @@ the claim first and at the Node second sees every machine at least once, whateve
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Final, TypeVar
 
 import msgspec
@@ -116,11 +117,15 @@ class Store:
         await self._strike(machine.name)
 
     async def remove(self, kept: Kept) -> None:
-        """Take a machine away. Its Node stays as long as finalizers hold it."""
+        """Take a machine away. Its Node stays, without it, as long as finalizers hold it."""
         await self._strike(kept.machine.name)
         if kept.node_uid:
             ref = Ref(_NODE, kept.machine.name)
             await self._kube.delete(ref, Deletion(uid=kept.node_uid))
+            # In this order: a machine that is gone must not leave a Node that nobody deletes.
+            body: Body = {"metadata": {"uid": kept.node_uid, "annotations": {RECORD: None}}}
+            with suppress(NotFoundError, ConflictError):
+                await self._kube.patch(ref, Patch(body))
 
     async def lose(self, machine: Machine) -> None:
         """Let a machine vanish with its Node at once, whatever finalizers say."""

@@ -103,7 +103,8 @@ def test_what_would_miss_the_deadline_is_deleted_early_whatever_its_tier() -> No
     assert [one.name for one in leaving_next((*ALL, slow), NOW, deadline)] == ["slow", "plain"]
     assert delete_at(slow, deadline) == NOW - 30 * SECOND
     assert delete_at(PLAIN, deadline) == NOW + 30 * SECOND
-    assert not must_be_deleted(PLAIN, NOW + 30 * SECOND, deadline)
+    assert not must_be_deleted(PLAIN, NOW + 29 * SECOND, deadline)
+    assert must_be_deleted(PLAIN, NOW + 30 * SECOND, deadline)
     assert must_be_deleted(PLAIN, NOW + 31 * SECOND, deadline)
     assert not must_be_deleted(PLAIN, NOW + 1000 * MINUTE, None)
 

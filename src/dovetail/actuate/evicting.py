@@ -1,0 +1,87 @@
+"""How is a pod made to leave? Asked through the eviction API, or deleted when time is up.
+
+Both name the pod's uid, so that whoever took its name meanwhile is left alone.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Final
+
+import msgspec
+
+from dovetail import api
+from dovetail.decide.lifecycle.actions import DeletePod, EvictPod
+from dovetail.decide.lifecycle.eviction import EvictionAnswer
+from dovetail.kube.errors import (
+    DISRUPTION_BUDGET,
+    ApiError,
+    ConflictError,
+    NotFoundError,
+    TooManyRequestsError,
+)
+from dovetail.kube.seam import Deletion, Ref, Writer
+from dovetail.model.pod import PodKey
+
+_POD: Final = api.KINDS["", "Pod"]
+_EVICTED: Final = 200
+_SERVER_ERROR: Final = 500
+_BUDGET_KIND: Final = "PodDisruptionBudget"
+
+
+class Answered(msgspec.Struct, frozen=True, gc=False):
+    """What the API said to an eviction: what that means, in its own words, and its HTTP status.
+
+    `retry_after` is how long a busy server asks to be left alone.
+    """
+
+    answer: EvictionAnswer
+    code: int = _EVICTED
+    message: str = ""
+    retry_after: timedelta = timedelta(0)
+
+
+async def evict(kube: Writer, action: EvictPod) -> Answered:
+    """Ask the API to take the pod away. Whatever it says is an answer."""
+    try:
+        await kube.evict(pod_ref(action.pod), Deletion(uid=action.uid))
+    except TooManyRequestsError as error:
+        return _not_now(error)
+    except ApiError as error:
+        return Answered(_meaning(error), error.status, str(error))
+    return Answered(EvictionAnswer.EVICTED)
+
+
+async def delete_pod(kube: Writer, action: DeletePod) -> None:
+    """Delete the pod, whatever protects it. One that is gone, or another by now, is fine."""
+    how = Deletion(uid=action.uid, grace_seconds=action.grace_seconds)
+    try:
+        await kube.delete(pod_ref(action.pod), how)
+    except (NotFoundError, ConflictError):
+        return
+
+
+def pod_ref(pod: PodKey) -> Ref:
+    """The pod as the API names it."""
+    namespace, _, name = pod.partition("/")
+    return Ref(_POD, name, namespace)
+
+
+def _not_now(error: TooManyRequestsError) -> Answered:
+    """A budget that forbids it, or a server that is busy and knows nothing of budgets."""
+    if error.cause == DISRUPTION_BUDGET:
+        return Answered(EvictionAnswer.BLOCKED, error.status, str(error))
+    after = error.retry_after or timedelta(0)
+    return Answered(EvictionAnswer.FAILED, error.status, str(error), after)
+
+
+def _meaning(error: ApiError) -> EvictionAnswer:
+    match error:
+        case NotFoundError():
+            return EvictionAnswer.GONE
+        case ConflictError():
+            return EvictionAnswer.REPLACED
+        case ApiError(status=status) if status == _SERVER_ERROR and _BUDGET_KIND in str(error):
+            return EvictionAnswer.AMBIGUOUS
+        case _:
+            return EvictionAnswer.FAILED

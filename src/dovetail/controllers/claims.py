@@ -1,0 +1,308 @@
+"""How does a NodeClaim come to its Node, and to its end? One pass after another, one at a time.
+
+A pass sees what is known, asks the laws what comes next (`claim_laws.py`), writes it (the Node
+before the claim: nothing is said before it is so), does it, tells it, and comes back when the laws
+want to look again. Whatever was not written is concluded again by the next pass.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+from typing import Final
+
+import msgspec
+
+from dovetail import api
+from dovetail.actuate.doing import delete_claim, delete_instance, delete_node
+from dovetail.actuate.writing import write_claim, write_node
+from dovetail.cloud.claim import NodeClaim, node_claim
+from dovetail.controllers.claim_laws import Company, claim_step
+from dovetail.controllers.drifts import Drifts
+from dovetail.controllers.hearing import ClaimsHearing
+from dovetail.controllers.hooks import answers, hooks_of
+from dovetail.controllers.known import NODE, NODE_CLAIM, Known
+from dovetail.controllers.launches import Launches
+from dovetail.controllers.means import Means
+from dovetail.controllers.pod_traffic import found_on
+from dovetail.controllers.reading import read_again, strange_event
+from dovetail.controllers.workqueue import WorkQueue
+from dovetail.decide.lifecycle.actions import (
+    Action,
+    CreateInstance,
+    DeleteClaim,
+    DeleteInstance,
+    DeleteNode,
+    NoteRegistration,
+)
+from dovetail.decide.lifecycle.patches import claim_after, node_after
+from dovetail.decide.lifecycle.podevents import PodChange
+from dovetail.decide.lifecycle.registration import awaits_hooks
+from dovetail.decide.lifecycle.step import Milestone, Step, claim_with, soonest
+from dovetail.decide.lifecycle.timing import INSTANCE_POLL
+from dovetail.decide.lifecycle.transitions import Subject, finalized_event, transition_events
+from dovetail.errors import DovetailError, InputError
+from dovetail.kube.backoff import Backoff
+from dovetail.kube.errors import ConflictError, NotFoundError
+from dovetail.kube.mirror import Notice
+from dovetail.model.claim import ClaimObject, ClaimView, InstanceState, NodeObject
+from dovetail.state.changes import LaunchFailed
+from dovetail.state.objects import claim_object, node_object
+
+N_WORKERS: Final = 200
+_SETTLED_SECONDS: Final = 1.0  # by then the watch has shown that something is gone
+_SLOW_LAUNCH: Final = timedelta(seconds=2)  # from then on the claim says what it waits for
+# Claims that go for one of these never had a node for their pods.
+_NEVER_CAME: Final = frozenset(
+    {"insufficient_capacity", "nodeclass_not_ready", "launch_timeout", "registration_timeout"}
+)
+
+
+class ClaimHands(msgspec.Struct, frozen=True):
+    """What others do for claims: `steer` sends pods to a Node that is about to take them, `note`
+    remembers for a pool whether its nodes come up.
+    """
+
+    steer: Callable[[api.NodeClaim, api.Node], Awaitable[None]]
+    note: Callable[[NoteRegistration], None]
+
+
+class _Seen(msgspec.Struct, frozen=True):
+    """A claim and its Nodes, as written and as read."""
+
+    wire: api.NodeClaim
+    claim: ClaimObject
+    wire_nodes: tuple[api.Node, ...]
+    nodes: tuple[NodeObject, ...]
+
+
+class _Ending(msgspec.Struct, frozen=True):
+    """What the cloud said when it was asked to terminate an instance."""
+
+    state: InstanceState
+    asked_at: datetime
+
+
+class ClaimLoop:
+    """Sees to every claim of ours."""
+
+    def __init__(self, means: Means, known: Known, hands: ClaimHands) -> None:
+        self._means = means
+        self._known = known
+        self._hands = hands
+        self._log = means.log.named("claims")
+        self._hooks = hooks_of(means.cloud)
+        self._launches = Launches(means, known, ended=self._launch_ended)
+        self._drifts = Drifts(means, known)
+        self._endings: dict[str, _Ending] = {}  # by the claim's UID
+        self._deleted: set[str] = set()  # UIDs of claims that we deleted
+        self._ended: set[str] = set()  # UIDs of claims that we let go
+        self._steered: set[str] = set()  # UIDs of Nodes
+        self._pod_changes: dict[str, PodChange] = {}
+        self._unread: set[str] = set()  # UIDs of claims whose pods were there before us
+        self._queue: WorkQueue[str] = WorkQueue(
+            self._see_to, failed=self._failed, manner=means.manner(Backoff(1.0, 60.0), N_WORKERS)
+        )
+        self._hearing = ClaimsHearing(known, means.clock)
+
+    # ---- what is heard
+
+    def hear(self, notice: Notice) -> None:
+        """Something has happened that may matter to a claim."""
+        heard = self._hearing.hear(notice)
+        if heard.gone_uid:
+            self._forget(heard.gone_uid)
+        self._pod_changes.update(heard.pod_changes)
+        for name in heard.names:
+            self._queue.add(name)
+
+    async def run(self) -> None:
+        """See to claims until cancelled. What is known by now is no news."""
+        self._hearing.begin()
+        for one in self._known.claims():
+            self._unread.add(one.metadata.uid)
+            self._queue.add(one.metadata.name)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._launches.run())
+            group.create_task(self._queue.run())
+
+    async def finish(self) -> None:
+        """Begin nothing new, and return when launches and writes under way have ended."""
+        await self._launches.finish()
+        await self._queue.finish()
+
+    def _launch_ended(self, claim: NodeClaim) -> None:
+        held = self._known.claim(claim.name)
+        if held is None or held.metadata.uid != claim.uid:
+            self._launches.forget(claim.uid)  # what was launched for nobody is garbage
+        else:
+            self._queue.add(claim.name)
+
+    def _forget(self, uid: str) -> None:
+        self._launches.forget(uid)
+        self._drifts.forget(uid)
+        self._endings.pop(uid, None)
+        for held in (self._deleted, self._ended, self._steered, self._unread):
+            held.discard(uid)
+
+    def _failed(self, name: str, error: Exception) -> None:
+        self._log.error("could not see to node claim", node_claim=name, error=error)
+
+    # ---- one pass
+
+    async def _see_to(self, name: str) -> float | None:
+        seen = self._seen(name)
+        if seen is None:
+            return None
+        now = self._means.clock.now()
+        company = await self._company(seen, now)
+        step = claim_step(await self._view(seen, now), company, now)
+        if Milestone.NODE_REGISTERED in step.milestones:
+            await self._steer(seen)
+        try:
+            after = await self._write(seen, step, now)
+        except (ConflictError, NotFoundError) as error:
+            if company.pod_change is not None:
+                self._pod_changes.setdefault(name, company.pod_change)
+            await read_again(self._means.kube, self._known, NODE_CLAIM, name)
+            for node in seen.nodes:
+                await read_again(self._means.kube, self._known, NODE, node.name)
+            return 0.0 if isinstance(error, ConflictError) else _SETTLED_SECONDS
+        for action in step.actions:
+            await self._do(action, seen, now)
+        self._settle(seen, step, after, now)
+        return self._seconds_left(seen.claim.uid, step, now)
+
+    def _seen(self, name: str) -> _Seen | None:
+        """What there is to see to, if there is anything."""
+        wire = self._known.claim(name)
+        if wire is None:
+            self._pod_changes.pop(name, None)
+            return None
+        is_deleted = wire.metadata.uid in self._deleted and not wire.metadata.deletion_timestamp
+        if is_deleted or wire.metadata.uid in self._ended:
+            return None  # until the watch has shown it
+        nodes = self._known.nodes_with(wire.status.provider_id)
+        try:
+            read = tuple(node_object(one) for one in nodes)
+            return _Seen(wire, claim_object(wire), nodes, read)
+        except InputError as error:
+            self._log.error("could not read node claim", node_claim=name, error=error)
+            self._means.recorder.tell(strange_event("NodeClaim", wire.metadata, error))
+            return None
+
+    async def _view(self, seen: _Seen, now: datetime) -> ClaimView:
+        claim = seen.claim
+        ending = self._endings.get(claim.uid)
+        view = ClaimView(
+            claim=claim,
+            nodes=seen.nodes,
+            instance=ending.state if ending is not None else InstanceState.UNKNOWN,
+            outcome=self._launches.outcome(claim.uid, now),
+        )
+        if not self._hooks or not awaits_hooks(view, now):
+            return view
+        said = await answers(self._hooks, seen.wire, seen.wire_nodes)
+        return msgspec.structs.replace(view, hooks=said)
+
+    async def _company(self, seen: _Seen, now: datetime) -> Company:
+        claim = seen.claim
+        beside = await self._drifts.beside(seen.wire, claim, seen.wire_nodes, now)
+        change = self._pod_changes.pop(claim.name, None)
+        if claim.uid in self._unread:
+            self._unread.discard(claim.uid)
+            pods = (pod for node in seen.nodes for pod in self._known.pods_on(node.name))
+            change = change or found_on(pods, claim.last_pod_event_at)
+        return Company(beside, change)
+
+    async def _steer(self, seen: _Seen) -> None:
+        """Pods are sent to a Node once, before it takes any; whatever comes of that, it goes on."""
+        for node in seen.wire_nodes:
+            if node.metadata.uid in self._steered:
+                continue
+            self._steered.add(node.metadata.uid)
+            try:
+                await self._hands.steer(seen.wire, node)
+            except DovetailError as error:
+                self._log.warning("could not steer pods", node=node.metadata.name, error=error)
+
+    async def _write(self, seen: _Seen, step: Step, now: datetime) -> ClaimObject:
+        kube = self._means.kube
+        for wire, node in zip(seen.wire_nodes, seen.nodes, strict=True):
+            patched = node_after(node, step.nodes)
+            for raw in await write_node(kube, wire, patched, (seen.claim,)):
+                self._known.put(NODE, raw)
+        is_launching = any(isinstance(one, CreateInstance) for one in step.actions)
+        if step.conditions and not is_launching:
+            after = claim_with(seen.claim, step, now)
+        else:
+            # A launch is short, as a rule: what it waits for is said when it is not.
+            after = claim_after(seen.claim, step.claims)
+        for raw in await write_claim(kube, seen.wire, after):
+            self._known.put(NODE_CLAIM, raw)
+        return after
+
+    async def _do(self, action: Action, seen: _Seen, now: datetime) -> None:
+        kube, uid = self._means.kube, seen.claim.uid
+        match action:
+            case CreateInstance():
+                self._launches.begin(node_claim(seen.wire))
+            case DeleteInstance():
+                await self._end(action, uid, now)
+            case DeleteNode():
+                await delete_node(kube, action)
+            case NoteRegistration():
+                self._hands.note(action)
+            case DeleteClaim():
+                await delete_claim(kube, action)
+                self._deleted.add(uid)
+                self._log.info("deleted node claim", node_claim=action.claim, reason=action.reason)
+                if action.reason in _NEVER_CAME:
+                    self._known.cluster.apply(LaunchFailed(action.claim, now))
+            case _:
+                msg = f"no law of a claim orders {type(action).__name__}"
+                raise TypeError(msg)
+
+    async def _end(self, action: DeleteInstance, uid: str, now: datetime) -> None:
+        """Ask the cloud, but not more often than an instance takes to go."""
+        held = self._endings.get(uid)
+        if held is None or now - held.asked_at >= INSTANCE_POLL:
+            state = await delete_instance(self._means.cloud, action)
+            self._endings[uid] = _Ending(state, now)
+
+    def _settle(self, seen: _Seen, step: Step, after: ClaimObject, now: datetime) -> None:
+        """Everything is written and done: remember and tell it."""
+        claim = seen.claim
+        if after.provider_id:
+            self._launches.forget(claim.uid)
+        subject = Subject("NodeClaim", claim.name, claim.uid)
+        tell = self._means.recorder.tell
+        for event in (
+            *step.events,
+            *transition_events(subject, claim.conditions, after.conditions),
+        ):
+            tell(event)
+        for milestone in step.milestones:
+            match milestone:
+                case Milestone.TYPE_SEEN:
+                    self._drifts.see_type(claim.uid, now)
+                case Milestone.CLAIM_TERMINATED:
+                    self._ended.add(claim.uid)
+                    tell(finalized_event(subject))
+                case _:
+                    pass
+            if milestone is not Milestone.TYPE_SEEN:
+                self._log.info("claim came further", node_claim=claim.name, milestone=milestone)
+
+    def _seconds_left(self, uid: str, step: Step, now: datetime) -> float | None:
+        ending = self._endings.get(uid)
+        if ending == _Ending(InstanceState.GONE, now) and uid not in self._ended:
+            return 0.0
+        is_launching = any(isinstance(one, CreateInstance) for one in step.actions)
+        again_at = soonest(
+            step.look_again_at,
+            self._launches.again_at(uid),
+            now + _SLOW_LAUNCH if is_launching else None,
+        )
+        return None if again_at is None else max((again_at - now).total_seconds(), 0.0)

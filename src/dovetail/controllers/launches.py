@@ -1,0 +1,165 @@
+"""What became of the launch for a claim? The cloud is asked once, and the answer is kept.
+
+A launch goes on beside everything else that happens to its claim. What came of it is remembered by
+the claim's UID, so that a status that could not be written costs neither the instance nor another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from dovetail.cloud.claim import NodeClaim
+from dovetail.cloud.errors import (
+    CloudError,
+    CreateError,
+    InsufficientCapacityError,
+    NodeClassNotReadyError,
+    SoldOut,
+)
+from dovetail.cloud.provider import Instance
+from dovetail.controllers.known import Known
+from dovetail.controllers.means import Means
+from dovetail.controllers.workqueue import WorkQueue
+from dovetail.decide.lifecycle.timing import LIFECYCLE_BACKOFF
+from dovetail.kube.backoff import Backoff
+from dovetail.model.claim import Launched, LaunchFailed, LaunchFailure, Launching
+from dovetail.state.changes import Refused
+
+N_AT_ONCE: Final = 100  # calls to the cloud
+
+Outcome = Launching | Launched | LaunchFailed
+
+
+class _Held(msgspec.Struct, frozen=True):
+    outcome: Outcome
+    claim: NodeClaim
+    again_at: datetime | None = None  # when a launch that failed is worth another try
+
+
+class Launches:
+    """Launches under way, and what came of those that are not written down yet. `ended` hears of
+    every claim whose launch has come to an end.
+    """
+
+    def __init__(self, means: Means, known: Known, *, ended: Callable[[NodeClaim], None]) -> None:
+        self._means = means
+        self._known = known
+        self._ended = ended
+        self._log = means.log.named("launches")
+        self._held: dict[str, _Held] = {}
+        self._n_failed: dict[str, int] = {}
+        self._queue: WorkQueue[str] = WorkQueue(
+            self._launch, failed=self._failed, manner=means.manner(Backoff(1.0, 60.0), N_AT_ONCE)
+        )
+
+    def outcome(self, uid: str, now: datetime) -> Outcome | None:
+        """What became of it; None when it is time to try, for the first time or again."""
+        held = self._held.get(uid)
+        if held is None or (held.again_at is not None and held.again_at <= now):
+            return None
+        return held.outcome
+
+    def again_at(self, uid: str) -> datetime | None:
+        """When a launch that failed is worth another try."""
+        held = self._held.get(uid)
+        return held.again_at if held is not None else None
+
+    def begin(self, claim: NodeClaim) -> None:
+        """Launch an instance for this claim, unless that is under way."""
+        held = self._held.get(claim.uid)
+        if held is not None and isinstance(held.outcome, Launching):
+            return
+        self._held[claim.uid] = _Held(Launching(), claim)
+        self._queue.add(claim.uid)
+
+    def forget(self, uid: str) -> None:
+        """It is written down, or its claim is gone."""
+        held = self._held.get(uid)
+        if held is not None and not isinstance(held.outcome, Launching):
+            del self._held[uid]
+        self._n_failed.pop(uid, None)
+
+    async def run(self) -> None:
+        """Launch until cancelled."""
+        await self._queue.run()
+
+    async def finish(self) -> None:
+        """Begin no other launch, and return when those under way have ended."""
+        await self._queue.finish()
+
+    async def _launch(self, uid: str) -> None:
+        held = self._held.get(uid)
+        if held is None or not isinstance(held.outcome, Launching):
+            return
+        claim = held.claim
+        try:
+            instance = await self._means.cloud.create(claim)
+        except CloudError as error:
+            self._note_failure(claim, error)
+        else:
+            self._refuse(instance.sold_out)
+            self._log.info(
+                "launched node claim",
+                node_claim=claim.name,
+                node_pool=claim.node_pool,
+                provider_id=instance.provider_id,
+            )
+            self._held[uid] = _Held(_launched(instance), claim)
+            self._ended(claim)
+
+    def _failed(self, uid: str, error: Exception) -> None:
+        """Of a provider that raises what it must not: the launch has failed all the same."""
+        held = self._held.get(uid)
+        if held is not None:
+            self._note_failure(held.claim, error)
+
+    def _note_failure(self, claim: NodeClaim, error: Exception) -> None:
+        n_failures = self._n_failed[claim.uid] = self._n_failed.get(claim.uid, 0) + 1
+        if isinstance(error, InsufficientCapacityError):
+            self._refuse(error.sold_out)
+        failed = launch_failed(error, n_failures)
+        self._log.error(
+            "could not launch node claim",
+            node_claim=claim.name,
+            node_pool=claim.node_pool,
+            error=error,
+        )
+        again_at = LIFECYCLE_BACKOFF.again_at(self._means.clock.now(), n_failures)
+        self._held[claim.uid] = _Held(failed, claim, again_at)
+        self._ended(claim)
+
+    def _refuse(self, sold_out: tuple[SoldOut, ...]) -> None:
+        now = self._means.clock.now()
+        for one in sold_out:
+            refused = Refused(one.instance_type, one.zone, one.capacity_type, now)
+            self._known.cluster.apply(refused)
+
+
+def launch_failed(error: Exception, n_failures: int) -> LaunchFailed:
+    """What a cloud's error means for the claim."""
+    match error:
+        case InsufficientCapacityError():
+            failure, reason, message = LaunchFailure.INSUFFICIENT_CAPACITY, "", str(error)
+        case NodeClassNotReadyError():
+            failure, reason, message = LaunchFailure.NODE_CLASS_NOT_READY, "", str(error)
+        case CreateError():
+            failure, reason = LaunchFailure.CREATE_ERROR, error.condition_reason
+            message = error.condition_message
+        case _:
+            failure, reason, message = LaunchFailure.OTHER, "", str(error) or type(error).__name__
+    return LaunchFailed(failure, message, reason, n_failures)
+
+
+def _launched(instance: Instance) -> Launched:
+    return Launched(
+        provider_id=instance.provider_id,
+        image_id=instance.image_id,
+        labels=instance.labels,
+        annotations=instance.annotations,
+        capacity=instance.capacity,
+        allocatable=instance.allocatable,
+    )

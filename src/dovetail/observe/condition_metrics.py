@@ -1,0 +1,178 @@
+"""How do the conditions of claims, pools and Nodes stand, since when, and what is told when one
+turns? (spec/core.md 8.4, `operator_`)
+
+The class is shown every object as it changes, and told when one is gone. It counts what turned,
+tells an event for it, and writes the gauges at each scrape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from dovetail.decide.lifecycle.pool import PoolView
+from dovetail.decide.lifecycle.step import Event
+from dovetail.decide.lifecycle.transitions import Subject, finalized_event, transition_events
+from dovetail.model.claim import ClaimObject, NodeObject
+from dovetail.model.node import Condition
+from dovetail.observe.condition_meters import ConditionMeters, metric_label
+from dovetail.observe.meters import Meters
+from dovetail.observe.text import escaped, gauge, label_text, series
+
+_COUNT: Final = "status_condition_count"
+_CURRENT: Final = "status_condition_current_status_seconds"
+_GOING: Final = "termination_current_time_seconds"
+_HELP: Final = {
+    _COUNT: "1 for each condition of each object, with its status.",
+    _CURRENT: "How long a condition has had its status.",
+    _GOING: "How long an object has been on its way out.",
+}
+
+
+class Watched(msgspec.Struct, frozen=True, gc=False):
+    """An object with conditions, as far as they are counted."""
+
+    subject: Subject
+    labels: Mapping[str, str] = {}
+    conditions: tuple[Condition, ...] = ()
+    deleting_at: datetime | None = None
+
+
+class ConditionMetrics:
+    """What is known of the conditions of all objects. `tell` takes the events."""
+
+    def __init__(self, meters: Meters, tell: Callable[[Event], None]) -> None:
+        self._meters = meters
+        self._tell = tell
+        self._held: dict[str, dict[str, Watched]] = {kind: {} for kind in meters.conditions}
+
+    def see_claim(self, claim: ClaimObject) -> None:
+        """A claim as it is now."""
+        subject = Subject("NodeClaim", claim.name, claim.uid)
+        self._see(Watched(subject, claim.labels, claim.conditions, claim.deleting_at))
+
+    def see_node(self, node: NodeObject) -> None:
+        """A Node as it is now."""
+        subject = Subject("Node", node.name, node.uid)
+        self._see(Watched(subject, node.labels, node.conditions, node.deleting_at))
+
+    def see_pool(self, view: PoolView, deleting_at: datetime | None = None) -> None:
+        """A NodePool as it is now."""
+        subject = Subject("NodePool", view.pool.name, view.pool.uid)
+        self._see(Watched(subject, {}, view.conditions, deleting_at))
+
+    def gone(self, kind: str, name: str, now: datetime) -> None:
+        """An object is there no more."""
+        last = self._held[kind].pop(name, None)
+        if last is None or last.deleting_at is None:
+            return
+        seconds = (now - last.deleting_at).total_seconds()
+        counted = self._meters.conditions[kind]
+        own = _own_labels(counted, last)
+        timed = counted.termination_duration_seconds
+        (timed.labels(**own) if own else timed).observe(seconds)
+        if counted.kind.has_deprecated:
+            generic = self._meters.operator_termination_duration_seconds
+            generic.labels(group=counted.kind.group, kind=kind).observe(seconds)
+        self._tell(finalized_event(last.subject))
+
+    def text(self, now: datetime) -> Iterator[str]:
+        """Every gauge as a scrape reads it, in parts."""
+        for kind, counted in self._meters.conditions.items():
+            yield from _gauges(counted.kind.prefix, self._series(kind, deprecated=False), now)
+        kinds = [kind for kind, one in self._meters.conditions.items() if one.kind.has_deprecated]
+        every = [one for kind in kinds for one in self._series(kind, deprecated=True)]
+        yield from _gauges("operator", every, now)
+
+    def _series(self, kind: str, *, deprecated: bool) -> list[tuple[str, Watched]]:
+        """Each object with the labels that all of its series have."""
+        counted = self._meters.conditions[kind]
+        generic = {"group": counted.kind.group, "kind": kind}
+        return [
+            (
+                label_text(
+                    {
+                        "namespace": "",
+                        "name": name,
+                        **(generic if deprecated else _own_labels(counted, one)),
+                    }
+                ),
+                one,
+            )
+            for name, one in self._held[kind].items()
+        ]
+
+    def _see(self, seen: Watched) -> None:
+        kind, name = seen.subject.kind, seen.subject.name
+        last = self._held[kind].get(name)
+        self._held[kind][name] = seen
+        if last is not None and last.subject.uid != seen.subject.uid:
+            last = None  # another object of the same name
+        before = {} if last is None else {one.type: one for one in last.conditions}
+        for one in seen.conditions:
+            old = before.get(one.type)
+            if old is None or old.status != one.status:
+                self._count(seen, old, one)
+        if last is not None:
+            for event in transition_events(seen.subject, last.conditions, seen.conditions):
+                self._tell(event)
+
+    def _count(self, seen: Watched, old: Condition | None, new: Condition) -> None:
+        counted = self._meters.conditions[seen.subject.kind]
+        turned = {"type": new.type, "status": new.status, "reason": new.reason}
+        own = _own_labels(counted, seen)
+        generic = {"group": counted.kind.group, "kind": counted.kind.kind}
+        counted.transitions_total.labels(**turned, **own).inc()
+        if counted.kind.has_deprecated:
+            total = self._meters.operator_status_condition_transitions_total
+            total.labels(**turned, **generic).inc()
+        if old is None or old.changed_at is None or new.changed_at is None:
+            return
+        left = {"type": old.type, "status": old.status}
+        seconds = (new.changed_at - old.changed_at).total_seconds()
+        counted.transition_seconds.labels(**left, **own).observe(seconds)
+        if counted.kind.has_deprecated:
+            timed = self._meters.operator_status_condition_transition_seconds
+            timed.labels(**left, **generic).observe(seconds)
+
+
+def _own_labels(counted: ConditionMeters, seen: Watched) -> dict[str, str]:
+    return {metric_label(key): seen.labels.get(key, "") for key in counted.kind.labels}
+
+
+def _gauges(prefix: str, held: list[tuple[str, Watched]], now: datetime) -> Iterator[str]:
+    for metric, lines in (
+        (_COUNT, _counts(f"{prefix}_{_COUNT}", held)),
+        (_CURRENT, _ages(f"{prefix}_{_CURRENT}", held, now)),
+        (_GOING, _departures(f"{prefix}_{_GOING}", held, now)),
+    ):
+        yield from gauge(f"{prefix}_{metric}", _HELP[metric], lines)
+
+
+def _counts(name: str, held: Iterable[tuple[str, Watched]]) -> Iterator[str]:
+    for labelled, seen in held:
+        for one in seen.conditions:
+            yield series(name, f"{labelled},{_condition_text(one)}", 1)
+
+
+def _ages(name: str, held: Iterable[tuple[str, Watched]], now: datetime) -> Iterator[str]:
+    for labelled, seen in held:
+        for one in seen.conditions:
+            if one.changed_at is not None:
+                seconds = (now - one.changed_at).total_seconds()
+                yield series(name, f"{labelled},{_condition_text(one)}", seconds)
+
+
+def _departures(name: str, held: Iterable[tuple[str, Watched]], now: datetime) -> Iterator[str]:
+    for labelled, seen in held:
+        if seen.deleting_at is not None:
+            yield series(name, labelled, (now - seen.deleting_at).total_seconds())
+
+
+def _condition_text(one: Condition) -> str:
+    return (
+        f'type="{escaped(one.type)}",status="{escaped(one.status)}",reason="{escaped(one.reason)}"'
+    )

@@ -1,0 +1,46 @@
+"""dovetail install prints manifests, and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from dovetail.cli import main
+
+
+def test_manifests_are_printed_as_one_stream(capsys: pytest.CaptureFixture[str]) -> None:
+    """For kubectl to apply."""
+    assert main(["install", "--dry-run", "-n", "scaling", "--image", "here/dovetail:1"]) == 0
+    trees = list(yaml.safe_load_all(capsys.readouterr().out))
+    assert {"Namespace", "CustomResourceDefinition", "ClusterRole", "Deployment"} <= {
+        tree["kind"] for tree in trees
+    }
+    assert trees[0]["metadata"]["name"] == "scaling"
+    assert trees[-1]["spec"]["template"]["spec"]["containers"][0]["image"] == "here/dovetail:1"
+
+
+def test_without_dry_run_it_says_who_applies(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is applied, and nothing printed that could be taken for a manifest."""
+    assert main(["install"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "dovetail install --dry-run | kubectl apply --server-side -f -" in said.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("-n", "No Name"),
+        ("-n", ""),
+        ("-n", "x" * 64),
+        ("--replicas", "-1"),
+        ("--image", "two words"),
+        ("--provider", "no such\nthing"),
+    ],
+)
+def test_nonsense_is_refused(words: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    """With a message that names the flag."""
+    assert main(["install", "--dry-run", *words]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert {"-n": "--namespace"}.get(words[0], words[0]) in said.err

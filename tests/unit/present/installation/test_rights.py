@@ -1,0 +1,72 @@
+"""What the controller may do is enough, and no more."""
+
+from __future__ import annotations
+
+import pytest
+
+from dovetail import api
+from dovetail.controllers.feed import watched_kinds
+from dovetail.present.installation import rights
+from dovetail.present.installation.rights import Rule
+from dovetail.settings import FEATURE_GATES
+
+KWOK = rights.kwok(kubelets=True)
+LEASES = rights.node_leases(kubelets=True)
+CONTROLLER = (*rights.CORE, *KWOK, *rights.ELECTION, *LEASES)
+READ = {"get", "list", "watch"}
+
+
+def verbs(rules: tuple[Rule, ...], group: str, resource: str) -> set[str]:
+    """What may be done with a resource."""
+    found = [rule for rule in rules if rule.group == group and resource in rule.resources]
+    return {verb for rule in found for verb in rule.verbs}
+
+
+def test_nothing_is_granted_wholesale() -> None:
+    """No rule has a wildcard."""
+    for rule in (*CONTROLLER, *rights.ADMIN):
+        assert not [word for word in (*rule.resources, *rule.verbs) if "*" in word]
+        assert rule.resources
+        assert rule.verbs
+
+
+def test_every_kind_that_the_feed_watches_may_be_read() -> None:
+    """With every gate open."""
+    node_class = api.KINDS["karpenter.kwok.sh", "KWOKNodeClass"]
+    kinds = watched_kinds([node_class], dict.fromkeys(FEATURE_GATES, True))
+    assert len(kinds) > 20
+    rules = (*rights.CORE, *rights.kwok(kubelets=False))
+    unread = [kind.name for kind in kinds if not verbs(rules, kind.group, kind.plural) >= READ]
+    assert unread == []
+
+
+@pytest.mark.parametrize("group", ["", "apps", "batch", "policy", "rbac.authorization.k8s.io"])
+def test_what_could_lead_to_more_rights_is_out_of_reach(group: str) -> None:
+    """Whoever reads secrets, makes pods or writes roles can become somebody else."""
+    assert verbs(CONTROLLER, group, "secrets") == set()
+    assert verbs(CONTROLLER, group, "serviceaccounts") == set()
+    assert verbs(CONTROLLER, group, "clusterroles") == set()
+    assert verbs(CONTROLLER, group, "pods/exec") == set()
+    assert not verbs(CONTROLLER, group, "pods") & {"create", "patch", "update"}
+    assert not verbs(CONTROLLER, group, "deployments") - READ
+
+
+def test_objects_are_never_replaced() -> None:
+    """Every change is a patch; `update` stands only with finalizers, where nothing is written."""
+    rules = [rule for rule in CONTROLLER if "update" in rule.verbs]
+    assert [rule.resources for rule in rules] == [("nodeclaims/finalizers", "nodepools/finalizers")]
+
+
+def test_only_the_one_lease_can_be_taken() -> None:
+    """Making a lease cannot be bound to a name; reading and renewing it is."""
+    named = [rule for rule in rights.ELECTION if rule.names]
+    assert [(rule.names, rule.verbs[-1]) for rule in named] == [((rights.LEASE,), "patch")]
+    assert [rule.verbs for rule in rights.ELECTION if not rule.names] == [("create",)]
+
+
+def test_without_stand_ins_nobody_writes_what_kubelets_write() -> None:
+    """Neither the status of nodes nor their leases."""
+    rules = (*rights.CORE, *rights.kwok(kubelets=False))
+    assert verbs(rules, "", "nodes/status") == set()
+    leases = verbs(rights.node_leases(kubelets=False), "coordination.k8s.io", "leases")
+    assert leases == READ | {"delete"}
