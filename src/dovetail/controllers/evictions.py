@@ -37,6 +37,7 @@ from dovetail.decide.lifecycle.timing import EVICTION_BACKOFF
 from dovetail.kube.backoff import Backoff
 from dovetail.kube.mirror import Absent, Notice
 from dovetail.model.pod import Pod, PodKey
+from dovetail.observe.steps import count_eviction
 from dovetail.state.changes import Evicted
 
 _N_WORKERS: Final = 100
@@ -123,9 +124,7 @@ class Evictions:
         match action:
             case DeletePod():
                 await delete_pod(self._means.kube, action)
-                self._means.log.info(
-                    "deleted pod", pod=action.pod, grace_seconds=action.grace_seconds
-                )
+                self._log.info("deleted pod", pod=action.pod, grace_seconds=action.grace_seconds)
             case ForgetEviction():
                 self._forget((action.pod, action.uid))
             case RetryEviction():
@@ -144,6 +143,7 @@ class Evictions:
         self._queue.forget(key)
 
     def _note(self, entry: QueuedEviction, said: Answered, now: datetime) -> None:
+        count_eviction(self._means.meters, entry, said.answer, said.code)
         if said.answer is EvictionAnswer.EVICTED:
             self._known.cluster.apply(Evicted(entry.pod, entry.uid, now))
             self._log.info("evicted pod", pod=entry.pod, node=entry.node, reason=entry.reason)

@@ -32,6 +32,7 @@ from dovetail.kube.errors import ConflictError, NotFoundError
 from dovetail.kube.mirror import Absent, Notice, Present
 from dovetail.model.claim import InstanceState, NodeObject
 from dovetail.model.pool import NodeClassRef
+from dovetail.observe.steps import count_node_step
 from dovetail.state.objects import attachment, claim_object, node_object
 
 _N_WORKERS: Final = 100
@@ -178,17 +179,22 @@ class Terminations:
         for event in decided.events:
             self._means.recorder.tell(event)
         has_deleted = await self._delete_claim(decided)
-        is_release = any(patch.finalizers is not None for patch in decided.nodes)
-        if not is_release:
-            await self._write_node(seen, decided)
-            if has_deleted:
-                return DRAIN_POLL.total_seconds()  # the claim is another now; the watch shows it
+        if any(patch.finalizers is not None for patch in decided.nodes):
+            await self._release(seen, decided, now)
+            return None
+        await self._write_node(seen, decided)
+        if has_deleted:
+            return DRAIN_POLL.total_seconds()  # the claim is another now: the watch will show it
         await self._write_claim(seen, decided, now)
+        count_node_step(self._means.meters, seen.view.node, decided, now)
         again = await self._order(seen.view.node.name, decided)
-        if is_release:
-            await self._write_node(seen, decided)
-            self._log.info("terminated node", node=seen.view.node.name)
         return again if again is not None else seconds_until(decided.look_again_at, now)
+
+    async def _release(self, seen: _Seen, decided: Step, now: datetime) -> None:
+        await self._write_claim(seen, decided, now)
+        await self._write_node(seen, decided)
+        count_node_step(self._means.meters, seen.view.node, decided, now)
+        self._log.info("terminated node", node=seen.view.node.name)
 
     async def _delete_claim(self, decided: Step) -> bool:
         has_deleted = False

@@ -49,18 +49,18 @@ class Summary(Collector):
     ) -> None:
         self._name = name
         self._documentation = documentation
-        self._labels = tuple(labelnames)
+        self.label_names = tuple(labelnames)
         self._series: dict[tuple[str, ...], Observed] = {}
-        if not self._labels:
+        if not self.label_names:
             self._series[()] = Observed()
         registry.register(self)
 
     def labels(self, **values: str) -> Observed:
         """The series with these labels."""
-        if set(values) != set(self._labels):
-            message = f"{self._name} has the labels {self._labels}, not {tuple(values)}"
+        if set(values) != set(self.label_names):
+            message = f"{self._name} has the labels {self.label_names}, not {tuple(values)}"
             raise ValueError(message)
-        return self._series.setdefault(tuple(values[one] for one in self._labels), Observed())
+        return self._series.setdefault(tuple(values[one] for one in self.label_names), Observed())
 
     def observe(self, amount: float) -> None:
         """Take down one value, where there are no labels."""
@@ -70,7 +70,7 @@ class Summary(Collector):
         """Everything observed so far, for a scrape."""
         metric = Metric(self._name, self._documentation, "summary")
         for values, observed in tuple(self._series.items()):
-            named = dict(zip(self._labels, values, strict=True))
+            named = dict(zip(self.label_names, values, strict=True))
             last, total, n = observed.read()
             for quantile, amount in _quantiles(last):
                 metric.add_sample(self._name, {**named, "quantile": f"{quantile:g}"}, amount)

@@ -13,11 +13,14 @@ from enum import StrEnum
 from typing import Final
 
 from dovetail import labels
+from dovetail.decide.disrupt.budgets import allowances
 from dovetail.decide.lifecycle.actions import DeleteClaim
 from dovetail.decide.lifecycle.conditions import INSTANCE_TERMINATING
 from dovetail.decide.lifecycle.eviction import EvictionAnswer, QueuedEviction
 from dovetail.decide.lifecycle.step import Milestone, Step, claim_with
 from dovetail.model.claim import ClaimObject, NodeObject
+from dovetail.model.plan import DisruptionReason
+from dovetail.model.snapshot import Snapshot
 from dovetail.observe.meters import Meters
 
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -122,18 +125,18 @@ _CODES: Final[Mapping[EvictionAnswer, int]] = {
 }
 
 
-def tell_budgets(meters: Meters, reason: str, by_pool: Mapping[str, tuple[int, int]]) -> None:
-    """How many nodes each pool lets go for this reason, and how many count against that already.
+def tell_budgets(meters: Meters, snapshot: Snapshot, now: datetime) -> None:
+    """How many nodes each pool lets go for each reason, and how many count against that already.
 
-    Pools that are not named any more are forgotten.
+    Pools that are gone are forgotten.
     """
-    for gauge, position in (
-        (meters.nodepools_allowed_disruptions, 0),
-        (meters.nodepools_nodes_consuming_budgets, 1),
-    ):
-        gauge.remove_by_labels({"reason": reason})
-        for pool, counts in by_pool.items():
-            gauge.labels(nodepool=pool, reason=reason).set(counts[position])
+    allowed, used = meters.nodepools_allowed_disruptions, meters.nodepools_nodes_consuming_budgets
+    allowed.clear()
+    used.clear()
+    for reason in DisruptionReason:
+        for pool, allowance in allowances(snapshot, reason, now).items():
+            allowed.labels(nodepool=pool, reason=reason.value).set(allowance.n_allowed)
+            used.labels(nodepool=pool, reason=reason.value).set(allowance.n_disrupting)
 
 
 def termination_mode(claim: ClaimObject) -> TerminationMode:

@@ -17,6 +17,7 @@ import msgspec
 
 from dovetail import api
 from dovetail.clock import Clock, Timer
+from dovetail.controllers.workqueue import WorkQueue
 from dovetail.kube.backoff import Chance
 from dovetail.kube.errors import ConflictError, NotFoundError
 from dovetail.kube.mirror import Absent, Key, Mirror, Notice, Pace, Present
@@ -25,8 +26,8 @@ from dovetail.kube.typed import Intake
 from dovetail.model.pod import TERMINAL_PHASES
 from dovetail.providers.kwok.machine import FAKE, recorded
 from dovetail.sim import statuses, wire
-from dovetail.sim.errands import Diligence, Errands
 from dovetail.sim.heartbeats import Heartbeats
+from dovetail.sim.refusals import patient, tolerated
 from dovetail.units import duration
 
 RUNS_FOR: Final = "kwok.x-k8s.io/runs-for"  # on a pod: after so long it has succeeded
@@ -64,8 +65,8 @@ class Kubelets:
         self._timer = timer
         self._habits = habits
         self._heartbeats = Heartbeats(kube, clock)
-        self._errands: Errands[_Errand] = Errands(
-            self._run_errand, Diligence(timer, chance, habits.n_at_once)
+        self._errands: WorkQueue[_Errand] = WorkQueue(
+            self._run_errand, failed=tolerated, manner=patient(timer, chance, habits.n_at_once)
         )
         self._pods_by_node: dict[str, dict[Key, None]] = {}
         intake, pace = Intake(), Pace(timer, chance)
@@ -101,7 +102,7 @@ class Kubelets:
                 name = node.metadata.name
                 is_starting = not wire.is_true(node.status.conditions, "Ready")
                 wait = self._habits.ready_after_seconds if is_starting else 0.0
-                self._errands.add((_Task.NODE, ("", name)), after_seconds=wait)
+                self._errands.add_after((_Task.NODE, ("", name)), wait)
                 if self._heartbeats.join(name):
                     self._greet(name)
             case Absent(object=api.Node() as node):
@@ -112,7 +113,7 @@ class Kubelets:
         if self._habits.lease_seconds > 0:
             self._errands.add((_Task.LEASE, ("", node_name)))
         for key in self._pods_by_node.get(node_name, ()):
-            self._errands.add((_Task.POD, key), after_seconds=self._habits.start_pod_seconds)
+            self._errands.add_after((_Task.POD, key), self._habits.start_pod_seconds)
 
     def _hear_pod(self, notice: Notice) -> None:
         match notice:
@@ -120,7 +121,7 @@ class Kubelets:
                 key = (pod.metadata.namespace, pod.metadata.name)
                 self._pods_by_node.setdefault(pod.spec.node_name, {})[key] = None
                 if self._node_of(pod) is not None:
-                    self._errands.add((_Task.POD, key), after_seconds=self._start_wait(pod))
+                    self._errands.add_after((_Task.POD, key), self._start_wait(pod))
             case Absent(object=api.Pod() as pod):
                 held = self._pods_by_node.get(pod.spec.node_name, {})
                 held.pop((pod.metadata.namespace, pod.metadata.name), None)
@@ -138,21 +139,22 @@ class Kubelets:
 
     # ---- what is done
 
-    async def _run_errand(self, errand: _Errand) -> None:
+    async def _run_errand(self, errand: _Errand) -> float | None:
+        """Do it; after how many seconds it is to be done again."""
         task, key = errand
         try:
             if task is _Task.POD:
-                await self._tend_pod(key)
-                return
+                return await self._tend_pod(key)
             node = self._nodes.held.get(key)
             if not isinstance(node, api.Node) or not _is_ours(node):
-                return
+                return None
             if task is _Task.LEASE:
                 await self._heartbeats.renew(node)
             else:
                 await self._tend_node(node)
         except NotFoundError:
-            return  # it has gone meanwhile
+            return None  # it has gone meanwhile
+        return None
 
     async def _tend_node(self, node: api.Node) -> None:
         ref = Ref(wire.NODE, node.metadata.name)
@@ -169,11 +171,11 @@ class Kubelets:
             ]
             await self._kube.patch(ref, Patch(untainted, PatchType.JSON))
 
-    async def _tend_pod(self, key: Key) -> None:
+    async def _tend_pod(self, key: Key) -> float | None:
         pod = self._pods.held.get(key)
         node = self._node_of(pod) if isinstance(pod, api.Pod) else None
         if not isinstance(pod, api.Pod) or node is None:
-            return
+            return None
         ref = Ref(wire.POD, pod.metadata.name, pod.metadata.namespace)
         now = self._clock.now()
         try:
@@ -183,21 +185,22 @@ class Kubelets:
                 body = statuses.running_pod(pod, node, now)
                 await self._kube.patch(ref, Patch(body, PatchType.STRATEGIC, _STATUS))
             elif pod.status.phase not in TERMINAL_PHASES:
-                await self._end_in_time(ref, pod, now)
+                return await self._end_in_time(ref, pod, now)
         except ConflictError:
-            return  # another pod of that name, of which the mirror will tell
+            return None  # another pod of that name, of which the mirror will tell
+        return None
 
-    async def _end_in_time(self, ref: Ref, pod: api.Pod, now: datetime) -> None:
+    async def _end_in_time(self, ref: Ref, pod: api.Pod, now: datetime) -> float | None:
         """Let a pod succeed that says how long it runs, once it has run for so long."""
         ends_at = _ends_at(pod)
         if ends_at is None:
-            return
+            return None
         left = (ends_at - now).total_seconds()
         if left > 0:
-            self._errands.add((_Task.POD, (ref.namespace, ref.name)), after_seconds=left)
-        else:
-            body = statuses.succeeded_pod(pod, now)
-            await self._kube.patch(ref, Patch(body, PatchType.STRATEGIC, _STATUS))
+            return left
+        body = statuses.succeeded_pod(pod, now)
+        await self._kube.patch(ref, Patch(body, PatchType.STRATEGIC, _STATUS))
+        return None
 
 
 def _is_ours(node: api.Node) -> bool:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
+from io import BytesIO
 from typing import Any
 
 import msgspec
@@ -16,13 +17,15 @@ from dovetail.cloud.registry import Surroundings
 from dovetail.controllers.evictions import Evictions
 from dovetail.controllers.feed import Feed, watched_kinds
 from dovetail.controllers.known import NODE, NODE_CLAIM, POD, Known
-from dovetail.controllers.means import Log, Means
+from dovetail.controllers.means import Means
 from dovetail.controllers.terminations import Terminations
 from dovetail.kube.errors import NotFoundError
 from dovetail.kube.memory import MemoryKube
 from dovetail.kube.mirror import Pace
 from dovetail.kube.seam import Body, Change, Deletion, Json, Kube, Page, Patch, Ref, Scope
 from dovetail.observe.events import Recorder
+from dovetail.observe.logs import Level, Log, Sink
+from dovetail.observe.meters import Meters
 from dovetail.providers.kwok.catalogue import instance_types
 from dovetail.providers.kwok.faults import Faults
 from dovetail.providers.kwok.provider import KwokProvider
@@ -39,33 +42,6 @@ EVENT = api.Kind("", "v1", "Event", "events", api.Object)
 SECOND = timedelta(seconds=1)
 CLASS_LABEL = "karpenter.kwok.sh/kwoknodeclass"
 _TRUE_CONDITIONS = ("Launched", "Registered", "Initialized", "Ready")
-
-
-class QuietLog:
-    """A log that keeps what it is told."""
-
-    def __init__(self) -> None:
-        self.lines: list[tuple[str, str, dict[str, object]]] = []
-
-    def debug(self, message: str, **fields: object) -> None:
-        """Keep it."""
-        self.lines.append(("debug", message, fields))
-
-    def info(self, message: str, **fields: object) -> None:
-        """Keep it."""
-        self.lines.append(("info", message, fields))
-
-    def warning(self, message: str, **fields: object) -> None:
-        """Keep it."""
-        self.lines.append(("warning", message, fields))
-
-    def error(self, message: str, **fields: object) -> None:
-        """Keep it."""
-        self.lines.append(("error", message, fields))
-
-    def named(self, name: str) -> Log:  # noqa: ARG002  one list for all
-        """The same."""
-        return self
 
 
 class MortalKube:
@@ -367,7 +343,9 @@ class Process:
     def __init__(self, world: World, lives: int | None = None) -> None:
         time = world.time
         self.kube = MortalKube(world.kube, time, lives)
-        self.log = QuietLog()
+        self._lines = BytesIO()
+        sink = Sink(Level.INFO, time)
+        sink.outputs = (self._lines,)
         self.recorder = Recorder(world.kube, time, time)
         self.known = Known(Cluster(), (KWOK,))
         self.means = Means(
@@ -377,7 +355,8 @@ class Process:
             timer=time,
             chance=lambda: 1.0,
             recorder=self.recorder,
-            log=self.log,
+            meters=Meters(),
+            log=Log(sink),
         )
         self.evictions = Evictions(self.means, self.known)
         self.terminations = Terminations(self.means, self.known, self.evictions)
@@ -386,6 +365,11 @@ class Process:
         self.feed = Feed(world.kube, self.known, kinds, pace=pace, touched=_ignore)
         self.feed.listen(self.evictions.hear)
         self.feed.listen(self.terminations.hear)
+
+    def said(self, *levels: str) -> list[str]:
+        """What the log says at these levels."""
+        lines = [msgspec.json.decode(line) for line in self._lines.getvalue().splitlines()]
+        return [one["message"] for one in lines if one["level"] in levels]
 
     async def run(self) -> None:
         """Run until cancelled, or dead."""

@@ -14,6 +14,7 @@ from dovetail.decide.lifecycle.actions import EnqueueEviction
 from dovetail.kube.errors import ApiError, TooManyRequestsError, UnavailableError
 from dovetail.kube.seam import Ref
 from tests.unit.controllers.leaving import BUDGET, Process, World, running
+from tests.unit.observe.scraped import metered
 
 KEY = "default/a"
 
@@ -60,9 +61,10 @@ async def test_a_pod_is_evicted_once_and_forgotten() -> None:
         assert pod is not None
         assert pod.deleting_at is not None
         assert ("Pod", "a", "Evicted") in await world.events()
-        assert ("info", "evicted pod", {"pod": KEY, "node": "n", "reason": "Empty"}) in (
-            process.log.lines
-        )
+        assert process.said("INFO") == ["evicted pod"]
+        meters = process.means.meters
+        assert metered(meters, "karpenter_pods_eviction_requests_total", code="200") == [1]
+        assert metered(meters, "karpenter_pods_drained_total", reason="Empty") == [1]
 
 
 async def test_a_pod_whose_budget_forbids_it_is_asked_again_after_waits_that_double() -> None:
@@ -90,7 +92,7 @@ async def test_two_budgets_of_one_pod_hold_it_too() -> None:
         process.evictions.enqueue(await wanted(world))
         await world.pass_(1)
         assert ("Node", "n", "FailedDraining") in await world.events()
-        assert not [line for line in process.log.lines if line[0] == "warning"]
+        assert process.said("WARN") == []
         await world.delete(BUDGET, "c")
         await world.pass_(2)
         assert await world.leaving() == {"a"}
@@ -122,6 +124,10 @@ async def test_any_other_failure_is_tried_again() -> None:
         process.evictions.enqueue(await wanted(world))
         await world.pass_(5)
         assert len(moments(process, "evict")) == 4
+        assert process.said("WARN") == ["evicting pod failed"] * 3
+        assert metered(
+            process.means.meters, "karpenter_pods_eviction_requests_total", code="503"
+        ) == [3]
         assert await world.leaving() == {"a"}
 
 

@@ -13,19 +13,14 @@ from tests.unit.controllers.leaving import (
     ATTACHMENT,
     CLASS_LABEL,
     VOLUME_CLAIM,
-    Process,
     World,
     running,
     stamp,
 )
+from tests.unit.observe.scraped import metered
 
 GRACE = labels.TERMINATION_TIMESTAMP
 TOLERANT = {"key": labels.DISRUPTED_TAINT, "operator": "Exists"}
-
-
-def failures(process: Process) -> list[tuple[str, str, dict[str, object]]]:
-    """What went wrong by the log."""
-    return [line for line in process.log.lines if line[0] in {"error", "warning"}]
 
 
 async def test_an_empty_node_goes_with_its_instance_and_takes_its_claim_along() -> None:
@@ -45,7 +40,11 @@ async def test_an_empty_node_goes_with_its_instance_and_takes_its_claim_along() 
         assert await world.exists(NODE, "n")  # until the cloud has said so
         await world.pass_(5)
         assert not await world.exists(NODE, "n")
-        assert not failures(process)
+        assert process.said("WARN", "ERROR") == []
+        assert process.said("INFO") == ["deleted node claim", "instance is gone", "terminated node"]
+        meters = process.means.meters
+        assert metered(meters, "karpenter_nodes_drained_total", nodepool="default") == [1]
+        assert metered(meters, "karpenter_nodes_terminated_total", nodepool="default") == [1]
 
 
 async def test_a_node_is_fenced_before_any_pod_is_asked_to_leave() -> None:
@@ -182,7 +181,7 @@ async def test_the_deadline_deletes_pods_early_enough_for_them_to_end() -> None:
             ("Pod", "budgeted", "Disrupted"),
             ("Node", "n", "TerminationGracePeriodExpiring"),
         } <= await world.events()
-        assert not failures(process)
+        assert process.said("WARN", "ERROR") == []
 
 
 async def test_volumes_are_awaited_but_not_past_the_deadline() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import msgspec
 import pytest
 
 from dovetail.decide.lifecycle import advance, expiration, termination
@@ -21,6 +22,7 @@ from dovetail.model.claim import (
     NodeObject,
 )
 from dovetail.model.node import Condition
+from dovetail.model.pool import Budget, Disruption
 from dovetail.observe.meters import Meters
 from dovetail.observe.steps import (
     count_claim_step,
@@ -31,6 +33,7 @@ from dovetail.observe.steps import (
     count_unhealthy,
     tell_budgets,
 )
+from dovetail.testing.builders import node, node_pool, snapshot
 from dovetail.testing.virtual_time import START
 from tests.unit.observe.scraped import metered
 
@@ -51,9 +54,9 @@ def claim(**fields: object) -> ClaimObject:
 def test_a_node_that_registers_is_counted_by_pool_and_zone() -> None:
     """Though its zone became known in the very same step."""
     young = claim(labels={"karpenter.sh/nodepool": "default"})
-    node = NodeObject("n1", uid="n", provider_id="p1")
+    joined = NodeObject("n1", uid="n", provider_id="p1")
     launched = Launched("p1", labels={"topology.kubernetes.io/zone": "b"})
-    step = advance(ClaimView(young, (node,), outcome=launched), START)
+    step = advance(ClaimView(young, (joined,), outcome=launched), START)
     assert Milestone.NODE_REGISTERED in step.milestones
     meters = Meters()
     count_claim_step(meters, young, step, START)
@@ -131,7 +134,7 @@ def test_a_step_that_waits_moves_nothing() -> None:
 
 def test_the_end_of_a_node_is_counted_and_timed() -> None:
     """From its deletion, and from its creation."""
-    node = NodeObject(
+    going = NodeObject(
         "n1",
         labels=LABELS,
         finalizers=HELD,
@@ -139,9 +142,9 @@ def test_the_end_of_a_node_is_counted_and_timed() -> None:
         deleting_at=START,
     )
     now = START + timedelta(seconds=90)
-    step = termination.step(TerminationView(node), now)
+    step = termination.step(TerminationView(going), now)
     meters = Meters()
-    count_node_step(meters, node, step, now)
+    count_node_step(meters, going, step, now)
     for name, want in (
         ("karpenter_nodes_terminated_total", 1),
         ("karpenter_nodes_termination_duration_seconds_sum", 90),
@@ -154,8 +157,8 @@ def test_the_end_of_a_node_is_counted_and_timed() -> None:
 def test_a_drained_node_is_counted_once_it_is_drained() -> None:
     """When the step says so."""
     meters = Meters()
-    node = NodeObject("n1", labels=LABELS)
-    count_node_step(meters, node, Step(milestones=(Milestone.NODE_DRAINED,)), START)
+    drained = NodeObject("n1", labels=LABELS)
+    count_node_step(meters, drained, Step(milestones=(Milestone.NODE_DRAINED,)), START)
     assert metered(meters, "karpenter_nodes_drained_total", nodepool="default") == [1]
     assert metered(meters, "karpenter_nodes_terminated_total") == []
 
@@ -227,13 +230,24 @@ def test_a_broken_node_is_counted_by_its_condition_and_image() -> None:
 
 
 def test_budgets_of_pools_that_are_gone_are_forgotten() -> None:
-    """Those of other reasons stay."""
+    """What a pool allows, and what counts against it, for each reason."""
+    pools = (
+        node_pool("a"),
+        node_pool("b"),
+    )
+    several = tuple(
+        msgspec.structs.replace(pool, disruption=Disruption(budgets=(Budget("3"),)))
+        for pool in pools
+    )
+    nodes = [node(f"n{number}", pool="a", is_ready=number != 0) for number in range(5)]
     meters = Meters()
-    tell_budgets(meters, "Empty", {"a": (5, 1), "b": (2, 0)})
-    tell_budgets(meters, "Drifted", {"b": (1, 0)})
-    tell_budgets(meters, "Empty", {"a": (4, 2)})
-    name = "karpenter_nodepools_allowed_disruptions"
-    assert metered(meters, name, reason="Empty") == [4]
-    assert metered(meters, name, reason="Drifted") == [1]
-    used = metered(meters, "karpenter_nodepools_nodes_consuming_budgets", reason="Empty")
-    assert used == [2]
+    tell_budgets(meters, snapshot(nodes=nodes, node_pools=several), START)
+    allowed, used = (
+        "karpenter_nodepools_allowed_disruptions",
+        "karpenter_nodepools_nodes_consuming_budgets",
+    )
+    assert metered(meters, allowed, reason="Empty", nodepool="a") == [3]
+    assert metered(meters, used, reason="Drifted", nodepool="a") == [1]
+    assert metered(meters, used, reason="Underutilized", nodepool="b") == [0]
+    tell_budgets(meters, snapshot(nodes=nodes, node_pools=several[1:]), START)
+    assert metered(meters, allowed, nodepool="a") == metered(meters, used, nodepool="a") == []

@@ -1,0 +1,249 @@
+"""What is there, by the gauge? Pods, nodes and pools of a snapshot, as a scrape reads them.
+
+(spec/core.md 8.4: cluster_, pods_state, nodes_ and nodepools_) Nothing is kept between scrapes. All
+of it comes in parts of a few hundred lines, each in its place under its heading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from functools import cached_property
+from typing import Final
+
+from dovetail import labels
+from dovetail.decide.census import census
+from dovetail.decide.nodes import leaving
+from dovetail.decide.prices import price_of, prices
+from dovetail.model.node import Node
+from dovetail.model.pod import Pod
+from dovetail.model.resources import CPU, NODES, Resources, subtract, total
+from dovetail.model.snapshot import Snapshot
+from dovetail.observe.pod_limits import PodLimits
+from dovetail.observe.text import escaped, gauge, label_text, series
+
+_WELL_KNOWN: Final = tuple(sorted(labels.WELL_KNOWN))
+_POD_STATE: Final = "karpenter_pods_state"
+_LIFETIME: Final = "karpenter_nodes_current_lifetime_seconds"
+_NO_NODE: Final = Node("")
+
+
+def cluster_text(snapshot: Snapshot, limits: PodLimits, now: datetime) -> Iterator[str]:
+    """Every gauge of the cluster, in parts."""
+    nodes = _Nodes(snapshot, limits)
+    yield from _utilization(nodes)
+    yield from gauge(_POD_STATE, "1 for each pod, with how it is.", _pod_lines(snapshot))
+    yield from _node_gauges(nodes, now)
+    yield from _pool_gauges(snapshot)
+
+
+def node_count_text(snapshot: Snapshot) -> Iterator[str]:
+    """How many nodes are known, those on their way included."""
+    name = "karpenter_cluster_state_node_count"
+    yield from gauge(name, "Nodes that are known, here or on their way.", [_bare(name, snapshot)])
+
+
+def _bare(name: str, snapshot: Snapshot) -> str:
+    return f"{name} {len(snapshot.nodes)}\n"
+
+
+class _Nodes:
+    """The nodes that have joined, with what their pods take and what their series are called."""
+
+    def __init__(self, snapshot: Snapshot, limits: PodLimits) -> None:
+        self.joined = [node for node in snapshot.nodes if not _is_in_flight(node)]
+        self._limits = limits
+        self._pods = census(snapshot.pods).by_node
+
+    @cached_property
+    def named(self) -> dict[str, str]:
+        """The labels of each node's series."""
+        return {node.name: label_text(_node_labels(node)) for node in self.joined}
+
+    @cached_property
+    def requests(self) -> dict[str, tuple[Resources, Resources]]:
+        """What the pods of each node ask for, and the daemons among them."""
+        return {node.name: self._asked(self._pods.get(node.name, ())) for node in self.joined}
+
+    def limits(self, node: Node) -> tuple[Resources, Resources]:
+        """What the pods of a node may take, and the daemons among them."""
+        held = self._limits.on(node.name)
+        return held.pods, held.daemons
+
+    @staticmethod
+    def _asked(pods: Iterable[Pod]) -> tuple[Resources, Resources]:
+        alive = [pod for pod in pods if not pod.is_terminal]
+        return (
+            total(pod.spec.requests for pod in alive),
+            total(pod.spec.requests for pod in alive if pod.is_daemon),
+        )
+
+
+def _is_in_flight(node: Node) -> bool:
+    return not node.is_registered and node.name == node.node_claim
+
+
+def _node_labels(node: Node) -> dict[str, str]:
+    """Labels that providers fix come after those that every node has; the first of a name wins."""
+    found = {
+        "node_name": node.name,
+        "phase": "",  # Kubernetes stopped saying it
+        "managed": "true" if node.node_claim or node.node_pool else "false",
+    }
+    own = (key for key in sorted(node.labels) if labels.domain(key) in labels.PROVIDER_GROUPS)
+    for key in (*_WELL_KNOWN, *own):
+        suffix = key.partition("/")[2].lower().replace("-", "_").replace(".", "_")
+        found.setdefault(suffix, node.labels.get(key, ""))
+    return found
+
+
+def _node_gauges(nodes: _Nodes, now: datetime) -> Iterator[str]:
+    for suffix, help_text, amounts in (
+        ("allocatable", "What pods may take of a node.", _allocatable),
+        ("total_pod_requests", "What the pods of a node ask for.", _pod_requests),
+        ("total_pod_limits", "What the pods of a node may take at most.", _pod_limits),
+        ("total_daemon_requests", "What the daemons of a node ask for.", _daemon_requests),
+        ("total_daemon_limits", "What the daemons of a node may take at most.", _daemon_limits),
+        ("system_overhead", "What a node keeps for itself.", _overhead),
+    ):
+        name = f"karpenter_nodes_{suffix}"
+        lines = (
+            series(name, f'{nodes.named[node.name]},resource_type="{_kind(resource)}"', value)
+            for node in nodes.joined
+            for resource, value in _values(amounts(nodes, node))
+        )
+        yield from gauge(name, help_text, lines)
+    ages = (
+        series(_LIFETIME, nodes.named[node.name], (now - node.created_at).total_seconds())
+        for node in nodes.joined
+        if node.created_at is not None
+    )
+    yield from gauge(_LIFETIME, "How old nodes are.", ages)
+
+
+def _allocatable(_nodes: _Nodes, node: Node) -> Resources:
+    return node.allocatable
+
+
+def _pod_requests(nodes: _Nodes, node: Node) -> Resources:
+    return nodes.requests[node.name][0]
+
+
+def _daemon_requests(nodes: _Nodes, node: Node) -> Resources:
+    return nodes.requests[node.name][1]
+
+
+def _pod_limits(nodes: _Nodes, node: Node) -> Resources:
+    return nodes.limits(node)[0]
+
+
+def _daemon_limits(nodes: _Nodes, node: Node) -> Resources:
+    return nodes.limits(node)[1]
+
+
+def _overhead(_nodes: _Nodes, node: Node) -> Resources:
+    return subtract(node.capacity, node.allocatable)
+
+
+def _utilization(nodes: _Nodes) -> Iterator[str]:
+    name = "karpenter_cluster_utilization_percent"
+    room = total(node.allocatable for node in nodes.joined)
+    asked = total(amounts for amounts, _ in nodes.requests.values())
+    lines = (
+        series(name, f'resource_type="{_kind(one)}"', 100 * asked.get(one, 0) / amount)
+        for one, amount in sorted(room.items())
+        if amount and one != NODES
+    )
+    yield from gauge(name, "Share of what nodes have that pods ask for.", lines)
+
+
+def _pod_lines(snapshot: Snapshot) -> Iterator[str]:
+    nodes = {node.name: node for node in snapshot.nodes}
+    places = {"": _place(_NO_NODE)} | {name: _place(node) for name, node in nodes.items()}
+    for pod in snapshot.pods:
+        place = places.get(pod.node_name, places[""])
+        yield (
+            f'{_POD_STATE}{{name="{pod.name}",namespace="{pod.namespace}",owner="{_owner(pod)}",'
+            f'node="{pod.node_name}",scheduled="{"true" if pod.node_name else "false"}",{place},'
+            f'phase="{pod.phase}",ready="{"true" if pod.is_ready else "false"}"}} 1\n'
+        )
+
+
+def _place(node: Node) -> str:
+    pool = node.labels.get(labels.NODE_POOL, "")
+    return label_text(
+        {
+            "nodepool": pool,
+            "zone": node.zone,
+            "arch": node.labels.get(labels.ARCH, ""),
+            "capacity_type": node.capacity_type,
+            "instance_type": node.instance_type,
+            "managed": "true" if pool else "false",
+        }
+    )
+
+
+def _owner(pod: Pod) -> str:
+    owner = pod.owner
+    if owner is None:
+        return ""
+    kind = owner.kind.lower()
+    return escaped(f"/apis/{owner.api_version}/namespaces/{pod.namespace}/{kind}s/{owner.name}")
+
+
+def _pool_gauges(snapshot: Snapshot) -> Iterator[str]:
+    usage = _usage(snapshot)
+    for suffix, help_text, held in (
+        ("limit", "What a pool may have at most.", {p.name: p.limits for p in snapshot.node_pools}),
+        ("usage", "What a pool has.", usage),
+    ):
+        name = f"karpenter_nodepools_{suffix}"
+        lines = (
+            series(name, f'resource_type="{_kind(one)}",nodepool="{escaped(pool.name)}"', value)
+            for pool in snapshot.node_pools
+            for one, value in _values(held.get(pool.name, {}), with_nodes=True)
+        )
+        yield from gauge(name, help_text, lines)
+    name = "karpenter_nodepools_cost_total"
+    costs = _costs(snapshot)
+    lines = (
+        series(name, f'nodepool="{escaped(pool.name)}"', costs.get(pool.name, 0) / 1e9)
+        for pool in snapshot.node_pools
+    )
+    yield from gauge(name, "What the nodes of a pool cost, in dollars an hour.", lines)
+
+
+def _usage(snapshot: Snapshot) -> dict[str, dict[str, int]]:
+    """What each pool has, nodes that are leaving apart."""
+    gone = leaving(snapshot)
+    found: dict[str, dict[str, int]] = {}
+    for node in snapshot.nodes:
+        if node.node_pool and node.name not in gone:
+            held = found.setdefault(node.node_pool, {NODES: 0})
+            held[NODES] += 1
+            for name, amount in node.capacity.items():
+                if name != NODES:
+                    held[name] = held.get(name, 0) + amount
+    return found
+
+
+def _costs(snapshot: Snapshot) -> dict[str, int]:
+    known = prices(snapshot)
+    found: dict[str, int] = {}
+    for node in snapshot.nodes:
+        if node.node_pool:
+            found[node.node_pool] = found.get(node.node_pool, 0) + price_of(node, known)
+    return found
+
+
+def _values(amounts: Mapping[str, int], *, with_nodes: bool = False) -> Iterator[tuple[str, float]]:
+    """Amounts as metrics state them: cpu in cores."""
+    for name, amount in amounts.items():
+        if name == CPU:
+            yield name, amount / 1000
+        elif name != NODES or with_nodes:
+            yield name, amount
+
+
+def _kind(resource: str) -> str:
+    return escaped(resource.lower().replace("-", "_"))

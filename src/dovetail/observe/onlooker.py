@@ -1,0 +1,122 @@
+"""Who sees objects come and go, and knows at each scrape how they stand? One listener for all.
+
+    feed.listen(onlooker.hear)              every change that a mirror tells
+    onlooker.decided(plan)                  after each decision
+    onlooker.text(snapshot)                 at each scrape, in parts
+
+Switched off (disable-cluster-state-observability), it remembers nothing and shows only what does
+not grow with the cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from dovetail import api
+from dovetail.clock import Clock
+from dovetail.decide.lifecycle.step import Event
+from dovetail.errors import InputError
+from dovetail.kube.mirror import Absent, Notice, Present
+from dovetail.model.plan import Plan
+from dovetail.model.snapshot import Snapshot
+from dovetail.observe.cluster_metrics import cluster_text, node_count_text
+from dovetail.observe.condition_metrics import ConditionMetrics
+from dovetail.observe.meters import Meters
+from dovetail.observe.pod_limits import PodLimits, pod_key
+from dovetail.observe.pod_times import PodTimes
+from dovetail.observe.steps import tell_budgets
+from dovetail.observe.text import gauge, label_text, series
+from dovetail.observe.zones import zones_of_waiting
+from dovetail.state.amounts import instant
+from dovetail.state.objects import claim_object, node_object, pool_view
+
+PROVISIONER: Final = "provisioner"
+_ZONES: Final = "karpenter_scheduler_pending_pods_by_effective_zone_count"
+
+
+class Onlooker:
+    """Sees everything. `tell` takes the events about conditions."""
+
+    def __init__(
+        self,
+        meters: Meters,
+        tell: Callable[[Event], None],
+        clock: Clock,
+        *,
+        is_enabled: bool = True,
+    ) -> None:
+        self._meters = meters
+        self._clock = clock
+        self._is_enabled = is_enabled
+        self._times = PodTimes(meters)
+        self._limits = PodLimits()
+        self._conditions = ConditionMetrics(meters, tell)
+
+    def hear(self, notice: Notice) -> None:
+        """Take in what a mirror tells. Never raises."""
+        if not self._is_enabled:
+            return
+        match notice:
+            case Present(object=found):
+                self._present(found)
+            case Absent(object=gone):
+                self._absent(gone)
+            case _:
+                pass
+
+    def decided(self, plan: Plan) -> None:
+        """A decision about waiting pods was made."""
+        placed = [pod for one in plan.launches for pod in one.pods]
+        placed += [pod for one in plan.nominations for pod in one.pods]
+        refused = [one.pod for one in plan.unschedulable]
+        self._times.decided(placed, refused, self._clock.now())
+
+    def text(self, snapshot: Snapshot) -> Iterator[str]:
+        """Every gauge that follows from the cluster, in parts between which others may run."""
+        now = self._clock.now()
+        yield from node_count_text(snapshot)
+        lines = (
+            series(_ZONES, label_text({"controller": PROVISIONER, "zone": zone}), count)
+            for zone, count in zones_of_waiting(snapshot).items()
+        )
+        yield from gauge(_ZONES, "Waiting pods by the zone that they must run in.", lines)
+        if self._is_enabled:
+            yield from cluster_text(snapshot, self._limits, now)
+            yield from self._times.text(now)
+            yield from self._conditions.text(now)
+
+    def scrape(self, snapshot: Snapshot) -> Iterator[bytes]:
+        """Everything that is counted, timed or shown, as Prometheus reads it, in parts."""
+        tell_budgets(self._meters, snapshot, self._clock.now())
+        yield self._meters.text()
+        for part in self.text(snapshot):
+            yield part.encode()
+
+    def _present(self, found: api.Object) -> None:
+        try:
+            match found:
+                case api.Pod():
+                    self._times.see(found, self._clock.now())
+                    self._limits.see(found)
+                case api.NodeClaim():
+                    self._conditions.see_claim(claim_object(found))
+                case api.Node():
+                    self._conditions.see_node(node_object(found))
+                case api.NodePool():
+                    going = instant(found.metadata.deletion_timestamp)
+                    self._conditions.see_pool(pool_view(found), going)
+                case _:
+                    pass
+        except InputError:
+            return  # whoever acts on it says what is wrong with it
+
+    def _absent(self, gone: api.Object) -> None:
+        match gone:
+            case api.Pod():
+                self._times.gone(pod_key(gone))
+                self._limits.gone(pod_key(gone))
+            case api.NodeClaim() | api.Node() | api.NodePool():
+                self._conditions.gone(gone.kind, gone.metadata.name, self._clock.now())
+            case _:
+                pass

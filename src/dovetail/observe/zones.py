@@ -1,0 +1,200 @@
+"""In which zone must a waiting pod run? One zone, several (`flexible`), or `none` at all.
+
+(spec/core.md 3.15) What counts is what binds: the pod's own node selector and affinity, its
+volumes, and where spread, affinity and anti-affinity over zones would let it go just now.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final
+
+import msgspec
+
+from dovetail import labels
+from dovetail.decide.census import census
+from dovetail.decide.volumes import pod_volumes
+from dovetail.model.pod import Pod
+from dovetail.model.requirements import Requirement
+from dovetail.model.snapshot import Snapshot
+from dovetail.model.topology import LabelSelector, NodeTerm, PodTerm, Spread, narrowed
+from dovetail.model.verdict import Problem
+
+FLEXIBLE: Final = "flexible"
+NONE: Final = "none"
+
+_CountsByZone = Mapping[str, int]
+
+
+class _Tenants(msgspec.Struct, frozen=True):
+    """Bound pods with the same labels, and how many there are in each zone."""
+
+    namespace: str
+    labels: Mapping[str, str]
+    n_by_zone: Counter[str]
+
+
+def zones_of_waiting(snapshot: Snapshot) -> dict[str, int]:
+    """How many waiting pods must run in each zone; `flexible` and `none` beside the zones."""
+    zones = _Zones(snapshot)
+    counts: Counter[str] = Counter()
+    known: dict[tuple[int, str, int, tuple[str, ...]], str] = {}
+    for pod in census(snapshot.pods).unbound:
+        if pod.is_terminal or pod.deleting_at is not None:
+            continue
+        key = (id(pod.spec), pod.namespace, id(pod.labels), pod.claim_names)
+        if key not in known:
+            known[key] = zones.of(pod)
+        counts[known[key]] += 1
+    return {zone: counts[zone] for zone in sorted(counts)}
+
+
+class _Zones:
+    """What is asked for several pods, worked out once."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._zone_by_node = {node.name: node.zone for node in snapshot.nodes if node.zone}
+        self._tenants: list[_Tenants] | None = None
+        self._zones = {
+            *self._zone_by_node.values(),
+            *(
+                offering.zone
+                for types in snapshot.instance_types.values()
+                for one in types
+                for offering in one.offerings
+            ),
+        }
+
+    def of(self, pod: Pod) -> str:
+        """The zone of this pod."""
+        choices = list(self._choices(pod))
+        if not choices:
+            return FLEXIBLE
+        named = {
+            value
+            for choice in choices
+            for one in choice
+            if not one.complement
+            for value in one.values
+        }
+        found = [
+            zone
+            for zone in sorted(self._zones | named)
+            if all(any(one.has(zone) for one in choice) for choice in choices)
+        ]
+        if len(found) == 1:
+            return found[0]
+        return FLEXIBLE if found else NONE
+
+    def _choices(self, pod: Pod) -> Iterator[list[Requirement]]:
+        """What binds the pod to zones: of each list, one requirement must hold."""
+        wanted = pod.spec.node_selector.get(labels.ZONE)
+        if wanted is not None:
+            yield [_only({wanted})]
+        yield from _of_terms(pod.spec.required_terms)
+        yield from self._of_volumes(pod)
+        yield from self._of_others(pod)
+
+    def _of_volumes(self, pod: Pod) -> Iterator[list[Requirement]]:
+        volumes = pod_volumes(pod, self._snapshot)
+        if isinstance(volumes, Problem):
+            yield []  # while it cannot have them, it can run nowhere
+            return
+        for terms in volumes.alternatives:
+            yield from _of_terms(terms)
+
+    def _of_others(self, pod: Pod) -> Iterator[list[Requirement]]:
+        """Where other pods let it go."""
+        for spread in pod.spec.spread:
+            if spread.topology_key == labels.ZONE and spread.is_hard:
+                yield [self._spread(pod, spread)]
+        for term in pod.spec.affinity:
+            if term.topology_key == labels.ZONE:
+                yield from self._near(pod, term)
+        for term in pod.spec.anti_affinity:
+            if term.topology_key == labels.ZONE:
+                counts = self._counts(self._selected(pod, term), _narrow(pod, term))
+                yield [Requirement(labels.ZONE, complement=True, values=frozenset(counts))]
+
+    def _spread(self, pod: Pod, spread: Spread) -> Requirement:
+        selector = narrowed(spread.selector, pod.labels, match=spread.match_label_keys)
+        counts = self._counts(lambda namespace: namespace == pod.namespace, selector)
+        own = int(selector.matches(pod.labels))
+        fewest = min((counts.get(zone, 0) for zone in self._zones), default=0)
+        if len(self._zones) < spread.min_domains:
+            fewest = 0
+        return _only(
+            zone for zone in self._zones if counts.get(zone, 0) + own - fewest <= spread.max_skew
+        )
+
+    def _near(self, pod: Pod, term: PodTerm) -> Iterator[list[Requirement]]:
+        selected, selector = self._selected(pod, term), _narrow(pod, term)
+        counts = self._counts(selected, selector)
+        # The first of a group that wants to be near itself may go anywhere.
+        is_first = not counts and selected(pod.namespace) and selector.matches(pod.labels)
+        if not is_first:
+            yield [_only(counts)]
+
+    def _selected(self, pod: Pod, term: PodTerm) -> Callable[[str], bool]:
+        """Which namespaces a term is about."""
+        if term.namespace_selector is None:
+            names = frozenset(term.namespaces or (pod.namespace,))
+            return names.__contains__
+        wanted = term.namespace_selector
+        found = {name for name, has in self._snapshot.namespaces.items() if wanted.matches(has)}
+        return frozenset(found | set(term.namespaces)).__contains__
+
+    def _counts(self, selected: Callable[[str], bool], selector: LabelSelector) -> _CountsByZone:
+        counts: Counter[str] = Counter()
+        for one in self._all_tenants():
+            if selected(one.namespace) and selector.matches(one.labels):
+                counts.update(one.n_by_zone)
+        return counts
+
+    def _all_tenants(self) -> list[_Tenants]:
+        if self._tenants is None:
+            held: dict[tuple[str, int], _Tenants] = {}
+            for pod in self._snapshot.pods:
+                zone = self._zone_by_node.get(pod.node_name)
+                if zone is None or pod.is_terminal or pod.deleting_at is not None:
+                    continue
+                key = (pod.namespace, id(pod.labels))
+                if key not in held:
+                    held[key] = _Tenants(pod.namespace, pod.labels, Counter())
+                held[key].n_by_zone[zone] += 1
+            self._tenants = list(held.values())
+        return self._tenants
+
+
+def _narrow(pod: Pod, term: PodTerm) -> LabelSelector:
+    return narrowed(
+        term.selector,
+        pod.labels,
+        match=term.match_label_keys,
+        mismatch=term.mismatch_label_keys,
+    )
+
+
+def _of_terms(terms: Iterable[NodeTerm]) -> Iterator[list[Requirement]]:
+    """What alternatives say of zones; one that says nothing leaves every zone open."""
+    found: list[Requirement] = []
+    for term in terms:
+        said = [one for one in term.expressions if labels.normalize(one.key) == labels.ZONE]
+        if not said:
+            return
+        found.append(_joined(said))
+    if found:
+        yield found
+
+
+def _joined(said: list[Requirement]) -> Requirement:
+    whole = said[0]
+    for one in said[1:]:
+        whole &= one
+    return whole
+
+
+def _only(zones: Iterable[str]) -> Requirement:
+    return Requirement(labels.ZONE, complement=False, values=frozenset(zones))
