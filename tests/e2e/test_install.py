@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,13 +22,14 @@ from dovetail.kube.seam import Deletion, Kube, Patch, Ref, Scope
 from dovetail.present.installation import manifests
 from dovetail.present.installation.choices import Choices
 from dovetail.settings import FEATURE_GATES
-from tests.controlplane.charts import Tree, controller_kubeconfig, rendered
+from tests.controlplane.charts import CHARTS, Tree, controller_kubeconfig, helm, rendered
 from tests.controlplane.plane import ControlPlane
 from tests.unit.api.manifests import CLAIM
 
 pytestmark = pytest.mark.xdist_group("controlplane")
 
 NAMESPACE = "installed"
+PAGE = (CHARTS.parent / "docs" / "install.md").read_text(encoding="utf-8")
 # Of the Prometheus Operator, as far as it matters here: somebody who takes ServiceMonitors.
 MONITORS: Tree = {
     "apiVersion": "apiextensions.k8s.io/v1",
@@ -231,6 +233,29 @@ def test_pods_meet_the_strictest_standard(plane: ControlPlane) -> None:
         assert "violates PodSecurity" in plane.kubectl(*create, given=json.dumps(pod), check=False)
     finally:
         plane.kubectl("delete", "namespace", "restricted", "--wait=false")
+
+
+def test_the_page_about_installing_can_be_followed(plane: ControlPlane) -> None:
+    """Every helm command on it works on a real API server; and the definitions outlive them."""
+    lines = [line.strip() for line in PAGE.splitlines() if line.strip().startswith("helm ")]
+    lines.sort(key=lambda line: "--take-ownership" not in line)  # here somebody else made them
+    assert len(lines) == 4
+    where = ("--kubeconfig", str(plane.kubeconfig))
+    for line in lines:
+        _, *words = shlex.split(line.replace(" charts/", f" {CHARTS}/"))
+        done = helm(*words, *where)
+        assert done.returncode == 0, done.stderr
+        if "dovetail" in words:
+            home = words[words.index("--namespace") + 1]
+            deployment = plane.kubectl("get", "deployment", "dovetail", "-n", home, "-o", "name")
+            assert deployment.strip() == "deployment.apps/dovetail"
+            upgraded = (*words, "--reset-then-reuse-values", "--set", "replicas=0", *where)
+            assert helm(*upgraded).returncode == 0
+            assert helm("uninstall", "dovetail", "--namespace", home, *where).returncode == 0
+    gone = helm("uninstall", "dovetail-crd", *where)
+    assert gone.stdout.count("CustomResourceDefinition") == 5, gone
+    assert plane.kubectl("get", "nodepools", "-o", "name", check=False).count("rror") == 0
+    plane.kubectl("delete", "namespace", "dovetail", "--wait=false")
 
 
 def allowed(plane: ControlPlane, controller: Path, verb: str, resource: str, home: str) -> bool:
