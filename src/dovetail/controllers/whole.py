@@ -16,7 +16,7 @@ from dovetail import api
 from dovetail.actuate.launching import Orders
 from dovetail.actuate.steering import Steering
 from dovetail.controllers.batching import Window
-from dovetail.controllers.claims import Claims
+from dovetail.controllers.claims import ClaimHands, ClaimLoop
 from dovetail.controllers.disruptions import Disruptions
 from dovetail.controllers.evictions import Evictions
 from dovetail.controllers.feed import Feed, watched_kinds
@@ -64,7 +64,7 @@ class Controller:
         self.disruptions = Disruptions(means, self.known)
         self.pools = Pools(means, self.known, gates=setup.gates)
         self.decisions = Decisions(means, self.known, self._hands(setup), setup.window)
-        self.claims = Claims(means, self.known, pools=self.pools, steer=self._steer)
+        self.claims = ClaimLoop(means, self.known, ClaimHands(self._steer, self.pools.note))
         self.garbage = Garbage(means, self.known)
         self._is_leading = False
 
