@@ -245,6 +245,30 @@ def test_names_can_be_chosen() -> None:
     )
 
 
+def test_names_that_look_like_numbers_stay_names() -> None:
+    """YAML would read them as something else."""
+    values: Tree = {
+        "fullnameOverride": "123",
+        "serviceAccount": {"name": "1e3"},
+        "priorityClassName": "on",
+        "additionalLabels": {"a": "true"},
+        "podAnnotations": {"b": "007"},
+        "controller": {"containerName": "0x1"},
+    }
+    trees = rendered(values, namespace="456")
+    names = {tree["metadata"]["name"] for tree in trees}
+    assert names == {"123", "123-admin", "123-kwok", "123-node-leases", "1e3"}
+    assert {tree["metadata"].get("namespace") for tree in trees} == {None, "456", "kube-node-lease"}
+    assert {tree["metadata"]["labels"]["a"] for tree in trees} == {"true"}
+    bindings = [tree for tree in trees if tree["kind"].endswith("Binding")]
+    assert {tree["subjects"][0]["name"] for tree in bindings} == {"1e3"}
+    assert {tree["roleRef"]["name"] for tree in bindings} == {"123", "123-kwok", "123-node-leases"}
+    spec = pod(values)
+    assert spec["serviceAccountName"] == "1e3"
+    assert spec["priorityClassName"] == "on"
+    assert spec["containers"][0]["name"] == "0x1"
+
+
 def test_an_image_can_be_pinned_by_its_digest() -> None:
     """Beside its tag."""
     digest = "sha256:" + "0" * 64
@@ -312,6 +336,7 @@ def test_the_lease_by_another_name_can_be_taken() -> None:
             "/settings/featureGates/nodeRepair",
         ),
         ({"settings": {"clusterName": "mine"}}, "clusterName"),
+        ({"settings": {"provider": "two words"}}, "/settings/provider"),
         ({"fullnameOverride": "Not A Name"}, "/fullnameOverride"),
         (
             {"serviceMonitor": {"enabled": True}, "controller": {"metrics": {"port": 0}}},

@@ -167,6 +167,8 @@ MAY_NOT = (
     ("impersonate", "users", ""),
     ("patch", "leases.coordination.k8s.io/another", NAMESPACE),
     ("get", "leases.coordination.k8s.io", "default"),
+    ("list", "leases.coordination.k8s.io", NAMESPACE),
+    ("patch", "events", "default"),
     ("create", "leases.coordination.k8s.io", "kube-node-lease"),
     ("create", "leases.coordination.k8s.io", "default"),
     ("patch", "customresourcedefinitions.apiextensions.k8s.io", ""),

@@ -31,9 +31,9 @@ app.kubernetes.io/managed-by: {{ .Release.Service | quote }}
 {{/* What every object's metadata has: a dict of `root`, `name`, and if wanted `suffix`, `namespace`, `labels`, `annotations`. */}}
 {{- define "dovetail.metadata" -}}
 {{- $root := .root -}}
-name: {{ .name }}
+name: {{ .name | quote }}
 {{- with .namespace }}
-namespace: {{ . }}
+namespace: {{ . | quote }}
 {{- end }}
 labels:
   {{- include "dovetail.labels" $root | trim | nindent 2 }}

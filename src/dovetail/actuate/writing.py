@@ -48,7 +48,7 @@ async def write_claim(kube: Writer, held: api.NodeClaim, after: ClaimObject) -> 
     metadata = _metadata(patch)
     status = _claim_status(before, patch)
     if before.conditions != after.conditions:
-        status["conditions"] = _conditions(after.conditions)
+        status["conditions"] = condition_list(after.conditions)
     # The last finalizer takes the object with it: what is to be said must be said before that.
     is_last_word = len(after.finalizers) < len(before.finalizers)
     writing = _Writing(kube, Ref(NODE_CLAIM, before.name), held.metadata.resource_version)
@@ -95,7 +95,7 @@ async def write_pool(kube: Writer, held: api.NodePool, after: PoolView) -> Answe
     if before.node_class_observed_generation != after.node_class_observed_generation:
         status["nodeClassObservedGeneration"] = after.node_class_observed_generation
     if before.conditions != after.conditions:
-        status["conditions"] = _conditions(after.conditions)
+        status["conditions"] = condition_list(after.conditions)
     writing = _Writing(kube, Ref(NODE_POOL, before.pool.name), held.metadata.resource_version)
     await writing.write({"metadata": {"annotations": {**added}}} if added else {})
     await writing.write({STATUS: status} if status else {}, STATUS)
@@ -172,7 +172,8 @@ def _amounts(before: Mapping[str, int], after: Mapping[str, int]) -> _Part:
     return gone | {name: quantity.render(name, after[name]) for name in sorted(after)}
 
 
-def _conditions(conditions: Iterable[Condition]) -> list[Json]:
+def condition_list(conditions: Iterable[Condition]) -> list[Json]:
+    """Conditions as the API has them."""
     return [_condition(one) for one in conditions]
 
 

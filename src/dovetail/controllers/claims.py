@@ -41,16 +41,18 @@ from dovetail.decide.lifecycle.podevents import PodChange
 from dovetail.decide.lifecycle.registration import awaits_hooks
 from dovetail.decide.lifecycle.step import Milestone, Step, claim_with, soonest
 from dovetail.decide.lifecycle.timing import INSTANCE_POLL
-from dovetail.decide.lifecycle.transitions import Subject, finalized_event, transition_events
 from dovetail.errors import DovetailError, InputError
 from dovetail.kube.backoff import Backoff
 from dovetail.kube.errors import ConflictError, NotFoundError
 from dovetail.kube.mirror import Notice
 from dovetail.model.claim import ClaimObject, ClaimView, InstanceState, NodeObject
+from dovetail.observe.cloud import on_behalf_of
+from dovetail.observe.steps import count_claim_step
 from dovetail.state.changes import LaunchFailed
 from dovetail.state.objects import claim_object, node_object
 
 N_WORKERS: Final = 200
+_NAME: Final = "nodeclaim.lifecycle"
 _SETTLED_SECONDS: Final = 1.0  # by then the watch has shown that something is gone
 _SLOW_LAUNCH: Final = timedelta(seconds=2)  # from then on the claim says what it waits for
 # Claims that go for one of these never had a node for their pods.
@@ -91,7 +93,7 @@ class ClaimLoop:
         self._means = means
         self._known = known
         self._hands = hands
-        self._log = means.log.named("claims")
+        self._log = means.log.named(_NAME)
         self._hooks = hooks_of(means.cloud)
         self._launches = Launches(means, known, ended=self._launch_ended)
         self._drifts = Drifts(means, known)
@@ -124,8 +126,9 @@ class ClaimLoop:
             self._unread.add(one.metadata.uid)
             self._queue.add(one.metadata.name)
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._launches.run())
-            group.create_task(self._queue.run())
+            with on_behalf_of(_NAME):
+                group.create_task(self._launches.run())
+                group.create_task(self._queue.run())
 
     async def finish(self) -> None:
         """Begin nothing new, and return when launches and writes under way have ended."""
@@ -276,24 +279,16 @@ class ClaimLoop:
         claim = seen.claim
         if after.provider_id:
             self._launches.forget(claim.uid)
-        subject = Subject("NodeClaim", claim.name, claim.uid)
-        tell = self._means.recorder.tell
-        for event in (
-            *step.events,
-            *transition_events(subject, claim.conditions, after.conditions),
-        ):
-            tell(event)
+        for event in step.events:
+            self._means.recorder.tell(event)
         for milestone in step.milestones:
-            match milestone:
-                case Milestone.TYPE_SEEN:
-                    self._drifts.see_type(claim.uid, now)
-                case Milestone.CLAIM_TERMINATED:
-                    self._ended.add(claim.uid)
-                    tell(finalized_event(subject))
-                case _:
-                    pass
-            if milestone is not Milestone.TYPE_SEEN:
+            if milestone is Milestone.TYPE_SEEN:
+                self._drifts.see_type(claim.uid, now)
+            else:
                 self._log.info("claim came further", node_claim=claim.name, milestone=milestone)
+        if Milestone.CLAIM_TERMINATED in step.milestones:
+            self._ended.add(claim.uid)
+        count_claim_step(self._means.meters, claim, step, now)
 
     def _seconds_left(self, uid: str, step: Step, now: datetime) -> float | None:
         ending = self._endings.get(uid)

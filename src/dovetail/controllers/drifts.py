@@ -33,7 +33,7 @@ class Drifts:
     def __init__(self, means: Means, known: Known) -> None:
         self._means = means
         self._known = known
-        self._log = means.log.named("drift")
+        self._log = means.log.named("nodeclaim.disruption")
         self._answers: dict[str, _Answer] = {}
         self._seen_at: dict[str, datetime] = {}
 

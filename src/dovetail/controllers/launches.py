@@ -49,7 +49,7 @@ class Launches:
         self._means = means
         self._known = known
         self._ended = ended
-        self._log = means.log.named("launches")
+        self._log = means.log.named("nodeclaim.lifecycle")
         self._held: dict[str, _Held] = {}
         self._n_failed: dict[str, int] = {}
         self._queue: WorkQueue[str] = WorkQueue(

@@ -28,6 +28,7 @@ NOMINATED: Final = "Nominated"
 _KIND_BY_NAME: Final = {kind.name: kind for kind in api.KINDS.values()}
 _MOST_WAITING: Final = 10_000
 _N_WRITERS: Final = 4
+_STALE_AFTER: Final = timedelta(minutes=10)  # a replica that waits to lead has none to tell
 _LONGEST_MESSAGE: Final = 1_024
 _LONGEST_NAME: Final = 253
 
@@ -93,7 +94,8 @@ class Recorder:
     async def _write_next(self) -> None:
         event, told_at = await self._waiting.get()
         try:
-            await self._write(event, told_at)
+            if self._clock.now() - told_at < _STALE_AFTER:
+                await self._write(event, told_at)
         except ApiError as error:
             self._log.warning(
                 "could not write event",

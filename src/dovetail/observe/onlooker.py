@@ -25,7 +25,7 @@ from dovetail.observe.condition_metrics import ConditionMetrics
 from dovetail.observe.meters import Meters
 from dovetail.observe.pod_limits import PodLimits, pod_key
 from dovetail.observe.pod_times import PodTimes
-from dovetail.observe.steps import tell_budgets
+from dovetail.observe.steps import count_unpriced, tell_budgets
 from dovetail.observe.text import gauge, label_text, series
 from dovetail.observe.zones import zones_of_waiting
 from dovetail.state.amounts import instant
@@ -52,6 +52,7 @@ class Onlooker:
         self._times = PodTimes(meters)
         self._limits = PodLimits()
         self._conditions = ConditionMetrics(meters, tell)
+        self._unpriced: frozenset[str] = frozenset()
 
     def hear(self, notice: Notice) -> None:
         """Take in what a mirror tells. Never raises."""
@@ -89,6 +90,7 @@ class Onlooker:
     def scrape(self, snapshot: Snapshot) -> Iterator[bytes]:
         """Everything that is counted, timed or shown, as Prometheus reads it, in parts."""
         tell_budgets(self._meters, snapshot, self._clock.now())
+        self._unpriced = count_unpriced(self._meters, snapshot, self._unpriced)
         yield self._meters.text()
         for part in self.text(snapshot):
             yield part.encode()

@@ -18,6 +18,7 @@ from dovetail.decide.lifecycle.actions import DeleteClaim
 from dovetail.decide.lifecycle.conditions import INSTANCE_TERMINATING
 from dovetail.decide.lifecycle.eviction import EvictionAnswer, QueuedEviction
 from dovetail.decide.lifecycle.step import Milestone, Step, claim_with
+from dovetail.decide.prices import price_of, prices
 from dovetail.model.claim import ClaimObject, NodeObject
 from dovetail.model.plan import DisruptionReason
 from dovetail.model.snapshot import Snapshot
@@ -137,6 +138,20 @@ def tell_budgets(meters: Meters, snapshot: Snapshot, now: datetime) -> None:
         for pool, allowance in allowances(snapshot, reason, now).items():
             allowed.labels(nodepool=pool, reason=reason.value).set(allowance.n_allowed)
             used.labels(nodepool=pool, reason=reason.value).set(allowance.n_disrupting)
+
+
+def count_unpriced(meters: Meters, snapshot: Snapshot, known: frozenset[str]) -> frozenset[str]:
+    """Nodes of ours whose price nobody knows; those not `known` yet are counted."""
+    listed = prices(snapshot)
+    unpriced = {
+        node.name: node.node_pool
+        for node in snapshot.nodes
+        if node.node_pool and node.instance_type and not price_of(node, listed)
+    }
+    for name, pool in unpriced.items():
+        if name not in known:
+            meters.nodepools_cost_tracker_errors_total.labels(nodepool=pool).inc()
+    return frozenset(unpriced)
 
 
 def termination_mode(claim: ClaimObject) -> TerminationMode:

@@ -7,7 +7,8 @@ volumes, and where spread, affinity and anti-affinity over zones would let it go
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Final
 
 import msgspec
@@ -56,7 +57,7 @@ class _Zones:
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         self._zone_by_node = {node.name: node.zone for node in snapshot.nodes if node.zone}
-        self._tenants: list[_Tenants] | None = None
+        self._known: dict[tuple[frozenset[str], LabelSelector], _CountsByZone] = {}
         self._zones = {
             *self._zone_by_node.values(),
             *(
@@ -115,12 +116,12 @@ class _Zones:
                 yield from self._near(pod, term)
         for term in pod.spec.anti_affinity:
             if term.topology_key == labels.ZONE:
-                counts = self._counts(self._selected(pod, term), _narrow(pod, term))
+                counts = self._counts(self._namespaces(pod, term), _narrow(pod, term))
                 yield [Requirement(labels.ZONE, complement=True, values=frozenset(counts))]
 
     def _spread(self, pod: Pod, spread: Spread) -> Requirement:
         selector = narrowed(spread.selector, pod.labels, match=spread.match_label_keys)
-        counts = self._counts(lambda namespace: namespace == pod.namespace, selector)
+        counts = self._counts(frozenset({pod.namespace}), selector)
         own = int(selector.matches(pod.labels))
         fewest = min((counts.get(zone, 0) for zone in self._zones), default=0)
         if len(self._zones) < spread.min_domains:
@@ -130,42 +131,60 @@ class _Zones:
         )
 
     def _near(self, pod: Pod, term: PodTerm) -> Iterator[list[Requirement]]:
-        selected, selector = self._selected(pod, term), _narrow(pod, term)
-        counts = self._counts(selected, selector)
+        namespaces, selector = self._namespaces(pod, term), _narrow(pod, term)
+        counts = self._counts(namespaces, selector)
         # The first of a group that wants to be near itself may go anywhere.
-        is_first = not counts and selected(pod.namespace) and selector.matches(pod.labels)
+        is_first = not counts and pod.namespace in namespaces and selector.matches(pod.labels)
         if not is_first:
             yield [_only(counts)]
 
-    def _selected(self, pod: Pod, term: PodTerm) -> Callable[[str], bool]:
+    def _namespaces(self, pod: Pod, term: PodTerm) -> frozenset[str]:
         """Which namespaces a term is about."""
-        if term.namespace_selector is None:
-            names = frozenset(term.namespaces or (pod.namespace,))
-            return names.__contains__
         wanted = term.namespace_selector
+        if wanted is None:
+            return frozenset(term.namespaces or (pod.namespace,))
         found = {name for name, has in self._snapshot.namespaces.items() if wanted.matches(has)}
-        return frozenset(found | set(term.namespaces)).__contains__
+        return frozenset(found | set(term.namespaces))
 
-    def _counts(self, selected: Callable[[str], bool], selector: LabelSelector) -> _CountsByZone:
-        counts: Counter[str] = Counter()
-        for one in self._all_tenants():
-            if selected(one.namespace) and selector.matches(one.labels):
-                counts.update(one.n_by_zone)
-        return counts
+    def _counts(self, namespaces: frozenset[str], selector: LabelSelector) -> _CountsByZone:
+        """How many bound pods of these namespaces are selected, in each zone."""
+        key = (namespaces, selector)
+        if key not in self._known:
+            counts: Counter[str] = Counter()
+            for one in self._candidates(selector):
+                if one.namespace in namespaces and selector.matches(one.labels):
+                    counts.update(one.n_by_zone)
+            self._known[key] = counts
+        return self._known[key]
 
-    def _all_tenants(self) -> list[_Tenants]:
-        if self._tenants is None:
-            held: dict[tuple[str, int], _Tenants] = {}
-            for pod in self._snapshot.pods:
-                zone = self._zone_by_node.get(pod.node_name)
-                if zone is None or pod.is_terminal or pod.deleting_at is not None:
-                    continue
-                key = (pod.namespace, id(pod.labels))
-                if key not in held:
-                    held[key] = _Tenants(pod.namespace, pod.labels, Counter())
-                held[key].n_by_zone[zone] += 1
-            self._tenants = list(held.values())
+    def _candidates(self, selector: LabelSelector) -> Iterable[_Tenants]:
+        """Bound pods that the selector might mean: it nearly always names a value of some label."""
+        for one in selector.expressions:
+            if not one.complement:
+                pairs = ((one.key, value) for value in one.values)
+                return [held for pair in pairs for held in self._tenants_by_pair.get(pair, ())]
         return self._tenants
+
+    @cached_property
+    def _tenants(self) -> list[_Tenants]:
+        held: dict[tuple[str, int], _Tenants] = {}
+        for pod in self._snapshot.pods:
+            zone = self._zone_by_node.get(pod.node_name)
+            if zone is None or pod.is_terminal or pod.deleting_at is not None:
+                continue
+            key = (pod.namespace, id(pod.labels))
+            if key not in held:
+                held[key] = _Tenants(pod.namespace, pod.labels, Counter())
+            held[key].n_by_zone[zone] += 1
+        return list(held.values())
+
+    @cached_property
+    def _tenants_by_pair(self) -> dict[tuple[str, str], list[_Tenants]]:
+        found: dict[tuple[str, str], list[_Tenants]] = {}
+        for one in self._tenants:
+            for pair in one.labels.items():
+                found.setdefault(pair, []).append(one)
+        return found
 
 
 def _narrow(pod: Pod, term: PodTerm) -> LabelSelector:

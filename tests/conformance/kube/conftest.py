@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.conformance.kube.real import HttpServer, control_plane
+from tests.conformance.kube.served import ServedServer
 from tests.conformance.kube.servers import MemoryServer, Names, Server
 from tests.controlplane.plane import ControlPlane
 
@@ -22,6 +23,7 @@ def real_plane() -> Iterator[ControlPlane]:
 @pytest.fixture(
     params=[
         pytest.param("memory", id="memory"),
+        pytest.param("served", id="served"),
         pytest.param("http", id="http", marks=pytest.mark.xdist_group("conformance-http")),
     ]
 )
@@ -29,6 +31,8 @@ def server(request: pytest.FixtureRequest) -> Server:
     """A server to talk to."""
     if request.param == "memory":
         return MemoryServer()
+    if request.param == "served":
+        return ServedServer()
     return HttpServer(request.getfixturevalue("real_plane"))
 
 

@@ -170,6 +170,18 @@ async def test_what_there_is_no_room_for_is_dropped_and_counted() -> None:
     assert recorder.n_dropped == 2
 
 
+async def test_old_news_is_not_written() -> None:
+    """What a replica took down long before it began to lead, the one before it has told."""
+    time = VirtualTime()
+    kube = MemoryKube(time)
+    recorder = Recorder(kube, time, time)
+    recorder.tell(about_node("Old"))
+    await time.advance(timedelta(minutes=10))
+    recorder.tell(about_node("New"))
+    await recorder.close()
+    assert [one["reason"] for one in await written(kube)] == ["New"]
+
+
 async def test_closing_ends_when_its_time_is_up() -> None:
     """What is left then is dropped."""
     time = VirtualTime()

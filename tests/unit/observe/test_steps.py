@@ -31,6 +31,7 @@ from dovetail.observe.steps import (
     count_eviction,
     count_node_step,
     count_unhealthy,
+    count_unpriced,
     tell_budgets,
 )
 from dovetail.testing.builders import node, node_pool, snapshot
@@ -251,3 +252,14 @@ def test_budgets_of_pools_that_are_gone_are_forgotten() -> None:
     assert metered(meters, used, reason="Underutilized", nodepool="b") == [0]
     tell_budgets(meters, snapshot(nodes=nodes, node_pools=several[1:]), START)
     assert metered(meters, allowed, nodepool="a") == metered(meters, used, nodepool="a") == []
+
+
+def test_a_node_without_a_known_price_is_counted_once() -> None:
+    """A claim that has no type yet is not an error."""
+    meters = Meters()
+    nodes = (node("n1", pool="default", type="exotic"), node("n2", pool="default"))
+    cluster = snapshot(nodes=nodes)
+    known = count_unpriced(meters, cluster, frozenset())
+    assert count_unpriced(meters, cluster, known) == known == {"n1"}
+    name = "karpenter_nodepools_cost_tracker_errors_total"
+    assert metered(meters, name, nodepool="default") == [1]

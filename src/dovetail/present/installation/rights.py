@@ -77,12 +77,12 @@ CORE: Final = (
     # Planned pods are steered to their node (status.nominatedNodeName).
     Rule("", ("pods/status",), ("patch",)),
     # What happened is told.
-    Rule("", ("events",), ("create", "patch")),
+    Rule("", ("events",), ("create",)),
 )
 
 ELECTION: Final = (
     Rule("coordination.k8s.io", ("leases",), ("create",)),
-    Rule("coordination.k8s.io", ("leases",), (*_READ, "patch"), (LEASE,)),
+    Rule("coordination.k8s.io", ("leases",), ("get", "patch"), (LEASE,)),
 )
 
 ADMIN: Final = (

@@ -1,0 +1,164 @@
+"""What could each NodePool launch today? Its cloud is asked, overlays are laid on, plans read it.
+
+Asked at the start, when a pool or its node class changes, and every five minutes. What cannot be
+asked just now stays as it was and is tried again; a pool of which nothing is known is not planned
+with. Overlays count where their gate is on, and each is told in its status whether it does
+(spec/core.md 7.3).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from dovetail import api
+from dovetail.cloud.overlay_manifest import overlay
+from dovetail.cloud.overlays import Overlay, PooledTypes, apply_to_pools
+from dovetail.controllers.known import Known
+from dovetail.controllers.means import Means
+from dovetail.controllers.overlay_status import Finding, write_finding
+from dovetail.controllers.pools import pools_of
+from dovetail.controllers.workqueue import WorkQueue
+from dovetail.errors import InputError
+from dovetail.kube.backoff import Backoff
+from dovetail.kube.errors import ConflictError, NotFoundError
+from dovetail.kube.mirror import Absent, Notice, Present
+from dovetail.model.instance import InstanceType
+from dovetail.observe.cloud import on_behalf_of
+from dovetail.state.changes import NOTHING, Catalogued, Touched
+from dovetail.state.pools import node_pool
+
+REFRESH_SECONDS: Final = 300.0
+_N_WORKERS: Final = 10
+_SOON_SECONDS: Final = 1.0
+_CONFLICT: Final = "Conflict"
+_INVALID: Final = "RuntimeValidation"
+_GOOD: Final = Finding()
+
+
+class CatalogueLoop:
+    """Keeps what pools could launch. `touched` hears when that has changed."""
+
+    def __init__(
+        self, means: Means, known: Known, *, touched: Callable[[Touched], None], overlays: bool
+    ) -> None:
+        self._means = means
+        self._known = known
+        self._touched = touched
+        self._has_overlays = overlays
+        self._log = means.log.named("catalogue")
+        self._types: dict[str, PooledTypes] = {}  # by pool, as the cloud says
+        self._overlays: dict[str, api.NodeOverlay] = {}
+        self._findings: dict[str, Finding] = {}
+        self._seen: dict[tuple[str, str], tuple[str, int]] = {}
+        self._pools: WorkQueue[str] = WorkQueue(
+            self._ask, failed=self._failed, manner=means.manner(Backoff(1.0, 60.0), _N_WORKERS)
+        )
+        self._statuses: WorkQueue[str] = WorkQueue(
+            self._tell, failed=self._untold, manner=means.manner(Backoff(1.0, 60.0), _N_WORKERS)
+        )
+
+    def hear(self, notice: Notice) -> None:
+        """Something has happened that may change what a pool could launch."""
+        match notice:
+            case Present(object=api.NodeOverlay() as found) if self._has_overlays:
+                self._overlays[found.metadata.name] = found
+                if self._is_new(found):
+                    self._lay()
+            case Absent(object=api.NodeOverlay() as gone) if self._has_overlays:
+                self._overlays.pop(gone.metadata.name, None)
+                self._lay()
+            case Present(object=api.NodePool() as pool) if self._is_new(pool):
+                self._pools.add(pool.metadata.name)
+            case Absent(object=api.NodePool() as pool):
+                self._types.pop(pool.metadata.name, None)
+            case Present(object=found) if self._known.is_node_class(found) and self._is_new(found):
+                for name in pools_of(found, self._known):
+                    self._pools.add(name)
+            case _:
+                return
+
+    async def run(self) -> None:
+        """Ask until cancelled."""
+        for pool in self._known.pools():
+            self._pools.add(pool.metadata.name)
+        async with asyncio.TaskGroup() as group:
+            with on_behalf_of("nodepool.catalogue"):
+                group.create_task(self._pools.run())
+                group.create_task(self._statuses.run())
+
+    async def finish(self) -> None:
+        """Begin nothing new, and return when what was begun is done."""
+        await self._pools.finish()
+        await self._statuses.finish()
+
+    def _is_new(self, found: api.Object) -> bool:
+        """Whether more than a status has changed."""
+        meta = found.metadata
+        key, mark = (found.kind, meta.name), (meta.uid, meta.generation)
+        is_new = self._seen.get(key) != mark
+        self._seen[key] = mark
+        return is_new
+
+    async def _ask(self, name: str) -> float | None:
+        wire = self._known.pool(name)
+        pool = node_pool(wire) if wire is not None else None
+        if pool is None or pool.problems:
+            return None  # until it is mended
+        types = await self._means.cloud.instance_types(pool)
+        self._types[name] = PooledTypes(pool, types)
+        if self._overlays:
+            self._lay()
+        else:
+            self._publish({name: types})
+        return REFRESH_SECONDS
+
+    def _failed(self, name: str, error: Exception) -> None:
+        self._log.error("could not list instance types", node_pool=name, error=error)
+
+    def _publish(self, types_by_pool: Mapping[str, tuple[InstanceType, ...]]) -> None:
+        touched = NOTHING
+        for name, types in types_by_pool.items():
+            touched |= self._known.cluster.apply(Catalogued(name, types))
+        if touched:
+            self._touched(touched)
+
+    def _lay(self) -> None:
+        """Lay all overlays on everything that is known, and see what each comes to."""
+        held = [self._types[name] for name in sorted(self._types)]
+        readable = [one for one in map(self._read, self._overlays.values()) if one is not None]
+        types_by_pool, conflicts = apply_to_pools(held, readable)
+        self._publish(types_by_pool)
+        for one in readable:
+            self._find(one.name, _GOOD)
+        for conflict in conflicts:
+            self._find(conflict.overlay, Finding(_CONFLICT, conflict.message))
+
+    def _read(self, wire: api.NodeOverlay) -> Overlay | None:
+        """The overlay; one that makes no sense is found out, and does not count."""
+        problems = [str(one) for one in api.problems(wire)]
+        if not problems:
+            try:
+                return overlay(wire)
+            except InputError as error:
+                problems = [str(error)]
+        self._find(wire.metadata.name, Finding(_INVALID, "; ".join(problems)))
+        return None
+
+    def _find(self, name: str, finding: Finding) -> None:
+        self._findings[name] = finding
+        self._statuses.add(name)
+
+    async def _tell(self, name: str) -> float | None:
+        wire, finding = self._overlays.get(name), self._findings.get(name)
+        if wire is None or finding is None:
+            return None
+        try:
+            await write_finding(self._means.kube, wire, finding, self._means.clock.now())
+        except (ConflictError, NotFoundError):
+            return _SOON_SECONDS  # the watch will have shown what has changed
+        return None
+
+    def _untold(self, name: str, error: Exception) -> None:
+        self._log.error("could not write overlay status", node_overlay=name, error=error)

@@ -1,0 +1,1 @@
+"""web — what is served over HTTP."""
