@@ -36,7 +36,7 @@ _WEIGHTS: Final = (30, 25, 20, 12, 9, 4)
 @asynccontextmanager
 async def reaching(path: Path) -> AsyncIterator[HttpKube]:
     """The API, without limits of our own."""
-    access = kubeconfig.load({}, path=path)
+    access = kubeconfig.load({}, path=str(path))
     world = World(SystemClock(), LoopTimer(), random.Random(1).random)
     settings = HttpSettings(requests_per_second=5000.0, burst=5000)
     async with HttpKube(access, world, settings) as kube:
