@@ -9,7 +9,6 @@ from datetime import timedelta
 import pytest
 
 from dovetail import api, labels
-from dovetail.cloud.claim import NodeClaim
 from dovetail.cloud.errors import CloudError
 from dovetail.cloud.provider import Instance
 from dovetail.controllers.claims import ClaimHands, ClaimLoop
@@ -18,6 +17,7 @@ from dovetail.decide.lifecycle.actions import NoteRegistration
 from dovetail.kube.errors import ApiError, ConflictError, TooManyRequestsError, UnavailableError
 from dovetail.kube.mirror import Present
 from dovetail.kube.seam import Body, Json, Kube, Patch, Ref
+from dovetail.model.claim import ClaimObject
 from dovetail.model.node import Node
 from dovetail.providers.kwok.faults import ErrorClass, FailedLaunch, NoCapacity, SlowLaunch
 from dovetail.providers.kwok.provider import KwokProvider
@@ -338,7 +338,7 @@ async def test_an_error_of_no_class_is_a_failed_launch() -> None:
     """Whatever a provider raises."""
 
     class BrokenCloud(KwokProvider):
-        async def create(self, claim: NodeClaim) -> Instance:
+        async def create(self, claim: ClaimObject) -> Instance:
             msg = f"a bug for {claim.name}"
             raise ValueError(msg)
 
@@ -414,7 +414,7 @@ class CountingCloud(KwokProvider):
 
     n_launches = 0
 
-    async def create(self, claim: NodeClaim) -> Instance:
+    async def create(self, claim: ClaimObject) -> Instance:
         """As any cloud."""
         self.n_launches += 1
         return await super().create(claim)

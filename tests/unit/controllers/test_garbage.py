@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from dovetail import labels
-from dovetail.cloud.claim import NodeClaim
 from dovetail.controllers.garbage import GarbageLoop
 from dovetail.controllers.known import NODE, NODE_CLAIM
 from dovetail.kube.seam import Body, Json, Patch, Ref
+from dovetail.model.claim import ClaimObject
 from dovetail.model.pool import NodeClassRef
 from dovetail.providers.kwok.faults import Call, LostInstance, Throttling
 from tests.unit.controllers.test_claims import Claims, initialized
@@ -74,7 +74,7 @@ async def test_what_is_whole_stays() -> None:
         await world.api.patch(Ref(NODE_CLAIM, "foreign"), Patch(body, subresource="status"))
         await world.claim("strange", expireAfter="9999999999h")
         held = (await world.read_claim("strange")).metadata
-        await world.cloud.create(NodeClaim(held.name, held.uid, KWOK_REF))
+        await world.cloud.create(ClaimObject(held.name, held.uid, node_class=KWOK_REF))
         await world.time.advance(10 * MINUTE)
         assert await world.names(NODE_CLAIM) == ["foreign", "one", "strange", "two"]
         assert await world.names(NODE) == ["one", "strange", "two"]
