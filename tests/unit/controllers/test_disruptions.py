@@ -64,11 +64,15 @@ async def test_empty_nodes_are_fenced_marked_and_their_claims_deleted() -> None:
 
 
 async def test_a_disrupted_node_goes_to_its_end() -> None:
-    """Its claim takes it along; nothing is left of either, nor of the instance."""
+    """Its claim takes it along, its pods hear why; nothing is left of it, nor of the instance."""
     world = World()
     await world.node("a")
+    await world.pod("daemon", "a", owner="DaemonSet")
     async with running(world, ends_claims=True) as process:
         await process.disruptions.begin(Disrupt(EMPTY, ("a",)))
+        await world.pass_(1)
+        await world.bury()
+        assert metered(process.means.meters, "karpenter_pods_drained_total", reason=EMPTY) == [1]
         await world.pass_(30)
         assert not await world.exists(NODE, "a")
         assert not await world.exists(NODE_CLAIM, "a")

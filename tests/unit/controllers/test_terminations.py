@@ -380,3 +380,16 @@ async def test_a_claim_that_is_deleted_takes_its_node_along() -> None:
             ("Pod", "a", "Evicted"),
         } <= await world.events()
         assert process.said("ERROR") == []
+
+
+async def test_a_pod_that_nobody_ends_does_not_hold_its_node_for_ever() -> None:
+    """A minute after it should have been gone, the node goes on without it."""
+    world = World()
+    await world.node("n")
+    await world.pod("stuck", "n", grace=30)
+    async with running(world):
+        await world.delete(NODE, "n")
+        await world.pass_(89)
+        assert await world.condition("n", "Drained") == ("Unknown", "Draining")
+        await world.pass_(15)
+        assert not await world.exists(NODE, "n")
