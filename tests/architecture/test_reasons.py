@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dovetail.decide.explain import WORDINGS
-from dovetail.model.verdict import Reason
+from dovetail.model.verdict import Blocker, Reason
 
 ROOT = Path(__file__).parents[2]
 
@@ -20,3 +20,11 @@ def test_every_reason_is_shown_by_a_scenario() -> None:
     texts = [path.read_text(encoding="utf-8") for path in (ROOT / "scenarios").rglob("*.yaml")]
     wanted = " ".join(text.partition("\nwant:")[2] for text in texts)
     assert sorted(reason for reason in Reason if reason not in wanted) == []
+
+
+def test_every_blocker_is_shown_by_a_scenario() -> None:
+    """But for nodes that are on their way already: those no plan speaks of."""
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "scenarios").rglob("*.yaml")]
+    wanted = " ".join(text.partition("\nwant:")[2].partition("blocked:")[2] for text in texts)
+    unspoken = {Blocker.DISRUPTING, Blocker.LEAVING}
+    assert sorted(one for one in Blocker if one not in wanted and one not in unspoken) == []

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dovetail.model.verdict import Reason
+from dovetail.model.verdict import Blocker, Reason
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "reasons.md").read_text(encoding="utf-8")
@@ -26,3 +26,11 @@ def test_no_row_is_about_a_reason_that_does_not_exist() -> None:
     """A reason that was renamed takes its row along."""
     named = {line.split("`")[1] for line in PAGE.splitlines() if line.startswith("| `")}
     assert named == set(Reason)
+
+
+def test_every_blocker_is_documented_and_no_other() -> None:
+    """Each reason for which a node stays has a row that says what it means and what helps."""
+    page = (ROOT / "docs" / "disruption.md").read_text(encoding="utf-8")
+    rows = [line.split("|") for line in page.splitlines() if line.startswith("| `")]
+    assert sorted(cells[1].strip(" `") for cells in rows) == sorted(Blocker)
+    assert all(cells[2].strip() and cells[3].strip() for cells in rows)

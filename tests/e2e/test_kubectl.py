@@ -32,7 +32,8 @@ async def kubectl_on_memory(folder: Path) -> AsyncIterator[Kubectl]:
         config.write_text(served.kubeconfig())
 
         async def kubectl(*words: str, given: str = "") -> str:
-            line = [command, "--kubeconfig", config, "--cache-dir", folder / "cache", *words]
+            line = [str(command), "--kubeconfig", str(config)]
+            line += ["--cache-dir", str(folder / "cache"), *words]
             done = await asyncio.to_thread(
                 subprocess.run, line, input=given, capture_output=True, text=True, check=False
             )

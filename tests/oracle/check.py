@@ -143,8 +143,6 @@ def excuse(case: Case, pod: Pod) -> str | None:
     """Why nobody needs to plan for this pod; None if somebody should."""
     if pod.problems:
         return pod.problems[0].reason
-    if pod.nominated_node_name and not pod.node_name:
-        return "kube-scheduler promised it a node that is gone"
     if pod.spec.is_gated:
         return "gated"
     if pod.spec.scheduler_name != "default-scheduler":

@@ -215,13 +215,18 @@ def room(snapshot: Snapshot, now: datetime, pool: NodePool) -> int:
 
 
 def allowance(budget: Budget, n_nodes: int, now: datetime) -> int:
-    """How many nodes one budget lets go at once."""
-    if budget.schedule and not strikes_within(budget, now):
+    """How many nodes one budget lets go at once; none if nobody can read it."""
+    try:
+        is_active = not budget.schedule or strikes_within(budget, now)
+        percent = budget.nodes.endswith("%")
+        stated = int(budget.nodes.rstrip("%"))
+    except ValueError:
+        return 0
+    if not is_active:
         return PLENTY
-    if not budget.nodes.endswith("%"):
-        return int(budget.nodes)
-    hundredths = int(budget.nodes[:-1]) * n_nodes
-    return next(whole for whole in range(n_nodes + 1) if whole * 100 >= hundredths)
+    if not percent:
+        return stated
+    return next(whole for whole in range(n_nodes + 1) if whole * 100 >= stated * n_nodes)
 
 
 def strikes_within(budget: Budget, now: datetime) -> bool:
@@ -235,10 +240,10 @@ def strikes_within(budget: Budget, now: datetime) -> bool:
 
 
 def strikes_at(schedule: str, at: datetime) -> bool:
-    """Whether a schedule of plain numbers and stars strikes at this minute."""
+    """Whether a schedule of stars, numbers and ranges strikes at this minute."""
     held = (at.minute, at.hour, at.day, at.month, at.isoweekday() % 7)
     return all(
-        text == "*" or int(text) == value
+        text == "*" or int(text.split("-")[0]) <= value <= int(text.split("-")[-1])
         for text, value in zip(schedule.split(), held, strict=True)
     )
 

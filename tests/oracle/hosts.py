@@ -155,7 +155,33 @@ def promised_node(snapshot: Snapshot, pod: Pod) -> str:
     staying = {node.name for node in snapshot.nodes if not is_leaving(snapshot, node)}
     ours = {one.node for one in snapshot.ledger.nominations if one.pod_uid == pod.uid}
     theirs = {pod.nominated_node_name} - ours if not pod.node_name else set()
-    return next(iter(sorted(theirs & staying) or sorted(ours & staying)), "")
+    kept = {name for name in ours & staying if _is_room_kept(snapshot, pod, name)}
+    return next(iter(sorted(theirs & staying) or sorted(kept)), "")
+
+
+def _is_room_kept(snapshot: Snapshot, pod: Pod, name: str) -> bool:
+    """Whether the room that was promised is still there. Pods that were promised room on the same
+    node before this one come first; where nobody is bound yet, nobody can have taken it.
+    """
+    (node,) = (one for one in snapshot.nodes if one.name == name)
+    bound = [one for one in snapshot.pods if one.node_name == name and not one.is_terminal]
+    if not bound or pod.node_name:
+        return True
+    left = dict(node.allocatable)
+    for other in bound:
+        for resource, amount in other.spec.requests.items():
+            left[resource] = left.get(resource, 0) - amount
+    unbound = {one.uid: one for one in snapshot.pods if not one.node_name}
+    for promise in snapshot.ledger.nominations:
+        if promise.node != name or promise.pod_uid not in unbound:
+            continue
+        asked = unbound[promise.pod_uid].spec.requests
+        is_there = all(left.get(key, 0) >= amount for key, amount in asked.items() if amount)
+        if promise.pod_uid == pod.uid:
+            return is_there
+        if is_there:
+            left = {key: value - asked.get(key, 0) for key, value in left.items()}
+    return True
 
 
 def present_world(snapshot: Snapshot) -> World:

@@ -21,6 +21,7 @@ from dovetail.present.table import (
     Fill,
     NodeRow,
     PlanTable,
+    StayingRow,
     WaitingRow,
     bar,
     counted,
@@ -38,7 +39,11 @@ def drawn(table: PlanTable, *, is_wide: bool, notes: Sequence[str] = ()) -> str:
     """The whole plan as text for stdout, coloured only when stdout is a terminal."""
     console = _console()
     _print_nodes(console, table.nodes, is_wide=is_wide)
-    for part in (_existing(table.existing), _disruptions(table.disruptions)):
+    for part in (
+        _existing(table.existing),
+        _disruptions(table.disruptions),
+        _staying(table.staying),
+    ):
         if part is not None:
             console.print(part)
             console.print()
@@ -197,6 +202,17 @@ def _disruptions(rows: Sequence[DisruptionRow]) -> Table | None:
         saved = price(row.saving_nanousd).replace("$", "")
         replaced = row.replacements or "nothing"
         table.add_row(row.reason, row.nodes, replaced, str(row.n_pods), saved)
+    return table
+
+
+def _staying(rows: Sequence[StayingRow]) -> Table | None:
+    if not rows:
+        return None
+    table = _table("Nodes that could go but stay")
+    for name in ("nodes", "why"):
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(row.nodes, row.message)
     return table
 
 

@@ -14,7 +14,7 @@ import msgspec
 
 from dovetail import api
 from dovetail.controllers.known import NODE, NODE_CLAIM, NODE_POOL, POD, Known
-from dovetail.kube.mirror import Mirror, Notice, Pace, Stalled
+from dovetail.kube.mirror import Mirror, Notice, Pace, Present, Stalled
 from dovetail.kube.seam import Reader, Scope
 from dovetail.kube.typed import Intake, Unreadable
 from dovetail.state.changes import Touched
@@ -91,8 +91,14 @@ class Feed:
         self._mirrors[POD.name].keep = _Places().slim
 
     def listen(self, listener: Listener) -> None:
-        """Tell this one too of every change, once it is known."""
+        """Tell this one too of every change, once it is known; and at once of everything that is
+        there but pods, since nothing has happened to those.
+        """
         self._listeners.append(listener)
+        for name, mirror in self._mirrors.items():
+            if name != POD.name:
+                for found in tuple(mirror.held.values()):
+                    listener(Present(found))
 
     async def run(self) -> None:
         """Follow until cancelled."""

@@ -23,6 +23,7 @@ from dovetail.controllers.known import NODE_CLAIM, Known
 from dovetail.controllers.means import Means
 from dovetail.decide.lifecycle.hashing import HASH_VERSION, template_hash
 from dovetail.decide.lifecycle.step import Event, EventType
+from dovetail.decide.steering import Steerable
 from dovetail.kube.errors import ApiError
 from dovetail.model.plan import Disrupt, Launch, Nominate, Plan
 from dovetail.model.pool import NodePool
@@ -69,6 +70,7 @@ class Decisions:
         self._batch = Batch(window, means.timer)
         self._log = means.log.named("provisioner")
         self._slots = asyncio.Semaphore(_AT_ONCE)
+        self._steerable = Steerable()
         self._is_closing = False
         self._is_at_rest = asyncio.Event()
         self._is_at_rest.set()
@@ -106,6 +108,7 @@ class Decisions:
         now = self._means.clock.now()
         snapshot = self._known.cluster.snapshot(now)
         begun = self._means.timer.elapsed_seconds()
+        self._steerable = Steerable(pod for pod in snapshot.pods if not pod.node_name)
         plan = await self._hands.compute(snapshot, now)
         took = self._means.timer.elapsed_seconds() - begun
         self._hands.witness(snapshot, plan, now, took)
@@ -180,8 +183,12 @@ class Decisions:
         """Tell the scheduler that these pods, as far as they still wait, are meant for the node."""
         if self._hands.steering is None:
             return
-        found = (self._known.pod(pod) for pod in pods)
-        waiting = [(one.key, one.uid) for one in found if one is not None and not one.node_name]
+        found = [self._known.pod(pod) for pod in pods]
+        waiting = [
+            (one.key, one.uid)
+            for one in found
+            if one is not None and not one.node_name and self._steerable.admits(one)
+        ]
         for pod, error in await self._hands.steering.steer(waiting, node):
             self._log.debug("steering a pod", Pod=pod, Node=node, error=str(error))
 

@@ -18,6 +18,7 @@ from dovetail import labels
 from dovetail.decide.census import census
 from dovetail.decide.explain import say
 from dovetail.decide.nodes import leaving
+from dovetail.decide.promises import kept_places
 from dovetail.decide.recall import recalled
 from dovetail.model.node import Node
 from dovetail.model.pod import TERMINAL_PHASES, Pod, PodSpec
@@ -51,8 +52,8 @@ def waiting(snapshot: Snapshot, now: datetime | None = None) -> Waiting:
     gone = leaving(snapshot)
     staying = _staying(snapshot.nodes, gone)
     ours = frozenset((one.pod_uid, one.node) for one in snapshot.ledger.nominations)
-    sorter = _Sorter(staying, ours, _places(snapshot, staying, now))
     where = census(snapshot.pods)
+    sorter = _Sorter(staying, ours, kept_places(snapshot, staying, where, now))
     for pod in where.unbound:
         if _is_unbound_candidate(pod):
             sorter.add(pod)
@@ -66,18 +67,6 @@ def waiting(snapshot: Snapshot, now: datetime | None = None) -> Waiting:
 @recalled
 def _staying(nodes: tuple[Node, ...], gone: frozenset[str]) -> frozenset[str]:
     return frozenset(node.name for node in nodes) - gone
-
-
-def _places(snapshot: Snapshot, staying: frozenset[str], now: datetime | None) -> dict[str, str]:
-    """The node that an earlier plan gave to each pod, by uid, as long as that is believed.
-
-    Planning again would not always find the same places, and launch a second node for the rest.
-    """
-    return {
-        one.pod_uid: one.node
-        for one in snapshot.ledger.nominations
-        if one.node in staying and (now is None or one.until > now)
-    }
 
 
 def _is_unbound_candidate(pod: Pod) -> bool:
@@ -110,8 +99,6 @@ class _Sorter:
         is_theirs = bool(promised) and (pod.uid, promised) not in self._ours
         if is_theirs and promised in self._staying:
             self._reserved.append(msgspec.structs.replace(pod, node_name=promised))
-        elif is_theirs and pod.uid not in self._place_by_uid:
-            self._refused.append((pod, _promise_broken(promised)))
         else:
             self.add_moving(pod)
 
@@ -157,14 +144,6 @@ def _spec_problem(spec: PodSpec) -> Problem | None:
             "ask for devices as extended resources instead of resource claims",
         )
     return None
-
-
-def _promise_broken(node: str) -> Problem:
-    return Problem(
-        Reason.AWAITING_PREEMPTION,
-        say(Reason.AWAITING_PREEMPTION, node=node),
-        "kube-scheduler drops the nomination at its next attempt; clear status.nominatedNodeName",
-    )
 
 
 def _is_movable(pod: Pod, budgets: Iterable[DisruptionBudget], now: datetime | None) -> bool:

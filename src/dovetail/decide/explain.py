@@ -43,11 +43,6 @@ WORDINGS: Final[Mapping[Reason, Wording]] = {
         "The pod uses resource claims (dynamic resource allocation), which are not planned for.",
         "resource claims",
     ),
-    Reason.AWAITING_PREEMPTION: Wording(
-        "kube-scheduler has promised the pod a node that is not there or is leaving.",
-        "kube-scheduler has promised the pod node {node}, which is not there or is leaving.",
-        "promised to a missing node",
-    ),
     Reason.PRIORITY_CLASS_NOT_FOUND: Wording(
         "The pod names a PriorityClass that does not exist.",
         "PriorityClass {priority_class} does not exist.",

@@ -16,7 +16,6 @@ class Reason(StrEnum):
     SCHEDULING_GATED = "SchedulingGated"
     OTHER_SCHEDULER = "OtherScheduler"
     DYNAMIC_RESOURCES = "DynamicResources"
-    AWAITING_PREEMPTION = "AwaitingPreemption"
     PRIORITY_CLASS_NOT_FOUND = "PriorityClassNotFound"
     CLAIM_NOT_FOUND = "PersistentVolumeClaimNotFound"
     CLAIM_UNUSABLE = "PersistentVolumeClaimUnusable"

@@ -49,6 +49,10 @@ def plan_json(
         "cost": _cost(plan.cost),
         "stats": _stats(plan, snapshot, timings),
         "notes": list(notes),
+        "blocked": [
+            {"node": one.node, "reason": str(one.reason), "message": one.message}
+            for one in plan.blocked
+        ],
     }
     if with_certificate:
         shown["certificate"] = certificate_json(plan.certificate)

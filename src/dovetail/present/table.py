@@ -11,7 +11,7 @@ import msgspec
 from dovetail.model import resources
 from dovetail.model.plan import Cost, Disrupt, Launch, Nominate, Plan
 from dovetail.model.snapshot import Snapshot
-from dovetail.model.verdict import PoolReason, Unschedulable
+from dovetail.model.verdict import Blocked, PoolReason, Unschedulable
 
 SYNTHETIC_SPOT: Final = (
     "Spot prices of the built-in aws catalogue are synthetic: "
@@ -81,12 +81,20 @@ class DisruptionRow(msgspec.Struct, frozen=True):
     saving_nanousd: int
 
 
+class StayingRow(msgspec.Struct, frozen=True):
+    """Nodes that could go but may not, for the same reason."""
+
+    nodes: str
+    message: str
+
+
 class PlanTable(msgspec.Struct, frozen=True):
     """Everything the table form shows, in reading order."""
 
     nodes: tuple[NodeRow, ...]
     existing: tuple[ExistingRow, ...]
     disruptions: tuple[DisruptionRow, ...]
+    staying: tuple[StayingRow, ...]
     waiting: tuple[WaitingRow, ...]
     totals: tuple[str, ...]
 
@@ -97,6 +105,7 @@ def plan_table(plan: Plan, snapshot: Snapshot) -> PlanTable:
         nodes=node_rows(plan.launches, _allocatable_by_type(snapshot)),
         existing=tuple(_existing_row(one) for one in plan.nominations),
         disruptions=tuple(_disruption_row(one) for one in plan.disruptions),
+        staying=_staying_rows(plan.blocked),
         waiting=waiting_rows(plan.unschedulable),
         totals=totals(plan),
     )
@@ -172,6 +181,13 @@ def _disruption_row(disruption: Disrupt) -> DisruptionRow:
         n_pods=len(disruption.pods),
         saving_nanousd=disruption.saving_nanousd,
     )
+
+
+def _staying_rows(blocked: Iterable[Blocked]) -> tuple[StayingRow, ...]:
+    alike: defaultdict[str, list[str]] = defaultdict(list)
+    for one in blocked:
+        alike[one.message].append(one.node)
+    return tuple(StayingRow(listing(nodes), message) for message, nodes in alike.items())
 
 
 def described(row: NodeRow) -> str:

@@ -17,9 +17,11 @@ from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Service, Snapshot
 from dovetail.model.topology import NOTHING, Spread
 from dovetail.testing import shorthand
+from dovetail.testing.keeping import GivenDeparture, GivenDisruptionBudget
 from dovetail.testing.machines import GivenNode, GivenPool, GivenType
 from dovetail.testing.pods import GivenPod, GivenSpread, WrittenSelector
 from dovetail.testing.storage import GivenClaim, GivenStorageClass, GivenVolume
+from dovetail.units import duration
 
 # What a scenario gets that names no types of its own: price is proportional to size, so that
 # any plan without waste costs the same and the scenario is about its law alone.
@@ -46,6 +48,7 @@ class GivenPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     min_values_policy: MinValuesPolicy = MinValuesPolicy.STRICT
     effort: int = 1
     default_spread: list[GivenSpread] = []
+    confirm_after: str = "15s"
 
     def policy(self) -> Policy:
         """The policy."""
@@ -54,6 +57,7 @@ class GivenPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             min_values_policy=self.min_values_policy,
             effort=self.effort,
             default_spread=tuple(_without_selector(one) for one in self.default_spread),
+            confirm_after=duration.parse(self.confirm_after),
         )
 
 
@@ -91,6 +95,9 @@ class Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     services: list[GivenService] = []
     owner_selectors: dict[str, WrittenSelector] = {}
     refusals: list[GivenRefusal] = []
+    proposals: list[GivenDeparture] = []
+    disrupting: list[GivenDeparture] = []
+    disruption_budgets: list[GivenDisruptionBudget] = []
     policy: GivenPolicy = GivenPolicy()
     manifests: list[dict[str, object]] = []
 
@@ -130,6 +137,7 @@ class Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 owner: shorthand.selector(written)
                 for owner, written in sorted(self.owner_selectors.items())
             },
+            disruption_budgets=tuple(one.disruption_budget() for one in self.disruption_budgets),
             ledger=self._ledger(),
             policy=self.policy.policy(),
         )
@@ -157,7 +165,9 @@ class Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Ledger(
             refusals=tuple(
                 Refusal(one.type, one.zone, one.capacity_type, one.until) for one in self.refusals
-            )
+            ),
+            proposals=tuple(one.proposal() for one in self.proposals),
+            disrupting=tuple(one.departure() for one in self.disrupting),
         )
 
 

@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
 from dovetail import labels
 from dovetail.model.instance import InstanceType, Offering
-from dovetail.model.node import Node
+from dovetail.model.node import Condition, Node
 from dovetail.model.pod import Pod
 from dovetail.model.pool import NodeClassRef, NodePool
 from dovetail.model.requirements import Requirement, Requirements
 from dovetail.model.resources import PODS, subtract
+from dovetail.model.verdict import Problem, Reason
 from dovetail.testing import shorthand
+from dovetail.testing.keeping import GivenBudget, disruption
 from dovetail.testing.pods import GivenPod, Quantity
 from dovetail.units import money
+
+_CONSOLIDATABLE: Final = Condition("Consolidatable", "True")
 
 
 class GivenOffering(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -114,7 +119,10 @@ class GivenMinValues(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class GivenPool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A NodePool. `types` names the instance types it may launch; without it, all of them."""
+    """A NodePool. `types` names the instance types it may launch; without it, all of them.
+
+    `consolidate_after` is a duration or `Never`.
+    """
 
     weight: int = 0
     requirements: list[str | GivenMinValues] = []
@@ -126,6 +134,9 @@ class GivenPool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     replicas: int | None = None
     is_ready: bool = True
     is_deleting: bool = False
+    consolidate_after: str = "0s"
+    budgets: list[GivenBudget] | None = None
+    problems: dict[Reason, str] = {}
 
     def node_pool(self, name: str) -> NodePool:
         """The pool of that name."""
@@ -141,7 +152,9 @@ class GivenPool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             replicas=self.replicas,
             is_ready=self.is_ready,
             is_deleting=self.is_deleting,
+            disruption=disruption(self.consolidate_after, self.budgets),
             uid=f"NodePool/{name}",
+            problems=tuple(Problem(reason, text) for reason, text in self.problems.items()),
         )
 
 
@@ -161,7 +174,8 @@ class Stage(StrEnum):
 
 class GivenNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A node with the pods on it. Its size is its type's, where the scenario knows that type;
-    `allocatable` is what the node itself reports, where that differs.
+    `allocatable` is what the node itself reports, where that differs. `is_consolidatable` says that
+    it has been quiet for as long as its pool wants.
     """
 
     name: str
@@ -174,12 +188,14 @@ class GivenNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     resources: dict[str, Quantity] = {}
     allocatable: dict[str, Quantity] = {}
     labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
     taints: list[str] = []
     startup_taints: list[str] = []
     attach_limits: dict[str, int] = {}
     stage: Stage = Stage.RUNNING
     is_ready: bool = True
     is_unschedulable: bool = False
+    is_consolidatable: bool = False
     deleting_at: datetime | None = None
     pods: list[GivenPod] = []
 
@@ -196,6 +212,7 @@ class GivenNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Node(
             name=self.name,
             labels=self._labels(known),
+            annotations=self.annotations,
             taints=tuple(shorthand.taint(text) for text in self.taints),
             startup_taints=tuple(shorthand.taint(text) for text in self.startup_taints),
             capacity=known.capacity if known else size,
@@ -208,6 +225,7 @@ class GivenNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             is_ready=self.is_ready and self.stage is Stage.RUNNING,
             is_unschedulable=self.is_unschedulable,
             attach_limits=self.attach_limits or (known.attach_limits if known else {}),
+            conditions=(_CONSOLIDATABLE,) if self.is_consolidatable else (),
             deleting_at=self.deleting_at,
         )
 

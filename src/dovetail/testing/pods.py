@@ -121,7 +121,9 @@ class GivenPod(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     uses_dynamic_resources: bool = False
     phase: str = ""
     problems: dict[Reason, str] = {}
+    is_ready: bool = True
     created_at: datetime | None = None
+    started_at: datetime | None = None
     deleting_at: datetime | None = None
 
     @property
@@ -184,7 +186,9 @@ class GivenPod(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             phase=self.phase or ("Running" if bound_to else "Pending"),
             owner=self._owner(),
             created_at=self.created_at,
+            started_at=self.started_at,
             deleting_at=self.deleting_at,
+            is_ready=self.is_ready,
             problems=tuple(Problem(reason, text) for reason, text in self.problems.items()),
         )
 

@@ -1,22 +1,31 @@
 """Does a plan hold what a scenario wants of it? A small language, and what differs.
 
 Pods are named `web-0`, `web-*` or `namespace/web-*`. A name that no pod has is a difference, so
-that a slip of the pen cannot pass. Whatever `unschedulable` does not list must have been placed.
+that a slip of the pen cannot pass. Whatever `unschedulable` does not list must have been placed,
+and whatever `disruptions` does not list must stay.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
 from typing import Final
 
 import msgspec
 
 from dovetail.model.plan import Launch, Plan
 from dovetail.model.snapshot import Snapshot
-from dovetail.model.verdict import Reason, Unschedulable
+from dovetail.model.verdict import Blocker, Reason, Unschedulable
 from dovetail.testing import shorthand
 from dovetail.testing.arrangement import Arrangement, arrangement, launched_labels
+from dovetail.testing.departures import (
+    WantBlocked,
+    WantDisruption,
+    blocked_differences,
+    disruption_differences,
+    proposal_differences,
+)
 from dovetail.units import money
 
 
@@ -136,6 +145,10 @@ class Want(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     apart: list[list[str]] = []
     counts: list[WantCounts] = []
     unschedulable: dict[str, Reason | WantWaiting] = {}
+    disruptions: list[WantDisruption] | None = None
+    proposals: list[str] | None = None
+    blocked: dict[str, Blocker | WantBlocked] | None = None
+    wake_at: datetime | None = None
 
     def differences(self, snapshot: Snapshot, plan: Plan) -> list[str]:
         """Every way in which the plan is not what was wanted; empty if it is."""
@@ -240,6 +253,17 @@ def _unschedulable(want: Want, result: Arrangement) -> Iterator[str]:
             yield f"{pod} was to be placed, but: {got.summary}"
 
 
+def _departures(want: Want, result: Arrangement) -> Iterator[str]:
+    plan = result.plan
+    yield from disruption_differences(want.disruptions or (), plan)
+    if want.proposals is not None:
+        yield from proposal_differences(want.proposals, plan)
+    if want.blocked is not None:
+        yield from blocked_differences(want.blocked, plan)
+    if want.wake_at is not None and want.wake_at != plan.wake_at:
+        yield f"wanted to be asked again at {want.wake_at}, got {plan.wake_at}"
+
+
 def _accounted(_want: Want, result: Arrangement) -> Iterator[str]:
     told = {one.pod for one in result.plan.unschedulable}
     for pod in result.snapshot.pods:
@@ -279,5 +303,6 @@ _LAWS: Final[tuple[Callable[[Want, Arrangement], Iterator[str]], ...]] = (
     _company,
     _counts,
     _unschedulable,
+    _departures,
     _accounted,
 )

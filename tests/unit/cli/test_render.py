@@ -14,6 +14,7 @@ from dovetail.present.table import (
     Fill,
     NodeRow,
     PlanTable,
+    StayingRow,
     WaitingRow,
 )
 
@@ -34,10 +35,11 @@ TABLE = PlanTable(
     nodes=(ROW,),
     existing=(ExistingRow("node-1", 2, "a/x, a/y"),),
     disruptions=(DisruptionRow("Empty", "node-9", "", 0, 500_000_000),),
+    staying=(StayingRow("node-7", "A pod forbids it."),),
     waiting=(WaitingRow("a/z", 1, "It waits.", ("gpu: a taint (TaintNotTolerated)",), "wait"),),
     totals=("12 new nodes.",),
 )
-EMPTY = PlanTable((), (), (), (), ("0 new nodes.",))
+EMPTY = PlanTable((), (), (), (), (), ("0 new nodes.",))
 
 
 def test_everything_a_person_wants_is_there() -> None:
@@ -52,6 +54,8 @@ def test_everything_a_person_wants_is_there() -> None:
         "node-1",
         "a/x, a/y",
         "node-9",
+        "node-7",
+        "A pod forbids it.",
         "nothing",
         "0.5000",
         "1 pod cannot be placed",

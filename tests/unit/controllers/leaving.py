@@ -12,8 +12,9 @@ from typing import Any
 import msgspec
 
 from dovetail import api, labels
-from dovetail.cloud.claim import node_claim
 from dovetail.cloud.registry import Surroundings
+from dovetail.controllers.claims import ClaimHands, ClaimLoop
+from dovetail.controllers.disruptions import Disruptions
 from dovetail.controllers.evictions import Evictions
 from dovetail.controllers.feed import Feed, watched_kinds
 from dovetail.controllers.known import NODE, NODE_CLAIM, POD, Known
@@ -29,8 +30,8 @@ from dovetail.observe.meters import Meters
 from dovetail.providers.kwok.catalogue import instance_types
 from dovetail.providers.kwok.faults import Faults
 from dovetail.providers.kwok.provider import KwokProvider
-from dovetail.state.changes import Touched
 from dovetail.state.cluster import Cluster
+from dovetail.state.objects import claim_object
 from dovetail.testing.virtual_time import VirtualTime
 
 KWOK = api.KINDS[labels.KWOK_GROUP, "KWOKNodeClass"]
@@ -136,7 +137,7 @@ class World:
             }
             await self.kube.create(KWOK, node_class)
         wire = await self._claim(name, grace)
-        await self.cloud.create(node_claim(wire))
+        await self.cloud.create(claim_object(wire))
         said: list[Json] = [
             {
                 "type": one,
@@ -338,9 +339,11 @@ class World:
 
 
 class Process:
-    """One run of the controllers that take nodes away."""
+    """One run of the controllers that take nodes away; `ends_claims` adds the one for claims."""
 
-    def __init__(self, world: World, lives: int | None = None) -> None:
+    def __init__(
+        self, world: World, lives: int | None = None, *, ends_claims: bool = False
+    ) -> None:
         time = world.time
         self.kube = MortalKube(world.kube, time, lives)
         self._lines = BytesIO()
@@ -360,11 +363,16 @@ class Process:
         )
         self.evictions = Evictions(self.means, self.known)
         self.terminations = Terminations(self.means, self.known, self.evictions)
+        self.disruptions = Disruptions(self.means, self.known)
+        self.claims = ClaimLoop(self.means, self.known, ClaimHands(_steer, _ignore))
+        self._ends_claims = ends_claims
         pace = Pace(time, lambda: 0.5)
         kinds = watched_kinds((KWOK,), {})
         self.feed = Feed(world.kube, self.known, kinds, pace=pace, touched=_ignore)
         self.feed.listen(self.evictions.hear)
         self.feed.listen(self.terminations.hear)
+        if ends_claims:
+            self.feed.listen(self.claims.hear)
 
     def said(self, *levels: str) -> list[str]:
         """What the log says at these levels."""
@@ -378,15 +386,19 @@ class Process:
             await self.feed.wait_in_sync()
             tasks.append(group.create_task(self.evictions.run()))
             tasks.append(group.create_task(self.terminations.run()))
+            if self._ends_claims:
+                tasks.append(group.create_task(self.claims.run()))
             await self.kube.died.wait()
             for task in tasks:
                 task.cancel()
 
 
 @asynccontextmanager
-async def running(world: World, lives: int | None = None) -> AsyncIterator[Process]:
+async def running(
+    world: World, lives: int | None = None, *, ends_claims: bool = False
+) -> AsyncIterator[Process]:
     """A process at work, until the block ends."""
-    process = Process(world, lives)
+    process = Process(world, lives, ends_claims=ends_claims)
     async with asyncio.TaskGroup() as group:
         task = group.create_task(process.run())
         await world.pass_()
@@ -394,13 +406,27 @@ async def running(world: World, lives: int | None = None) -> AsyncIterator[Proce
         task.cancel()
 
 
+async def deaf(world: World) -> Process:
+    """A process that knows what is there now, and hears nothing of what comes."""
+    process = Process(world)
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(process.feed.run())
+        await world.pass_()
+        task.cancel()
+    return process
+
+
 def stamp(moment: datetime) -> str:
     """As Kubernetes writes it."""
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _ignore(what: Touched) -> None:
-    """Nobody plans here."""
+def _ignore(what: object) -> None:
+    """Nobody plans here, nor keeps a record of pools."""
+
+
+async def _steer(claim: api.NodeClaim, node: api.Node) -> None:
+    """No pods wait here."""
 
 
 def _allow(verb: str, ref: Ref) -> None:

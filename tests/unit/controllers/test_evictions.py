@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from datetime import timedelta
 from itertools import pairwise
@@ -13,7 +14,7 @@ from dovetail.controllers.known import POD
 from dovetail.decide.lifecycle.actions import EnqueueEviction
 from dovetail.kube.errors import ApiError, TooManyRequestsError, UnavailableError
 from dovetail.kube.seam import Ref
-from tests.unit.controllers.leaving import BUDGET, Process, World, running
+from tests.unit.controllers.leaving import BUDGET, Process, World, deaf, running
 from tests.unit.observe.scraped import metered
 
 KEY = "default/a"
@@ -45,7 +46,7 @@ def refusing(process: Process, error: Callable[[], ApiError], n_times: int = 10*
 
 
 async def test_a_pod_is_evicted_once_and_forgotten() -> None:
-    """It is known to be leaving before the watch shows it, and users hear why."""
+    """Users hear why."""
     world = World()
     await world.pod("a", "n")
     async with running(world) as process:
@@ -57,14 +58,47 @@ async def test_a_pod_is_evicted_once_and_forgotten() -> None:
         assert await world.leaving() == {"a"}
         assert len(process.evictions) == 0
         assert moments(process, "evict") == [0.0]
-        pod = process.known.pod(KEY)
-        assert pod is not None
-        assert pod.deleting_at is not None
         assert ("Pod", "a", "Evicted") in await world.events()
         assert process.said("INFO") == ["evicted pod"]
         meters = process.means.meters
         assert metered(meters, "karpenter_pods_eviction_requests_total", code="200") == [1]
         assert metered(meters, "karpenter_pods_drained_total", reason="Empty") == [1]
+
+
+async def working(world: World, process: Process) -> None:
+    """Let the queue be worked off, and nothing else."""
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(process.evictions.run())
+        await world.pass_(1)
+        task.cancel()
+
+
+async def test_a_pod_that_was_evicted_is_known_to_leave_before_the_watch_shows_it() -> None:
+    """So that nobody asks again, and its place is not counted on."""
+    world = World()
+    await world.pod("a", "n")
+    process = await deaf(world)
+    process.evictions.enqueue(await wanted(world))
+    await working(world, process)
+    pod = process.known.pod(KEY)
+    assert pod is not None
+    assert pod.deleting_at is not None
+
+
+async def test_another_pod_of_the_same_name_is_left_alone_though_nobody_has_heard_of_it() -> None:
+    """Neither evicted nor deleted: the API is told which one is meant."""
+    world = World()
+    await world.pod("a", "n")
+    for deadline in (None, 5.0):
+        process = await deaf(world)
+        order = await wanted(world, deadline)
+        await world.delete(POD, "a", 0)
+        await world.pod("a", "n")
+        process.evictions.enqueue(order)
+        await working(world, process)
+        assert len(process.kube.calls) == 1
+        assert await world.leaving() == set()
+        assert len(process.evictions) == 0
 
 
 async def test_a_pod_whose_budget_forbids_it_is_asked_again_after_waits_that_double() -> None:

@@ -340,3 +340,56 @@ async def test_an_api_that_fails_is_tried_again() -> None:
             await world.bury()
         assert not await world.exists(NODE, "n")
         assert not await world.cloud.list()
+
+
+async def test_a_cloud_is_not_asked_more_often_than_an_instance_takes_to_go() -> None:
+    """Though the Node is heard of all the time."""
+    world = World()
+    await world.node("n")
+    async with running(world) as process:
+        await world.delete(NODE, "n")
+        await world.pass_(5.5)
+        assert process.said("INFO") == ["deleted node claim"]
+        n_asked = len(process.kube.calls)
+        for beat in range(4):
+            await world.annotate(NODE, "n", "example.com/beat", str(beat))
+            await world.pass_(1)
+        assert len(process.kube.calls) == n_asked
+        await world.pass_(1)
+        assert not await world.exists(NODE, "n")
+
+
+async def test_a_claim_that_is_deleted_takes_its_node_along() -> None:
+    """Pods leave first; then everything is gone, and users were told all along."""
+    world = World()
+    await world.node("n", grace="10m")
+    await world.pod("a", "n")
+    async with running(world, ends_claims=True) as process:
+        await world.delete(NODE_CLAIM, "n")
+        await world.pass_(1)
+        assert await world.leaving() == {"a"}
+        await world.bury()
+        await world.pass_(20)
+        assert not await world.exists(NODE, "n")
+        assert not await world.exists(NODE_CLAIM, "n")
+        assert not await world.cloud.list()
+        assert {
+            ("Node", "n", "FailedDraining"),
+            ("Node", "n", "TerminationGracePeriodExpiring"),
+            ("NodeClaim", "n", "TerminationGracePeriodExpiring"),
+            ("Pod", "a", "Evicted"),
+        } <= await world.events()
+        assert process.said("ERROR") == []
+
+
+async def test_a_pod_that_nobody_ends_does_not_hold_its_node_for_ever() -> None:
+    """A minute after it should have been gone, the node goes on without it."""
+    world = World()
+    await world.node("n")
+    await world.pod("stuck", "n", grace=30)
+    async with running(world):
+        await world.delete(NODE, "n")
+        await world.pass_(89)
+        assert await world.condition("n", "Drained") == ("Unknown", "Draining")
+        await world.pass_(15)
+        assert not await world.exists(NODE, "n")

@@ -73,12 +73,6 @@ def test_a_pod_waits_if_nothing_but_a_node_is_missing(pod: Pod, want: bool) -> N
         pytest.param(respec(scheduler_name="volcano"), Reason.OTHER_SCHEDULER, id="scheduler"),
         pytest.param(respec(uses_dynamic_resources=True), Reason.DYNAMIC_RESOURCES, id="claims"),
         pytest.param(
-            change(nominated_node_name="gone"), Reason.AWAITING_PREEMPTION, id="missing node"
-        ),
-        pytest.param(
-            change(nominated_node_name="old"), Reason.AWAITING_PREEMPTION, id="leaving node"
-        ),
-        pytest.param(
             change(problems=(Problem(Reason.INVALID_POD, "bad operator"),)),
             Reason.INVALID_POD,
             id="what the border found",
@@ -86,7 +80,7 @@ def test_a_pod_waits_if_nothing_but_a_node_is_missing(pod: Pod, want: bool) -> N
     ],
 )
 def test_a_pod_that_cannot_be_planned_for_says_why(pod: Pod, want: Reason) -> None:
-    """Gates, another scheduler, resource claims and broken promises are visible reasons."""
+    """Gates, another scheduler and resource claims are visible reasons."""
     got = waiting(Snapshot(pods=(pod,), nodes=(STAYING, LEAVING)))
     assert got.pods == ()
     ((refused, problem),) = got.refused
@@ -102,6 +96,27 @@ def test_a_promised_pod_holds_its_room_on_the_promised_node() -> None:
     assert got.pods == ()
     assert got.refused == ()
     assert [(one.key, one.node_name) for one in got.reserved] == [("shop/web", "new")]
+
+
+@pytest.mark.parametrize("node", ["gone", "old"])
+def test_a_pod_promised_a_node_that_is_gone_or_leaving_waits_like_others(node: str) -> None:
+    """kube-scheduler does not take its word back, and nobody must wait for ever."""
+    pod = change(nominated_node_name=node)
+    got = waiting(Snapshot(pods=(pod,), nodes=(STAYING, LEAVING)))
+    assert (got.pods, got.refused, got.reserved) == ((pod,), (), ())
+
+
+def test_a_place_is_lost_when_another_pod_takes_the_room() -> None:
+    """kube-scheduler binds as it likes; the pod is planned for again at once."""
+    node = Node("new", allocatable={"cpu": 2000, "pods": 10})
+    pod = respec(requests={"cpu": 1000, "pods": 1})
+    small = msgspec.structs.replace(pod, name="small", uid="u2", node_name="new")
+    large_spec = msgspec.structs.replace(pod.spec, requests={"cpu": 1500, "pods": 1})
+    large = msgspec.structs.replace(small, name="large", spec=large_spec)
+    fits = Snapshot(pods=(pod, small), nodes=(node,), ledger=promised("new"))
+    assert waiting(fits, NOW).pods == ()
+    taken = Snapshot(pods=(large, pod), nodes=(node,), ledger=promised("new"))
+    assert waiting(taken, NOW).pods == (pod,)
 
 
 def promised(node: str) -> Ledger:

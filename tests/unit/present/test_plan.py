@@ -9,7 +9,7 @@ import pytest
 
 from dovetail.model.plan import Certificate, Cost, Disrupt, Launch, Nominate, OfferKey, Plan
 from dovetail.model.snapshot import Snapshot
-from dovetail.model.verdict import PoolReason, Reason, Unschedulable
+from dovetail.model.verdict import Blocked, Blocker, PoolReason, Reason, Unschedulable
 from dovetail.present.plan import Timings, buys_spot, certificate_json, plan_json
 
 GI = 1024**3
@@ -116,6 +116,15 @@ def test_a_pod_that_waits_carries_its_reasons_and_what_would_help() -> None:
             ],
             "fix": "add a GPU pool",
         }
+    ]
+
+
+def test_nodes_that_stay_say_why() -> None:
+    """After all that scripts rely on."""
+    plan = Plan(blocked=(Blocked("n1", Blocker.BUDGET, "No more of it."),))
+    assert list(shown(plan))[-1] == "blocked"
+    assert shown(plan)["blocked"] == [
+        {"node": "n1", "reason": "BudgetExhausted", "message": "No more of it."}
     ]
 
 

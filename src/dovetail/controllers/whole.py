@@ -1,0 +1,162 @@
+"""How do the loops make one controller? Each hears of changes and works; some help each other.
+
+Every replica follows the cluster. The one that leads works as well, and what it takes up it finds
+in the API alone: whatever an earlier leader left undone is done by this one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+
+import msgspec
+
+from dovetail import api
+from dovetail.actuate.launching import Orders
+from dovetail.actuate.steering import Steering
+from dovetail.controllers.batching import Window
+from dovetail.controllers.catalogue import CatalogueLoop
+from dovetail.controllers.claims import ClaimHands, ClaimLoop
+from dovetail.controllers.disruptions import Disruptions
+from dovetail.controllers.evictions import Evictions
+from dovetail.controllers.feed import Feed, watched_kinds
+from dovetail.controllers.garbage import GarbageLoop
+from dovetail.controllers.known import Known
+from dovetail.controllers.means import Means
+from dovetail.controllers.pools import PoolLoop
+from dovetail.controllers.provisioning import Compute, Decisions, Hands, Witness
+from dovetail.controllers.terminations import Terminations
+from dovetail.kube.mirror import Notice, Pace
+from dovetail.model.policy import Policy
+from dovetail.state.changes import Touched
+from dovetail.state.cluster import Cluster
+
+
+class Setup(msgspec.Struct, frozen=True):
+    """How the controller is to behave. `mark` tells this run from every other."""
+
+    mark: str
+    compute: Compute
+    witness: Witness
+    policy: Policy = Policy()
+    window: Window = Window()
+    gates: Mapping[str, bool] = {}
+    steers: bool = True
+
+
+class Work(msgspec.Struct, frozen=True):
+    """One loop: how it runs until cancelled, and how it ends what it has begun."""
+
+    name: str
+    run: Callable[[], Awaitable[None]]
+    finish: Callable[[], Awaitable[None]]
+
+
+class Controller:
+    """All the loops of one replica."""
+
+    def __init__(self, means: Means, setup: Setup) -> None:
+        self._means = means
+        node_classes = _node_classes(means)
+        cluster = Cluster(policy=setup.policy, batch_max=setup.window.longest)
+        self.known = Known(cluster, node_classes)
+        self.feed = Feed(
+            means.kube,
+            self.known,
+            watched_kinds(node_classes, setup.gates),
+            pace=Pace(means.timer, means.chance),
+            touched=self._touched,
+        )
+        self._evictions = Evictions(means, self.known)
+        self._terminations = Terminations(means, self.known, self._evictions)
+        self._disruptions = Disruptions(means, self.known)
+        self._pools = PoolLoop(means, self.known)
+        self._catalogue = CatalogueLoop(
+            means,
+            self.known,
+            touched=self._touched,
+            overlays=setup.gates.get("NodeOverlay", False),
+        )
+        self._decisions = Decisions(means, self.known, self._hands(setup), setup.window)
+        self._claims = ClaimLoop(means, self.known, ClaimHands(self._steer, self._pools.note))
+        self._garbage = GarbageLoop(means, self.known)
+        self._is_leading = False
+
+    def _hands(self, setup: Setup) -> Hands:
+        means = self._means
+        return Hands(
+            orders=Orders(means.kube, mark=setup.mark, timer=means.timer, chance=means.chance),
+            steering=Steering(means.kube) if setup.steers else None,
+            compute=setup.compute,
+            disrupt=self._disruptions.begin,
+            witness=setup.witness,
+        )
+
+    async def follow(self) -> None:
+        """Keep up with the cluster, leading or not, until cancelled."""
+        await self.feed.run()
+
+    async def take_over(self) -> None:
+        """Begin to lead, once everything that is there is known: whatever an earlier leader left
+        is found in the API.
+        """
+        await self.feed.wait_in_sync()
+        self.known.cluster.adopt(self._means.clock.now())
+        await self._disruptions.tidy()
+        for hear in self._listeners():
+            self.feed.listen(hear)
+        self._is_leading = True
+
+    def _listeners(self) -> tuple[Callable[[Notice], None], ...]:
+        return (
+            self._catalogue.hear,
+            self._pools.hear,
+            self._claims.hear,
+            self._terminations.hear,
+            self._evictions.hear,
+        )
+
+    def work(self) -> tuple[Work, ...]:
+        """The loops of a leader. To end, they are finished in this order: first no more decisions,
+        then what those have begun.
+        """
+        return (
+            Work("decisions", self._decisions.run, self._decisions.finish),
+            Work("catalogue", self._catalogue.run, self._catalogue.finish),
+            Work("pools", self._pools.run, self._pools.finish),
+            Work("claims", self._claims.run, self._claims.finish),
+            Work("terminations", self._terminations.run, self._terminations.finish),
+            Work("evictions", self._evictions.run, self._evictions.finish),
+            Work("garbage", self._garbage.run, self._garbage.finish),
+        )
+
+    async def lead(self) -> None:
+        """Take over and work, until cancelled."""
+        await self.take_over()
+        async with asyncio.TaskGroup() as group:
+            for one in self.work():
+                group.create_task(_running(one))
+
+    async def finish(self) -> None:
+        """Begin nothing new, and return when what was begun has ended."""
+        for one in self.work():
+            await one.finish()
+
+    def _touched(self, what: Touched) -> None:
+        if self._is_leading:
+            self._decisions.touched(what)
+
+    async def _steer(self, claim: api.NodeClaim, node: api.Node) -> None:
+        """Tell kube-scheduler who is meant for a node that is about to join."""
+        name = node.metadata.name
+        pods = self.known.cluster.promised_to(name, claim.metadata.name)
+        await self._decisions.steer_to(name, pods)
+
+
+async def _running(work: Work) -> None:
+    await work.run()
+
+
+def _node_classes(means: Means) -> tuple[api.Kind, ...]:
+    named = ((one.group, one.kind) for one in means.cloud.supported_node_classes)
+    return tuple(api.KINDS[key] for key in named if key in api.KINDS)

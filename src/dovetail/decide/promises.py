@@ -1,0 +1,60 @@
+"""Which promises of earlier plans still hold? Those whose node stays, whose time is not up, and
+whose room nobody else has taken.
+
+kube-scheduler binds as it likes: a pod may take the place that was meant for another. The other is
+planned for again at once, on the place that the first did not need, instead of waiting in vain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from dovetail.decide.census import Census
+from dovetail.model.ledger import Nomination
+from dovetail.model.node import Node
+from dovetail.model.pod import Pod
+from dovetail.model.resources import Resources, fits, subtract, total
+from dovetail.model.snapshot import Snapshot
+
+
+def kept_places(
+    snapshot: Snapshot, staying: frozenset[str], where: Census, now: datetime | None
+) -> dict[str, str]:
+    """The node that an earlier plan gave to each pod, by uid, as long as that holds.
+
+    Planning again would not always find the same places, and launch a second node for the rest.
+    """
+    held = [
+        one
+        for one in snapshot.ledger.nominations
+        if one.node in staying and (now is None or one.until > now)
+    ]
+    if not held:
+        return {}
+    rooms = _rooms({one.node for one in held}, snapshot.nodes, where)
+    pods = {pod.uid: pod for pod in where.unbound} if rooms else {}
+    return dict(_with_room(held, pods, rooms))
+
+
+def _rooms(names: set[str], nodes: Iterable[Node], where: Census) -> dict[str, Resources]:
+    """What is left on those nodes that pods have been bound to; on others nothing is taken yet."""
+    rooms: dict[str, Resources] = {}
+    for node in nodes:
+        bound = where.by_node.get(node.name) if node.name in names else None
+        if bound:
+            used = total(pod.spec.requests for pod in bound if not pod.is_terminal)
+            rooms[node.name] = subtract(node.allocatable, used)
+    return rooms
+
+
+def _with_room(
+    held: Iterable[Nomination], pods: Mapping[str, Pod], rooms: dict[str, Resources]
+) -> Iterable[tuple[str, str]]:
+    for one in held:
+        room, pod = rooms.get(one.node), pods.get(one.pod_uid)
+        if room is not None and pod is not None:
+            if not fits(pod.spec.requests, room):
+                continue
+            rooms[one.node] = subtract(room, pod.spec.requests)
+        yield one.pod_uid, one.node

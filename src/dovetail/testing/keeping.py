@@ -1,0 +1,80 @@
+"""What does a scenario say of when nodes may go, and of what keeps them?"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Final
+
+import msgspec
+
+from dovetail.model.ledger import Departure, Proposal
+from dovetail.model.plan import DisruptionReason
+from dovetail.model.pool import Budget, Disruption
+from dovetail.model.snapshot import DisruptionBudget
+from dovetail.testing import shorthand
+from dovetail.units import duration
+
+_NEVER: Final = "Never"
+
+
+def span(text: str) -> timedelta | None:
+    """A duration such as `30s`; `Never` is none."""
+    return None if text == _NEVER else duration.parse(text)
+
+
+class GivenBudget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A budget of a pool. With `schedule` it holds only for `duration` after each hit."""
+
+    nodes: str = "10%"
+    reasons: list[str] = []
+    schedule: str = ""
+    duration: str = ""
+
+    def budget(self) -> Budget:
+        """The budget."""
+        lasts = duration.parse(self.duration) if self.duration else None
+        return Budget(self.nodes, tuple(self.reasons), self.schedule, lasts)
+
+
+def disruption(consolidate_after: str, budgets: list[GivenBudget] | None) -> Disruption:
+    """When the nodes of a pool may go; without budgets of its own, a tenth of them at once."""
+    if budgets is None:
+        return Disruption(span(consolidate_after))
+    held = tuple(one.budget() for one in budgets)
+    return Disruption(span(consolidate_after), budgets=held)
+
+
+class GivenDisruptionBudget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A PodDisruptionBudget, with how many of its pods may be evicted now."""
+
+    name: str
+    selector: dict[str, str] | list[str]
+    namespace: str = "default"
+    disruptions_allowed: int = 0
+    always_allows_unhealthy: bool = False
+
+    def disruption_budget(self) -> DisruptionBudget:
+        """The budget."""
+        return DisruptionBudget(
+            name=self.name,
+            namespace=self.namespace,
+            selector=shorthand.selector(self.selector),
+            disruptions_allowed=self.disruptions_allowed,
+            always_allows_unhealthy=self.always_allows_unhealthy,
+        )
+
+
+class GivenDeparture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A node that could go, or is going, since when and why."""
+
+    node: str
+    since: datetime
+    reason: DisruptionReason = DisruptionReason.EMPTY
+
+    def proposal(self) -> Proposal:
+        """The node as one that could go."""
+        return Proposal(self.reason, self.node, self.since)
+
+    def departure(self) -> Departure:
+        """The node as one that is going."""
+        return Departure(self.node, self.reason, self.since)

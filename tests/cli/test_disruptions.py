@@ -1,0 +1,106 @@
+"""What `dovetail plan` shows of nodes that nobody needs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dovetail.cli import main
+
+POOL = """
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: default}
+spec:
+  disruption: {consolidateAfter: 30s, budgets: [{nodes: "1"}]}
+  template:
+    spec:
+      requirements: []
+      nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default}
+"""
+MACHINE = """
+---
+apiVersion: karpenter.sh/v1
+kind: NodeClaim
+metadata:
+  name: claim-NAME
+  labels: {karpenter.sh/nodepool: default}
+spec:
+  nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default}
+  requirements: []
+status:
+  providerID: kwok://NAME
+  nodeName: NAME
+  conditions:
+    - {type: Initialized, status: "True"}
+    - {type: Consolidatable, status: "True"}
+---
+apiVersion: v1
+kind: Node
+metadata:
+  name: NAME
+  labels:
+    karpenter.sh/nodepool: default
+    karpenter.sh/registered: "true"
+    karpenter.sh/initialized: "true"
+    karpenter.sh/capacity-type: on-demand
+    topology.kubernetes.io/zone: test-zone-a
+    node.kubernetes.io/instance-type: c-4x-amd64-linux
+spec: {providerID: kwok://NAME}
+status:
+  capacity: {cpu: "4", memory: 8Gi, pods: "110"}
+  allocatable: {cpu: "4", memory: 8Gi, pods: "110"}
+  conditions: [{type: Ready, status: "True"}]
+"""
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> str:
+    """Manifests of two empty nodes, of which one may go at a time."""
+    path = tmp_path / "cluster.yaml"
+    path.write_text(POOL + MACHINE.replace("NAME", "n1") + MACHINE.replace("NAME", "n2"))
+    return str(path)
+
+
+def planned(capsys: pytest.CaptureFixture[str], *argv: str) -> dict[str, Any]:
+    """The plan as a script reads it."""
+    assert main(["plan", "-o", "json", "--now", "2026-01-01T00:00:00Z", *argv]) == 0
+    whole: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return whole
+
+
+def test_an_empty_node_may_go_at_once(cluster: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Offline nobody waits to see it confirmed, but budgets hold."""
+    whole = planned(capsys, "-f", cluster)
+    [gone] = whole["disruptions"]
+    assert (gone["reason"], gone["nodes"]) == ("Empty", ["n1"])
+    assert (gone["replacements"], gone["pods"]) == ([], [])
+    assert gone["savingPerHour"] > 0
+    cost = whole["cost"]
+    assert cost["clusterBeforePerHour"] == pytest.approx(2 * gone["savingPerHour"])
+    assert cost["clusterAfterPerHour"] == pytest.approx(gone["savingPerHour"])
+    assert [(one["node"], one["reason"]) for one in whole["blocked"]] == [("n2", "BudgetExhausted")]
+
+
+def test_nothing_goes_where_nothing_is_to_be_disrupted(
+    cluster: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """--no-disrupt plans only for pods that wait."""
+    whole = planned(capsys, "-f", cluster, "--no-disrupt")
+    assert (whole["disruptions"], whole["blocked"]) == ([], [])
+    cost = whole["cost"]
+    assert cost["clusterAfterPerHour"] == cost["clusterBeforePerHour"]
+
+
+def test_a_person_sees_which_nodes_go_and_why_others_stay(
+    cluster: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In two tables."""
+    assert main(["plan", "-f", cluster]) == 0
+    text = capsys.readouterr().out
+    assert "Nodes that may go" in text
+    assert "Nodes that could go but stay" in text
+    assert "allow 1 of its 2 nodes" in text

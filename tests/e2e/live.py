@@ -1,0 +1,147 @@
+"""How is a controller started on a real control plane, and how does a test see what it did?"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.controlplane.plane import ControlPlane
+
+PATIENCE_SECONDS = 90
+_POLL_SECONDS = 0.25
+
+Objects = list[dict[str, Any]]
+
+
+@dataclass
+class Running:
+    """A `dovetail run` of its own process."""
+
+    process: subprocess.Popen[bytes]
+    metrics_port: int
+    health_port: int
+    log: Path
+
+    def scrape(self) -> str:
+        """What Prometheus would read."""
+        return _get(f"http://127.0.0.1:{self.metrics_port}/metrics")
+
+    def is_ready(self) -> bool:
+        """Whether it says so itself."""
+        try:
+            _get(f"http://127.0.0.1:{self.health_port}/readyz")
+        except OSError:
+            return False
+        return True
+
+    def lines(self) -> Objects:
+        """What it has logged so far."""
+        found = []
+        for line in self.log.read_text().splitlines():
+            try:
+                found.append(json.loads(line))
+            except ValueError:
+                found.append({"message": line})
+        return found
+
+    def kill(self) -> None:
+        """End it without a word."""
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> int:
+        """Ask it to end, and return its exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(PATIENCE_SECONDS)
+
+
+@contextmanager
+def controller(
+    plane: ControlPlane,
+    *flags: str,
+    kubeconfig: Path | None = None,
+    environment: Mapping[str, str] = {},
+    waits: bool = True,
+) -> Iterator[Running]:
+    """A controller with kwok nodes and stand-in kubelets, for as long as the block lasts."""
+    metrics, health = free_port(), free_port()
+    log = plane.folder / f"controller-{metrics}.log"
+    command = [
+        *(sys.executable, "-m", "dovetail.cli", "run", "--provider", "kwok", "--kubelets"),
+        *("--kubeconfig", str(kubeconfig or plane.kubeconfig)),
+        *("--metrics-port", str(metrics), "--health-probe-port", str(health)),
+        *flags,
+    ]
+    with log.open("wb") as sink:
+        process = subprocess.Popen(
+            command, stdout=sink, stderr=sink, env={**os.environ, **environment}
+        )
+    running = Running(process, metrics, health, log)
+    try:
+        if waits:
+            until(running.is_ready, f"the controller is ready; its log: {log}", alive=process)
+        yield running
+    finally:
+        running.kill()
+
+
+def until(
+    holds: Callable[[], object],
+    what: str,
+    *,
+    seconds: float = PATIENCE_SECONDS,
+    alive: subprocess.Popen[bytes] | None = None,
+) -> None:
+    """Return when it holds. Fails if that takes far longer than it ever should."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        if alive is not None and alive.poll() is not None:
+            msg = f"the process ended with {alive.returncode} before {what}"
+            raise AssertionError(msg)
+        if time.monotonic() > deadline:
+            msg = f"waited {seconds:.0f} s in vain until {what}"
+            raise AssertionError(msg)
+        time.sleep(_POLL_SECONDS)
+
+
+def objects(plane: ControlPlane, kind: str, *words: str) -> Objects:
+    """All objects of a kind, as kubectl gets them."""
+    found: Objects = json.loads(plane.kubectl("get", kind, "-o", "json", *words))["items"]
+    return found
+
+
+def one(plane: ControlPlane, kind: str, name: str, *words: str) -> dict[str, Any]:
+    """One object, as kubectl gets it."""
+    found: dict[str, Any] = json.loads(plane.kubectl("get", kind, name, "-o", "json", *words))
+    return found
+
+
+def condition(found: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    """A status condition; empty if it is not there."""
+    for held in found.get("status", {}).get("conditions", ()):
+        if held["type"] == kind:
+            return dict(held)
+    return {}
+
+
+def free_port() -> int:
+    """A port that nobody has just now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _get(url: str) -> str:
+    with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310  the URL is our own
+        return str(answer.read().decode())

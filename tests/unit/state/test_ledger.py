@@ -1,0 +1,132 @@
+"""What the live memory keeps between decisions: proposals, departures, and promises taken over."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from dovetail.decide.candidates import waiting
+from dovetail.decide.nodes import leaving
+from dovetail.model.ledger import Departure, Nomination, Proposal
+from dovetail.state.changes import (
+    NOTHING,
+    Change,
+    Disrupting,
+    DisruptionEnded,
+    Nominated,
+    Observed,
+    Proposed,
+    Touched,
+    Vanished,
+)
+from dovetail.state.cluster import Cluster
+from tests.unit.state.heard import node, pod, vanished
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+SECOND = timedelta(seconds=1)
+WINDOW = 20 * SECOND
+
+
+def cluster(*changes: Change) -> Cluster:
+    """A cluster to which these have happened."""
+    found = Cluster()
+    for one in changes:
+        found.apply(one)
+    return found
+
+
+def test_the_last_proposals_are_the_ones_that_stand() -> None:
+    """And writing them down is no reason to decide anew."""
+    known = cluster(node("n"))
+    first, second = (Proposal("Empty", name, NOW) for name in ("n", "m"))
+    assert known.apply(Proposed((first,))) == NOTHING
+    assert known.snapshot(NOW).ledger.proposals == (first,)
+    assert known.apply(Proposed((second,))) == NOTHING
+    assert known.snapshot(NOW).ledger.proposals == (second,)
+    known.apply(Proposed(()))
+    assert known.snapshot(NOW).ledger.proposals == ()
+
+
+def test_a_node_that_is_being_disrupted_is_marked_until_that_ends() -> None:
+    """In order of names, and with the reason for which it began."""
+    known = cluster(node("n"), node("m"))
+    assert known.apply(Disrupting(("n", "m"), "Empty", NOW)) == Touched.NODES
+    known.apply(Disrupting(("n",), "Drifted", NOW + SECOND))
+    snapshot = known.snapshot(NOW)
+    assert snapshot.ledger.disrupting == (
+        Departure("m", "Empty", NOW),
+        Departure("n", "Empty", NOW),
+    )
+    assert leaving(snapshot) == {"m", "n"}
+    assert known.apply(DisruptionEnded(("m",))) == Touched.NODES
+    assert leaving(known.snapshot(NOW)) == {"n"}
+
+
+def test_a_node_that_is_gone_takes_its_mark_along() -> None:
+    """Another node of that name has nothing to do with it."""
+    known = cluster(node("n"), Disrupting(("n",), "Empty", NOW), vanished("Node", "n"))
+    assert known.snapshot(NOW).ledger.disrupting == ()
+    known.apply(node("n"))
+    assert known.snapshot(NOW).ledger.disrupting == ()
+
+
+def test_a_disruption_breaks_the_promises_of_its_node() -> None:
+    """Pods that were meant for it wait again."""
+    known = cluster(node("n"), pod("a"))
+    known.snapshot(NOW)
+    known.apply(Nominated("n", ("default/a",), NOW))
+    assert waiting(known.snapshot(NOW), NOW).pods == ()
+    known.apply(Disrupting(("n",), "Empty", NOW))
+    assert [one.name for one in waiting(known.snapshot(NOW), NOW).pods] == ["a"]
+    assert known.snapshot(NOW).ledger.nominations == ()
+
+
+def test_a_leader_takes_over_the_promises_that_it_finds() -> None:
+    """For the usual time: until then its pods are not planned for, then they wait again, and the
+    word in their status is stale.
+    """
+    known = cluster(node("n"), pod("a", promised="n"))
+    assert known.adopt(NOW) == Touched.PENDING
+    first = known.snapshot(NOW)
+    assert first.ledger.nominations == (Nomination("uid-a", "n", NOW + WINDOW),)
+    assert [one.node_name for one in waiting(first, NOW).reserved] == ["n"]
+    assert known.stale_nominations() == ()
+    late = NOW + WINDOW
+    assert [one.name for one in waiting(known.snapshot(late), late).pods] == ["a"]
+    assert known.stale_nominations() == (("default/a", "n"),)
+
+
+def test_a_promise_of_a_node_that_is_gone_is_not_waited_for() -> None:
+    """Whoever made it."""
+    known = cluster(pod("a", promised="gone"))
+    known.adopt(NOW)
+    assert [one.name for one in waiting(known.snapshot(NOW), NOW).pods] == ["a"]
+    assert known.stale_nominations() == (("default/a", "gone"),)
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        pytest.param(pod("b", promised="n"), id="another pod"),
+        pytest.param(pod("a", promised="m", annotations={"x": "y"}), id="another node"),
+    ],
+)
+def test_promises_that_appear_later_are_not_ours(later: Observed) -> None:
+    """kube-scheduler makes room for their pods."""
+    known = cluster(node("n"), node("m"), pod("a", promised="n"))
+    known.adopt(NOW)
+    known.apply(later)
+    snapshot = known.snapshot(NOW)
+    assert "" not in {one.nominated_node_name for one in snapshot.pods if one.name == _name(later)}
+
+
+def test_pods_that_run_promise_nothing() -> None:
+    """Nothing is taken over where there is nothing to wait for."""
+    known = cluster(node("n"), pod("a", "n", promised="n"), pod("b"))
+    assert known.adopt(NOW) == NOTHING
+    assert known.snapshot(NOW).ledger.nominations == ()
+
+
+def _name(change: Observed | Vanished) -> str:
+    return change.name if isinstance(change, Vanished) else change.object.metadata.name
