@@ -10,7 +10,6 @@ import pytest
 
 from dovetail import api, labels
 from dovetail.clock import LoopTimer, SystemClock
-from dovetail.cloud.claim import node_claim
 from dovetail.cloud.registry import Surroundings
 from dovetail.kube.http import kubeconfig
 from dovetail.kube.http.client import HttpKube
@@ -18,6 +17,7 @@ from dovetail.kube.http.transport import HttpSettings, World
 from dovetail.kube.seam import Kube
 from dovetail.providers.kwok import provider as kwok
 from dovetail.sim.kubelets import Kubelets
+from dovetail.state.objects import claim_object
 from tests.conformance.kube.objects import NODE_CLAIM, named
 from tests.controlplane.plane import ControlPlane
 
@@ -76,7 +76,7 @@ async def launch(kube: Kube) -> None:
     provider = kwok.provider(surroundings)
     for number in range(N_NODES):
         raw = await kube.create(NODE_CLAIM, claim_of(f"kubelets-{number}"))
-        await provider.create(node_claim(api.decode(api.NodeClaim, raw)))
+        await provider.create(claim_object(api.decode(api.NodeClaim, raw)))
 
 
 def counted(plane: ControlPlane, kind: str, *words: str) -> list[dict[str, Any]]:

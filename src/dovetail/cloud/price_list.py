@@ -8,8 +8,8 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
-from dovetail.cloud.claim import NodeClaim
 from dovetail.cloud.errors import SoldOut
+from dovetail.model.claim import ClaimObject
 from dovetail.model.instance import InstanceType, Offering
 from dovetail.model.requirements import Requirement, Requirements
 from dovetail.model.resources import fits
@@ -37,7 +37,7 @@ class PriceList:
             sorted((Choice(one, at) for one in types for at in one.offerings), key=_order)
         )
 
-    def serving(self, claim: NodeClaim) -> Iterator[Choice]:
+    def serving(self, claim: ClaimObject) -> Iterator[Choice]:
         """What is available and would do for the claim, cheapest first."""
         wanted = Requirements(claim.requirements)
         names = wanted.get(labels.INSTANCE_TYPE)
@@ -52,7 +52,7 @@ class PriceList:
                 yield choice
 
 
-def labels_of(choice: Choice, claim: NodeClaim) -> dict[str, str]:
+def labels_of(choice: Choice, claim: ClaimObject) -> dict[str, str]:
     """The labels that a node of this choice gets: one value where the claim leaves several."""
     wanted = Requirements(claim.requirements)
     stated = choice.instance_type.requirements & choice.offering.requirements
@@ -75,7 +75,7 @@ def _order(choice: Choice) -> tuple[int, str, str, str, str]:
     )
 
 
-def _type_serves(held: InstanceType, claim: NodeClaim, wanted: Requirements) -> bool:
+def _type_serves(held: InstanceType, claim: ClaimObject, wanted: Requirements) -> bool:
     asked = claim.requests
     if labels.CAPACITY_OVERLAY_APPLIED in claim.annotations:
         # An overlay promised resources that the catalogue does not know of.

@@ -8,8 +8,8 @@ from typing import Protocol, runtime_checkable
 
 import msgspec
 
-from dovetail.cloud.claim import NodeClaim
 from dovetail.cloud.errors import SoldOut
+from dovetail.model.claim import ClaimObject
 from dovetail.model.instance import InstanceType
 from dovetail.model.node import Node
 from dovetail.model.pool import NodePool
@@ -69,7 +69,7 @@ class CloudProvider(Protocol):
         """Which node conditions call for a replacement."""
         ...
 
-    async def create(self, claim: NodeClaim) -> Instance:
+    async def create(self, claim: ClaimObject) -> Instance:
         """Launch an instance for this claim: the cheapest that would do and can be had.
 
         A claim, told by its UID, has one instance: calling again gives the same one, also while

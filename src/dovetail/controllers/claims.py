@@ -17,7 +17,6 @@ import msgspec
 from dovetail import api
 from dovetail.actuate.doing import delete_claim, delete_instance, delete_node
 from dovetail.actuate.writing import write_claim, write_node
-from dovetail.cloud.claim import NodeClaim, node_claim
 from dovetail.controllers.claim_laws import Company, claim_step
 from dovetail.controllers.drifts import Drifts
 from dovetail.controllers.hearing import ClaimsHearing
@@ -135,7 +134,7 @@ class ClaimLoop:
         await self._launches.finish()
         await self._queue.finish()
 
-    def _launch_ended(self, claim: NodeClaim) -> None:
+    def _launch_ended(self, claim: ClaimObject) -> None:
         held = self._known.claim(claim.name)
         if held is None or held.metadata.uid != claim.uid:
             self._launches.forget(claim.uid)  # what was launched for nobody is garbage
@@ -250,7 +249,7 @@ class ClaimLoop:
         kube, uid = self._means.kube, seen.claim.uid
         match action:
             case CreateInstance():
-                self._launches.begin(node_claim(seen.wire))
+                self._launches.begin(seen.claim)
             case DeleteInstance():
                 await self._end(action, uid, now)
             case DeleteNode():

@@ -12,7 +12,6 @@ from typing import Final
 
 import msgspec
 
-from dovetail.cloud.claim import NodeClaim
 from dovetail.cloud.errors import (
     CloudError,
     CreateError,
@@ -26,7 +25,7 @@ from dovetail.controllers.means import Means
 from dovetail.controllers.workqueue import WorkQueue
 from dovetail.decide.lifecycle.timing import LIFECYCLE_BACKOFF
 from dovetail.kube.backoff import Backoff
-from dovetail.model.claim import Launched, LaunchFailed, LaunchFailure, Launching
+from dovetail.model.claim import ClaimObject, Launched, LaunchFailed, LaunchFailure, Launching
 from dovetail.state.changes import Refused
 
 N_AT_ONCE: Final = 100  # calls to the cloud
@@ -36,7 +35,7 @@ Outcome = Launching | Launched | LaunchFailed
 
 class _Held(msgspec.Struct, frozen=True):
     outcome: Outcome
-    claim: NodeClaim
+    claim: ClaimObject
     again_at: datetime | None = None  # when a launch that failed is worth another try
 
 
@@ -45,7 +44,7 @@ class Launches:
     every claim whose launch has come to an end.
     """
 
-    def __init__(self, means: Means, known: Known, *, ended: Callable[[NodeClaim], None]) -> None:
+    def __init__(self, means: Means, known: Known, *, ended: Callable[[ClaimObject], None]) -> None:
         self._means = means
         self._known = known
         self._ended = ended
@@ -68,11 +67,8 @@ class Launches:
         held = self._held.get(uid)
         return held.again_at if held is not None else None
 
-    def begin(self, claim: NodeClaim) -> None:
-        """Launch an instance for this claim, unless that is under way."""
-        held = self._held.get(claim.uid)
-        if held is not None and isinstance(held.outcome, Launching):
-            return
+    def begin(self, claim: ClaimObject) -> None:
+        """Launch an instance for this claim."""
         self._held[claim.uid] = _Held(Launching(), claim)
         self._queue.add(claim.uid)
 
@@ -117,7 +113,7 @@ class Launches:
         if held is not None:
             self._note_failure(held.claim, error)
 
-    def _note_failure(self, claim: NodeClaim, error: Exception) -> None:
+    def _note_failure(self, claim: ClaimObject, error: Exception) -> None:
         n_failures = self._n_failed[claim.uid] = self._n_failed.get(claim.uid, 0) + 1
         if isinstance(error, InsufficientCapacityError):
             self._refuse(error.sold_out)

@@ -17,7 +17,8 @@ from dovetail.model.taints import Taint
 
 
 class ClaimObject(msgspec.Struct, frozen=True, gc=False):
-    """A NodeClaim by its own word alone, as decisions about that order for a node see it.
+    """A NodeClaim by its own word alone, as decisions about that order for a node see it, and the
+    cloud that is asked for it. `uid` makes it one node, however often that cloud is asked.
 
     `node_pool` is empty for a claim that stands alone. `expire_after` None means never,
     `termination_grace_period` None as long as it takes. `requests`, `capacity` and `allocatable`

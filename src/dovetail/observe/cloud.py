@@ -13,7 +13,6 @@ from datetime import timedelta
 from typing import Final, TypeVar
 
 from dovetail.clock import Timer
-from dovetail.cloud.claim import NodeClaim
 from dovetail.cloud.errors import (
     CloudError,
     InsufficientCapacityError,
@@ -28,6 +27,7 @@ from dovetail.cloud.provider import (
     NodeLifecycleHook,
     RepairPolicy,
 )
+from dovetail.model.claim import ClaimObject
 from dovetail.model.instance import InstanceType
 from dovetail.model.node import Node
 from dovetail.model.pool import NodePool
@@ -72,7 +72,7 @@ class Measured:
         """Which node conditions call for a replacement."""
         return self._cloud.repair_policies
 
-    async def create(self, claim: NodeClaim) -> Instance:
+    async def create(self, claim: ClaimObject) -> Instance:
         """Launch an instance for this claim."""
         return await self._timed("Create", self._cloud.create(claim))
 

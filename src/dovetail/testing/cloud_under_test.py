@@ -7,9 +7,9 @@ from collections.abc import Coroutine, Iterable
 from typing import Final, Protocol
 
 from dovetail import labels
-from dovetail.cloud.claim import NodeClaim
 from dovetail.cloud.errors import NodeClaimNotFoundError, SoldOut
 from dovetail.cloud.provider import CloudProvider, Instance
+from dovetail.model.claim import ClaimObject
 from dovetail.model.instance import InstanceType, Offering
 from dovetail.model.pool import NodePool
 from dovetail.model.requirements import Requirement
@@ -34,7 +34,7 @@ class CloudUnderTest(Protocol):
         """Another provider of the same cloud, as after a restart or in a second replica."""
         ...
 
-    async def claim(self, name: str, *requirements: Requirement) -> NodeClaim:
+    async def claim(self, name: str, *requirements: Requirement) -> ClaimObject:
         """A claim of that pool, made wherever the cloud expects to find it."""
         ...
 

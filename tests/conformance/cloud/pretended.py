@@ -10,17 +10,18 @@ from datetime import timedelta
 import msgspec
 
 from dovetail import api, labels
-from dovetail.cloud.claim import NodeClaim, node_claim
 from dovetail.cloud.errors import SoldOut
 from dovetail.cloud.registry import Surroundings
 from dovetail.kube.memory import MemoryKube
 from dovetail.kube.seam import Body, Change, Deletion, Json, Kube, Page, Patch, Ref, Scope
+from dovetail.model.claim import ClaimObject
 from dovetail.model.instance import InstanceType
 from dovetail.model.pool import NodeClassRef, NodePool
 from dovetail.model.requirements import Requirement
 from dovetail.providers.kwok.catalogue import instance_types
 from dovetail.providers.kwok.faults import Faults, NoCapacity
 from dovetail.providers.kwok.provider import KwokProvider
+from dovetail.state.objects import claim_object
 from dovetail.testing.virtual_time import VirtualTime
 from dovetail.units import quantity
 
@@ -102,9 +103,9 @@ class PretendedCloud:
 
     async def claim(
         self, name: str, *requirements: Requirement, requests: dict[str, int] | None = None
-    ) -> NodeClaim:
+    ) -> ClaimObject:
         """A claim of the pool, as the API server stores it."""
-        return node_claim(await self.wire_claim(name, requirements, requests or {}))
+        return claim_object(await self.wire_claim(name, requirements, requests or {}))
 
     async def wire_claim(
         self, name: str, requirements: Iterable[Requirement], requests: dict[str, int]

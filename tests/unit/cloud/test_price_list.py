@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dovetail import labels
-from dovetail.cloud.claim import NodeClaim
 from dovetail.cloud.price_list import Choice, PriceList, labels_of
+from dovetail.model.claim import ClaimObject
 from dovetail.model.requirements import Requirement, requirement
 from dovetail.providers.kwok.catalogue import instance_types
 from dovetail.testing import instance_type
@@ -17,10 +17,10 @@ ARM = instance_type("arm", cpu=2, price=0.01, arch="arm64", zones=["a"])
 PRICES = PriceList([LARGE, SMALL, ARM])
 
 
-def claim(*requirements: Requirement, cpu: int = 0, **annotations: str) -> NodeClaim:
+def claim(*requirements: Requirement, cpu: int = 0, **annotations: str) -> ClaimObject:
     """A claim for an amd64 node."""
     arch = requirement(labels.ARCH, "In", ["amd64"])
-    return NodeClaim(
+    return ClaimObject(
         "c",
         "u",
         requirements=(arch, *requirements),
@@ -29,7 +29,7 @@ def claim(*requirements: Requirement, cpu: int = 0, **annotations: str) -> NodeC
     )
 
 
-def served(asked: NodeClaim) -> list[str]:
+def served(asked: ClaimObject) -> list[str]:
     """Every choice in short."""
     return [str(one.sold_out) for one in PRICES.serving(asked)]
 
@@ -82,7 +82,7 @@ def test_choices_come_in_the_order_of_price_and_then_of_name() -> None:
         ),
     ],
 )
-def test_only_what_meets_every_requirement_is_offered(asked: NodeClaim, want: list[str]) -> None:
+def test_only_what_meets_every_requirement_is_offered(asked: ClaimObject, want: list[str]) -> None:
     """Type, offering and size each have their say."""
     assert served(asked) == want
 
@@ -96,8 +96,8 @@ def test_an_offering_that_is_not_available_is_no_choice() -> None:
 
 def test_what_an_overlay_promised_need_not_be_in_the_catalogue() -> None:
     """The claim says that an overlay was at work; without that, the type must have it."""
-    asked = NodeClaim("c", "u", requests={"cpu": 3000, "example.com/gpu": 1})
-    overlaid = NodeClaim(
+    asked = ClaimObject("c", "u", requests={"cpu": 3000, "example.com/gpu": 1})
+    overlaid = ClaimObject(
         "c", "u", requests=asked.requests, annotations={labels.CAPACITY_OVERLAY_APPLIED: "x"}
     )
     assert served(asked) == []

@@ -12,7 +12,6 @@ from typing import Any
 import msgspec
 
 from dovetail import api, labels
-from dovetail.cloud.claim import node_claim
 from dovetail.cloud.registry import Surroundings
 from dovetail.controllers.claims import ClaimHands, ClaimLoop
 from dovetail.controllers.disruptions import Disruptions
@@ -32,6 +31,7 @@ from dovetail.providers.kwok.catalogue import instance_types
 from dovetail.providers.kwok.faults import Faults
 from dovetail.providers.kwok.provider import KwokProvider
 from dovetail.state.cluster import Cluster
+from dovetail.state.objects import claim_object
 from dovetail.testing.virtual_time import VirtualTime
 
 KWOK = api.KINDS[labels.KWOK_GROUP, "KWOKNodeClass"]
@@ -137,7 +137,7 @@ class World:
             }
             await self.kube.create(KWOK, node_class)
         wire = await self._claim(name, grace)
-        await self.cloud.create(node_claim(wire))
+        await self.cloud.create(claim_object(wire))
         said: list[Json] = [
             {
                 "type": one,

@@ -117,6 +117,8 @@ async def test_overlays_change_what_pools_could_launch() -> None:
         await world.time.advance()
         assert prices(world) == {9 * 10**9}
         assert await validated(world, "b-dear") == ("True", "ValidationSucceeded")
+        await world.time.advance(6 * MINUTE)
+        assert prices(world) == {9 * 10**9}
         await lay(world, "a-cheap", price="1")
         await world.time.advance()
         assert await validated(world, "a-cheap") == ("False", "Conflict")

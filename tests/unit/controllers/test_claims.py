@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
 import pytest
 
 from dovetail import api, labels
-from dovetail.cloud.claim import NodeClaim
 from dovetail.cloud.errors import CloudError
 from dovetail.cloud.provider import Instance
 from dovetail.controllers.claims import ClaimHands, ClaimLoop
 from dovetail.controllers.known import NODE, NODE_CLAIM, POD
 from dovetail.decide.lifecycle.actions import NoteRegistration
-from dovetail.kube.errors import ApiError, ConflictError, UnavailableError
-from dovetail.kube.seam import Body, Json, Patch, Ref
+from dovetail.kube.errors import ApiError, ConflictError, TooManyRequestsError, UnavailableError
+from dovetail.kube.mirror import Present
+from dovetail.kube.seam import Body, Json, Kube, Patch, Ref
+from dovetail.model.claim import ClaimObject
 from dovetail.model.node import Node
 from dovetail.providers.kwok.faults import ErrorClass, FailedLaunch, NoCapacity, SlowLaunch
 from dovetail.providers.kwok.provider import KwokProvider
+from dovetail.state.changes import LaunchFailed
+from dovetail.testing.troubled_kube import Call, Trouble, TroubledKube, When
 from tests.unit.controllers.worlds import (
     HOUR,
     MINUTE,
     SECOND,
+    DeafKube,
     FlakyKube,
     World,
     at_work,
@@ -265,6 +269,29 @@ async def test_a_claim_for_which_nothing_is_left_goes_and_what_was_refused_is_re
             ("c-1x-amd64-linux", "test-zone-a")
         }
         assert world.told.reasons("one") == ["InsufficientCapacityError"]
+        assert LaunchFailed("one", world.time.now()) in world.cluster.outcomes
+
+
+async def test_a_claim_that_we_deleted_is_let_be_until_the_watch_shows_it() -> None:
+    """It is told and counted once."""
+    world = World(wrap=DeafKube)
+    world.faults.order(NoCapacity())
+    world.faults.order(SlowLaunch(seconds=1))
+    assert isinstance(world.kube, DeafKube)
+    async with seeing_to_claims(world) as claims:
+        await world.claim()
+        await world.time.advance()
+        world.kube.hears.clear()
+        await world.time.advance(SECOND)
+        held = world.known.claim("one")
+        assert held is not None
+        assert held.metadata.deletion_timestamp is None
+        claims.loop.hear(Present(held))
+        await world.time.advance(10 * SECOND)
+        assert world.told.reasons("one") == ["InsufficientCapacityError"]
+        world.kube.hears.set()
+        await world.time.advance()
+        assert await world.names(NODE_CLAIM) == []
 
 
 async def test_what_would_have_been_cheaper_is_remembered_though_the_launch_came_off() -> None:
@@ -311,7 +338,7 @@ async def test_an_error_of_no_class_is_a_failed_launch() -> None:
     """Whatever a provider raises."""
 
     class BrokenCloud(KwokProvider):
-        async def create(self, claim: NodeClaim) -> Instance:
+        async def create(self, claim: ClaimObject) -> Instance:
             msg = f"a bug for {claim.name}"
             raise ValueError(msg)
 
@@ -387,7 +414,7 @@ class CountingCloud(KwokProvider):
 
     n_launches = 0
 
-    async def create(self, claim: NodeClaim) -> Instance:
+    async def create(self, claim: ClaimObject) -> Instance:
         """As any cloud."""
         self.n_launches += 1
         return await super().create(claim)
@@ -416,16 +443,17 @@ async def test_a_status_that_cannot_be_written_does_not_launch_twice(error: ApiE
 
 
 async def test_a_node_that_cannot_be_written_is_not_said_to_be_registered() -> None:
-    """The Node comes first."""
+    """The Node comes first. Its pods were sent to it already, once."""
     world = World(wrap=FlakyKube)
     assert isinstance(world.kube, FlakyKube)
-    async with seeing_to_claims(world):
+    async with seeing_to_claims(world) as claims:
         world.kube.fail("Node", "patch", UnavailableError(503, "", "not now"))
         await world.claim()
         await world.time.advance()
         assert said(await world.read_claim())["Registered"][0] == "Unknown"
         await world.time.advance(2 * SECOND)
         assert said(await world.read_claim())["Registered"] == ("True", "Registered")
+        assert claims.steered == ["one one"]
 
 
 # ---- the rest of a claim's life
@@ -516,7 +544,7 @@ async def test_a_claim_drifts_with_its_pool() -> None:
 
 
 async def test_the_cloud_is_asked_for_drift_every_five_minutes() -> None:
-    """Not at every turn."""
+    """Not at every turn, but when the pool has changed."""
 
     class DriftingCloud(KwokProvider):
         reason = ""
@@ -537,6 +565,10 @@ async def test_the_cloud_is_asked_for_drift_every_five_minutes() -> None:
         assert world.cloud.n_asked == 1
         await world.time.advance(MINUTE)
         assert said(await world.read_claim())["Drifted"] == ("True", "ImageDrifted")
+        ref = Ref(api.KINDS["karpenter.sh", "NodePool"], "default")
+        await world.api.patch(ref, Patch({"spec": {"weight": 3}}))
+        await world.time.advance()
+        assert world.cloud.n_asked == 3
 
 
 async def test_a_catalogue_that_is_not_known_yet_makes_no_node_drift() -> None:
@@ -623,6 +655,27 @@ async def test_a_restart_does_not_begin_the_wait_anew() -> None:
         assert said(await later.read_claim())["Consolidatable"] == ("True", "Consolidatable")
 
 
+async def test_what_pods_do_before_we_lead_is_no_news() -> None:
+    """Whoever led then has written it down."""
+    world = World()
+    async with seeing_to_claims(world):
+        await initialized(world)
+        await world.pod("a", "one")
+        await world.time.advance()
+        came_at = (await world.read_claim()).status.last_pod_event_time
+    later = world.again()
+    claims = Claims(later)
+
+    async def lead() -> None:
+        await later.time.sleep(MINUTE.total_seconds())
+        await claims.loop.run()
+
+    async with at_work(later, lead):
+        await later.delete(POD, "a", "default")
+        await later.time.advance(2 * MINUTE)
+        assert (await later.read_claim()).status.last_pod_event_time == came_at
+
+
 async def test_a_claim_that_makes_no_sense_is_told_of_and_others_go_on() -> None:
     """It is not seen to, and nothing stops for it."""
     world = World()
@@ -632,3 +685,56 @@ async def test_a_claim_that_makes_no_sense_is_told_of_and_others_go_on() -> None
         await world.time.advance()
         assert world.told.reasons("strange") == ["UnreadableObject"]
         assert said(await world.read_claim("one"))["Registered"] == ("True", "Registered")
+
+
+# ---- whatever fails
+
+
+async def whole_life(trouble: Callable[[Call], Trouble | None]) -> tuple[int, list[str]]:
+    """A claim from its order to its end under trouble: how many calls it took, what is left."""
+    kubes: list[TroubledKube] = []
+
+    def wrap(kube: Kube) -> Kube:
+        kubes.append(TroubledKube(kube))
+        return kubes[0]
+
+    world = World(wrap=wrap, cloud=CountingCloud)
+    assert isinstance(world.cloud, CountingCloud)
+    async with seeing_to_claims(world):
+        kubes[0].n_calls, kubes[0].trouble = 0, trouble
+        await world.claim()
+        await world.time.advance(10 * SECOND)
+        await world.ready()
+        await world.time.advance(10 * SECOND)
+        assert said(await world.read_claim())["Ready"] == ("True", "Ready")
+        assert world.cloud.n_launches == 1
+        await world.delete(NODE_CLAIM, "one")
+        await world.time.advance(10 * SECOND)
+        await world.api.patch(Ref(NODE, "one"), Patch({"metadata": {"finalizers": []}}))
+        await world.time.advance(20 * SECOND)
+        left = [*await world.names(NODE_CLAIM), *await world.names(NODE)]
+        assert await world.cloud.list() == ()
+        return kubes[0].n_calls, left
+
+
+@pytest.mark.parametrize("when", [pytest.param(one, id=f"{one} it is done") for one in When])
+@pytest.mark.parametrize(
+    "error",
+    [
+        pytest.param(UnavailableError(503, "", "not now"), id="unavailable"),
+        pytest.param(ConflictError(409, "Conflict", "changed"), id="conflict"),
+        pytest.param(TooManyRequestsError(429, "", "slowly"), id="too many requests"),
+    ],
+)
+async def test_whichever_call_fails_a_claim_comes_to_its_node_and_to_its_end(
+    error: ApiError, when: When
+) -> None:
+    """With one launch, and nothing left behind."""
+    n_calls, left = await whole_life(lambda _: None)
+    assert left == []
+    for n in range(1, n_calls + 1):
+
+        def trouble(call: Call, n: int = n) -> Trouble | None:
+            return Trouble(error, when) if call.n == n and call.verb != "watch" else None
+
+        assert (n, (await whole_life(trouble))[1]) == (n, [])

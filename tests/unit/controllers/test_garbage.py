@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from dovetail import labels
 from dovetail.controllers.garbage import GarbageLoop
 from dovetail.controllers.known import NODE, NODE_CLAIM
-from dovetail.kube.seam import Json, Patch, Ref
+from dovetail.kube.seam import Body, Json, Patch, Ref
+from dovetail.model.claim import ClaimObject
+from dovetail.model.pool import NodeClassRef
 from dovetail.providers.kwok.faults import Call, LostInstance, Throttling
 from tests.unit.controllers.test_claims import Claims, initialized
 from tests.unit.controllers.worlds import MINUTE, SECOND, World, at_work
+
+KWOK_REF = NodeClassRef(labels.KWOK_GROUP, "KWOKNodeClass", "default")
 
 
 @asynccontextmanager
@@ -60,9 +65,19 @@ async def test_what_is_whole_stays() -> None:
         await initialized(world, "two")
         foreign: Json = {"group": "example.com", "kind": "Other", "name": "x"}
         await world.claim("foreign", nodeClassRef=foreign)
+        joined: Json = {
+            "type": "Registered",
+            "status": "True",
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
+        }
+        body: Body = {"status": {"providerID": "other://x", "conditions": [joined]}}
+        await world.api.patch(Ref(NODE_CLAIM, "foreign"), Patch(body, subresource="status"))
+        await world.claim("strange", expireAfter="9999999999h")
+        held = (await world.read_claim("strange")).metadata
+        await world.cloud.create(ClaimObject(held.name, held.uid, node_class=KWOK_REF))
         await world.time.advance(10 * MINUTE)
-        assert await world.names(NODE_CLAIM) == ["foreign", "one", "two"]
-        assert await world.names(NODE) == ["one", "two"]
+        assert await world.names(NODE_CLAIM) == ["foreign", "one", "strange", "two"]
+        assert await world.names(NODE) == ["one", "strange", "two"]
         assert (await world.read_claim("foreign")).metadata.finalizers == ()
 
 

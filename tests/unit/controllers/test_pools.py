@@ -150,8 +150,10 @@ async def test_a_span_that_nobody_can_read_does_not_stop_the_loop() -> None:
         await world.pool("wrong", template={"expireAfter": "9999999999h"})
         await world.pool("right")
         await world.time.advance()
-        wrong = condition(await world.read_pool("wrong"), "ValidationSucceeded")
+        pool = await world.read_pool("wrong")
+        wrong = condition(pool, "ValidationSucceeded")
         assert wrong.message.startswith("spec.template.spec.expireAfter: ")
+        assert labels.NODE_POOL_HASH not in pool.metadata.annotations
         assert said(await world.read_pool("right"))["Ready"] == ("True", "Ready")
 
 

@@ -7,8 +7,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
-import msgspec
-
 from dovetail import api, labels
 from dovetail.cloud.registry import Surroundings
 from dovetail.controllers.feed import Feed, watched_kinds
@@ -17,6 +15,7 @@ from dovetail.controllers.means import Means
 from dovetail.decide.lifecycle.step import Event
 from dovetail.kube.memory import MemoryKube
 from dovetail.kube.mirror import Notice, Pace
+from dovetail.kube.seam import Change as WatchChange
 from dovetail.kube.seam import Deletion, Json, Kube, Patch, Ref, Scope
 from dovetail.model.instance import InstanceType
 from dovetail.observe.events import Recorder
@@ -25,10 +24,10 @@ from dovetail.observe.meters import Meters
 from dovetail.providers.kwok.catalogue import instance_types
 from dovetail.providers.kwok.faults import Faults
 from dovetail.providers.kwok.provider import KwokProvider
-from dovetail.state.changes import NOTHING, Touched
+from dovetail.state.changes import NOTHING, Change, Observed, Touched, Vanished
 from dovetail.state.cluster import Cluster
+from dovetail.testing.troubled_kube import Call, Trouble, TroubledKube
 from dovetail.testing.virtual_time import VirtualTime
-from tests.conformance.cloud.pretended import DistantKube
 
 KWOK = api.KINDS[labels.KWOK_GROUP, "KWOKNodeClass"]
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
@@ -54,6 +53,20 @@ class Told(Recorder):
         return [one.reason for one in self.events if one.name == name]
 
 
+class NotingCluster(Cluster):
+    """A memory that remembers what became of our own doing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.outcomes: list[Change] = []
+
+    def apply(self, change: Change) -> Touched:
+        """As any memory, and noted."""
+        if not isinstance(change, Observed | Vanished):
+            self.outcomes.append(change)
+        return super().apply(change)
+
+
 class World:
     """An API, a kwok cloud and a feed; `kube` may wrap the API for whoever works on it."""
 
@@ -72,7 +85,8 @@ class World:
         self.faults = Faults()
         surroundings = Surroundings(kube=self.api, clock=self.time, timer=self.time)
         self.cloud = cloud(surroundings, types=types, ordered=self.faults)
-        self.known = Known(Cluster(), (KWOK,))
+        self.cluster = NotingCluster()
+        self.known = Known(self.cluster, (KWOK,))
         self.touched = NOTHING
         self.feed = Feed(
             self.kube,
@@ -241,24 +255,36 @@ def _ref() -> Json:
     return {"group": labels.KWOK_GROUP, "kind": KWOK.name, "name": "default"}
 
 
-class FlakyKube(DistantKube):
-    """An API that fails where it is told to: each failure once."""
+class DeafKube(TroubledKube):
+    """An API whose watches of claims say nothing for as long as they are told to."""
 
     def __init__(self, kube: Kube) -> None:
         super().__init__(kube)
+        self.hears = asyncio.Event()
+        self.hears.set()
+
+    async def watch(self, scope: Scope, *, since: str) -> AsyncIterator[WatchChange]:
+        """As the API behind it, late."""
+        async for change in super().watch(scope, since=since):
+            if scope.kind == NODE_CLAIM:
+                await self.hears.wait()
+            yield change
+
+
+class FlakyKube(TroubledKube):
+    """An API that fails where it is told to: each failure once."""
+
+    def __init__(self, kube: Kube) -> None:
+        super().__init__(kube, self._next)
         self.failures: list[tuple[str, str, Exception]] = []  # kind, subresource or verb, what
 
     def fail(self, kind: str, where: str, error: Exception) -> None:
         """The next such write fails."""
         self.failures.append((kind, where, error))
 
-    def _meet(self, kind: str, where: str) -> None:
+    def _next(self, call: Call) -> Trouble | None:
         for one in self.failures:
-            if one[:2] == (kind, where):
+            if one[:2] == (call.kind, call.subresource or call.verb):
                 self.failures.remove(one)
-                raise one[2]
-
-    async def patch(self, ref: Ref, patch: Patch) -> msgspec.Raw:
-        """As the API behind it, unless it fails."""
-        self._meet(ref.kind.name, patch.subresource or "patch")
-        return await super().patch(ref, patch)
+                return Trouble(one[2])
+        return None

@@ -7,7 +7,6 @@ from datetime import timedelta
 
 import pytest
 
-from dovetail.cloud.claim import NodeClaim
 from dovetail.cloud.errors import (
     CloudError,
     CreateError,
@@ -23,6 +22,7 @@ from dovetail.cloud.provider import (
     NodeLifecycleHook,
     RepairPolicy,
 )
+from dovetail.model.claim import ClaimObject
 from dovetail.model.instance import InstanceType
 from dovetail.model.node import Node
 from dovetail.model.pool import NodePool
@@ -48,7 +48,7 @@ class Slow:
         if self._error is not None:
             raise self._error
 
-    async def create(self, claim: NodeClaim) -> Instance:
+    async def create(self, claim: ClaimObject) -> Instance:
         """An instance for it."""
         await self._wait()
         return Instance(claim.name)
@@ -109,7 +109,7 @@ async def test_every_call_is_timed_by_its_method_and_passed_on() -> None:
     with on_behalf_of("provisioner"):
         async with asyncio.TaskGroup() as tasks:
             calls = [
-                tasks.create_task(cloud.create(NodeClaim("c1", "u1"))),
+                tasks.create_task(cloud.create(ClaimObject("c1", "u1"))),
                 tasks.create_task(cloud.get("p1")),
                 tasks.create_task(cloud.list()),
                 tasks.create_task(cloud.drift_reason(Node("n1"))),
@@ -161,7 +161,7 @@ async def test_errors_are_counted_by_kind_and_reach_the_caller(
 
 async def _failing(cloud: CloudProvider) -> CloudError:
     with pytest.raises(CloudError) as caught:
-        await cloud.create(NodeClaim("c1", "u1"))
+        await cloud.create(ClaimObject("c1", "u1"))
     return caught.value
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from dovetail import labels
-from dovetail.cloud.claim import NodeClaim
 from dovetail.cloud.errors import (
     CloudError,
     CreateError,
@@ -20,6 +19,7 @@ from dovetail.cloud.errors import (
 from dovetail.cloud.registry import Surroundings
 from dovetail.errors import InputError
 from dovetail.kube.seam import Deletion, Patch, Ref
+from dovetail.model.claim import ClaimObject
 from dovetail.model.requirements import requirement
 from dovetail.providers.kwok import faults
 from dovetail.providers.kwok import provider as kwok
@@ -172,10 +172,10 @@ def test_a_fault_strikes_the_pool_and_the_calls_it_names() -> None:
             Throttling(calls=(Call.LIST,)),
         ]
     )
-    slow = NodeClaim("c", "u", labels={labels.NODE_POOL: "slow"})
+    slow = ClaimObject("c", "u", node_pool="slow")
     assert ordered.slowness(slow, START) == timedelta(seconds=5)
     assert ordered.slowness(slow, later) == timedelta(seconds=2)
-    assert ordered.slowness(NodeClaim("c", "u"), START) == timedelta(0)
+    assert ordered.slowness(ClaimObject("c", "u"), START) == timedelta(0)
     assert ordered.slowness(slow, START - timedelta(seconds=1)) == timedelta(seconds=3)
     assert ordered.throttled(Call.LIST, START)
     assert not ordered.throttled(Call.GET, START)

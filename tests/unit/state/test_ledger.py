@@ -79,6 +79,7 @@ def test_a_disruption_breaks_the_promises_of_its_node() -> None:
     assert waiting(known.snapshot(NOW), NOW).pods == ()
     known.apply(Disrupting(("n",), "Empty", NOW))
     assert [one.name for one in waiting(known.snapshot(NOW), NOW).pods] == ["a"]
+    assert known.snapshot(NOW).ledger.nominations == ()
 
 
 def test_a_leader_takes_over_the_promises_that_it_finds() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import msgspec
 import pytest
 
 from dovetail import api, labels
@@ -106,6 +107,15 @@ def test_a_claim_that_makes_no_sense_says_which_and_why() -> None:
     """Whoever reads it tells so, and goes on."""
     with pytest.raises(InputError, match=r"NodeClaim one: 'much' is not a quantity"):
         claim_object(claim_wire({"cpu": "much"}))
+
+
+def test_requirements_are_read_under_the_current_names_of_their_labels() -> None:
+    """Which is how clouds and pools speak of them."""
+    wire = claim_wire({})
+    old = api.karpenter.ClaimRequirement("beta.kubernetes.io/arch", "In", ("amd64",))
+    spec = msgspec.structs.replace(wire.spec, requirements=(old,))
+    found = claim_object(msgspec.structs.replace(wire, spec=spec))
+    assert [one.key for one in found.requirements] == [labels.ARCH]
 
 
 def test_a_node_is_read_whole() -> None:

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from dovetail import labels
-from dovetail.cloud.claim import NodeClaim
 from dovetail.cloud.errors import NodeClaimNotFoundError
 from dovetail.cloud.provider import Instance
+from dovetail.model.claim import ClaimObject
 from dovetail.model.instance import InstanceType
 from dovetail.model.pool import NodePool
 from dovetail.model.requirements import requirement
@@ -25,7 +25,7 @@ class ForgetfulProvider(KwokProvider):
 
     mine: frozenset[str] = frozenset()
 
-    async def create(self, claim: NodeClaim) -> Instance:
+    async def create(self, claim: ClaimObject) -> Instance:
         """And remembers it."""
         made = await super().create(claim)
         self.mine |= {made.provider_id}
@@ -41,7 +41,7 @@ class DoublingProvider(KwokProvider):
 
     n_calls = 0
 
-    async def create(self, claim: NodeClaim) -> Instance:
+    async def create(self, claim: ClaimObject) -> Instance:
         """Under another name each time."""
         DoublingProvider.n_calls += 1
         name = f"{claim.name}-{DoublingProvider.n_calls}"
@@ -67,7 +67,7 @@ class DenyingProvider(KwokProvider):
 class ObliviousProvider(KwokProvider):
     """Does not look at requirements."""
 
-    async def create(self, claim: NodeClaim) -> Instance:
+    async def create(self, claim: ClaimObject) -> Instance:
         """Whatever is cheapest."""
         return await super().create(msgspec.structs.replace(claim, requirements=()))
 
@@ -75,7 +75,7 @@ class ObliviousProvider(KwokProvider):
 class RudeProvider(KwokProvider):
     """Fails in ways of its own."""
 
-    async def create(self, claim: NodeClaim) -> Instance:
+    async def create(self, claim: ClaimObject) -> Instance:
         """With an error that nobody can react to."""
         raise KeyError(claim.name)
 
@@ -110,7 +110,7 @@ class VagueProvider(KwokProvider):
 class DearProvider(KwokProvider):
     """Never sells spot."""
 
-    async def create(self, claim: NodeClaim) -> Instance:
+    async def create(self, claim: ClaimObject) -> Instance:
         """On demand alone."""
         dear = requirement(labels.CAPACITY_TYPE, "In", [labels.ON_DEMAND])
         asked = (*claim.requirements, dear)

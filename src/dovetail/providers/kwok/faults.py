@@ -19,7 +19,6 @@ from typing import TypeVar, assert_never
 
 import msgspec
 
-from dovetail.cloud.claim import NodeClaim
 from dovetail.cloud.errors import (
     CloudError,
     CreateError,
@@ -30,6 +29,7 @@ from dovetail.cloud.errors import (
     UnevaluatedNodePoolError,
 )
 from dovetail.errors import InputError
+from dovetail.model.claim import ClaimObject
 
 
 class ErrorClass(StrEnum):
@@ -148,7 +148,7 @@ class Faults:
             if not one.calls or call in one.calls
         )
 
-    def slowness(self, claim: NodeClaim, now: datetime) -> timedelta:
+    def slowness(self, claim: ClaimObject, now: datetime) -> timedelta:
         """How much longer the launch takes."""
         return timedelta(
             seconds=sum(
@@ -158,7 +158,7 @@ class Faults:
             )
         )
 
-    def failure(self, claim: NodeClaim, now: datetime) -> CloudError | None:
+    def failure(self, claim: ClaimObject, now: datetime) -> CloudError | None:
         """The error that the launch ends in, if it does."""
         for at, one in self._of(FailedLaunch):
             if _concerns(one, claim) and self._strikes(at, now):
@@ -175,7 +175,7 @@ class Faults:
             and one.capacity_type in {"", offering.capacity_type}
         )
 
-    def lost_after(self, claim: NodeClaim, now: datetime) -> timedelta | None:
+    def lost_after(self, claim: ClaimObject, now: datetime) -> timedelta | None:
         """How long after it appears the machine of a claim that is launched now is lost."""
         for at, one in self._of(LostInstance):
             if _concerns(one, claim) and self._strikes(at, now):
@@ -197,11 +197,11 @@ class Faults:
         return True
 
 
-def _concerns(fault: LaunchFault, claim: NodeClaim) -> bool:
+def _concerns(fault: LaunchFault, claim: ClaimObject) -> bool:
     return fault.node_pool in {"", claim.node_pool}
 
 
-def _error(fault: FailedLaunch, claim: NodeClaim) -> CloudError:
+def _error(fault: FailedLaunch, claim: ClaimObject) -> CloudError:
     message = f"launching node claim {claim.name}: {fault.message}"
     match fault.error:
         case ErrorClass.NODE_CLAIM_NOT_FOUND:

@@ -13,11 +13,11 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
-from dovetail.cloud.claim import NodeClaim
 from dovetail.cloud.errors import SoldOut
 from dovetail.cloud.price_list import Choice, labels_of
 from dovetail.cloud.provider import Instance
 from dovetail.kube.seam import Json
+from dovetail.model.claim import ClaimObject
 from dovetail.model.taints import Effect
 from dovetail.units import quantity
 
@@ -73,7 +73,7 @@ class Machine(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaul
         )
 
 
-def launched(claim: NodeClaim, choice: Choice, *, now: datetime, delay: timedelta) -> Machine:
+def launched(claim: ClaimObject, choice: Choice, *, now: datetime, delay: timedelta) -> Machine:
     """The machine that a claim gets of this choice.
 
     It has what its type has. What the claim asks for beyond that, an overlay has promised.

@@ -19,7 +19,6 @@ import msgspec
 from dovetail import labels
 from dovetail.clock import Clock, Timer
 from dovetail.cloud import catalogue_file
-from dovetail.cloud.claim import NodeClaim
 from dovetail.cloud.errors import (
     CloudError,
     CreateError,
@@ -32,6 +31,7 @@ from dovetail.cloud.provider import Instance, NodeClassKind, RepairPolicy
 from dovetail.cloud.registry import Surroundings
 from dovetail.kube.errors import ApiError, ConflictError, NotFoundError
 from dovetail.kube.seam import Kube
+from dovetail.model.claim import ClaimObject
 from dovetail.model.instance import InstanceType, Offering
 from dovetail.model.node import Node
 from dovetail.model.pool import NodePool
@@ -97,7 +97,7 @@ class KwokProvider:
             RepairPolicy("Ready", "Unknown", _UNHEALTHY_FOR),
         )
 
-    async def create(self, claim: NodeClaim) -> Instance:
+    async def create(self, claim: ClaimObject) -> Instance:
         """Launch the cheapest machine that would do; its Node appears after the delay."""
         await self._meet_launch_faults(claim)
         with _failing(f"launching node claim {claim.name}", _create_error):
@@ -106,7 +106,7 @@ class KwokProvider:
                     return await self._create(claim)
             return await self._create(claim)
 
-    async def _create(self, claim: NodeClaim) -> Instance:
+    async def _create(self, claim: ClaimObject) -> Instance:
         try:
             wanted, sold_out = await self._chosen(claim)
         except CloudError:
@@ -123,7 +123,7 @@ class KwokProvider:
             self._to_attend.put_nowait(kept)
         return kept.instance(sold_out=sold_out)
 
-    async def _chosen(self, claim: NodeClaim) -> tuple[Machine, tuple[SoldOut, ...]]:
+    async def _chosen(self, claim: ClaimObject) -> tuple[Machine, tuple[SoldOut, ...]]:
         """The machine that the claim is to get, and what would have been cheaper."""
         delay = await self._node_classes.registration_delay(claim.node_class)
         now = self._clock.now()
@@ -136,7 +136,7 @@ class KwokProvider:
             sold_out.append(choice.sold_out)
         raise _nothing_left(claim, sold_out)
 
-    def _with_its_end(self, made: Machine, claim: NodeClaim, now: datetime) -> Machine:
+    def _with_its_end(self, made: Machine, claim: ClaimObject, now: datetime) -> Machine:
         lost_after = self.faults.lost_after(claim, now)
         if lost_after is None:
             return made
@@ -219,7 +219,7 @@ class KwokProvider:
         held = [one.machine.reservation_id for one in await self._store.all()]
         return Counter(one for one in held if one)
 
-    async def _meet_launch_faults(self, claim: NodeClaim) -> None:
+    async def _meet_launch_faults(self, claim: ClaimObject) -> None:
         now = self._clock.now()
         if self.faults.throttled(Call.CREATE, now):
             msg = f"launching node claim {claim.name}: too many requests"
@@ -257,7 +257,7 @@ def _gone(provider_id: str) -> NodeClaimNotFoundError:
     return NodeClaimNotFoundError(f"there is no instance {provider_id}")
 
 
-def _nothing_left(claim: NodeClaim, sold_out: Sequence[SoldOut]) -> InsufficientCapacityError:
+def _nothing_left(claim: ClaimObject, sold_out: Sequence[SoldOut]) -> InsufficientCapacityError:
     said = ", ".join(str(one) for one in sold_out[:_SHOWN])
     if len(sold_out) > _SHOWN:
         said += f" and {len(sold_out) - _SHOWN} more"

@@ -13,10 +13,10 @@ from typing import Final, TypeVar
 import msgspec
 
 from dovetail import api
-from dovetail.cloud.claim import NodeClaim
 from dovetail.cloud.errors import CreateError
 from dovetail.kube.errors import AlreadyExistsError, ConflictError, NotFoundError
 from dovetail.kube.seam import Body, Deletion, Kube, Patch, Ref, Scope
+from dovetail.model.claim import ClaimObject
 from dovetail.providers.kwok import machine as machines
 from dovetail.providers.kwok.machine import FAKE, RECORD, Machine
 
@@ -68,7 +68,7 @@ class Store:
                 found[registered.machine.name] = registered
         return tuple(found[name] for name in sorted(found))
 
-    async def register(self, machine: Machine, claim: NodeClaim) -> Machine:
+    async def register(self, machine: Machine, claim: ClaimObject) -> Machine:
         """Make its Node; the machine that the claim already has, if it has one."""
         body = machines.node(machine, claim.labels, claim.annotations)
         for _ in range(_TRIES):
@@ -107,7 +107,7 @@ class Store:
         held = _pending(wire)
         if held is None or held.machine.claim_uid != machine.claim_uid:
             return
-        claim = NodeClaim(
+        claim = ClaimObject(
             wire.metadata.name,
             wire.metadata.uid,
             labels=wire.metadata.labels,
