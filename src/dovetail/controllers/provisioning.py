@@ -228,7 +228,7 @@ class Decisions:
         """Say of each node that could go why it stays, to whoever looks at it or at its claim."""
         for one in plan.blocked:
             reason, told_for = DISRUPTION_BLOCKED, DEDUPE_FOR
-            if one.reason == Blocker.CONSOLIDATE_AFTER_NEVER:
+            if one.reason == Blocker.NEVER:
                 reason, told_for = UNCONSOLIDATABLE, _UNCONSOLIDATABLE_FOR
             node = self._known.node(one.node)
             claims = () if node is None else self._known.claims_with(node.spec.provider_id)
