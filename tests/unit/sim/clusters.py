@@ -75,14 +75,14 @@ class Cluster:
 
     async def pod(self, name: str, **spec: Any) -> Ref:
         """A pod of one container that asks for 1 cpu, unless `requests` says otherwise."""
+        namespace = spec.pop("namespace", "default")
         meta = {key: spec.pop(key) for key in ("labels", "annotations") if key in spec}
         container: Tree = {"name": "main", "image": "registry.example/main:1"}
         container["resources"] = {"requests": spec.pop("requests", {"cpu": "1"})}
         if "ports" in spec:
             container["ports"] = spec.pop("ports")
-        return await self.make(
-            POD, {**named(name, **meta), "spec": {"containers": [container], **spec}}
-        )
+        body = {**named(name, **meta), "spec": {"containers": [container], **spec}}
+        return await self.make(POD, body, namespace)
 
     async def bind(self, ref: Ref, node_name: str) -> None:
         """Give a pod its node."""

@@ -1,0 +1,166 @@
+"""May a pod run on a node, given where others run? kube-scheduler's filters between pods.
+
+What can be counted once for all nodes is counted once: pods by domain for each term.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from dovetail.model.node import Node
+from dovetail.model.pod import Pod
+from dovetail.model.taints import tolerates
+from dovetail.model.topology import NodePolicy, PodTerm, Spread, narrowed
+from dovetail.sim.filters import wants
+from dovetail.sim.rooms import Rooms
+
+Namespaces = Mapping[str, Mapping[str, str]]  # labels by name
+
+
+class _Counted(msgspec.Struct, frozen=True):
+    """A spread constraint with the pods in each domain."""
+
+    spread: Spread
+    n_by_domain: Mapping[str, int]
+    n_lowest: int
+    n_itself: int
+
+
+class Company:
+    """One pod's view of all others."""
+
+    def __init__(self, pod: Pod, rooms: Rooms, namespaces: Namespaces) -> None:
+        self._pod = pod
+        self._namespaces = namespaces
+        others = rooms.pods()
+        self._repelled = self._repelling_domains(others)
+        self._apart = [self._count_term(term, others) for term in pod.spec.anti_affinity]
+        self._near = self._count_near(others)
+        self._spread = [self._count_spread(one, rooms) for one in hard_spread(pod)]
+
+    def objection(self, node: Node) -> str:
+        """Why the node will not do, or nothing."""
+        return self._spread_objection(node) or self._affinity_objection(node)
+
+    # ---- spread
+
+    def _count_spread(self, one: Spread, rooms: Rooms) -> _Counted:
+        keys = [each.topology_key for each in hard_spread(self._pod)]
+        found: dict[str, int] = {}
+        for node, room in rooms.nodes():
+            if all(key in node.labels for key in keys) and counts(one, self._pod, node):
+                domain = node.labels[one.topology_key]
+                here = sum(spread_selects(one, self._pod, other) for other in room.pods.values())
+                found[domain] = found.get(domain, 0) + here
+        n_lowest = min(found.values(), default=0) if len(found) >= one.min_domains else 0
+        return _Counted(one, found, n_lowest, int(spread_selects(one, self._pod, self._pod)))
+
+    def _spread_objection(self, node: Node) -> str:
+        for one in self._spread:
+            domain = node.labels.get(one.spread.topology_key)
+            if domain is None:
+                return (
+                    "node(s) didn't match pod topology spread constraints (missing required label)"
+                )
+            here = one.n_by_domain.get(domain, 0)
+            if here + one.n_itself - one.n_lowest > one.spread.max_skew:
+                return "node(s) didn't match pod topology spread constraints"
+        return ""
+
+    # ---- affinity
+
+    def _repelling_domains(self, others: Sequence[tuple[Pod, Node]]) -> set[tuple[str, str]]:
+        """Where pods are that will not have this one near."""
+        return {
+            (term.topology_key, node.labels[term.topology_key])
+            for other, node in others
+            for term in other.spec.anti_affinity
+            if term.topology_key in node.labels
+            and term_selects(term, other, self._pod, self._namespaces)
+        }
+
+    def _count_term(self, term: PodTerm, others: Sequence[tuple[Pod, Node]]) -> Counter[str]:
+        return Counter(
+            node.labels[term.topology_key]
+            for other, node in others
+            if term.topology_key in node.labels
+            and term_selects(term, self._pod, other, self._namespaces)
+        )
+
+    def _count_near(self, others: Sequence[tuple[Pod, Node]]) -> list[Counter[str]]:
+        """For each affinity term the domains of pods that all of the terms mean."""
+        terms = self._pod.spec.affinity
+        if not terms:
+            return []
+        meant = [(other, node) for other, node in others if self._all_mean(other)]
+        return [self._count_term(term, meant) for term in terms]
+
+    def _all_mean(self, other: Pod) -> bool:
+        return all(
+            term_selects(term, self._pod, other, self._namespaces)
+            for term in self._pod.spec.affinity
+        )
+
+    def _affinity_objection(self, node: Node) -> str:
+        if not self._is_near(node):
+            return "node(s) didn't match pod affinity rules"
+        for term, found in zip(self._pod.spec.anti_affinity, self._apart, strict=True):
+            if term.topology_key in node.labels and found[node.labels[term.topology_key]]:
+                return "node(s) didn't match pod anti-affinity rules"
+        if any(node.labels.get(key) == value for key, value in self._repelled):
+            return "node(s) didn't satisfy existing pods anti-affinity rules"
+        return ""
+
+    def _is_near(self, node: Node) -> bool:
+        terms = self._pod.spec.affinity
+        if any(term.topology_key not in node.labels for term in terms):
+            return False
+        if all(
+            found[node.labels[term.topology_key]]
+            for term, found in zip(terms, self._near, strict=True)
+        ):
+            return True
+        # The first of its kind need not wait for another: there is nobody to be near but itself.
+        return not any(self._near) and self._all_mean(self._pod)
+
+
+def hard_spread(pod: Pod) -> list[Spread]:
+    """The constraints that filter."""
+    return [one for one in pod.spec.spread if one.is_hard]
+
+
+def counts(one: Spread, pod: Pod, node: Node) -> bool:
+    """Whether the constraint's policies let this node take part."""
+    if one.node_affinity_policy == NodePolicy.HONOR and not wants(pod.spec, node):
+        return False
+    honours_taints = one.node_taints_policy == NodePolicy.HONOR
+    return not honours_taints or tolerates(node.taints, pod.spec.tolerations)
+
+
+def spread_selects(one: Spread, owner: Pod, other: Pod) -> bool:
+    """Whether the other pod counts for the owner's constraint."""
+    if other.namespace != owner.namespace or other.deleting_at is not None:
+        return False
+    return narrowed(one.selector, owner.labels, match=one.match_label_keys).matches(other.labels)
+
+
+def term_selects(term: PodTerm, owner: Pod, other: Pod, namespaces: Namespaces) -> bool:
+    """Whether the term, in the hands of its owner, means the other pod."""
+    if not _reaches(term, owner, other, namespaces):
+        return False
+    selector = narrowed(
+        term.selector, owner.labels, match=term.match_label_keys, mismatch=term.mismatch_label_keys
+    )
+    return selector.matches(other.labels)
+
+
+def _reaches(term: PodTerm, owner: Pod, other: Pod, namespaces: Namespaces) -> bool:
+    within = term.namespace_selector
+    if not term.namespaces and within is None:
+        return other.namespace == owner.namespace
+    if other.namespace in term.namespaces:
+        return True
+    return within is not None and within.matches(namespaces.get(other.namespace, {}))

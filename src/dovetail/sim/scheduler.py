@@ -1,0 +1,325 @@
+"""Who binds pods where there is no kube-scheduler? A stand-in that keeps to its rules.
+
+Pods are taken by priority, then by age. A pod that was promised a node (`nominatedNodeName`) is
+tried there first, and its promise keeps room there from pods of equal or lower priority: room,
+ports and attachments, not the company of other pods. A pod that fits nowhere is told so and tried
+again when the cluster changes, after a wait that doubles from 1 to 10 seconds. Nobody is evicted
+for another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from dovetail import api
+from dovetail.clock import Clock, Timer
+from dovetail.controllers.waiting import happens_within
+from dovetail.kube.backoff import Chance
+from dovetail.kube.errors import ApiError, ConflictError, NotFoundError
+from dovetail.kube.mirror import Absent, Mirror, Notice, Pace, Present
+from dovetail.kube.seam import Body, Json, Kube, Patch, PatchType, Ref, Scope
+from dovetail.kube.typed import Intake
+from dovetail.model.node import Node
+from dovetail.model.pod import Pod, PodKey
+from dovetail.model.resources import total
+from dovetail.model.verdict import Problem
+from dovetail.model.volumes import PodVolumes
+from dovetail.sim import volumes, wire
+from dovetail.sim.company import Company
+from dovetail.sim.filters import Question, objection
+from dovetail.sim.rooms import Room, Rooms
+from dovetail.sim.scores import Choice, best
+from dovetail.sim.volumes import Storage
+from dovetail.state.nodes import attach_limits, observed
+from dovetail.state.pods import listed_pod
+from dovetail.state.specs import Templates
+
+NAME: Final = "default-scheduler"
+_SHORTEST_SECONDS: Final = 1.0
+_LONGEST_SECONDS: Final = 10.0
+_SCHEDULED: Final = "PodScheduled"
+_KINDS: Final = (
+    wire.NODE,
+    wire.POD,
+    api.KINDS["", "Namespace"],
+    api.KINDS["storage.k8s.io", "CSINode"],
+    volumes.CLAIM,
+    volumes.VOLUME,
+    volumes.CLASS,
+)
+
+
+class _Tried(msgspec.Struct, frozen=True):
+    """A pod that fitted nowhere: how often, at what state of the cluster, not again before."""
+
+    n_times: int
+    revision: int
+    next_at: float
+
+
+class Scheduler:
+    """Binds every pod that asks for the default scheduler."""
+
+    def __init__(self, kube: Kube, clock: Clock, timer: Timer, *, chance: Chance) -> None:
+        self._kube = kube
+        self._clock = clock
+        self._timer = timer
+        self._templates = Templates()
+        self._rooms = Rooms()
+        self._waiting: dict[PodKey, tuple[Pod, api.Pod]] = {}
+        self._tried: dict[PodKey, _Tried] = {}
+        self._assumed: dict[PodKey, str] = {}
+        self._limits: dict[str, api.CSINode] = {}
+        self._nodes: dict[str, api.Node] = {}
+        self._namespaces: dict[str, dict[str, str]] = {}
+        self._stored: dict[tuple[type[api.Object], str, str], api.Object] = {}
+        self._storage = Storage(())
+        self._revision = 0
+        self._is_changed = asyncio.Event()
+        intake, pace = Intake(), Pace(timer, chance)
+        self._mirrors = [
+            Mirror(kube, Scope(kind), tell=self._hear, intake=intake, pace=pace) for kind in _KINDS
+        ]
+
+    async def run(self) -> None:
+        """Schedule until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for mirror in self._mirrors:
+                group.create_task(mirror.run())
+            for mirror in self._mirrors:
+                await mirror.wait_in_sync()
+            while True:
+                self._is_changed.clear()
+                await self._round()
+                await happens_within(self._is_changed, self._rest_seconds(), self._timer)
+
+    def _rest_seconds(self) -> float | None:
+        """Until a pod may be tried again for which the cluster has changed meanwhile."""
+        now = self._timer.elapsed_seconds()
+        soonest = [one.next_at for one in self._tried.values() if one.revision < self._revision]
+        return max(min(soonest) - now, 0.0) if soonest else None
+
+    # ---- what is heard
+
+    def _hear(self, notice: Notice) -> None:
+        if isinstance(notice, Present):
+            self._put(notice.object)
+        elif isinstance(notice, Absent):
+            self._drop(notice.object)
+        self._is_changed.set()
+
+    def _put(self, found: api.Object) -> None:
+        name = found.metadata.name
+        match found:
+            case api.Pod():
+                self._put_pod(found)
+                return
+            case api.Node():
+                self._nodes[name] = found
+                self._look_at(name)
+            case api.CSINode():
+                self._limits[name] = found
+                self._look_at(name)
+            case api.Namespace():
+                self._namespaces[name] = found.metadata.labels
+            case _:
+                self._stored[type(found), found.metadata.namespace, name] = found
+                self._storage = Storage(self._stored.values())
+        self._revision += 1
+
+    def _drop(self, found: api.Object) -> None:
+        name = found.metadata.name
+        match found:
+            case api.Pod():
+                self._forget(f"{found.metadata.namespace}/{name}")
+            case api.Node():
+                self._nodes.pop(name, None)
+                self._rooms.drop_node(name)
+            case api.CSINode():
+                self._limits.pop(name, None)
+                self._look_at(name)
+            case api.Namespace():
+                self._namespaces.pop(name, None)
+            case _:
+                self._stored.pop((type(found), found.metadata.namespace, name), None)
+                self._storage = Storage(self._stored.values())
+        self._revision += 1
+
+    def _look_at(self, name: str) -> None:
+        if name in self._nodes:
+            held = self._limits.get(name)
+            limits = attach_limits(held) if held is not None else {}
+            node = msgspec.structs.replace(observed(self._nodes[name]), attach_limits=limits)
+            self._rooms.put_node(node)
+
+    def _put_pod(self, found: api.Pod) -> None:
+        pod = listed_pod(found, self._templates)
+        if pod.is_terminal:
+            self._revision += 1
+            self._forget(pod.key)
+        elif pod.node_name:
+            if not self._rooms.has(pod.key) or pod.key in self._assumed:
+                self._revision += 1  # others may have waited for its company
+            self._forget(pod.key)
+            self._rooms.put_pod(pod, pod.node_name)
+        elif pod.deleting_at is not None or pod.spec.scheduler_name != NAME:
+            self._forget(pod.key)
+        elif pod.key not in self._assumed:
+            before = self._waiting.get(pod.key)
+            if before is not None and _asks_anew(before[0], pod):
+                self._tried.pop(pod.key, None)
+            self._waiting[pod.key] = (pod, found)
+
+    def _forget(self, key: PodKey) -> None:
+        self._waiting.pop(key, None)
+        self._tried.pop(key, None)
+        self._assumed.pop(key, None)
+        self._rooms.drop_pod(key)
+
+    # ---- what is done
+
+    async def _round(self) -> None:
+        for key in [pod.key for pod in self._in_order()]:
+            held = self._waiting.get(key)
+            if held is not None and self._may_try(key):
+                await self._try(*held)
+
+    def _in_order(self) -> list[Pod]:
+        pods = [pod for pod, _ in self._waiting.values()]
+        return sorted(pods, key=lambda one: (-one.spec.priority, str(one.created_at), one.key))
+
+    def _may_try(self, key: PodKey) -> bool:
+        tried = self._tried.get(key)
+        if tried is None:
+            return True
+        return tried.revision < self._revision and self._timer.elapsed_seconds() >= tried.next_at
+
+    async def _try(self, pod: Pod, found: api.Pod) -> None:
+        revision = self._revision
+        try:
+            if pod.spec.is_gated:
+                why = "Scheduling is blocked due to non-empty scheduling gates"
+                await self._tell(found, "SchedulingGated", why)
+                self._note(pod.key, revision)
+                return
+            chosen, why = self._chosen(pod)
+            if chosen:
+                await self._bind(pod, chosen)
+                return
+            self._note(pod.key, revision)
+            await self._tell(found, "Unschedulable", why)
+        except NotFoundError:
+            return  # it is gone, as the mirror will tell
+        except ApiError:
+            self._note(pod.key, revision - 1)  # once more, whatever happens meanwhile
+
+    def _note(self, key: PodKey, revision: int) -> None:
+        n_times = self._tried[key].n_times + 1 if key in self._tried else 1
+        wait = min(_SHORTEST_SECONDS * 2.0 ** min(n_times - 1, 10), _LONGEST_SECONDS)
+        self._tried[key] = _Tried(n_times, revision, self._timer.elapsed_seconds() + wait)
+
+    def _chosen(self, pod: Pod) -> tuple[str, str]:
+        """The node for a pod, or none and why."""
+        asked = self._storage.asked(pod)
+        if isinstance(asked, Problem):
+            return "", asked.message
+        company = Company(pod, self._rooms, self._namespaces)
+        promised = self._rooms.get(pod.nominated_node_name)
+        if promised is not None and not self._objection(pod, asked, company, promised):
+            return pod.nominated_node_name, ""
+        reasons: Counter[str] = Counter()
+        feasible: list[tuple[Node, Room]] = []
+        for node, room in self._rooms.nodes():
+            why = self._objection(pod, asked, company, room)
+            if why:
+                reasons[why] += 1
+            else:
+                feasible.append((node, room))
+        if feasible:
+            return best(Choice(pod, feasible, self._rooms, self._namespaces)), ""
+        said = ", ".join(f"{n_nodes} {why}" for why, n_nodes in sorted(reasons.items()))
+        return "", f"0/{sum(reasons.values())} nodes are available: {said or 'there are none'}."
+
+    def _objection(self, pod: Pod, asked: PodVolumes, company: Company, room: Room) -> str:
+        if room.node is None:
+            return ""
+        promised = list(self._promised(pod, room.node.name))
+        there = [*room.pods.values(), *promised]
+        question = Question(
+            pod=pod,
+            node=room.node,
+            there=there,
+            used=total((room.used, *(one.spec.requests for one in promised))),
+            volumes=asked,
+            attached=self._storage.attached(there) if asked.attachments else {},
+        )
+        return objection(question) or company.objection(room.node)
+
+    def _promised(self, pod: Pod, node_name: str) -> Iterator[Pod]:
+        """Others that wait for room that was promised to them."""
+        for other, _ in self._waiting.values():
+            is_other = other.key != pod.key and other.nominated_node_name == node_name
+            if is_other and other.spec.priority >= pod.spec.priority:
+                yield other
+
+    async def _bind(self, pod: Pod, node_name: str) -> None:
+        room = self._rooms.get(node_name)
+        if room is not None and room.node is not None and pod.claim_names:
+            await self._storage.provision(self._kube, pod, room.node)
+        body: Body = {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {"name": pod.name, "uid": pod.uid},
+            "target": {"apiVersion": "v1", "kind": "Node", "name": node_name},
+        }
+        held = self._waiting.pop(pod.key)
+        self._tried.pop(pod.key, None)
+        self._assumed[pod.key] = node_name
+        self._rooms.put_pod(pod, node_name)
+        try:
+            await self._kube.create(wire.BINDING, body, pod.namespace)
+        except ConflictError:
+            self._forget(pod.key)  # bound already, or another: the mirror will tell
+        except ApiError:
+            self._forget(pod.key)
+            self._waiting[pod.key] = held
+            raise
+
+    async def _tell(self, found: api.Pod, reason: str, message: str) -> None:
+        """Write why a pod waits, unless it says so already."""
+        before = next((one for one in found.status.conditions if one.type == _SCHEDULED), None)
+        if before is not None and (before.reason, before.message) == (reason, message):
+            return
+        now = self._clock.now()
+        if before is not None and before.status == "False" and before.last_transition_time:
+            now = before.last_transition_time
+        said: Json = condition_of(reason, message, wire.stamp(now))
+        body: Body = {"metadata": {"uid": found.metadata.uid}, "status": {"conditions": [said]}}
+        ref = Ref(wire.POD, found.metadata.name, found.metadata.namespace)
+        await self._kube.patch(ref, Patch(body, PatchType.STRATEGIC, "status"))
+
+
+def _asks_anew(before: Pod, now: Pod) -> bool:
+    """Whether what failed for the pod as it was may work for it as it is."""
+    return (before.uid, before.spec, before.labels, before.nominated_node_name) != (
+        now.uid,
+        now.spec,
+        now.labels,
+        now.nominated_node_name,
+    )
+
+
+def condition_of(reason: str, message: str, since: str) -> dict[str, Json]:
+    """What a pod is told that waits."""
+    return {
+        "type": _SCHEDULED,
+        "status": "False",
+        "reason": reason,
+        "message": message,
+        "lastTransitionTime": since,
+    }

@@ -1,0 +1,126 @@
+"""Which of the nodes that would do is the best? kube-scheduler's scores, with its weights.
+
+Room left and balance count once, preferences of nodes and pods twice, soft taints three times. Of
+equal nodes kube-scheduler takes any; here it is the first by name, so that runs repeat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from dovetail.model.node import Node
+from dovetail.model.pod import Pod
+from dovetail.model.resources import CPU, MEMORY
+from dovetail.model.taints import Effect
+from dovetail.sim.company import Namespaces, spread_selects, term_selects
+from dovetail.sim.rooms import Room, Rooms
+
+_BEST: Final = 100.0
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """A pod, and the nodes that would do."""
+
+    pod: Pod
+    feasible: Sequence[tuple[Node, Room]]
+    rooms: Rooms
+    namespaces: Namespaces
+
+
+def best(choice: Choice) -> str:
+    """The name of the best node."""
+    totals = {node.name: 0.0 for node, _ in choice.feasible}
+    for weight, score, is_reversed in _SCORES:
+        found = score(choice)
+        highest = max(found.values(), default=0.0)
+        lowest = min(min(found.values(), default=0.0), 0.0)
+        for name, value in found.items():
+            share = (value - lowest) / (highest - lowest) if highest > lowest else 0.0
+            totals[name] += weight * _BEST * (1.0 - share if is_reversed else share)
+    for name, value in _room(choice).items():
+        totals[name] += value
+    return min(totals, key=lambda name: (-round(totals[name], 6), name))
+
+
+def _room(choice: Choice) -> dict[str, float]:
+    """How much would be left, and how evenly; both between 0 and 100, as they are."""
+    found: dict[str, float] = {}
+    for node, room in choice.feasible:
+        shares = []
+        for name in (CPU, MEMORY):
+            held = node.allocatable.get(name, 0)
+            asked = room.used.get(name, 0) + choice.pod.spec.requests.get(name, 0)
+            shares.append(min(asked / held, 1.0) if held else 1.0)
+        left = sum(1.0 - share for share in shares) / len(shares)
+        balance = 1.0 - abs(shares[0] - shares[1]) / 2
+        found[node.name] = _BEST * (left + balance)
+    return found
+
+
+def _preferred_nodes(choice: Choice) -> dict[str, float]:
+    terms = choice.pod.spec.preferred_terms
+    return {
+        node.name: float(
+            sum(weight for weight, one in terms if one.matches(node.labels, node.name))
+        )
+        for node, _ in choice.feasible
+    }
+
+
+def _soft_taints(choice: Choice) -> dict[str, float]:
+    held = choice.pod.spec.tolerations
+    return {
+        node.name: float(
+            sum(
+                taint.effect == Effect.PREFER_NO_SCHEDULE
+                and not any(one.tolerates(taint) for one in held)
+                for taint in node.taints
+            )
+        )
+        for node, _ in choice.feasible
+    }
+
+
+def _crowding(choice: Choice) -> dict[str, float]:
+    """How many pods that a soft constraint counts are in the node's domains."""
+    found = dict.fromkeys((node.name for node, _ in choice.feasible), 0.0)
+    for one in choice.pod.spec.spread:
+        if one.is_hard:
+            continue
+        by_domain: dict[str, int] = {}
+        for other, node in choice.rooms.pods():
+            if spread_selects(one, choice.pod, other):
+                domain = node.labels.get(one.topology_key, "")
+                by_domain[domain] = by_domain.get(domain, 0) + 1
+        for node, _ in choice.feasible:
+            found[node.name] += by_domain.get(node.labels.get(one.topology_key, ""), 0)
+    return found
+
+
+def _liked_company(choice: Choice) -> dict[str, float]:
+    spec = choice.pod.spec
+    wishes = [(weight, term) for weight, term in spec.preferred_affinity]
+    wishes += [(-weight, term) for weight, term in spec.preferred_anti_affinity]
+    found = dict.fromkeys((node.name for node, _ in choice.feasible), 0.0)
+    for weight, term in wishes:
+        by_domain: dict[str, int] = {}
+        for other, node in choice.rooms.pods():
+            if term_selects(term, choice.pod, other, choice.namespaces):
+                domain = node.labels.get(term.topology_key, "")
+                by_domain[domain] = by_domain.get(domain, 0) + weight
+        for node, _ in choice.feasible:
+            domain = node.labels.get(term.topology_key, "")
+            found[node.name] += by_domain.get(domain, 0) if domain else 0
+    return found
+
+
+_Score = Callable[[Choice], Mapping[str, float]]
+_SCORES: Final[tuple[tuple[int, _Score, bool], ...]] = (
+    (3, _soft_taints, True),
+    (2, _preferred_nodes, False),
+    (2, _crowding, True),
+    (2, _liked_company, False),
+)
