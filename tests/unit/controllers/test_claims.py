@@ -469,7 +469,7 @@ async def test_a_launch_that_is_under_way_is_finished_and_written_down() -> None
         finishing = group.create_task(claims.loop.finish())
         await world.time.advance(SECOND)
         await world.claim("late")
-        await world.time.advance(SECOND)
+        await world.time.advance(5 * SECOND)
         assert not finishing.done()
         world.kube.fail("NodeClaim", "status", UnavailableError(503, "", "not now"))
         await world.time.advance(10 * SECOND)
