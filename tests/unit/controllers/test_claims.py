@@ -774,6 +774,31 @@ async def test_what_pods_do_before_we_lead_is_no_news() -> None:
         assert (await later.read_claim()).status.last_pod_event_time == came_at
 
 
+async def test_pods_that_were_there_before_we_listened_are_told_apart_from_news() -> None:
+    """A change of no account is none, though we never heard of them; their end is news."""
+    world = World()
+    async with seeing_to_claims(world):
+        await initialized(world)
+        await world.pod("a", "one")
+        await world.time.advance()
+        came_at = (await world.read_claim()).status.last_pod_event_time
+        await world.time.advance(MINUTE)
+    later = world.again()
+    async with at_work(later):
+        claims = Claims(later)  # who begins to listen only now
+        async with asyncio.TaskGroup() as group:
+            running = group.create_task(claims.loop.run())
+            await later.time.advance()
+            body: Body = {"metadata": {"labels": {"x": "y"}}}
+            await later.api.patch(Ref(POD, "a", "default"), Patch(body))
+            await later.time.advance()
+            assert (await later.read_claim()).status.last_pod_event_time == came_at
+            await later.delete(POD, "a", "default")
+            await later.time.advance()
+            assert (await later.read_claim()).status.last_pod_event_time == later.time.now()
+            running.cancel()
+
+
 async def test_a_claim_that_makes_no_sense_is_told_of_and_others_go_on() -> None:
     """It is not seen to, and nothing stops for it."""
     world = World()
