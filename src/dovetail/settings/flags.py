@@ -180,6 +180,12 @@ FLAGS: Final = (
         readings.share,
         "SHARE",
     ),
+    _switch(
+        "steer-pods",
+        "DOVETAIL_STEER_PODS",
+        DECISIONS,
+        "Tell kube-scheduler where pods are planned to go (status.nominatedNodeName).",
+    ),
     Flag(
         "effort",
         "DOVETAIL_EFFORT",

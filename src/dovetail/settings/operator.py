@@ -58,6 +58,7 @@ class OperatorSettings(msgspec.Struct, frozen=True, kw_only=True):
     default_spread: tuple[Spread, ...] = ()
     spot_robustness: float = policies.DEFAULT.spot_robustness
     effort: int = policies.DEFAULT.effort
+    steer_pods: bool = True
     # Leader election
     disable_leader_election: bool = False
     leader_election_name: str = "karpenter-leader-election"

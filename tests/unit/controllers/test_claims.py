@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -454,6 +455,27 @@ async def test_a_node_that_cannot_be_written_is_not_said_to_be_registered() -> N
         await world.time.advance(2 * SECOND)
         assert said(await world.read_claim())["Registered"] == ("True", "Registered")
         assert claims.steered == ["one one"]
+
+
+async def test_a_launch_that_is_under_way_is_finished_and_written_down() -> None:
+    """Nothing new is begun meanwhile, and an API that fails is asked once more."""
+    world = World(wrap=FlakyKube, cloud=CountingCloud)
+    assert isinstance(world.kube, FlakyKube)
+    assert isinstance(world.cloud, CountingCloud)
+    world.faults.order(SlowLaunch(seconds=10, times=1))
+    async with seeing_to_claims(world) as claims, asyncio.TaskGroup() as group:
+        await world.claim()
+        await world.time.advance(SECOND)
+        finishing = group.create_task(claims.loop.finish())
+        await world.time.advance(SECOND)
+        await world.claim("late")
+        await world.time.advance(SECOND)
+        assert not finishing.done()
+        world.kube.fail("NodeClaim", "status", UnavailableError(503, "", "not now"))
+        await world.time.advance(10 * SECOND)
+        assert finishing.done()
+        assert said(await world.read_claim())["Launched"] == ("True", "Launched")
+        assert world.cloud.n_launches == 1
 
 
 # ---- the rest of a claim's life
