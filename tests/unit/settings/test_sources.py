@@ -49,7 +49,7 @@ REFERENCE = {
     "scheduler-config": ("SCHEDULER_CONFIG", ""),
     "instance-types-file-path": ("INSTANCE_TYPES_FILE_PATH", ""),
 }
-OWN = {"steer-pods", 
+OWN = {"steer-pods",
     "kubeconfig", "context", "provider", "kubelets", "dry-run", "spot-robustness", "effort",
 }  # fmt: skip
 # A value for every flag that is not its default.
