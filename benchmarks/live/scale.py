@@ -43,9 +43,7 @@ def measure(n_nodes: int, n_pods: int, folder: Path) -> Scale:
             busy, since = program.cpu_seconds(), time.monotonic()
             time.sleep(_REST_SECONDS)
             share = (program.cpu_seconds() - busy) / (time.monotonic() - since)
-            return Scale(
-                n_nodes, n_pods, ready_seconds, program.rss_mb(), program.peak_mb(), share
-            )
+            return Scale(n_nodes, n_pods, ready_seconds, program.rss_mb(), program.peak_mb(), share)
 
 
 @contextmanager
