@@ -8,6 +8,7 @@ from typing import Any
 Tree = dict[str, Any]
 
 STAGE = "dovetail.test/stage"  # on pools, nodes, claims and pods: whose they are
+HOME = "dovetail.test/home"  # on the same: the namespace that they go with
 NODE_CLASS = "default"
 ZONE = "topology.kubernetes.io/zone"
 HOSTNAME = "kubernetes.io/hostname"
@@ -60,7 +61,9 @@ def node_pool(
     }
 
 
-def container(name: str = "main", *, limits: Mapping[str, str] | None = None, **requests: str) -> Tree:
+def container(
+    name: str = "main", *, limits: Mapping[str, str] | None = None, **requests: str
+) -> Tree:
     """A container that asks for this much; `_` stands for `-` in names of resources."""
     asked = {key.replace("_", "-"): value for key, value in requests.items()}
     resources: Tree = {"requests": {"cpu": "100m", "memory": "64Mi"} | asked}

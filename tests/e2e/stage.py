@@ -5,38 +5,79 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.live import Objects, objects, until
-from tests.e2e.manifests import STAGE, Tree, listed, node_class, node_pool, pod_spec
+from tests.e2e.manifests import HOME, STAGE, Tree, listed, node_class, node_pool, pod, pod_spec
 
 _GONE_SECONDS = 90
+_KINDS = "nodepools,nodeclaims,nodes"
+_SHARED = "nodepools,runtimeclasses,priorityclasses"
 
 
 @dataclass
-class Stage:
-    """A namespace, pools and nodes that no other test touches: pods ask for the stage's label."""
+class Script:
+    """What is written for one stage: its pools, claims and nodes have its label, and its pods ask
+    for it, so that stages do not disturb each other.
+    """
 
-    plane: ControlPlane
     name: str
-    pools: list[str] = field(default_factory=list)
+    home: str = ""
 
     @property
     def label(self) -> dict[str, str]:
-        """What its pools, claims and nodes have, and its pods ask for."""
+        """The stage's own label."""
         return {STAGE: self.name}
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """What is on everything that belongs to the stage."""
+        return {STAGE: self.name, HOME: self.home or self.name}
 
     def pool(self, name: str = "", **more: Any) -> Tree:
         """A pool of the stage."""
         labels = more.pop("labels", {})
-        return node_pool(name or self.name, labels=self.label | labels, **more)
+        return node_pool(name or self.name, labels=self.labels | labels, **more)
 
     def spec(self, **more: Any) -> Tree:
         """The spec of a pod that only nodes of the stage can have."""
         chosen: Mapping[str, str] = more.pop("nodeSelector", {})
         return pod_spec(nodeSelector={**self.label, **chosen}, **more)
+
+    def pods(self, n_pods: int, **more: Any) -> list[Tree]:
+        """Pods alike, of the stage's own app."""
+        labels = {"app": self.name} | self.labels | more.pop("labels", {})
+        name = more.pop("name", self.name)
+        spec = self.spec(**more)
+        return [pod(f"{name}-{number}", spec, labels=labels) for number in range(n_pods)]
+
+
+@dataclass
+class Stage:
+    """A namespace, pools and nodes that no other test touches."""
+
+    plane: ControlPlane
+    name: str
+
+    @property
+    def script(self) -> Script:
+        """What is written for it."""
+        return Script(self.name)
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """What is on everything that belongs to the stage."""
+        return self.script.labels
+
+    def pool(self, name: str = "", **more: Any) -> Tree:
+        """A pool of the stage."""
+        return self.script.pool(name, **more)
+
+    def spec(self, **more: Any) -> Tree:
+        """The spec of a pod that only nodes of the stage can have."""
+        return self.script.spec(**more)
 
     def apply(self, *trees: Tree) -> None:
         """Apply as a user would."""
@@ -52,11 +93,11 @@ class Stage:
 
     def nodes(self) -> Objects:
         """All its nodes."""
-        return objects(self.plane, "nodes", "-l", f"{STAGE}={self.name}")
+        return objects(self.plane, "nodes", "-l", f"{HOME}={self.name}")
 
     def claims(self) -> Objects:
         """All its claims."""
-        return objects(self.plane, "nodeclaims", "-l", f"{STAGE}={self.name}")
+        return objects(self.plane, "nodeclaims", "-l", f"{HOME}={self.name}")
 
     def node_of(self, pod: Mapping[str, Any]) -> dict[str, Any]:
         """The node that a pod is bound to."""
@@ -79,8 +120,8 @@ class Stage:
 
     def is_bare(self) -> bool:
         """Whether no node and no claim is left."""
-        kinds, chosen = "nodeclaims,nodes,nodepools", f"{STAGE}={self.name}"
-        return not self.plane.kubectl("get", kinds, "-l", chosen, "-o", "name").strip()
+        chosen = f"{HOME}={self.name}"
+        return not self.plane.kubectl("get", _KINDS, "-l", chosen, "-o", "name").strip()
 
 
 @contextmanager
@@ -91,7 +132,6 @@ def staged(plane: ControlPlane, name: str) -> Iterator[Stage]:
     try:
         yield stage
     finally:
-        chosen = f"{STAGE}={name}"
         plane.kubectl("delete", "namespace", name, "--wait=false")
-        plane.kubectl("delete", "nodepools", "-l", chosen, "--wait=false")
+        plane.kubectl("delete", _SHARED, "-l", f"{HOME}={name}", "--wait=false")
         until(stage.is_bare, f"nothing is left of {name}", seconds=_GONE_SECONDS)

@@ -25,7 +25,7 @@ def test_a_thousand_pods_run_and_leave_nothing_behind(stage: Stage) -> None:
     """The whole way, as a user goes it: class, pool, deployment, and the deployment deleted."""
     spec = pod_spec(topologySpreadConstraints=[spread(ZONE, "web")])
     stage.apply(
-        node_pool("default", labels=stage.label, disruption=DISRUPTION),
+        node_pool("default", labels=stage.labels, disruption=DISRUPTION),
         deployment("web", N_PODS, spec),
     )
     stage.kubectl("rollout", "status", "deployment/web", "--timeout=150s")
