@@ -193,6 +193,16 @@ def test_a_cluster_that_cannot_be_reached_is_told_and_waited_for(tmp_path: Path)
         assert run.ended() == 0
 
 
+def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
+    """Both are there when the process looks: the first asks for an end, the second is one."""
+    path = kubeconfig_for(tmp_path, "http://127.0.0.1:1")
+    with running(path, tmp_path / "log") as run:
+        run.said("serving")
+        for number in (signal.SIGSTOP, signal.SIGTERM, signal.SIGINT, signal.SIGCONT):
+            run.process.send_signal(number)
+        assert run.ended() in {128 + signal.SIGTERM, 128 + signal.SIGINT}
+
+
 def lease(plane: ControlPlane) -> dict[str, object]:
     """What the lease says."""
     found: dict[str, object] = json.loads(
@@ -239,6 +249,20 @@ def test_a_second_replica_takes_over_from_one_that_was_killed(
             )
             two.process.send_signal(signal.SIGINT)
             assert two.ended() == 0
+
+
+@pytest.mark.xdist_group("controlplane")
+def test_who_loses_the_lease_ends_with_an_error(plane: ControlPlane, tmp_path: Path) -> None:
+    """Another program wrote its name into it; the lease stays with whoever that is."""
+    with running(plane.kubeconfig, tmp_path / "log") as run:
+        run.said("became leader")
+        patch = {"spec": {"holderIdentity": "other", "renewTime": "2099-01-01T00:00:00.000000Z"}}
+        plane.kubectl("patch", "lease", LEASE, "-n", "default", "--type=merge",
+                      "-p", json.dumps(patch))  # fmt: skip
+        assert run.ended() == 1
+        assert "other" in str(run.said("lost leadership")["problem"])
+        assert lease(plane)["holderIdentity"] == "other"
+    plane.kubectl("delete", "lease", LEASE, "-n", "default")
 
 
 @pytest.mark.xdist_group("controlplane")

@@ -15,7 +15,7 @@ from dovetail import api
 from dovetail.actuate.launching import Orders
 from dovetail.actuate.steering import Steering
 from dovetail.controllers.batching import Window
-from dovetail.controllers.catalogue import CatalogueLoop
+from dovetail.controllers.catalogue import CatalogueLoop, Overlaying
 from dovetail.controllers.claims import ClaimHands, ClaimLoop
 from dovetail.controllers.disruptions import Disruptions
 from dovetail.controllers.evictions import Evictions
@@ -76,8 +76,10 @@ class Controller:
             means,
             self.known,
             touched=self._touched,
-            overlays=setup.gates.get("NodeOverlay", False),
+            overlaying=Overlaying(setup.gates.get("NodeOverlay", False), tells=setup.acts),
         )
+        # From the start: it alone knows which overlays there are.
+        self.feed.listen(self._catalogue.hear)
         self._decisions = Decisions(means, self.known, self._hands(setup), setup.window)
         self._claims = ClaimLoop(means, self.known, ClaimHands(self._steer, self._pools.note))
         self._garbage = GarbageLoop(means, self.known)
@@ -113,9 +115,8 @@ class Controller:
 
     def _listeners(self) -> tuple[Callable[[Notice], None], ...]:
         if not self._acts:
-            return (self._catalogue.hear,)
+            return ()
         return (
-            self._catalogue.hear,
             self._pools.hear,
             self._claims.hear,
             self._terminations.hear,

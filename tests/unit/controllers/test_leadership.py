@@ -347,7 +347,7 @@ def happen(world: Fleet, what: str, number: int) -> None:
     doings[what]()
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(
     st.lists(
         st.tuples(st.sampled_from(HAPPENINGS), st.integers(0, 99), st.integers(1, 18)),
