@@ -231,11 +231,13 @@ def taints(script: Script) -> tuple[list[Tree], Check]:
     """Who puts up with the taint goes to the heavier pool, who does not to the other."""
     taint = {"key": "dovetail.test/own", "value": "yes", "effect": "NoSchedule"}
     toleration = {"key": taint["key"], "operator": "Equal", "value": "yes"}
+    large_one = container(cpu="800m")
     made = [
         script.pool(f"{script.name}-own", template={"taints": [taint]}, weight=50),
         script.pool(f"{script.name}-all"),
-        *script.pods(1, name="tolerant", tolerations=[toleration]),
-        *script.pods(1, name="intolerant"),
+        # Too large to share a node: the scheduler would put one beside the other if that came first.
+        *script.pods(1, name="tolerant", tolerations=[toleration], containers=[large_one]),
+        *script.pods(1, name="intolerant", containers=[large_one]),
     ]
 
     def check(placed: list[Placed]) -> None:

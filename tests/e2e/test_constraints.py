@@ -160,8 +160,7 @@ def test_a_claim_keeps_as_many_choices_as_the_pool_asks_for(applied: Stage) -> N
 def test_limits_end_a_pool(applied: Stage) -> None:
     """No node beyond them, and the pods that wait are told why."""
     n_nodes = {"limited": 2, "counted": 1}
-    for name in n_nodes:
-        until(lambda name=name: is_told_of_limits(applied, name), f"{name}: limits are told of")
+    until(lambda: all(is_told_of_limits(applied, one) for one in n_nodes), "limits are told of")
     time.sleep(_QUIET_SECONDS)
     for name, wanted in n_nodes.items():
         assert len(claims_of(applied, name)) == wanted
