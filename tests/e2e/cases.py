@@ -235,7 +235,7 @@ def taints(script: Script) -> tuple[list[Tree], Check]:
     made = [
         script.pool(f"{script.name}-own", template={"taints": [taint]}, weight=50),
         script.pool(f"{script.name}-all"),
-        # Too large to share a node: the scheduler would put one beside the other if that came first.
+        # Too large to share a node: the scheduler would put one where the other is first.
         *script.pods(1, name="tolerant", tolerations=[toleration], containers=[large_one]),
         *script.pods(1, name="intolerant", containers=[large_one]),
     ]
