@@ -22,7 +22,7 @@ from dovetail.clock import LoopTimer, SystemClock
 from dovetail.kube.http import kubeconfig
 from dovetail.kube.http.client import HttpKube
 from dovetail.kube.http.transport import HttpSettings, World
-from dovetail.kube.seam import Json, Scope
+from dovetail.kube.seam import ChangeType, Json, Scope
 
 POD: Final = api.KINDS["", "Pod"]
 NODE: Final = api.KINDS["", "Node"]
@@ -122,7 +122,8 @@ async def watch_claims(kube: HttpKube, seen: Seen) -> None:
         async for change in kube.watch(Scope(NODE_CLAIM), since=since):
             since = change.resource_version or since
             found: Any = msgspec.json.decode(change.object)
-            seen.claims.setdefault(found["metadata"]["name"], time.monotonic())
+            if change.type is ChangeType.ADDED:
+                seen.claims.setdefault(found["metadata"]["name"], time.monotonic())
 
 
 class Surge(msgspec.Struct, frozen=True):
