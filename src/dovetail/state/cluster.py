@@ -147,6 +147,7 @@ class Cluster:
         if kind is api.NodeClaim:
             return _nodes_if(self._fleet.drop_claim(key))
         if kind is api.NodePool:
+            self._types.pop(key[1], None)
             return Touched.POOLS if self._pools.drop(key) else NOTHING
         if kind in self._keepers:
             return _nodes_if(self._keepers[kind].drop(key))
@@ -231,6 +232,7 @@ class Cluster:
         key = (namespace_of(wire), wire.metadata.name)
         before = self._pods.get(key)
         self._pods.put(wire)
+        self._sweep()  # here too: whoever does not lead takes no snapshots
         return self._follow(key, before)
 
     def _follow(self, key: Key, before: Pod | None) -> Touched:
