@@ -374,9 +374,7 @@ class Cluster:
         changed = self._around.renew()
         if self._around.templates is not earlier:
             self._n_specs += earlier.n_converted
-        if not changed:
-            return
-        for key, pod in list(self._pods.items()):
+        for key, pod in list(self._pods.items()) if changed else ():
             judged = changed.get(id(pod.spec))
             if judged is not None:
                 spec, problems = judged
