@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -117,14 +117,20 @@ def _start_etcd_and_api(plane: ControlPlane, built: Path) -> None:
     _wait_until_ready(plane)
 
 
-def start_scheduler(plane: ControlPlane, built: Path | None = None) -> None:
-    """Start the scheduler (again)."""
-    config = {
+def start_scheduler(
+    plane: ControlPlane, built: Path | None = None, *, spreads: Sequence[object] = ()
+) -> None:
+    """Start the scheduler (again), with these constraints for pods that state no spread."""
+    config: dict[str, object] = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
         "clientConnection": {"kubeconfig": str(plane.kubeconfig), "qps": 1000, "burst": 2000},
         "leaderElection": {"leaderElect": False},
     }
+    if spreads:
+        defaults = {"defaultingType": "List", "defaultConstraints": list(spreads)}
+        plugin = {"name": "PodTopologySpread", "args": defaults}
+        config["profiles"] = [{"pluginConfig": [plugin]}]
     path = plane.folder / "scheduler.json"
     path.write_text(json.dumps(config))
     flags = {"config": path, "bind-address": "127.0.0.1", "secure-port": _free_port()}

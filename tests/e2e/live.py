@@ -71,15 +71,19 @@ def controller(
     plane: ControlPlane,
     *flags: str,
     kubeconfig: Path | None = None,
+    home: str = "default",
     environment: Mapping[str, str] = {},
     waits: bool = True,
 ) -> Iterator[Running]:
-    """A controller with kwok nodes and stand-in kubelets, for as long as the block lasts."""
+    """A controller with kwok nodes and stand-in kubelets, for as long as the block lasts. Its lease
+    is in the namespace that is its home.
+    """
     metrics, health = free_port(), free_port()
     log = plane.folder / f"controller-{metrics}.log"
     command = [
         *(sys.executable, "-m", "dovetail.cli", "run", "--provider", "kwok", "--kubelets"),
         *("--kubeconfig", str(kubeconfig or plane.kubeconfig)),
+        *("--leader-election-namespace", home),
         *("--metrics-port", str(metrics), "--health-probe-port", str(health)),
         *flags,
     ]

@@ -180,6 +180,9 @@ class Decisions:
             price_per_hour=plan.cost.new_nanousd / 1e9,
             lower_bound_per_hour=plan.cost.lower_bound_nanousd / 1e9,
         )
+        # One line for a whole plan: lines that come thick and fast are sampled.
+        places = {launch.name: list(launch.pods) for launch in plan.launches}
+        self._log.debug("planned pods", places=places)
 
     def _log_would(self, plan: Plan) -> None:
         for launch in plan.launches:
@@ -195,18 +198,22 @@ class Decisions:
         if self._known.node(nominate.node) is not None:
             await self.steer_to(nominate.node, nominate.pods)
 
-    async def steer_to(self, node: str, pods: tuple[str, ...]) -> None:
-        """Tell the scheduler that these pods, as far as they still wait, are meant for the node."""
+    async def steer_to(self, node: str, pods: tuple[str, ...]) -> int:
+        """Tell the scheduler that these pods, as far as they still wait, are meant for the node;
+        how many it was told of.
+        """
         if self._hands.steering is None:
-            return
+            return 0
         found = [self._known.pod(pod) for pod in pods]
         waiting = [
             (one.key, one.uid)
             for one in found
             if one is not None and not one.node_name and self._steerable.admits(one)
         ]
-        for pod, error in await self._hands.steering.steer(waiting, node):
+        refused = await self._hands.steering.steer(waiting, node)
+        for pod, error in refused:
             self._log.debug("steering a pod", Pod=pod, Node=node, error=str(error))
+        return len(waiting) - len(refused)
 
     async def _take_back(self) -> None:
         if self._hands.steering is None:

@@ -1,0 +1,44 @@
+"""A controller as the chart installs it, with exactly its rights, and a stage for each test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.controlplane.charts import controller_kubeconfig
+from tests.controlplane.plane import ControlPlane
+from tests.e2e.live import Running, controller
+from tests.e2e.stage import Stage, staged
+
+HOME = "dovetail-e2e"
+
+
+@pytest.fixture(scope="session")
+def rights(plane: ControlPlane) -> Iterator[Path]:
+    """How an installed controller reaches the API."""
+    with controller_kubeconfig(plane, namespace=HOME, kubelets=True) as path:
+        yield path
+
+
+@pytest.fixture(scope="module")
+def flags() -> tuple[str, ...]:
+    """What a module's controller is told beyond the usual."""
+    return ()
+
+
+@pytest.fixture(scope="module")
+def running(plane: ControlPlane, rights: Path, flags: tuple[str, ...]) -> Iterator[Running]:
+    """One controller for all tests of a module."""
+    with controller(plane, *flags, kubeconfig=rights, home=HOME) as started:
+        yield started
+
+
+@pytest.fixture
+def stage(plane: ControlPlane, running: Running, request: pytest.FixtureRequest) -> Iterator[Stage]:
+    """What belongs to this test alone, while the module's controller runs."""
+    name = request.node.originalname.removeprefix("test_").replace("_", "-")[:40].strip("-")
+    assert running.process.poll() is None
+    with staged(plane, name) as held:
+        yield held
