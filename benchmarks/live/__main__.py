@@ -120,6 +120,7 @@ def _surge_rows(plane: ControlPlane, folder: Path, n_pods: int, limit: float) ->
                 limit if is_ours else None),
             Row(name, "s from first pod marked to last claim", found.seconds_from_first),
             Row(name, "claims", found.n_claims),
+            Row(name, "USD an hour", found.usd_per_hour),
             Row(name, "MB at the most", peak),
         ]  # fmt: skip
     return rows

@@ -17,10 +17,8 @@ from typing import Any, Final
 import msgspec
 
 from benchmarks.live import programs, surge
-from dovetail import labels
 from dovetail.kube.http.client import HttpKube
 from dovetail.kube.seam import Json, Scope
-from dovetail.providers.kwok.catalogue import instance_types
 
 _SIZES: Final = (
     (100, 256), (250, 512), (300, 2048), (500, 1024), (700, 1536), (1000, 4096), (1500, 2048),
@@ -86,22 +84,11 @@ async def _settle(path: Path, n_pods: int) -> tuple[dict[str, str], float, int]:
     """Where each pod is bound in the end, what all nodes cost, and how many claims there are."""
     async with surge.reaching(path) as kube:
         pods = await _until(kube, lambda held: sum(map(_is_bound, held)) == n_pods)
-        page = await kube.list(Scope(surge.NODE_CLAIM))
-        claims: list[Any] = [msgspec.json.decode(raw) for raw in page.items]
-    prices = {
-        (one.name, at.zone, at.capacity_type): at.price_nanousd / 1e9
-        for one in instance_types()
-        for at in one.offerings
-    }
-    total = sum(prices[_offer(one["metadata"]["labels"])] for one in claims)
+        n_claims, total = await surge.claims(kube)
     nodes = {
         f"{surge.NAMESPACE}/{one['metadata']['name']}": one["spec"]["nodeName"] for one in pods
     }
-    return nodes, total, len(claims)
-
-
-def _offer(held: dict[str, str]) -> tuple[str, str, str]:
-    return held[labels.INSTANCE_TYPE], held[labels.ZONE], held[labels.CAPACITY_TYPE]
+    return nodes, total, n_claims
 
 
 async def _until(kube: HttpKube, holds: Any) -> list[Any]:  # noqa: ANN401  a test of JSON as it comes

@@ -79,7 +79,19 @@ def _need(key: str, value: str) -> Json:
     return {"key": key, "operator": "In", "values": [value]}
 
 
-POOLS = "default scarce unready broken slow lost late kept never expiring graceful".split()
+POOLS = [
+    "default",
+    "scarce",
+    "unready",
+    "broken",
+    "slow",
+    "lost",
+    "late",
+    "kept",
+    "never",
+    "expiring",
+    "graceful",
+]
 
 
 async def _grow(stage: Stage) -> None:
@@ -88,8 +100,8 @@ async def _grow(stage: Stage) -> None:
         await stage.pod(f"for-{pool}", pool)
     await stage.pod("for-nobody", "there-is-none")
     await stage.pod("with-a-wish", spec={"topologySpreadConstraints": [_WISH]})
-    await stage.pass_(30, scraping=1)
-    await stage.pass_(90)
+    await stage.pass_(10, n_scrapes=10)
+    await stage.pass_(110)
 
 
 _WISH: Json = {
@@ -106,9 +118,9 @@ async def _shrink(stage: Stage) -> None:
         await stage.delete(NODE_CLAIM, claim)
     for pool in ("default", "kept", "never"):
         await stage.delete(POD, f"for-{pool}")
-    await stage.pass_(120)
+    await stage.pass_(120, n_scrapes=8)
     for claim in await stage.claims_of("broken"):
         await stage.delete(NODE, claim)
-    await stage.pass_(1800, scraping=30)
+    await stage.pass_(1800, n_scrapes=4)
     await stage.delete(NODE_POOL, "missing")
     await stage.pass_(10)

@@ -1,5 +1,5 @@
-"""A whole replica in a cluster of stand-ins, in virtual time, and somebody who takes down what users
-could have seen: conditions, labels, taints, events, metrics, log lines.
+"""A whole replica in a cluster of stand-ins, in virtual time, and somebody who takes down what
+users could have seen: conditions, labels, taints, events, metrics, log lines.
 """
 
 from __future__ import annotations
@@ -67,6 +67,7 @@ class Seen:
         self.taints: set[tuple[str, str]] = set()  # key, effect
         self.events: set[tuple[str, str, str]] = set()  # kind, type, reason
         self.metrics: dict[str, set[frozenset[tuple[str, str]]]] = {}
+        self._series: dict[str, set[str]] = {}  # by heading
         self.logs: list[dict[str, object]] = []
 
     def look(self, found: msgspec.Raw) -> None:
@@ -83,13 +84,25 @@ class Seen:
 
     def scrape(self, text: str) -> None:
         """What Prometheus reads: series that stand for something."""
-        for family in text_string_to_metric_families(text):
+        heading, is_gauge = "", False
+        for line in text.splitlines():
+            if line.startswith("# TYPE "):
+                heading, is_gauge = line, line.endswith(" gauge")
+            series, _, value = line.rpartition(" ")
+            if not line.startswith("#") and (is_gauge or float(value)) and "_bucket{" not in line:
+                self._series.setdefault(heading, set()).add(series)
+
+    def read_metrics(self) -> None:
+        """Take in all that was scraped, by Prometheus' own parser."""
+        lines = [
+            line
+            for heading, found in self._series.items()
+            for line in (heading, *(f"{one} 1" for one in sorted(found)))
+        ]
+        for family in text_string_to_metric_families("\n".join((*lines, ""))):
             name = f"{family.name}_total" if family.type == "counter" else family.name
             held = self.metrics.setdefault(name, set())
-            for one in family.samples:
-                is_counted = family.type in {"counter", "histogram", "summary"}
-                if not is_counted or (one.value and not one.name.endswith("_bucket")):
-                    held.add(frozenset(one.labels.items()))
+            held |= {frozenset(one.labels.items()) for one in family.samples}
 
     def values(self, metric: str, label: str) -> set[str]:
         """The values of a label among the series of a metric."""
@@ -147,8 +160,8 @@ class Stage:
         environment: dict[str, str] | None = None,
         held: Stage | None = None,
     ) -> None:
-        self.time = VirtualTime() if held is None else held.time
-        self.api = MemoryKube(self.time) if held is None else held.api
+        self.time: VirtualTime = VirtualTime() if held is None else held.time
+        self.api: MemoryKube = MemoryKube(self.time) if held is None else held.api
         self.seen = Seen()
         self._lines = BytesIO()
         sink = Sink(Level.DEBUG, self.time)
@@ -223,11 +236,10 @@ class Stage:
     async def _raw(self, kind: api.Kind) -> tuple[msgspec.Raw, ...]:
         return (await self.api.list(Scope(kind))).items
 
-    async def pass_(self, seconds: float, *, scraping: float = 5.0) -> None:
+    async def pass_(self, seconds: float, *, n_scrapes: int = 1) -> None:
         """Let time pass, with a scrape now and then."""
-        until = self.time.elapsed_seconds() + seconds
-        while (left := until - self.time.elapsed_seconds()) > 0:
-            await self.time.advance(timedelta(seconds=min(scraping, left)))
+        for _ in range(n_scrapes):
+            await self.time.advance(timedelta(seconds=seconds / n_scrapes))
             self.scrape()
 
     def scrape(self) -> str:
@@ -251,6 +263,7 @@ class Stage:
         for raw in await self._raw(EVENT):
             one = msgspec.json.decode(raw, type=_Told)
             self.seen.events.add((one.involved.kind, one.type, one.reason))
+        self.seen.read_metrics()
         self.seen.logs = [msgspec.json.decode(line) for line in self._lines.getvalue().splitlines()]
 
 

@@ -6,7 +6,7 @@ import asyncio
 import gc
 import uuid
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from datetime import datetime
 from importlib.metadata import version
 from typing import Final
@@ -73,7 +73,7 @@ class Replica:
             is_enabled=not settings.disable_cluster_state_observability,
         )
         self._decisions = DecisionMeters(self._meters, outside.timer)
-        self._thinking = ThreadPoolExecutor(max_workers=1, thread_name_prefix="decide")
+        self._thinking: Executor = ThreadPoolExecutor(1, thread_name_prefix="decide")
         self._latest = Snapshot()
         self._controller = Controller(self._means(), self._setup())
         self._controller.feed.listen(self._onlooker.hear_pods)
@@ -109,7 +109,11 @@ class Replica:
         """Decide in a thread of its own: leases, watches and probes do not wait for it."""
         self._decisions.begin(snapshot)
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thinking, decide, snapshot, now)
+        try:
+            return await loop.run_in_executor(self._thinking, decide, snapshot, now)
+        except BaseException:
+            self._decisions.over(snapshot)
+            raise
 
     def _witness(self, snapshot: Snapshot, plan: Plan, _now: datetime, seconds: float) -> None:
         self._latest = snapshot
