@@ -196,7 +196,7 @@ def _pool_json(calendar: PoolCalendar, shown: BudgetCalendar) -> dict[str, Json]
         "disrupting": calendar.n_disrupting if is_known else None,
         "allowed": list(_stretches_json(calendar)),
         "warnings": [
-            {"warning": one.kind, "budgets": list(one.budgets), "message": one.message}
+            {"warning": str(one.kind), "budgets": list(one.budgets), "message": one.message}
             for one in _flaws(calendar, shown)
         ],
     }
@@ -207,7 +207,7 @@ def _stretches_json(calendar: PoolCalendar) -> Iterator[dict[str, Json]]:
     for reason, some in calendar.stretches.items():
         for one in some:
             yield {
-                "reason": reason,
+                "reason": str(reason),
                 "from": _instant(one.starts_at),
                 "until": _instant(one.ends_at),
                 "count": one.limit.count,
