@@ -10,7 +10,7 @@ import pytest
 from tests.controlplane.charts import controller_kubeconfig
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.live import Running, controller
-from tests.e2e.stage import Stage, staged
+from tests.e2e.stage import Stage, gone, raised
 
 HOME = "dovetail-e2e"
 
@@ -33,12 +33,27 @@ def running(plane: ControlPlane, rights: Path, flags: tuple[str, ...]) -> Iterat
     """One controller for all tests of a module."""
     with controller(plane, *flags, kubeconfig=rights, home=HOME) as started:
         yield started
+        assert started.stop() == 0  # and so leaves the lease to the next
+
+
+@pytest.fixture(scope="module")
+def stages(running: Running) -> Iterator[list[Stage]]:
+    """Those that the module's tests have used; in the end nothing is left of any of them."""
+    used: list[Stage] = []
+    yield used
+    assert running.process.poll() is None
+    gone(used)
 
 
 @pytest.fixture
-def stage(plane: ControlPlane, running: Running, request: pytest.FixtureRequest) -> Iterator[Stage]:
-    """What belongs to this test alone, while the module's controller runs."""
-    name = request.node.originalname.removeprefix("test_").replace("_", "-")[:40].strip("-")
-    assert running.process.poll() is None
-    with staged(plane, name) as held:
-        yield held
+def stage(
+    plane: ControlPlane, stages: list[Stage], request: pytest.FixtureRequest
+) -> Iterator[Stage]:
+    """What belongs to this test alone, while the module's controller runs. What it leaves behind
+    goes while the next tests run.
+    """
+    name = request.node.name.removeprefix("test_").replace("_", "-")[:40].strip("-")
+    held = raised(plane, name)
+    stages.append(held)
+    yield held
+    held.strike()

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.controlplane import binaries
 from tests.controlplane.plane import ControlPlane
 
 PATIENCE_SECONDS = 90
@@ -44,6 +45,10 @@ class Running:
         except OSError:
             return False
         return True
+
+    def leads(self) -> bool:
+        """Whether it has been elected."""
+        return any(one["message"] == "became leader" for one in self.lines())
 
     def lines(self) -> Objects:
         """What it has logged so far."""
@@ -137,6 +142,36 @@ def condition(found: Mapping[str, Any], kind: str) -> dict[str, Any]:
         if held["type"] == kind:
             return dict(held)
     return {}
+
+
+@contextmanager
+def watching(plane: ControlPlane, kind: str, *words: str) -> Iterator[Callable[[], Objects]]:
+    """Every change to objects of a kind for as long as the block lasts, as kubectl shows them; what
+    is yielded gives those seen so far, in order, each with its `type` and `object`.
+    """
+    path = plane.folder / f"watch-{kind}-{free_port()}.json"
+    kubectl = [str(binaries.folder() / "kubectl"), "--kubeconfig", str(plane.kubeconfig)]
+    asked = ("get", kind, "--watch", "--output-watch-events", "-o", "json", *words)
+    with path.open("wb") as sink:
+        process = subprocess.Popen([*kubectl, *asked], stdout=sink, stderr=subprocess.DEVNULL)
+    try:
+        yield lambda: list(_documents(path.read_text()))
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _documents(text: str) -> Iterator[dict[str, Any]]:
+    """JSON documents one after another; the last may not be complete yet."""
+    decoder, at = json.JSONDecoder(), 0
+    while at < len(text):
+        try:
+            found, at = decoder.raw_decode(text, at)
+        except ValueError:
+            return
+        yield found
+        while at < len(text) and text[at].isspace():
+            at += 1
 
 
 def free_port() -> int:
