@@ -1,4 +1,4 @@
-"""How do nodes leave that are deleted under their pods? With budgets, annotations and deadlines kept.
+"""How do nodes leave that are deleted under their pods? With budgets and deadlines kept.
 
 Everything is applied at once, all nodes are deleted at once as a user would, and judged one by one.
 """
