@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
 
 import msgspec
 
@@ -30,6 +31,8 @@ from dovetail.kube.mirror import Notice, Pace
 from dovetail.model.policy import Policy
 from dovetail.state.changes import Touched
 from dovetail.state.cluster import Cluster
+
+_HEARD_SECONDS: Final = 0.5
 
 
 class Setup(msgspec.Struct, frozen=True):
@@ -162,7 +165,9 @@ class Controller:
         """Tell kube-scheduler who is meant for a node that is about to join."""
         name = node.metadata.name
         pods = self.known.cluster.promised_to(name, claim.metadata.name)
-        await self._decisions.steer_to(name, pods)
+        if await self._decisions.steer_to(name, pods):
+            # It hears of pods and of nodes by different watches: of the pods first, please.
+            await self._means.timer.sleep(_HEARD_SECONDS)
 
 
 async def _running(work: Work) -> None:

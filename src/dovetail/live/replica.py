@@ -101,7 +101,11 @@ class Replica:
         """Decide in a thread of its own: leases, watches and probes do not wait for it."""
         self._decisions.begin(snapshot)
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thinking, decide, snapshot, now)
+        try:
+            return await loop.run_in_executor(self._thinking, decide, snapshot, now)
+        except BaseException:
+            self._decisions.over(snapshot)
+            raise
 
     def _witness(self, snapshot: Snapshot, plan: Plan, _now: datetime, seconds: float) -> None:
         self._latest = snapshot

@@ -25,11 +25,16 @@ class DecisionMeters:
         self._meters.scheduler_queue_depth.labels(*labels).set(n_waiting)
         self._meters.scheduler_unfinished_work_seconds.labels(*labels).set(0.0)
 
+    def over(self, snapshot: Snapshot) -> None:
+        """It is made, or it failed: nothing is under way any more."""
+        labels = (PROVISIONER, str(snapshot.revision))
+        self._meters.scheduler_queue_depth.remove(*labels)
+        self._meters.scheduler_unfinished_work_seconds.remove(*labels)
+
     def end(self, snapshot: Snapshot, plan: Plan, seconds: float) -> None:
         """It is made."""
-        meters, labels = self._meters, (PROVISIONER, str(snapshot.revision))
-        meters.scheduler_queue_depth.remove(*labels)
-        meters.scheduler_unfinished_work_seconds.remove(*labels)
+        self.over(snapshot)
+        meters = self._meters
         meters.scheduler_scheduling_duration_seconds.labels(PROVISIONER).observe(seconds)
         meters.voluntary_disruption_decision_evaluation_duration_seconds.labels(*_EMPTY).observe(
             seconds
