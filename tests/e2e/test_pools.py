@@ -5,7 +5,6 @@ pods that no pool can help? Everything is applied at once and judged one by one.
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -191,19 +190,13 @@ def test_a_pod_that_nothing_can_help_is_told_so_once(applied: Stage, running: Ru
     """An event that names what cannot be met, no node, and no deciding over and over."""
     until(lambda: "FailedScheduling" in applied.events("Pod", "hopeless-0"), "the pod is told")
     time.sleep(2)  # decisions about others end
-    before = n_decisions(running)
+    before = running.n_decisions()
     time.sleep(5)
-    assert n_decisions(running) - before <= 2
+    assert running.n_decisions() - before <= 2
     (message,) = applied.events("Pod", "hopeless-0")["FailedScheduling"]
     assert "node selector" in message
     assert f"choose {ZONE} among test-zone-a" in message
     assert not claims(applied, HOPELESS)
-
-
-def n_decisions(running: Running) -> int:
-    """How often the controller has decided."""
-    pattern = r"^karpenter_scheduler_scheduling_duration_seconds_count\{[^}]*\} (\S+)$"
-    return sum(int(float(found)) for found in re.findall(pattern, running.scrape(), re.MULTILINE))
 
 
 def test_a_deleted_pool_takes_its_nodes_with_it(applied: Stage) -> None:
