@@ -21,9 +21,11 @@ from dovetail.actuate.steering import Steering
 from dovetail.controllers.batching import Batch, Window
 from dovetail.controllers.known import NODE_CLAIM, Known
 from dovetail.controllers.means import Means
+from dovetail.controllers.remarks import Remarks, shown
 from dovetail.controllers.workqueue import LONGEST_WAIT_SECONDS
 from dovetail.decide.lifecycle.hashing import HASH_VERSION, template_hash
 from dovetail.decide.lifecycle.step import DEDUPE_FOR, Event, EventType, soonest
+from dovetail.decide.remarks import DISRUPTION_BLOCKED
 from dovetail.decide.steering import Steerable
 from dovetail.kube.backoff import Backoff
 from dovetail.kube.errors import ApiError
@@ -39,15 +41,14 @@ from dovetail.state.changes import (
     Proposed,
     Touched,
 )
+from dovetail.units import quantity
 
 NOMINATED: Final = "Nominated"
 FAILED_SCHEDULING: Final = "FailedScheduling"
-DISRUPTION_BLOCKED: Final = "DisruptionBlocked"
 UNCONSOLIDATABLE: Final = "Unconsolidatable"
 _UNCONSOLIDATABLE_FOR: Final = timedelta(minutes=15)
 _FAILED_FOR: Final = timedelta(minutes=5)
 _AT_ONCE: Final = 100  # claims that are being made
-_SHOWN: Final = 5
 _REFUSED: Final = Backoff(1.0, 60.0)  # until claims that the API refused are tried again
 
 Compute = Callable[[Snapshot, datetime], Awaitable[Plan]]
@@ -78,6 +79,7 @@ class Decisions:
         self._batch = Batch(window, means.timer)
         self._rest_seconds = window.idle.total_seconds()
         self._log = means.log.named("provisioner")
+        self._remarks = Remarks(means)
         self._slots = asyncio.Semaphore(_AT_ONCE)
         self._steerable = Steerable()
         self._n_refused = 0  # decisions in a row of which the API refused a claim
@@ -126,6 +128,7 @@ class Decisions:
         plan = await self._hands.compute(snapshot, now)
         took = self._means.timer.elapsed_seconds() - begun
         self._hands.witness(snapshot, plan, now, took)
+        self._remarks.log(snapshot, plan, now, took)
         if plan.launches:
             self._log_launches(plan)
         if self._hands.acts:
@@ -143,6 +146,7 @@ class Decisions:
         cluster.apply(Proposed(plan.proposals))
         self._tell_waiting(plan)
         self._tell_blocked(plan)
+        self._remarks.tell(snapshot, plan, now)
         pools = {pool.name: pool for pool in snapshot.node_pools}
         async with asyncio.TaskGroup() as group:
             launching = [
@@ -292,12 +296,13 @@ class Decisions:
 
 
 def _described(launch: Launch) -> dict[str, object]:
-    more = len(launch.instance_types) - _SHOWN
-    shown = ", ".join(launch.instance_types[:_SHOWN])
     return {
         "NodePool": launch.node_pool,
         "NodeClaim": launch.name,
-        "instance-types": f"{shown} and {more} other(s)" if more > 0 else shown,
+        "requests": {
+            name: quantity.render(name, amount) for name, amount in launch.requests.items()
+        },
+        "instance-types": shown(launch.instance_types),
         "zone": launch.zone,
         "capacity-type": launch.capacity_type,
         "price_per_hour": launch.price_nanousd / 1e9,

@@ -112,12 +112,23 @@ def test_objects_with_conditions_are_followed_until_they_are_gone() -> None:
 def test_a_pod_that_is_gone_leaves_nothing_behind() -> None:
     """Neither times nor limits."""
     scene = Scene()
-    scene.onlooker.hear(Present(wire_pod(node="n1", limits={"cpu": "1"})))
+    scene.onlooker.hear_pods(Present(wire_pod(node="n1", limits={"cpu": "1"})))
     assert values(scene.scrape(), "karpenter_nodes_total_pod_limits", node_name="n1") == [1]
-    scene.onlooker.hear(Absent(wire_pod()))
+    scene.onlooker.hear(Present(wire_pod(node="n1")))
+    for hear in (scene.onlooker.hear, scene.onlooker.hear_pods):
+        hear(Absent(wire_pod()))
     text = scene.scrape()
     assert values(text, "karpenter_nodes_total_pod_limits") == []
     assert values(text, "karpenter_pods_unstarted_time_seconds") == []
+
+
+async def test_pods_that_waited_before_anybody_looked_are_timed_too() -> None:
+    """From the moment at which somebody does."""
+    scene = Scene()
+    scene.onlooker.meet([pod("p1"), pod("p2", node="n1")])
+    await scene.time.advance(timedelta(seconds=3))
+    undecided = "karpenter_pods_provisioning_scheduling_undecided_time_seconds"
+    assert values(scene.scrape(), undecided, name="p1") == values(scene.scrape(), undecided) == [3]
 
 
 def test_what_makes_no_sense_harms_nobody() -> None:
