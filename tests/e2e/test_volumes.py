@@ -28,16 +28,13 @@ def stage(plane: ControlPlane, running: Running) -> Iterator[Stage]:
     with staged(plane, "volumes") as held, provisioning(plane, "volumes", held.labels):
         spec = held.spec(topologySpreadConstraints=[spread(ZONE, "db")])
         spec["containers"][0]["volumeMounts"] = [MOUNTED]
-        more = {
+        database = deployment("db", N_PODS, spec, kind="StatefulSet")
+        database["spec"] |= {
             "serviceName": "db",
             "podManagementPolicy": "Parallel",
             "volumeClaimTemplates": [claim("data")],
         }
-        held.apply(
-            storage_class(held.labels),
-            held.pool(),
-            deployment("db", N_PODS, spec, kind="StatefulSet", **more),
-        )
+        held.apply(storage_class(held.labels), held.pool(), database)
         until(lambda: held.has_running(N_PODS, "-l", "app=db"), "the database runs")
         yield held
     plane.kubectl("delete", "pv,storageclass", "-l", f"{HOME}=volumes", "--wait=false")
