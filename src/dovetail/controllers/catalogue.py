@@ -85,16 +85,28 @@ class CatalogueLoop:
                 self._overlays[found.metadata.name] = found
                 if self._is_new(found):
                     self._lay()
-            case Absent(object=api.NodeOverlay() as gone) if self._admitted.overlays:
-                self._overlays.pop(gone.metadata.name, None)
-                self._lay()
             case Present(object=api.NodePool() as pool) if self._is_new(pool):
                 self._pools.add(pool.metadata.name)
-            case Absent(object=api.NodePool() as pool):
-                self._types.pop(pool.metadata.name, None)
             case Present(object=found) if self._known.is_node_class(found) and self._is_new(found):
                 for name in pools_of(found, self._known):
                     self._pools.add(name)
+            case Absent(object=gone):
+                self._forget(gone)
+            case _:
+                return
+
+    def _forget(self, gone: api.Object) -> None:
+        name = gone.metadata.name
+        self._seen.pop((gone.kind, name), None)
+        match gone:
+            case api.NodePool():
+                self._types.pop(name, None)
+                self._pools.forget(name)
+            case api.NodeOverlay() if self._admitted.overlays:
+                self._overlays.pop(name, None)
+                self._findings.pop(name, None)
+                self._statuses.forget(name)
+                self._lay()
             case _:
                 return
 
@@ -128,6 +140,9 @@ class CatalogueLoop:
         types = await self._means.cloud.instance_types(pool)
         if not self._admitted.reservations:
             types = tuple(map(_unreserved, types))
+        held = self._known.pool(name)
+        if held is None or held.metadata.uid != pool.uid:
+            return None  # it is gone meanwhile; one that took its name was heard of
         self._types[name] = PooledTypes(pool, types)
         if self._overlays:
             self._lay()

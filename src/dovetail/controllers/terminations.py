@@ -27,6 +27,7 @@ from dovetail.decide.lifecycle.patches import node_after
 from dovetail.decide.lifecycle.step import Step, claim_with
 from dovetail.decide.lifecycle.termination import TerminationView, asks_cloud, step
 from dovetail.decide.lifecycle.timing import DRAIN_POLL, EVICTION_BACKOFF, INSTANCE_POLL
+from dovetail.errors import InputError
 from dovetail.kube.backoff import Backoff
 from dovetail.kube.errors import ConflictError, NotFoundError
 from dovetail.kube.mirror import Absent, Notice, Present
@@ -132,7 +133,10 @@ class Terminations:
         meta = wire.metadata
         if meta.deletion_timestamp is None or labels.TERMINATION_FINALIZER not in meta.finalizers:
             return False
-        return is_managed_node(node_object(wire), self._supported)
+        try:
+            return is_managed_node(node_object(wire), self._supported)
+        except InputError:
+            return False  # one that makes no sense is left alone
 
     async def _see_to(self, name: str) -> float | None:
         wire, leaving = self._known.node(name), self._leaving.get(name)

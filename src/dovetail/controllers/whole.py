@@ -71,6 +71,7 @@ class Controller:
             pace=Pace(means.timer, means.chance),
             touched=self._touched,
         )
+        self.feed.failed = self._misheard
         self._evictions = Evictions(means, self.known)
         self._terminations = Terminations(means, self.known, self._evictions)
         self._disruptions = Disruptions(means, self.known)
@@ -146,6 +147,7 @@ class Controller:
             Work("claims", self._claims.run, self._claims.finish),
             Work("terminations", self._terminations.run, self._terminations.finish),
             Work("evictions", self._evictions.run, self._evictions.finish),
+            Work("disruptions", self._disruptions.run, self._disruptions.finish),
             Work("garbage", self._garbage.run, self._garbage.finish),
         )
 
@@ -160,6 +162,10 @@ class Controller:
         """Begin nothing new, and return when what was begun has ended."""
         for one in self.work():
             await one.finish()
+
+    def _misheard(self, about: str, error: Exception) -> None:
+        problem = f"{type(error).__name__}: {error}"
+        self._means.log.error("could not take in a change", about=about, problem=problem)
 
     def _touched(self, what: Touched) -> None:
         if self._is_leading:
