@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
-from dovetail.actuate.claims import claim_body
+from dovetail.actuate.claims import claim_body, overlay_marks
 from dovetail.actuate.launching import Orders
 from dovetail.actuate.steering import Steering
 from dovetail.controllers.batching import Batch, Window
@@ -172,14 +172,15 @@ class Decisions:
 
     async def _launch(self, launch: Launch, pool: NodePool) -> bool:
         """Have the claim made; whether the API took it."""
-        hashes = {
+        clock, cluster = self._means.clock, self._known.cluster
+        marks = {
             labels.NODE_POOL_HASH: template_hash(pool),
             labels.NODE_POOL_HASH_VERSION: HASH_VERSION,
+            **overlay_marks(launch, cluster.instance_types(pool.name)),
         }
-        clock, cluster = self._means.clock, self._known.cluster
         try:
             async with self._slots:
-                made = await self._hands.orders.place(claim_body(launch, pool, hashes))
+                made = await self._hands.orders.place(claim_body(launch, pool, marks))
         except ApiError as error:
             cluster.apply(LaunchFailed(launch.name, clock.now()))
             self._log.error("creating nodeclaim", NodeClaim=launch.name, error=str(error))

@@ -90,6 +90,7 @@ class Replica:
             recorder=self._recorder,
             meters=self._meters,
             log=self._outside.log,
+            breadth=self._outside.settings.n_at_once(least=100, most=500) / 100,
         )
 
     def _setup(self) -> Setup:
