@@ -48,6 +48,7 @@ FAILED_SCHEDULING: Final = "FailedScheduling"
 UNCONSOLIDATABLE: Final = "Unconsolidatable"
 _UNCONSOLIDATABLE_FOR: Final = timedelta(minutes=15)
 _FAILED_FOR: Final = timedelta(minutes=5)
+_RESTS_FOR: Final = 4.0  # times as long as a decision took that came to nothing
 _AT_ONCE: Final = 100  # claims that are being made
 _REFUSED: Final = Backoff(1.0, 60.0)  # until claims that the API refused are tried again
 
@@ -135,6 +136,9 @@ class Decisions:
             await self._perform(snapshot, plan, now)
         else:
             self._log_would(plan)
+        if not (plan.launches or plan.nominations or plan.disruptions):
+            # Pods without hope must not cost more the more happens elsewhere.
+            self._batch.rest(_RESTS_FOR * took)
         return plan
 
     async def _perform(self, snapshot: Snapshot, plan: Plan, now: datetime) -> None:
