@@ -14,7 +14,7 @@ import yaml
 from dovetail.cli import main
 from tests.cli.test_disruptions import MACHINE, POOL
 
-EXAMPLE = str(Path(__file__).parents[2] / "examples" / "06-budgets")
+EXAMPLE = str(Path(__file__).parents[2] / "examples" / "07-budgets")
 NOW = ("--now", "2026-03-02T00:00:00Z")
 
 

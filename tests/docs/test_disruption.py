@@ -61,7 +61,7 @@ def test_the_json_has_the_fields_that_the_page_promises(
     """At every level."""
     monkeypatch.chdir(ROOT)
     [promised] = [json.loads(text) for language, text in BLOCKS if language == "json"]
-    assert main(["budgets", "-f", "examples/06-budgets", "-o", "json"]) == 0
+    assert main(["budgets", "-f", "examples/07-budgets", "-o", "json"]) == 0
     whole = json.loads(capsys.readouterr().out)
     assert list(whole) == list(promised)
     [pool] = promised["nodePools"]
