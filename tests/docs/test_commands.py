@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from dovetail.cli import main
+from dovetail.settings.flags import FLAGS
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -37,3 +38,18 @@ def test_every_command_of_the_readme_runs(
 def test_the_readme_shows_commands() -> None:
     """The test above has something to run."""
     assert len(SHOWN) >= 3
+
+
+def test_every_flag_of_run_is_documented_as_it_is() -> None:
+    """With its variable, its default and what it does, word for word."""
+    page = (ROOT / "docs" / "run.md").read_text(encoding="utf-8")
+    rows = [
+        [cell.strip(" `") for cell in line.split("|")[1:-1]]
+        for line in page.splitlines()
+        if line.startswith("| `--")
+    ]
+    want = [
+        [f"--{flag.name}", flag.environment, flag.default.replace(",", ", "), flag.help]
+        for flag in FLAGS
+    ]
+    assert rows == want

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "dovetail"
 GLOSSARY = (ROOT / "GLOSSARY.md").read_text(encoding="utf-8")
 # Packages whose classes are words for everybody. Of the others, only what `__init__` passes on.
-VOCABULARY = ("cloud", "model", "testing", "units")
+VOCABULARY = ("cloud", "model", "settings", "testing", "units")
 WORKSHOPS = ("actuate", "controllers", "decide", "observe", "present", "sim", "solve", "state")
 
 

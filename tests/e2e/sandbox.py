@@ -6,12 +6,19 @@ system and the Python that the tests run on.
 
 from __future__ import annotations
 
+import json
+import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 from tests.controlplane import binaries
 from tests.e2e.dockerfile import Stage
@@ -82,6 +89,25 @@ def _run(command: str, at: str, folder: Path) -> None:
 
 
 @dataclass(frozen=True)
+class Running:
+    """A command under way: bubblewrap, the process inside, and what it has said."""
+
+    outer: subprocess.Popen[bytes]
+    inner: int
+    output: TextIO
+
+    def stop(self) -> int:
+        """End it as Kubernetes does; its exit code."""
+        os.kill(self.inner, signal.SIGTERM)
+        return self.outer.wait(timeout=60)
+
+    def said(self) -> str:
+        """Its output so far."""
+        self.output.seek(0)
+        return self.output.read()
+
+
+@dataclass(frozen=True)
 class Container:
     """What a pod of the image would be: its files, its user, its variables, and nothing else.
 
@@ -104,6 +130,23 @@ class Container:
             words += ["--setenv", name, value]
         words += ["--chdir", "/"] if self.writable else ["--remount-ro", "/", "--chdir", "/"]
         return [*words, "--", *command]
+
+    @contextmanager
+    def running(self, *command: str, reads: tuple[Path, ...] = ()) -> Iterator[Running]:
+        """A command that runs as a container's first process, for as long as the block lasts."""
+        told, tell = os.pipe()
+        words = self.words(*command, reads=reads)
+        words[1:1] = ["--as-pid-1", "--json-status-fd", str(tell)]
+        with tempfile.TemporaryFile("w+") as output, os.fdopen(told) as status:
+            process = subprocess.Popen(
+                words, stdout=output, stderr=subprocess.STDOUT, pass_fds=[tell]
+            )
+            os.close(tell)
+            try:
+                yield Running(process, json.loads(status.readline())["child-pid"], output)
+            finally:
+                process.kill()
+                process.wait()
 
     def run(self, *command: str, reads: tuple[Path, ...] = ()) -> subprocess.CompletedProcess[str]:
         """Run a command to its end."""

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import socket
 import tempfile
+import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 
+from tests.controlplane.charts import controller_kubeconfig, rendered
+from tests.controlplane.plane import ControlPlane
 from tests.e2e import sandbox
 from tests.e2e.dockerfile import Stage, stages
-from tests.e2e.sandbox import ROOT, Container
+from tests.e2e.sandbox import ROOT, Container, Running
 
-pytestmark = pytest.mark.xdist_group("image")
+pytestmark = pytest.mark.xdist_group("controlplane")
 
 BUILD, SHIPPED = stages(ROOT / "Dockerfile")
 (DOVETAIL, *RUN) = SHIPPED.entrypoint
+# What the chart's Deployment adds to the image's command.
+ARGUMENTS = ("--provider=kwok",)
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +55,17 @@ def test_the_image_is_pinned_and_unprivileged() -> None:
     assert SHIPPED.base.startswith("python:3.11-")
 
 
+def test_the_chart_adds_these_arguments() -> None:
+    """And leaves the command to the image."""
+    (deployment,) = [one for one in rendered() if one["kind"] == "Deployment"]
+    container = deployment["spec"]["template"]["spec"]["containers"][0]
+    assert container["args"] == list(ARGUMENTS)
+    assert "command" not in container
+    user = SHIPPED.said("USER")[-1]
+    context = container["securityContext"]
+    assert user == f"{context['runAsUser']}:{context['runAsGroup']}"
+
+
 def test_the_context_holds_only_what_is_copied() -> None:
     """Whatever else lies about in a clone stays out of the image."""
     sources = [word for step in BUILD.said("COPY") for word in step.split()[:-1]]
@@ -56,13 +74,13 @@ def test_the_context_holds_only_what_is_copied() -> None:
     assert "*" in lines
 
 
-@pytest.mark.parametrize("words", [["crds"], ["install", "--dry-run"], ["plan", "--help"]])
+@pytest.mark.parametrize("words", [[*RUN, "--help"], ["crds"], ["install", "--dry-run"]])
 def test_its_commands_run_on_a_read_only_root(installed: Path, words: list[str]) -> None:
     """Without a shell, as nobody in particular."""
     done = Container(installed, SHIPPED).run(DOVETAIL, *words)
     assert done.returncode == 0, done.stderr
     assert done.stdout
-    if words != ["plan", "--help"]:
+    if "--help" not in words:
         assert all(tree["kind"] for tree in yaml.safe_load_all(done.stdout))
 
 
@@ -98,6 +116,56 @@ def test_nothing_is_written_where_it_could_be(installed: Path, tmp_path: Path) -
     done = container.run(DOVETAIL, "plan", "-f", str(manifests), reads=(manifests,))
     assert done.returncode == 0, done.stderr
     assert (written(installed), written(tmp_path)) == before
+
+
+def test_the_controller_runs_as_it_is_installed(
+    plane: ControlPlane, installed: Path, tmp_path: Path
+) -> None:
+    """The image's command, the chart's arguments and rights, a user without power, a root that
+    cannot be written: it leads, is ready, serves its metrics, and ends cleanly when told to.
+    """
+    with controller_kubeconfig(plane, namespace="image") as config:
+        check_that_it_runs(plane, Container(installed, SHIPPED), config)
+        places = Container(installed, SHIPPED, writable=tmp_path)
+        places.run("/usr/bin/true", reads=(config,))
+        before = (written(installed), written(tmp_path))
+        check_that_it_runs(plane, places, config)
+        assert (written(installed), written(tmp_path)) == before
+
+
+def check_that_it_runs(plane: ControlPlane, container: Container, config: Path) -> None:
+    """From start to end, once."""
+    metrics, health = free_port(), free_port()
+    words = ["--kubeconfig", str(config), "--leader-election-namespace=image"]
+    words += [f"--metrics-port={metrics}", f"--health-probe-port={health}", *ARGUMENTS]
+    with container.running(*SHIPPED.entrypoint, *words, reads=(config,)) as controller:
+        assert answered(f"http://127.0.0.1:{health}/healthz", controller)
+        assert answered(f"http://127.0.0.1:{health}/readyz", controller)
+        assert "karpenter_" in answered(f"http://127.0.0.1:{metrics}/metrics", controller)
+        assert controller.stop() == 0, controller.said()
+        assert "Error" not in controller.said()
+    lease = ("get", "lease", "karpenter-leader-election", "-n", "image")
+    assert plane.kubectl(*lease, "-o", "jsonpath={.spec.holderIdentity}") == ""
+
+
+def answered(url: str, controller: Running) -> str:
+    """What is served there, once it is."""
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310  # the URL is our own
+                return str(answer.read().decode())
+        except OSError:
+            is_over = controller.outer.poll() is not None or time.monotonic() > deadline
+            assert not is_over, f"{url}\n{controller.said()}"
+            time.sleep(0.1)
+
+
+def free_port() -> int:
+    """A port that nobody has just now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def test_a_write_would_be_noticed(installed: Path, tmp_path: Path) -> None:

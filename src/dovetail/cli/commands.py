@@ -10,6 +10,7 @@ from dovetail.cli.catalog import catalog
 from dovetail.cli.crds import crds
 from dovetail.cli.install import install
 from dovetail.cli.plan import plan
+from dovetail.cli.run import RunCommand, run
 from dovetail.cli.validate import validate
 
 _EPILOG = """\
@@ -20,6 +21,7 @@ First steps:
   dovetail validate -f manifests/              every problem, with file and field
   dovetail catalog --catalog aws --family m7g  instance types and prices
   kubectl get pods,nodes,nodepools -A -o yaml | dovetail plan -f -
+  dovetail run --provider kwok --kubelets      the controller, on the cluster of your kubeconfig
 
 Every command explains itself with --help. Data goes to stdout, talk to stderr; exit code 2
 means bad input or usage. NO_COLOR switches colours off.
@@ -71,3 +73,5 @@ for _command, _summary in (
     (install, "Everything that an installation needs, as YAML."),
 ):
     app.command(short_help=_summary)(_command)
+
+app.command("run", cls=RunCommand, short_help="The controller, against a cluster.")(run)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from dovetail.cli import options
 from dovetail.cli.output import Output, emit, json_text, say, yaml_text
 from dovetail.model.policy import MinValuesPolicy, Policy, PreferencePolicy
@@ -47,10 +45,10 @@ def plan(  # noqa: PLR0913  typer reads one flag from each argument
     """  # noqa: D301  \b keeps the examples' lines apart in the help
     from dovetail import settings
     from dovetail.app import PlanRequest
+    from dovetail.settings import policies
 
     _mention_gates(feature_gates)
-    policy = msgspec.structs.replace(
-        _DEFAULT,
+    policy = policies.policy(
         preference_policy=preference_policy,
         min_values_policy=min_values_policy,
         effort=effort,

@@ -12,6 +12,8 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Final
 
+import msgspec
+
 from dovetail import api
 from dovetail.cloud.overlay_manifest import overlay
 from dovetail.cloud.overlays import Overlay, PooledTypes, apply_to_pools
@@ -37,16 +39,30 @@ _INVALID: Final = "RuntimeValidation"
 _GOOD: Final = Finding()
 
 
+class Overlaying(msgspec.Struct, frozen=True):
+    """Whether overlays count, and whether they are told in their status what they come to."""
+
+    is_on: bool = False
+    tells: bool = True
+
+
 class CatalogueLoop:
-    """Keeps what pools could launch. `touched` hears when that has changed."""
+    """Keeps what pools could launch. `touched` hears when that has changed. It must listen from the
+    start, since nobody else knows which overlays there are.
+    """
 
     def __init__(
-        self, means: Means, known: Known, *, touched: Callable[[Touched], None], overlays: bool
+        self,
+        means: Means,
+        known: Known,
+        *,
+        touched: Callable[[Touched], None],
+        overlaying: Overlaying,
     ) -> None:
         self._means = means
         self._known = known
         self._touched = touched
-        self._has_overlays = overlays
+        self._overlaying = overlaying
         self._log = means.log.named("catalogue")
         self._types: dict[str, PooledTypes] = {}  # by pool, as the cloud says
         self._overlays: dict[str, api.NodeOverlay] = {}
@@ -62,11 +78,11 @@ class CatalogueLoop:
     def hear(self, notice: Notice) -> None:
         """Something has happened that may change what a pool could launch."""
         match notice:
-            case Present(object=api.NodeOverlay() as found) if self._has_overlays:
+            case Present(object=api.NodeOverlay() as found) if self._overlaying.is_on:
                 self._overlays[found.metadata.name] = found
                 if self._is_new(found):
                     self._lay()
-            case Absent(object=api.NodeOverlay() as gone) if self._has_overlays:
+            case Absent(object=api.NodeOverlay() as gone) if self._overlaying.is_on:
                 self._overlays.pop(gone.metadata.name, None)
                 self._lay()
             case Present(object=api.NodePool() as pool) if self._is_new(pool):
@@ -148,7 +164,8 @@ class CatalogueLoop:
 
     def _find(self, name: str, finding: Finding) -> None:
         self._findings[name] = finding
-        self._statuses.add(name)
+        if self._overlaying.tells:
+            self._statuses.add(name)
 
     async def _tell(self, name: str) -> float | None:
         wire, finding = self._overlays.get(name), self._findings.get(name)

@@ -130,9 +130,14 @@ class ClaimLoop:
                 group.create_task(self._queue.run())
 
     async def finish(self) -> None:
-        """Begin nothing new, and return when launches and writes under way have ended."""
+        """Begin nothing new, and return when what is under way has ended and is written down."""
         await self._launches.finish()
         await self._queue.finish()
+        for name in self._launches.unwritten():
+            try:
+                await self._see_to(name)
+            except DovetailError as error:
+                self._failed(name, error)  # whoever comes next launches it again, which is once
 
     def _launch_ended(self, claim: ClaimObject) -> None:
         held = self._known.claim(claim.name)

@@ -45,7 +45,8 @@ class Drifts:
         pool = node_pool(wire_pool) if wire_pool is not None else None
         if wire_pool is None or pool is None or pool.problems or claim.deleting_at is not None:
             return None
-        if claim.provider_id and self._is_due(claim, wire_pool, now):
+        # Not before it has a Node: that must not wait for an answer.
+        if claim.node_name and self._is_due(claim, wire_pool, now):
             await self._ask(joint(wire, nodes), claim, wire_pool, now)
         answer = self._answers.get(claim.uid)
         types = self._known.cluster.instance_types(pool.name)

@@ -40,8 +40,11 @@ class ClaimsHearing:
         self._marks: dict[tuple[str, str], _Mark] = {}
 
     def begin(self) -> None:
-        """From now on, what pods do is news."""
-        self._pods.is_live = True
+        """From now on, what pods do is news; those on our Nodes are there already."""
+        for claim in self._known.claims():
+            for node in self._known.nodes_with(claim.status.provider_id):
+                self._pods.begin(self._known.pods_on(node.metadata.name))
+        self._pods.begin(())
 
     def hear(self, notice: Notice) -> Heard:
         """What a change comes to."""

@@ -79,6 +79,11 @@ class Launches:
             del self._held[uid]
         self._n_failed.pop(uid, None)
 
+    def unwritten(self) -> tuple[str, ...]:
+        """Names of claims that have an instance and do not know it yet."""
+        held = self._held.values()
+        return tuple(one.claim.name for one in held if isinstance(one.outcome, Launched))
+
     async def run(self) -> None:
         """Launch until cancelled."""
         await self._queue.run()

@@ -33,6 +33,14 @@ class PodTraffic:
         self._stages: dict[str, int] = {}
         self.is_live = False  # whether what is heard is news
 
+    def begin(self, pods: Iterable[Pod]) -> None:
+        """From now on, what is heard is news; these are there already."""
+        for pod in pods:
+            if not pod.is_daemon:
+                is_leaving = pod.deleting_at is not None
+                self._stages[pod.uid] = int(_stage(pod.phase, is_leaving=is_leaving))
+        self.is_live = True
+
     def hear(self, notice: Notice, now: datetime) -> PodChange | None:
         """What happened to a pod on a node, if it is news."""
         match notice:
@@ -48,11 +56,13 @@ class PodTraffic:
 
     def _came(self, pod: api.Pod, now: datetime) -> PodChange | None:
         uid = pod.metadata.uid
-        before, after = self._stages.get(uid), _stage(pod)
+        is_leaving = pod.metadata.deletion_timestamp is not None
+        before, after = self._stages.get(uid), _stage(pod.status.phase, is_leaving=is_leaving)
         if before == after:
             return None
         self._stages[uid] = int(after)
-        if not self.is_live:
+        # One that has run to its end was seen before that, by whoever followed it then.
+        if not self.is_live or (before is None and after & _Stage.TERMINAL):
             return None
         earlier = None if before is None else _noun(pod, _Stage(before), now)
         return PodChange(earlier, _noun(pod, after, now))
@@ -75,13 +85,11 @@ def found_on(pods: Iterable[Pod], last: datetime | None) -> PodChange | None:
     return PodChange(None, latest, is_listed=True)
 
 
-def _stage(pod: api.Pod) -> _Stage:
+def _stage(phase: str, *, is_leaving: bool) -> _Stage:
     stage = _Stage.BOUND
-    if pod.status.phase in TERMINAL_PHASES:
+    if phase in TERMINAL_PHASES:
         stage |= _Stage.TERMINAL
-    if pod.metadata.deletion_timestamp is not None:
-        stage |= _Stage.TERMINATING
-    return stage
+    return stage | _Stage.TERMINATING if is_leaving else stage
 
 
 def _noun(pod: api.Pod, stage: _Stage, now: datetime) -> Pod:

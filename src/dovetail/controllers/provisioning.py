@@ -22,12 +22,13 @@ from dovetail.controllers.batching import Batch, Window
 from dovetail.controllers.known import NODE_CLAIM, Known
 from dovetail.controllers.means import Means
 from dovetail.decide.lifecycle.hashing import HASH_VERSION, template_hash
-from dovetail.decide.lifecycle.step import Event, EventType
+from dovetail.decide.lifecycle.step import DEDUPE_FOR, Event, EventType
 from dovetail.decide.steering import Steerable
 from dovetail.kube.errors import ApiError
 from dovetail.model.plan import Disrupt, Launch, Nominate, Plan
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Snapshot
+from dovetail.model.verdict import Blocker
 from dovetail.state.changes import (
     Launched,
     LaunchFailed,
@@ -39,6 +40,9 @@ from dovetail.state.changes import (
 
 NOMINATED: Final = "Nominated"
 FAILED_SCHEDULING: Final = "FailedScheduling"
+DISRUPTION_BLOCKED: Final = "DisruptionBlocked"
+UNCONSOLIDATABLE: Final = "Unconsolidatable"
+_UNCONSOLIDATABLE_FOR: Final = timedelta(minutes=15)
 _FAILED_FOR: Final = timedelta(minutes=5)
 _AT_ONCE: Final = 100  # claims that are being made
 _SHOWN: Final = 5
@@ -51,6 +55,7 @@ Witness = Callable[[Snapshot, Plan, datetime, float], None]
 class Hands(msgspec.Struct, frozen=True):
     """What the decision loop works through. `compute` runs `decide` without holding up the rest;
     `disrupt` carries out a disruption; `witness` is shown every decision, with how long it took.
+    Where it does not act, decisions are told in the log and nowhere else.
     """
 
     orders: Orders
@@ -58,6 +63,7 @@ class Hands(msgspec.Struct, frozen=True):
     compute: Compute
     disrupt: Callable[[Disrupt], Coroutine[None, None, None]]
     witness: Witness
+    acts: bool = True
 
 
 class Decisions:
@@ -112,7 +118,12 @@ class Decisions:
         plan = await self._hands.compute(snapshot, now)
         took = self._means.timer.elapsed_seconds() - begun
         self._hands.witness(snapshot, plan, now, took)
-        await self._perform(snapshot, plan, now)
+        if plan.launches:
+            self._log_launches(plan)
+        if self._hands.acts:
+            await self._perform(snapshot, plan, now)
+        else:
+            self._log_would(plan)
         return plan
 
     async def _perform(self, snapshot: Snapshot, plan: Plan, now: datetime) -> None:
@@ -123,9 +134,8 @@ class Decisions:
             cluster.apply(Nominated(nominate.node, nominate.pods, now))
         cluster.apply(Proposed(plan.proposals))
         self._tell_waiting(plan)
+        self._tell_blocked(plan)
         pools = {pool.name: pool for pool in snapshot.node_pools}
-        if plan.launches:
-            self._log_launches(plan)
         async with asyncio.TaskGroup() as group:
             for launch in plan.launches:
                 group.create_task(self._launch(launch, pools[launch.node_pool]))
@@ -171,6 +181,12 @@ class Decisions:
             lower_bound_per_hour=plan.cost.lower_bound_nanousd / 1e9,
         )
 
+    def _log_would(self, plan: Plan) -> None:
+        for launch in plan.launches:
+            self._log.info("would create nodeclaim", **_described(launch))
+        for one in plan.disruptions:
+            self._log.info("would disrupt nodes", reason=one.reason, nodes=list(one.nodes))
+
     # ------------------------------------------------------------------ promises
 
     async def _steer(self, nominate: Nominate) -> None:
@@ -207,6 +223,20 @@ class Decisions:
             if found is not None:
                 message = f"Pod should schedule on: {where}"
                 self._tell(Event("Pod", pod, NOMINATED, message, uid=found.uid))
+
+    def _tell_blocked(self, plan: Plan) -> None:
+        """Say of each node that could go why it stays, to whoever looks at it or at its claim."""
+        for one in plan.blocked:
+            reason, told_for = DISRUPTION_BLOCKED, DEDUPE_FOR
+            if one.reason == Blocker.NEVER:
+                reason, told_for = UNCONSOLIDATABLE, _UNCONSOLIDATABLE_FOR
+            node = self._known.node(one.node)
+            claims = () if node is None else self._known.claims_with(node.spec.provider_id)
+            subjects = [("Node", node.metadata)] if node is not None else []
+            subjects += [("NodeClaim", claim.metadata) for claim in claims]
+            for kind, meta in subjects:
+                event = Event(kind, meta.name, reason, one.message, uid=meta.uid)
+                self._tell(msgspec.structs.replace(event, dedupe_for=told_for))
 
     def _tell_waiting(self, plan: Plan) -> None:
         for one in plan.unschedulable:

@@ -15,7 +15,7 @@ from dovetail import api
 from dovetail.actuate.launching import Orders
 from dovetail.actuate.steering import Steering
 from dovetail.controllers.batching import Window
-from dovetail.controllers.catalogue import CatalogueLoop
+from dovetail.controllers.catalogue import CatalogueLoop, Overlaying
 from dovetail.controllers.claims import ClaimHands, ClaimLoop
 from dovetail.controllers.disruptions import Disruptions
 from dovetail.controllers.evictions import Evictions
@@ -42,6 +42,7 @@ class Setup(msgspec.Struct, frozen=True):
     window: Window = Window()
     gates: Mapping[str, bool] = {}
     steers: bool = True
+    acts: bool = True  # or else it only says what it would do
 
 
 class Work(msgspec.Struct, frozen=True):
@@ -75,12 +76,15 @@ class Controller:
             means,
             self.known,
             touched=self._touched,
-            overlays=setup.gates.get("NodeOverlay", False),
+            overlaying=Overlaying(setup.gates.get("NodeOverlay", False), tells=setup.acts),
         )
+        # From the start: it alone knows which overlays there are.
+        self.feed.listen(self._catalogue.hear)
         self._decisions = Decisions(means, self.known, self._hands(setup), setup.window)
         self._claims = ClaimLoop(means, self.known, ClaimHands(self._steer, self._pools.note))
         self._garbage = GarbageLoop(means, self.known)
         self._is_leading = False
+        self._acts = setup.acts
 
     def _hands(self, setup: Setup) -> Hands:
         means = self._means
@@ -90,6 +94,7 @@ class Controller:
             compute=setup.compute,
             disrupt=self._disruptions.begin,
             witness=setup.witness,
+            acts=setup.acts,
         )
 
     async def follow(self) -> None:
@@ -101,15 +106,17 @@ class Controller:
         is found in the API.
         """
         await self.feed.wait_in_sync()
-        self.known.cluster.adopt(self._means.clock.now())
-        await self._disruptions.tidy()
+        if self._acts:
+            self.known.cluster.adopt(self._means.clock.now())
+            await self._disruptions.tidy()
         for hear in self._listeners():
             self.feed.listen(hear)
         self._is_leading = True
 
     def _listeners(self) -> tuple[Callable[[Notice], None], ...]:
+        if not self._acts:
+            return ()
         return (
-            self._catalogue.hear,
             self._pools.hear,
             self._claims.hear,
             self._terminations.hear,
@@ -120,9 +127,14 @@ class Controller:
         """The loops of a leader. To end, they are finished in this order: first no more decisions,
         then what those have begun.
         """
-        return (
+        thinking = (
             Work("decisions", self._decisions.run, self._decisions.finish),
             Work("catalogue", self._catalogue.run, self._catalogue.finish),
+        )
+        if not self._acts:
+            return thinking
+        return (
+            *thinking,
             Work("pools", self._pools.run, self._pools.finish),
             Work("claims", self._claims.run, self._claims.finish),
             Work("terminations", self._terminations.run, self._terminations.finish),

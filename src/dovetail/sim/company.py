@@ -35,8 +35,8 @@ class Company:
     def __init__(self, pod: Pod, rooms: Rooms, namespaces: Namespaces) -> None:
         self._pod = pod
         self._namespaces = namespaces
-        others = rooms.pods()
-        self._repelled = self._repelling_domains(others)
+        others = rooms.pods() if pod.spec.affinity or pod.spec.anti_affinity else []
+        self._repelled = self._repelling_domains(rooms.choosy_pods())
         self._apart = [self._count_term(term, others) for term in pod.spec.anti_affinity]
         self._near = self._count_near(others)
         self._spread = [self._count_spread(one, rooms) for one in hard_spread(pod)]

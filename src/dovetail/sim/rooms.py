@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Iterator
 
 from dovetail.model.node import Node
@@ -36,10 +37,12 @@ class Rooms:
     def __init__(self) -> None:
         self._rooms: dict[str, Room] = {}
         self._places: dict[PodKey, str] = {}
+        self._names: list[str] = []  # of the rooms, in order
+        self._choosy: dict[PodKey, Pod] = {}  # pods that keep others away
 
     def put_node(self, node: Node) -> None:
         """A node is like this now."""
-        self._rooms.setdefault(node.name, Room()).node = node
+        self._room(node.name).node = node
 
     def drop_node(self, name: str) -> None:
         """A node is gone; pods may still speak of it."""
@@ -51,11 +54,14 @@ class Rooms:
         """A pod is on that node, and nowhere else."""
         self.drop_pod(pod.key)
         self._places[pod.key] = node_name
-        self._rooms.setdefault(node_name, Room()).put(pod)
+        self._room(node_name).put(pod)
+        if pod.spec.anti_affinity:
+            self._choosy[pod.key] = pod
 
     def drop_pod(self, key: PodKey) -> None:
         """A pod is nowhere."""
         name = self._places.pop(key, None)
+        self._choosy.pop(key, None)
         if name is not None:
             self._rooms[name].take(key)
             self._tidy(name)
@@ -71,7 +77,7 @@ class Rooms:
 
     def nodes(self) -> Iterator[tuple[Node, Room]]:
         """Every node that is there, by name."""
-        for name in sorted(self._rooms):
+        for name in self._names:
             room = self._rooms[name]
             if room.node is not None:
                 yield room.node, room
@@ -80,7 +86,19 @@ class Rooms:
         """Every pod on a node that is there."""
         return [(pod, node) for node, room in self.nodes() for pod in room.pods.values()]
 
+    def choosy_pods(self) -> list[tuple[Pod, Node]]:
+        """Those among them that keep others away."""
+        found = [(pod, self.get(self._places[key])) for key, pod in self._choosy.items()]
+        return [(pod, room.node) for pod, room in found if room is not None and room.node]
+
+    def _room(self, name: str) -> Room:
+        if name not in self._rooms:
+            self._rooms[name] = Room()
+            insort(self._names, name)
+        return self._rooms[name]
+
     def _tidy(self, name: str) -> None:
         room = self._rooms[name]
         if room.node is None and not room.pods:
             del self._rooms[name]
+            del self._names[bisect_left(self._names, name)]

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator
 from typing import Final
 
 import msgspec
@@ -73,6 +72,7 @@ class Scheduler:
         self._rooms = Rooms()
         self._waiting: dict[PodKey, tuple[Pod, api.Pod]] = {}
         self._tried: dict[PodKey, _Tried] = {}
+        self._promises: dict[str, dict[PodKey, Pod]] = {}  # by the name of the node
         self._assumed: dict[PodKey, str] = {}
         self._limits: dict[str, api.CSINode] = {}
         self._nodes: dict[str, api.Node] = {}
@@ -173,10 +173,23 @@ class Scheduler:
             before = self._waiting.get(pod.key)
             if before is not None and _asks_anew(before[0], pod):
                 self._tried.pop(pod.key, None)
-            self._waiting[pod.key] = (pod, found)
+            self._wait(pod, found)
+
+    def _wait(self, pod: Pod, found: api.Pod) -> None:
+        self._leave(pod.key)
+        self._waiting[pod.key] = (pod, found)
+        if pod.nominated_node_name:
+            self._promises.setdefault(pod.nominated_node_name, {})[pod.key] = pod
+
+    def _leave(self, key: PodKey) -> None:
+        """Wait no more."""
+        held = self._waiting.pop(key, None)
+        promised = self._promises.get(held[0].nominated_node_name) if held else None
+        if promised:
+            promised.pop(key, None)
 
     def _forget(self, key: PodKey) -> None:
-        self._waiting.pop(key, None)
+        self._leave(key)
         self._tried.pop(key, None)
         self._assumed.pop(key, None)
         self._rooms.drop_pod(key)
@@ -248,24 +261,30 @@ class Scheduler:
     def _objection(self, pod: Pod, asked: PodVolumes, company: Company, room: Room) -> str:
         if room.node is None:
             return ""
-        promised = list(self._promised(pod, room.node.name))
-        there = [*room.pods.values(), *promised]
+        promised = self._promised(pod, room.node.name)
+        there = (*room.pods.values(), *promised)
         question = Question(
             pod=pod,
             node=room.node,
             there=there,
-            used=total((room.used, *(one.spec.requests for one in promised))),
+            used=total((room.used, *(one.spec.requests for one in promised)))
+            if promised
+            else room.used,
             volumes=asked,
             attached=self._storage.attached(there) if asked.attachments else {},
         )
         return objection(question) or company.objection(room.node)
 
-    def _promised(self, pod: Pod, node_name: str) -> Iterator[Pod]:
+    def _promised(self, pod: Pod, node_name: str) -> list[Pod]:
         """Others that wait for room that was promised to them."""
-        for other, _ in self._waiting.values():
-            is_other = other.key != pod.key and other.nominated_node_name == node_name
-            if is_other and other.spec.priority >= pod.spec.priority:
-                yield other
+        others = self._promises.get(node_name)
+        if not others:
+            return []
+        return [
+            other
+            for other in others.values()
+            if other.key != pod.key and other.spec.priority >= pod.spec.priority
+        ]
 
     async def _bind(self, pod: Pod, node_name: str) -> None:
         room = self._rooms.get(node_name)
@@ -277,7 +296,8 @@ class Scheduler:
             "metadata": {"name": pod.name, "uid": pod.uid},
             "target": {"apiVersion": "v1", "kind": "Node", "name": node_name},
         }
-        held = self._waiting.pop(pod.key)
+        found = self._waiting[pod.key][1]
+        self._leave(pod.key)
         self._tried.pop(pod.key, None)
         self._assumed[pod.key] = node_name
         self._rooms.put_pod(pod, node_name)
@@ -287,7 +307,7 @@ class Scheduler:
             self._forget(pod.key)  # bound already, or another: the mirror will tell
         except ApiError:
             self._forget(pod.key)
-            self._waiting[pod.key] = held
+            self._wait(pod, found)
             raise
 
     async def _tell(self, found: api.Pod, reason: str, message: str) -> None:

@@ -1,1 +1,1 @@
-"""web — what is served over HTTP."""
+"""web — what is served over HTTP. It shows what others worked out, and decides nothing."""

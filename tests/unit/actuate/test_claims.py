@@ -71,6 +71,7 @@ def test_a_claim_says_whose_it_is() -> None:
         "karpenter.sh/nodepool": "general",
         "team": "blue",
     }
+    assert metadata["finalizers"] == [labels.TERMINATION_FINALIZER]
     owner = metadata["ownerReferences"][0]
     assert (owner["kind"], owner["uid"], owner["blockOwnerDeletion"]) == ("NodePool", "u-1", True)
     assert metadata["annotations"] == {

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from dovetail import api, labels
-from dovetail.controllers.catalogue import CatalogueLoop
+from dovetail.controllers.catalogue import CatalogueLoop, Overlaying
 from dovetail.kube.seam import Json, Patch, Ref
 from dovetail.model.instance import InstanceType
 from dovetail.model.pool import NodePool
@@ -17,6 +17,8 @@ from tests.unit.controllers.worlds import KWOK, MINUTE, SECOND, TYPES, World, at
 
 NODE_OVERLAY = api.KINDS["karpenter.sh", "NodeOverlay"]
 NODE_POOL = api.KINDS["karpenter.sh", "NodePool"]
+
+OFF = Overlaying()
 
 
 class CountingCloud(KwokProvider):
@@ -31,9 +33,9 @@ class CountingCloud(KwokProvider):
 
 
 @asynccontextmanager
-async def asking(world: World, *, overlays: bool = False) -> AsyncIterator[None]:
+async def asking(world: World, overlaying: Overlaying = OFF) -> AsyncIterator[None]:
     """A world with a catalogue loop."""
-    loop = CatalogueLoop(world.means, world.known, touched=world.touch, overlays=overlays)
+    loop = CatalogueLoop(world.means, world.known, touched=world.touch, overlaying=overlaying)
     world.listen(loop.hear)
     async with at_work(world, loop.run):
         yield
@@ -111,7 +113,7 @@ async def test_overlays_change_what_pools_could_launch() -> None:
     world = World(gates={"NodeOverlay": True})
     await world.node_class()
     await world.pool()
-    async with asking(world, overlays=True):
+    async with asking(world, Overlaying(is_on=True)):
         before = prices(world)
         await lay(world, "b-dear", price="9")
         await world.time.advance()
@@ -145,3 +147,16 @@ async def test_overlays_count_only_where_their_gate_is_on() -> None:
         await lay(world, "dear", price="9")
         await world.time.advance()
         assert 9 * 10**9 not in prices(world)
+
+
+async def test_overlays_are_not_told_where_nothing_may_be_written() -> None:
+    """They count all the same, also those that were there before."""
+    world = World(gates={"NodeOverlay": True})
+    await world.node_class()
+    await world.pool()
+    await lay(world, "dear", price="9")
+    async with asking(world, Overlaying(is_on=True, tells=False)):
+        await world.time.advance()
+        assert prices(world) == {9 * 10**9}
+        wire = api.decode(api.NodeOverlay, await world.api.get(Ref(NODE_OVERLAY, "dear")))
+        assert wire.status.conditions == ()

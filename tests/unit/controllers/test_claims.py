@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -21,12 +22,13 @@ from dovetail.model.claim import ClaimObject
 from dovetail.model.node import Node
 from dovetail.providers.kwok.faults import ErrorClass, FailedLaunch, NoCapacity, SlowLaunch
 from dovetail.providers.kwok.provider import KwokProvider
-from dovetail.state.changes import LaunchFailed
+from dovetail.state.changes import Catalogued, LaunchFailed
 from dovetail.testing.troubled_kube import Call, Trouble, TroubledKube, When
 from tests.unit.controllers.worlds import (
     HOUR,
     MINUTE,
     SECOND,
+    TYPES,
     DeafKube,
     FlakyKube,
     World,
@@ -161,6 +163,49 @@ async def test_a_resource_that_is_not_reported_is_waited_for() -> None:
         found = condition(await world.read_claim(), "Initialized")
         assert (found.status, found.reason) == ("Unknown", "ResourceNotRegistered")
         assert found.message == "the Node does not report cpu yet"
+
+
+async def test_device_drivers_that_were_asked_for_are_waited_for() -> None:
+    """Until each has published a pool."""
+    world = World()
+    await world.node_class(delay="30s")
+    await world.pool()
+    async with seeing_to_claims(world):
+        await world.claim()
+        asked: Body = {"metadata": {"annotations": {labels.REQUESTED_DRA_DRIVERS: "gpu.test"}}}
+        await world.api.patch(Ref(NODE_CLAIM, "one"), Patch(asked))
+        await world.time.advance(31 * SECOND)
+        await world.ready()
+        await world.time.advance()
+        found = said(await world.read_claim())["Initialized"]
+        assert found == ("Unknown", "DRADriverPoolsNotPublished")
+
+
+async def test_a_node_that_vanishes_before_it_is_ready_is_missed() -> None:
+    """Its claim says so."""
+    world = World()
+    async with seeing_to_claims(world):
+        await world.claim()
+        await world.time.advance()
+        await world.api.patch(Ref(NODE, "one"), Patch({"metadata": {"finalizers": []}}))
+        await world.delete(NODE, "one")
+        await world.time.advance()
+        assert said(await world.read_claim())["Initialized"] == ("Unknown", "NodeNotFound")
+
+
+async def test_a_node_that_wants_no_taints_gets_none() -> None:
+    """It says so by a label of its own."""
+    world = World()
+    await world.node_class(delay="30s")
+    await world.pool()
+    async with seeing_to_claims(world):
+        await world.claim(taints=[{"key": "kept", "effect": "NoSchedule"}])
+        await world.time.advance()
+        mark: Body = {"metadata": {"labels": {labels.DO_NOT_SYNC_TAINTS: "true"}}}
+        await world.api.patch(Ref(NODE_CLAIM, "one"), Patch(mark))
+        await world.time.advance(31 * SECOND)
+        assert said(await world.read_claim())["Registered"] == ("True", "Registered")
+        assert [one.key for one in (await world.read_node()).spec.taints] == [NOT_READY]
 
 
 async def test_two_nodes_of_one_instance_are_one_too_many() -> None:
@@ -456,6 +501,27 @@ async def test_a_node_that_cannot_be_written_is_not_said_to_be_registered() -> N
         assert claims.steered == ["one one"]
 
 
+async def test_a_launch_that_is_under_way_is_finished_and_written_down() -> None:
+    """Nothing new is begun meanwhile, and an API that fails is asked once more."""
+    world = World(wrap=FlakyKube, cloud=CountingCloud)
+    assert isinstance(world.kube, FlakyKube)
+    assert isinstance(world.cloud, CountingCloud)
+    world.faults.order(SlowLaunch(seconds=10, times=1))
+    async with seeing_to_claims(world) as claims, asyncio.TaskGroup() as group:
+        await world.claim()
+        await world.time.advance(SECOND)
+        finishing = group.create_task(claims.loop.finish())
+        await world.time.advance(SECOND)
+        await world.claim("late")
+        await world.time.advance(5 * SECOND)
+        assert not finishing.done()
+        world.kube.fail("NodeClaim", "status", UnavailableError(503, "", "not now"))
+        await world.time.advance(10 * SECOND)
+        assert finishing.done()
+        assert said(await world.read_claim())["Launched"] == ("True", "Launched")
+        assert world.cloud.n_launches == 1
+
+
 # ---- the rest of a claim's life
 
 
@@ -541,6 +607,38 @@ async def test_a_claim_drifts_with_its_pool() -> None:
             await world.time.advance()
             found = said(await world.read_claim())
             assert (found.get("Drifted") == ("True", "RequirementsDrifted")) is want
+
+
+async def test_a_claim_drifts_with_its_pools_template() -> None:
+    """By the hash that both carry."""
+    world = World()
+    pools = Ref(api.KINDS["karpenter.sh", "NodePool"], "default")
+    version = {labels.NODE_POOL_HASH_VERSION: "v3"}
+    async with seeing_to_claims(world):
+        await initialized(world)
+        for ref, number, want in (
+            (Ref(NODE_CLAIM, "one"), "1", False),
+            (pools, "2", True),
+            (pools, "1", False),
+        ):
+            mark: Body = {"metadata": {"annotations": {**version, labels.NODE_POOL_HASH: number}}}
+            await world.api.patch(ref, Patch(mark))
+            await world.time.advance()
+            found = said(await world.read_claim()).get("Drifted")
+            assert (found == ("True", "NodePoolDrifted")) is want
+
+
+async def test_a_claim_whose_type_is_no_longer_offered_drifts() -> None:
+    """An hour after its creation at the earliest."""
+    world = World()
+    async with seeing_to_claims(world):
+        await initialized(world)
+        others = tuple(one for one in TYPES if one.name != "c-1x-amd64-linux")
+        world.cluster.apply(Catalogued("default", others))
+        await world.time.advance(HOUR)
+        assert "Drifted" not in said(await world.read_claim())
+        await world.time.advance(6 * MINUTE)
+        assert said(await world.read_claim())["Drifted"] == ("True", "InstanceTypeNotFound")
 
 
 async def test_the_cloud_is_asked_for_drift_every_five_minutes() -> None:
@@ -674,6 +772,31 @@ async def test_what_pods_do_before_we_lead_is_no_news() -> None:
         await later.delete(POD, "a", "default")
         await later.time.advance(2 * MINUTE)
         assert (await later.read_claim()).status.last_pod_event_time == came_at
+
+
+async def test_pods_that_were_there_before_we_listened_are_told_apart_from_news() -> None:
+    """A change of no account is none, though we never heard of them; their end is news."""
+    world = World()
+    async with seeing_to_claims(world):
+        await initialized(world)
+        await world.pod("a", "one")
+        await world.time.advance()
+        came_at = (await world.read_claim()).status.last_pod_event_time
+        await world.time.advance(MINUTE)
+    later = world.again()
+    async with at_work(later):
+        claims = Claims(later)  # who begins to listen only now
+        async with asyncio.TaskGroup() as group:
+            running = group.create_task(claims.loop.run())
+            await later.time.advance()
+            body: Body = {"metadata": {"labels": {"x": "y"}}}
+            await later.api.patch(Ref(POD, "a", "default"), Patch(body))
+            await later.time.advance()
+            assert (await later.read_claim()).status.last_pod_event_time == came_at
+            await later.delete(POD, "a", "default")
+            await later.time.advance()
+            assert (await later.read_claim()).status.last_pod_event_time == later.time.now()
+            running.cancel()
 
 
 async def test_a_claim_that_makes_no_sense_is_told_of_and_others_go_on() -> None:

@@ -1,9 +1,9 @@
-"""What did the operator set? Flags and files that bind every decision, read and checked once."""
+"""How does the cluster spread pods that say nothing? As the scheduler's configuration file says."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
@@ -14,30 +14,9 @@ import yaml
 from dovetail.errors import InputError
 from dovetail.model.topology import NOTHING, NodePolicy, Spread
 
-FEATURE_GATES: Final[Mapping[str, bool]] = {
-    "NodeRepair": False,
-    "ReservedCapacity": True,
-    "SpotToSpotConsolidation": False,
-    "NodeOverlay": False,
-    "StaticCapacity": False,
-    "CapacityBuffer": False,
-}
-
 _LABEL_KEY: Final = re.compile(
     r"(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?"
 )
-
-
-def feature_gates(text: str) -> dict[str, bool]:
-    """All gates, with what `text` ("Name=true,Other=false") sets; unknown names are let through."""
-    gates = dict(FEATURE_GATES)
-    for part in filter(None, (part.strip() for part in text.split(","))):
-        name, _, value = (piece.strip() for piece in part.partition("="))
-        if not name or value not in {"true", "false"}:
-            msg = f"--feature-gates: expected Name=true or Name=false, not {part!r}"
-            raise InputError(msg)
-        gates[name] = value == "true"
-    return gates
 
 
 class WhenUnsatisfiable(StrEnum):

@@ -1,0 +1,191 @@
+"""What is one replica made of? Every part, plugged together once."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import uuid
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from importlib.metadata import version
+
+import msgspec
+
+from dovetail.clock import Clock, Timer
+from dovetail.cloud import registry
+from dovetail.cloud.provider import CloudProvider, CloudWorker
+from dovetail.cloud.registry import Surroundings
+from dovetail.controllers.batching import Window
+from dovetail.controllers.means import Means
+from dovetail.controllers.supervisor import Loop
+from dovetail.controllers.waiting import happens_within
+from dovetail.controllers.whole import Controller, Setup
+from dovetail.decide import decide
+from dovetail.kube.backoff import Chance
+from dovetail.kube.seam import Kube
+from dovetail.model.plan import Plan
+from dovetail.model.snapshot import Snapshot
+from dovetail.observe.cloud import measured
+from dovetail.observe.decisions import DecisionMeters
+from dovetail.observe.events import Recorder
+from dovetail.observe.logs import Log
+from dovetail.observe.meters import Meters
+from dovetail.observe.onlooker import Onlooker
+from dovetail.observe.requests import MeteredKube
+from dovetail.settings.operator import OperatorSettings
+from dovetail.sim.kubelets import Kubelets
+
+
+class Outside(msgspec.Struct, frozen=True):
+    """What a replica takes from the world around it."""
+
+    settings: OperatorSettings
+    environment: Mapping[str, str]
+    clock: Clock
+    timer: Timer
+    chance: Chance
+    log: Log
+    stopping: asyncio.Event
+
+
+class Replica:
+    """One replica: it follows the cluster, and works when it leads."""
+
+    def __init__(self, outside: Outside, kube: Kube) -> None:
+        settings = outside.settings
+        self._outside = outside
+        cloud = _cloud(outside, kube)
+        self._meters = Meters(node_class_labels=_node_class_labels(cloud))
+        self._meters.tell_build(version=version("dovetail"), commit="")
+        self._cloud = measured(cloud, self._meters, outside.timer)
+        self._kube = MeteredKube(kube, self._meters, outside.timer)
+        self._recorder = Recorder(self._kube, outside.clock, outside.timer, log=outside.log)
+        self._onlooker = Onlooker(
+            self._meters,
+            self._recorder.tell,
+            outside.clock,
+            is_enabled=not settings.disable_cluster_state_observability,
+        )
+        self._decisions = DecisionMeters(self._meters)
+        self._thinking = ThreadPoolExecutor(max_workers=1, thread_name_prefix="decide")
+        self._latest = Snapshot()
+        self._controller = Controller(self._means(), self._setup())
+
+    def _means(self) -> Means:
+        return Means(
+            kube=self._kube,
+            cloud=self._cloud,
+            clock=self._outside.clock,
+            timer=self._outside.timer,
+            chance=self._outside.chance,
+            recorder=self._recorder,
+            meters=self._meters,
+            log=self._outside.log,
+        )
+
+    def _setup(self) -> Setup:
+        settings = self._outside.settings
+        return Setup(
+            mark=uuid.uuid4().hex,
+            compute=self._compute,
+            witness=self._witness,
+            policy=settings.policy,
+            window=Window(settings.batch_idle_duration, settings.batch_max_duration),
+            gates=settings.feature_gates,
+            steers=settings.steer_pods,
+            acts=not settings.dry_run,
+        )
+
+    async def _compute(self, snapshot: Snapshot, now: datetime) -> Plan:
+        """Decide in a thread of its own: leases, watches and probes do not wait for it."""
+        self._decisions.begin(snapshot)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thinking, decide, snapshot, now)
+
+    def _witness(self, snapshot: Snapshot, plan: Plan, _now: datetime, seconds: float) -> None:
+        self._latest = snapshot
+        self._decisions.end(snapshot, plan, seconds)
+        self._onlooker.decided(plan)
+
+    # ------------------------------------------------------------------ what is asked of it
+
+    def scrape(self) -> Iterator[bytes]:
+        """Everything that Prometheus reads, in parts."""
+        return self._onlooker.scrape(self._latest)
+
+    def unsynced(self) -> tuple[str, ...]:
+        """What is not known of the cluster yet; none when this replica could lead."""
+        return self._controller.feed.unsynced()
+
+    def background(self) -> tuple[Loop, ...]:
+        """What goes on whether or not this replica leads."""
+        return (Loop("feed", self._controller.follow), Loop("sync", self._synced))
+
+    async def _synced(self) -> None:
+        await self._controller.feed.wait_in_sync()
+        # What was read at the start stays: the collector need not look at it again and again.
+        gc.collect()
+        gc.freeze()
+        self._meters.cluster_state_synced.set(1)
+        self._latest = self._controller.known.cluster.snapshot(self._outside.clock.now())
+
+    async def taken_over(self) -> bool:
+        """Begin to lead once everything is known; False if it is time to stop before that."""
+        stopping = self._outside.stopping
+        async with asyncio.TaskGroup() as group:
+            taking = group.create_task(self._take_over())
+            ending = group.create_task(stopping.wait())
+            await asyncio.wait({taking, ending}, return_when=asyncio.FIRST_COMPLETED)
+            ending.cancel()
+            if not taking.done():
+                taking.cancel()
+        return not stopping.is_set()
+
+    async def _take_over(self) -> None:
+        self._controller.feed.listen(self._onlooker.hear)
+        await self._controller.take_over()
+
+    def leading(self) -> tuple[Loop, ...]:
+        """What a leader does."""
+        loops = [Loop(one.name, one.run) for one in self._controller.work()]
+        if self._outside.settings.dry_run:
+            return tuple(loops)
+        loops.append(Loop("events", self._recorder.run))
+        if isinstance(self._cloud, CloudWorker):
+            loops.append(Loop("cloud", self._cloud.run))
+        if self._outside.settings.kubelets:
+            loops.append(Loop("kubelets", self._kubelets().run))
+        return tuple(loops)
+
+    def _kubelets(self) -> Kubelets:
+        outside = self._outside
+        return Kubelets(self._kube, outside.clock, outside.timer, chance=outside.chance)
+
+    async def finished(self, grace_seconds: float) -> None:
+        """End what was begun, if that does not take too long."""
+        done = asyncio.Event()
+
+        async def finish() -> None:
+            await self._controller.finish()
+            await self._recorder.close()
+            done.set()
+
+        async with asyncio.TaskGroup() as group:
+            finishing = group.create_task(finish())
+            if not await happens_within(done, grace_seconds, self._outside.timer):
+                self._outside.log.warning("stopping although something is still under way")
+            finishing.cancel()
+
+
+def _cloud(outside: Outside, kube: Kube) -> CloudProvider:
+    settings = outside.settings
+    environment = dict(outside.environment)
+    if settings.instance_types_file_path:
+        environment["INSTANCE_TYPES_FILE_PATH"] = settings.instance_types_file_path
+    make = registry.load(settings.provider)
+    return make(Surroundings(kube, outside.clock, outside.timer, environment))
+
+
+def _node_class_labels(cloud: CloudProvider) -> tuple[str, ...]:
+    return tuple(f"{one.group}/{one.kind.lower()}" for one in cloud.supported_node_classes)

@@ -1,0 +1,182 @@
+"""How does the controller run, from its start to its end?
+
+run -> serve what can be asked -> follow the cluster -> be elected -> work until told to stop
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import uuid
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from random import SystemRandom
+from typing import Final
+
+from dovetail.clock import LoopTimer, SystemClock
+from dovetail.cloud import registry
+from dovetail.controllers import leadership
+from dovetail.controllers.leadership import LEASE, Candidate, ElectionMeans, LeadershipLostError
+from dovetail.controllers.memory_limit import watch_memory
+from dovetail.controllers.readiness import Readiness
+from dovetail.controllers.supervisor import GRACE_SECONDS, Loop, Supervisor
+from dovetail.kube.http import kubeconfig
+from dovetail.kube.http.access import Access
+from dovetail.kube.http.client import HttpKube
+from dovetail.kube.http.retry import Retries
+from dovetail.kube.http.transport import HttpSettings, World
+from dovetail.kube.seam import Ref
+from dovetail.live.replica import Outside, Replica
+from dovetail.observe.logs import Log, LogSettings, open_log
+from dovetail.settings.operator import OperatorSettings
+from dovetail.web import ops
+
+LOST: Final = 1
+_SIGNALLED: Final = 128  # what a shell adds to the number of the signal
+# One try, and no longer than a part of the renew deadline: the candidate itself tries again.
+_PROMPT: Final = HttpSettings(
+    n_connections=4, connect_seconds=3.0, answer_seconds=5.0, retries=Retries(n_tries=1)
+)
+
+
+def run(settings: OperatorSettings, environment: Mapping[str, str]) -> int:
+    """Run until a signal comes or the lease is lost; the exit code. Raises InputError."""
+    access = kubeconfig.load(environment, path=settings.kubeconfig, context=settings.context)
+    registry.load(settings.provider)  # one that is not there is told before anything begins
+    return asyncio.run(_run(settings, environment, access))
+
+
+async def _run(settings: OperatorSettings, environment: Mapping[str, str], access: Access) -> int:
+    clock = SystemClock()
+    log_settings = LogSettings(
+        settings.log_level, settings.log_output_paths, settings.log_error_output_paths
+    )
+    outside = Outside(
+        settings=settings,
+        environment=environment,
+        clock=clock,
+        timer=LoopTimer(),
+        chance=SystemRandom().random,
+        log=open_log(log_settings, clock),
+        stopping=asyncio.Event(),
+    )
+    try:
+        with _signals(outside.stopping, outside.log):
+            return await _live(outside, access)
+    finally:
+        outside.log.close()
+
+
+async def _live(outside: Outside, access: Access) -> int:
+    settings = outside.settings
+    world = World(outside.clock, outside.timer, outside.chance, outside.environment)
+    pace = HttpSettings(
+        requests_per_second=settings.requests_per_second, burst=settings.kube_client_burst
+    )
+    async with (
+        HttpKube(access, world, _PROMPT) as prompt_kube,
+        HttpKube(access, world, pace) as kube,
+    ):
+        replica = Replica(outside, kube)
+        readiness = Readiness(prompt_kube, outside.timer, outside.log, access.server)
+        async with (
+            _served(outside, replica, readiness),
+            _in_the_background(outside, replica, readiness),
+        ):
+            return await _led(outside, replica, prompt_kube)
+
+
+@asynccontextmanager
+async def _served(outside: Outside, replica: Replica, readiness: Readiness) -> AsyncIterator[None]:
+    def problems() -> tuple[str, ...]:
+        return (*readiness.problems(), *replica.unsynced())
+
+    content = ops.OpsContent(metrics=replica.scrape, problems=problems)
+    place = ops.OpsPlace(
+        metrics_port=outside.settings.metrics_port,
+        health_port=outside.settings.health_probe_port,
+        host=ops.host(outside.environment),
+        has_profiling=outside.settings.enable_profiling,
+    )
+    async with ops.serving(content, place) as ports:
+        outside.log.info("serving", metrics_port=ports.metrics, health_port=ports.health)
+        yield
+
+
+@asynccontextmanager
+async def _in_the_background(
+    outside: Outside, replica: Replica, readiness: Readiness
+) -> AsyncIterator[None]:
+    """What goes on whether or not this replica leads."""
+    loops = [Loop("readiness", readiness.run), *replica.background()]
+    limit = outside.settings.memory_limit_bytes
+    if limit is not None:
+        loops.append(Loop("memory", lambda: watch_memory(limit, outside.timer, outside.log)))
+    supervisor = _supervisor(outside, loops)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(supervisor.run())
+        try:
+            yield
+        finally:
+            supervisor.stop()
+
+
+async def _led(outside: Outside, replica: Replica, kube: HttpKube) -> int:
+    async def work() -> None:
+        await _work(outside, replica)
+
+    if outside.settings.disable_leader_election or outside.settings.dry_run:
+        await work()
+        return 0
+    try:
+        await _candidate(outside, kube).lead(work, outside.stopping)
+    except LeadershipLostError as error:
+        outside.log.error("lost leadership", problem=str(error))  # noqa: TRY400  its own logger
+        return LOST
+    return 0
+
+
+async def _work(outside: Outside, replica: Replica) -> None:
+    """Lead until told to stop; then end what was begun, as far as the grace period reaches."""
+    if not await replica.taken_over():
+        return
+    supervisor = _supervisor(outside, replica.leading())
+    async with asyncio.TaskGroup() as group:
+        group.create_task(supervisor.run())
+        await outside.stopping.wait()
+        await replica.finished(GRACE_SECONDS)
+        supervisor.stop()
+
+
+def _supervisor(outside: Outside, loops: Iterable[Loop]) -> Supervisor:
+    return Supervisor(loops, timer=outside.timer, chance=outside.chance, log=outside.log)
+
+
+def _candidate(outside: Outside, kube: HttpKube) -> Candidate:
+    settings = outside.settings
+    namespace = settings.leader_election_namespace or leadership.namespace(outside.environment)
+    means = ElectionMeans(kube, outside.clock, outside.timer, outside.chance, outside.log)
+    lease = Ref(LEASE, settings.leader_election_name, namespace)
+    return Candidate(lease, f"{socket.gethostname()}_{uuid.uuid4()}", means)
+
+
+@contextmanager
+def _signals(stopping: asyncio.Event, log: Log) -> Iterator[None]:
+    """The first signal asks for an end, the second is one."""
+
+    def hear(number: signal.Signals) -> None:
+        if stopping.is_set():
+            os._exit(_SIGNALLED + number)
+        log.info("stopping", signal=number.name)
+        stopping.set()
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, hear, number)
+    try:
+        yield
+    finally:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)

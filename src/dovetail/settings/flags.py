@@ -1,0 +1,306 @@
+"""By which names is each setting given, and what does it do? The table of flags and variables.
+
+`settings/sources.py` makes settings of it; `cli/run.py` makes its help of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import Final
+
+import msgspec
+
+from dovetail.model.policy import MinValuesPolicy, PreferencePolicy
+from dovetail.settings import readings
+from dovetail.settings.gates import feature_gates
+from dovetail.settings.operator import LogLevel, OperatorSettings
+from dovetail.units import duration
+
+CLUSTER: Final = "Cluster"
+PROVIDER: Final = "Provider"
+DECISIONS: Final = "Decisions"
+ELECTION: Final = "Leader election"
+ENDPOINTS: Final = "Endpoints"
+LOGS: Final = "Logs"
+RESOURCES: Final = "Resources"
+
+_ANY_PORT: Final = readings.between(0, 65535)
+
+
+class Flag(msgspec.Struct, frozen=True):
+    """One setting: `--name`, its environment name (empty: it has none), and how it is read."""
+
+    name: str
+    environment: str
+    panel: str
+    help: str
+    read: Callable[[str], object] = readings.text
+    metavar: str = "TEXT"
+
+    @property
+    def field(self) -> str:
+        """The field of `OperatorSettings` that it sets."""
+        return self.name.replace("-", "_")
+
+    @property
+    def is_switch(self) -> bool:
+        """Whether it is true or false; the bare flag means true."""
+        return self.read is readings.truth
+
+    @property
+    def default(self) -> str:
+        """What holds when nobody says, as one would write it."""
+        return written(getattr(OperatorSettings(), self.field))
+
+
+def _cpu_millis(given: str) -> int:
+    number = readings.whole(given)
+    return number if number > 0 else OperatorSettings().cpu_requests
+
+
+def _port(name: str, environment: str, help_text: str) -> Flag:
+    return Flag(name, environment, ENDPOINTS, help_text, _ANY_PORT, "PORT")
+
+
+def _switch(name: str, environment: str, panel: str, help_text: str) -> Flag:
+    return Flag(name, environment, panel, help_text, readings.truth, "true|false")
+
+
+FLAGS: Final = (
+    Flag(
+        "kubeconfig",
+        "",
+        CLUSTER,
+        "Which cluster, and as whom. Without it: the files of KUBECONFIG, the service account of "
+        "the pod, ~/.kube/config.",
+        metavar="PATH",
+    ),
+    Flag("context", "", CLUSTER, "The context of the kubeconfig. Default: its current-context."),
+    Flag(
+        "kube-client-qps",
+        "KUBE_CLIENT_QPS",
+        CLUSTER,
+        "Requests a second to the API; negative means no limit. The lease is never held up by it.",
+        readings.rate,
+        "N",
+    ),
+    Flag(
+        "kube-client-burst",
+        "KUBE_CLIENT_BURST",
+        CLUSTER,
+        "Requests at once before that rate holds.",
+        readings.between(1, 1_000_000),
+        "N",
+    ),
+    _switch(
+        "dry-run",
+        "DOVETAIL_DRY_RUN",
+        CLUSTER,
+        "Decide and tell, but change nothing: no node, no object, no lease.",
+    ),
+    Flag(
+        "provider",
+        "DOVETAIL_PROVIDER",
+        PROVIDER,
+        "The cloud: the name of an installed provider.",
+        metavar="NAME",
+    ),
+    Flag(
+        "instance-types-file-path",
+        "INSTANCE_TYPES_FILE_PATH",
+        PROVIDER,
+        "Instance types of the kwok provider, a file in its format. Default: the generic grid.",
+        metavar="FILE",
+    ),
+    _switch(
+        "kubelets",
+        "DOVETAIL_KUBELETS",
+        PROVIDER,
+        "Stand in for the kubelets of kwok nodes: make nodes Ready and bound pods Running.",
+    ),
+    Flag(
+        "batch-idle-duration",
+        "BATCH_IDLE_DURATION",
+        DECISIONS,
+        "Decide once no new pod has come for so long.",
+        readings.span,
+        "DURATION",
+    ),
+    Flag(
+        "batch-max-duration",
+        "BATCH_MAX_DURATION",
+        DECISIONS,
+        "Decide at the latest so long after the first pod came.",
+        readings.span,
+        "DURATION",
+    ),
+    Flag(
+        "preference-policy",
+        "PREFERENCE_POLICY",
+        DECISIONS,
+        "Whether preferences choose among plans of equal price.",
+        readings.one_of(PreferencePolicy),
+        "Respect|Ignore",
+    ),
+    Flag(
+        "min-values-policy",
+        "MIN_VALUES_POLICY",
+        DECISIONS,
+        "Whether a pool's minValues may give way when they cannot be met.",
+        readings.one_of(MinValuesPolicy),
+        "Strict|BestEffort",
+    ),
+    _switch(
+        "ignore-dra-requests",
+        "IGNORE_DRA_REQUESTS",
+        DECISIONS,
+        "Leave pods alone that claim devices through dynamic resource allocation.",
+    ),
+    Flag(
+        "feature-gates",
+        "FEATURE_GATES",
+        DECISIONS,
+        "Features by name, such as NodeOverlay=true,StaticCapacity=true; unknown ones are ignored.",
+        feature_gates,
+        "GATES",
+    ),
+    Flag(
+        "scheduler-config",
+        "SCHEDULER_CONFIG",
+        DECISIONS,
+        "Default spread constraints: podTopologySpread.defaultConstraints, YAML or JSON.",
+        metavar="FILE",
+    ),
+    Flag(
+        "spot-robustness",
+        "DOVETAIL_SPOT_ROBUSTNESS",
+        DECISIONS,
+        "Plan spot at a price between the cheapest (0) and the fifth cheapest type (1).",
+        readings.share,
+        "SHARE",
+    ),
+    _switch(
+        "steer-pods",
+        "DOVETAIL_STEER_PODS",
+        DECISIONS,
+        "Tell kube-scheduler where pods are planned to go (status.nominatedNodeName).",
+    ),
+    Flag(
+        "effort",
+        "DOVETAIL_EFFORT",
+        DECISIONS,
+        "How often improving a plan is tried; more is slower and never dearer.",
+        readings.between(0, 1_000_000),
+        "N",
+    ),
+    _switch(
+        "disable-leader-election",
+        "DISABLE_LEADER_ELECTION",
+        ELECTION,
+        "Work without a lease. Only where there is never a second replica.",
+    ),
+    Flag(
+        "leader-election-name",
+        "LEADER_ELECTION_NAME",
+        ELECTION,
+        "The name of the lease. One lease for Dovetail and Karpenter: only one of them works.",
+        metavar="NAME",
+    ),
+    Flag(
+        "leader-election-namespace",
+        "LEADER_ELECTION_NAMESPACE",
+        ELECTION,
+        "The namespace of the lease. Default: POD_NAMESPACE, the service account's, 'default'.",
+        metavar="NAME",
+    ),
+    _switch(
+        "disable-controller-warmup",
+        "DISABLE_CONTROLLER_WARMUP",
+        ELECTION,
+        "Read the cluster only once elected. With false a replica that waits reads along, and "
+        "takes over sooner.",
+    ),
+    _port("metrics-port", "METRICS_PORT", "Where /metrics is served; 0 takes any free port."),
+    _port(
+        "health-probe-port",
+        "HEALTH_PROBE_PORT",
+        "Where /healthz and /readyz are served; 0 takes any free port.",
+    ),
+    _switch(
+        "enable-profiling",
+        "ENABLE_PROFILING",
+        ENDPOINTS,
+        "Serve /debug/pprof on the metrics port: stacks, samples and memory, on demand.",
+    ),
+    _switch(
+        "disable-cluster-state-observability",
+        "DISABLE_CLUSTER_STATE_OBSERVABILITY",
+        ENDPOINTS,
+        "Leave out the series for each node and pod.",
+    ),
+    Flag(
+        "karpenter-service",
+        "KARPENTER_SERVICE",
+        ENDPOINTS,
+        "The Service in front of the controller. Accepted for its manifests' sake; nothing asks.",
+        metavar="NAME",
+    ),
+    Flag(
+        "log-level",
+        "LOG_LEVEL",
+        LOGS,
+        "How much is written down.",
+        readings.one_of(LogLevel),
+        "debug|info|error",
+    ),
+    Flag(
+        "log-output-paths",
+        "LOG_OUTPUT_PATHS",
+        LOGS,
+        "Where to: stdout, stderr or files, with commas between them.",
+        readings.paths,
+        "PATHS",
+    ),
+    Flag(
+        "log-error-output-paths",
+        "LOG_ERROR_OUTPUT_PATHS",
+        LOGS,
+        "Where failures of the log itself go.",
+        readings.paths,
+        "PATHS",
+    ),
+    Flag(
+        "memory-limit",
+        "MEMORY_LIMIT",
+        RESOURCES,
+        "The memory of the container, in bytes; -1 for none. Past nine tenths of it garbage is "
+        "collected at once and free memory given back. Python has no limit beyond that.",
+        readings.whole,
+        "BYTES",
+    ),
+    Flag(
+        "cpu-requests",
+        "CPU_REQUESTS",
+        RESOURCES,
+        "The CPU of the container, in thousandths of a core. It sets how many claims and nodes are "
+        "seen to at once; decisions use one core, whatever it says.",
+        _cpu_millis,
+        "MILLICORES",
+    ),
+)
+
+
+def written(value: object) -> str:
+    """A setting as one would write it in a flag."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case timedelta():
+            return duration.render(value)
+        case tuple():
+            return ",".join(str(part) for part in value)
+        case Mapping():
+            return ",".join(f"{name}={written(held)}" for name, held in sorted(value.items()))
+        case _:
+            return str(value)

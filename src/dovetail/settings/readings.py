@@ -1,0 +1,118 @@
+"""What does the text of a setting mean? One reading for each sort of value.
+
+Each raises ValueError with what was expected; `MalformedError` when the text is no such value at
+all, which the environment is forgiven (spec: numbers, truth values and spans only).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from enum import StrEnum
+from typing import Final, TypeVar
+
+from dovetail.units import duration
+
+_WHOLE: Final = re.compile(r"[+-]?[0-9]{1,18}")
+_LONGEST_SHOWN: Final = 60
+WordT = TypeVar("WordT", bound=StrEnum)
+
+
+class MalformedError(ValueError):
+    """The text is no number, no truth value or no span."""
+
+
+def text(given: str) -> str:
+    """Any text."""
+    return given
+
+
+def paths(given: str) -> tuple[str, ...]:
+    """Paths with commas between them."""
+    return tuple(part.strip() for part in given.split(",") if part.strip())
+
+
+def truth(given: str) -> bool:
+    """True or false."""
+    if given not in {"true", "false"}:
+        msg = f"expected true or false, not {shown(given)}"
+        raise MalformedError(msg)
+    return given == "true"
+
+
+def whole(given: str) -> int:
+    """A whole number."""
+    if not _WHOLE.fullmatch(given):
+        msg = f"expected a whole number, not {shown(given)}"
+        raise MalformedError(msg)
+    return int(given)
+
+
+def between(least: int, most: int) -> Callable[[str], int]:
+    """A whole number within bounds."""
+
+    def read(given: str) -> int:
+        number = whole(given)
+        if not least <= number <= most:
+            msg = f"expected a whole number from {least} to {most}, not {number}"
+            raise ValueError(msg)
+        return number
+
+    return read
+
+
+def rate(given: str) -> int:
+    """So many a second; less than nothing means no limit."""
+    number = whole(given)
+    if number == 0:
+        msg = "expected a number above 0, or a negative one for no limit, not 0"
+        raise ValueError(msg)
+    return number
+
+
+def share(given: str) -> float:
+    """A number from 0 to 1."""
+    try:
+        number = float(given)
+    except ValueError:
+        number = math.nan
+    if math.isnan(number):
+        msg = f"expected a number from 0 to 1, not {shown(given)}"
+        raise MalformedError(msg)
+    if not 0 <= number <= 1:
+        msg = f"expected a number from 0 to 1, not {shown(given)}"
+        raise ValueError(msg)
+    return number
+
+
+def span(given: str) -> timedelta:
+    """A duration as Go writes it, not below nothing."""
+    try:
+        found = duration.parse(given)
+    except ValueError as error:
+        raise MalformedError(str(error)) from None
+    if found < timedelta(0):
+        msg = f"expected 0s or more, not {shown(given)}"
+        raise ValueError(msg)
+    return found
+
+
+def one_of(words: type[WordT]) -> Callable[[str], WordT]:
+    """One of these words, spelled as they are."""
+
+    def read(given: str) -> WordT:
+        try:
+            return words(given)
+        except ValueError:
+            known = " or ".join(word for word in words if word)
+            msg = f"expected {known}, not {shown(given)}"
+            raise ValueError(msg) from None
+
+    return read
+
+
+def shown(given: str) -> str:
+    """The text as a message quotes it, cut where it is long."""
+    return repr(given if len(given) <= _LONGEST_SHOWN else given[: _LONGEST_SHOWN - 3] + "...")

@@ -1,0 +1,89 @@
+"""Which value of a setting holds? The flag's, else the variable's, else the default.
+
+An empty variable counts as none: charts write one for every value that is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from dovetail.errors import InputError
+from dovetail.model.topology import Spread
+from dovetail.settings.flags import FLAGS, Flag, written
+from dovetail.settings.gates import feature_gates
+from dovetail.settings.operator import OperatorSettings
+from dovetail.settings.readings import MalformedError
+from dovetail.settings.scheduler import default_spread
+
+# The words that Go takes for truth in a variable; a flag takes only the first of each.
+_TRUE: Final = frozenset({"true", "1", "t", "T", "TRUE", "True"})
+_FALSE: Final = frozenset({"false", "0", "f", "F", "FALSE", "False"})
+_SCHEDULER_CONFIG: Final = next(flag for flag in FLAGS if flag.name == "scheduler-config")
+
+
+def read(given: Mapping[str, str], environment: Mapping[str, str]) -> OperatorSettings:
+    """The settings of flags, by name without dashes, and environment. Raises InputError."""
+    changes = {}
+    for flag in FLAGS:
+        value = _value(flag, given, environment)
+        if value is not None:
+            changes[flag.field] = value
+    settings = msgspec.structs.replace(OperatorSettings(), **changes)
+    spread = _default_spread(settings.scheduler_config, _origin(_SCHEDULER_CONFIG, given))
+    return msgspec.structs.replace(settings, default_spread=spread)
+
+
+def environment_of(settings: OperatorSettings) -> dict[str, str]:
+    """The settings by their environment names: what flags said reaches a provider that way."""
+    return {
+        flag.environment: written(getattr(settings, flag.field))
+        for flag in FLAGS
+        if flag.environment
+    }
+
+
+def _value(flag: Flag, given: Mapping[str, str], environment: Mapping[str, str]) -> object:
+    """What was said about a setting; None if nothing, or nothing that makes sense."""
+    origin = _origin(flag, given)
+    if flag.name in given:
+        return _read(flag, given[flag.name], origin)
+    said = environment.get(flag.environment, "") if flag.environment else ""
+    if not said:
+        return None
+    try:
+        return _read(flag, _as_flag(said) if flag.is_switch else said, origin)
+    except InputError as error:
+        if isinstance(error.__cause__, MalformedError):
+            return None
+        raise
+
+
+def _origin(flag: Flag, given: Mapping[str, str]) -> str:
+    return f"--{flag.name}" if flag.name in given else flag.environment
+
+
+def _read(flag: Flag, said: str, origin: str) -> object:
+    if flag.read is feature_gates:
+        return feature_gates(said, origin)
+    try:
+        return flag.read(said)
+    except ValueError as error:
+        msg = f"{origin}: {error}"
+        raise InputError(msg) from error
+
+
+def _default_spread(path: str, origin: str) -> tuple[Spread, ...]:
+    try:
+        return default_spread(path)
+    except InputError as error:
+        msg = f"{origin}: {error}"
+        raise InputError(msg) from error
+
+
+def _as_flag(said: str) -> str:
+    if said in _TRUE:
+        return "true"
+    return "false" if said in _FALSE else said

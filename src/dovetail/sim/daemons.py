@@ -1,0 +1,122 @@
+"""How does a DaemonSet keep a pod on every node that will have it?"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dovetail import api, labels
+from dovetail.kube.seam import Json
+from dovetail.model.node import Node
+from dovetail.model.pod import DaemonSet
+from dovetail.model.taints import Effect, Toleration, tolerates
+from dovetail.sim import wire
+from dovetail.sim.filters import wants
+from dovetail.sim.shop import Obj, Shop, Whole, is_active, is_ready, listed, mapping
+from dovetail.state.inventory import Inventory
+from dovetail.state.nodes import observed
+from dovetail.state.specs import Templates
+from dovetail.state.workloads import daemon_sets
+
+DAEMON_SET: Final = api.KINDS["apps", "DaemonSet"]
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+async def keep_daemon_set(shop: Shop, whole: Whole) -> None:
+    """Make the pods that nodes lack, delete those that a node will have no more."""
+    held = api.read(DAEMON_SET, await shop.kube.get(whole.ref))
+    found = daemon_sets(Inventory([held]), Templates())
+    if not found:
+        return
+    daemon = found[0]
+    wires = await shop.wires(wire.NODE)
+    nodes = {one.metadata.name: observed(one) for one in wires if isinstance(one, api.Node)}
+    by_node = _by_node(await shop.owned(whole))
+    for name, pods in by_node.items():
+        await _thin_out(shop, pods, stays=name in nodes and _may_stay(daemon, nodes[name]))
+    belonging = [name for name in sorted(nodes) if _belongs(daemon, nodes[name])]
+    there = {name for name, pods in by_node.items() if any(map(is_active, pods))}
+    for name in belonging:
+        if name not in there:
+            await _make(shop, whole, daemon, name)
+    n_ready = sum(any(map(is_ready, by_node[name])) for name in there)
+    status: Obj = {
+        "desiredNumberScheduled": len(belonging),
+        "currentNumberScheduled": len(there.intersection(belonging)),
+        "numberReady": n_ready,
+        "numberAvailable": n_ready,
+        "numberMisscheduled": 0,
+    }
+    await shop.report(whole, status)
+
+
+def _by_node(pods: list[api.Pod]) -> dict[str, list[api.Pod]]:
+    found: dict[str, list[api.Pod]] = {}
+    for pod in pods:
+        found.setdefault(_place(pod), []).append(pod)
+    return found
+
+
+async def _thin_out(shop: Shop, pods: list[api.Pod], *, stays: bool) -> None:
+    """Delete pods that have ended, and of the others all but one, or all."""
+    active = [one for one in pods if is_active(one)]
+    over = [one for one in pods if one not in active and one.metadata.deletion_timestamp is None]
+    for pod in (*over, *active[int(stays) :]):
+        await shop.delete_pod(pod)
+
+
+def _belongs(daemon: DaemonSet, node: Node) -> bool:
+    return wants(daemon.spec, node) and tolerates(node.taints, daemon.spec.tolerations)
+
+
+def _may_stay(daemon: DaemonSet, node: Node) -> bool:
+    """Whoever is there stays until a taint drives it out, or the node is no longer meant."""
+    driving = [one for one in node.taints if one.effect == Effect.NO_EXECUTE]
+    return wants(daemon.spec, node) and tolerates(driving, daemon.spec.tolerations)
+
+
+def _place(pod: api.Pod) -> str:
+    """The node that a daemon pod is on, or was made for."""
+    if pod.spec.node_name:
+        return pod.spec.node_name
+    affinity = pod.spec.parts().affinity
+    asked = affinity.node_affinity if affinity is not None else None
+    required = asked.required_during_scheduling_ignored_during_execution if asked else None
+    for term in required.node_selector_terms if required else ():
+        for field in term.match_fields:
+            if field.key == labels.NODE_NAME_FIELD and field.values:
+                return field.values[0]
+    return ""
+
+
+async def _make(shop: Shop, whole: Whole, daemon: DaemonSet, node_name: str) -> None:
+    template = mapping(whole.template.get("spec"))
+    affinity = mapping(template.get("affinity"))
+    field: Json = {"key": labels.NODE_NAME_FIELD, "operator": "In", "values": [node_name]}
+    here: Json = {_REQUIRED: {"nodeSelectorTerms": [{"matchFields": [field]}]}}
+    own = [str(one) for one in map(_written, daemon.spec.tolerations)]
+    said = {str(_bare(mapping(one))) for one in listed(template.get("tolerations"))}
+    more = [
+        _written(one)
+        for one, text in zip(daemon.spec.tolerations, own, strict=True)
+        if text not in said
+    ]
+    spec: Obj = {
+        "affinity": {**affinity, "nodeAffinity": here},
+        "tolerations": [*listed(template.get("tolerations")), *more],
+    }
+    await shop.make_pod(whole, {"generateName": f"{whole.meta.name}-"}, spec)
+
+
+def _written(one: Toleration) -> Obj:
+    found: Obj = {
+        "key": one.key,
+        "operator": one.operator,
+        "value": one.value,
+        "effect": one.effect,
+    }
+    return _bare(found)
+
+
+def _bare(tree: Obj) -> Obj:
+    fields = ("key", "operator", "value", "effect")
+    return {key: str(tree[key]) for key in fields if tree.get(key)}

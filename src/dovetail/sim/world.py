@@ -1,0 +1,36 @@
+"""How does a whole cluster live in one process? Scheduler, kubelets and controllers together."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from dovetail.clock import Clock, Timer
+from dovetail.kube.backoff import Chance
+from dovetail.kube.seam import Kube
+from dovetail.sim.kubelets import Habits, Kubelets
+from dovetail.sim.scheduler import Scheduler
+from dovetail.sim.workloads import Workloads
+
+# Nobody reads leases in memory, and to renew them is most of what an idle cluster would do.
+_NO_LEASES: Final = Habits(lease_seconds=0.0)
+
+
+def _halfway() -> float:
+    """Chance that repeats itself."""
+    return 0.5
+
+
+async def run_world(
+    kube: Kube,
+    clock: Clock,
+    timer: Timer,
+    *,
+    chance: Chance = _halfway,
+    habits: Habits = _NO_LEASES,
+) -> None:
+    """Let a cluster live until cancelled."""
+    async with asyncio.TaskGroup() as group:
+        group.create_task(Scheduler(kube, clock, timer, chance=chance).run())
+        group.create_task(Kubelets(kube, clock, timer, chance=chance, habits=habits).run())
+        group.create_task(Workloads(kube, clock, timer, chance=chance).run())
