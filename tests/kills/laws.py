@@ -36,11 +36,12 @@ class AtRest:
         self.nodes = [api.decode(api.Node, raw) for raw in (await kube.list(Scope(NODE))).items]
         page = await kube.list(Scope(NODE_CLAIM))
         self.claims = [api.decode(api.NodeClaim, raw) for raw in page.items]
-        self.machines = {
-            held.provider_id: held
-            for one in (*self.claims, *self.nodes)
-            if (held := recorded(one.metadata.annotations)) is not None
-        }
+        if self._world.aloof is not None:
+            held_by = self._world.aloof.held
+            self.machines = {place: one.machine for place, one in held_by.items()}
+        else:
+            found = (recorded(one.metadata.annotations) for one in (*self.claims, *self.nodes))
+            self.machines = {one.provider_id: one for one in found if one is not None}
 
     async def complaints(self) -> list[str]:
         """Everything that is not as it must be."""
@@ -120,6 +121,8 @@ def _app(pod: api.Pod) -> str:
 
 def machines_made(world: World) -> dict[str, set[tuple[str, datetime]]]:
     """Every machine there ever was: name and moment of launch, by its claim's uid."""
+    if world.aloof is not None:
+        return world.aloof.made
     made: dict[str, set[tuple[str, datetime]]] = {}
     for one in world.history:
         held = recorded(one.object.metadata.annotations)

@@ -15,6 +15,7 @@ from tests.kills.laws import AtRest, breaches, machines_made
 from tests.kills.world import Process, World, living, running
 
 SECONDS_OF_A_RESTART = 3.0
+_LARGE = ("c-4x-amd64-linux",)
 _STEP_SECONDS = 5.0
 _LONGEST_SECONDS = 1_200.0
 _QUIET_SECONDS = 130.0  # long enough for garbage to be looked for once more
@@ -30,6 +31,8 @@ class Scenario:
     n_nodes: int | None = None  # at rest
     is_scale_up: bool = False
     drain_grace: timedelta | None = None
+    is_aloof: bool = False  # the cloud keeps its machines to itself
+    meanwhile: Callable[[World], Awaitable[None]] | None = None  # while there is no controller
 
 
 async def scale_up(world: World) -> None:
@@ -52,32 +55,35 @@ async def two_pools(world: World) -> None:
     await world.pool("second", buys=("on-demand",))
 
 
-async def two_nodes(world: World, **pool: str) -> None:
-    """Two nodes with the pods of one workload, of which a budget lets one at a time go."""
-    await world.node_class()
-    await world.pool(**pool)
-    await world.workload("web", 4, "1800m")
-    await world.budget("web", 3)
-    await world.pass_(40)
+async def two_nodes(world: World) -> None:
+    """Two pods of one workload on each of two nodes; a budget lets one at a time go."""
+    await _two_nodes(world, least=3)
 
 
-async def with_patience(world: World) -> None:
-    """Nodes that drain for as long as it takes."""
-    await two_nodes(world)
+async def two_nodes_in_haste(world: World) -> None:
+    """Nodes that drain for a minute; a budget lets nobody go."""
+    await _two_nodes(world, least=4, grace="60s")
 
 
-async def without_patience(world: World) -> None:
-    """Nodes that drain for a while; the budget lets nobody go."""
-    await world.node_class()
-    await world.pool(grace="60s")
-    await world.workload("web", 4, "1800m")
-    await world.budget("web", 4)
-    await world.pass_(40)
-
-
-async def soon_empty(world: World) -> None:
+async def two_nodes_for_now(world: World) -> None:
     """Nodes that go when they are empty."""
-    await two_nodes(world, after="10s")
+    await _two_nodes(world, least=3, after="10s")
+
+
+async def two_nodes_of_the_first_pool(world: World) -> None:
+    """Nodes of a pool, and another pool with room for as many."""
+    await _two_nodes(world, least=3, weight=10)
+    await world.pool("second", types=_LARGE)
+
+
+async def _two_nodes(
+    world: World, *, least: int, after: str = "Never", grace: str = "", weight: int = 1
+) -> None:
+    await world.node_class()
+    await world.pool("first", types=_LARGE, after=after, grace=grace, weight=weight)
+    await world.workload("web", 4, "1500m")
+    await world.budget("web", least)
+    await world.pass_(40)
 
 
 async def drain(world: World) -> None:
@@ -86,15 +92,31 @@ async def drain(world: World) -> None:
     await world.delete_claim(names[0])
 
 
+async def tear_claim(world: World) -> None:
+    """Somebody takes a claim away by force: its instance is nobody's."""
+    names = await world.names(NODE_CLAIM)
+    await world.tear_away(names[0])
+
+
+async def delete_the_first_claim(world: World) -> None:
+    """Somebody deletes a claim, if there is any yet."""
+    for name in (await world.names(NODE_CLAIM))[:1]:
+        await world.delete_claim(name)
+
+
+async def more_work(world: World) -> None:
+    """Another workload comes, which needs the nodes that are not gone yet."""
+    await world.workload("more", 4, "1500m")
+
+
 async def lose_work(world: World) -> None:
     """The workload is deleted."""
     await world.dismiss("web")
 
 
 async def lose_pool(world: World) -> None:
-    """The pool is deleted, with nodes out and nowhere to go for their pods."""
-    await world.dismiss("web")
-    await world.api.delete(Ref(NODE_POOL, "default"), Deletion())
+    """The pool is deleted, with nodes out."""
+    await world.api.delete(Ref(NODE_POOL, "first"), Deletion())
 
 
 async def sold_out(world: World) -> None:
@@ -103,19 +125,27 @@ async def sold_out(world: World) -> None:
     await scale_up(world)
 
 
+_MINUTE = timedelta(minutes=1)
 SCENARIOS = (
     Scenario("scale up", empty_pool, scale_up, n_nodes=4, is_scale_up=True),
-    Scenario("drain", with_patience, drain),
-    Scenario("drain with a deadline", without_patience, drain, drain_grace=timedelta(seconds=60)),
-    Scenario("emptiness", soon_empty, lose_work, n_nodes=0),
-    Scenario("pool deleted", with_patience, lose_pool, n_nodes=0),
+    Scenario("drain", two_nodes, drain, n_nodes=2),
+    Scenario("drain in haste", two_nodes_in_haste, drain, n_nodes=2, drain_grace=_MINUTE),
+    Scenario("emptiness", two_nodes_for_now, lose_work, n_nodes=0),
+    Scenario("pool deleted", two_nodes_of_the_first_pool, lose_pool, n_nodes=2),
     Scenario("sold out", two_pools, sold_out, n_nodes=4, is_scale_up=True),
+    Scenario("emptiness called off", two_nodes_for_now, lose_work, meanwhile=more_work),
+    Scenario("scale up with a claim deleted", empty_pool, scale_up, meanwhile=delete_the_first_claim),
+    Scenario("scale up elsewhere", empty_pool, scale_up, n_nodes=4, is_scale_up=True, is_aloof=True),
+    Scenario("drain elsewhere", two_nodes, drain, n_nodes=2, is_aloof=True),
+    Scenario("sold out elsewhere", two_pools, sold_out, n_nodes=4, is_scale_up=True, is_aloof=True),
+    Scenario("emptiness elsewhere", two_nodes_for_now, lose_work, n_nodes=0, is_aloof=True),
+    Scenario("claim torn away", two_nodes, tear_claim, n_nodes=2, is_aloof=True),
 )
 
 
 async def left_alone(scenario: Scenario) -> tuple[list[Call], list[str]]:
     """What a controller asks API and cloud for that nobody kills, and what is wrong in the end."""
-    world = World()
+    world = World(is_aloof=scenario.is_aloof)
     async with living(world), running(world) as process:
         await _act(scenario, world, process)
         complaints = await judged(scenario, world)
@@ -124,11 +154,13 @@ async def left_alone(scenario: Scenario) -> tuple[list[Call], list[str]]:
 
 async def killed(scenario: Scenario, dies_at: int, when: When) -> list[str]:
     """Kill the controller at that call and start another; what is wrong in the end."""
-    world = World()
+    world = World(is_aloof=scenario.is_aloof)
     async with living(world):
         async with running(world) as process:
             await _act(scenario, world, process, dies_at, when)
             is_dead = await _died(world, process)
+        if scenario.meanwhile is not None:
+            await scenario.meanwhile(world)
         await world.pass_(SECONDS_OF_A_RESTART)
         async with running(world):
             complaints = await judged(scenario, world)

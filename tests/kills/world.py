@@ -10,13 +10,14 @@ from random import Random
 
 from dovetail import api, labels
 from dovetail.api.crds import crds
+from dovetail.cloud.provider import CloudWorker
 from dovetail.cloud.registry import Surroundings
 from dovetail.controllers.known import NODE_CLAIM, NODE_POOL
 from dovetail.controllers.means import Means
 from dovetail.controllers.whole import Controller, Setup
 from dovetail.decide import decide
 from dovetail.kube.memory import MemoryKube
-from dovetail.kube.seam import Deletion, Json, Kube, Ref, Scope
+from dovetail.kube.seam import Deletion, Json, Kube, Patch, Ref, Scope
 from dovetail.model.plan import Plan
 from dovetail.model.snapshot import Snapshot
 from dovetail.observe.events import Recorder
@@ -26,10 +27,12 @@ from dovetail.providers.kwok.catalogue import instance_types
 from dovetail.providers.kwok.faults import Faults
 from dovetail.providers.kwok.provider import KwokProvider
 from dovetail.sim.kubelets import Habits, Kubelets
-from dovetail.testing.troubled_kube import Call, Trouble, TroubledKube, When, no_trouble
+from dovetail.testing.troubled_kube import TroubledKube
 from dovetail.testing.virtual_time import VirtualTime
+from tests.kills.aloof_cloud import AloofCloud, CloudOfAProcess
 from tests.kills.company import BUDGET, REPLICA_SET, Company
 from tests.kills.history import History
+from tests.kills.mortal import Mortal
 
 KWOK = api.KINDS[labels.KWOK_GROUP, "KWOKNodeClass"]
 TYPES = tuple(
@@ -39,56 +42,16 @@ TYPES = tuple(
 )
 _DEFINITIONS = tuple(crds())
 _METERS = Meters()  # nobody reads them here, and to make them takes long
-_MOST_CALLS = 5_000  # of one process, in any scenario: more is a loop that does not end
-
-Troubles = Callable[[Call], Trouble | None]
-
-
-class Mortal:
-    """A process's life: counts its calls to API and cloud, and ends at one of them, either before
-    it has reached the server or after that, before the answer is read. From then on nothing that
-    the process does is heard.
-    """
-
-    def __init__(self, dies_at: int | None = None, when: When = When.BEFORE) -> None:
-        self.calls: list[Call] = []
-        self.trouble: Troubles = no_trouble
-        self.ended = asyncio.Event()
-        self._dies_at = dies_at
-        self._when = when
-
-    def begin_counting(self, dies_at: int | None, when: When) -> None:
-        """Forget the calls so far; the process dies at this one, counted from now."""
-        self.calls = []
-        self._dies_at, self._when = dies_at, when
-
-    def end(self) -> None:
-        """Now."""
-        self.ended.set()
-
-    def meet(self, call: Call) -> Trouble | None:
-        """What happens to a call."""
-        if self.ended.is_set():
-            return Trouble(asyncio.CancelledError())
-        self.calls.append(call)
-        assert len(self.calls) < _MOST_CALLS, f"a loop that does not end: {self.calls[-20:]}"
-        if len(self.calls) == self._dies_at:
-            self.end()
-            return Trouble(asyncio.CancelledError(), self._when)
-        return self.trouble(call)
-
-    def meet_news(self, _: Call) -> Trouble | None:
-        """Events are told as long as the process lives; nobody depends on them."""
-        return Trouble(asyncio.CancelledError()) if self.ended.is_set() else None
 
 
 class World:
     """What outlives any process: time, the API, machines, and everybody else."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_aloof: bool = False) -> None:
         self.time = VirtualTime()
         self.api = MemoryKube(self.time, definitions=_DEFINITIONS)
         self.faults = Faults()
+        self.aloof = AloofCloud(self.api, self.time, self.faults, TYPES) if is_aloof else None
         self.history = History(self.api, self.time)
         self.dismissed: set[str] = set()  # labels of pods that the scenario itself sends away
         self.n_started = 0
@@ -103,13 +66,17 @@ class World:
             group.create_task(self.history.run())
             group.create_task(kubelets.run())
             group.create_task(company.run())
+            if self.aloof is not None:
+                group.create_task(self.aloof.run())
 
     async def pass_(self, seconds: float = 0.0) -> None:
         """Let time pass."""
         await self.time.advance(timedelta(seconds=seconds))
 
-    def provider(self, kube: Kube) -> KwokProvider:
-        """The cloud, as whoever sees this API sees it."""
+    def cloud(self, kube: Kube, mortal: Mortal) -> KwokProvider | CloudOfAProcess:
+        """The cloud, as a process reaches it that sees this API."""
+        if self.aloof is not None:
+            return CloudOfAProcess(self.aloof, mortal)
         around = Surroundings(kube=kube, clock=self.time, timer=self.time)
         return KwokProvider(around, types=TYPES, ordered=self.faults)
 
@@ -127,14 +94,16 @@ class World:
         after: str = "Never",
         grace: str = "",
         buys: tuple[str, ...] = ("spot", "on-demand"),
+        types: tuple[str, ...] = (),
         weight: int = 1,
     ) -> None:
         """A pool; its nodes go when they are empty for so long, and drain for `grace`."""
+        wanted: list[Json] = [{"key": labels.CAPACITY_TYPE, "operator": "In", "values": [*buys]}]
+        if types:
+            wanted.append({"key": labels.INSTANCE_TYPE, "operator": "In", "values": [*types]})
         spec: dict[str, Json] = {
             "nodeClassRef": {"group": KWOK.group, "kind": KWOK.name, "name": "default"},
-            "requirements": [
-                {"key": labels.CAPACITY_TYPE, "operator": "In", "values": [*buys]}
-            ],
+            "requirements": wanted,
         }
         if grace:
             spec["terminationGracePeriod"] = grace
@@ -184,6 +153,11 @@ class World:
         """Somebody wants a node gone."""
         await self.api.delete(Ref(NODE_CLAIM, name), Deletion())
 
+    async def tear_away(self, name: str) -> None:
+        """Somebody takes a claim away by force."""
+        await self.api.patch(Ref(NODE_CLAIM, name), Patch({"metadata": {"finalizers": None}}))
+        await self.delete_claim(name)
+
 
 class Process:
     """One run of the controller."""
@@ -194,11 +168,11 @@ class Process:
         reached = world.wrap(world.api)
         self.kube = TroubledKube(reached, self.mortal.meet)
         news = TroubledKube(world.api, self.mortal.meet_news)
-        self.cloud = world.provider(self.kube)
+        self._cloud = world.cloud(self.kube, self.mortal)
         self._recorder = Recorder(news, world.time, world.time)
         means = Means(
             kube=self.kube,
-            cloud=self.cloud,
+            cloud=self._cloud,
             clock=world.time,
             timer=world.time,
             chance=Random(world.n_started).random,  # noqa: S311  repeatable
@@ -213,14 +187,12 @@ class Process:
         """Lead until cancelled or dead."""
         async with asyncio.TaskGroup() as group:
             tasks = [
-                group.create_task(one)
-                for one in (
-                    self.controller.follow(),
-                    self._recorder.run(),
-                    self.cloud.run(),
-                    self.controller.lead(),
-                )
+                group.create_task(self.controller.follow()),
+                group.create_task(self._recorder.run()),
+                group.create_task(self.controller.lead()),
             ]
+            if isinstance(self._cloud, CloudWorker):
+                tasks.append(group.create_task(self._cloud.run()))
             await self.mortal.ended.wait()
             for task in tasks:
                 task.cancel()
