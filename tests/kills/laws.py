@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from dovetail import api, labels
-from dovetail.controllers.known import NODE, NODE_CLAIM, POD
+from dovetail.controllers.known import NODE, NODE_CLAIM, NODE_POOL, POD
 from dovetail.decide.lifecycle.conditions import DISRUPTION_REASON
 from dovetail.decide.lifecycle.draining import DISRUPTED
 from dovetail.decide.lifecycle.timing import GARBAGE_PERIOD, ORPHAN_GRACE
@@ -27,6 +27,7 @@ class AtRest:
         self.pods: list[api.Pod] = []
         self.nodes: list[api.Node] = []
         self.claims: list[api.NodeClaim] = []
+        self.pools: set[str] = set()
         self.machines: dict[str, Machine] = {}
 
     async def look(self) -> None:
@@ -36,6 +37,7 @@ class AtRest:
         self.nodes = [api.decode(api.Node, raw) for raw in (await kube.list(Scope(NODE))).items]
         page = await kube.list(Scope(NODE_CLAIM))
         self.claims = [api.decode(api.NodeClaim, raw) for raw in page.items]
+        self.pools = set(await self._world.names(NODE_POOL))
         if self._world.aloof is not None:
             held_by = self._world.aloof.held
             self.machines = {place: one.machine for place, one in held_by.items()}
@@ -83,6 +85,8 @@ class AtRest:
             if place not in nodes:
                 yield f"instance {place} has no node"
         for claim in self.claims:
+            if claim.metadata.labels[labels.NODE_POOL] not in self.pools:
+                yield f"claim {claim.metadata.name} outlives its pool"
             if claim.status.provider_id not in self.machines:
                 yield f"claim {claim.metadata.name} has no instance"
         for place in nodes.keys() - self.machines.keys():

@@ -60,6 +60,11 @@ async def two_nodes(world: World) -> None:
     await _two_nodes(world, least=3)
 
 
+async def two_unguarded_nodes(world: World) -> None:
+    """The same without a budget: an instance that is nobody's is ended, whoever is on it."""
+    await _two_nodes(world, least=0)
+
+
 async def two_nodes_in_haste(world: World) -> None:
     """Nodes that drain for a minute; a budget lets nobody go."""
     await _two_nodes(world, least=4, grace="60s")
@@ -117,6 +122,7 @@ async def lose_work(world: World) -> None:
 async def lose_pool(world: World) -> None:
     """The pool is deleted, with nodes out."""
     await world.api.delete(Ref(NODE_POOL, "first"), Deletion())
+    world.api.collect_garbage()
 
 
 async def sold_out(world: World) -> None:
@@ -139,7 +145,7 @@ SCENARIOS = (
     Scenario("drain elsewhere", two_nodes, drain, n_nodes=2, is_aloof=True),
     Scenario("sold out elsewhere", two_pools, sold_out, n_nodes=4, is_scale_up=True, is_aloof=True),
     Scenario("emptiness elsewhere", two_nodes_for_now, lose_work, n_nodes=0, is_aloof=True),
-    Scenario("claim torn away", two_nodes, tear_claim, n_nodes=2, is_aloof=True),
+    Scenario("claim torn away", two_unguarded_nodes, tear_claim, n_nodes=2, is_aloof=True),
 )
 
 

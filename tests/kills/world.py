@@ -26,11 +26,12 @@ from dovetail.observe.meters import Meters
 from dovetail.providers.kwok.catalogue import instance_types
 from dovetail.providers.kwok.faults import Faults
 from dovetail.providers.kwok.provider import KwokProvider
-from dovetail.sim.kubelets import Habits, Kubelets
+from dovetail.sim.kubelets import Habits
+from dovetail.sim.world import run_world
 from dovetail.testing.troubled_kube import TroubledKube
 from dovetail.testing.virtual_time import VirtualTime
 from tests.kills.aloof_cloud import AloofCloud, CloudOfAProcess
-from tests.kills.company import BUDGET, REPLICA_SET, Company
+from tests.kills.company import BUDGET, REPLICA_SET
 from tests.kills.history import History
 from tests.kills.mortal import Mortal
 
@@ -60,12 +61,9 @@ class World:
     async def run(self) -> None:
         """Be everybody else, until cancelled."""
         habits = Habits(ready_after_seconds=1.0, start_pod_seconds=1.0, lease_seconds=0)
-        kubelets = Kubelets(self.api, self.time, self.time, chance=lambda: 0.5, habits=habits)
-        company = Company(self.api, self.time)
         async with asyncio.TaskGroup() as group:
             group.create_task(self.history.run())
-            group.create_task(kubelets.run())
-            group.create_task(company.run())
+            group.create_task(run_world(self.api, self.time, self.time, habits=habits))
             if self.aloof is not None:
                 group.create_task(self.aloof.run())
 
