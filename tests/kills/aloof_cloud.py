@@ -11,7 +11,6 @@ from datetime import datetime, timedelta
 import msgspec
 
 from dovetail import labels
-from dovetail.model.claim import ClaimObject
 from dovetail.cloud.errors import InsufficientCapacityError, NodeClaimNotFoundError
 from dovetail.cloud.price_list import PriceList
 from dovetail.cloud.provider import Instance, NodeClassKind, RepairPolicy
@@ -19,6 +18,7 @@ from dovetail.controllers.known import NODE
 from dovetail.kube.errors import NotFoundError
 from dovetail.kube.memory import MemoryKube
 from dovetail.kube.seam import Body, Patch, Ref
+from dovetail.model.claim import ClaimObject
 from dovetail.model.instance import InstanceType
 from dovetail.model.node import Node
 from dovetail.model.pool import NodePool

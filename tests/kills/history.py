@@ -11,8 +11,8 @@ from dovetail import api
 from dovetail.controllers.known import NODE, NODE_CLAIM, POD
 from dovetail.kube.memory import MemoryKube
 from dovetail.kube.seam import ChangeType, Scope
+from dovetail.sim.budgets import BUDGET
 from dovetail.testing.virtual_time import VirtualTime
-from tests.kills.company import BUDGET
 
 _KINDS = (POD, NODE, NODE_CLAIM, BUDGET)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
 from dovetail import api, labels
@@ -11,8 +11,10 @@ from dovetail.decide.lifecycle.conditions import DISRUPTION_REASON
 from dovetail.decide.lifecycle.draining import DISRUPTED
 from dovetail.decide.lifecycle.timing import GARBAGE_PERIOD, ORPHAN_GRACE
 from dovetail.kube.seam import Scope
+from dovetail.model.pod import TERMINAL_PHASES
 from dovetail.providers.kwok.machine import Machine, recorded
-from tests.kills.company import REPLICA_SET, guarded, is_active, is_available
+from dovetail.sim import wire
+from dovetail.sim.replicas import REPLICA_SET
 from tests.kills.world import World
 
 _LONGEST_ORPHANED = GARBAGE_PERIOD + ORPHAN_GRACE
@@ -49,6 +51,8 @@ class AtRest:
         """Everything that is not as it must be."""
         await self.look()
         found = [*self._pods(), *self._halves(), *self._leftovers()]
+        if self._n_nodes not in (None, len(self.nodes)):
+            found.append(f"there are {len(self.nodes)} nodes, not {self._n_nodes}")
         return [*found, *(await self._workloads())]
 
     def _pods(self) -> Iterator[str]:
@@ -93,8 +97,6 @@ class AtRest:
             yield f"node {place} has no instance"
 
     def _leftovers(self) -> Iterator[str]:
-        if self._n_nodes is not None and len(self.nodes) != self._n_nodes:
-            yield f"there are {len(self.nodes)} nodes, not {self._n_nodes}"
         for one in (*self.claims, *self.nodes):
             if one.metadata.deletion_timestamp is not None:
                 yield f"{one.kind} {one.metadata.name} never goes: {one.metadata.finalizers}"
@@ -104,16 +106,18 @@ class AtRest:
             if node.metadata.labels.get(labels.INITIALIZED) != "true":
                 yield f"node {node.metadata.name} never starts"
         for claim in self.claims:
-            if any(
-                one.type == DISRUPTION_REASON and one.status == "True"
-                for one in claim.status.conditions
-            ):
+            if wire.is_true(claim.status.conditions, DISRUPTION_REASON):
                 yield f"claim {claim.metadata.name} says it is being disrupted"
 
     def idle_nodes(self) -> list[str]:
         """Nodes that no pod of ours is on."""
         used = {pod.spec.node_name for pod in self.pods}
         return [one.metadata.name for one in self.nodes if one.metadata.name not in used]
+
+
+def is_active(pod: api.Pod) -> bool:
+    """Whether a pod counts as one of its owner's."""
+    return pod.metadata.deletion_timestamp is None and pod.status.phase not in TERMINAL_PHASES
 
 
 def _app(pod: api.Pod) -> str:
@@ -171,28 +175,34 @@ def _unasked(world: World) -> Iterator[str]:
 
 
 def _against_budgets(world: World, excused_after: datetime | None) -> Iterator[str]:
+    """Whenever fewer pods were available than a budget wants, though it had been met before."""
     pods: dict[str, api.Pod] = {}
     budgets: dict[str, api.PodDisruptionBudget] = {}
-    met: set[str] = set()  # budgets that were ever met
+    met: set[str] = set()
     for one in world.history:
         match one.object:
-            case api.Pod() as pod:
-                pods[pod.metadata.uid] = pod
-                if one.is_gone:
-                    del pods[pod.metadata.uid]
-            case api.PodDisruptionBudget() as budget:
-                budgets[budget.metadata.name] = budget
-            case _:
-                continue
-        for name, budget in budgets.items():
-            if name in world.dismissed:
-                continue
-            n_available = sum(is_available(pod) for pod in guarded(budget, pods.values()))
-            least = int(budget.spec.min_available or 0)
-            if n_available >= least:
-                met.add(name)
-            elif name in met and (excused_after is None or one.at < excused_after):
-                yield f"only {n_available} pods of {name} were available at {one.at}"
+            case api.Pod(metadata=meta) as pod:
+                pods[meta.uid] = pod
+            case api.PodDisruptionBudget(metadata=meta) as budget if meta.name not in (
+                world.dismissed
+            ):
+                budgets[meta.name] = budget
+        if one.is_gone:
+            pods.pop(one.object.metadata.uid, None)
+        short = {name for name, budget in budgets.items() if _is_short(budget, pods.values())}
+        if excused_after is None or one.at < excused_after:
+            yield from (f"too few pods of {name} at {one.at}" for name in sorted(short & met))
+        met |= budgets.keys() - short
+
+
+def _is_short(budget: api.PodDisruptionBudget, pods: Iterable[api.Pod]) -> bool:
+    wanted = budget.spec.selector.match_labels if budget.spec.selector else {}
+    n_available = sum(
+        is_active(pod) and wire.is_true(pod.status.conditions, "Ready")
+        for pod in pods
+        if wanted.items() <= pod.metadata.labels.items()
+    )
+    return n_available < int(budget.spec.min_available or 0)
 
 
 def _orphaned(world: World) -> Iterator[str]:
@@ -218,5 +228,3 @@ def _orphaned(world: World) -> Iterator[str]:
                 yield f"instance {name} had no claim for {timedelta(seconds=span)}"
         for name in orphaned - orphans.keys():
             orphans[name] = one.at_seconds
-
-

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from dovetail import api
@@ -32,6 +32,7 @@ class Scenario:
     is_scale_up: bool = False
     drain_grace: timedelta | None = None
     is_aloof: bool = False  # the cloud keeps its machines to itself
+    is_tried_slowly: bool = False  # also where calls take their time
     meanwhile: Callable[[World], Awaitable[None]] | None = None  # while there is no controller
 
 
@@ -132,35 +133,60 @@ async def sold_out(world: World) -> None:
 
 
 _MINUTE = timedelta(minutes=1)
-SCENARIOS = (
-    Scenario("scale up", empty_pool, scale_up, n_nodes=4, is_scale_up=True),
-    Scenario("drain", two_nodes, drain, n_nodes=2),
-    Scenario("drain in haste", two_nodes_in_haste, drain, n_nodes=2, drain_grace=_MINUTE),
+_KWOK = (
+    Scenario("scale up", empty_pool, scale_up, n_nodes=4, is_scale_up=True, is_tried_slowly=True),
+    Scenario("drain", two_nodes, drain, n_nodes=2, is_tried_slowly=True),
+    Scenario(
+        "drain in haste",
+        two_nodes_in_haste,
+        drain,
+        n_nodes=2,
+        drain_grace=_MINUTE,
+        is_tried_slowly=True,
+    ),
     Scenario("emptiness", two_nodes_for_now, lose_work, n_nodes=0),
+    Scenario(
+        "emptiness called off",
+        two_nodes_for_now,
+        lose_work,
+        meanwhile=more_work,
+        is_tried_slowly=True,
+    ),
     Scenario("pool deleted", two_nodes_of_the_first_pool, lose_pool, n_nodes=2),
     Scenario("sold out", two_pools, sold_out, n_nodes=4, is_scale_up=True),
-    Scenario("emptiness called off", two_nodes_for_now, lose_work, meanwhile=more_work),
-    Scenario("scale up with a claim deleted", empty_pool, scale_up, meanwhile=delete_the_first_claim),
-    Scenario("scale up elsewhere", empty_pool, scale_up, n_nodes=4, is_scale_up=True, is_aloof=True),
-    Scenario("drain elsewhere", two_nodes, drain, n_nodes=2, is_aloof=True),
-    Scenario("sold out elsewhere", two_pools, sold_out, n_nodes=4, is_scale_up=True, is_aloof=True),
-    Scenario("emptiness elsewhere", two_nodes_for_now, lose_work, n_nodes=0, is_aloof=True),
-    Scenario("claim torn away", two_unguarded_nodes, tear_claim, n_nodes=2, is_aloof=True),
+    Scenario("claim deleted", empty_pool, scale_up, meanwhile=delete_the_first_claim),
 )
+_ALOOF = (
+    Scenario("scale up elsewhere", empty_pool, scale_up, n_nodes=4, is_scale_up=True),
+    Scenario("drain elsewhere", two_nodes, drain, n_nodes=2, is_tried_slowly=True),
+    Scenario(
+        "sold out elsewhere",
+        two_pools,
+        sold_out,
+        n_nodes=4,
+        is_scale_up=True,
+        is_tried_slowly=True,
+    ),
+    Scenario("emptiness elsewhere", two_nodes_for_now, lose_work, n_nodes=0),
+    Scenario("claim torn away", two_unguarded_nodes, tear_claim, n_nodes=2),
+)
+SCENARIOS = (*_KWOK, *(replace(one, is_aloof=True) for one in _ALOOF))
 
 
-async def left_alone(scenario: Scenario) -> tuple[list[Call], list[str]]:
+async def left_alone(scenario: Scenario, seed: int | None = None) -> tuple[list[Call], list[str]]:
     """What a controller asks API and cloud for that nobody kills, and what is wrong in the end."""
-    world = World(is_aloof=scenario.is_aloof)
+    world = World(is_aloof=scenario.is_aloof, seed=seed)
     async with living(world), running(world) as process:
         await _act(scenario, world, process)
         complaints = await judged(scenario, world)
         return process.mortal.calls, complaints
 
 
-async def killed(scenario: Scenario, dies_at: int, when: When) -> list[str]:
+async def killed(
+    scenario: Scenario, dies_at: int, when: When, seed: int | None = None
+) -> list[str]:
     """Kill the controller at that call and start another; what is wrong in the end."""
-    world = World(is_aloof=scenario.is_aloof)
+    world = World(is_aloof=scenario.is_aloof, seed=seed)
     async with living(world):
         async with running(world) as process:
             await _act(scenario, world, process, dies_at, when)
@@ -231,4 +257,3 @@ def _deadline(world: World, grace: timedelta) -> datetime | None:
         if isinstance(one.object, api.NodeClaim) and deleted_at is not None:
             return deleted_at + grace - timedelta(seconds=30)
     return None
-

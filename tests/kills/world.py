@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from random import Random
@@ -19,6 +19,7 @@ from dovetail.decide import decide
 from dovetail.kube.memory import MemoryKube
 from dovetail.kube.seam import Deletion, Json, Kube, Patch, Ref, Scope
 from dovetail.model.plan import Plan
+from dovetail.model.policy import Policy
 from dovetail.model.snapshot import Snapshot
 from dovetail.observe.events import Recorder
 from dovetail.observe.logs import SILENT
@@ -26,12 +27,14 @@ from dovetail.observe.meters import Meters
 from dovetail.providers.kwok.catalogue import instance_types
 from dovetail.providers.kwok.faults import Faults
 from dovetail.providers.kwok.provider import KwokProvider
+from dovetail.sim.budgets import BUDGET
 from dovetail.sim.kubelets import Habits
+from dovetail.sim.replicas import REPLICA_SET
 from dovetail.sim.world import run_world
+from dovetail.testing.slow_kube import SlowKube
 from dovetail.testing.troubled_kube import TroubledKube
 from dovetail.testing.virtual_time import VirtualTime
 from tests.kills.aloof_cloud import AloofCloud, CloudOfAProcess
-from tests.kills.company import BUDGET, REPLICA_SET
 from tests.kills.history import History
 from tests.kills.mortal import Mortal
 
@@ -42,13 +45,18 @@ TYPES = tuple(
     if one.name in {"c-2x-amd64-linux", "s-2x-amd64-linux", "c-4x-amd64-linux"}
 )
 _DEFINITIONS = tuple(crds())
+_SLOWEST_SECONDS = 0.3
+_QUICKLY = Policy(effort=0)  # plans need not be the best here
 _METERS = Meters()  # nobody reads them here, and to make them takes long
 
 
 class World:
-    """What outlives any process: time, the API, machines, and everybody else."""
+    """What outlives any process: time, the API, machines, and everybody else.
 
-    def __init__(self, *, is_aloof: bool = False) -> None:
+    With a seed, whatever goes to the API and comes from it takes some chance time.
+    """
+
+    def __init__(self, *, is_aloof: bool = False, seed: int | None = None) -> None:
         self.time = VirtualTime()
         self.api = MemoryKube(self.time, definitions=_DEFINITIONS)
         self.faults = Faults()
@@ -56,12 +64,13 @@ class World:
         self.history = History(self.api, self.time)
         self.dismissed: set[str] = set()  # labels of pods that the scenario itself sends away
         self.n_started = 0
-        self.wrap: Callable[[Kube], Kube] = lambda kube: kube  # how a process reaches the API
+        self._chance = None if seed is None else Random(seed)  # noqa: S311  repeatable
+        self._network = asyncio.TaskGroup()
 
     async def run(self) -> None:
         """Be everybody else, until cancelled."""
         habits = Habits(ready_after_seconds=1.0, start_pod_seconds=1.0, lease_seconds=0)
-        async with asyncio.TaskGroup() as group:
+        async with self._network as group:
             group.create_task(self.history.run())
             group.create_task(run_world(self.api, self.time, self.time, habits=habits))
             if self.aloof is not None:
@@ -70,6 +79,15 @@ class World:
     async def pass_(self, seconds: float = 0.0) -> None:
         """Let time pass."""
         await self.time.advance(timedelta(seconds=seconds))
+
+    def reached(self) -> Kube:
+        """The API, as a process reaches it."""
+        chance = self._chance
+        if chance is None:
+            return self.api
+        return SlowKube(
+            self.api, self.time, lambda: _SLOWEST_SECONDS * chance.random(), self._network
+        )
 
     def cloud(self, kube: Kube, mortal: Mortal) -> KwokProvider | CloudOfAProcess:
         """The cloud, as a process reaches it that sees this API."""
@@ -82,7 +100,7 @@ class World:
 
     async def node_class(self, delay: str = "5s") -> None:
         """The node class."""
-        body = {**_head(KWOK, "default"), "spec": {"nodeRegistrationDelay": delay}}
+        body: dict[str, Json] = {**_head(KWOK, "default"), "spec": {"nodeRegistrationDelay": delay}}
         await self.api.create(KWOK, body)
 
     async def pool(
@@ -163,8 +181,7 @@ class Process:
     def __init__(self, world: World) -> None:
         world.n_started += 1
         self.mortal = Mortal()
-        reached = world.wrap(world.api)
-        self.kube = TroubledKube(reached, self.mortal.meet)
+        self.kube = TroubledKube(world.reached(), self.mortal.meet)
         news = TroubledKube(world.api, self.mortal.meet_news)
         self._cloud = world.cloud(self.kube, self.mortal)
         self._recorder = Recorder(news, world.time, world.time)
@@ -178,7 +195,9 @@ class Process:
             meters=_METERS,
             log=SILENT,
         )
-        setup = Setup(mark=f"run-{world.n_started}", compute=_computed, witness=_unseen)
+        setup = Setup(
+            mark=f"run-{world.n_started}", compute=_computed, witness=_unseen, policy=_QUICKLY
+        )
         self.controller = Controller(means, setup)
 
     async def run(self) -> None:
@@ -227,5 +246,3 @@ def _unseen(_: Snapshot, __: Plan, ___: datetime, ____: float) -> None:
 
 def _head(kind: api.Kind, name: str) -> dict[str, Json]:
     return {"apiVersion": kind.api_version, "kind": kind.name, "metadata": {"name": name}}
-
-
