@@ -6,10 +6,10 @@ STAMP  := .venv/.stamp
 CHECKED := src tests hatch_build.py $(wildcard benchmarks) $(wildcard tools)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fmt fuzz bench docs requirements clean
+.PHONY: help setup demo test check fmt fuzz bench bench-live docs requirements clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## Make .venv with pinned, hash-checked dependencies
 
@@ -43,6 +43,9 @@ fuzz: $(STAMP) ## Judge plans of 20,000 random clusters by the independent check
 
 bench: $(STAMP) ## Measure speed and price, and write them as JSON
 	$(BIN)/python -m benchmarks
+
+bench-live: $(STAMP) ## Measure the controller on a real control plane, beside the Go program
+	$(BIN)/python -m benchmarks.live
 
 docs: $(STAMP) ## Check that the documentation covers the code
 	$(BIN)/python -m pytest -q tests/docs tests/architecture

@@ -54,7 +54,7 @@ def dovetail(kubeconfig: Path, folder: Path, *flags: str) -> Iterator[Program]:
     ports = free_port(), free_port()
     command = [
         *(sys.executable, "-m", "dovetail.cli", "run", "--provider", "kwok"),
-        *("--kubeconfig", str(kubeconfig), "--disable-leader-election", "true"),
+        *("--kubeconfig", str(kubeconfig), "--disable-leader-election"),
         *("--metrics-port", str(ports[0]), "--health-probe-port", str(ports[1])),
         *flags,
     ]

@@ -17,17 +17,19 @@ from typing import Any, Final
 
 import msgspec
 
-from dovetail import api
+from dovetail import api, labels
 from dovetail.clock import LoopTimer, SystemClock
 from dovetail.kube.http import kubeconfig
 from dovetail.kube.http.client import HttpKube
 from dovetail.kube.http.transport import HttpSettings, World
-from dovetail.kube.seam import Json, Scope
+from dovetail.kube.seam import ChangeType, Json, Scope
+from dovetail.providers.kwok.catalogue import instance_types
 
 POD: Final = api.KINDS["", "Pod"]
 NODE: Final = api.KINDS["", "Node"]
 NODE_CLAIM: Final = api.KINDS["karpenter.sh", "NodeClaim"]
 NAMESPACE: Final = "surge"
+_OFFER: Final = (labels.INSTANCE_TYPE, labels.ZONE, labels.CAPACITY_TYPE)
 _QUIET_SECONDS: Final = 8.0  # nobody orders anything for so long: that was all
 _SIZES: Final = ((100, 128), (250, 512), (500, 1024), (500, 2048), (1000, 4096), (2000, 8192))
 _WEIGHTS: Final = (30, 25, 20, 12, 9, 4)
@@ -122,7 +124,8 @@ async def watch_claims(kube: HttpKube, seen: Seen) -> None:
         async for change in kube.watch(Scope(NODE_CLAIM), since=since):
             since = change.resource_version or since
             found: Any = msgspec.json.decode(change.object)
-            seen.claims.setdefault(found["metadata"]["name"], time.monotonic())
+            if change.type is ChangeType.ADDED:
+                seen.claims.setdefault(found["metadata"]["name"], time.monotonic())
 
 
 class Surge(msgspec.Struct, frozen=True):
@@ -132,6 +135,7 @@ class Surge(msgspec.Struct, frozen=True):
     n_claims: int
     seconds: float
     seconds_from_first: float
+    usd_per_hour: float
 
 
 async def surge(path: Path, n_pods: int, *, seed: int = 1) -> Surge:
@@ -145,9 +149,26 @@ async def surge(path: Path, n_pods: int, *, seed: int = 1) -> Surge:
         await asyncio.sleep(0.5)
         await create(kube, pods(n_pods, seed))
         await _quiet(seen)
+        _, price = await claims(kube)
         for one in watches:
             one.cancel()
-    return _measured(n_pods, seen)
+    return _measured(n_pods, seen, price)
+
+
+async def claims(kube: HttpKube) -> tuple[int, float]:
+    """How many claims there are, and what their nodes cost an hour."""
+    page = await kube.list(Scope(NODE_CLAIM))
+    prices = {
+        (one.name, at.zone, at.capacity_type): at.price_nanousd / 1e9
+        for one in instance_types()
+        for at in one.offerings
+    }
+    found: list[Any] = [
+        msgspec.json.decode(raw)["metadata"].get("labels", {}) for raw in page.items
+    ]
+    keys = (labels.INSTANCE_TYPE, labels.ZONE, labels.CAPACITY_TYPE)
+    offers = (tuple(held.get(key, "") for key in keys) for held in found)
+    return len(found), sum(prices.get(offer, 0.0) for offer in offers)
 
 
 async def _quiet(seen: Seen) -> None:
@@ -163,11 +184,12 @@ async def _quiet(seen: Seen) -> None:
             raise TimeoutError(msg)
 
 
-def _measured(n_pods: int, seen: Seen) -> Surge:
+def _measured(n_pods: int, seen: Seen, price: float) -> Surge:
     last_claim = max(seen.claims.values())
     return Surge(
         n_pods,
         len(seen.claims),
         last_claim - max(seen.unschedulable.values()),
         last_claim - min(seen.unschedulable.values()),
+        price,
     )

@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +32,7 @@ class ControlPlane:
 
     folder: Path
     port: int
+    etcd: str = ""
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     @property
@@ -96,8 +97,14 @@ def _start_etcd_and_api(plane: ControlPlane, built: Path) -> None:
         "log-level": "error",
     }
     _start(plane, built, "etcd", etcd)
+    plane.etcd = client
+    start_api(plane, built)
+
+
+def start_api(plane: ControlPlane, built: Path | None = None) -> None:
+    """Start the API server (again), and wait until it answers."""
     api = {
-        "etcd-servers": client,
+        "etcd-servers": plane.etcd,
         "bind-address": "127.0.0.1",
         "secure-port": plane.port,
         "tls-cert-file": plane.folder / "server.crt",
@@ -113,18 +120,24 @@ def _start_etcd_and_api(plane: ControlPlane, built: Path) -> None:
         "max-requests-inflight": 2000,
         "max-mutating-requests-inflight": 1000,
     }
-    _start(plane, built, "kube-apiserver", api)
+    _start(plane, built or binaries.folder(), "kube-apiserver", api)
     _wait_until_ready(plane)
 
 
-def start_scheduler(plane: ControlPlane, built: Path | None = None) -> None:
-    """Start the scheduler (again)."""
-    config = {
+def start_scheduler(
+    plane: ControlPlane, built: Path | None = None, *, spreads: Sequence[object] = ()
+) -> None:
+    """Start the scheduler (again), with these constraints for pods that state no spread."""
+    config: dict[str, object] = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
         "clientConnection": {"kubeconfig": str(plane.kubeconfig), "qps": 1000, "burst": 2000},
         "leaderElection": {"leaderElect": False},
     }
+    if spreads:
+        defaults = {"defaultingType": "List", "defaultConstraints": list(spreads)}
+        plugin = {"name": "PodTopologySpread", "args": defaults}
+        config["profiles"] = [{"pluginConfig": [plugin]}]
     path = plane.folder / "scheduler.json"
     path.write_text(json.dumps(config))
     flags = {"config": path, "bind-address": "127.0.0.1", "secure-port": _free_port()}

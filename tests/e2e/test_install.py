@@ -171,6 +171,7 @@ MAY_NOT = (
     ("patch", "events", "default"),
     ("create", "leases.coordination.k8s.io", "kube-node-lease"),
     ("create", "leases.coordination.k8s.io", "default"),
+    ("get", "customresourcedefinitions.apiextensions.k8s.io", ""),
     ("patch", "customresourcedefinitions.apiextensions.k8s.io", ""),
 )
 

@@ -43,6 +43,8 @@ class Naive:
                 self._objects[type(change.object), meta.namespace, meta.name] = change.object
             case Vanished():
                 self._objects.pop((change.kind.wire_type, change.namespace, change.name), None)
+                if change.kind.wire_type is api.NodePool:  # one of its name may be another
+                    self._types.pop(change.name, None)
             case Catalogued():
                 self._types[change.node_pool] = change.instance_types
             case _:

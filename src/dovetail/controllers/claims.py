@@ -25,7 +25,7 @@ from dovetail.controllers.known import NODE, NODE_CLAIM, Known
 from dovetail.controllers.launches import Launches
 from dovetail.controllers.means import Means
 from dovetail.controllers.pod_traffic import found_on
-from dovetail.controllers.reading import read_again, strange_event
+from dovetail.controllers.reading import Conflicts, read_again, strange_event
 from dovetail.controllers.workqueue import WorkQueue
 from dovetail.decide.lifecycle.actions import (
     Action,
@@ -37,7 +37,7 @@ from dovetail.decide.lifecycle.actions import (
 )
 from dovetail.decide.lifecycle.patches import claim_after, node_after
 from dovetail.decide.lifecycle.podevents import PodChange
-from dovetail.decide.lifecycle.registration import awaits_hooks
+from dovetail.decide.lifecycle.registration import TAINT_MISSING_EVENT, awaits_hooks
 from dovetail.decide.lifecycle.step import Milestone, Step, claim_with, soonest
 from dovetail.decide.lifecycle.timing import INSTANCE_POLL
 from dovetail.errors import DovetailError, InputError
@@ -52,7 +52,6 @@ from dovetail.state.objects import claim_object, node_object
 
 N_WORKERS: Final = 200
 _NAME: Final = "nodeclaim.lifecycle"
-_SETTLED_SECONDS: Final = 1.0  # by then the watch has shown that something is gone
 _SLOW_LAUNCH: Final = timedelta(seconds=2)  # from then on the claim says what it waits for
 # Claims that go for one of these never had a node for their pods.
 _NEVER_CAME: Final = frozenset(
@@ -106,6 +105,7 @@ class ClaimLoop:
             self._see_to, failed=self._failed, manner=means.manner(Backoff(1.0, 60.0), N_WORKERS)
         )
         self._hearing = ClaimsHearing(known, means.clock)
+        self._conflicts = Conflicts(means.chance)
 
     # ---- what is heard
 
@@ -161,21 +161,31 @@ class ClaimLoop:
     async def _see_to(self, name: str) -> float | None:
         seen = self._seen(name)
         if seen is None:
+            self._conflicts.forget(name)
             return None
-        now = self._means.clock.now()
-        company = await self._company(seen, now)
-        step = claim_step(await self._view(seen, now), company, now)
-        if Milestone.NODE_REGISTERED in step.milestones:
-            await self._steer(seen)
+        found = self._found_change(seen)
+        change = self._pod_changes.pop(name, None) or found
         try:
-            after = await self._write(seen, step, now)
-        except (ConflictError, NotFoundError) as error:
-            if company.pod_change is not None:
-                self._pod_changes.setdefault(name, company.pod_change)
+            again = await self._pass(seen, change)
+        except BaseException as error:
+            if change is not None:  # it is still to be written down
+                self._pod_changes.setdefault(name, change)
+            if not isinstance(error, ConflictError | NotFoundError):
+                raise
             await read_again(self._means.kube, self._known, NODE_CLAIM, name)
             for node in seen.nodes:
                 await read_again(self._means.kube, self._known, NODE, node.name)
-            return 0.0 if isinstance(error, ConflictError) else _SETTLED_SECONDS
+            return self._conflicts.seconds(name, error)
+        self._conflicts.forget(name)
+        return again
+
+    async def _pass(self, seen: _Seen, change: PodChange | None) -> float | None:
+        now = self._means.clock.now()
+        beside = await self._drifts.beside(seen.wire, seen.claim, seen.wire_nodes, now)
+        step = claim_step(await self._view(seen, now), Company(beside, change), now)
+        if Milestone.NODE_REGISTERED in step.milestones:
+            await self._steer(seen)
+        after = await self._write(seen, step, now)
         for action in step.actions:
             await self._do(action, seen, now)
         self._settle(seen, step, after, now)
@@ -213,15 +223,14 @@ class ClaimLoop:
         said = await answers(self._hooks, seen.wire, seen.wire_nodes)
         return msgspec.structs.replace(view, hooks=said)
 
-    async def _company(self, seen: _Seen, now: datetime) -> Company:
+    def _found_change(self, seen: _Seen) -> PodChange | None:
+        """What pods did that were there before us; looked for once."""
         claim = seen.claim
-        beside = await self._drifts.beside(seen.wire, claim, seen.wire_nodes, now)
-        change = self._pod_changes.pop(claim.name, None)
-        if claim.uid in self._unread:
-            self._unread.discard(claim.uid)
-            pods = (pod for node in seen.nodes for pod in self._known.pods_on(node.name))
-            change = change or found_on(pods, claim.last_pod_event_at)
-        return Company(beside, change)
+        if claim.uid not in self._unread:
+            return None
+        self._unread.discard(claim.uid)
+        pods = (pod for node in seen.nodes for pod in self._known.pods_on(node.name))
+        return found_on(pods, claim.last_pod_event_at)
 
     async def _steer(self, seen: _Seen) -> None:
         """Pods are sent to a Node once, before it takes any; whatever comes of that, it goes on."""
@@ -274,7 +283,8 @@ class ClaimLoop:
     async def _end(self, action: DeleteInstance, uid: str, now: datetime) -> None:
         """Ask the cloud, but not more often than an instance takes to go."""
         held = self._endings.get(uid)
-        if held is None or now - held.asked_at >= INSTANCE_POLL:
+        # The clock may have been set back meanwhile.
+        if held is None or not timedelta(0) <= now - held.asked_at < INSTANCE_POLL:
             state = await delete_instance(self._means.cloud, action)
             self._endings[uid] = _Ending(state, now)
 
@@ -285,6 +295,8 @@ class ClaimLoop:
             self._launches.forget(claim.uid)
         for event in step.events:
             self._means.recorder.tell(event)
+            if event.reason == TAINT_MISSING_EVENT:
+                self._log.error("node joined without its taint", node_claim=claim.name)
         for milestone in step.milestones:
             if milestone is Milestone.TYPE_SEEN:
                 self._drifts.see_type(claim.uid, now)

@@ -3,7 +3,7 @@
 (spec/core.md 6.12) All candidates go through each phase side by side; one that drops out is put
 back as it was, the others go on. Nothing needs to be remembered: what a process leaves behind that
 dies is either a claim that is being deleted, or a fence that nobody stands behind, which `tidy`
-takes down.
+takes down, at the start and now and then.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from dovetail.decide.lifecycle.conditions import DISRUPTION_REASON, Status
 from dovetail.decide.lifecycle.draining import DISRUPTED
 from dovetail.decide.lifecycle.hydration import is_managed_node
 from dovetail.decide.lifecycle.step import Event
-from dovetail.errors import DovetailError
+from dovetail.errors import DovetailError, InputError
 from dovetail.kube.errors import NotFoundError
 from dovetail.kube.seam import Scope
 from dovetail.model.plan import Disrupt, DisruptionReason
@@ -38,6 +38,8 @@ from dovetail.state.objects import claim_object, node_object
 TERMINATING_EVENT: Final = "DisruptionTerminating"
 DELETE: Final = "delete"
 _AT_ONCE: Final = 50  # nodes of one disruption that are written about
+_TIDY_SECONDS: Final = 30.0
+_TIDYING: Final = ""  # in place of a claim's uid
 
 
 class _Candidate(msgspec.Struct, frozen=True):
@@ -65,6 +67,24 @@ class Disruptions:
         )
         self._under_way: dict[str, str] = {}  # the claim's uid by the Node's name
         self._slots = asyncio.Semaphore(_AT_ONCE)
+        self._is_closing = False
+        self._is_at_rest = asyncio.Event()
+        self._is_at_rest.set()
+
+    async def run(self) -> None:
+        """Tidy up now and then, until cancelled."""
+        while not self._is_closing:
+            self._is_at_rest.clear()
+            try:
+                await self.tidy()
+            finally:
+                self._is_at_rest.set()
+            await self._means.timer.sleep(_TIDY_SECONDS)
+
+    async def finish(self) -> None:
+        """Tidy up no more, and return when what was begun is done."""
+        self._is_closing = True
+        await self._is_at_rest.wait()
 
     async def begin(self, disrupt: Disrupt) -> None:
         """Take these nodes away, as far as that is still right. Whatever fails is told, and put
@@ -73,6 +93,7 @@ class Disruptions:
         if disrupt.replacements:  # no node goes before its replacement is ready
             self._log.error("cannot replace nodes", nodes=disrupt.nodes)
             return
+        self._settle()
         found = (self._candidate(name, disrupt.reason) for name in disrupt.nodes)
         candidates = [one for one in found if one is not None]
         if not candidates:
@@ -82,10 +103,20 @@ class Disruptions:
         now = self._means.clock.now()
         names = tuple(one.name for one in candidates)
         self._known.cluster.apply(Disrupting(names, disrupt.reason, now))
-        for phase in (self._mark, self._confirm, self._delete):
-            candidates = await self._each(phase, candidates)
+        try:
+            for phase in (self._mark, self._confirm, self._delete):
+                candidates = await self._each(phase, candidates)
+        except BaseException:  # cut short: what is left over is taken down by `tidy`
+            self._drop(names)
+            raise
         if candidates:
             self._tell(disrupt, candidates)
+
+    def _drop(self, names: Iterable[str]) -> None:
+        """These are not being taken away any more."""
+        for name in names:
+            self._under_way.pop(name, None)
+        self._known.cluster.apply(DisruptionEnded(tuple(names)))
 
     async def tidy(self) -> None:
         """Take down fences and reasons that nobody stands behind. What fails is told, and tried
@@ -99,7 +130,7 @@ class Disruptions:
             one.status.provider_id for one in claims
         }
         held = {one.metadata.name for place in places for one in self._known.nodes_with(place)}
-        self._under_way |= dict.fromkeys(held, "")  # nobody else begins anything with these
+        self._under_way |= dict.fromkeys(held, _TIDYING)  # nobody begins anything with these
         try:
             async with asyncio.TaskGroup() as group:
                 for node in nodes:
@@ -108,7 +139,7 @@ class Disruptions:
                     group.create_task(self._put_back(None, claim))
         finally:
             for name in held:
-                del self._under_way[name]
+                self._under_way.pop(name, None)
 
     # ---- who
 
@@ -125,6 +156,8 @@ class Disruptions:
     def _settle(self) -> None:
         """Forget nodes whose claims are seen to be going: they look after themselves."""
         for name, uid in list(self._under_way.items()):
+            if uid == _TIDYING:
+                continue
             node = self._known.node(name)
             claims = () if node is None else self._known.claims_with(node.spec.provider_id)
             if not any(one.metadata.uid == uid and not _is_deleted(one) for one in claims):
@@ -137,7 +170,10 @@ class Disruptions:
             return False
         if any(_is_deleted(one) for one in self._known.claims_with(node.spec.provider_id)):
             return False
-        return is_managed_node(node_object(node), self._supported)
+        try:
+            return is_managed_node(node_object(node), self._supported)
+        except InputError:
+            return False  # it is left alone, whatever it is
 
     # ---- phases
 
@@ -197,8 +233,7 @@ class Disruptions:
     async def _give_up(self, one: _Candidate) -> None:
         node, claim = self._known.node(one.name), self._known.claim(one.claim.metadata.name)
         await self._put_back(node, claim)
-        self._under_way.pop(one.name, None)
-        self._known.cluster.apply(DisruptionEnded((one.name,)))
+        self._drop((one.name,))
 
     async def _put_back(self, node: api.Node | None, claim: api.NodeClaim | None) -> None:
         """Take down a fence, take back a reason. What fails is left to `tidy`."""

@@ -14,10 +14,11 @@ import msgspec
 
 from dovetail import api
 from dovetail.controllers.known import NODE, NODE_CLAIM, NODE_POOL, POD, Known
-from dovetail.kube.mirror import Mirror, Notice, Pace, Present, Stalled
+from dovetail.kube.mirror import Absent, Mirror, Notice, Pace, Present, Stalled
 from dovetail.kube.seam import Reader, Scope
+from dovetail.kube.sharing import Shared
 from dovetail.kube.typed import Intake, Unreadable
-from dovetail.state.changes import Touched
+from dovetail.state.changes import NOTHING, Touched
 
 # Pools before claims before nodes before pods: each refers to those before it.
 _ALWAYS: Final = (
@@ -47,6 +48,7 @@ _ALWAYS: Final = (
     ),
     POD,
 )
+_N_PLACES: Final = 1 << 13  # nodes whose pods share what says where they are
 _BY_GATE: Final[Mapping[str, tuple[api.Kind, ...]]] = {
     "NodeOverlay": (api.KINDS["karpenter.sh", "NodeOverlay"],),
     "CapacityBuffer": (
@@ -56,6 +58,11 @@ _BY_GATE: Final[Mapping[str, tuple[api.Kind, ...]]] = {
 }
 
 Listener = Callable[[Notice], None]
+Failed = Callable[[str, Exception], None]  # which object was told of, and what came of that
+
+
+def _raised(_about: str, error: Exception) -> None:
+    raise error
 
 
 def watched_kinds(
@@ -67,7 +74,11 @@ def watched_kinds(
 
 
 class Feed:
-    """Follows every kind. `touched` hears what a change could matter to, after listeners did."""
+    """Follows every kind. `touched` hears what a change could matter to, after listeners did.
+
+    `failed` may be set to hear of what a listener raised: then the others hear all the same, and
+    one strange object does not keep us from following the rest.
+    """
 
     def __init__(
         self,
@@ -80,6 +91,7 @@ class Feed:
     ) -> None:
         self.known = known
         self._touched = touched
+        self.failed: Failed = _raised
         self._listeners: list[Listener] = []
         self._problems: dict[str, str] = {}
         intake = Intake()
@@ -98,7 +110,7 @@ class Feed:
         for name, mirror in self._mirrors.items():
             if name != POD.name:
                 for found in tuple(mirror.held.values()):
-                    listener(Present(found))
+                    self._tell(listener, Present(found))
 
     async def run(self) -> None:
         """Follow until cancelled."""
@@ -128,18 +140,37 @@ class Feed:
             self._problems[notice.scope.kind.name] = str(notice.error)
         elif not isinstance(notice, Unreadable):
             self._problems.pop(notice.object.kind, None)
-        touched = self.known.take(notice)
+        touched = NOTHING
+        try:
+            touched = self.known.take(notice)
+        except Exception as error:  # noqa: BLE001  a bug over one object must not make us deaf
+            self.failed(_about(notice), error)
         for listener in self._listeners:
-            listener(notice)
+            self._tell(listener, notice)
         if touched:
             self._touched(touched)
+
+    def _tell(self, listener: Listener, notice: Notice) -> None:
+        try:
+            listener(notice)
+        except Exception as error:  # noqa: BLE001  nor must a bug of one listener make others deaf
+            self.failed(_about(notice), error)
+
+
+def _about(notice: Notice) -> str:
+    match notice:
+        case Present(object=found) | Absent(object=found):
+            meta = found.metadata
+            return f"{found.kind} {meta.namespace}/{meta.name} {meta.resource_version}"
+        case _:
+            return str(notice)
 
 
 class _Places:
     """Pods as a mirror holds them: who they are and where, which pods of a node share."""
 
     def __init__(self) -> None:
-        self._spec_by_node: dict[str, api.PodSpec] = {}
+        self._specs: Shared[api.PodSpec] = Shared(_N_PLACES)  # by node
 
     def slim(self, found: api.Object) -> api.Object:
         """The pod with no more than that."""
@@ -154,9 +185,10 @@ class _Places:
         if not isinstance(found, api.Pod):
             return msgspec.structs.replace(found, metadata=slim_meta)
         node = found.spec.node_name
-        spec = self._spec_by_node.get(node)
+        spec = self._specs.get(node)
         if spec is None:
-            spec = self._spec_by_node[node] = api.PodSpec(node_name=node)
+            spec = api.PodSpec(node_name=node)
+            self._specs.put(node, spec)
         return api.Pod(
             api_version=found.api_version, kind=found.kind, metadata=slim_meta, spec=spec
         )

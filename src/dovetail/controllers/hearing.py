@@ -62,9 +62,9 @@ class ClaimsHearing:
                 claims = self._known.claims_with(found.spec.provider_id)
                 return Heard(_names(claims), gone_uid=gone_uid)
             case api.NodePool():
-                return self._all_if_changed(found)
+                return self._all_if_changed(found, is_gone=bool(gone_uid))
             case _ if self._known.is_node_class(found):
-                return self._all_if_changed(found)
+                return self._all_if_changed(found, is_gone=bool(gone_uid))
             case _:
                 return _SILENCE
 
@@ -77,7 +77,7 @@ class ClaimsHearing:
         names = _names(self._known.claims_with(node.spec.provider_id))
         return Heard(names, tuple((name, change) for name in names))
 
-    def _all_if_changed(self, found: api.Object) -> Heard:
+    def _all_if_changed(self, found: api.Object, *, is_gone: bool) -> Heard:
         """A pool's claims, or a node class's, when more than its status has changed."""
         meta = found.metadata
         key = (found.kind, meta.name)
@@ -88,9 +88,12 @@ class ClaimsHearing:
             meta.annotations.get(labels.NODE_POOL_HASH_VERSION, ""),
             meta.deletion_timestamp is not None,
         )
-        if self._marks.get(key) == mark:
+        if is_gone:
+            self._marks.pop(key, None)
+        elif self._marks.get(key) == mark:
             return _SILENCE
-        self._marks[key] = mark
+        else:
+            self._marks[key] = mark
         return Heard(_names(one for one in self._known.claims() if _is_of(one, found)))
 
 

@@ -15,7 +15,7 @@ from dovetail import api, labels
 from dovetail.actuate.writing import write_claim, write_pool
 from dovetail.controllers.known import NODE_CLAIM, NODE_POOL, Known
 from dovetail.controllers.means import Means
-from dovetail.controllers.reading import read_again, strange_event
+from dovetail.controllers.reading import Conflicts, read_again, strange_event
 from dovetail.controllers.workqueue import WorkQueue
 from dovetail.decide.lifecycle import health
 from dovetail.decide.lifecycle.actions import NoteRegistration
@@ -43,7 +43,6 @@ from dovetail.model.resources import NODES
 from dovetail.state.objects import claim_object, node_class_ref, node_class_state, pool_view
 
 _N_WORKERS: Final = 10
-_SETTLED_SECONDS: Final = 1.0
 _NO_TOTALS: Final[Mapping[str, int]] = {}
 
 Totals = Mapping[str, Mapping[str, int]]  # by pool
@@ -61,6 +60,7 @@ class PoolLoop:
         self._problems: dict[str, tuple[int, tuple[str, ...]]] = {}  # by UID: of this generation
         self._nodes: tuple[Node, ...] | None = None
         self._totals: Totals | None = None  # None: not added up yet
+        self._conflicts = Conflicts(means.chance)
         self._queue: WorkQueue[str] = WorkQueue(
             self._see_to, failed=self._failed, manner=means.manner(Backoff(1.0, 60.0), _N_WORKERS)
         )
@@ -123,6 +123,7 @@ class PoolLoop:
         wire = self._known.pool(name)
         if wire is None:
             self._notes.pop(name, None)
+            self._conflicts.forget(name)
             return None
         try:
             view = pool_view(wire)
@@ -137,7 +138,8 @@ class PoolLoop:
             await self._write(wire, view, step, now)
         except (ConflictError, NotFoundError) as error:
             await read_again(self._means.kube, self._known, NODE_POOL, name)
-            return 0.0 if isinstance(error, ConflictError) else _SETTLED_SECONDS
+            return self._conflicts.seconds(name, error)
+        self._conflicts.forget(name)
         self._health[view.pool.uid] = known_health
         self._notes[name] = self._notes.get(name, ())[len(notes) :]
         for event in step.events:

@@ -15,15 +15,19 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
-from dovetail.actuate.claims import claim_body
+from dovetail.actuate.claims import claim_body, overlay_marks
 from dovetail.actuate.launching import Orders
 from dovetail.actuate.steering import Steering
 from dovetail.controllers.batching import Batch, Window
 from dovetail.controllers.known import NODE_CLAIM, Known
 from dovetail.controllers.means import Means
+from dovetail.controllers.remarks import Remarks, shown
+from dovetail.controllers.workqueue import LONGEST_WAIT_SECONDS
 from dovetail.decide.lifecycle.hashing import HASH_VERSION, template_hash
-from dovetail.decide.lifecycle.step import DEDUPE_FOR, Event, EventType
+from dovetail.decide.lifecycle.step import DEDUPE_FOR, Event, EventType, soonest
+from dovetail.decide.remarks import DISRUPTION_BLOCKED
 from dovetail.decide.steering import Steerable
+from dovetail.kube.backoff import Backoff
 from dovetail.kube.errors import ApiError
 from dovetail.model.plan import Disrupt, Launch, Nominate, Plan
 from dovetail.model.pool import NodePool
@@ -37,16 +41,16 @@ from dovetail.state.changes import (
     Proposed,
     Touched,
 )
+from dovetail.units import quantity
 
 NOMINATED: Final = "Nominated"
 FAILED_SCHEDULING: Final = "FailedScheduling"
-DISRUPTION_BLOCKED: Final = "DisruptionBlocked"
 UNCONSOLIDATABLE: Final = "Unconsolidatable"
 _UNCONSOLIDATABLE_FOR: Final = timedelta(minutes=15)
 _FAILED_FOR: Final = timedelta(minutes=5)
+_RESTS_FOR: Final = 4.0  # times as long as a decision took that came to nothing
 _AT_ONCE: Final = 100  # claims that are being made
-_SHOWN: Final = 5
-_SHORTEST_SECONDS: Final = 0.01  # so that a moment that has just passed does not spin the loop
+_REFUSED: Final = Backoff(1.0, 60.0)  # until claims that the API refused are tried again
 
 Compute = Callable[[Snapshot, datetime], Awaitable[Plan]]
 Witness = Callable[[Snapshot, Plan, datetime, float], None]
@@ -74,9 +78,13 @@ class Decisions:
         self._known = known
         self._hands = hands
         self._batch = Batch(window, means.timer)
+        self._rest_seconds = window.idle.total_seconds()
         self._log = means.log.named("provisioner")
+        self._remarks = Remarks(means)
         self._slots = asyncio.Semaphore(_AT_ONCE)
         self._steerable = Steerable()
+        self._n_refused = 0  # decisions in a row of which the API refused a claim
+        self._try_again_at: datetime | None = None
         self._is_closing = False
         self._is_at_rest = asyncio.Event()
         self._is_at_rest.set()
@@ -90,15 +98,17 @@ class Decisions:
         """Decide whenever it is time, until cancelled."""
         self._batch.add(prolongs=False)
         wake_at: datetime | None = None
-        while not self._is_closing:
+        while True:
             await self._batch.complete(self._seconds_until(wake_at))
+            if self._is_closing:
+                return
             self._is_at_rest.clear()
             try:
                 plan = await self.decide_once()
             finally:
                 self._is_at_rest.set()
                 self._has_decided.set()
-            wake_at = plan.wake_at
+            wake_at = soonest(plan.wake_at, self._try_again_at)
 
     async def finish(self) -> None:
         """Begin no other decision, and return when the one under way is carried out."""
@@ -114,7 +124,8 @@ class Decisions:
         if moment is None:
             return None
         left = (moment - self._means.clock.now()).total_seconds()
-        return max(left, _SHORTEST_SECONDS)
+        # What has passed does not spin the loop, and before a far moment the clock may be set.
+        return min(max(left, self._rest_seconds), LONGEST_WAIT_SECONDS)
 
     async def decide_once(self) -> Plan:
         """One round of the ring."""
@@ -125,12 +136,16 @@ class Decisions:
         plan = await self._hands.compute(snapshot, now)
         took = self._means.timer.elapsed_seconds() - begun
         self._hands.witness(snapshot, plan, now, took)
+        self._remarks.log(snapshot, plan, now, took)
         if plan.launches:
             self._log_launches(plan)
         if self._hands.acts:
             await self._perform(snapshot, plan, now)
         else:
             self._log_would(plan)
+        if not (plan.launches or plan.nominations or plan.disruptions):
+            # Pods without hope must not cost more the more happens elsewhere.
+            self._batch.rest(_RESTS_FOR * took)
         return plan
 
     async def _perform(self, snapshot: Snapshot, plan: Plan, now: datetime) -> None:
@@ -142,32 +157,49 @@ class Decisions:
         cluster.apply(Proposed(plan.proposals))
         self._tell_waiting(plan)
         self._tell_blocked(plan)
+        self._remarks.tell(snapshot, plan, now)
         pools = {pool.name: pool for pool in snapshot.node_pools}
         async with asyncio.TaskGroup() as group:
-            for launch in plan.launches:
+            launching = [
                 group.create_task(self._launch(launch, pools[launch.node_pool]))
+                for launch in plan.launches
+            ]
             for nominate in plan.nominations:
                 group.create_task(self._steer(nominate))
             for disrupt in plan.disruptions:
                 group.create_task(self._hands.disrupt(disrupt))
             group.create_task(self._take_back())
+        self._note_refusals(is_refused=any(not one.result() for one in launching))
 
     # ------------------------------------------------------------------ launches
 
-    async def _launch(self, launch: Launch, pool: NodePool) -> None:
-        hashes = {
+    def _note_refusals(self, *, is_refused: bool) -> None:
+        """Try again what the API refused, ever more slowly."""
+        self._n_refused = self._n_refused + 1 if is_refused else 0
+        self._try_again_at = None
+        if is_refused:
+            seconds = _REFUSED.seconds(self._n_refused, self._means.chance)
+            self._try_again_at = self._means.clock.now() + timedelta(seconds=seconds)
+
+    async def _launch(self, launch: Launch, pool: NodePool) -> bool:
+        """Have the claim made; whether the API took it."""
+        clock, cluster = self._means.clock, self._known.cluster
+        marks = {
             labels.NODE_POOL_HASH: template_hash(pool),
             labels.NODE_POOL_HASH_VERSION: HASH_VERSION,
+            **overlay_marks(launch, cluster.instance_types(pool.name)),
         }
-        clock, cluster = self._means.clock, self._known.cluster
         try:
             async with self._slots:
-                made = await self._hands.orders.place(claim_body(launch, pool, hashes))
+                made = await self._hands.orders.place(claim_body(launch, pool, marks))
         except ApiError as error:
             cluster.apply(LaunchFailed(launch.name, clock.now()))
-            self._batch.add(prolongs=False)
             self._log.error("creating nodeclaim", NodeClaim=launch.name, error=str(error))
-            return
+            return False
+        except BaseException:
+            # Nobody knows whether the API has it: the watch shows it soon, or it is forgotten.
+            cluster.apply(Launched(launch.name, clock.now()))
+            raise
         cluster.apply(Launched(launch.name, clock.now()))
         self._known.put(NODE_CLAIM, made)
         self._means.meters.nodeclaims_created_total.labels(
@@ -177,6 +209,7 @@ class Decisions:
         ).inc()
         self._log.info("created nodeclaim", **_described(launch))
         self._tell_nominated(launch.pods, f"nodeclaim/{launch.name}")
+        return True
 
     def _log_launches(self, plan: Plan) -> None:
         n_pods = sum(len(launch.pods) for launch in plan.launches)
@@ -187,6 +220,9 @@ class Decisions:
             price_per_hour=plan.cost.new_nanousd / 1e9,
             lower_bound_per_hour=plan.cost.lower_bound_nanousd / 1e9,
         )
+        # One line for a whole plan: lines that come thick and fast are sampled.
+        places = {launch.name: list(launch.pods) for launch in plan.launches}
+        self._log.debug("planned pods", places=places)
 
     def _log_would(self, plan: Plan) -> None:
         for launch in plan.launches:
@@ -202,18 +238,22 @@ class Decisions:
         if self._known.node(nominate.node) is not None:
             await self.steer_to(nominate.node, nominate.pods)
 
-    async def steer_to(self, node: str, pods: tuple[str, ...]) -> None:
-        """Tell the scheduler that these pods, as far as they still wait, are meant for the node."""
+    async def steer_to(self, node: str, pods: tuple[str, ...]) -> int:
+        """Tell the scheduler that these pods, as far as they still wait, are meant for the node;
+        how many it was told of.
+        """
         if self._hands.steering is None:
-            return
+            return 0
         found = [self._known.pod(pod) for pod in pods]
         waiting = [
             (one.key, one.uid)
             for one in found
             if one is not None and not one.node_name and self._steerable.admits(one)
         ]
-        for pod, error in await self._hands.steering.steer(waiting, node):
+        refused = await self._hands.steering.steer(waiting, node)
+        for pod, error in refused:
             self._log.debug("steering a pod", Pod=pod, Node=node, error=str(error))
+        return len(waiting) - len(refused)
 
     async def _take_back(self) -> None:
         if self._hands.steering is None:
@@ -268,12 +308,13 @@ class Decisions:
 
 
 def _described(launch: Launch) -> dict[str, object]:
-    more = len(launch.instance_types) - _SHOWN
-    shown = ", ".join(launch.instance_types[:_SHOWN])
     return {
         "NodePool": launch.node_pool,
         "NodeClaim": launch.name,
-        "instance-types": f"{shown} and {more} other(s)" if more > 0 else shown,
+        "requests": {
+            name: quantity.render(name, amount) for name, amount in launch.requests.items()
+        },
+        "instance-types": shown(launch.instance_types),
         "zone": launch.zone,
         "capacity-type": launch.capacity_type,
         "price_per_hour": launch.price_nanousd / 1e9,

@@ -7,6 +7,7 @@ the end each loop finishes what it began, for as long as the grace period lasts,
 from __future__ import annotations
 
 import asyncio
+import traceback
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
@@ -19,6 +20,7 @@ from dovetail.observe.logs import Log
 
 GRACE_SECONDS: Final = 20.0  # a pod is killed 30 s after SIGTERM, and the lease must go before
 _BACKOFF: Final = Backoff(1.0, 60.0)
+_N_FRAMES: Final = 8  # told of an error, the innermost first
 
 
 class Loop(msgspec.Struct, frozen=True):
@@ -120,11 +122,9 @@ async def _all(tasks: set[asyncio.Task[None]]) -> None:
 
 
 def _told(error: BaseException) -> str:
-    """An error and everything in it, with where it was raised."""
+    """An error and everything in it, with where it was raised and how that was reached."""
     if isinstance(error, BaseExceptionGroup):
         return "; ".join(_told(one) for one in error.exceptions)
-    at = error.__traceback__
-    while at is not None and at.tb_next is not None:
-        at = at.tb_next
-    where = f" at {at.tb_frame.f_code.co_filename}:{at.tb_lineno}" if at is not None else ""
-    return f"{type(error).__name__}: {error}{where}"
+    frames = traceback.extract_tb(error.__traceback__)[: -_N_FRAMES - 1 : -1]
+    where = " < ".join(f"{one.filename}:{one.lineno} {one.name}" for one in frames)
+    return f"{type(error).__name__}: {error}" + (f" at {where}" if where else "")

@@ -27,14 +27,17 @@ from dovetail.decide.lifecycle.patches import node_after
 from dovetail.decide.lifecycle.step import Step, claim_with
 from dovetail.decide.lifecycle.termination import TerminationView, asks_cloud, step
 from dovetail.decide.lifecycle.timing import DRAIN_POLL, EVICTION_BACKOFF, INSTANCE_POLL
+from dovetail.errors import InputError
 from dovetail.kube.backoff import Backoff
 from dovetail.kube.errors import ConflictError, NotFoundError
 from dovetail.kube.mirror import Absent, Notice, Present
 from dovetail.model.claim import InstanceState, NodeObject
 from dovetail.model.pool import NodeClassRef
+from dovetail.observe.cloud import on_behalf_of
 from dovetail.observe.steps import count_node_step
 from dovetail.state.objects import attachment, claim_object, node_object
 
+_NAME: Final = "node.termination"
 _N_WORKERS: Final = 100
 _BACKOFF: Final = Backoff(
     EVICTION_BACKOFF.first.total_seconds(), EVICTION_BACKOFF.longest.total_seconds()
@@ -72,7 +75,7 @@ class Terminations:
         self._means = means
         self._known = known
         self._evictions = evictions
-        self._log = means.log.named("node.termination")
+        self._log = means.log.named(_NAME)
         self._supported = tuple(
             NodeClassRef(one.group, one.kind) for one in means.cloud.supported_node_classes
         )
@@ -103,7 +106,8 @@ class Terminations:
 
     async def run(self) -> None:
         """Work until cancelled."""
-        await self._queue.run()
+        with on_behalf_of(_NAME):
+            await self._queue.run()
 
     async def finish(self) -> None:
         """Begin nothing new and return when what was begun is done."""
@@ -130,7 +134,10 @@ class Terminations:
         meta = wire.metadata
         if meta.deletion_timestamp is None or labels.TERMINATION_FINALIZER not in meta.finalizers:
             return False
-        return is_managed_node(node_object(wire), self._supported)
+        try:
+            return is_managed_node(node_object(wire), self._supported)
+        except InputError:
+            return False  # one that makes no sense is left alone
 
     async def _see_to(self, name: str) -> float | None:
         wire, leaving = self._known.node(name), self._leaving.get(name)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
 
 import msgspec
 
@@ -15,7 +16,7 @@ from dovetail import api
 from dovetail.actuate.launching import Orders
 from dovetail.actuate.steering import Steering
 from dovetail.controllers.batching import Window
-from dovetail.controllers.catalogue import CatalogueLoop, Overlaying
+from dovetail.controllers.catalogue import Admitted, CatalogueLoop
 from dovetail.controllers.claims import ClaimHands, ClaimLoop
 from dovetail.controllers.disruptions import Disruptions
 from dovetail.controllers.evictions import Evictions
@@ -30,6 +31,8 @@ from dovetail.kube.mirror import Notice, Pace
 from dovetail.model.policy import Policy
 from dovetail.state.changes import Touched
 from dovetail.state.cluster import Cluster
+
+_HEARD_SECONDS: Final = 0.5
 
 
 class Setup(msgspec.Struct, frozen=True):
@@ -68,6 +71,7 @@ class Controller:
             pace=Pace(means.timer, means.chance),
             touched=self._touched,
         )
+        self.feed.failed = self._misheard
         self._evictions = Evictions(means, self.known)
         self._terminations = Terminations(means, self.known, self._evictions)
         self._disruptions = Disruptions(means, self.known)
@@ -76,7 +80,11 @@ class Controller:
             means,
             self.known,
             touched=self._touched,
-            overlaying=Overlaying(setup.gates.get("NodeOverlay", False), tells=setup.acts),
+            admitted=Admitted(
+                overlays=setup.gates.get("NodeOverlay", False),
+                reservations=setup.gates.get("ReservedCapacity", True),
+                tells=setup.acts,
+            ),
         )
         # From the start: it alone knows which overlays there are.
         self.feed.listen(self._catalogue.hear)
@@ -139,6 +147,7 @@ class Controller:
             Work("claims", self._claims.run, self._claims.finish),
             Work("terminations", self._terminations.run, self._terminations.finish),
             Work("evictions", self._evictions.run, self._evictions.finish),
+            Work("disruptions", self._disruptions.run, self._disruptions.finish),
             Work("garbage", self._garbage.run, self._garbage.finish),
         )
 
@@ -154,6 +163,10 @@ class Controller:
         for one in self.work():
             await one.finish()
 
+    def _misheard(self, about: str, error: Exception) -> None:
+        problem = f"{type(error).__name__}: {error}"
+        self._means.log.error("could not take in a change", about=about, problem=problem)
+
     def _touched(self, what: Touched) -> None:
         if self._is_leading:
             self._decisions.touched(what)
@@ -165,7 +178,9 @@ class Controller:
         await self._decisions.wait_decided()
         name = node.metadata.name
         pods = self.known.cluster.promised_to(name, claim.metadata.name)
-        await self._decisions.steer_to(name, pods)
+        if await self._decisions.steer_to(name, pods):
+            # It hears of pods and of nodes by different watches: of the pods first, please.
+            await self._means.timer.sleep(_HEARD_SECONDS)
 
 
 async def _running(work: Work) -> None:

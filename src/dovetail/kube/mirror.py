@@ -197,10 +197,10 @@ class Mirror:
         key = (meta.namespace, meta.name)
         before = self._held.get(key)
         if before is not None:
+            if not _is_newer(meta.resource_version, before.metadata.resource_version):
+                return key  # also of one that was gone before this one of its name was made
             if before.metadata.uid != meta.uid:  # gone and made anew, unseen
                 self._bury(before)
-            elif not _is_newer(meta.resource_version, before.metadata.resource_version):
-                return key
         self._held[key] = self.keep(found)
         self._tell(Present(found))
         return key

@@ -6,9 +6,10 @@ import asyncio
 import gc
 import uuid
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from datetime import datetime
 from importlib.metadata import version
+from typing import Final
 
 import msgspec
 
@@ -22,6 +23,7 @@ from dovetail.controllers.supervisor import Loop
 from dovetail.controllers.waiting import happens_within
 from dovetail.controllers.whole import Controller, Setup
 from dovetail.decide import decide
+from dovetail.decide.lifecycle.step import Event
 from dovetail.kube.backoff import Chance
 from dovetail.kube.seam import Kube
 from dovetail.model.plan import Plan
@@ -35,6 +37,9 @@ from dovetail.observe.onlooker import Onlooker
 from dovetail.observe.requests import MeteredKube
 from dovetail.settings.operator import OperatorSettings
 from dovetail.sim.kubelets import Kubelets
+
+_PATIENT_SECONDS: Final = 30.0
+_COMPLAINT_SECONDS: Final = 10.0
 
 
 class Outside(msgspec.Struct, frozen=True):
@@ -50,11 +55,14 @@ class Outside(msgspec.Struct, frozen=True):
 
 
 class Replica:
-    """One replica: it follows the cluster, and works when it leads."""
+    """One replica: it follows the cluster, and works when it leads. Stand-ins for kubelets, if any,
+    speak through `kubelets_kube`.
+    """
 
-    def __init__(self, outside: Outside, kube: Kube) -> None:
+    def __init__(self, outside: Outside, kube: Kube, kubelets_kube: Kube) -> None:
         settings = outside.settings
         self._outside = outside
+        self._kubelets_kube = kubelets_kube
         cloud = _cloud(outside, kube)
         self._meters = Meters(node_class_labels=_node_class_labels(cloud))
         self._meters.tell_build(version=version("dovetail"), commit="")
@@ -63,14 +71,17 @@ class Replica:
         self._recorder = Recorder(self._kube, outside.clock, outside.timer, log=outside.log)
         self._onlooker = Onlooker(
             self._meters,
-            self._recorder.tell,
+            _ignored if settings.dry_run else self._recorder.tell,
             outside.clock,
             is_enabled=not settings.disable_cluster_state_observability,
         )
-        self._decisions = DecisionMeters(self._meters)
-        self._thinking = ThreadPoolExecutor(max_workers=1, thread_name_prefix="decide")
+        self._decisions = DecisionMeters(self._meters, outside.timer)
+        self._thinking: Executor = ThreadPoolExecutor(1, thread_name_prefix="decide")
         self._latest = Snapshot()
         self._controller = Controller(self._means(), self._setup())
+        self._controller.feed.listen(self._onlooker.hear_pods)
+        self._is_leading = False
+        self._unsynced_since: float | None = outside.timer.elapsed_seconds()
 
     def _means(self) -> Means:
         return Means(
@@ -82,6 +93,7 @@ class Replica:
             recorder=self._recorder,
             meters=self._meters,
             log=self._outside.log,
+            breadth=self._outside.settings.n_at_once(least=100, most=500) / 100,
         )
 
     def _setup(self) -> Setup:
@@ -101,7 +113,11 @@ class Replica:
         """Decide in a thread of its own: leases, watches and probes do not wait for it."""
         self._decisions.begin(snapshot)
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thinking, decide, snapshot, now)
+        try:
+            return await loop.run_in_executor(self._thinking, decide, snapshot, now)
+        except BaseException:
+            self._decisions.over(snapshot)
+            raise
 
     def _witness(self, snapshot: Snapshot, plan: Plan, _now: datetime, seconds: float) -> None:
         self._latest = snapshot
@@ -111,8 +127,20 @@ class Replica:
     # ------------------------------------------------------------------ what is asked of it
 
     def scrape(self) -> Iterator[bytes]:
-        """Everything that Prometheus reads, in parts."""
-        return self._onlooker.scrape(self._latest)
+        """Everything that Prometheus reads, in parts. What follows from the cluster is told by
+        whoever leads, lest it be counted twice.
+        """
+        self._decisions.look()
+        self._tell_sync()
+        if self._is_leading:
+            return self._onlooker.scrape(self._latest)
+        return iter((self._meters.text(),))
+
+    def _tell_sync(self) -> None:
+        since, now = self._unsynced_since, self._outside.timer.elapsed_seconds()
+        self._meters.cluster_state_synced.set(0 if since is not None else 1)
+        waited = 0.0 if since is None else now - since
+        self._meters.cluster_state_unsynced_time_seconds.set(waited)
 
     def unsynced(self) -> tuple[str, ...]:
         """What is not known of the cluster yet; none when this replica could lead."""
@@ -123,12 +151,23 @@ class Replica:
         return (Loop("feed", self._controller.follow), Loop("sync", self._synced))
 
     async def _synced(self) -> None:
-        await self._controller.feed.wait_in_sync()
+        async with asyncio.TaskGroup() as group:
+            complaining = group.create_task(self._complain())
+            await self._controller.feed.wait_in_sync()
+            complaining.cancel()
         # What was read at the start stays: the collector need not look at it again and again.
         gc.collect()
         gc.freeze()
-        self._meters.cluster_state_synced.set(1)
-        self._latest = self._controller.known.cluster.snapshot(self._outside.clock.now())
+        self._unsynced_since = None
+
+    async def _complain(self) -> None:
+        """Say what is not known of the cluster, from the time on when it should be."""
+        timer = self._outside.timer
+        await timer.sleep(_PATIENT_SECONDS)
+        while True:
+            missing = list(self._controller.feed.unsynced())
+            self._outside.log.error("cluster is not known yet", missing=missing)
+            await timer.sleep(_COMPLAINT_SECONDS)
 
     async def taken_over(self) -> bool:
         """Begin to lead once everything is known; False if it is time to stop before that."""
@@ -143,7 +182,11 @@ class Replica:
         return not stopping.is_set()
 
     async def _take_over(self) -> None:
+        await self._controller.feed.wait_in_sync()
+        self._latest = self._controller.known.cluster.snapshot(self._outside.clock.now())
+        self._onlooker.meet(self._latest.pods)
         self._controller.feed.listen(self._onlooker.hear)
+        self._is_leading = True
         await self._controller.take_over()
 
     def leading(self) -> tuple[Loop, ...]:
@@ -160,7 +203,7 @@ class Replica:
 
     def _kubelets(self) -> Kubelets:
         outside = self._outside
-        return Kubelets(self._kube, outside.clock, outside.timer, chance=outside.chance)
+        return Kubelets(self._kubelets_kube, outside.clock, outside.timer, chance=outside.chance)
 
     async def finished(self, grace_seconds: float) -> None:
         """End what was begun, if that does not take too long."""
@@ -176,6 +219,10 @@ class Replica:
             if not await happens_within(done, grace_seconds, self._outside.timer):
                 self._outside.log.warning("stopping although something is still under way")
             finishing.cancel()
+
+
+def _ignored(event: Event) -> None:
+    """Nothing is told where nothing may be written."""
 
 
 def _cloud(outside: Outside, kube: Kube) -> CloudProvider:

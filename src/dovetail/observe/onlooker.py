@@ -1,6 +1,8 @@
 """Who sees objects come and go, and knows at each scrape how they stand? One listener for all.
 
-    feed.listen(onlooker.hear)              every change that a mirror tells
+    feed.listen(onlooker.hear_pods)         from the start: nobody else knows the limits of pods
+    feed.listen(onlooker.hear)              every change that a mirror tells, once it is to be told
+    onlooker.meet(pods)                     and those that wait already
     onlooker.decided(plan)                  after each decision
     onlooker.text(snapshot)                 at each scrape, in parts
 
@@ -10,15 +12,22 @@ not grow with the cluster.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
 from typing import Final
+
+import msgspec
 
 from dovetail import api
 from dovetail.clock import Clock
+from dovetail.decide.lifecycle.conditions import conditions_of_claim
+from dovetail.decide.lifecycle.pool import PoolView, conditions_of_pool
 from dovetail.decide.lifecycle.step import Event
 from dovetail.errors import InputError
 from dovetail.kube.mirror import Absent, Notice, Present
+from dovetail.model.claim import ClaimObject
 from dovetail.model.plan import Plan
+from dovetail.model.pod import Pod
 from dovetail.model.snapshot import Snapshot
 from dovetail.observe.cluster_metrics import cluster_text, node_count_text
 from dovetail.observe.condition_metrics import ConditionMetrics
@@ -53,6 +62,23 @@ class Onlooker:
         self._limits = PodLimits()
         self._conditions = ConditionMetrics(meters, tell)
         self._unpriced: frozenset[str] = frozenset()
+
+    def hear_pods(self, notice: Notice) -> None:
+        """Take in what pods may take at most. Never raises."""
+        if not self._is_enabled:
+            return
+        match notice:
+            case Present(object=api.Pod() as found):
+                self._limits.see(found)
+            case Absent(object=api.Pod() as gone):
+                self._limits.gone(pod_key(gone))
+            case _:
+                pass
+
+    def meet(self, pods: Iterable[Pod]) -> None:
+        """Pods that waited before anything was heard of them."""
+        if self._is_enabled:
+            self._times.meet(pods, self._clock.now())
 
     def hear(self, notice: Notice) -> None:
         """Take in what a mirror tells. Never raises."""
@@ -100,24 +126,32 @@ class Onlooker:
             match found:
                 case api.Pod():
                     self._times.see(found, self._clock.now())
-                    self._limits.see(found)
                 case api.NodeClaim():
-                    self._conditions.see_claim(claim_object(found))
+                    self._see_claim(claim_object(found))
                 case api.Node():
                     self._conditions.see_node(node_object(found))
                 case api.NodePool():
                     going = instant(found.metadata.deletion_timestamp)
-                    self._conditions.see_pool(pool_view(found), going)
+                    self._see_pool(pool_view(found), going)
                 case _:
                     pass
         except InputError:
             return  # whoever acts on it says what is wrong with it
 
+    # What nobody has said yet of a claim or a pool is Unknown: it turns when it is first said.
+
+    def _see_claim(self, claim: ClaimObject) -> None:
+        said = conditions_of_claim(claim, self._clock.now()).held
+        self._conditions.see_claim(msgspec.structs.replace(claim, conditions=said))
+
+    def _see_pool(self, view: PoolView, deleting_at: datetime | None) -> None:
+        said = conditions_of_pool(view, self._clock.now()).held
+        self._conditions.see_pool(msgspec.structs.replace(view, conditions=said), deleting_at)
+
     def _absent(self, gone: api.Object) -> None:
         match gone:
             case api.Pod():
                 self._times.gone(pod_key(gone))
-                self._limits.gone(pod_key(gone))
             case api.NodeClaim() | api.Node() | api.NodePool():
                 self._conditions.gone(gone.kind, gone.metadata.name, self._clock.now())
             case _:

@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from dovetail import api
+from dovetail.model.pod import Pod
 from dovetail.observe.meters import Meters
 from dovetail.observe.pod_limits import pod_key
 from dovetail.observe.text import gauge, label_text, series
@@ -103,6 +104,12 @@ class PodTimes:
         elif (ready_at := _turned_at(pod, "Ready")) is not None:
             self._started(wait, ready_at)
             del self._waits[key]
+
+    def meet(self, pods: Iterable[Pod], now: datetime) -> None:
+        """Pods that waited before anybody looked."""
+        for pod in pods:
+            if not pod.node_name and not pod.is_terminal and pod.key not in self._waits:
+                self._waits[pod.key] = _Wait(pod.uid, pod.created_at, now)
 
     def gone(self, key: str) -> None:
         """A pod is there no more."""

@@ -147,6 +147,7 @@ class Cluster:
         if kind is api.NodeClaim:
             return _nodes_if(self._fleet.drop_claim(key))
         if kind is api.NodePool:
+            self._types.pop(key[1], None)
             return Touched.POOLS if self._pools.drop(key) else NOTHING
         if kind in self._keepers:
             return _nodes_if(self._keepers[kind].drop(key))
@@ -231,6 +232,7 @@ class Cluster:
         key = (namespace_of(wire), wire.metadata.name)
         before = self._pods.get(key)
         self._pods.put(wire)
+        self._sweep()  # here too: whoever does not lead takes no snapshots
         return self._follow(key, before)
 
     def _follow(self, key: Key, before: Pod | None) -> Touched:
@@ -372,9 +374,7 @@ class Cluster:
         changed = self._around.renew()
         if self._around.templates is not earlier:
             self._n_specs += earlier.n_converted
-        if not changed:
-            return
-        for key, pod in list(self._pods.items()):
+        for key, pod in list(self._pods.items()) if changed else ():
             judged = changed.get(id(pod.spec))
             if judged is not None:
                 spec, problems = judged

@@ -15,14 +15,17 @@ from typing import Final
 
 import msgspec
 
+from dovetail import labels
 from dovetail.decide.nodes import is_leaving
 from dovetail.model.ledger import Departure, Ledger, Nomination, Proposal, Refusal
 from dovetail.model.node import Node
 from dovetail.model.pod import Pod, PodKey
+from dovetail.state.promises import Promise, Promises
 from dovetail.state.shelf import Key
 
 REFUSED_FOR: Final = timedelta(minutes=3)
 LEAST_NOMINATED_FOR: Final = timedelta(seconds=10)
+_N_NAMES: Final = 8  # a pod's status may still carry one of so many words of ours
 
 _Offer = tuple[str, str, str]
 
@@ -32,18 +35,6 @@ def nominated_for(batch_max: timedelta) -> timedelta:
     return max(2 * batch_max, LEAST_NOMINATED_FOR)
 
 
-class _Promise(msgspec.Struct, frozen=True, gc=False):
-    """A nomination. `target` is a node or, before it has one, a claim; `bound_to` is the node from
-    which the pod will move, `is_starting` whether the target had yet to start when last seen.
-    """
-
-    uid: str
-    target: str
-    until: datetime
-    bound_to: str
-    is_starting: bool
-
-
 class Book:
     """Nominations, refusals, proposals and disruptions under way, and which nominations in pods'
     statuses are ours.
@@ -51,11 +42,11 @@ class Book:
 
     def __init__(self, believed_for: timedelta) -> None:
         self._believed_for = believed_for
-        self._promises: dict[Key, _Promise] = {}
+        self._promises = Promises()
         self._until_by_offer: dict[_Offer, datetime] = {}
         self._proposals: tuple[Proposal, ...] = ()
         self._departures: dict[str, Departure] = {}
-        self._names_by_uid: dict[str, frozenset[str]] = {}  # every node we ever named to a pod
+        self._names_by_uid: dict[str, tuple[str, ...]] = {}  # nodes we named to a pod lately
         self._carried: dict[Key, tuple[str, str]] = {}  # the uid, and our word in its status
         self._nodes: tuple[Node, ...] = ()
         self._nodes_by_name: dict[str, Node] = {}  # claims' names too
@@ -66,13 +57,14 @@ class Book:
         until = at + self._believed_for
         node = self._nodes_by_name.get(target)
         is_starting = node is None or not node.is_initialized
-        self._promises[key] = _Promise(pod.uid, target, until, pod.node_name, is_starting)
-        self._name(pod.uid, target)
+        self._promises.put(key, Promise(pod.uid, target, until, pod.node_name, is_starting))
+        if labels.BUFFER_FAKE_POD not in pod.annotations:  # those carry no word of ours
+            self._name(pod.uid, target)
 
     def _name(self, uid: str, node: str) -> None:
-        named = self._names_by_uid.get(uid, frozenset())
+        named = self._names_by_uid.get(uid, ())
         if node not in named:
-            self._names_by_uid[uid] = named | {node}
+            self._names_by_uid[uid] = (*named, node)[-_N_NAMES:]
 
     def adopt(self, key: Key, pod: Pod, at: datetime) -> Pod:
         """Take the nomination in a pod's status for our own, made now; the pod without it."""
@@ -83,18 +75,19 @@ class Book:
 
     def withdraw(self, key: Key) -> None:
         """Take a promise back."""
-        self._promises.pop(key, None)
+        self._promises.drop(key)
 
     def withdraw_all(self, target: str) -> None:
         """Take back every promise of a node that will not come."""
-        gone = [key for key, one in self._promises.items() if one.target == target]
-        for key in gone:
-            del self._promises[key]
+        for key in self._promises.pods(target):
+            self._promises.drop(key)
 
     def promised_to(self, *targets: str) -> tuple[PodKey, ...]:
         """The pods that are meant for a node, by its name or its claim's."""
         return tuple(
-            f"{key[0]}/{key[1]}" for key, one in self._promises.items() if one.target in targets
+            f"{key[0]}/{key[1]}"
+            for target in dict.fromkeys(targets)
+            for key in self._promises.pods(target)
         )
 
     def refuse(self, offer: _Offer, at: datetime) -> None:
@@ -134,7 +127,7 @@ class Book:
         if held is None:
             return
         if after is None or after.uid != held.uid or after.node_name != held.bound_to:
-            del self._promises[key]
+            self._promises.drop(key)
 
     def stale(self) -> tuple[tuple[PodKey, str], ...]:
         """Pods whose status names a node that we named but no longer mean, with that node."""
@@ -154,8 +147,7 @@ class Book:
         self._settle(now)
         fresh = Ledger(
             nominations=tuple(
-                Nomination(one.uid, one.target, one.until)
-                for _, one in sorted(self._promises.items())
+                Nomination(one.uid, one.target, one.until) for _, one in self._promises.items()
             ),
             refusals=tuple(
                 Refusal(*offer, until) for offer, until in sorted(self._until_by_offer.items())
@@ -172,15 +164,16 @@ class Book:
         for key, held in list(self._promises.items()):
             kept = self._kept(held, self._nodes_by_name.get(held.target), now)
             if kept is None:
-                del self._promises[key]
+                self._promises.drop(key)
             elif kept is not held:
-                self._promises[key] = kept
-                self._name(kept.uid, kept.target)
+                self._promises.put(key, kept)
+                if kept.uid in self._names_by_uid:
+                    self._name(kept.uid, kept.target)
         for offer, until in list(self._until_by_offer.items()):
             if until <= now:
                 del self._until_by_offer[offer]
 
-    def _kept(self, held: _Promise, node: Node | None, now: datetime) -> _Promise | None:
+    def _kept(self, held: Promise, node: Node | None, now: datetime) -> Promise | None:
         """A promise as it stands now: while its node starts it does not run out, and once the node
         has started it lasts the whole time again.
         """

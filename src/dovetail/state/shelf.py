@@ -112,8 +112,12 @@ class Shelf(Generic[T, V]):
         self._touch(key)
 
     def _touch(self, key: Key) -> None:
-        self._touched.add(key)
+        """Remember to set it right, unless it has come and gone since anybody looked."""
         self.revision += 1
+        if key in self._held or self._was_there(bisect_left(self._keys, key), key):
+            self._touched.add(key)
+        else:
+            self._touched.discard(key)
 
     def get(self, key: Key) -> V | None:
         """One noun, if it is there."""
@@ -145,9 +149,12 @@ class Shelf(Generic[T, V]):
                 self._set_right(key)
         self._touched.clear()
 
+    def _was_there(self, at: int, key: Key) -> bool:
+        return at < len(self._keys) and self._keys[at] == key
+
     def _set_right(self, key: Key) -> None:
         at = bisect_left(self._keys, key)
-        was_there = at < len(self._keys) and self._keys[at] == key
+        was_there = self._was_there(at, key)
         held = self._held.get(key)
         if held is None:
             del self._keys[at : at + was_there], self._nouns[at : at + was_there]

@@ -155,6 +155,8 @@ async def test_what_cannot_be_done_is_put_back_and_told(verb: str) -> None:
         assert await is_going(world, "b")
         assert departing(process, world) == ["b"]
         assert process.said("ERROR") == ["disrupting node failed"]
+        name = "karpenter_voluntary_disruption_queue_failures_total"
+        assert metered(process.means.meters, name, reason="empty", decision="delete") == [1]
         await process.disruptions.begin(Disrupt(EMPTY, ("a",)))
         assert await is_going(world, "a")
 
@@ -276,6 +278,62 @@ async def test_a_process_that_dies_anywhere_in_a_disruption_leaves_nothing_behin
             assert not await world.exists(NODE, "a")
             assert not await world.exists(NODE_CLAIM, "a")
             assert not await world.cloud.list()
+
+
+async def test_what_is_left_over_is_taken_down_in_time() -> None:
+    """Not only when a process starts: an API that fails for a moment must not fence a node off."""
+    world = World()
+    await world.node("a")
+    async with running(world) as process, asyncio.TaskGroup() as group:
+        tidying = group.create_task(process.disruptions.run())
+        await world.pass_()
+
+        def refuse(verb: str, ref: Ref) -> None:
+            n_patched = sum(one[1] == "patch" for one in process.kube.calls)
+            if verb == "list" or (verb == "patch" and n_patched >= 2):
+                raise UnavailableError(503, "", f"no {ref.name}")
+
+        process.kube.refuse = refuse
+        await process.disruptions.begin(Disrupt(EMPTY, ("a",)))
+        assert await fences(world, "a") != []
+        process.kube.refuse = lambda verb, ref: None  # noqa: ARG005  refuses nothing
+        await world.pass_(60)
+        assert await fences(world, "a") == []
+        await process.disruptions.finish()
+        tidying.cancel()
+
+
+async def test_a_node_that_comes_again_under_its_name_can_go_again() -> None:
+    """Nothing of the one before is remembered."""
+    world = World()
+    async with running(world, ends_claims=True) as process:
+        for _ in range(2):
+            await world.node("a")
+            await world.pass_()
+            await process.disruptions.begin(Disrupt(EMPTY, ("a",)))
+            await world.pass_(30)
+            assert not await world.exists(NODE, "a")
+
+
+async def test_a_disruption_that_is_cut_short_is_not_under_way_for_ever() -> None:
+    """A bug elsewhere, or the end of the loop that began it."""
+    world = World()
+    await world.node("a")
+    async with running(world) as process:
+
+        def refuse(verb: str, ref: Ref) -> None:
+            if verb == "list":
+                raise RuntimeError(ref.name)
+
+        process.kube.refuse = refuse
+        with pytest.raises(ExceptionGroup):
+            await process.disruptions.begin(Disrupt(EMPTY, ("a",)))
+        assert departing(process, world) == []
+        process.kube.refuse = lambda verb, ref: None  # noqa: ARG005  refuses nothing
+        await process.disruptions.tidy()
+        assert await fences(world, "a") == []
+        await process.disruptions.begin(Disrupt(EMPTY, ("a",)))
+        assert await is_going(world, "a")
 
 
 async def _until_death(world: World, process: Process) -> None:

@@ -162,3 +162,29 @@ async def test_a_node_class_is_found_by_reference() -> None:
         assert world.known.node_class(NodeClassRef(KWOK.group, KWOK.name, "other")) is None
         assert world.known.node_class(NodeClassRef("x", "Y", "default")) is None
         assert world.known.pools() == ()
+
+
+async def test_a_bug_of_one_listener_does_not_make_the_others_deaf() -> None:
+    """It is told, and the feed goes on."""
+    async with following() as world:
+        told: list[str] = []
+        world.feed.failed = lambda about, error: told.append(f"{about}: {error}")
+
+        def fail(_: Notice) -> None:
+            msg = "a bug"
+            raise RuntimeError(msg)
+
+        later: list[Notice] = []
+        world.feed.listen(fail)
+        world.feed.listen(later.append)
+        for name in ("one", "two"):
+            body: dict[str, Json] = {
+                "apiVersion": "v1",
+                "kind": "Node",
+                "metadata": {"name": name},
+            }
+            await world.kube.create(NODE, body)
+        await world.time.advance()
+        names = [one.object.metadata.name for one in later if isinstance(one, Present)]
+        assert names[-2:] == ["one", "two"]
+        assert [one.split()[1] for one in told][-2:] == ["/one", "/two"]

@@ -93,7 +93,7 @@ class World:
             self.known,
             watched_kinds((KWOK,), gates or {}),
             pace=Pace(self.time, lambda: 0.5),
-            touched=self.touch,
+            touched=self._touch,
         )
         self.told = Told(self.api, self.time)
         self.means = Means(
@@ -112,8 +112,15 @@ class World:
         return World(held=self)
 
     def touch(self, what: Touched) -> None:
-        """Something could matter."""
+        """Something could matter; a loop may be told in place of this."""
         self.touched |= what
+
+    def _touch(self, what: Touched) -> None:
+        self.touch(what)
+
+    async def pass_(self, seconds: float) -> None:
+        """Let time pass."""
+        await self.time.advance(timedelta(seconds=seconds))
 
     def listen(self, listener: Callable[[Notice], None]) -> None:
         """Tell this one of changes."""

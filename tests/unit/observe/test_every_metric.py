@@ -179,7 +179,8 @@ def whole_scrape() -> str:
     touch(meters)
     onlooker.hear(Present(wire_pod()))
     onlooker.hear(Present(wire_pod("waits", uid="u2")))
-    onlooker.hear(Present(wire_pod("agent", node="n1", limits={"cpu": "1"}, owner="DaemonSet")))
+    agent_pod = wire_pod("agent", node="n1", limits={"cpu": "1"}, owner="DaemonSet")
+    onlooker.hear_pods(Present(agent_pod))
     onlooker._times.decided(["default/p1"], [], START)  # noqa: SLF001  without a plan
     for group, kind in (("karpenter.sh", "NodeClaim"), ("karpenter.sh", "NodePool"), ("", "Node")):
         onlooker.hear(Present(with_condition(group, kind, "True")))

@@ -178,19 +178,24 @@ async def test_stacks_of_tasks_and_threads_are_told() -> None:
 
 async def test_a_profile_shows_what_a_busy_thread_does() -> None:
     """One line for each stack, the outermost call first, and how often it was seen."""
-    release = threading.Event()
+    work = [1000]
+    beginning = threading.Lock()
+    beginning.acquire()
 
     def busy_with_sums() -> None:
-        while not release.is_set():
+        # It calls nothing that is written in Python: whenever it is seen, its stack is the same.
+        beginning.release()
+        while work:
             sum(range(1000))
 
     thread = threading.Thread(target=busy_with_sums, name="busy one")
     thread.start()
+    beginning.acquire()
     try:
         async with asking(has_profiling=True) as asker:
             _, text = await asker.metrics("/debug/pprof/profile?seconds=0.2")
     finally:
-        release.set()
+        work.clear()
         thread.join()
     (line,) = (one for one in text.splitlines() if "busy_with_sums" in one)
     stack, _, count = line.rpartition(" ")

@@ -26,6 +26,7 @@ from dovetail.model.ledger import Proposal
 from dovetail.model.node import Node
 from dovetail.model.plan import Disrupt, DisruptionReason
 from dovetail.model.pod import Pod
+from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.verdict import Blocked, Blocker
 
@@ -42,11 +43,12 @@ class _Empty(msgspec.Struct, frozen=True):
 
 def emptiness(scene: Scene) -> Findings:
     """The empty nodes that may go now, those that wait to be confirmed, and those that may not."""
-    idle = [
+    empty = [
         node
-        for node in _idle_nodes(scene.snapshot.nodes, scene.snapshot.pods)
+        for node in _empty_nodes(scene.snapshot.nodes, scene.snapshot.pods)
         if node.name not in scene.leaving and _is_dynamic(node, scene.snapshot)
     ]
+    idle = [node for node in empty if _is_quiet(node) or _is_for_ever(node, scene)]
     if not idle:
         return Findings()
     verdicts = [(node, _verdict(node, scene)) for node in idle]
@@ -86,14 +88,19 @@ def _is_reschedulable(pod: Pod) -> bool:
 
 
 @recalled
-def _idle_nodes(nodes: tuple[Node, ...], pods: tuple[Pod, ...]) -> tuple[Node, ...]:
-    """Empty nodes that have been quiet for long enough, as their claims say."""
+def _empty_nodes(nodes: tuple[Node, ...], pods: tuple[Pod, ...]) -> tuple[Node, ...]:
+    """Nodes of ours that have started and that nobody needs."""
     by_node = census(pods).by_node
-    found = [node for node in nodes if _is_quiet(node) and is_empty(by_node.get(node.name, ()))]
+    found = [
+        node
+        for node in nodes
+        if (_is_quiet(node) or node.is_initialized) and is_empty(by_node.get(node.name, ()))
+    ]
     return tuple(sorted(found, key=lambda node: node.name))
 
 
 def _is_quiet(node: Node) -> bool:
+    """Whether no pod has come or gone for as long as its pool wants, as its claim says."""
     return any(one.type == CONSOLIDATABLE and one.status == "True" for one in node.conditions)
 
 
@@ -105,11 +112,24 @@ def _is_dynamic(node: Node, snapshot: Snapshot) -> bool:
 
 
 def _verdict(node: Node, scene: Scene) -> Blocked | None:
-    for pool in scene.snapshot.node_pools:
-        is_own = pool.name == node.node_pool and not pool.problems
-        if is_own and pool.disruption.consolidate_after is None:
-            return blocked(node.name, Blocker.NEVER, pool=pool.name)
+    if node.node_pool in _never(scene.snapshot.node_pools):
+        return blocked(node.name, Blocker.NEVER, pool=node.node_pool)
     return disruption_verdict(node, scene)
+
+
+def _is_for_ever(node: Node, scene: Scene) -> bool:
+    """Whether its pool never consolidates; then its claim never says that it is quiet."""
+    return bool(node.node_claim) and node.node_pool in _never(scene.snapshot.node_pools)
+
+
+@recalled
+def _never(pools: tuple[NodePool, ...]) -> frozenset[str]:
+    """Names of pools whose nodes are never taken away for being empty."""
+    return frozenset(
+        pool.name
+        for pool in pools
+        if not pool.problems and pool.disruption.consolidate_after is None
+    )
 
 
 def _dearest_first(scene: Scene, nodes: Sequence[Node]) -> list[_Empty]:

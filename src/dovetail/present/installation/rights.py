@@ -63,7 +63,6 @@ CORE: Final = (
     Rule("policy", ("poddisruptionbudgets",), _READ),
     Rule("scheduling.k8s.io", ("priorityclasses",), _READ),
     Rule("node.k8s.io", ("runtimeclasses",), _READ),
-    Rule("apiextensions.k8s.io", ("customresourcedefinitions",), _READ),
     # Claims are made, followed and ended.
     Rule(_OURS, ("nodeclaims",), ("create", "patch", "delete")),
     Rule(_OURS, ("nodepools",), ("patch",)),

@@ -10,6 +10,7 @@ from dovetail.decide import decide
 from dovetail.model.ledger import Ledger, Proposal
 from dovetail.model.plan import Plan
 from dovetail.model.snapshot import Snapshot
+from dovetail.model.verdict import Blocker
 from dovetail.testing import instance_type, node, node_pool, pod, snapshot
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -99,3 +100,15 @@ def test_a_node_goes_on_being_named_until_somebody_begins() -> None:
     plan = decide(there, late)
     assert going(plan) == ["cheap1"]
     assert decide(proposed(there, plan), late) == plan
+
+
+def test_an_empty_node_of_a_pool_that_never_consolidates_is_told_of() -> None:
+    """Though nobody says of it that it is quiet: in such a pool no claim ever says so."""
+    never = node_pool("never", consolidate_after="Never")
+    soon = node_pool("soon", consolidate_after="30s")
+    nodes = tuple(node(f"of-{one.name}", pool=one.name, type="small") for one in (never, soon))
+    cluster = snapshot(nodes=nodes, node_pools=(never, soon))
+    found = decide(cluster, NOW)
+    assert [(one.node, one.reason) for one in found.blocked] == [("of-never", Blocker.NEVER)]
+    busy = snapshot((pod("p", node="of-never"),), nodes=nodes, node_pools=(never, soon))
+    assert decide(busy, NOW).blocked == ()

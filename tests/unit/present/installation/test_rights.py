@@ -40,6 +40,20 @@ def test_every_kind_that_the_feed_watches_may_be_read() -> None:
     assert unread == []
 
 
+def test_nothing_may_be_read_that_nobody_watches() -> None:
+    """Definitions of resources, for one: whether our kinds are there is seen by listing them."""
+    node_class = api.KINDS["karpenter.kwok.sh", "KWOKNodeClass"]
+    watched = watched_kinds([node_class], dict.fromkeys(FEATURE_GATES, True))
+    known = {(kind.group, kind.plural) for kind in watched}
+    granted = {
+        (rule.group, resource)
+        for rule in (*rights.CORE, *KWOK)
+        if READ & set(rule.verbs)
+        for resource in rule.resources
+    }
+    assert granted == known
+
+
 @pytest.mark.parametrize("group", ["", "apps", "batch", "policy", "rbac.authorization.k8s.io"])
 def test_what_could_lead_to_more_rights_is_out_of_reach(group: str) -> None:
     """Whoever reads secrets, makes pods or writes roles can become somebody else."""

@@ -1,0 +1,137 @@
+"""What is worth telling besides the plan? Pools that can launch nothing or may let nothing go, and
+pods whose preferences cost more than they may know (spec/core.md 3.2, 3.3, 6.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+from typing import Final
+
+from dovetail import labels
+from dovetail.decide.census import census
+from dovetail.decide.disrupt.budgets import allowances
+from dovetail.decide.lifecycle.step import Event, EventType
+from dovetail.decide.pools import eligible_pools
+from dovetail.decide.recall import recalled
+from dovetail.model.instance import InstanceType
+from dovetail.model.plan import DisruptionReason
+from dovetail.model.pod import Pod, PodSpec
+from dovetail.model.policy import MinValuesPolicy, PreferencePolicy
+from dovetail.model.pool import NodePool
+from dovetail.model.requirements import Requirements
+from dovetail.model.snapshot import Snapshot
+
+NO_COMPATIBLE_TYPES: Final = "NoCompatibleInstanceTypes"
+DISRUPTION_BLOCKED: Final = "DisruptionBlocked"
+_TOLD_FOR: Final = timedelta(minutes=1)
+
+
+def pool_events(snapshot: Snapshot, now: datetime) -> Iterator[Event]:
+    """What users should know of their pools."""
+    is_strict = snapshot.policy.min_values_policy == MinValuesPolicy.STRICT
+    found = _wanting(snapshot.node_pools, snapshot.instance_types)
+    for pool in eligible_pools(snapshot)[0]:
+        nothing_fits, too_few = found[pool.name]
+        message = nothing_fits or (too_few if is_strict else "")
+        if message:
+            yield _event(pool, NO_COMPATIBLE_TYPES, message, EventType.WARNING)
+    yield from _blocked_pools(snapshot, now)
+
+
+def _blocked_pools(snapshot: Snapshot, now: datetime) -> Iterator[Event]:
+    pools = {pool.name: pool for pool in snapshot.node_pools}
+    for reason in DisruptionReason:
+        for name, allowance in allowances(snapshot, reason, now).items():
+            if allowance.n_nodes and not allowance.n_allowed:
+                message = f"Budgets allow no node to be disrupted for reason {reason}"
+                yield _event(pools[name], DISRUPTION_BLOCKED, message, dedupe=(reason,))
+
+
+def impeding_pods(snapshot: Snapshot) -> tuple[Pod, ...]:
+    """Waiting pods that would rather be apart: once bound, they may keep nodes from being
+    consolidated.
+    """
+    if snapshot.policy.preference_policy != PreferencePolicy.RESPECT:
+        return ()
+    known: dict[int, bool] = {}  # by template
+    found = []
+    for pod in census(snapshot.pods).unbound:
+        key = id(pod.spec)
+        if key not in known:
+            known[key] = _would_rather_be_apart(pod.spec)
+        if known[key]:
+            found.append(pod)
+    return tuple(found)
+
+
+def _would_rather_be_apart(spec: PodSpec) -> bool:
+    return bool(spec.preferred_anti_affinity) or any(not one.is_hard for one in spec.spread)
+
+
+@recalled
+def _wanting(
+    pools: tuple[NodePool, ...], types_by_pool: Mapping[str, tuple[InstanceType, ...]]
+) -> Mapping[str, tuple[str, str]]:
+    """For each pool that nothing fits it, if so, and that too little does for its minValues."""
+    return {pool.name: _wants(pool, types_by_pool.get(pool.name, ())) for pool in pools}
+
+
+def _wants(pool: NodePool, types: tuple[InstanceType, ...]) -> tuple[str, str]:
+    wanted = Requirements(pool.requirements) & Requirements.of_labels(pool.labels)
+    fitting = [one for one in types if _fits(one, wanted)]
+    if not fitting:
+        stated = ", ".join(str(one) for one in wanted.sorted())
+        return f"No instance type on offer has all that the pool requires: {stated}", ""
+    for one in wanted.sorted():
+        n_values = len(_values(fitting, one.key, wanted)) if one.min_values else 0
+        if one.min_values and n_values < one.min_values:
+            return "", (
+                f"minValues {one.min_values} of {one.key} cannot be met: the instance types on "
+                f"offer that fit have {n_values}"
+            )
+    return "", ""
+
+
+def _fits(kind: InstanceType, wanted: Requirements) -> bool:
+    return kind.requirements.intersects(wanted) and any(
+        one.is_available and one.requirements.intersects(wanted) for one in kind.offerings
+    )
+
+
+def _values(types: list[InstanceType], key: str, wanted: Requirements) -> set[str]:
+    """The values of a label that these types can bring."""
+    if key == labels.INSTANCE_TYPE:
+        return {one.name for one in types}
+    held = [
+        found[key]
+        for one in types
+        for found in (one.requirements, *(at.requirements for at in one.offerings))
+        if key in found
+    ]
+    return {
+        value
+        for one in held
+        if not one.complement
+        for value in one.values
+        if wanted[key].has(value)
+    }
+
+
+def _event(
+    pool: NodePool,
+    reason: str,
+    message: str,
+    kind: EventType = EventType.NORMAL,
+    dedupe: tuple[str, ...] = (),
+) -> Event:
+    return Event(
+        "NodePool",
+        pool.name,
+        reason,
+        message,
+        type=kind,
+        uid=pool.uid,
+        dedupe=dedupe,
+        dedupe_for=_TOLD_FOR,
+    )
