@@ -20,7 +20,7 @@ from dovetail.model.plan import Disrupt, Launch, Nominate, Plan
 from dovetail.model.pod import Pod
 from dovetail.model.snapshot import Snapshot
 from tests.oracle import launches
-from tests.oracle.check import Case, binding, pool_limits, surprises
+from tests.oracle.check import Case, pool_limits
 from tests.oracle.disruptions import (
     expected,
     holds,
@@ -31,6 +31,7 @@ from tests.oracle.disruptions import (
 )
 from tests.oracle.hosts import is_leaving
 from tests.oracle.launchable import can_be_had, kinds_of
+from tests.oracle.scheduler import bind_in_any_order, bind_in_order
 
 DRIFTED: Final = "Drifted"
 UNDERUTILIZED: Final = "Underutilized"
@@ -166,11 +167,33 @@ def _together(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
     names = Counter(one.name for one in joined.launches)
     return [
         *(f"{name} names {n} launches" for name, n in names.items() if n > 1),
-        *binding(case),
+        *_binding(case, plan, moved),
         *launches.check(case.snapshot, now, joined),
-        *surprises(case),
         *pool_limits(case),
     ]
+
+
+def _binding(case: Case, plan: Plan, moved: list[str]) -> list[str]:
+    """Once those that wait now are bound, all that move bind, whatever the provider makes of each
+    replacement.
+    """
+    world = case.empty_world.copy()
+    for key in plan.binding_order:
+        world.bind(case.waiting[key], case.host_by_pod[key])
+    pods = {pod.key: pod for pod in case.snapshot.pods}
+    order = [pods[key] for key in moved]
+    broken = []
+    replacements = Plan(
+        launches=tuple(new for move in plan.disruptions for new in move.replacements)
+    )
+    for host in (None, *launches.deliveries(case.snapshot, case.now, replacements)):
+        seen = world.copy()
+        if host is not None:
+            seen.add(host)
+        refused = bind_in_order(seen, case.host_by_pod, order)
+        refused = refused and bind_in_any_order(seen, case.host_by_pod, order)
+        broken += [f"{pod} does not bind to {why}" for pod, why in sorted(refused.items())]
+    return broken
 
 
 # ------------------------------------------------------------------ money

@@ -10,6 +10,7 @@ rest are about.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Final
@@ -37,7 +38,7 @@ def begin(snapshot: Snapshot, plan: Plan, now: datetime) -> Snapshot:
     )
     if not coming and not places and not going:
         return snapshot
-    ledger = _kept(snapshot.ledger, places, snapshot.pods)
+    ledger = _kept(snapshot.ledger, plan, snapshot.pods)
     return msgspec.structs.replace(
         snapshot,
         nodes=(*snapshot.nodes, *(_node(one, snapshot, is_started=False) for one in coming)),
@@ -53,7 +54,7 @@ def apply(snapshot: Snapshot, plan: Plan) -> Snapshot:
     pods = _moved(snapshot.pods, places)
     touched = set(places.values())
     staying = (node for node in snapshot.nodes if node.name not in gone)
-    ledger = _kept(snapshot.ledger, places, snapshot.pods)
+    ledger = _kept(snapshot.ledger, plan, snapshot.pods)
     return msgspec.structs.replace(
         snapshot,
         nodes=(
@@ -95,13 +96,17 @@ def _moved(pods: tuple[Pod, ...], places: Mapping[str, str]) -> tuple[Pod, ...]:
     )
 
 
-def _kept(ledger: Ledger, places: Mapping[str, str], pods: Iterable[Pod]) -> Ledger:
-    """Promises to pods that have been given a place are kept."""
-    if not ledger.nominations:
-        return ledger
-    placed = {pod.uid for pod in pods if pod.key in places}
-    left = tuple(one for one in ledger.nominations if one.pod_uid not in placed)
-    return msgspec.structs.replace(ledger, nominations=left)
+def _kept(ledger: Ledger, plan: Plan, pods: Iterable[Pod]) -> Ledger:
+    """Promises to pods that have been given a place are kept, and reservations are used up."""
+    reserved = Counter(ledger.reserved_by_id)
+    reserved.update(one.reservation_id for one in _coming(plan) if one.reservation_id)
+    places = _places(plan) if ledger.nominations else {}
+    placed = {pod.uid for pod in pods if pod.key in places} if places else set()
+    return msgspec.structs.replace(
+        ledger,
+        nominations=tuple(one for one in ledger.nominations if one.pod_uid not in placed),
+        reserved_by_id=dict(reserved),
+    )
 
 
 def _visited(node: Node, snapshot: Snapshot) -> Node:

@@ -23,6 +23,7 @@ from dovetail.model.pool import NodePool
 from dovetail.model.requirements import Requirement
 
 SPOT_TYPES: Final = 15
+NOT_TO_BE_HAD: Final = 2**63
 
 _Bought = tuple[str, str, str, str]
 
@@ -81,10 +82,11 @@ def _asked(launch: Launch, key: str) -> frozenset[str]:
 
 
 def _worst(kind: InstanceType, launch: Launch, zones: frozenset[str]) -> int:
-    """The most that the provider may ask for this type, bought as the launch is."""
-    return max(
-        (one.price_nanousd for one in kind.offerings if _is_meant(one, launch, zones)), default=0
-    )
+    """The most that the provider may ask for this type, bought as the launch is; what nobody can
+    pay if it is not to be had so.
+    """
+    prices = [one.price_nanousd for one in kind.offerings if _is_meant(one, launch, zones)]
+    return max(prices, default=NOT_TO_BE_HAD)
 
 
 def _is_meant(one: Offering, launch: Launch, zones: frozenset[str]) -> bool:
