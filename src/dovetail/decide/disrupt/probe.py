@@ -70,7 +70,8 @@ def ground_of(snapshot: Snapshot, now: datetime, *, is_saving: bool) -> Ground:
     those is made, and whoever was given a place stands there already.
     """
     nodes = usable(snapshot)
-    closed = frozenset(node.name for node in nodes if _is_closed(node, snapshot, is_saving))
+    busy = _waiting_pools(snapshot) if is_saving else frozenset()
+    closed = frozenset(node.name for node in nodes if _is_closed(node, busy))
     names = {node.name for node in nodes}
     by_node = {
         name: tuple(pod for pod in pods if not pod.is_terminal)
@@ -99,12 +100,11 @@ def ground_of(snapshot: Snapshot, now: datetime, *, is_saving: bool) -> Ground:
     )
 
 
-def _is_closed(node: Node, snapshot: Snapshot, is_saving: bool) -> bool:  # noqa: FBT001
+def _is_closed(node: Node, busy: frozenset[str]) -> bool:
+    """Whether the node still starts, or is not quiet though nodes of its pool should be."""
     if not node.node_claim:
         return False
-    if not node.is_initialized:
-        return True
-    return is_saving and not is_quiet(node) and node.node_pool in _waiting_pools(snapshot)
+    return not node.is_initialized or (node.node_pool in busy and not is_quiet(node))
 
 
 def _waiting_pools(snapshot: Snapshot) -> frozenset[str]:
