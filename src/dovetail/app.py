@@ -27,6 +27,7 @@ from dovetail.present.table import SYNTHETIC_SPOT, counted
 if TYPE_CHECKING:
     from dovetail.cloud.overlays import Overlay
     from dovetail.kube.manifests import Manifests
+    from dovetail.present.budgets import BudgetCalendar
 
 GENERIC: Final = "generic"
 AWS: Final = "aws"
@@ -102,6 +103,23 @@ def _decided(given: _Input) -> tuple[Plan, float]:
     started_at = perf_counter()
     plan = decide(given.snapshot, given.now)
     return plan, perf_counter() - started_at
+
+
+def calendar_from(request: PlanRequest, span: timedelta, *, stdin: BinaryIO) -> BudgetCalendar:
+    """Read manifests and lay out their budgets in time. Raises InputError."""
+    from dovetail.decide.disrupt.calendar import calendars
+    from dovetail.kube.manifests import read
+    from dovetail.present.budgets import BudgetCalendar
+
+    with _calm_collector():
+        given = _given(request, read(request.sources, stdin))
+        try:
+            until = given.now + span
+        except OverflowError:
+            msg = f"{given.now.isoformat()} is too late: the calendar ends with the year 9999"
+            raise InputError(msg) from None
+        pools = calendars(given.snapshot, given.now, until)
+    return BudgetCalendar(pools, starts_at=given.now, ends_at=until, remarks=given.remarks)
 
 
 def problems_of(sources: Sequence[str], *, stdin: BinaryIO) -> Checked:

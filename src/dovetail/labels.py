@@ -18,6 +18,7 @@ MADE_BY_RUN: Final = "dovetail.sh/made-by-run"  # which run of the program made 
 TERMINATION_TIMESTAMP: Final = "karpenter.sh/nodeclaim-termination-timestamp"
 REQUESTED_DRA_DRIVERS: Final = "karpenter.sh/requested-dra-drivers"
 TERMINATION_FINALIZER: Final = "karpenter.sh/termination"
+PRICE_OVERLAY_APPLIED: Final = "karpenter.sh/price-overlay-applied"
 CAPACITY_OVERLAY_APPLIED: Final = "karpenter.sh/capacity-overlay-applied"
 DISRUPTED_TAINT: Final = "karpenter.sh/disrupted"
 UNREGISTERED_TAINT: Final = "karpenter.sh/unregistered"

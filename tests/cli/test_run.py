@@ -231,6 +231,19 @@ def test_it_leads_answers_and_lets_the_lease_go_at_the_end(
 
 
 @pytest.mark.xdist_group("controlplane")
+def test_without_election_it_works_and_takes_no_lease(plane: ControlPlane, tmp_path: Path) -> None:
+    """What follows from the cluster is told by whoever works."""
+    lone = ("--disable-leader-election", "--leader-election-name", "nobody-takes-this")
+    with running(plane.kubeconfig, tmp_path / "log", *lone) as run:
+        name = "karpenter_cluster_state_node_count"
+        eventually(lambda: name in run.asked("/metrics", "metrics_port")[1], tmp_path / "log")
+        assert run.lines("became leader") == []
+        assert "nobody-takes-this" not in plane.kubectl("get", "lease", "-A", "-o", "name")
+        run.process.send_signal(signal.SIGTERM)
+        assert run.ended() == 0
+
+
+@pytest.mark.xdist_group("controlplane")
 def test_a_second_replica_takes_over_from_one_that_was_killed(
     plane: ControlPlane, tmp_path: Path
 ) -> None:

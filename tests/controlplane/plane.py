@@ -32,6 +32,7 @@ class ControlPlane:
 
     folder: Path
     port: int
+    etcd: str = ""
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     @property
@@ -96,8 +97,14 @@ def _start_etcd_and_api(plane: ControlPlane, built: Path) -> None:
         "log-level": "error",
     }
     _start(plane, built, "etcd", etcd)
+    plane.etcd = client
+    start_api(plane, built)
+
+
+def start_api(plane: ControlPlane, built: Path | None = None) -> None:
+    """Start the API server (again), and wait until it answers."""
     api = {
-        "etcd-servers": client,
+        "etcd-servers": plane.etcd,
         "bind-address": "127.0.0.1",
         "secure-port": plane.port,
         "tls-cert-file": plane.folder / "server.crt",
@@ -113,7 +120,7 @@ def _start_etcd_and_api(plane: ControlPlane, built: Path) -> None:
         "max-requests-inflight": 2000,
         "max-mutating-requests-inflight": 1000,
     }
-    _start(plane, built, "kube-apiserver", api)
+    _start(plane, built or binaries.folder(), "kube-apiserver", api)
     _wait_until_ready(plane)
 
 

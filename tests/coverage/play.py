@@ -9,12 +9,15 @@ from pathlib import Path
 
 import msgspec
 
-from dovetail import labels
+from dovetail import api, labels
 from dovetail.kube.seam import Json
+from dovetail.settings import FEATURE_GATES
 from dovetail.settings.operator import OperatorSettings
 from tests.coverage.stage import KWOK, NODE, NODE_CLAIM, NODE_POOL, POD, Seen, Stage, playing
 
-DEPLOYMENT = "web"
+DAEMON_SET = api.KINDS["apps", "DaemonSet"]
+NODE_OVERLAY = api.KINDS["karpenter.sh", "NodeOverlay"]
+HOLD = "example.com/hold"
 # What goes wrong, by the pool that it happens to.
 FAULTS: list[Json] = [
     {
@@ -40,29 +43,55 @@ FAULTS: list[Json] = [
 def played() -> Seen:
     """What was seen in the end."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "faults.json"
-        path.write_bytes(msgspec.json.encode(FAULTS))
-        return asyncio.run(_play({"KWOK_FAULTS_FILE_PATH": str(path)}))
+        faults, types = Path(folder) / "faults.json", Path(folder) / "types.json"
+        faults.write_bytes(msgspec.json.encode(FAULTS))
+        types.write_bytes(msgspec.json.encode([_type(2), _type(8)]))
+        return asyncio.run(_play(str(faults), str(types)))
 
 
-async def _play(environment: dict[str, str]) -> Seen:
-    stage = Stage(OperatorSettings(), environment)
+def _type(cpu: int) -> Json:
+    """An instance type as the kwok provider's file has it."""
+    fixed = ((labels.ZONE, "test-zone-a"), (labels.CAPACITY_TYPE, "spot"))
+    return {
+        "name": f"t-{cpu}x",
+        "architecture": "amd64",
+        "operatingSystems": ["linux"],
+        "resources": {"cpu": str(cpu), "memory": f"{4 * cpu}Gi", "pods": "110"},
+        "offerings": [
+            {
+                "Price": 0.01 * cpu,
+                "Available": True,
+                "Requirements": [_need(key, value) for key, value in fixed],
+            }
+        ],
+    }
+
+
+async def _play(faults: str, types: str) -> Seen:
+    gates = {**FEATURE_GATES, "NodeOverlay": True}
+    settings = OperatorSettings(feature_gates=gates, instance_types_file_path=types)
+    stage = Stage(settings, {"KWOK_FAULTS_FILE_PATH": faults})
     async with playing(stage):
         await _set_up(stage)
         await _grow(stage)
+        await _stir(stage)
         await _shrink(stage)
     return stage.seen
 
 
 async def _set_up(stage: Stage) -> None:
+    """Node classes, pools and what runs on every node."""
     await stage.make(KWOK, "default")
     await stage.make(KWOK, "late", {"nodeRegistrationDelay": "20m"})
-    await stage.pass_(1)
+    await stage.make(DAEMON_SET, "agent", _AGENT)
+    await stage.make(NODE_OVERLAY, "dear", {"requirements": [], "price": "9"})
+    await stage.make(NODE_OVERLAY, "more", _MORE)
     await stage.pool("default", limits={"cpu": "1000", "nodes": "100"})
     for name in ("scarce", "unready", "broken", "slow", "lost"):
         await stage.pool(name)
     await stage.pool("late", template={"nodeClassRef": _ref("late")})
     await stage.pool("missing", template={"nodeClassRef": _ref("nobody")})
+    await stage.pool("wrong", template={"requirements": [_need(labels.CAPACITY_TYPE, "free")]})
     await stage.pool("kept", disruption={"consolidateAfter": "30s", "budgets": [{"nodes": "0"}]})
     await stage.pool("never", disruption={"consolidateAfter": "Never"})
     await stage.pool("expiring", template={"expireAfter": "10m"})
@@ -79,37 +108,51 @@ def _need(key: str, value: str) -> Json:
     return {"key": key, "operator": "In", "values": [value]}
 
 
-POOLS = [
-    "default",
-    "scarce",
-    "unready",
-    "broken",
-    "slow",
-    "lost",
-    "late",
-    "kept",
-    "never",
-    "expiring",
-    "graceful",
-]
-
-
-async def _grow(stage: Stage) -> None:
-    """A pod for each pool, one for none, and what they need along the way."""
-    for pool in POOLS:
-        await stage.pod(f"for-{pool}", pool)
-    await stage.pod("for-nobody", "there-is-none")
-    await stage.pod("with-a-wish", spec={"topologySpreadConstraints": [_WISH]})
-    await stage.pass_(10, n_scrapes=10)
-    await stage.pass_(110)
-
-
+_ASKED: Json = {"requests": {"cpu": "100m"}, "limits": {"cpu": "100m"}}
+_AGENT: Json = {
+    "selector": {"matchLabels": {"app": "agent"}},
+    "template": {
+        "metadata": {"labels": {"app": "agent"}},
+        "spec": {"containers": [{"name": "c", "image": "i", "resources": _ASKED}]},
+    },
+}
+_MORE: Json = {"requirements": [], "weight": 5, "capacity": {"example.com/light": "3"}}
 _WISH: Json = {
     "maxSkew": 1,
     "topologyKey": labels.ZONE,
     "whenUnsatisfiable": "ScheduleAnyway",
     "labelSelector": {"matchLabels": {"app": "x"}},
 }
+POOLS = (
+    *("default", "scarce", "unready", "broken", "slow", "lost"),
+    *("late", "kept", "never", "expiring", "graceful"),
+)
+
+
+async def _grow(stage: Stage) -> None:
+    """A pod for each pool, and some for which there is none."""
+    for pool in POOLS:
+        await stage.pod(f"for-{pool}", pool)
+    await stage.pod("for-nobody", "there-is-none")
+    await stage.pod("with-a-device", "there-is-none", spec={"resourceClaims": [{"name": "gpu"}]})
+    await stage.pod("with-a-wish", "default", spec={"topologySpreadConstraints": [_WISH]})
+    await stage.pass_(0.5)
+    await stage.pass_(10, n_scrapes=10)
+    await stage.pass_(110)
+
+
+async def _stir(stage: Stage) -> None:
+    """Users change their minds, and a disk fills up."""
+    moment = stage.time.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+    full: Json = {"type": "DiskPressure", "status": "True", "lastTransitionTime": moment}
+    (claim,) = await stage.claims_of("kept")
+    await stage.patch(NODE, claim, {"status": {"conditions": [full]}}, "status")
+    stricter: Json = {"requirements": [_need(labels.ZONE, "nowhere")]}
+    await stage.patch(NODE_POOL, "expiring", {"spec": {"template": {"spec": stricter}}})
+    await stage.patch(NODE_POOL, "impossible", {"metadata": {"finalizers": [HOLD]}})
+    await stage.delete(NODE_POOL, "impossible")
+    await stage.pass_(10)
+    await stage.patch(NODE_POOL, "impossible", {"metadata": {"finalizers": None}})
 
 
 async def _shrink(stage: Stage) -> None:
@@ -118,9 +161,9 @@ async def _shrink(stage: Stage) -> None:
         await stage.delete(NODE_CLAIM, claim)
     for pool in ("default", "kept", "never"):
         await stage.delete(POD, f"for-{pool}")
+    await stage.delete(POD, "with-a-wish")
+    await stage.pass_(3, n_scrapes=3)
     await stage.pass_(120, n_scrapes=8)
     for claim in await stage.claims_of("broken"):
         await stage.delete(NODE, claim)
     await stage.pass_(1800, n_scrapes=4)
-    await stage.delete(NODE_POOL, "missing")
-    await stage.pass_(10)

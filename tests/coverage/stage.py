@@ -52,8 +52,17 @@ class StagedReplica(Replica):
     """A replica that thinks in virtual time."""
 
     def __init__(self, outside: Outside, kube: Kube) -> None:
-        super().__init__(outside, kube)
-        self._thinking = Inline()
+        super().__init__(outside, kube, kube)
+        self.think_with(Inline())
+
+    def think_with(self, executor: Executor) -> None:
+        """Decide in there."""
+        self._thinking = executor
+
+    @property
+    def breadth(self) -> float:
+        """How many times as much is done at once as on one core."""
+        return self._means().breadth
 
 
 class Seen:
@@ -142,13 +151,20 @@ class _Shown(msgspec.Struct, frozen=True):
 
 
 class _Involved(msgspec.Struct, frozen=True):
-    kind: str
+    kind: str = ""
 
 
-class _Told(msgspec.Struct, frozen=True):
+class _Source(msgspec.Struct, frozen=True):
+    component: str = ""
+
+
+class Told(msgspec.Struct, frozen=True):
+    """An event."""
+
     type: str
     reason: str
-    involved: _Involved = msgspec.field(name="involvedObject")
+    source: _Source = _Source()
+    involved: _Involved = msgspec.field(name="involvedObject", default=_Involved())
 
 
 class Stage:
@@ -158,7 +174,9 @@ class Stage:
         self,
         settings: OperatorSettings | None = None,
         environment: dict[str, str] | None = None,
+        *,
         held: Stage | None = None,
+        wrap: Callable[[Kube], Kube] = lambda kube: kube,
     ) -> None:
         self.time: VirtualTime = VirtualTime() if held is None else held.time
         self.api: MemoryKube = MemoryKube(self.time) if held is None else held.api
@@ -176,7 +194,7 @@ class Stage:
             log=Log(sink),
             stopping=self.stopping,
         )
-        self.replica = StagedReplica(outside, self.api)
+        self.replica = StagedReplica(outside, wrap(self.api))
 
     # ---- what users do
 
@@ -233,6 +251,19 @@ class Stage:
             one.metadata.name for one in found if one.metadata.labels.get(labels.NODE_POOL) == pool
         )
 
+    async def names(self, kind: api.Kind) -> list[str]:
+        """Names of everything of a kind."""
+        return [api.decode(api.Object, raw).metadata.name for raw in await self._raw(kind)]
+
+    async def told(self) -> list[Told]:
+        """Every event."""
+        return [msgspec.json.decode(raw, type=Told) for raw in await self._raw(EVENT)]
+
+    def said(self, message: str) -> list[dict[str, object]]:
+        """What the log says under this message."""
+        lines = [msgspec.json.decode(line) for line in self._lines.getvalue().splitlines()]
+        return [one for one in lines if one["message"] == message]
+
     async def _raw(self, kind: api.Kind) -> tuple[msgspec.Raw, ...]:
         return (await self.api.list(Scope(kind))).items
 
@@ -260,8 +291,7 @@ class Stage:
 
     async def take_down(self) -> None:
         """What was told, in the cluster and in the log."""
-        for raw in await self._raw(EVENT):
-            one = msgspec.json.decode(raw, type=_Told)
+        for one in await self.told():
             self.seen.events.add((one.involved.kind, one.type, one.reason))
         self.seen.read_metrics()
         self.seen.logs = [msgspec.json.decode(line) for line in self._lines.getvalue().splitlines()]

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.controlplane import binaries
 from tests.controlplane.plane import ControlPlane
 
 PATIENCE_SECONDS = 90
@@ -32,10 +33,25 @@ class Running:
     metrics_port: int
     health_port: int
     log: Path
+    is_wanted: bool = True  # nobody has asked it to end
 
     def scrape(self) -> str:
         """What Prometheus would read."""
         return _get(f"http://127.0.0.1:{self.metrics_port}/metrics")
+
+    def n_decisions(self) -> int:
+        """How often it has decided."""
+        return int(self.total("karpenter_scheduler_scheduling_duration_seconds_count"))
+
+    def total(self, name: str, **labels: str) -> float:
+        """A metric, added up over all series that have these labels."""
+        wanted = [f'{key}="{value}"' for key, value in labels.items()]
+        found = (
+            line for line in self.scrape().splitlines() if line.startswith((name + "{", name + " "))
+        )
+        return sum(
+            float(line.rpartition(" ")[2]) for line in found if all(one in line for one in wanted)
+        )
 
     def is_ready(self) -> bool:
         """Whether it says so itself."""
@@ -44,6 +60,10 @@ class Running:
         except OSError:
             return False
         return True
+
+    def leads(self) -> bool:
+        """Whether it has been elected."""
+        return any(one["message"] == "became leader" for one in self.lines())
 
     def lines(self) -> Objects:
         """What it has logged so far."""
@@ -57,13 +77,18 @@ class Running:
 
     def kill(self) -> None:
         """End it without a word."""
+        self.is_wanted = False
         self.process.kill()
         self.process.wait()
 
     def stop(self) -> int:
         """Ask it to end, and return its exit code."""
+        self.is_wanted = False
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(PATIENCE_SECONDS)
+
+
+_ALL: list[Running] = []
 
 
 @contextmanager
@@ -92,27 +117,27 @@ def controller(
             command, stdout=sink, stderr=sink, env={**os.environ, **environment}
         )
     running = Running(process, metrics, health, log)
+    _ALL.append(running)
     try:
         if waits:
-            until(running.is_ready, f"the controller is ready; its log: {log}", alive=process)
+            until(running.is_ready, "the controller is ready")
         yield running
     finally:
+        _ALL.remove(running)
         running.kill()
 
 
-def until(
-    holds: Callable[[], object],
-    what: str,
-    *,
-    seconds: float = PATIENCE_SECONDS,
-    alive: subprocess.Popen[bytes] | None = None,
-) -> None:
-    """Return when it holds. Fails if that takes far longer than it ever should."""
+def until(holds: Callable[[], object], what: str, *, seconds: float = PATIENCE_SECONDS) -> None:
+    """Return when it holds. Fails if that takes far longer than it ever should, or if a controller
+    that nobody asked to end has ended.
+    """
     deadline = time.monotonic() + seconds
     while not holds():
-        if alive is not None and alive.poll() is not None:
-            msg = f"the process ended with {alive.returncode} before {what}"
-            raise AssertionError(msg)
+        for one in _ALL:
+            if one.is_wanted and one.process.poll() is not None:
+                said = one.log.read_text()[-1000:]
+                msg = f"a controller ended with {one.process.returncode} before {what}:\n{said}"
+                raise AssertionError(msg)
         if time.monotonic() > deadline:
             msg = f"waited {seconds:.0f} s in vain until {what}"
             raise AssertionError(msg)
@@ -137,6 +162,36 @@ def condition(found: Mapping[str, Any], kind: str) -> dict[str, Any]:
         if held["type"] == kind:
             return dict(held)
     return {}
+
+
+@contextmanager
+def watching(plane: ControlPlane, kind: str, *words: str) -> Iterator[Callable[[], Objects]]:
+    """Every change to objects of a kind for as long as the block lasts, as kubectl shows them; what
+    is yielded gives those seen so far, in order, each with its `type` and `object`.
+    """
+    path = plane.folder / f"watch-{kind}-{free_port()}.json"
+    kubectl = [str(binaries.folder() / "kubectl"), "--kubeconfig", str(plane.kubeconfig)]
+    asked = ("get", kind, "--watch", "--output-watch-events", "-o", "json", *words)
+    with path.open("wb") as sink:
+        process = subprocess.Popen([*kubectl, *asked], stdout=sink, stderr=subprocess.DEVNULL)
+    try:
+        yield lambda: list(_documents(path.read_text()))
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _documents(text: str) -> Iterator[dict[str, Any]]:
+    """JSON documents one after another; the last may not be complete yet."""
+    decoder, at = json.JSONDecoder(), 0
+    while at < len(text):
+        try:
+            found, at = decoder.raw_decode(text, at)
+        except ValueError:
+            return
+        yield found
+        while at < len(text) and text[at].isspace():
+            at += 1
 
 
 def free_port() -> int:

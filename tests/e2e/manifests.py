@@ -96,7 +96,6 @@ def deployment(
     *,
     annotations: Mapping[str, str] | None = None,
     kind: str = "Deployment",
-    **more: object,
 ) -> Tree:
     """Pods that are replaced; their label `app` is the name."""
     chosen = {"app": name}
@@ -109,8 +108,7 @@ def deployment(
             "replicas": replicas,
             "selector": {"matchLabels": chosen},
             "template": {"metadata": meta, "spec": dict(spec)},
-        }
-        | more,
+        },
     }
 
 

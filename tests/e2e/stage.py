@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +14,7 @@ from tests.e2e.manifests import HOME, STAGE, Tree, listed, node_class, node_pool
 
 _GONE_SECONDS = 90
 _KINDS = "nodepools,nodeclaims,nodes"
+COMPONENT = "karpenter"  # whose events are the controller's
 _SHARED = "nodepools,runtimeclasses,priorityclasses"
 
 
@@ -105,13 +106,14 @@ class Stage:
         return next(one for one in self.nodes() if one["metadata"]["name"] == name)
 
     def events(self, about: str, name: str = "") -> dict[str, list[str]]:
-        """What was told about objects of a kind, messages by reason; wherever it was told."""
+        """What the controller told about objects of a kind: messages by reason."""
         chosen = f"involvedObject.kind={about}"
         if name:
             chosen += f",involvedObject.name={name}"
         found: dict[str, list[str]] = {}
         for one in objects(self.plane, "events", "-A", "--field-selector", chosen):
-            found.setdefault(one["reason"], []).append(one["message"])
+            if one["source"].get("component") == COMPONENT:
+                found.setdefault(one["reason"], []).append(one["message"])
         return found
 
     def has_running(self, n_pods: int, *words: str) -> bool:
@@ -123,15 +125,31 @@ class Stage:
         chosen = f"{HOME}={self.name}"
         return not self.plane.kubectl("get", _KINDS, "-l", chosen, "-o", "name").strip()
 
+    def strike(self) -> None:
+        """Delete everything, without waiting for it to be gone."""
+        self.plane.kubectl("delete", "namespace", self.name, "--wait=false")
+        self.plane.kubectl("delete", _SHARED, "-l", f"{HOME}={self.name}", "--wait=false")
+
+
+def raised(plane: ControlPlane, name: str) -> Stage:
+    """A new stage."""
+    stage = Stage(plane, name)
+    stage.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}, node_class())
+    return stage
+
 
 @contextmanager
 def staged(plane: ControlPlane, name: str) -> Iterator[Stage]:
     """A stage for as long as the block lasts; in the end nothing is left of it."""
-    stage = Stage(plane, name)
-    stage.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}, node_class())
+    stage = raised(plane, name)
     try:
         yield stage
     finally:
-        plane.kubectl("delete", "namespace", name, "--wait=false")
-        plane.kubectl("delete", _SHARED, "-l", f"{HOME}={name}", "--wait=false")
+        stage.strike()
         until(stage.is_bare, f"nothing is left of {name}", seconds=_GONE_SECONDS)
+
+
+def gone(stages: Iterable[Stage]) -> None:
+    """Wait until nothing is left of stages that were struck."""
+    for stage in stages:
+        until(stage.is_bare, f"nothing is left of {stage.name}", seconds=_GONE_SECONDS)

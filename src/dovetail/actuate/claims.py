@@ -12,6 +12,7 @@ from typing import Final
 
 from dovetail import labels
 from dovetail.kube.seam import Body, Json
+from dovetail.model.instance import InstanceType
 from dovetail.model.plan import Launch
 from dovetail.model.pool import NodePool
 from dovetail.model.requirements import Requirements
@@ -23,9 +24,11 @@ NEVER: Final = "Never"
 _TRUE: Final = "true"
 
 
-def claim_body(launch: Launch, pool: NodePool, hashes: Mapping[str, str]) -> Body:
-    """The NodeClaim for a launch. `hashes` are the annotations that tell whether a pool changed."""
-    annotations = {**pool.annotations, **hashes}
+def claim_body(launch: Launch, pool: NodePool, marks: Mapping[str, str]) -> Body:
+    """The NodeClaim for a launch. `marks` are annotations: hashes that tell whether a pool changed,
+    and what overlays did.
+    """
+    annotations = {**pool.annotations, **marks}
     if launch.is_min_values_relaxed:
         annotations[labels.MIN_VALUES_RELAXED] = _TRUE
     return {
@@ -41,6 +44,20 @@ def claim_body(launch: Launch, pool: NodePool, hashes: Mapping[str, str]) -> Bod
         },
         "spec": _spec(launch, pool),
     }
+
+
+def overlay_marks(launch: Launch, types: Iterable[InstanceType]) -> dict[str, str]:
+    """Annotations that say whether an overlay changed what the claim may be launched as: providers
+    know neither its prices nor its resources.
+    """
+    names = frozenset(launch.instance_types)
+    chosen = [one for one in types if one.name in names]
+    marks = {}
+    if any(at.is_overlaid for one in chosen for at in one.offerings):
+        marks[labels.PRICE_OVERLAY_APPLIED] = _TRUE
+    if any(one.is_overlaid for one in chosen):
+        marks[labels.CAPACITY_OVERLAY_APPLIED] = _TRUE
+    return marks
 
 
 def _spec(launch: Launch, pool: NodePool) -> dict[str, Json]:

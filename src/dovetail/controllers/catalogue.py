@@ -2,8 +2,8 @@
 
 Asked at the start, when a pool or its node class changes, and every five minutes. What cannot be
 asked just now stays as it was and is tried again; a pool of which nothing is known is not planned
-with. Overlays count where their gate is on, and each is told in its status whether it does
-(spec/core.md 7.3).
+with. Overlays and reservations count where their gate is on, and each overlay is told in its
+status whether it does (spec/core.md 7.3).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from dovetail import api
+from dovetail import api, labels
 from dovetail.cloud.overlay_manifest import overlay
 from dovetail.cloud.overlays import Overlay, PooledTypes, apply_to_pools
 from dovetail.controllers.known import Known
@@ -39,10 +39,13 @@ _INVALID: Final = "RuntimeValidation"
 _GOOD: Final = Finding()
 
 
-class Overlaying(msgspec.Struct, frozen=True):
-    """Whether overlays count, and whether they are told in their status what they come to."""
+class Admitted(msgspec.Struct, frozen=True):
+    """What counts: overlays, and reservations. `tells` says whether overlays are told in their
+    status what they come to.
+    """
 
-    is_on: bool = False
+    overlays: bool = False
+    reservations: bool = True
     tells: bool = True
 
 
@@ -57,12 +60,12 @@ class CatalogueLoop:
         known: Known,
         *,
         touched: Callable[[Touched], None],
-        overlaying: Overlaying,
+        admitted: Admitted,
     ) -> None:
         self._means = means
         self._known = known
         self._touched = touched
-        self._overlaying = overlaying
+        self._admitted = admitted
         self._log = means.log.named("catalogue")
         self._types: dict[str, PooledTypes] = {}  # by pool, as the cloud says
         self._overlays: dict[str, api.NodeOverlay] = {}
@@ -78,7 +81,7 @@ class CatalogueLoop:
     def hear(self, notice: Notice) -> None:
         """Something has happened that may change what a pool could launch."""
         match notice:
-            case Present(object=api.NodeOverlay() as found) if self._overlaying.is_on:
+            case Present(object=api.NodeOverlay() as found) if self._admitted.overlays:
                 self._overlays[found.metadata.name] = found
                 if self._is_new(found):
                     self._lay()
@@ -99,7 +102,7 @@ class CatalogueLoop:
             case api.NodePool():
                 self._types.pop(name, None)
                 self._pools.forget(name)
-            case api.NodeOverlay() if self._overlaying.is_on:
+            case api.NodeOverlay() if self._admitted.overlays:
                 self._overlays.pop(name, None)
                 self._findings.pop(name, None)
                 self._statuses.forget(name)
@@ -135,6 +138,8 @@ class CatalogueLoop:
         if pool is None or pool.problems:
             return None  # until it is mended
         types = await self._means.cloud.instance_types(pool)
+        if not self._admitted.reservations:
+            types = tuple(map(_unreserved, types))
         held = self._known.pool(name)
         if held is None or held.metadata.uid != pool.uid:
             return None  # it is gone meanwhile; one that took its name was heard of
@@ -179,7 +184,7 @@ class CatalogueLoop:
 
     def _find(self, name: str, finding: Finding) -> None:
         self._findings[name] = finding
-        if self._overlaying.tells:
+        if self._admitted.tells:
             self._statuses.add(name)
 
     async def _tell(self, name: str) -> float | None:
@@ -194,3 +199,9 @@ class CatalogueLoop:
 
     def _untold(self, name: str, error: Exception) -> None:
         self._log.error("could not write overlay status", node_overlay=name, error=error)
+
+
+def _unreserved(kind: InstanceType) -> InstanceType:
+    """The type without what is reserved of it."""
+    kept = tuple(one for one in kind.offerings if one.capacity_type != labels.RESERVED)
+    return msgspec.structs.replace(kind, offerings=kept)

@@ -37,7 +37,7 @@ from dovetail.decide.lifecycle.actions import (
 )
 from dovetail.decide.lifecycle.patches import claim_after, node_after
 from dovetail.decide.lifecycle.podevents import PodChange
-from dovetail.decide.lifecycle.registration import awaits_hooks
+from dovetail.decide.lifecycle.registration import TAINT_MISSING_EVENT, awaits_hooks
 from dovetail.decide.lifecycle.step import Milestone, Step, claim_with, soonest
 from dovetail.decide.lifecycle.timing import INSTANCE_POLL
 from dovetail.errors import DovetailError, InputError
@@ -283,7 +283,8 @@ class ClaimLoop:
     async def _end(self, action: DeleteInstance, uid: str, now: datetime) -> None:
         """Ask the cloud, but not more often than an instance takes to go."""
         held = self._endings.get(uid)
-        if held is None or now - held.asked_at >= INSTANCE_POLL:
+        # The clock may have been set back meanwhile.
+        if held is None or not timedelta(0) <= now - held.asked_at < INSTANCE_POLL:
             state = await delete_instance(self._means.cloud, action)
             self._endings[uid] = _Ending(state, now)
 
@@ -294,6 +295,8 @@ class ClaimLoop:
             self._launches.forget(claim.uid)
         for event in step.events:
             self._means.recorder.tell(event)
+            if event.reason == TAINT_MISSING_EVENT:
+                self._log.error("node joined without its taint", node_claim=claim.name)
         for milestone in step.milestones:
             if milestone is Milestone.TYPE_SEEN:
                 self._drifts.see_type(claim.uid, now)

@@ -15,7 +15,9 @@ from dovetail.observe.meters import Meters
 
 
 class Means(msgspec.Struct, frozen=True):
-    """The API, the cloud, time, chance, and where to tell what happened."""
+    """The API, the cloud, time, chance, and where to tell what happened. `breadth` says how many
+    times as much is done at once as on one core.
+    """
 
     kube: Kube
     cloud: CloudProvider
@@ -25,7 +27,8 @@ class Means(msgspec.Struct, frozen=True):
     recorder: Recorder
     meters: Meters
     log: Log
+    breadth: float = 1.0
 
     def manner(self, backoff: Backoff, n_workers: int) -> Manner:
         """How a queue is worked off with these."""
-        return Manner(self.timer, self.chance, backoff, n_workers)
+        return Manner(self.timer, self.chance, backoff, round(n_workers * self.breadth))

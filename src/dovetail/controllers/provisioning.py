@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
-from dovetail.actuate.claims import claim_body
+from dovetail.actuate.claims import claim_body, overlay_marks
 from dovetail.actuate.launching import Orders
 from dovetail.actuate.steering import Steering
 from dovetail.controllers.batching import Batch, Window
@@ -48,6 +48,7 @@ FAILED_SCHEDULING: Final = "FailedScheduling"
 UNCONSOLIDATABLE: Final = "Unconsolidatable"
 _UNCONSOLIDATABLE_FOR: Final = timedelta(minutes=15)
 _FAILED_FOR: Final = timedelta(minutes=5)
+_RESTS_FOR: Final = 4.0  # times as long as a decision took that came to nothing
 _AT_ONCE: Final = 100  # claims that are being made
 _REFUSED: Final = Backoff(1.0, 60.0)  # until claims that the API refused are tried again
 
@@ -135,6 +136,9 @@ class Decisions:
             await self._perform(snapshot, plan, now)
         else:
             self._log_would(plan)
+        if not (plan.launches or plan.nominations or plan.disruptions):
+            # Pods without hope must not cost more the more happens elsewhere.
+            self._batch.rest(_RESTS_FOR * took)
         return plan
 
     async def _perform(self, snapshot: Snapshot, plan: Plan, now: datetime) -> None:
@@ -172,14 +176,15 @@ class Decisions:
 
     async def _launch(self, launch: Launch, pool: NodePool) -> bool:
         """Have the claim made; whether the API took it."""
-        hashes = {
+        clock, cluster = self._means.clock, self._known.cluster
+        marks = {
             labels.NODE_POOL_HASH: template_hash(pool),
             labels.NODE_POOL_HASH_VERSION: HASH_VERSION,
+            **overlay_marks(launch, cluster.instance_types(pool.name)),
         }
-        clock, cluster = self._means.clock, self._known.cluster
         try:
             async with self._slots:
-                made = await self._hands.orders.place(claim_body(launch, pool, hashes))
+                made = await self._hands.orders.place(claim_body(launch, pool, marks))
         except ApiError as error:
             cluster.apply(LaunchFailed(launch.name, clock.now()))
             self._log.error("creating nodeclaim", NodeClaim=launch.name, error=str(error))

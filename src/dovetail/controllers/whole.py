@@ -16,7 +16,7 @@ from dovetail import api
 from dovetail.actuate.launching import Orders
 from dovetail.actuate.steering import Steering
 from dovetail.controllers.batching import Window
-from dovetail.controllers.catalogue import CatalogueLoop, Overlaying
+from dovetail.controllers.catalogue import Admitted, CatalogueLoop
 from dovetail.controllers.claims import ClaimHands, ClaimLoop
 from dovetail.controllers.disruptions import Disruptions
 from dovetail.controllers.evictions import Evictions
@@ -80,7 +80,11 @@ class Controller:
             means,
             self.known,
             touched=self._touched,
-            overlaying=Overlaying(setup.gates.get("NodeOverlay", False), tells=setup.acts),
+            admitted=Admitted(
+                overlays=setup.gates.get("NodeOverlay", False),
+                reservations=setup.gates.get("ReservedCapacity", True),
+                tells=setup.acts,
+            ),
         )
         # From the start: it alone knows which overlays there are.
         self.feed.listen(self._catalogue.hear)

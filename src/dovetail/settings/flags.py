@@ -155,7 +155,8 @@ FLAGS: Final = (
         "ignore-dra-requests",
         "IGNORE_DRA_REQUESTS",
         DECISIONS,
-        "Leave pods alone that claim devices through dynamic resource allocation.",
+        "Leave pods alone that claim devices through dynamic resource allocation. With false they "
+        "are left alone too: they cannot be planned for yet.",
     ),
     Flag(
         "feature-gates",
@@ -218,8 +219,8 @@ FLAGS: Final = (
         "disable-controller-warmup",
         "DISABLE_CONTROLLER_WARMUP",
         ELECTION,
-        "Read the cluster only once elected. With false a replica that waits reads along, and "
-        "takes over sooner.",
+        "Accepted, and without effect: a replica that waits always reads along, and takes over "
+        "at once.",
     ),
     _port("metrics-port", "METRICS_PORT", "Where /metrics is served; 0 takes any free port."),
     _port(

@@ -9,11 +9,12 @@ import msgspec
 import pytest
 
 from dovetail import api, labels
-from dovetail.actuate.claims import claim_body
+from dovetail.actuate.claims import claim_body, overlay_marks
 from dovetail.model.plan import Launch
 from dovetail.model.pool import NodeClassRef, NodePool
 from dovetail.model.requirements import requirement
 from dovetail.model.taints import Taint
+from dovetail.testing.builders import instance_type
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 KWOK = NodeClassRef("karpenter.kwok.sh", "KWOKNodeClass", "default")
@@ -111,3 +112,29 @@ def test_nodes_that_never_expire_say_so() -> None:
     """The default would be thirty days."""
     pool = msgspec.structs.replace(POOL, expire_after=None)
     assert made(pool=pool)["spec"]["expireAfter"] == "Never"
+
+
+@pytest.mark.parametrize(
+    ("has_price", "has_capacity", "want"),
+    [
+        pytest.param(False, False, set(), id="as the cloud says"),
+        pytest.param(True, False, {"karpenter.sh/price-overlay-applied"}, id="another price"),
+        pytest.param(False, True, {"karpenter.sh/capacity-overlay-applied"}, id="more of it"),
+    ],
+)
+def test_what_overlays_did_to_a_type_is_marked_on_its_claims(
+    has_price: bool,  # noqa: FBT001  a table's column
+    has_capacity: bool,  # noqa: FBT001  a table's column
+    want: set[str],
+) -> None:
+    """Only where the claim may be launched as that type."""
+    plain = instance_type("c-2x", price=1)
+    kind = msgspec.structs.replace(
+        plain,
+        is_overlaid=has_capacity,
+        offerings=tuple(
+            msgspec.structs.replace(one, is_overlaid=has_price) for one in plain.offerings
+        ),
+    )
+    assert overlay_marks(LAUNCH, [kind]) == dict.fromkeys(want, "true")
+    assert overlay_marks(LAUNCH, [msgspec.structs.replace(kind, name="another")]) == {}

@@ -6,19 +6,20 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from dovetail import api, labels
-from dovetail.controllers.catalogue import CatalogueLoop, Overlaying
+from dovetail.controllers.catalogue import Admitted, CatalogueLoop
 from dovetail.kube.seam import Json, Patch, Ref
 from dovetail.model.instance import InstanceType
 from dovetail.model.pool import NodePool
 from dovetail.providers.kwok.faults import Call, Throttling
 from dovetail.providers.kwok.provider import KwokProvider
 from dovetail.state.changes import NOTHING, Touched
+from dovetail.testing.builders import instance_type
 from tests.unit.controllers.worlds import KWOK, MINUTE, SECOND, TYPES, World, at_work
 
 NODE_OVERLAY = api.KINDS["karpenter.sh", "NodeOverlay"]
 NODE_POOL = api.KINDS["karpenter.sh", "NodePool"]
 
-OFF = Overlaying()
+OFF = Admitted()
 
 
 class CountingCloud(KwokProvider):
@@ -33,9 +34,9 @@ class CountingCloud(KwokProvider):
 
 
 @asynccontextmanager
-async def asking(world: World, overlaying: Overlaying = OFF) -> AsyncIterator[None]:
+async def asking(world: World, admitted: Admitted = OFF) -> AsyncIterator[None]:
     """A world with a catalogue loop."""
-    loop = CatalogueLoop(world.means, world.known, touched=world.touch, overlaying=overlaying)
+    loop = CatalogueLoop(world.means, world.known, touched=world.touch, admitted=admitted)
     world.listen(loop.hear)
     async with at_work(world, loop.run):
         yield
@@ -113,7 +114,7 @@ async def test_overlays_change_what_pools_could_launch() -> None:
     world = World(gates={"NodeOverlay": True})
     await world.node_class()
     await world.pool()
-    async with asking(world, Overlaying(is_on=True)):
+    async with asking(world, Admitted(overlays=True)):
         before = prices(world)
         await lay(world, "b-dear", price="9")
         await world.time.advance()
@@ -155,8 +156,26 @@ async def test_overlays_are_not_told_where_nothing_may_be_written() -> None:
     await world.node_class()
     await world.pool()
     await lay(world, "dear", price="9")
-    async with asking(world, Overlaying(is_on=True, tells=False)):
+    async with asking(world, Admitted(overlays=True, tells=False)):
         await world.time.advance()
         assert prices(world) == {9 * 10**9}
         wire = api.decode(api.NodeOverlay, await world.api.get(Ref(NODE_OVERLAY, "dear")))
         assert wire.status.conditions == ()
+
+
+async def test_reservations_count_only_where_their_gate_is_on() -> None:
+    """Without it, what is reserved is not on offer."""
+    reserved = instance_type(
+        "r",
+        offerings=[
+            {"zone": "a", "capacity_type": "reserved", "price": 0, "reservation_id": "x"},
+            {"zone": "a", "capacity_type": "on-demand", "price": 1},
+        ],
+    )
+    for is_on, want in ((True, ["on-demand", "reserved"]), (False, ["on-demand"])):
+        world = World(types=(reserved,))
+        await world.node_class()
+        await world.pool()
+        async with asking(world, Admitted(reservations=is_on)):
+            (found,) = world.cluster.instance_types("default")
+            assert sorted(one.capacity_type for one in found.offerings) == want

@@ -155,6 +155,8 @@ async def test_what_cannot_be_done_is_put_back_and_told(verb: str) -> None:
         assert await is_going(world, "b")
         assert departing(process, world) == ["b"]
         assert process.said("ERROR") == ["disrupting node failed"]
+        name = "karpenter_voluntary_disruption_queue_failures_total"
+        assert metered(process.means.meters, name, reason="empty", decision="delete") == [1]
         await process.disruptions.begin(Disrupt(EMPTY, ("a",)))
         assert await is_going(world, "a")
 

@@ -1,0 +1,122 @@
+"""Does a scale-up end well, whoever ends in the middle of it: the leader, or the API server?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.controlplane.plane import ControlPlane, start_api
+from tests.e2e.conftest import HOME
+from tests.e2e.live import Objects, Running, condition, controller, until, watching
+from tests.e2e.manifests import STAGE, ZONE, container, deployment, requirement, spread
+from tests.e2e.stage import Stage, gone, raised
+
+pytestmark = pytest.mark.xdist_group("controlplane")
+
+N_PODS = {"killed": 300, "stopped": 100, "cut-off": 100}
+_SOON_SECONDS = 10  # far less than a lease lasts without its holder
+_AWAY_SECONDS = 2
+
+
+@contextmanager
+def replica(plane: ControlPlane, rights: Path, *flags: str) -> Iterator[Running]:
+    """A controller beside others."""
+    with controller(plane, *flags, kubeconfig=rights, home=HOME) as started:
+        yield started
+        if started.process.poll() is None:
+            assert started.stop() == 0
+
+
+@pytest.fixture(scope="module")
+def stages(plane: ControlPlane, rights: Path) -> Iterator[list[Stage]]:
+    """Those that the tests have used; in the end another controller sees to it that nothing is left
+    of them.
+    """
+    used: list[Stage] = []
+    yield used
+    with replica(plane, rights):
+        gone(used)
+
+
+def claims_made(changes: Objects, stage: Stage) -> bool:
+    """Whether a claim of the stage was seen."""
+    return any(
+        change["object"]["metadata"]["labels"].get(STAGE) == stage.name for change in changes
+    )
+
+
+@contextmanager
+def scaling_up(plane: ControlPlane, stages: list[Stage], name: str) -> Iterator[Stage]:
+    """In the middle of a scale-up: the first claims are there, and many pods wait."""
+    stage = raised(plane, name)
+    stages.append(stage)
+    with watching(plane, "nodeclaims") as changes:
+        spread_out = [spread(ZONE, "web")]
+        spec = stage.spec(containers=[container(cpu="300m")], topologySpreadConstraints=spread_out)
+        small = requirement("karpenter.kwok.sh/instance-cpu", "Lt", "5")  # so that there are many
+        stage.apply(stage.pool(requirements=[small]), deployment("web", N_PODS[name], spec))
+        until(lambda: claims_made(changes(), stage), "a claim is made")
+    yield stage
+    stage.strike()
+
+
+def check(stage: Stage) -> None:
+    """Every pod runs, every claim has its node, and no node was launched in vain."""
+    stage.kubectl("rollout", "status", "deployment/web", "--timeout=120s")
+    pods = stage.pods()
+    assert [one["status"]["phase"] for one in pods] == ["Running"] * N_PODS[stage.name]
+
+    def settled() -> bool:
+        return all(condition(one, "Ready").get("status") == "True" for one in stage.claims())
+
+    until(settled, "every claim is ready")
+    nodes = {one["metadata"]["name"] for one in stage.nodes()}
+    assert {one["status"]["nodeName"] for one in stage.claims()} == nodes
+    assert len(stage.claims()) == len(nodes)
+    assert {one["spec"]["nodeName"] for one in pods} == nodes
+
+
+def test_another_replica_goes_on_when_the_leader_is_killed(
+    plane: ControlPlane, rights: Path, stages: list[Stage]
+) -> None:
+    """Without a word, in the middle of a scale-up."""
+    with replica(plane, rights) as first, replica(plane, rights) as second:
+        leader, other = (first, second) if first.leads() else (second, first)
+        assert leader.leads()
+        assert not other.leads()
+        with scaling_up(plane, stages, "killed") as stage:
+            leader.kill()
+            assert not other.leads()
+            check(stage)
+            assert other.leads()
+
+
+def test_a_leader_that_is_told_to_stop_hands_over_at_once(
+    plane: ControlPlane, rights: Path, stages: list[Stage]
+) -> None:
+    """It ends what it began, exits with 0, and nobody waits for its lease to run out."""
+    with replica(plane, rights) as first:
+        until(first.leads, "the first leads")
+        with replica(plane, rights) as second, scaling_up(plane, stages, "stopped") as stage:
+            assert first.stop() == 0
+            until(second.leads, "the second leads", seconds=_SOON_SECONDS)
+            check(stage)
+
+
+def test_the_controller_goes_on_after_the_api_server_was_away(
+    plane: ControlPlane, rights: Path, stages: list[Stage]
+) -> None:
+    """Killed in the middle of a scale-up, and started again."""
+    with (
+        replica(plane, rights, "--disable-leader-election", "true") as running,
+        scaling_up(plane, stages, "cut-off") as stage,
+    ):
+        plane.kill("kube-apiserver")
+        time.sleep(_AWAY_SECONDS)
+        start_api(plane)
+        check(stage)
+        assert running.process.poll() is None
