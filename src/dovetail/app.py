@@ -17,7 +17,7 @@ import msgspec
 from dovetail import api
 from dovetail.errors import InputError
 from dovetail.model.instance import InstanceType
-from dovetail.model.plan import Plan
+from dovetail.model.plan import DisruptionReason, Plan
 from dovetail.model.policy import Policy
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Snapshot
@@ -27,6 +27,7 @@ from dovetail.present.table import SYNTHETIC_SPOT, counted
 if TYPE_CHECKING:
     from dovetail.cloud.overlays import Overlay
     from dovetail.kube.manifests import Manifests
+    from dovetail.present.budgets import BudgetCalendar
 
 GENERIC: Final = "generic"
 AWS: Final = "aws"
@@ -104,6 +105,23 @@ def _decided(given: _Input) -> tuple[Plan, float]:
     return plan, perf_counter() - started_at
 
 
+def calendar_from(request: PlanRequest, span: timedelta, *, stdin: BinaryIO) -> BudgetCalendar:
+    """Read manifests and lay out their budgets in time. Raises InputError."""
+    from dovetail.decide.disrupt.calendar import calendars
+    from dovetail.kube.manifests import read
+    from dovetail.present.budgets import BudgetCalendar
+
+    with _calm_collector():
+        given = _given(request, read(request.sources, stdin))
+        try:
+            until = given.now + span
+        except OverflowError:
+            msg = f"{given.now.isoformat()} is too late: the calendar ends with the year 9999"
+            raise InputError(msg) from None
+        pools = calendars(given.snapshot, given.now, until)
+    return BudgetCalendar(pools, starts_at=given.now, ends_at=until, remarks=given.remarks)
+
+
 def problems_of(sources: Sequence[str], *, stdin: BinaryIO) -> Checked:
     """Everything wrong with these manifests."""
     from dovetail.kube.manifests import read_all_problems
@@ -173,7 +191,7 @@ def _given(request: PlanRequest, manifests: Manifests) -> _Input:
 
     catalogues = _Catalogues(request.catalogue)
     snapshot = freeze.snapshot(
-        manifests.objects, instance_types=catalogues.of_pool, policy=_unconfirmed(request.policy)
+        manifests.objects, instance_types=catalogues.of_pool, policy=_offline(request.policy)
     )
     overlays = [_overlay(one) for one in manifests.objects if isinstance(one, api.NodeOverlay)]
     snapshot, conflicts = _overlaid(snapshot, overlays)
@@ -202,6 +220,13 @@ def _scenario(request: PlanRequest, manifests: Manifests) -> _Input:
 def _unconfirmed(policy: Policy) -> Policy:
     """The policy offline, where nothing is waited for: what could go is taken as confirmed."""
     return msgspec.structs.replace(policy, confirm_after=timedelta(0))
+
+
+def _offline(policy: Policy) -> Policy:
+    """The policy for manifests: whatever could be done is shown, no feature gate forbids it."""
+    return msgspec.structs.replace(
+        _unconfirmed(policy), disrupts_for=tuple(DisruptionReason), replaces_spot_by_spot=True
+    )
 
 
 class _Catalogues:

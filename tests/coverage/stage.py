@@ -52,7 +52,7 @@ class StagedReplica(Replica):
     """A replica that thinks in virtual time."""
 
     def __init__(self, outside: Outside, kube: Kube) -> None:
-        super().__init__(outside, kube)
+        super().__init__(outside, kube, kube)
         self.think_with(Inline())
 
     def think_with(self, executor: Executor) -> None:

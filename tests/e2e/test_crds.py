@@ -23,6 +23,7 @@ AT_RUN_TIME = {
     ("spec.template.spec.taints.0.value", "at most 63"),
     ("spec.template.spec.startupTaints.0.effect", "is there twice"),
     ("spec.template.spec.expireAfter", "292 years"),
+    ("spec.disruption.budgets.0.nodes", "expected at most 2147483647"),
     ("spec.disruption.budgets.0.schedule", "expected values from 0 to 6"),
     ("spec.limits.cpu", "expected 0 or more"),
     ("spec.limits.a b", "is no resource name"),

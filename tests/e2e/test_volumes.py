@@ -89,6 +89,8 @@ def test_pods_come_back_to_the_zones_of_their_volumes(stage: Stage) -> None:
     before = zones(stage)
     assert len(set(before.values())) == N_PODS
     stage.kubectl("scale", "statefulset", "db", "--replicas=0")
+    # Not left to emptiness, which takes its time.
+    stage.plane.kubectl("delete", "nodeclaims", "-l", f"{HOME}={stage.name}", "--wait=false")
     until(lambda: not (stage.nodes() or stage.claims()), "no node is left")
     stage.kubectl("scale", "statefulset", "db", f"--replicas={N_PODS}")
     until(lambda: stage.has_running(N_PODS, "-l", "app=db"), "the database runs again")

@@ -26,6 +26,7 @@ _KEY: Final = re.compile(QUALIFIED_NAME)
 _VALUE: Final = re.compile(LABEL_VALUE)
 _LONGEST_PREFIX: Final = 253
 _LONGEST_NAME: Final = 63
+_MOST_NODES: Final = 2**31 - 1
 _TEMPLATE: Final = "spec.template.spec"
 _SCALABLE: Final = ("Deployment", "ReplicaSet", "StatefulSet")
 
@@ -173,10 +174,17 @@ def _disruption(pool: NodePool) -> Iterator[FieldProblem]:
     yield from _span_or_never(disruption.consolidate_after, "spec.disruption.consolidateAfter")
     for index, budget in enumerate(disruption.budgets):
         at = f"spec.disruption.budgets[{index}]"
+        yield from _countable(budget.nodes, f"{at}.nodes")
         if budget.schedule is not None:
             yield from _readable(cron.parse, budget.schedule, f"{at}.schedule")
         if budget.duration is not None:
             yield from _readable(duration.parse, budget.duration, f"{at}.duration")
+
+
+def _countable(nodes: str, at: str) -> Iterator[FieldProblem]:
+    digits = nodes.removesuffix("%").lstrip("0")
+    if len(digits) > len(str(_MOST_NODES)) or int(digits or "0") > _MOST_NODES:
+        yield FieldProblem(at, f"is more than can be counted; expected at most {_MOST_NODES}")
 
 
 def _resource_names(amounts: ResourceList, at: str) -> Iterator[FieldProblem]:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from dovetail.cli.budgets import budgets
 from dovetail.cli.catalog import catalog
 from dovetail.cli.crds import crds
 from dovetail.cli.install import install
@@ -19,6 +20,7 @@ First steps:
   dovetail plan -f examples/demo               what would be launched, and why not
   dovetail plan -f examples/demo -o json       the same for scripts
   dovetail validate -f manifests/              every problem, with file and field
+  dovetail budgets -f manifests/ --next 7d     when how many nodes may be disrupted
   dovetail catalog --catalog aws --family m7g  instance types and prices
   kubectl get pods,nodes,nodepools -A -o yaml | dovetail plan -f -
   dovetail run --provider kwok --kubelets      the controller, on the cluster of your kubeconfig
@@ -68,6 +70,7 @@ def _global_flags(
 for _command, _summary in (
     (plan, "What would be launched for these manifests, and why."),
     (validate, "Every problem in these manifests."),
+    (budgets, "When how many nodes may be disrupted, and for which reason."),
     (catalog, "Instance types and their prices."),
     (crds, "The CustomResourceDefinitions, as YAML."),
     (install, "Everything that an installation needs, as YAML."),

@@ -1,7 +1,8 @@
 """When is it time to decide? When the pods that come together have come (spec/core.md 3.1).
 
 The first thing that happens opens a window. It closes once nothing new has come for a moment, and
-after a while in any case. Changes that bring no new pods open a window but do not prolong it.
+after a while in any case. Changes that bring no new pods open a window but do not prolong it; they
+can be made to wait after a decision that was hard and came to nothing.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dovetail.controllers.waiting import happens_within
 
 IDLE: Final = timedelta(seconds=1)
 LONGEST: Final = timedelta(seconds=10)
+_SHORTEST_NAP_SECONDS: Final = 0.1
 
 
 class Window(msgspec.Struct, frozen=True, gc=False):
@@ -35,10 +37,17 @@ class Batch:
         self._is_open = asyncio.Event()
         self._opened_at = 0.0
         self._last_at = 0.0
+        self._rests_until = 0.0
+        self._has_news = False  # whether new pods have come
+
+    def rest(self, seconds: float) -> None:
+        """Let nothing but new pods close a window for so long, within what is longest."""
+        self._rests_until = self._timer.elapsed_seconds() + seconds
 
     def add(self, *, prolongs: bool) -> None:
         """Something has happened."""
         now = self._timer.elapsed_seconds()
+        self._has_news = self._has_news or prolongs
         if not self._is_open.is_set():
             self._opened_at = self._last_at = now
             self._is_open.set()
@@ -49,13 +58,15 @@ class Batch:
         """Return when a window has closed, or when so much time has passed without any."""
         if not await happens_within(self._is_open, within_seconds, self._timer):
             return
+        nap = max(self._window.idle.total_seconds(), _SHORTEST_NAP_SECONDS)
         while (left := self._left()) > 0:
-            await self._timer.sleep(left)
+            await self._timer.sleep(min(left, nap))  # news may come meanwhile
         self._is_open.clear()
+        self._has_news = False
 
     def _left(self) -> float:
-        closes_at = min(
-            self._last_at + self._window.idle.total_seconds(),
-            self._opened_at + self._window.longest.total_seconds(),
-        )
+        quiet_at = self._last_at + self._window.idle.total_seconds()
+        if not self._has_news:
+            quiet_at = max(quiet_at, self._rests_until)
+        closes_at = min(quiet_at, self._opened_at + self._window.longest.total_seconds())
         return closes_at - self._timer.elapsed_seconds()

@@ -283,7 +283,8 @@ class ClaimLoop:
     async def _end(self, action: DeleteInstance, uid: str, now: datetime) -> None:
         """Ask the cloud, but not more often than an instance takes to go."""
         held = self._endings.get(uid)
-        if held is None or now - held.asked_at >= INSTANCE_POLL:
+        # The clock may have been set back meanwhile.
+        if held is None or not timedelta(0) <= now - held.asked_at < INSTANCE_POLL:
             state = await delete_instance(self._means.cloud, action)
             self._endings[uid] = _Ending(state, now)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import msgspec
 
@@ -73,7 +73,7 @@ class Drifts:
         return (
             held is None
             or held.asked_of != self._generations(claim, pool)
-            or now - held.asked_at >= DRIFT_RECHECK
+            or not timedelta(0) <= now - held.asked_at < DRIFT_RECHECK
         )
 
     def _generations(self, claim: ClaimObject, pool: api.NodePool) -> tuple[int, int]:

@@ -48,6 +48,7 @@ FAILED_SCHEDULING: Final = "FailedScheduling"
 UNCONSOLIDATABLE: Final = "Unconsolidatable"
 _UNCONSOLIDATABLE_FOR: Final = timedelta(minutes=15)
 _FAILED_FOR: Final = timedelta(minutes=5)
+_RESTS_FOR: Final = 4.0  # times as long as a decision took that came to nothing
 _AT_ONCE: Final = 100  # claims that are being made
 _REFUSED: Final = Backoff(1.0, 60.0)  # until claims that the API refused are tried again
 
@@ -87,6 +88,7 @@ class Decisions:
         self._is_closing = False
         self._is_at_rest = asyncio.Event()
         self._is_at_rest.set()
+        self._has_decided = asyncio.Event()
 
     def touched(self, what: Touched) -> None:
         """Something has happened that could matter."""
@@ -105,12 +107,18 @@ class Decisions:
                 plan = await self.decide_once()
             finally:
                 self._is_at_rest.set()
+                self._has_decided.set()
             wake_at = soonest(plan.wake_at, self._try_again_at)
 
     async def finish(self) -> None:
         """Begin no other decision, and return when the one under way is carried out."""
         self._is_closing = True
         await self._is_at_rest.wait()
+        self._has_decided.set()  # nobody is to wait for one that does not come
+
+    async def wait_decided(self) -> None:
+        """Return once there was a decision: who begins to lead knows of no promises before."""
+        await self._has_decided.wait()
 
     def _seconds_until(self, moment: datetime | None) -> float | None:
         if moment is None:
@@ -135,6 +143,9 @@ class Decisions:
             await self._perform(snapshot, plan, now)
         else:
             self._log_would(plan)
+        if not (plan.launches or plan.nominations or plan.disruptions):
+            # Pods without hope must not cost more the more happens elsewhere.
+            self._batch.rest(_RESTS_FOR * took)
         return plan
 
     async def _perform(self, snapshot: Snapshot, plan: Plan, now: datetime) -> None:

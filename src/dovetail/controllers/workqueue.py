@@ -97,12 +97,18 @@ class WorkQueue(Generic[KeyT]):
         self._n_failed.pop(key, None)
 
     async def run(self) -> None:
-        """Work until cancelled."""
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._keep_time())
-            while True:
-                await self._has_ready.wait()
-                self._start(group)
+        """Work until cancelled. Started again, it takes up what was cut short."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._keep_time())
+                while True:
+                    await self._has_ready.wait()
+                    self._start(group)
+        finally:
+            for key in tuple(self._active):  # given to workers that never began
+                self._active.discard(key)
+                self.add(key)
+            self._is_idle.set()
 
     async def finish(self) -> None:
         """Begin nothing new and return when what was begun is done."""
@@ -129,6 +135,9 @@ class WorkQueue(Generic[KeyT]):
             n_failed = self._n_failed[key] = self._n_failed.get(key, 0) + 1
             again = self._manner.backoff.seconds(n_failed, self._manner.chance)
             self._failed(key, error)
+        except BaseException:
+            self._again.add(key)
+            raise
         finally:
             self._active.discard(key)
             self._settle(key, again)

@@ -55,11 +55,14 @@ class Outside(msgspec.Struct, frozen=True):
 
 
 class Replica:
-    """One replica: it follows the cluster, and works when it leads."""
+    """One replica: it follows the cluster, and works when it leads. Stand-ins for kubelets, if any,
+    speak through `kubelets_kube`.
+    """
 
-    def __init__(self, outside: Outside, kube: Kube) -> None:
+    def __init__(self, outside: Outside, kube: Kube, kubelets_kube: Kube) -> None:
         settings = outside.settings
         self._outside = outside
+        self._kubelets_kube = kubelets_kube
         cloud = _cloud(outside, kube)
         self._meters = Meters(node_class_labels=_node_class_labels(cloud))
         self._meters.tell_build(version=version("dovetail"), commit="")
@@ -200,7 +203,7 @@ class Replica:
 
     def _kubelets(self) -> Kubelets:
         outside = self._outside
-        return Kubelets(self._kube, outside.clock, outside.timer, chance=outside.chance)
+        return Kubelets(self._kubelets_kube, outside.clock, outside.timer, chance=outside.chance)
 
     async def finished(self, grace_seconds: float) -> None:
         """End what was begun, if that does not take too long."""

@@ -39,6 +39,8 @@ _SIGNALLED: Final = 128  # what a shell adds to the number of the signal
 _PROMPT: Final = HttpSettings(
     n_connections=4, connect_seconds=3.0, answer_seconds=5.0, retries=Retries(n_tries=1)
 )
+# Kubelets have no limit that they share: stand-ins for thousands of them get a client of their own.
+_KUBELETS: Final = HttpSettings(requests_per_second=2000.0, burst=2000)
 
 
 def run(settings: OperatorSettings, environment: Mapping[str, str]) -> int:
@@ -78,8 +80,9 @@ async def _live(outside: Outside, access: Access) -> int:
     async with (
         HttpKube(access, world, _PROMPT) as prompt_kube,
         HttpKube(access, world, pace) as kube,
+        HttpKube(access, world, _KUBELETS) as kubelets_kube,
     ):
-        replica = Replica(outside, kube)
+        replica = Replica(outside, kube, kubelets_kube)
         readiness = Readiness(prompt_kube, outside.timer, outside.log, access.server)
         async with (
             _served(outside, replica, readiness),

@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from dovetail.decide.lifecycle.conditions import Status
 from dovetail.decide.lifecycle.pool import PoolView
 from dovetail.decide.lifecycle.step import Event
 from dovetail.decide.lifecycle.transitions import Subject, finalized_event, transition_events
@@ -114,7 +115,8 @@ class ConditionMetrics:
         before = {} if last is None else {one.type: one for one in last.conditions}
         for one in seen.conditions:
             old = before.get(one.type)
-            if old is None or old.status != one.status:
+            known = Status.UNKNOWN if old is None else old.status
+            if one.status != known:
                 self._count(seen, old, one)
         if last is not None:
             for event in transition_events(seen.subject, last.conditions, seen.conditions):

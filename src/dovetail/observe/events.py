@@ -139,7 +139,8 @@ class Recorder:
 
     def _drop(self) -> None:
         self.n_dropped += 1
-        self._log.warning("dropped event", n_dropped=self.n_dropped)
+        if self.n_dropped.bit_count() == 1:  # ever more seldom: the first, the second, the fourth
+            self._log.warning("dropped event", n_dropped=self.n_dropped)
 
 
 def _body(event: Event, told_at: datetime) -> Mapping[str, Json]:

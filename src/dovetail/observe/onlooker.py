@@ -13,13 +13,19 @@ not grow with the cluster.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
 from typing import Final
+
+import msgspec
 
 from dovetail import api
 from dovetail.clock import Clock
+from dovetail.decide.lifecycle.conditions import conditions_of_claim
+from dovetail.decide.lifecycle.pool import PoolView, conditions_of_pool
 from dovetail.decide.lifecycle.step import Event
 from dovetail.errors import InputError
 from dovetail.kube.mirror import Absent, Notice, Present
+from dovetail.model.claim import ClaimObject
 from dovetail.model.plan import Plan
 from dovetail.model.pod import Pod
 from dovetail.model.snapshot import Snapshot
@@ -121,16 +127,26 @@ class Onlooker:
                 case api.Pod():
                     self._times.see(found, self._clock.now())
                 case api.NodeClaim():
-                    self._conditions.see_claim(claim_object(found))
+                    self._see_claim(claim_object(found))
                 case api.Node():
                     self._conditions.see_node(node_object(found))
                 case api.NodePool():
                     going = instant(found.metadata.deletion_timestamp)
-                    self._conditions.see_pool(pool_view(found), going)
+                    self._see_pool(pool_view(found), going)
                 case _:
                     pass
         except InputError:
             return  # whoever acts on it says what is wrong with it
+
+    # What nobody has said yet of a claim or a pool is Unknown: it turns when it is first said.
+
+    def _see_claim(self, claim: ClaimObject) -> None:
+        said = conditions_of_claim(claim, self._clock.now()).held
+        self._conditions.see_claim(msgspec.structs.replace(claim, conditions=said))
+
+    def _see_pool(self, view: PoolView, deleting_at: datetime | None) -> None:
+        said = conditions_of_pool(view, self._clock.now()).held
+        self._conditions.see_pool(msgspec.structs.replace(view, conditions=said), deleting_at)
 
     def _absent(self, gone: api.Object) -> None:
         match gone:

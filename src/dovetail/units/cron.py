@@ -7,7 +7,7 @@ When both day fields are restricted, either suffices. `N/step` means from N to t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from typing import Final
 
@@ -93,7 +93,7 @@ class Schedule:
         return hit
 
     def _on_day(self, day: datetime, *, after: datetime | None) -> datetime | None:
-        if not self._runs_on(day):
+        if not self.runs_on(day):
             return None
         for hour in sorted(self._hours.allowed):
             if after is not None and hour < after.hour:
@@ -104,7 +104,17 @@ class Schedule:
                     return hit
         return None
 
-    def _runs_on(self, day: datetime) -> bool:
+    @property
+    def minutes_of_day(self) -> tuple[int, ...]:
+        """When it strikes on a day on which it does, in minutes after midnight, in order."""
+        return tuple(
+            60 * hour + minute
+            for hour in sorted(self._hours.allowed)
+            for minute in sorted(self._minutes.allowed)
+        )
+
+    def runs_on(self, day: date) -> bool:
+        """Whether it strikes on this day."""
         if day.month not in self._months.allowed:
             return False
         by_date = day.day in self._days.allowed

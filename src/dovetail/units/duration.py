@@ -22,6 +22,7 @@ _MICROS: Final = {
     "h": Fraction(3600 * 10**6),
 }
 _PART: Final = re.compile(r"([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)")
+_DAYS: Final = re.compile(r"([0-9]{1,5})d((?![+-]).*)")
 _LONGEST: Final = 256
 _MAX_MICROS: Final = (2**63 - 1) // 1000  # Go counts nanoseconds in 64 bits: about 292 years
 _EXPECTED: Final = 'a duration such as "30s", "1h30m" or "720h"'
@@ -38,6 +39,15 @@ def parse(text: str) -> timedelta:
         msg = f"{text!r} is too long a duration; at most 292 years can be expressed"
         raise ValueError(msg)
     return timedelta(microseconds=-count if text.startswith("-") else count)
+
+
+def parse_days(text: str) -> timedelta:
+    """As `parse`, with days before the rest, such as "7d" or "1d12h": for people, not for Go."""
+    found = _DAYS.fullmatch(text)
+    if found is None:
+        return parse(text)
+    days = timedelta(days=int(found[1]))
+    return days + parse(found[2]) if found[2] else days
 
 
 def _micros(unsigned: str, text: str) -> Fraction:

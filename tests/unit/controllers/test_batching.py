@@ -68,3 +68,34 @@ async def test_without_any_window_it_is_time_when_time_is_up() -> None:
         closing = group.create_task(closing_at(batch, time, within=7.0))
         await time.advance(20 * SECOND)
     assert closing.result() == [7.0, 14.0]
+
+
+async def test_after_a_hard_decision_only_new_pods_are_not_kept_waiting() -> None:
+    """What happens on nodes waits for the end of the rest, or for the longest window."""
+    time = VirtualTime()
+    batch = Batch(Window(SECOND, 10 * SECOND), time)
+    async with asyncio.TaskGroup() as group:
+        closing = group.create_task(closing_at(batch, time))
+        batch.rest(4.0)
+        batch.add(prolongs=False)
+        await time.advance(5 * SECOND)
+        batch.rest(60.0)
+        batch.add(prolongs=False)
+        await time.advance(SECOND * 5 / 2)
+        batch.add(prolongs=True)
+        await time.advance(2 * SECOND)
+    assert closing.result() == [4.0, 8.5]
+
+
+async def test_a_rest_does_not_outlast_the_longest_window() -> None:
+    """Whatever a decision took."""
+    time = VirtualTime()
+    batch = Batch(Window(SECOND, 10 * SECOND), time)
+    async with asyncio.TaskGroup() as group:
+        closing = group.create_task(closing_at(batch, time))
+        batch.rest(600.0)
+        batch.add(prolongs=False)
+        await time.advance(11 * SECOND)
+        batch.add(prolongs=False)
+        await time.advance(11 * SECOND)
+    assert closing.result() == [10.0, 21.0]

@@ -2,12 +2,60 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
+import msgspec
+
+from dovetail.controllers.known import NODE_CLAIM
 from dovetail.kube.errors import ConflictError, UnavailableError
+from dovetail.providers.kwok.provider import KwokProvider
 from dovetail.testing.troubled_kube import Call, Trouble, TroubledKube
+from dovetail.testing.virtual_time import VirtualTime
 from tests.unit.controllers.test_claims import initialized, seeing_to_claims
-from tests.unit.controllers.worlds import MINUTE, SECOND, FlakyKube, World
+from tests.unit.controllers.worlds import HOUR, MINUTE, SECOND, FlakyKube, World
 
 _ENOUGH = 500  # calls, after which a test gives up
+
+
+class SlowToDie(KwokProvider):
+    """A cloud whose instances end when they are told to for the third time."""
+
+    n_deletions = 0
+
+    async def delete(self, provider_id: str) -> None:
+        """Not at once."""
+        self.n_deletions += 1
+        if self.n_deletions > 2:
+            await super().delete(provider_id)
+
+
+class Adjusted:
+    """A clock that somebody sets."""
+
+    def __init__(self, time: VirtualTime) -> None:
+        self._time = time
+        self.by = timedelta(0)
+
+    def now(self) -> datetime:
+        """What it shows."""
+        return self._time.now() + self.by
+
+
+async def test_a_clock_that_is_set_back_keeps_no_instance_alive() -> None:
+    """The cloud is asked again though by the clock it was asked in the future."""
+    world = World(cloud=SlowToDie)
+    clock = Adjusted(world.time)
+    world.means = msgspec.structs.replace(world.means, clock=clock)
+    await world.node_class(delay="1h")
+    await world.pool()
+    async with seeing_to_claims(world):
+        await world.claim()
+        await world.time.advance()
+        await world.delete(NODE_CLAIM, "one")
+        await world.time.advance()
+        clock.by = -HOUR
+        await world.time.advance(MINUTE)
+        assert await world.names(NODE_CLAIM) == []
 
 
 async def test_what_pods_did_is_written_down_though_the_api_failed() -> None:

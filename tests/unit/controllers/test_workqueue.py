@@ -176,3 +176,32 @@ async def test_finishing_waits_for_what_was_begun_and_begins_nothing_new() -> No
         await time.advance(100 * SECOND)
         assert finishing.done()
     assert (seen.keys, ended) == (["a"], ["a"])
+
+
+async def test_a_queue_that_is_started_again_takes_up_what_was_cut_short() -> None:
+    """What was under way, what had just been given to a worker, and what was still waiting."""
+    time = VirtualTime()
+    seen = Seen(time)
+    lasting = asyncio.Event()
+
+    async def handle(key: str) -> None:
+        seen.note(key)
+        await lasting.wait()
+
+    manner = Manner(time, lambda: 1.0, Backoff(1.0, 8.0), 2)
+    queue = WorkQueue(handle, failed=seen.failed, manner=manner)
+    async with asyncio.TaskGroup() as group:
+        first = group.create_task(queue.run())
+        queue.add("a")
+        await time.advance()
+        queue.add("b")
+        queue.add("c")
+        await asyncio.sleep(0)  # the queue has heard of them, and no worker has begun
+        first.cancel()
+        await time.advance()
+        lasting.set()
+        seen.keys.clear()
+        second = group.create_task(queue.run())
+        await time.advance()
+        assert sorted(seen.keys) == ["a", "b", "c"]
+        second.cancel()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
+from io import BytesIO
 from typing import Any
 
 import msgspec
@@ -14,6 +15,7 @@ from dovetail.kube.errors import UnavailableError
 from dovetail.kube.memory import MemoryKube
 from dovetail.kube.seam import Body, Kube, Scope
 from dovetail.observe.events import EVENT, Recorder
+from dovetail.observe.logs import Level, Log, Sink
 from dovetail.testing.virtual_time import VirtualTime
 
 NODE = api.KINDS["", "Node"]
@@ -168,6 +170,19 @@ async def test_what_there_is_no_room_for_is_dropped_and_counted() -> None:
     for number in range(10_002):
         recorder.tell(about_node(dedupe=(str(number),)))
     assert recorder.n_dropped == 2
+
+
+async def test_a_flood_of_events_is_no_flood_of_log_lines() -> None:
+    """Pods that wait by the ten thousand are told of at every decision."""
+    time = VirtualTime()
+    lines = BytesIO()
+    sink = Sink(Level.INFO, time)
+    sink.outputs = (lines,)
+    recorder = Recorder(MemoryKube(time), time, time, log=Log(sink))
+    for number in range(30_000):
+        recorder.tell(about_node(dedupe=(str(number),)))
+    assert recorder.n_dropped == 20_000
+    assert 1 <= len(lines.getvalue().splitlines()) <= 20
 
 
 async def test_old_news_is_not_written() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import msgspec
+import pytest
 
 from dovetail import api
 from dovetail.decide.lifecycle.step import Event
@@ -43,16 +44,18 @@ _SPECS: dict[str, dict[str, object]] = {
 }
 
 
-def with_condition(group: str, kind: str, status: str, **spec: object) -> api.Object:
-    """An object of which one thing is said."""
+def with_condition(
+    group: str, kind: str, status: str, said: str = "Ready", **spec: object
+) -> api.Object:
+    """An object of which one thing is said; without a status, nothing."""
     found = api.KINDS[group, kind]
-    said = {"type": "Ready", "status": status, "reason": "Why", "lastTransitionTime": START}
+    held = {"type": said, "status": status, "reason": "Why", "lastTransitionTime": START}
     tree = {
         "apiVersion": found.api_version,
         "kind": kind,
         "metadata": {"name": "x", "uid": "u1", "deletionTimestamp": START},
         "spec": {**_SPECS.get(kind, {}), **spec},
-        "status": {"conditions": [said]},
+        "status": {"conditions": [held] if status else []},
     }
     return msgspec.structs.replace(
         api.read(found, msgspec.json.encode(tree)), kind=kind, api_version=found.api_version
@@ -73,6 +76,21 @@ async def test_a_scrape_has_what_is_counted_and_what_is_there() -> None:
     assert values(text, "karpenter_cluster_state_node_count") == [1]
     assert values(text, "karpenter_pods_bound_duration_seconds_count") == [0]
     assert values(text, "karpenter_nodepools_allowed_disruptions", reason="Empty") == [0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "first"), [("NodeClaim", "Launched"), ("NodePool", "ValidationSucceeded")]
+)
+async def test_what_nobody_had_said_turns_when_it_is_said(kind: str, first: str) -> None:
+    """A claim or pool is made without conditions; the first words about it are told and counted."""
+    scene = Scene()
+    scene.onlooker.hear(Present(with_condition("karpenter.sh", kind, "")))
+    assert scene.events == []
+    counted = f"operator_{kind.lower()}_status_condition_transitions_total"
+    assert values(scene.scrape(), counted) == []
+    scene.onlooker.hear(Present(with_condition("karpenter.sh", kind, "True", first)))
+    assert [one.reason for one in scene.events] == [first]
+    assert values(scene.scrape(), counted, type=first, status="True") == [1]
 
 
 async def test_a_decision_is_taken_in_from_its_plan() -> None:
@@ -103,7 +121,8 @@ def test_objects_with_conditions_are_followed_until_they_are_gone() -> None:
         last = with_condition(group, kind, "True")
         scene.onlooker.hear(Present(last))
         name = f"operator_{kind.lower()}_status_condition_count"
-        assert values(scene.scrape(), name, status="True") == values(scene.scrape(), name) == [1]
+        said = values(scene.scrape(), name, type="Ready")
+        assert values(scene.scrape(), name, status="True") == said == [1]
         scene.onlooker.hear(Absent(last))
         assert values(scene.scrape(), name) == []
         assert [one.reason for one in scene.events] == ["Ready", "Finalized"], kind

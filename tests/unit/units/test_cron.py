@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 
@@ -100,3 +100,11 @@ def test_a_bad_schedule_is_refused_with_what_was_expected(text: str, expected: s
     """Seven is no Sunday, as in robfig/cron."""
     with pytest.raises(ValueError, match=expected):
         cron.parse(text)
+
+
+def test_a_schedule_tells_its_days_and_minutes() -> None:
+    """For whoever lays out many of them at once."""
+    schedule = cron.parse("0,30 8,17 * * mon")
+    assert schedule.minutes_of_day == (480, 510, 1020, 1050)
+    assert schedule.runs_on(date(2026, 3, 2))
+    assert not schedule.runs_on(date(2026, 3, 3))

@@ -60,3 +60,25 @@ def test_a_duration_beyond_64_bits_is_refused() -> None:
 def test_durations_are_shown_as_go_prints_them(span: timedelta, want: str) -> None:
     """So that what we write looks like what others wrote."""
     assert duration.render(span) == want
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("7d", timedelta(days=7)),
+        ("1d12h", timedelta(days=1, hours=12)),
+        ("36h", timedelta(hours=36)),
+        ("0d", timedelta(0)),
+        ("99999d", timedelta(days=99999)),
+    ],
+)
+def test_people_may_count_in_days(text: str, want: timedelta) -> None:
+    """Which Go does not."""
+    assert duration.parse_days(text) == want
+
+
+@pytest.mark.parametrize("text", ["", "d", "7", "1d-1h", "1d1d", "-1d", "1.5d", "100000d", "1dx"])
+def test_what_is_no_number_of_days_is_refused(text: str) -> None:
+    """As any other duration."""
+    with pytest.raises(ValueError, match="is not a duration"):
+        duration.parse_days(text)

@@ -78,21 +78,32 @@ def allowed_disruptions(budgets: Iterable[Budget], n_nodes: int, now: datetime) 
 
 
 def _allowed(budget: Budget, n_nodes: int, now: datetime) -> int:
-    stated = _COUNT.fullmatch(budget.nodes)
+    amount = stated(budget)
     active = is_active(budget, now)
-    if stated is None or active is None:
+    if amount is None or active is None:
         return 0
     if not active:
         return UNLIMITED
-    count = int(stated[1])
-    return -(-count * n_nodes // 100) if stated[2] else count
+    count, is_percentage = amount
+    return share(count, n_nodes) if is_percentage else count
+
+
+def stated(budget: Budget) -> tuple[int, bool] | None:
+    """What it allows while it holds, and whether that is a percentage; None if it is neither."""
+    found = _COUNT.fullmatch(budget.nodes)
+    return (int(found[1]), bool(found[2])) if found else None
+
+
+def share(percent: int, n_nodes: int) -> int:
+    """A percentage of the nodes, rounded up."""
+    return -(-percent * n_nodes // 100)
 
 
 def is_active(budget: Budget, now: datetime) -> bool | None:
     """Whether a budget holds now; None if its schedule makes no sense."""
     if not budget.schedule and budget.duration is None:
         return True
-    schedule = _schedule(budget)
+    schedule = schedule_of(budget)
     if schedule is None or budget.duration is None:
         return None
     begun_at = schedule.next_after(_before(now, budget.duration))
@@ -101,7 +112,7 @@ def is_active(budget: Budget, now: datetime) -> bool | None:
 
 def changes_at(budget: Budget, now: datetime) -> datetime | None:
     """When the budget next begins or may end; None if it never does."""
-    schedule = _schedule(budget)
+    schedule = schedule_of(budget)
     if schedule is None or budget.duration is None:
         return None
     begun_at = schedule.next_after(_before(now, budget.duration))
@@ -113,7 +124,8 @@ def changes_at(budget: Budget, now: datetime) -> datetime | None:
         return None
 
 
-def _schedule(budget: Budget) -> cron.Schedule | None:
+def schedule_of(budget: Budget) -> cron.Schedule | None:
+    """When it begins; None if that cannot be read."""
     try:
         return cron.parse(budget.schedule)
     except ValueError:

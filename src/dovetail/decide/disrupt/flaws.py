@@ -1,0 +1,154 @@
+"""Which budgets cannot be what was meant? Those that never hold, never end or never let a node go.
+
+"Never" is judged over the next five years, which is as far as a schedule looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from heapq import merge
+from typing import Final
+
+import msgspec
+
+from dovetail.decide.disrupt.budgets import schedule_of, stated
+from dovetail.decide.disrupt.calendar import (
+    REASONS,
+    about,
+    joined,
+    limit,
+    makes_sense,
+    windows,
+)
+from dovetail.model.pool import Budget
+from dovetail.units import duration
+
+_HORIZON: Final = timedelta(days=5 * 366)
+_LATEST: Final = datetime.max.replace(tzinfo=UTC)
+
+
+class FlawKind(StrEnum):
+    """What can be wrong with budgets that a schema lets pass."""
+
+    NEVER_ALLOWS = "NeverAllows"
+    NEVER_ENDS = "NeverEnds"
+    NEVER_BEGINS = "NeverBegins"
+    UNKNOWN_REASON = "UnknownReason"
+    UNREADABLE = "Unreadable"
+
+
+class Flaw(msgspec.Struct, frozen=True, gc=False):
+    """Something to warn of. `budgets` are the indexes of those that are to blame."""
+
+    kind: FlawKind
+    budgets: tuple[int, ...]
+    message: str
+
+
+def flaws(budgets: Sequence[Budget], now: datetime) -> tuple[Flaw, ...]:
+    """Everything to warn of in the budgets of a pool, one by one and then together."""
+    alone = tuple(flaw for index, one in enumerate(budgets) for flaw in _alone(index, one, now))
+    return (*alone, *_together(budgets, now))
+
+
+def _alone(index: int, budget: Budget, now: datetime) -> Iterator[Flaw]:
+    name = _named([index])
+    unknown = [one for one in budget.reasons if one not in REASONS]
+    if unknown:
+        yield Flaw(
+            FlawKind.UNKNOWN_REASON,
+            (index,),
+            f"{name} is about {_listed(unknown)}, which is no reason that budgets limit; "
+            f"expected {_listed(REASONS, 'or')}",
+        )
+    nonsense = _nonsense(budget)
+    if nonsense:
+        yield Flaw(FlawKind.UNREADABLE, (index,), f"{name} allows nothing: {nonsense}")
+    elif _never_begins(budget, now):
+        yield Flaw(
+            FlawKind.NEVER_BEGINS, (index,), f"{name} never limits anything: {_idle(budget)}"
+        )
+    elif _reasons(budget) and _covers([budget], now):
+        yield from _endless(index, budget)
+
+
+def _endless(index: int, budget: Budget) -> Iterator[Flaw]:
+    name = _named([index])
+    if limit(budget).is_zero:
+        why = _gapless(budget) if budget.schedule else "it has no schedule, so it always holds"
+        message = f"{name} never lets a node go for {_listed(_reasons(budget), 'or')}: {why}"
+        yield Flaw(FlawKind.NEVER_ALLOWS, (index,), message)
+    elif budget.schedule:
+        yield Flaw(FlawKind.NEVER_ENDS, (index,), f"{name} always holds: {_gapless(budget)}")
+
+
+def _nonsense(budget: Budget) -> str:
+    """Why a budget makes no sense; empty if it does."""
+    if stated(budget) is None:
+        return f"nodes is {budget.nodes!r}; expected a number or a percentage"
+    if makes_sense(budget):
+        return ""
+    if not budget.schedule or budget.duration is None:
+        return "expected schedule and duration together, or neither"
+    return f"schedule {budget.schedule!r} cannot be read"
+
+
+def _never_begins(budget: Budget, now: datetime) -> bool:
+    schedule = schedule_of(budget)
+    if schedule is None or budget.duration is None:
+        return False
+    return budget.duration <= timedelta(0) or schedule.next_after(now) is None
+
+
+def _idle(budget: Budget) -> str:
+    if budget.duration is not None and budget.duration <= timedelta(0):
+        return f"its duration is {duration.render(budget.duration)}"
+    return f"its schedule {budget.schedule!r} never strikes"
+
+
+def _gapless(budget: Budget) -> str:
+    lasts_for = "" if budget.duration is None else duration.render(budget.duration)
+    return f"its schedule {budget.schedule!r} strikes again before its {lasts_for} are over"
+
+
+def _together(budgets: Sequence[Budget], now: datetime) -> Iterator[Flaw]:
+    """Reasons for which no node ever goes, though no budget alone is to blame."""
+    reasons_by_culprits: dict[tuple[int, ...], list[str]] = {}
+    for reason in REASONS:
+        strict = [one for one in about(budgets, reason) if limit(one).is_zero]
+        if _covers(strict, now) and not any(_covers([one], now) for one in strict):
+            culprits = tuple(index for index, one in enumerate(budgets) if one in strict)
+            reasons_by_culprits.setdefault(culprits, []).append(reason)
+    for culprits, reasons in reasons_by_culprits.items():
+        yield Flaw(
+            FlawKind.NEVER_ALLOWS,
+            culprits,
+            f"{_named(culprits)} together never let a node go for {_listed(reasons, 'or')}: "
+            "their windows leave no gap",
+        )
+
+
+def _covers(budgets: Sequence[Budget], now: datetime) -> bool:
+    """Whether one of these holds at any time to come. Ends at the first gap."""
+    try:
+        until = now + _HORIZON
+    except OverflowError:
+        until = _LATEST
+    all_windows = merge(*(windows(one, now, until) for one in budgets))
+    return next(joined(all_windows, now, until), None) == (now, until)
+
+
+def _reasons(budget: Budget) -> tuple[str, ...]:
+    """The reasons that a budget limits, of those that there are."""
+    return tuple(one for one in REASONS if not budget.reasons or one in budget.reasons)
+
+
+def _named(indexes: Sequence[int]) -> str:
+    return _listed([f"budgets[{index}]" for index in indexes])
+
+
+def _listed(words: Iterable[str], last: str = "and") -> str:
+    *others, final = words
+    return f"{', '.join(others)} {last} {final}" if others else final

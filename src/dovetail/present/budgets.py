@@ -1,0 +1,227 @@
+"""What does a person, or a script, want to see of budgets? Lines, pictures of a week, and data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, time, timedelta
+from typing import Final
+
+import msgspec
+
+from dovetail.decide.disrupt.calendar import Limit, PoolCalendar, Stretch
+from dovetail.decide.disrupt.flaws import Flaw, flaws
+from dovetail.model.plan import DisruptionReason
+from dovetail.present.plan import Json
+from dovetail.present.table import counted
+
+NOTHING_GOES: Final = "."
+NO_LIMIT: Final = "#"
+CHANGES: Final = "/"
+_OUTSIDE: Final = " "
+_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
+_MORE: Final = "+"  # for the limits that no letter is left for
+_HOUR: Final = timedelta(hours=1)
+_DAY: Final = timedelta(days=1)
+_MOST_DAYS: Final = 7
+EVERY_REASON: Final = "every reason"
+
+
+class BudgetCalendar(msgspec.Struct, frozen=True):
+    """What the budgets of every pool allow in a span of time. `remarks` are talk."""
+
+    pools: tuple[PoolCalendar, ...]
+    starts_at: datetime
+    ends_at: datetime
+    remarks: tuple[str, ...] = ()
+
+
+class CalendarRow(msgspec.Struct, frozen=True, gc=False):
+    """What is allowed for some reasons between two moments."""
+
+    starts: str
+    ends: str
+    reasons: str
+    allowed: str
+
+
+class WeekPicture(msgspec.Struct, frozen=True):
+    """What is allowed for some reasons in each hour of up to seven days: a row a day."""
+
+    reasons: str
+    days: tuple[tuple[str, str], ...]  # the day, and a cell for each of its hours
+    legend: tuple[tuple[str, str], ...]  # the cell, and what it means
+
+
+class BudgetBlock(msgspec.Struct, frozen=True):
+    """Everything about one pool."""
+
+    title: str
+    rows: tuple[CalendarRow, ...]
+    pictures: tuple[WeekPicture, ...]
+    warnings: tuple[str, ...]
+
+
+def budget_blocks(shown: BudgetCalendar, *, is_wide: bool = False) -> tuple[BudgetBlock, ...]:
+    """A block a pool. Reasons that are treated alike share lines, unless `is_wide`."""
+    return tuple(_block(one, shown, is_wide=is_wide) for one in shown.pools)
+
+
+def _block(calendar: PoolCalendar, shown: BudgetCalendar, *, is_wide: bool) -> BudgetBlock:
+    alike = _alike(calendar.stretches, is_wide=is_wide)
+    lines = [(one, reasons) for reasons, some in alike.items() for one in some]
+    lines.sort(key=lambda line: line[0].starts_at)  # of one moment, reasons keep their order
+    return BudgetBlock(
+        title=_title(calendar),
+        rows=tuple(_row(one, reasons, shown, calendar.n_nodes) for one, reasons in lines),
+        pictures=tuple(
+            _picture(some, reasons, calendar.n_nodes)
+            for reasons, some in alike.items()
+            if len(some) > 1
+        ),
+        warnings=tuple(one.message for one in _flaws(calendar, shown)),
+    )
+
+
+def _flaws(calendar: PoolCalendar, shown: BudgetCalendar) -> tuple[Flaw, ...]:
+    return flaws(calendar.node_pool.disruption.budgets, shown.starts_at)
+
+
+def _title(calendar: PoolCalendar) -> str:
+    name = calendar.node_pool.name
+    if calendar.n_nodes is None:
+        return name
+    away = f", {calendar.n_disrupting} of them not available now" if calendar.n_disrupting else ""
+    return f"{name}: {counted(calendar.n_nodes, 'node')}{away}"
+
+
+def _alike(
+    stretches: Mapping[DisruptionReason, tuple[Stretch, ...]], *, is_wide: bool
+) -> dict[str, tuple[Stretch, ...]]:
+    """The stretches by the reasons that share them."""
+    if is_wide:
+        return {str(reason): some for reason, some in stretches.items()}
+    reasons_by_stretches: dict[tuple[Stretch, ...], list[str]] = {}
+    for reason, some in stretches.items():
+        reasons_by_stretches.setdefault(some, []).append(reason)
+    return {
+        EVERY_REASON if len(reasons) == len(stretches) else ", ".join(reasons): some
+        for some, reasons in reasons_by_stretches.items()
+    }
+
+
+def _row(stretch: Stretch, reasons: str, shown: BudgetCalendar, n_nodes: int | None) -> CalendarRow:
+    is_open = stretch.ends_at == shown.ends_at
+    return CalendarRow(
+        starts=_moment(stretch.starts_at),
+        ends=f"{_moment(stretch.ends_at)}{' or later' if is_open else ''}",
+        reasons=reasons,
+        allowed=allowed(stretch.limit, n_nodes),
+    )
+
+
+def _moment(at: datetime) -> str:
+    """To the minute: schedules strike on full minutes."""
+    return f"{at:%a %Y-%m-%d %H:%M}"
+
+
+def allowed(limit: Limit, n_nodes: int | None) -> str:
+    """How many may go, in words. `n_nodes` None: nobody knows of how many."""
+    if limit.is_zero:
+        return "none"
+    said = _stated(limit)
+    if n_nodes is None:
+        return said or "no limit"
+    return f"{limit.of(n_nodes)} of {n_nodes} ({said or 'no limit'})"
+
+
+def _stated(limit: Limit) -> str:
+    parts = [] if limit.count is None else [str(limit.count)]
+    if limit.percent is not None:
+        parts.append(f"{limit.percent}%")
+    return " or ".join(parts) + (", the lesser" if len(parts) > 1 else "")
+
+
+def _picture(stretches: Sequence[Stretch], reasons: str, n_nodes: int | None) -> WeekPicture:
+    cells = _cells(stretches)
+    midnight = datetime.combine(stretches[0].starts_at.date(), time(), tzinfo=UTC)
+    days = []
+    for number in range(min(_MOST_DAYS, -((midnight - stretches[-1].ends_at) // _DAY))):
+        day = midnight + number * _DAY
+        row = "".join(_cell(day + hour * _HOUR, stretches, cells) for hour in range(24))
+        days.append((f"{day:%a %d %b}", row))
+    drawn = "".join(row for _, row in days)
+    legend = [(cell, allowed(limit, n_nodes)) for limit, cell in cells.items() if cell in drawn]
+    if CHANGES in drawn:
+        legend.append((CHANGES, "changes within the hour"))
+    return WeekPicture(reasons, tuple(days), tuple(legend))
+
+
+def _cells(stretches: Sequence[Stretch]) -> dict[Limit, str]:
+    """A cell for each limit, letters in the order in which they first hold."""
+    letters = iter(_LETTERS)
+    found: dict[Limit, str] = {}
+    for one in stretches:
+        if one.limit not in found:
+            found[one.limit] = _fixed(one.limit) or next(letters, _MORE)
+    return found
+
+
+def _fixed(limit: Limit) -> str:
+    if limit.is_zero:
+        return NOTHING_GOES
+    return NO_LIMIT if limit == Limit() else ""
+
+
+def _cell(hour: datetime, stretches: Sequence[Stretch], cells: Mapping[Limit, str]) -> str:
+    within = [one for one in stretches if one.starts_at < hour + _HOUR and one.ends_at > hour]
+    if not within:
+        return _OUTSIDE
+    return cells[within[0].limit] if len(within) == 1 else CHANGES
+
+
+def budgets_json(shown: BudgetCalendar) -> dict[str, Json]:
+    """The same for scripts; fields may be added, these stay."""
+    return {
+        "from": _instant(shown.starts_at),
+        "until": _instant(shown.ends_at),
+        "nodePools": [_pool_json(one, shown) for one in shown.pools],
+    }
+
+
+def _pool_json(calendar: PoolCalendar, shown: BudgetCalendar) -> dict[str, Json]:
+    is_known = calendar.n_nodes is not None
+    return {
+        "name": calendar.node_pool.name,
+        "nodes": calendar.n_nodes,
+        "disrupting": calendar.n_disrupting if is_known else None,
+        "allowed": list(_stretches_json(calendar)),
+        "warnings": [
+            {"warning": str(one.kind), "budgets": list(one.budgets), "message": one.message}
+            for one in _flaws(calendar, shown)
+        ],
+    }
+
+
+def _stretches_json(calendar: PoolCalendar) -> Iterator[dict[str, Json]]:
+    n_nodes = calendar.n_nodes
+    for reason, some in calendar.stretches.items():
+        for one in some:
+            yield {
+                "reason": str(reason),
+                "from": _instant(one.starts_at),
+                "until": _instant(one.ends_at),
+                "count": one.limit.count,
+                "percent": one.limit.percent,
+                "nodes": _count(one.limit, n_nodes),
+            }
+
+
+def _count(limit: Limit, n_nodes: int | None) -> int | None:
+    """How many nodes that is; None where it cannot be known."""
+    if limit.is_zero:
+        return 0
+    return None if n_nodes is None else limit.of(n_nodes)
+
+
+def _instant(at: datetime) -> str:
+    return at.isoformat().replace("+00:00", "Z")
