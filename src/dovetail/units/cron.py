@@ -126,6 +126,13 @@ class Schedule:
             for minute in sorted(self._minutes.allowed)
         )
 
+    @property
+    def repeats_after(self) -> timedelta | None:
+        """A day or a week, if it strikes alike in each; None where dates matter."""
+        if not (self._days.is_any and self._months.is_any):
+            return None
+        return _DAY if self._weekdays.is_any else 7 * _DAY
+
     def runs_on(self, day: date) -> bool:
         """Whether it strikes on this day."""
         if day.month not in self._months.allowed:

@@ -149,3 +149,17 @@ def test_the_pattern_refuses_what_cannot_be_read(text: str) -> None:
     with pytest.raises(ValueError, match="expected"):
         cron.parse(text)
     assert not re.fullmatch(cron.PATTERN, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("*/7 8 * * *", timedelta(days=1)),
+        ("0 0 ? * mon-fri", timedelta(days=7)),
+        ("0 0 1 * *", None),
+        ("0 0 * feb *", None),
+    ],
+)
+def test_a_schedule_without_dates_repeats(text: str, want: timedelta | None) -> None:
+    """Each day, or each week."""
+    assert cron.parse(text).repeats_after == want
