@@ -17,7 +17,7 @@ import msgspec
 from dovetail import api
 from dovetail.errors import InputError
 from dovetail.model.instance import InstanceType
-from dovetail.model.plan import Plan
+from dovetail.model.plan import DisruptionReason, Plan
 from dovetail.model.policy import Policy
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Snapshot
@@ -191,7 +191,7 @@ def _given(request: PlanRequest, manifests: Manifests) -> _Input:
 
     catalogues = _Catalogues(request.catalogue)
     snapshot = freeze.snapshot(
-        manifests.objects, instance_types=catalogues.of_pool, policy=_unconfirmed(request.policy)
+        manifests.objects, instance_types=catalogues.of_pool, policy=_offline(request.policy)
     )
     overlays = [_overlay(one) for one in manifests.objects if isinstance(one, api.NodeOverlay)]
     snapshot, conflicts = _overlaid(snapshot, overlays)
@@ -220,6 +220,13 @@ def _scenario(request: PlanRequest, manifests: Manifests) -> _Input:
 def _unconfirmed(policy: Policy) -> Policy:
     """The policy offline, where nothing is waited for: what could go is taken as confirmed."""
     return msgspec.structs.replace(policy, confirm_after=timedelta(0))
+
+
+def _offline(policy: Policy) -> Policy:
+    """The policy for manifests: whatever could be done is shown, no feature gate forbids it."""
+    return msgspec.structs.replace(
+        _unconfirmed(policy), disrupts_for=tuple(DisruptionReason), replaces_spot_by_spot=True
+    )
 
 
 class _Catalogues:

@@ -94,7 +94,13 @@ class Case:
 
 def check(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
     """Everything that is wrong with the plan; nothing if it is right."""
-    return [*placing(snapshot, now, plan), *disruptions.check(snapshot, now, plan)]
+    from tests.oracle import moves  # it judges moves as plans for pods that wait, by this module
+
+    return [
+        *placing(snapshot, now, plan),
+        *disruptions.check(snapshot, now, plan),
+        *moves.check(snapshot, now, plan),
+    ]
 
 
 def placing(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:

@@ -35,9 +35,14 @@ def check(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
     ]
 
 
-def going(plan: Plan) -> list[str]:
-    """All nodes that the plan takes away."""
-    return [name for one in plan.disruptions for name in one.nodes]
+def going(plan: Plan, reason: str = "Empty") -> list[str]:
+    """All nodes that the plan takes away for a reason."""
+    return [name for one in plan.disruptions if one.reason == reason for name in one.nodes]
+
+
+def is_chosen(snapshot: Snapshot, reason: str) -> bool:
+    """Whether the operator lets nodes go for this reason."""
+    return reason in snapshot.policy.disrupts_for
 
 
 # ------------------------------------------------------------------ which nodes
@@ -58,7 +63,9 @@ def chosen(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
         if proposed.get(name, now) + snapshot.policy.confirm_after > now:
             broken.append(f"{name} goes unconfirmed")
     broken += [
-        f"{one.reason} is no reason here" for one in plan.disruptions if one.reason != "Empty"
+        f"{one.reason} is no reason here"
+        for one in plan.disruptions
+        if not is_chosen(snapshot, one.reason)
     ]
     return broken
 
@@ -68,9 +75,10 @@ def forgotten(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
     pool would let it go, and none stays that is dearer than one that goes.
     """
     free = [node for node in snapshot.nodes if keeps(snapshot, now, plan, node) is None]
-    known = {one.node: one.since for one in snapshot.ledger.proposals}
+    free = free if is_chosen(snapshot, "Empty") else []
+    known = {one.node: one.since for one in snapshot.ledger.proposals if one.reason == "Empty"}
     want = {node.name: min(known.get(node.name, now), now) for node in free}
-    got = {one.node: one.since for one in plan.proposals}
+    got = {one.node: one.since for one in plan.proposals if one.reason == "Empty"}
     broken = [] if want == got else [f"proposes {sorted(got)}, not {sorted(want)} or not since"]
     gone = set(going(plan))
     for pool in snapshot.node_pools:
@@ -186,16 +194,21 @@ def is_used_up(budget: DisruptionBudget, pod: Pod) -> bool:
 def over_budget(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
     """No pool loses more nodes than its budgets let go."""
     pool_of = {node.name: node.node_pool for node in snapshot.nodes}
-    n_going = Counter(pool_of.get(name, "") for name in going(plan))
-    return [
-        f"pool {pool.name} loses {n_going[pool.name]} nodes"
-        for pool in snapshot.node_pools
-        if n_going[pool.name] > room(snapshot, now, pool)
-    ]
+    n_going: Counter[str] = Counter()
+    broken = []
+    for one in plan.disruptions:
+        n_going.update(pool_of.get(name, "") for name in one.nodes)
+        broken += [
+            f"pool {pool.name} loses {n_going[pool.name]} nodes"
+            for pool in snapshot.node_pools
+            if pool.name in {pool_of.get(name) for name in one.nodes}
+            and n_going[pool.name] > room(snapshot, now, pool, one.reason)
+        ]
+    return broken
 
 
-def room(snapshot: Snapshot, now: datetime, pool: NodePool) -> int:
-    """How many more nodes of the pool may go for being empty."""
+def room(snapshot: Snapshot, now: datetime, pool: NodePool, reason: str = "Empty") -> int:
+    """How many more nodes of the pool may go for a reason."""
     own = [
         node
         for node in snapshot.nodes
@@ -209,7 +222,7 @@ def room(snapshot: Snapshot, now: datetime, pool: NodePool) -> int:
     allowed = [
         allowance(budget, len(own), now)
         for budget in pool.disruption.budgets
-        if budget.reasons == () or "Empty" in budget.reasons
+        if budget.reasons == () or reason in budget.reasons
     ]
     return max(0, min([PLENTY, *allowed]) - n_away)
 
@@ -267,6 +280,7 @@ def figures(snapshot: Snapshot, plan: Plan) -> list[str]:
     broken = []
     for one in plan.disruptions:
         saved = sum(price(snapshot, nodes[name]) for name in one.nodes if name in nodes)
+        saved -= sum(new.price_nanousd for new in one.replacements)
         if saved != one.saving_nanousd:
             broken.append(f"says that it saves {one.saving_nanousd}, it saves {saved}")
     cost = plan.cost

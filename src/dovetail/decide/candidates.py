@@ -59,7 +59,7 @@ def waiting(snapshot: Snapshot, now: datetime | None = None) -> Waiting:
             sorter.add(pod)
     for node in sorted(gone):
         for pod in where.by_node.get(node, ()):
-            if _is_movable(pod, snapshot.disruption_budgets, now):
+            if is_movable(pod, snapshot.disruption_budgets, now):
                 sorter.add_moving(pod)
     return sorter.result()
 
@@ -120,11 +120,12 @@ class _Sorter:
 
     def _problem_of(self, spec: PodSpec) -> Problem | None:
         if id(spec) not in self._problem_by_spec:
-            self._problem_by_spec[id(spec)] = _spec_problem(spec)
+            self._problem_by_spec[id(spec)] = spec_problem(spec)
         return self._problem_by_spec[id(spec)]
 
 
-def _spec_problem(spec: PodSpec) -> Problem | None:
+def spec_problem(spec: PodSpec) -> Problem | None:
+    """What its template says that nobody can plan for."""
     if spec.is_gated:
         return Problem(
             Reason.SCHEDULING_GATED,
@@ -146,7 +147,7 @@ def _spec_problem(spec: PodSpec) -> Problem | None:
     return None
 
 
-def _is_movable(pod: Pod, budgets: Iterable[DisruptionBudget], now: datetime | None) -> bool:
+def is_movable(pod: Pod, budgets: Iterable[DisruptionBudget], now: datetime | None) -> bool:
     """Whether a pod on a leaving node will want another (spec/core.md 3.17)."""
     if pod.is_terminal or pod.is_daemon or pod.is_mirror:
         return False

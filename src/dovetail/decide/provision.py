@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
@@ -36,7 +37,7 @@ def provision(snapshot: Snapshot, now: datetime) -> Plan:
     context = _context(puzzle, solution, refused_pools)
     left_over = (*explain_refused(refused), *explain_unplaced(solution.unplaced, context))
     return Plan(
-        launches=_launches(solution, snapshot),
+        launches=named_launches(solution.launches, snapshot.revision),
         nominations=tuple(
             Nominate(name, tuple(pod.key for pod in pods)) for name, pods in solution.placed
         ),
@@ -76,7 +77,7 @@ def _puzzle(
         nodes=nodes,
         bound=bound,
         node_pools=pools,
-        instance_types=_obtainable(snapshot, now),
+        instance_types=obtainable(snapshot, now),
         daemon_sets=snapshot.daemon_sets,
         volumes=volumes,
         bound_volumes=volumes_by_pod(held, snapshot)[0],
@@ -128,7 +129,7 @@ def _bound(
     return (*running, *reserved)
 
 
-def _obtainable(snapshot: Snapshot, now: datetime) -> Mapping[str, tuple[InstanceType, ...]]:
+def obtainable(snapshot: Snapshot, now: datetime) -> Mapping[str, tuple[InstanceType, ...]]:
     """Instance types without the offerings that a provider has just refused."""
     refused = {
         (one.instance_type, one.zone, one.capacity_type)
@@ -160,10 +161,14 @@ def _without(kind: InstanceType, refused: set[tuple[str, str, str]]) -> Instance
     )
 
 
-def _launches(solution: Solution, snapshot: Snapshot) -> tuple[Launch, ...]:
-    """Planned nodes with names: pool, revision, ordinal, so that a replay names them alike."""
-    ordered = sorted(solution.launches, key=_launch_order)
-    counters: dict[str, int] = {}
+def named_launches(
+    nodes: Iterable[PlannedNode], revision: int, others: Iterable[Launch] = ()
+) -> tuple[Launch, ...]:
+    """Planned nodes with names: pool, revision, ordinal, so that a replay names them alike. They
+    are counted on from `others` of the same plan.
+    """
+    ordered = sorted(nodes, key=_launch_order)
+    counters = dict(Counter(one.node_pool for one in others))
     asked: dict[tuple[object, ...], tuple[Requirement, ...]] = {}
     result = []
     for node in ordered:
@@ -173,7 +178,7 @@ def _launches(solution: Solution, snapshot: Snapshot) -> tuple[Launch, ...]:
         key = (id(node.alternatives), node.capacity_types, node.zones)
         if key not in asked:
             asked[key] = _requirements(node)
-        name = f"{pool}-{snapshot.revision}-{counters[pool]}"
+        name = f"{pool}-{revision}-{counters[pool]}"
         result.append(_launch(node, name, asked[key]))
     return tuple(result)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import msgspec
 
@@ -48,6 +48,7 @@ class Node(msgspec.Struct, frozen=True, gc=False):
     created_at: datetime | None = None
     deleting_at: datetime | None = None
     last_pod_event_at: datetime | None = None
+    termination_grace_period: timedelta | None = None  # None: draining takes as long as it takes
 
     @property
     def instance_type(self) -> str:

@@ -54,13 +54,16 @@ class DisruptionReason(StrEnum):
 
 
 class Disrupt(msgspec.Struct, frozen=True, gc=False):
-    """Take these nodes away, after their replacements (if any) are ready."""
+    """Take these nodes away, after their replacements (if any) are ready. `pods` are all that move,
+    `places` says which of them fit on nodes that stay. The saving is net of replacements.
+    """
 
     reason: str
     nodes: tuple[str, ...]
     replacements: tuple[Launch, ...] = ()
     pods: tuple[str, ...] = ()
     saving_nanousd: int = 0
+    places: tuple[Nominate, ...] = ()
 
 
 class OfferKey(msgspec.Struct, frozen=True, gc=False, order=True):

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 import msgspec
 
+from dovetail.model.plan import DisruptionReason
 from dovetail.model.topology import Spread
 
 
@@ -28,7 +29,9 @@ class Policy(msgspec.Struct, frozen=True, gc=False):
     """`effort` counts how often an improvement is tried: 0 none, 1 the default, more is slower.
 
     `spot_robustness` blends the cheapest (0) with the fifth cheapest type that would do (1).
-    `confirm_after` is how long a node must have been seen fit to go before it does.
+    `confirm_after` is how long a node must have been seen fit to go before it does. `disrupts_for`
+    are the reasons for which nodes are taken away at all, `replaces_spot_by_spot` whether a spot
+    node may be taken away for a cheaper one.
     """
 
     preference_policy: str = PreferencePolicy.RESPECT
@@ -38,3 +41,5 @@ class Policy(msgspec.Struct, frozen=True, gc=False):
     default_spread: tuple[Spread, ...] = ()
     max_instance_types: int = 600
     confirm_after: timedelta = timedelta(seconds=15)
+    disrupts_for: tuple[DisruptionReason, ...] = (DisruptionReason.EMPTY,)
+    replaces_spot_by_spot: bool = False

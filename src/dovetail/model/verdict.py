@@ -62,6 +62,10 @@ class Blocker(StrEnum):
     DISRUPTION_BUDGETS = "PodDisruptionBudgets"
     NEVER = "ConsolidateAfterNever"
     BUDGET = "BudgetExhausted"
+    POD_STUCK = "PodCannotMove"
+    WHEN_EMPTY = "OnlyWhenEmpty"
+    UNPRICED = "PriceUnknown"
+    NOTHING_TO_GAIN = "NothingToGain"
 
 
 class Blocked(msgspec.Struct, frozen=True, gc=False):

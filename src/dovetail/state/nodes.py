@@ -7,6 +7,7 @@ fills in what the node does not report yet.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
 from typing import Final
 
 import msgspec
@@ -17,7 +18,7 @@ from dovetail.model.node import Condition, Node
 from dovetail.model.requirements import Requirement, Requirements, requirement
 from dovetail.model.resources import PODS
 from dovetail.model.taints import Taint
-from dovetail.state.amounts import instant, resources
+from dovetail.state.amounts import instant, resources, span
 from dovetail.state.constraints import taints
 from dovetail.state.inventory import Inventory
 from dovetail.state.selectors import node_labels
@@ -243,6 +244,7 @@ def _with_claim(seen: Node, ordered: Node) -> Node:
         created_at=ordered.created_at or seen.created_at,
         deleting_at=ordered.deleting_at or seen.deleting_at,
         last_pod_event_at=ordered.last_pod_event_at,
+        termination_grace_period=ordered.termination_grace_period,
     )
 
 
@@ -268,7 +270,16 @@ def _in_flight(claim: api.NodeClaim) -> Node:
         created_at=instant(meta.creation_timestamp),
         deleting_at=instant(meta.deletion_timestamp),
         last_pod_event_at=instant(status.last_pod_event_time),
+        termination_grace_period=_grace(claim),
     )
+
+
+def _grace(claim: api.NodeClaim) -> timedelta | None:
+    """How long its node may take to drain; nothing if the claim says nothing that makes sense."""
+    try:
+        return span(claim.spec.termination_grace_period)
+    except ValueError:
+        return None
 
 
 def claim_requirements(claim: api.NodeClaim) -> Requirements:

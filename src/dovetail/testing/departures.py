@@ -12,11 +12,18 @@ from dovetail.units import money
 
 
 class WantDisruption(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Nodes that go together, in this order, and what that saves an hour."""
+    """Nodes that go together, in this order, and what that saves an hour. `replacements` are the
+    types that come instead, `moved_to` says which pods find room on which node that stays.
+    """
 
     nodes: list[str]
     reason: DisruptionReason = DisruptionReason.EMPTY
     saving: float | None = None
+    replacements: list[str] = []
+    capacity_types: list[str] | None = None
+    n_types: int | None = None
+    pods: list[str] | None = None
+    moved_to: dict[str, list[str]] | None = None
 
     def fits(self, got: Disrupt) -> bool:
         """Whether this is what is wanted."""
@@ -25,6 +32,23 @@ class WantDisruption(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
             tuple(self.nodes) == got.nodes
             and self.reason == got.reason
             and saving in (None, got.saving_nanousd)
+            and self.replacements == [one.instance_type for one in got.replacements]
+            and self._ways_fit(got)
+            and self._pods_fit(got)
+        )
+
+    def _ways_fit(self, got: Disrupt) -> bool:
+        types = {len(one.instance_types) for one in got.replacements}
+        ways = [one.capacity_type for one in got.replacements]
+        return self.capacity_types in (None, ways) and (
+            self.n_types is None or types == {self.n_types}
+        )
+
+    def _pods_fit(self, got: Disrupt) -> bool:
+        moved_to = {one.node: sorted(map(_short, one.pods)) for one in got.places}
+        wanted = {node: sorted(pods) for node, pods in (self.moved_to or {}).items()}
+        return (self.moved_to is None or wanted == moved_to) and (
+            self.pods is None or sorted(self.pods) == sorted(map(_short, got.pods))
         )
 
 
@@ -46,7 +70,7 @@ def disruption_differences(wanted: Sequence[WantDisruption], plan: Plan) -> Iter
         one.fits(other) for one, other in zip(wanted, got, strict=True)
     )
     if not fits:
-        shown = [f"{one.reason}: {', '.join(one.nodes)}, {one.saving_nanousd}" for one in got]
+        shown = [_shown(one) for one in got]
         yield f"wanted {msgspec.json.encode(wanted).decode()} to go, got {'; '.join(shown) or None}"
 
 
@@ -67,3 +91,19 @@ def blocked_differences(wanted: Mapping[str, Blocker | WantBlocked], plan: Plan)
         one = WantBlocked(written) if isinstance(written, Blocker) else written
         if not one.fits(got[node]):
             yield f"{node} is kept for {got[node].reason}, not {one.reason}: {got[node].message}"
+
+
+def _short(pod: str) -> str:
+    return pod.removeprefix("default/")
+
+
+def _shown(one: Disrupt) -> str:
+    places = "; ".join(f"{place.node}: {', '.join(place.pods)}" for place in one.places)
+    instead = ", ".join(
+        f"{new.instance_type} {new.capacity_type} ({len(new.instance_types)} types)"
+        for new in one.replacements
+    )
+    return (
+        f"{one.reason}: {', '.join(one.nodes)} saves {one.saving_nanousd}, moves"
+        f" {', '.join(one.pods) or None} ({places}), instead {instead or None}"
+    )

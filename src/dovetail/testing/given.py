@@ -11,6 +11,7 @@ import msgspec
 from dovetail.model.instance import InstanceType
 from dovetail.model.ledger import Ledger, Refusal
 from dovetail.model.node import Node
+from dovetail.model.plan import DisruptionReason
 from dovetail.model.pod import DaemonSet, Pod
 from dovetail.model.policy import MinValuesPolicy, Policy, PreferencePolicy
 from dovetail.model.pool import NodePool
@@ -49,6 +50,8 @@ class GivenPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     effort: int = 1
     default_spread: list[GivenSpread] = []
     confirm_after: str = "15s"
+    disrupts_for: tuple[DisruptionReason, ...] = (DisruptionReason.EMPTY,)
+    replaces_spot_by_spot: bool = False
 
     def policy(self) -> Policy:
         """The policy."""
@@ -58,6 +61,8 @@ class GivenPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             effort=self.effort,
             default_spread=tuple(_without_selector(one) for one in self.default_spread),
             confirm_after=duration.parse(self.confirm_after),
+            disrupts_for=self.disrupts_for,
+            replaces_spot_by_spot=self.replaces_spot_by_spot,
         )
 
 

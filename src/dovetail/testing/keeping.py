@@ -9,7 +9,7 @@ import msgspec
 
 from dovetail.model.ledger import Departure, Proposal
 from dovetail.model.plan import DisruptionReason
-from dovetail.model.pool import Budget, Disruption
+from dovetail.model.pool import Budget, ConsolidationPolicy, Disruption
 from dovetail.model.snapshot import DisruptionBudget
 from dovetail.testing import shorthand
 from dovetail.units import duration
@@ -36,12 +36,13 @@ class GivenBudget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Budget(self.nodes, tuple(self.reasons), self.schedule, lasts)
 
 
-def disruption(consolidate_after: str, budgets: list[GivenBudget] | None) -> Disruption:
+def disruption(
+    consolidate_after: str, policy: ConsolidationPolicy, budgets: list[GivenBudget] | None
+) -> Disruption:
     """When the nodes of a pool may go; without budgets of its own, a tenth of them at once."""
     if budgets is None:
-        return Disruption(span(consolidate_after))
-    held = tuple(one.budget() for one in budgets)
-    return Disruption(span(consolidate_after), budgets=held)
+        return Disruption(span(consolidate_after), policy)
+    return Disruption(span(consolidate_after), policy, tuple(one.budget() for one in budgets))
 
 
 class GivenDisruptionBudget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
@@ -13,12 +13,12 @@ from dovetail import labels
 from dovetail.model.instance import InstanceType, Offering
 from dovetail.model.node import Condition, Node
 from dovetail.model.pod import Pod
-from dovetail.model.pool import NodeClassRef, NodePool
+from dovetail.model.pool import ConsolidationPolicy, NodeClassRef, NodePool
 from dovetail.model.requirements import Requirement, Requirements
 from dovetail.model.resources import PODS, subtract
 from dovetail.model.verdict import Problem, Reason
 from dovetail.testing import shorthand
-from dovetail.testing.keeping import GivenBudget, disruption
+from dovetail.testing.keeping import GivenBudget, disruption, span
 from dovetail.testing.pods import GivenPod, Quantity
 from dovetail.units import money
 
@@ -135,6 +135,7 @@ class GivenPool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     is_ready: bool = True
     is_deleting: bool = False
     consolidate_after: str = "0s"
+    consolidation_policy: ConsolidationPolicy = ConsolidationPolicy.WHEN_EMPTY_OR_UNDERUTILIZED
     budgets: list[GivenBudget] | None = None
     problems: dict[Reason, str] = {}
 
@@ -152,7 +153,7 @@ class GivenPool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             replicas=self.replicas,
             is_ready=self.is_ready,
             is_deleting=self.is_deleting,
-            disruption=disruption(self.consolidate_after, self.budgets),
+            disruption=disruption(self.consolidate_after, self.consolidation_policy, self.budgets),
             uid=f"NodePool/{name}",
             problems=tuple(Problem(reason, text) for reason, text in self.problems.items()),
         )
@@ -175,7 +176,8 @@ class Stage(StrEnum):
 class GivenNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A node with the pods on it. Its size is its type's, where the scenario knows that type;
     `allocatable` is what the node itself reports, where that differs. `is_consolidatable` says that
-    it has been quiet for as long as its pool wants.
+    it has been quiet for as long as its pool wants, `drifted_at` since when it is not what its pool
+    would make.
     """
 
     name: str
@@ -196,6 +198,8 @@ class GivenNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     is_ready: bool = True
     is_unschedulable: bool = False
     is_consolidatable: bool = False
+    drifted_at: datetime | None = None
+    termination_grace_period: str = "Never"
     deleting_at: datetime | None = None
     pods: list[GivenPod] = []
 
@@ -225,9 +229,16 @@ class GivenNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             is_ready=self.is_ready and self.stage is Stage.RUNNING,
             is_unschedulable=self.is_unschedulable,
             attach_limits=self.attach_limits or (known.attach_limits if known else {}),
-            conditions=(_CONSOLIDATABLE,) if self.is_consolidatable else (),
+            conditions=tuple(self._conditions()),
             deleting_at=self.deleting_at,
+            termination_grace_period=span(self.termination_grace_period),
         )
+
+    def _conditions(self) -> Iterator[Condition]:
+        if self.is_consolidatable:
+            yield _CONSOLIDATABLE
+        if self.drifted_at is not None:
+            yield Condition("Drifted", "True", changed_at=self.drifted_at)
 
     def _labels(self, known: InstanceType | None) -> dict[str, str]:
         fixed = {} if known is None else _single_values(known.requirements)

@@ -4,6 +4,12 @@
     blockers     the same in words
     budgets      how many nodes of a pool may go at once
     emptiness    nodes that nobody needs
+    drift        nodes that their pool would not make like this any more
+    consolidation  nodes whose pods could run for less money elsewhere
+    probe        what would happen if some nodes went
+    replacing    what may come instead of nodes that go, so that it is sure to be cheaper
+    cost         what moving pods costs the cluster
+    course       what was decided so far, and what follows for the next method
 
 Each method looks at the snapshot and at what the same plan has already decided, and returns its
 `Findings`. Waiting is data: a node that could go is a proposal in the ledger, and goes once that
@@ -14,11 +20,12 @@ from __future__ import annotations
 
 from datetime import datetime
 
-import msgspec
-
 from dovetail.decide.disrupt.candidates import scene_of
+from dovetail.decide.disrupt.consolidation import consolidation
+from dovetail.decide.disrupt.course import Course, noted, started
+from dovetail.decide.disrupt.drift import drift
 from dovetail.decide.disrupt.emptiness import emptiness
-from dovetail.model.plan import Plan
+from dovetail.model.plan import DisruptionReason, Plan
 from dovetail.model.snapshot import Snapshot
 
 __all__ = ["disrupt"]
@@ -26,14 +33,12 @@ __all__ = ["disrupt"]
 
 def disrupt(snapshot: Snapshot, plan: Plan, now: datetime) -> Plan:
     """The plan for waiting pods, and with it what may go meanwhile."""
-    found = emptiness(scene_of(snapshot, plan, now))
-    saved = sum(one.saving_nanousd for one in found.disruptions)
-    after = plan.cost.cluster_after_nanousd - saved
-    return msgspec.structs.replace(
-        plan,
-        disruptions=found.disruptions,
-        proposals=found.proposals,
-        blocked=found.blocked,
-        cost=msgspec.structs.replace(plan.cost, cluster_after_nanousd=after),
-        wake_at=found.wake_at,
-    )
+    chosen = snapshot.policy.disrupts_for
+    course = Course(snapshot, plan, scene_of(snapshot, plan, now))
+    if DisruptionReason.EMPTY in chosen:
+        course = noted(course, emptiness(course.scene))
+    if DisruptionReason.DRIFTED in chosen:
+        course = drift(started(course))
+    if DisruptionReason.UNDERUTILIZED in chosen:
+        course = consolidation(started(course))
+    return course.plan

@@ -28,6 +28,10 @@ SENTENCES: Final[Mapping[Blocker, str]] = {
         "The budgets of NodePool {pool} allow {allowed} of its {nodes} nodes to be disrupted for"
         " reason {cause}; {disrupting} are not ready or leaving, {taken} are about to go."
     ),
+    Blocker.POD_STUCK: "Pod {pod} could not run anywhere else: {why}.",
+    Blocker.WHEN_EMPTY: "NodePool {pool} lets nodes go only when they are empty.",
+    Blocker.UNPRICED: "Nobody knows what it costs, so nothing can be said to be cheaper.",
+    Blocker.NOTHING_TO_GAIN: "Its pods would not run cheaper elsewhere.",
 }
 
 

@@ -51,13 +51,14 @@ class Findings(msgspec.Struct, frozen=True):
 
 def scene_of(snapshot: Snapshot, plan: Plan, now: datetime) -> Scene:
     """What disruptions need to know, once the plan for waiting pods is made."""
+    moves = (place for one in plan.disruptions for place in one.places)
     return Scene(
         snapshot=snapshot,
         now=now,
         pods_by_node=census(snapshot.pods).by_node,
         leaving=leaving(snapshot),
         disrupting={one.node: one.reason for one in snapshot.ledger.disrupting},
-        nominated=_nominated(snapshot, plan.nominations, now),
+        nominated=_nominated(snapshot, (*plan.nominations, *moves), now),
     )
 
 
@@ -67,13 +68,14 @@ def _nominated(snapshot: Snapshot, planned: tuple[Nominate, ...], now: datetime)
     return frozenset(promised | theirs | {one.node for one in planned})
 
 
-def disruption_verdict(node: Node, scene: Scene) -> Blocked | None:
-    """What keeps this node from being disrupted; None if nothing does."""
-    return (
-        _state_verdict(node, scene)
-        or _pool_verdict(node, scene.snapshot)
-        or next(_pod_verdicts(node, scene), None)
-    )
+def disruption_verdict(node: Node, scene: Scene, *, ignores_pods: bool = False) -> Blocked | None:
+    """What keeps this node from being disrupted; None if nothing does. What its pods say may be
+    ignored where draining ends in any case.
+    """
+    found = _state_verdict(node, scene) or _pool_verdict(node, scene.snapshot)
+    if found is not None or ignores_pods:
+        return found
+    return next(_pod_verdicts(node, scene), None)
 
 
 def _state_verdict(node: Node, scene: Scene) -> Blocked | None:

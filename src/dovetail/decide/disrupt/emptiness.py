@@ -46,9 +46,9 @@ def emptiness(scene: Scene) -> Findings:
     empty = [
         node
         for node in _empty_nodes(scene.snapshot.nodes, scene.snapshot.pods)
-        if node.name not in scene.leaving and _is_dynamic(node, scene.snapshot)
+        if node.name not in scene.leaving and is_dynamic(node, scene.snapshot)
     ]
-    idle = [node for node in empty if _is_quiet(node) or _is_for_ever(node, scene)]
+    idle = [node for node in empty if is_quiet(node) or _is_for_ever(node, scene)]
     if not idle:
         return Findings()
     verdicts = [(node, _verdict(node, scene)) for node in idle]
@@ -77,10 +77,11 @@ def is_empty(pods: Sequence[Pod]) -> bool:
     A node whose pods all have a priority so low that they count as nothing is not called empty,
     though the reference would.
     """
-    return not any(_is_reschedulable(pod) for pod in pods)
+    return not any(is_reschedulable(pod) for pod in pods)
 
 
-def _is_reschedulable(pod: Pod) -> bool:
+def is_reschedulable(pod: Pod) -> bool:
+    """Whether the pod would want another node were its own gone."""
     if pod.is_daemon or pod.is_mirror:
         return False
     is_coming_back = pod.owner is not None and pod.owner.kind == "StatefulSet"
@@ -94,17 +95,17 @@ def _empty_nodes(nodes: tuple[Node, ...], pods: tuple[Pod, ...]) -> tuple[Node, 
     found = [
         node
         for node in nodes
-        if (_is_quiet(node) or node.is_initialized) and is_empty(by_node.get(node.name, ()))
+        if (is_quiet(node) or node.is_initialized) and is_empty(by_node.get(node.name, ()))
     ]
     return tuple(sorted(found, key=lambda node: node.name))
 
 
-def _is_quiet(node: Node) -> bool:
+def is_quiet(node: Node) -> bool:
     """Whether no pod has come or gone for as long as its pool wants, as its claim says."""
     return any(one.type == CONSOLIDATABLE and one.status == "True" for one in node.conditions)
 
 
-def _is_dynamic(node: Node, snapshot: Snapshot) -> bool:
+def is_dynamic(node: Node, snapshot: Snapshot) -> bool:
     """Static pools say how many nodes they want, empty or not."""
     return not any(
         pool.name == node.node_pool and pool.replicas is not None for pool in snapshot.node_pools

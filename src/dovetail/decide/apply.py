@@ -1,0 +1,158 @@
+"""How does the cluster look if a plan is carried out? While that goes on, and once all went well.
+
+    begin   launches are on their way, what goes is marked, and every pod that was given a place
+            counts as if it stood there already
+    apply   the same, once nodes have come and gone
+
+Whoever decides further within one plan decides for the first; the second is what laws of coming to
+rest are about.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Final
+
+import msgspec
+
+from dovetail import labels
+from dovetail.decide.lifecycle.conditions import CONSOLIDATABLE
+from dovetail.model.instance import InstanceType
+from dovetail.model.ledger import Departure, Ledger
+from dovetail.model.node import Condition, Node
+from dovetail.model.plan import Launch, Nominate, Plan
+from dovetail.model.pod import Pod
+from dovetail.model.snapshot import Snapshot
+
+_QUIET: Final = Condition(CONSOLIDATABLE, "True")
+_AT_ONCE: Final = timedelta(0)
+
+
+def begin(snapshot: Snapshot, plan: Plan, now: datetime) -> Snapshot:
+    """The cluster as soon as the plan is under way. The very same if there is nothing to do."""
+    coming, places = _coming(plan), _places(plan)
+    going = tuple(
+        Departure(name, one.reason, now) for one in plan.disruptions for name in one.nodes
+    )
+    if not coming and not places and not going:
+        return snapshot
+    ledger = _kept(snapshot.ledger, plan, snapshot.pods)
+    return msgspec.structs.replace(
+        snapshot,
+        nodes=(*snapshot.nodes, *(_node(one, snapshot, is_started=False) for one in coming)),
+        pods=_moved(snapshot.pods, places),
+        ledger=msgspec.structs.replace(ledger, disrupting=(*ledger.disrupting, *going)),
+    )
+
+
+def apply(snapshot: Snapshot, plan: Plan) -> Snapshot:
+    """The cluster once the plan is carried out and its proposals are written down."""
+    gone = {name for one in plan.disruptions for name in one.nodes}
+    places = _places(plan)
+    pods = _moved(snapshot.pods, places)
+    touched = set(places.values())
+    staying = (node for node in snapshot.nodes if node.name not in gone)
+    ledger = _kept(snapshot.ledger, plan, snapshot.pods)
+    return msgspec.structs.replace(
+        snapshot,
+        nodes=(
+            *(_visited(node, snapshot) if node.name in touched else node for node in staying),
+            *(_node(one, snapshot, is_started=True) for one in _coming(plan)),
+        ),
+        pods=tuple(pod for pod in pods if pod.node_name not in gone),
+        ledger=msgspec.structs.replace(
+            ledger, proposals=tuple(one for one in plan.proposals if one.node not in gone)
+        ),
+        revision=snapshot.revision + 1,
+    )
+
+
+def _coming(plan: Plan) -> tuple[Launch, ...]:
+    return (*plan.launches, *(new for one in plan.disruptions for new in one.replacements))
+
+
+def _places(plan: Plan) -> dict[str, str]:
+    """The node that each pod of the plan gets, by the pod's key."""
+    planned: Iterable[Nominate] = (
+        *plan.nominations,
+        *(place for one in plan.disruptions for place in one.places),
+    )
+    found = {pod: one.node for one in planned for pod in one.pods}
+    return found | {pod: one.name for one in _coming(plan) for pod in one.pods}
+
+
+def _moved(pods: tuple[Pod, ...], places: Mapping[str, str]) -> tuple[Pod, ...]:
+    if not places:
+        return pods
+    return tuple(
+        pod
+        if pod.key not in places
+        else msgspec.structs.replace(
+            pod, node_name=places[pod.key], nominated_node_name="", deleting_at=None
+        )
+        for pod in pods
+    )
+
+
+def _kept(ledger: Ledger, plan: Plan, pods: Iterable[Pod]) -> Ledger:
+    """Promises to pods that have been given a place are kept, and reservations are used up."""
+    reserved = Counter(ledger.reserved_by_id)
+    reserved.update(one.reservation_id for one in _coming(plan) if one.reservation_id)
+    places = _places(plan) if ledger.nominations else {}
+    placed = {pod.uid for pod in pods if pod.key in places} if places else set()
+    return msgspec.structs.replace(
+        ledger,
+        nominations=tuple(one for one in ledger.nominations if one.pod_uid not in placed),
+        reserved_by_id=dict(reserved),
+    )
+
+
+def _visited(node: Node, snapshot: Snapshot) -> Node:
+    """A node that pods have come to: not quiet any more, unless its pool waits for nothing."""
+    if _is_quiet_at_once(node.node_pool, snapshot):
+        return node
+    held = tuple(one for one in node.conditions if one.type != CONSOLIDATABLE)
+    return msgspec.structs.replace(node, conditions=held)
+
+
+def _is_quiet_at_once(pool: str, snapshot: Snapshot) -> bool:
+    return any(
+        one.name == pool and one.disruption.consolidate_after == _AT_ONCE
+        for one in snapshot.node_pools
+    )
+
+
+def _node(launch: Launch, snapshot: Snapshot, *, is_started: bool) -> Node:
+    """The node that comes of a launch, if its first choice can be had."""
+    kind = _kind(launch, snapshot)
+    pool = next((one for one in snapshot.node_pools if one.name == launch.node_pool), None)
+    is_quiet = is_started and _is_quiet_at_once(launch.node_pool, snapshot)
+    return Node(
+        name=launch.name,
+        labels={
+            **launch.labels,
+            labels.ZONE: launch.zone,
+            labels.CAPACITY_TYPE: launch.capacity_type,
+            labels.NODE_POOL: launch.node_pool,
+            labels.INSTANCE_TYPE: launch.instance_type,
+        },
+        taints=launch.taints if is_started else (*launch.taints, *launch.startup_taints),
+        startup_taints=launch.startup_taints,
+        capacity=kind.capacity if kind else launch.allocatable,
+        allocatable=launch.allocatable,
+        node_pool=launch.node_pool,
+        node_claim=launch.name,
+        is_registered=is_started,
+        is_initialized=is_started,
+        is_ready=is_started,
+        attach_limits=kind.attach_limits if kind else {},
+        conditions=(_QUIET,) if is_quiet else (),
+        termination_grace_period=pool.termination_grace_period if pool else None,
+    )
+
+
+def _kind(launch: Launch, snapshot: Snapshot) -> InstanceType | None:
+    types = snapshot.instance_types.get(launch.node_pool, ())
+    return next((one for one in types if one.name == launch.instance_type), None)

@@ -1,0 +1,127 @@
+"""What has this plan decided so far, and how does the cluster look while that is under way?
+
+Methods of disruption follow each other: each sees nodes that go by what was decided before it as
+leaving, pods where they will be, and budgets with less left.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from dovetail.decide.apply import begin
+from dovetail.decide.disrupt.blockers import blocked
+from dovetail.decide.disrupt.budgets import Allowance, allowances
+from dovetail.decide.disrupt.candidates import Findings, Scene, scene_of
+from dovetail.decide.disrupt.probe import Move
+from dovetail.decide.lifecycle.step import soonest
+from dovetail.decide.prices import price_of, prices
+from dovetail.decide.provision import named_launches
+from dovetail.model.node import Node
+from dovetail.model.plan import Disrupt, DisruptionReason, Launch, Plan
+from dovetail.model.snapshot import Snapshot
+from dovetail.model.verdict import Blocked, Blocker
+
+
+class Course(msgspec.Struct, frozen=True):
+    """The cluster as it was found, the plan so far, and the cluster while that is under way."""
+
+    origin: Snapshot
+    plan: Plan
+    scene: Scene
+
+    @property
+    def world(self) -> Snapshot:
+        """The cluster while the plan is under way."""
+        return self.scene.snapshot
+
+    @property
+    def now(self) -> datetime:
+        """When this is decided."""
+        return self.scene.now
+
+
+def started(course: Course) -> Course:
+    """The same, with all that is decided so far under way: launches for waiting pods too."""
+    return course_of(course.origin, course.plan, course.now)
+
+
+def course_of(origin: Snapshot, plan: Plan, now: datetime) -> Course:
+    """Where further decisions start from."""
+    return Course(origin, plan, scene_of(begin(origin, plan, now), plan, now))
+
+
+def noted(course: Course, found: Findings) -> Course:
+    """The course with what a method found added to the plan, not under way yet."""
+    return msgspec.structs.replace(course, plan=_joined(course.plan, found))
+
+
+def carried_on(course: Course, found: Findings) -> Course:
+    """The course with what a method found added to the plan, and under way."""
+    return started(noted(course, found)) if found.disruptions else noted(course, found)
+
+
+def _joined(plan: Plan, found: Findings) -> Plan:
+    """A node that goes is not blocked; of several reasons why a node stays the first is told."""
+    disruptions = (*plan.disruptions, *found.disruptions)
+    going = {name for one in disruptions for name in one.nodes}
+    told = {one.node: one for one in reversed((*plan.blocked, *found.blocked))}
+    saved = sum(one.saving_nanousd for one in found.disruptions)
+    after = plan.cost.cluster_after_nanousd - saved
+    return msgspec.structs.replace(
+        plan,
+        disruptions=disruptions,
+        proposals=tuple(sorted((*plan.proposals, *found.proposals), key=lambda one: one.node)),
+        blocked=tuple(told[name] for name in sorted(told) if name not in going),
+        cost=msgspec.structs.replace(plan.cost, cluster_after_nanousd=after),
+        wake_at=soonest(plan.wake_at, found.wake_at),
+    )
+
+
+def budgets_for(course: Course, reason: DisruptionReason) -> dict[str, Allowance]:
+    """What each pool still allows for this reason, what was decided so far counted."""
+    return allowances(course.world, reason, course.now)
+
+
+def over_budget(node: Node, reason: DisruptionReason, budget: Allowance) -> Blocked:
+    """A node that only the budgets of its pool keep."""
+    return blocked(
+        node.name,
+        Blocker.BUDGET,
+        pool=node.node_pool,
+        cause=reason,
+        allowed=budget.n_allowed,
+        nodes=budget.n_nodes,
+        disrupting=budget.n_disrupting,
+        taken=0,
+        until=budget.changes_at,
+    )
+
+
+def removal_price(course: Course, names: tuple[str, ...]) -> int:
+    """What these nodes cost."""
+    known, gone = prices(course.world), set(names)
+    return sum(price_of(node, known) for node in course.world.nodes if node.name in gone)
+
+
+def disruption_of(
+    course: Course, move: Move, reason: DisruptionReason, launches: tuple[Launch, ...]
+) -> Disrupt:
+    """The move as the plan says it."""
+    paid = sum(one.price_nanousd for one in launches)
+    return Disrupt(
+        reason=reason,
+        nodes=move.nodes,
+        replacements=launches,
+        pods=move.pods,
+        saving_nanousd=removal_price(course, move.nodes) - paid,
+        places=move.places,
+    )
+
+
+def launches_of(course: Course, move: Move) -> tuple[Launch, ...]:
+    """Its replacements, named on from all launches that the plan has already."""
+    plan = course.plan
+    others = [*plan.launches, *(new for one in plan.disruptions for new in one.replacements)]
+    return named_launches(move.replacements, course.world.revision, others)

@@ -1,0 +1,185 @@
+"""What would happen if these nodes went? (spec/core.md 6.4)
+
+The same solver, on the cluster without them: who would move, where to, what would have to be
+launched instead and for how much; or which pod would have no place. What all probes of one cluster
+have in common is worked out once, in `Ground`.
+
+Nobody is moved onto a node that still starts, nor, when it is about saving money, onto one to which
+pods have come or from which they have gone just now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+import msgspec
+
+from dovetail.decide.candidates import is_movable, spec_problem
+from dovetail.decide.census import census
+from dovetail.decide.disrupt.emptiness import is_quiet
+from dovetail.decide.nodes import CORDON, usable
+from dovetail.decide.pools import eligible_pools, remaining_limits
+from dovetail.decide.provision import obtainable
+from dovetail.decide.spread import with_default_spread
+from dovetail.decide.volumes import volumes_by_pod
+from dovetail.model.node import Node
+from dovetail.model.plan import Nominate
+from dovetail.model.pod import Pod
+from dovetail.model.pool import NodePool
+from dovetail.model.snapshot import Snapshot
+from dovetail.model.volumes import PodVolumes
+from dovetail.solve import PlannedNode, Puzzle, Solution, solve
+
+
+class Ground(msgspec.Struct, frozen=True):
+    """A cluster that nodes may be taken from. `pods_by_node` are those that hold room, `closed` the
+    nodes that nobody may be moved to, `volumes` what volumes ask for, by pod key.
+    """
+
+    snapshot: Snapshot
+    now: datetime
+    nodes: tuple[Node, ...]
+    pods_by_node: Mapping[str, tuple[Pod, ...]]
+    closed: frozenset[str]
+    pools: tuple[NodePool, ...]
+    volumes: Mapping[str, PodVolumes]
+    puzzle: Puzzle
+
+
+class Move(msgspec.Struct, frozen=True):
+    """Nodes that could go, who moves, where to on nodes that stay, and what comes instead."""
+
+    nodes: tuple[str, ...]
+    pods: tuple[str, ...] = ()
+    places: tuple[Nominate, ...] = ()
+    replacements: tuple[PlannedNode, ...] = ()
+    price_nanousd: int = 0  # of the replacements
+
+
+class Stuck(msgspec.Struct, frozen=True):
+    """Nodes that cannot go, since a pod would have no place; and why not."""
+
+    nodes: tuple[str, ...]
+    pod: str
+    why: str = "no node that stays has room for it, and none can be launched"
+
+
+def ground_of(snapshot: Snapshot, now: datetime, *, is_saving: bool) -> Ground:
+    """What probes of this cluster share. Pods that wait are none of their business: the plan for
+    those is made, and whoever was given a place stands there already.
+    """
+    nodes = usable(snapshot)
+    busy = _waiting_pools(snapshot) if is_saving else frozenset()
+    closed = frozenset(node.name for node in nodes if _is_closed(node, busy))
+    names = {node.name for node in nodes}
+    by_node = {
+        name: tuple(pod for pod in pods if not pod.is_terminal)
+        for name, pods in census(snapshot.pods).by_node.items()
+        if name in names
+    }
+    pools, _ = eligible_pools(snapshot)
+    held = (pod for pods in by_node.values() for pod in pods if pod.claim_names)
+    return Ground(
+        snapshot=snapshot,
+        now=now,
+        nodes=tuple(_cordoned(node) if node.name in closed else node for node in nodes),
+        pods_by_node=by_node,
+        closed=closed,
+        pools=pools,
+        volumes=volumes_by_pod(held, snapshot)[0],
+        puzzle=Puzzle(
+            pods=(),
+            node_pools=pools,
+            instance_types=obtainable(snapshot, now),
+            daemon_sets=snapshot.daemon_sets,
+            reserved_by_id=snapshot.ledger.reserved_by_id,
+            namespaces=snapshot.namespaces,
+            policy=snapshot.policy,
+        ),
+    )
+
+
+def _is_closed(node: Node, busy: frozenset[str]) -> bool:
+    """Whether the node still starts, or is not quiet though nodes of its pool should be."""
+    if not node.node_claim:
+        return False
+    return not node.is_initialized or (node.node_pool in busy and not is_quiet(node))
+
+
+def _waiting_pools(snapshot: Snapshot) -> frozenset[str]:
+    """Pools whose nodes become quiet after a while; of others, no node ever says so."""
+    return frozenset(
+        pool.name
+        for pool in snapshot.node_pools
+        if pool.replicas is None and pool.disruption.consolidate_after is not None
+    )
+
+
+def _cordoned(node: Node) -> Node:
+    return msgspec.structs.replace(node, taints=(*node.taints, CORDON))
+
+
+def movable_pods(name: str, ground: Ground) -> tuple[Pod, ...]:
+    """The pods of a node that would want another, were it gone."""
+    budgets = ground.snapshot.disruption_budgets
+    return tuple(
+        pod for pod in ground.pods_by_node.get(name, ()) if is_movable(pod, budgets, ground.now)
+    )
+
+
+def probe(ground: Ground, names: Iterable[str]) -> Move | Stuck:
+    """What would happen if these nodes went."""
+    gone = tuple(names)
+    moving = tuple(pod for name in gone for pod in movable_pods(name, ground))
+    if not moving:
+        return Move(gone)
+    for pod in moving:
+        why = _hindrance(pod, ground)
+        if why:
+            return Stuck(gone, pod.key, why)
+    return _outcome(gone, moving, solve(_puzzle(ground, frozenset(gone), moving)), ground)
+
+
+def _hindrance(pod: Pod, ground: Ground) -> str:
+    """Why nobody can plan for this pod; nothing if somebody can."""
+    problem = pod.problems[0] if pod.problems else spec_problem(pod.spec)
+    if problem is not None:
+        return problem.message.rstrip(".")
+    if pod.claim_names and pod.key not in ground.volumes:
+        return "its volumes cannot be had elsewhere"
+    return ""
+
+
+def _puzzle(ground: Ground, gone: frozenset[str], moving: tuple[Pod, ...]) -> Puzzle:
+    nodes = tuple(node for node in ground.nodes if node.name not in gone)
+    wanted = {pod.key for pod in moving if pod.claim_names}
+    bound = tuple(pod for node in nodes for pod in ground.pods_by_node.get(node.name, ()))
+    return msgspec.structs.replace(
+        ground.puzzle,
+        pods=with_default_spread(moving, ground.snapshot),
+        nodes=nodes,
+        bound=bound,
+        volumes={key: held for key, held in ground.volumes.items() if key in wanted},
+        bound_volumes={key: held for key, held in ground.volumes.items() if key not in wanted},
+        limits={pool.name: remaining_limits(pool, nodes) for pool in ground.pools},
+    )
+
+
+def _outcome(
+    gone: tuple[str, ...], moving: tuple[Pod, ...], found: Solution, ground: Ground
+) -> Move | Stuck:
+    if found.unplaced:
+        return Stuck(gone, min(pod.key for pod in found.unplaced))
+    for name, pods in found.placed:
+        if name in ground.closed:  # it tolerates even that
+            return Stuck(
+                gone, pods[0].key, f"the only room for it is on {name}, which is not settled"
+            )
+    return Move(
+        nodes=gone,
+        pods=tuple(sorted(pod.key for pod in moving)),
+        places=tuple(Nominate(name, tuple(pod.key for pod in pods)) for name, pods in found.placed),
+        replacements=found.launches,
+        price_nanousd=found.price_nanousd,
+    )

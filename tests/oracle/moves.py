@@ -1,0 +1,231 @@
+"""May these pods be moved? Every law of taking away nodes that run pods, one move at a time.
+
+All moves of a plan together are judged as a plan for pods that wait: the nodes are marked as going,
+so that their pods need a node, and what the moves say of them must bind like any other plan.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from dovetail import labels
+from dovetail.model.ledger import Departure
+from dovetail.model.node import Node
+from dovetail.model.plan import Disrupt, Launch, Nominate, Plan
+from dovetail.model.pod import Pod
+from dovetail.model.snapshot import Snapshot
+from tests.oracle import launches
+from tests.oracle.check import Case, pool_limits
+from tests.oracle.disruptions import (
+    expected,
+    holds,
+    is_held,
+    is_protected,
+    needs_a_node,
+    price,
+)
+from tests.oracle.hosts import is_leaving
+from tests.oracle.launchable import can_be_had, kinds_of
+from tests.oracle.scheduler import bind_in_any_order, bind_in_order
+
+DRIFTED: Final = "Drifted"
+UNDERUTILIZED: Final = "Underutilized"
+ENOUGH_SPOT: Final = 15
+
+
+def check(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
+    """Everything that is wrong with the moves of a plan."""
+    moves = [one for one in plan.disruptions if one.reason != "Empty"]
+    nodes = {node.name: node for node in snapshot.nodes}
+    unknown = [name for one in moves for name in one.nodes if name not in nodes]
+    if unknown:
+        return [f"{name} goes, but is not there" for name in unknown]
+    broken = []
+    for move in moves:
+        going = [nodes[name] for name in move.nodes]
+        laws = [
+            *(why for node in going for why in _keeps(snapshot, now, plan, node, move.reason)),
+            *_who_moves(snapshot, now, going, move),
+            *_where_to(snapshot, plan, move),
+        ]
+        if move.reason == UNDERUTILIZED:
+            laws += _pays(snapshot, now, going, move)
+        broken += [f"{', '.join(move.nodes)}: {law}" for law in laws]
+    return broken or (_together(snapshot, now, plan) if moves else [])
+
+
+# ------------------------------------------------------------------ which nodes
+
+
+def _keeps(snapshot: Snapshot, now: datetime, plan: Plan, node: Node, reason: str) -> Iterator[str]:
+    """What should have kept a node."""
+    pool = next((one for one in snapshot.node_pools if one.name == node.node_pool), None)
+    pods = [pod for pod in snapshot.pods if pod.node_name == node.name]
+    is_bounded = reason == DRIFTED and node.termination_grace_period is not None
+    wanted = "Drifted" if reason == DRIFTED else "Consolidatable"
+    reasons = {
+        "it has no claim": not node.node_claim,
+        "it has not started": not node.is_initialized,
+        "it is leaving already": is_leaving(snapshot, node),
+        "it is protected": node.annotations.get(labels.DO_NOT_DISRUPT) == "true",
+        "its pool says nothing": pool is None or bool(pool.problems) or pool.replicas is not None,
+        "nobody knows its pool's types": not snapshot.instance_types.get(node.node_pool),
+        f"it is not {wanted}": not holds(node, wanted),
+        "pods are meant for it": bool({node.name, node.node_claim} & expected(snapshot, now, plan)),
+        "a pod is protected": not is_bounded and any(is_protected(pod, now) for pod in pods),
+        "a pod may not be evicted": not is_bounded
+        and any(is_held(snapshot, pod, now) for pod in pods),
+    }
+    if reason == UNDERUTILIZED and pool is not None:
+        since = {one.node: one.since for one in snapshot.ledger.proposals if one.reason == reason}
+        reasons |= {
+            "its pool wants it": pool.disruption.consolidate_after is None
+            or pool.disruption.consolidation_policy == "WhenEmpty",
+            "nobody knows its price": not price(snapshot, node),
+            "it is unconfirmed": since.get(node.name, now) + snapshot.policy.confirm_after > now,
+            "it runs no pods": not any(needs_a_node(pod) for pod in pods),
+        }
+    yield from (f"{node.name} goes although {why}" for why, is_so in reasons.items() if is_so)
+
+
+# ------------------------------------------------------------------ who moves where
+
+
+def _who_moves(
+    snapshot: Snapshot, now: datetime, going: list[Node], move: Disrupt
+) -> Iterator[str]:
+    """Just the pods move that need a node and may be evicted, some day at least."""
+    names = {node.name for node in going}
+    want = {
+        pod.key
+        for pod in snapshot.pods
+        if pod.node_name in names and needs_a_node(pod) and not _never_goes(snapshot, pod, now)
+    }
+    if want != set(move.pods):
+        yield f"moves {sorted(move.pods)}, not {sorted(want)}"
+
+
+def _never_goes(snapshot: Snapshot, pod: Pod, now: datetime) -> bool:
+    """Whether its annotation, two budgets, or one that never allows it keep the pod."""
+    if pod.deleting_at is not None:
+        return False
+    selecting = [
+        one
+        for one in snapshot.disruption_budgets
+        if one.namespace == pod.namespace
+        and one.selector.matches(pod.labels)
+        and (pod.is_ready or not one.always_allows_unhealthy)
+    ]
+    return (
+        is_protected(pod, now)
+        or len(selecting) > 1
+        or any(
+            one.max_unavailable in ("0", "0%") or one.min_available == "100%" for one in selecting
+        )
+    )
+
+
+def _where_to(snapshot: Snapshot, plan: Plan, move: Disrupt) -> Iterator[str]:
+    """Everybody has one place: on a replacement, or on a node that stays and has started."""
+    placed = Counter(pod for new in move.replacements for pod in new.pods)
+    placed += Counter(pod for place in move.places for pod in place.pods)
+    if placed != Counter(move.pods):
+        yield f"places {sorted(placed.elements())}, not {sorted(move.pods)}"
+    gone = {name for one in plan.disruptions for name in one.nodes}
+    nodes = {node.name: node for node in snapshot.nodes}
+    for place in move.places:
+        node = nodes.get(place.node)
+        if node is None or place.node in gone or is_leaving(snapshot, node):
+            yield f"moves pods to {place.node}, which does not stay"
+        elif node.node_claim and not node.is_initialized:
+            yield f"moves pods to {place.node}, which has not started"
+
+
+def _together(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
+    """All moves and the plan for waiting pods, as one plan while the nodes are going."""
+    going = tuple(
+        Departure(name, one.reason, now) for one in plan.disruptions for name in one.nodes
+    )
+    ledger = msgspec.structs.replace(
+        snapshot.ledger, disrupting=(*snapshot.ledger.disrupting, *going)
+    )
+    places: dict[str, list[str]] = {}
+    for one in (*plan.nominations, *(place for move in plan.disruptions for place in move.places)):
+        places.setdefault(one.node, []).extend(one.pods)
+    moved = [pod for move in plan.disruptions for pod in move.pods]
+    joined = Plan(
+        launches=(*plan.launches, *(new for move in plan.disruptions for new in move.replacements)),
+        nominations=tuple(Nominate(node, tuple(pods)) for node, pods in places.items()),
+        binding_order=(*plan.binding_order, *moved),
+    )
+    case = Case(msgspec.structs.replace(snapshot, ledger=ledger), now, joined)
+    names = Counter(one.name for one in joined.launches)
+    return [
+        *(f"{name} names {n} launches" for name, n in names.items() if n > 1),
+        *_binding(case, plan, moved),
+        *launches.check(case.snapshot, now, joined),
+        *pool_limits(case),
+    ]
+
+
+def _binding(case: Case, plan: Plan, moved: list[str]) -> list[str]:
+    """Once those that wait now are bound, all that move bind, whatever the provider makes of each
+    replacement.
+    """
+    world = case.empty_world.copy()
+    for key in plan.binding_order:
+        world.bind(case.waiting[key], case.host_by_pod[key])
+    pods = {pod.key: pod for pod in case.snapshot.pods}
+    order = [pods[key] for key in moved]
+    broken = []
+    replacements = Plan(
+        launches=tuple(new for move in plan.disruptions for new in move.replacements)
+    )
+    for host in (None, *launches.deliveries(case.snapshot, case.now, replacements)):
+        seen = world.copy()
+        if host is not None:
+            seen.add(host)
+        refused = bind_in_order(seen, case.host_by_pod, order)
+        refused = refused and bind_in_any_order(seen, case.host_by_pod, order)
+        broken += [f"{pod} does not bind to {why}" for pod, why in sorted(refused.items())]
+    return broken
+
+
+# ------------------------------------------------------------------ money
+
+
+def _pays(snapshot: Snapshot, now: datetime, going: list[Node], move: Disrupt) -> Iterator[str]:
+    """It is cheaper afterwards, at the worst price too, and nothing comes back that went."""
+    before = sum(price(snapshot, node) for node in going)
+    worst = sum(_worst(snapshot, now, new) for new in move.replacements)
+    if worst >= before:
+        yield f"may cost {worst} afterwards, {before} before"
+    bought = [(one.node_pool, one.instance_type, one.zone, one.capacity_type) for one in going]
+    for new in move.replacements:
+        if (new.node_pool, new.instance_type, new.zone, new.capacity_type) in bought:
+            yield f"{new.instance_type} comes for its equal"
+        if new.capacity_type == "spot" and all(node.capacity_type == "spot" for node in going):
+            if not snapshot.policy.replaces_spot_by_spot:
+                yield "spot comes for spot"
+            elif len(going) == 1 and len(new.instance_types) < ENOUGH_SPOT:
+                yield f"spot comes for spot with {len(new.instance_types)} types"
+
+
+def _worst(snapshot: Snapshot, now: datetime, launch: Launch) -> int:
+    """The most that the provider may make us pay for this launch."""
+    kinds = kinds_of(snapshot, launch.node_pool)
+    asked = {one.key: one for one in launch.requirements}
+    return max(
+        one.price_nanousd
+        for name in launch.instance_types
+        for one in kinds[name].offerings
+        if can_be_had(snapshot, now, kinds[name], one)
+        and asked[labels.ZONE].admits(one.zone)
+        and asked[labels.CAPACITY_TYPE].admits(one.capacity_type)
+        and one.reservation_id == launch.reservation_id
+    )
