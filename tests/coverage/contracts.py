@@ -121,11 +121,7 @@ EVENTS: Final[dict[tuple[str, str, str], str]] = {
     ),
     ("NodePool", "Warning", "NoCompatibleInstanceTypes"): PLAY,
     ("NodePool", "Normal", "DisruptionBlocked"): PLAY,
-    # Each condition that turns; what nobody had said yet turns when it is first said.
-    ("NodePool", "Normal", "ValidationSucceeded"): PLAY,
-    ("NodePool", "Normal", "NodeClassReady"): PLAY,
-    ("NodePool", "Normal", "Ready"): PLAY,
-    ("NodePool", "Normal", "NodeRegistrationHealthy"): PLAY,
+    ("NodePool", "Normal", "NodeRegistrationHealthy"): PLAY,  # each condition that turns
     ("NodePool", "Normal", "Finalized"): PLAY,
     ("NodePool", "Normal", "ValidationSucceeded"): PLAY,
     ("NodePool", "Normal", "NodeClassReady"): PLAY,
