@@ -52,7 +52,7 @@ async def waiting(world: World) -> None:
 
 async def strike_out(world: World) -> None:
     """As kube-scheduler does when it finds no node for the pod."""
-    body: Json = {"status": {"nominatedNodeName": None}}
+    body: dict[str, Json] = {"status": {"nominatedNodeName": None}}
     await world.api.patch(REF, Patch(body, subresource="status"))
     await world.pass_(0.1)
 
