@@ -29,16 +29,17 @@ from dovetail.testing.troubled_kube import Call, Trouble, When
 from dovetail.testing.virtual_time import VirtualTime
 from tests.kills.mortal import Mortal
 
-_STARTS_FOR = timedelta(seconds=5)
-_ENDS_FOR = timedelta(seconds=12)
+_STARTS_SECONDS = 5.0
+_ENDS_SECONDS = 12.0
 _LOOKS_SECONDS = 1.0
 
 
 class _Held(msgspec.Struct):
     machine: Machine
     claim: ClaimObject
+    appears_at: float  # in seconds of the timer, as all that a cloud does by itself
     has_node: bool = False
-    gone_at: datetime | None = None
+    gone_at: float | None = None
 
 
 class AloofCloud:
@@ -59,12 +60,12 @@ class AloofCloud:
         """Let machines come up and end, until cancelled."""
         while True:
             await self._time.sleep(_LOOKS_SECONDS)
-            now = self._time.now()
+            now = self._time.elapsed_seconds()
             for place, one in list(self.held.items()):
                 if one.gone_at is not None and one.gone_at <= now:
                     del self.held[place]
                     await self._fall_silent(one)
-                elif not one.has_node and one.machine.appears_at <= now:
+                elif not one.has_node and one.appears_at <= now:
                     one.has_node = True
                     body = machines.node(one.machine, one.claim.labels, one.claim.annotations)
                     await self._kube.create(NODE, body)
@@ -92,9 +93,10 @@ class AloofCloud:
         for choice in self._prices.serving(claim):
             if not self._faults.is_sold_out(choice.sold_out, now):
                 name = f"ip-{sum(map(len, self.made.values())) + 1}"
-                made = machines.launched(claim, choice, now=now, delay=_STARTS_FOR)
+                made = machines.launched(claim, choice, now=now, delay=timedelta(0))
                 made = msgspec.structs.replace(made, name=name)
-                self.held[made.provider_id] = _Held(made, claim)
+                appears_at = self._time.elapsed_seconds() + _STARTS_SECONDS
+                self.held[made.provider_id] = _Held(made, claim, appears_at)
                 self.made.setdefault(claim.uid, set()).add((name, now))
                 return _reported(self.held[made.provider_id])
             sold_out.append(choice.sold_out)
@@ -104,7 +106,7 @@ class AloofCloud:
     def delete(self, provider_id: str) -> None:
         """Begin to end a machine. Raises NodeClaimNotFoundError."""
         held = self._found(provider_id)
-        held.gone_at = held.gone_at or self._time.now() + _ENDS_FOR
+        held.gone_at = held.gone_at or self._time.elapsed_seconds() + _ENDS_SECONDS
 
     def get(self, provider_id: str) -> Instance:
         """A machine. Raises NodeClaimNotFoundError."""
