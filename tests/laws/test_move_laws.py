@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from dovetail.decide import decide
 from dovetail.decide.apply import apply
+from dovetail.decide.disrupt.crowds import Crowd
+from dovetail.decide.disrupt.probe import Move, Stuck, ground_of, probe
 from dovetail.decide.prices import running_price
 from dovetail.model.ledger import Ledger
 from dovetail.model.node import Condition, Node
@@ -99,6 +101,35 @@ def test_without_the_operators_word_only_empty_nodes_go() -> None:
         ), f"seed {seed}"
         assert quiet.launches == every.launches
         assert quiet.nominations == every.nominations
+
+
+def judged(snapshot: Snapshot, names: tuple[str, ...]) -> tuple[object, ...]:
+    """What a probe says of these nodes, and what it says if everybody is told to it."""
+    ground = ground_of(snapshot, NOW, is_saving=True)
+    full = tuple(Crowd(one.spec, one.labels, True, True, one.pods) for one in ground.crowds.crowds)
+    every = msgspec.structs.replace(
+        ground, crowds=msgspec.structs.replace(ground.crowds, crowds=full)
+    )
+    return tuple(_said(probe(given, names)) for given in (ground, every))
+
+
+def _said(found: Move | Stuck) -> tuple[object, ...]:
+    if isinstance(found, Stuck):
+        return (found.pod,)
+    return (found.pods, found.price_nanousd, len(found.replacements))
+
+
+def test_who_only_takes_room_changes_no_answer() -> None:
+    """Probes leave out whoever does not matter; told of everybody, they say the same."""
+    n_asked = 0
+    for seed in range(0, N_CLUSTERS, 2):
+        snapshot = restless(Random(seed), seeded(seed))
+        names = [node.name for node in snapshot.nodes if node.node_claim and node.is_initialized]
+        for chosen in (names[:1], names[1:2], names):
+            one, other = judged(snapshot, tuple(chosen))
+            assert one == other, f"seed {seed}, {chosen}"
+            n_asked += len(chosen) > 0
+    assert n_asked > N_CLUSTERS // 2
 
 
 def rests(snapshot: Snapshot) -> str:

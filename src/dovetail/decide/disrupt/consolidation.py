@@ -42,7 +42,7 @@ from dovetail.model.pool import ConsolidationPolicy
 from dovetail.model.verdict import Blocked, Blocker
 
 _REASON: Final = DisruptionReason.UNDERUTILIZED
-_PROBES: Final = 100  # for each step of `Policy.effort`
+_PROBES: Final = 100  # candidates looked at in one plan, for each step of `Policy.effort`
 
 
 class _Candidate(msgspec.Struct, frozen=True):
@@ -74,7 +74,8 @@ def consolidation(course: Course) -> Course:
     ground = ground_of(course.world, course.now, is_saving=True)
     verdicts = [(node, _verdict(node, course)) for node in open_nodes]
     kept = [one for _, one in verdicts if one is not None]
-    free = _in_order((node for node, one in verdicts if one is None), course, ground)
+    found = _in_order((node for node, one in verdicts if one is None), course, ground)
+    free = _looked_at(found, course)
     course = noted(course, Findings(blocked=tuple(kept), wake_at=_ends_at(kept)))
     if not free:
         return course
@@ -122,6 +123,21 @@ def _in_order(nodes: Iterable[Node], course: Course, ground: Ground) -> list[_Ca
     return sorted(found, key=lambda one: (-Fraction(one.price_nanousd, one.cost), one.node.name))
 
 
+def _looked_at(found: Sequence[_Candidate], course: Course) -> list[_Candidate]:
+    """As many candidates as effort allows: those that wait to be confirmed, and of the others ever
+    different ones from revision to revision, so that each has its turn.
+    """
+    n_looks = _PROBES * max(1, course.world.policy.effort)
+    if len(found) <= n_looks:
+        return list(found)
+    known = {one.node for one in course.origin.ledger.proposals if one.reason == _REASON}
+    others = [one for one in found if one.node.name not in known]
+    start = course.world.revision * n_looks % len(others) if others else 0
+    turn = [one for one in found if one.node.name in known] + others[start:] + others[:start]
+    chosen = {one.node.name for one in turn[:n_looks]}
+    return [one for one in found if one.node.name in chosen]
+
+
 # ------------------------------------------------------------------ which moves
 
 
@@ -131,7 +147,7 @@ def _savings(
     """All moves that would save money, the best first; and the nodes whose pods cannot move."""
     stuck: dict[str, Stuck] = {}
     found: list[_Saving] = []
-    for chosen in _sets(free, budgets_for(course, _REASON), course.world.policy.effort):
+    for chosen in _sets(free, budgets_for(course, _REASON)):
         move = probe(ground, tuple(one.node.name for one in chosen))
         if isinstance(move, Stuck):
             if len(chosen) == 1:
@@ -144,7 +160,7 @@ def _savings(
 
 
 def _sets(
-    free: Sequence[_Candidate], budgets: dict[str, Allowance], effort: int
+    free: Sequence[_Candidate], budgets: dict[str, Allowance]
 ) -> Iterator[tuple[_Candidate, ...]]:
     """What is tried: ever smaller beginnings of what budgets allow at once, then each by itself."""
     left = {pool: one.n_remaining for pool, one in budgets.items()}
@@ -158,8 +174,7 @@ def _sets(
     while size > 1:
         yield tuple(together[:size])
         size = size * 2 // 3
-    for one in free[: _PROBES * effort]:
-        yield (one,)
+    yield from ((one,) for one in free)
 
 
 def _saving(course: Course, chosen: Sequence[_Candidate], move: Move) -> _Saving | None:
