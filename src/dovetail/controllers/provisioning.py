@@ -88,6 +88,7 @@ class Decisions:
         self._is_closing = False
         self._is_at_rest = asyncio.Event()
         self._is_at_rest.set()
+        self._has_decided = asyncio.Event()
 
     def touched(self, what: Touched) -> None:
         """Something has happened that could matter."""
@@ -106,12 +107,18 @@ class Decisions:
                 plan = await self.decide_once()
             finally:
                 self._is_at_rest.set()
+                self._has_decided.set()
             wake_at = soonest(plan.wake_at, self._try_again_at)
 
     async def finish(self) -> None:
         """Begin no other decision, and return when the one under way is carried out."""
         self._is_closing = True
         await self._is_at_rest.wait()
+        self._has_decided.set()  # nobody is to wait for one that does not come
+
+    async def wait_decided(self) -> None:
+        """Return once there was a decision: who begins to lead knows of no promises before."""
+        await self._has_decided.wait()
 
     def _seconds_until(self, moment: datetime | None) -> float | None:
         if moment is None:

@@ -44,6 +44,7 @@ _BACKOFF: Final = Backoff(
 )
 _POLL_SECONDS: Final = INSTANCE_POLL.total_seconds()
 _AT_ONCE: Final = 0.0
+_MOMENT_SECONDS: Final = 0.001  # less is no time to wait, but what the sums of a timer leave over
 
 
 class _Leaving(msgspec.Struct):
@@ -242,8 +243,10 @@ class Terminations:
         now = self._means.timer.elapsed_seconds()
         if leaving is None:
             return None
-        if leaving.told_at is not None and now - leaving.told_at < _POLL_SECONDS:
-            return leaving.told_at + _POLL_SECONDS - now
+        if leaving.told_at is not None:
+            left = leaving.told_at + _POLL_SECONDS - now
+            if left > _MOMENT_SECONDS:
+                return left
         leaving.instance = await delete_instance(self._means.cloud, action)
         leaving.told_at = now
         if leaving.instance is not InstanceState.GONE:

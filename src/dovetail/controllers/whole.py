@@ -172,7 +172,10 @@ class Controller:
             self._decisions.touched(what)
 
     async def _steer(self, claim: api.NodeClaim, node: api.Node) -> None:
-        """Tell kube-scheduler who is meant for a node that is about to join."""
+        """Tell kube-scheduler who is meant for a node that is about to join: nobody may come to it
+        before that, or they take the room of others, for whom another node would be launched.
+        """
+        await self._decisions.wait_decided()
         name = node.metadata.name
         pods = self.known.cluster.promised_to(name, claim.metadata.name)
         if await self._decisions.steer_to(name, pods):

@@ -7,6 +7,8 @@ import heapq
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from dovetail.testing.idle_loop import IdleLoop
+
 START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _TURNS: Final = 100  # of the event loop, in which whoever was woken does what there is to do
 
@@ -15,17 +17,22 @@ class VirtualTime:
     """A clock and a timer. Sleepers wake in the order of their time, then of their falling asleep.
 
     Others get the event loop to themselves for a hundred turns after each waking; that suffices
-    wherever nobody waits for the outside.
+    wherever nobody waits for the outside. In an `IdleLoop` they get as many turns as they need.
     """
 
     def __init__(self, start: datetime = START) -> None:
-        self._start = self._now = start
+        self._start = self._now = start  # by the timer
+        self._set_by = timedelta(0)
         self._sleepers: list[tuple[datetime, int, asyncio.Future[None]]] = []
         self._n_sleepers = 0
 
     def now(self) -> datetime:
         """The present moment, in UTC."""
-        return self._now
+        return self._now + self._set_by
+
+    def set_clock(self, by: timedelta) -> None:
+        """Set the clock ahead or back. The timer does not notice."""
+        self._set_by += by
 
     def elapsed_seconds(self) -> float:
         """Seconds since the start."""
@@ -46,12 +53,17 @@ class VirtualTime:
         await self._turn()
         while self._sleepers and self._sleepers[0][0] <= until:
             wakes_at, _, waking = heapq.heappop(self._sleepers)
+            if waking.done():  # whoever slept was woken otherwise
+                continue
             self._now = max(self._now, wakes_at)
-            if not waking.done():
-                waking.set_result(None)
+            waking.set_result(None)
             await self._turn()
         self._now = until
 
     async def _turn(self) -> None:
+        loop = asyncio.get_running_loop()
+        if isinstance(loop, IdleLoop):
+            await loop.idle()
+            return
         for _ in range(_TURNS):
             await asyncio.sleep(0)

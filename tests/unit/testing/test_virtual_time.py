@@ -37,3 +37,18 @@ async def test_a_sleeper_that_was_cancelled_is_not_woken() -> None:
         sleeping.cancel()
         await time.advance(timedelta(seconds=2))
     assert sleeping.cancelled()
+
+
+async def test_a_clock_that_is_set_leaves_sleepers_asleep() -> None:
+    """The timer goes on as if nothing had happened."""
+    time = VirtualTime()
+    async with asyncio.TaskGroup() as group:
+        sleeping = group.create_task(time.sleep(10))
+        await time.advance()
+        time.set_clock(timedelta(hours=1))
+        await time.advance(timedelta(seconds=9))
+        assert not sleeping.done()
+        assert time.now() == START + timedelta(hours=1, seconds=9)
+        assert time.elapsed_seconds() == 9
+        await time.advance(timedelta(seconds=1))
+        assert sleeping.done()

@@ -1,0 +1,248 @@
+"""A cluster in the process, its cloud, and our controller as a process that may die at any call."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
+from random import Random
+
+from dovetail import api, labels
+from dovetail.api.crds import crds
+from dovetail.cloud.provider import CloudWorker
+from dovetail.cloud.registry import Surroundings
+from dovetail.controllers.known import NODE_CLAIM, NODE_POOL
+from dovetail.controllers.means import Means
+from dovetail.controllers.whole import Controller, Setup
+from dovetail.decide import decide
+from dovetail.kube.memory import MemoryKube
+from dovetail.kube.seam import Deletion, Json, Kube, Patch, Ref, Scope
+from dovetail.model.plan import Plan
+from dovetail.model.policy import Policy
+from dovetail.model.snapshot import Snapshot
+from dovetail.observe.events import Recorder
+from dovetail.observe.logs import SILENT
+from dovetail.observe.meters import Meters
+from dovetail.providers.kwok.catalogue import instance_types
+from dovetail.providers.kwok.faults import Faults
+from dovetail.providers.kwok.provider import KwokProvider
+from dovetail.sim.budgets import BUDGET
+from dovetail.sim.kubelets import Habits
+from dovetail.sim.replicas import REPLICA_SET
+from dovetail.sim.world import run_world
+from dovetail.testing.slow_kube import SlowKube
+from dovetail.testing.troubled_kube import TroubledKube
+from dovetail.testing.virtual_time import VirtualTime
+from tests.kills.aloof_cloud import AloofCloud, CloudOfAProcess
+from tests.kills.history import History
+from tests.kills.mortal import Mortal
+
+KWOK = api.KINDS[labels.KWOK_GROUP, "KWOKNodeClass"]
+TYPES = tuple(
+    one
+    for one in instance_types()
+    if one.name in {"c-2x-amd64-linux", "s-2x-amd64-linux", "c-4x-amd64-linux"}
+)
+_DEFINITIONS = tuple(crds())
+_SLOWEST_SECONDS = 0.3
+_QUICKLY = Policy(effort=0)  # plans need not be the best here
+_METERS = Meters()  # nobody reads them here, and to make them takes long
+
+
+class World:
+    """What outlives any process: time, the API, machines, and everybody else.
+
+    With a seed, whatever goes to the API and comes from it takes some chance time.
+    """
+
+    def __init__(self, *, is_aloof: bool = False, seed: int | None = None) -> None:
+        self.time = VirtualTime()
+        self.api = MemoryKube(self.time, definitions=_DEFINITIONS)
+        self.faults = Faults()
+        self.aloof = AloofCloud(self.api, self.time, self.faults, TYPES) if is_aloof else None
+        self.history = History(self.api, self.time)
+        self.dismissed: set[str] = set()  # labels of pods that the scenario itself sends away
+        self.n_started = 0
+        self._chance = None if seed is None else Random(seed)  # noqa: S311  repeatable
+        self._network = asyncio.TaskGroup()
+
+    async def run(self) -> None:
+        """Be everybody else, until cancelled."""
+        habits = Habits(ready_after_seconds=1.0, start_pod_seconds=1.0, lease_seconds=0)
+        async with self._network as group:
+            group.create_task(self.history.run())
+            group.create_task(run_world(self.api, self.time, self.time, habits=habits))
+            if self.aloof is not None:
+                group.create_task(self.aloof.run())
+
+    async def pass_(self, seconds: float = 0.0) -> None:
+        """Let time pass."""
+        await self.time.advance(timedelta(seconds=seconds))
+
+    def reached(self) -> Kube:
+        """The API, as a process reaches it."""
+        chance = self._chance
+        if chance is None:
+            return self.api
+        return SlowKube(
+            self.api, self.time, lambda: _SLOWEST_SECONDS * chance.random(), self._network
+        )
+
+    def cloud(self, kube: Kube, mortal: Mortal) -> KwokProvider | CloudOfAProcess:
+        """The cloud, as a process reaches it that sees this API."""
+        if self.aloof is not None:
+            return CloudOfAProcess(self.aloof, mortal)
+        around = Surroundings(kube=kube, clock=self.time, timer=self.time)
+        return KwokProvider(around, types=TYPES, ordered=self.faults)
+
+    # ---- what users do
+
+    async def node_class(self, delay: str = "5s") -> None:
+        """The node class."""
+        body: dict[str, Json] = {**_head(KWOK, "default"), "spec": {"nodeRegistrationDelay": delay}}
+        await self.api.create(KWOK, body)
+
+    async def pool(
+        self,
+        name: str = "default",
+        *,
+        after: str = "Never",
+        grace: str = "",
+        buys: tuple[str, ...] = ("spot", "on-demand"),
+        types: tuple[str, ...] = (),
+        weight: int = 1,
+    ) -> None:
+        """A pool; its nodes go when they are empty for so long, and drain for `grace`."""
+        wanted: list[Json] = [{"key": labels.CAPACITY_TYPE, "operator": "In", "values": [*buys]}]
+        if types:
+            wanted.append({"key": labels.INSTANCE_TYPE, "operator": "In", "values": [*types]})
+        spec: dict[str, Json] = {
+            "nodeClassRef": {"group": KWOK.group, "kind": KWOK.name, "name": "default"},
+            "requirements": wanted,
+        }
+        if grace:
+            spec["terminationGracePeriod"] = grace
+        disruption: Json = {"consolidateAfter": after, "budgets": [{"nodes": "100%"}]}
+        body: dict[str, Json] = {
+            **_head(NODE_POOL, name),
+            "spec": {"template": {"spec": spec}, "disruption": disruption, "weight": weight},
+        }
+        await self.api.create(NODE_POOL, body)
+
+    async def workload(self, name: str, n_pods: int, cpu: str) -> None:
+        """So many pods of a shape, which are made again when they go."""
+        requests: Json = {"cpu": cpu, "memory": "256Mi"}
+        container: Json = {"name": "c", "image": "i", "resources": {"requests": requests}}
+        body: dict[str, Json] = {
+            **_head(REPLICA_SET, name),
+            "spec": {
+                "replicas": n_pods,
+                "selector": {"matchLabels": {"app": name}},
+                "template": {
+                    "metadata": {"labels": {"app": name}},
+                    "spec": {"containers": [container]},
+                },
+            },
+        }
+        await self.api.create(REPLICA_SET, body, "default")
+
+    async def budget(self, app: str, least: int) -> None:
+        """So many pods of an app must be available."""
+        body: dict[str, Json] = {
+            **_head(BUDGET, app),
+            "spec": {"minAvailable": least, "selector": {"matchLabels": {"app": app}}},
+        }
+        await self.api.create(BUDGET, body, "default")
+
+    async def dismiss(self, app: str) -> None:
+        """A workload is deleted, and its pods with it."""
+        self.dismissed.add(app)
+        await self.api.delete(Ref(REPLICA_SET, app, "default"), Deletion())
+
+    async def names(self, kind: api.Kind) -> list[str]:
+        """Every object of a kind."""
+        page = await self.api.list(Scope(kind))
+        return [api.decode(api.Object, raw).metadata.name for raw in page.items]
+
+    async def delete_claim(self, name: str) -> None:
+        """Somebody wants a node gone."""
+        await self.api.delete(Ref(NODE_CLAIM, name), Deletion())
+
+    async def tear_away(self, name: str) -> None:
+        """Somebody takes a claim away by force."""
+        await self.api.patch(Ref(NODE_CLAIM, name), Patch({"metadata": {"finalizers": None}}))
+        await self.delete_claim(name)
+
+
+class Process:
+    """One run of the controller."""
+
+    def __init__(self, world: World) -> None:
+        world.n_started += 1
+        self.mortal = Mortal()
+        self.kube = TroubledKube(world.reached(), self.mortal.meet)
+        news = TroubledKube(world.api, self.mortal.meet_news)
+        self._cloud = world.cloud(self.kube, self.mortal)
+        self._recorder = Recorder(news, world.time, world.time)
+        means = Means(
+            kube=self.kube,
+            cloud=self._cloud,
+            clock=world.time,
+            timer=world.time,
+            chance=Random(world.n_started).random,  # noqa: S311  repeatable
+            recorder=self._recorder,
+            meters=_METERS,
+            log=SILENT,
+        )
+        setup = Setup(
+            mark=f"run-{world.n_started}", compute=_computed, witness=_unseen, policy=_QUICKLY
+        )
+        self.controller = Controller(means, setup)
+
+    async def run(self) -> None:
+        """Lead until cancelled or dead."""
+        async with asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(self.controller.follow()),
+                group.create_task(self._recorder.run()),
+                group.create_task(self.controller.lead()),
+            ]
+            if isinstance(self._cloud, CloudWorker):
+                tasks.append(group.create_task(self._cloud.run()))
+            await self.mortal.ended.wait()
+            for task in tasks:
+                task.cancel()
+
+
+@asynccontextmanager
+async def living(world: World) -> AsyncIterator[asyncio.TaskGroup]:
+    """The world at work; the group is for processes."""
+    async with asyncio.TaskGroup() as group:
+        others = group.create_task(world.run())
+        await world.pass_()
+        yield group
+        others.cancel()
+
+
+@asynccontextmanager
+async def running(world: World) -> AsyncIterator[Process]:
+    """A process at work, until it dies or the block ends."""
+    process = Process(world)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(process.run())
+        await world.pass_()
+        yield process
+        process.mortal.end()
+
+
+async def _computed(snapshot: Snapshot, now: datetime) -> Plan:
+    return decide(snapshot, now)
+
+
+def _unseen(_: Snapshot, __: Plan, ___: datetime, ____: float) -> None:
+    """Nobody looks at decisions here."""
+
+
+def _head(kind: api.Kind, name: str) -> dict[str, Json]:
+    return {"apiVersion": kind.api_version, "kind": kind.name, "metadata": {"name": name}}
