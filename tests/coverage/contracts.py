@@ -123,6 +123,9 @@ EVENTS: Final[dict[tuple[str, str, str], str]] = {
     ("NodePool", "Normal", "DisruptionBlocked"): PLAY,
     ("NodePool", "Normal", "NodeRegistrationHealthy"): PLAY,  # each condition that turns
     ("NodePool", "Normal", "Finalized"): PLAY,
+    ("NodePool", "Normal", "ValidationSucceeded"): PLAY,
+    ("NodePool", "Normal", "NodeClassReady"): PLAY,
+    ("NodePool", "Normal", "Ready"): PLAY,
     ("NodeClaim", "Warning", "InsufficientCapacityError"): PLAY,
     ("NodeClaim", "Warning", "UnregisteredTaintMissing"): (
         f"{CLAIMS}test_a_node_without_the_unregistered_taint_is_told_of"

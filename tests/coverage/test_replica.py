@@ -75,7 +75,7 @@ async def test_until_everything_is_known_it_says_for_how_long_and_what_is_missin
     is_down = True
 
     def refuse(call: Call) -> Trouble | None:
-        if is_down and call.kind == "Pod" and call.verb == "list":
+        if is_down and call.kind == "Pod" and call.verb in {"list", "watch"}:
             return Trouble(UnavailableError(503, "", "not yet"))
         return None
 

@@ -24,7 +24,7 @@ AT_RUN_TIME = {
     ("spec.template.spec.startupTaints.0.effect", "is there twice"),
     ("spec.template.spec.expireAfter", "292 years"),
     ("spec.disruption.budgets.0.nodes", "expected at most 2147483647"),
-    ("spec.disruption.budgets.0.schedule", "expected values from 0 to 6"),
+    ("spec.disruption.budgets.0.schedule", "'9-8' is no hour"),
     ("spec.limits.cpu", "expected 0 or more"),
     ("spec.limits.a b", "is no resource name"),
     ("spec.taints", "is there twice"),
@@ -65,6 +65,23 @@ def test_an_object_that_breaks_a_rule_is_refused(
     said = tried(plane, spoiled(tree, path, value))
     is_refused = "rror" in said or "nvalid" in said
     assert is_refused != ((path, message) in AT_RUN_TIME), said
+
+
+@pytest.mark.parametrize(
+    "schedule", ["@daily", " 0,30 8-17/2 ? Jan,FEB mon-5 ", "*/5 00 1,,15 * *", "59 23 31 12 6"]
+)
+def test_a_schedule_that_can_be_read_is_taken(plane: ControlPlane, schedule: str) -> None:
+    """However it is written."""
+    said = tried(plane, spoiled(POOL, "spec.disruption.budgets.0.schedule", schedule))
+    assert "rror" not in said
+    assert "nvalid" not in said
+
+
+def test_a_schedule_that_cannot_be_read_is_refused_in_words(plane: ControlPlane) -> None:
+    """The field is named, and what was expected."""
+    said = tried(plane, spoiled(POOL, "spec.disruption.budgets.0.schedule", "0 24 * * *"))
+    assert "spec.disruption.budgets[0].schedule" in said
+    assert "expected minute 0 to 59, hour 0 to 23" in said
 
 
 def reference(**other: str) -> Tree:

@@ -15,7 +15,8 @@ import msgspec
 class Rule(msgspec.Struct, frozen=True):
     """A law across fields, as the API server checks it (CEL) and as we do (`holds`).
 
-    A law about change has no `holds`: it takes the object as it was to judge it.
+    A law about change has no `holds`: it takes the object as it was to judge it. Nor has one that
+    is said more precisely elsewhere.
     """
 
     cel: str

@@ -40,12 +40,14 @@ from dovetail.api.rules import (
     NOT_HOSTNAME,
     NOT_NODE_POOL,
     RESTRICTED_KEY,
+    SCHEDULE_READABLE,
     SCHEDULE_WITH_DURATION,
     SPEC_STAYS,
     STATIC_HAS_NO_WEIGHT,
     STATIC_LIMITS_NODES_ONLY,
     STATIC_STAYS,
 )
+from dovetail.units import cron
 
 OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte")
 
@@ -212,6 +214,8 @@ class Budget(Wire, frozen=True):
                 r"|\S+\s+\S+\s+\S+\s+\S+\s+\S+)\s*$"
             ),
             expected='five cron fields such as "0 9 * * mon-fri", or a macro such as "@daily"',
+            max_length=cron.LONGEST,  # bounds what the rule may cost
+            rules=(SCHEDULE_READABLE,),
         ),
     ] = None
     duration: Annotated[

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from dovetail.api.facts import Rule
+from dovetail.units import cron
 
 if TYPE_CHECKING:
     from dovetail.api.autoscaling import CapacityBufferSpec
@@ -195,6 +196,14 @@ SCHEDULE_WITH_DURATION: Final = Rule(
     cel="has(self.schedule) == has(self.duration)",
     message="expected schedule and duration together, or neither",
     holds=_schedule_with_duration,
+)
+# `poolrules` names the very field of the schedule that is wrong.
+SCHEDULE_READABLE: Final = Rule(
+    cel=f"self.matches(r'{cron.PATTERN}')",
+    message=(
+        "expected minute 0 to 59, hour 0 to 23, day 1 to 31, month 1 to 12 or jan to dec, "
+        "day of week 0 to 6 or sun to sat"
+    ),
 )
 ONE_PRICE: Final = Rule(
     cel="!has(self.price) || !has(self.priceAdjustment)",

@@ -17,16 +17,15 @@ import msgspec
 from dovetail import labels
 from dovetail.actuate.claims import claim_body, overlay_marks
 from dovetail.actuate.launching import Orders
-from dovetail.actuate.steering import Steering
 from dovetail.controllers.batching import Batch, Window
 from dovetail.controllers.known import NODE_CLAIM, Known
 from dovetail.controllers.means import Means
 from dovetail.controllers.remarks import Remarks, shown
+from dovetail.controllers.steers import Steers
 from dovetail.controllers.workqueue import LONGEST_WAIT_SECONDS
 from dovetail.decide.lifecycle.hashing import HASH_VERSION, template_hash
 from dovetail.decide.lifecycle.step import DEDUPE_FOR, Event, EventType, soonest
 from dovetail.decide.remarks import DISRUPTION_BLOCKED
-from dovetail.decide.steering import Steerable
 from dovetail.kube.backoff import Backoff
 from dovetail.kube.errors import ApiError
 from dovetail.model.plan import Disrupt, Launch, Nominate, Plan
@@ -63,7 +62,7 @@ class Hands(msgspec.Struct, frozen=True):
     """
 
     orders: Orders
-    steering: Steering | None
+    steers: Steers
     compute: Compute
     disrupt: Callable[[Disrupt], Coroutine[None, None, None]]
     witness: Witness
@@ -82,7 +81,6 @@ class Decisions:
         self._log = means.log.named("provisioner")
         self._remarks = Remarks(means)
         self._slots = asyncio.Semaphore(_AT_ONCE)
-        self._steerable = Steerable()
         self._n_refused = 0  # decisions in a row of which the API refused a claim
         self._try_again_at: datetime | None = None
         self._is_closing = False
@@ -132,7 +130,7 @@ class Decisions:
         now = self._means.clock.now()
         snapshot = self._known.cluster.snapshot(now)
         begun = self._means.timer.elapsed_seconds()
-        self._steerable = Steerable(pod for pod in snapshot.pods if not pod.node_name)
+        self._hands.steers.consider(pod for pod in snapshot.pods if not pod.node_name)
         plan = await self._hands.compute(snapshot, now)
         took = self._means.timer.elapsed_seconds() - begun
         self._hands.witness(snapshot, plan, now, took)
@@ -168,7 +166,7 @@ class Decisions:
                 group.create_task(self._steer(nominate))
             for disrupt in plan.disruptions:
                 group.create_task(self._hands.disrupt(disrupt))
-            group.create_task(self._take_back())
+            group.create_task(self._hands.steers.take_back())
         self._note_refusals(is_refused=any(not one.result() for one in launching))
 
     # ------------------------------------------------------------------ launches
@@ -236,31 +234,7 @@ class Decisions:
         """Tell the scheduler, if the node is there; otherwise it is told when it joins."""
         self._tell_nominated(nominate.pods, f"node/{nominate.node}")
         if self._known.node(nominate.node) is not None:
-            await self.steer_to(nominate.node, nominate.pods)
-
-    async def steer_to(self, node: str, pods: tuple[str, ...]) -> int:
-        """Tell the scheduler that these pods, as far as they still wait, are meant for the node;
-        how many it was told of.
-        """
-        if self._hands.steering is None:
-            return 0
-        found = [self._known.pod(pod) for pod in pods]
-        waiting = [
-            (one.key, one.uid)
-            for one in found
-            if one is not None and not one.node_name and self._steerable.admits(one)
-        ]
-        refused = await self._hands.steering.steer(waiting, node)
-        for pod, error in refused:
-            self._log.debug("steering a pod", Pod=pod, Node=node, error=str(error))
-        return len(waiting) - len(refused)
-
-    async def _take_back(self) -> None:
-        if self._hands.steering is None:
-            return
-        stale = self._known.cluster.stale_nominations()
-        for pod, error in await self._hands.steering.withdraw(stale):
-            self._log.debug("withdrawing a nomination", Pod=pod, error=str(error))
+            await self._hands.steers.steer(nominate.node, nominate.pods)
 
     # ------------------------------------------------------------------ telling
 

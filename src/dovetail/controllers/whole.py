@@ -26,6 +26,7 @@ from dovetail.controllers.known import Known
 from dovetail.controllers.means import Means
 from dovetail.controllers.pools import PoolLoop
 from dovetail.controllers.provisioning import Compute, Decisions, Hands, Witness
+from dovetail.controllers.steers import Steers
 from dovetail.controllers.terminations import Terminations
 from dovetail.kube.mirror import Notice, Pace
 from dovetail.model.policy import Policy
@@ -88,6 +89,7 @@ class Controller:
         )
         # From the start: it alone knows which overlays there are.
         self.feed.listen(self._catalogue.hear)
+        self._steers = Steers(means, self.known, Steering(means.kube) if setup.steers else None)
         self._decisions = Decisions(means, self.known, self._hands(setup), setup.window)
         self._claims = ClaimLoop(means, self.known, ClaimHands(self._steer, self._pools.note))
         self._garbage = GarbageLoop(means, self.known)
@@ -98,7 +100,7 @@ class Controller:
         means = self._means
         return Hands(
             orders=Orders(means.kube, mark=setup.mark, timer=means.timer, chance=means.chance),
-            steering=Steering(means.kube) if setup.steers else None,
+            steers=self._steers,
             compute=setup.compute,
             disrupt=self._disruptions.begin,
             witness=setup.witness,
@@ -129,6 +131,7 @@ class Controller:
             self._claims.hear,
             self._terminations.hear,
             self._evictions.hear,
+            self._steers.hear,
         )
 
     def work(self) -> tuple[Work, ...]:
@@ -143,6 +146,7 @@ class Controller:
             return thinking
         return (
             *thinking,
+            Work("steers", self._steers.run, self._steers.finish),
             Work("pools", self._pools.run, self._pools.finish),
             Work("claims", self._claims.run, self._claims.finish),
             Work("terminations", self._terminations.run, self._terminations.finish),
@@ -178,7 +182,7 @@ class Controller:
         await self._decisions.wait_decided()
         name = node.metadata.name
         pods = self.known.cluster.promised_to(name, claim.metadata.name)
-        if await self._decisions.steer_to(name, pods):
+        if await self._steers.steer(name, pods):
             # It hears of pods and of nodes by different watches: of the pods first, please.
             await self._means.timer.sleep(_HEARD_SECONDS)
 

@@ -1,7 +1,8 @@
 """What is there, now and from now on? A copy of one kind of object that follows the API.
 
-It lists in pages, then watches from there; a watch that ends is taken up where it stopped. Where
-the API has forgotten so much that this cannot be done, it lists again and tells what differs. An
+It streams what is there and what happens then in one watch; a watch that ends is taken up where it
+stopped. Where the API has forgotten so much that this cannot be done, it begins anew and tells what
+differs. A server that cannot stream what is there is asked for lists, in pages. An
 object that can no longer be read stays as it last was, since to forget a node is worse than to
 know it a little late.
 """
@@ -18,7 +19,7 @@ import msgspec
 from dovetail import api
 from dovetail.clock import Timer
 from dovetail.kube.backoff import Backoff, Chance
-from dovetail.kube.errors import ApiError, GoneError, NotFoundError
+from dovetail.kube.errors import ApiError, GoneError, InvalidError, NotFoundError
 from dovetail.kube.seam import Change, ChangeType, Reader, Scope
 from dovetail.kube.typed import Intake, Unreadable
 
@@ -84,7 +85,8 @@ class Mirror:
         self.keep: Callable[[api.Object], api.Object] = _whole
         self._held: dict[Key, api.Object] = {}
         self._buried: dict[str, None] = {}  # uids of objects that are gone, the latest last
-        self._version = ""  # where to go on watching; empty means list first
+        self._version = ""  # where to go on watching; empty means from the beginning
+        self._streams = True  # whether the server streams what is there, as far as is known
         self._n_page = pace.n_page
         self._n_failed = 0
         self._is_fresh = False  # listed, and not yet watched with success
@@ -117,13 +119,21 @@ class Mirror:
         """Follow until cancelled. Whatever the API answers, it goes on."""
         while True:
             try:
-                if not self._version:
+                if not self._version and not self._streams:
                     await self._list()
                 await self._follow()
             except GoneError as error:
                 await self._restart(error)
+            except InvalidError as error:
+                await self._give_up_streaming(error)
             except ApiError as error:
                 await self._pause(error)
+
+    async def _give_up_streaming(self, error: InvalidError) -> None:
+        """This server cannot stream what is there: list it."""
+        if not self._streams or self._version:
+            await self._pause(error)
+        self._streams = False
 
     async def _restart(self, error: GoneError) -> None:
         """List again: at once, unless a list has just been made or itself grew too old."""
@@ -162,7 +172,11 @@ class Mirror:
     async def _follow(self) -> None:
         """Watch until the server ends it. One that ends at once is paced like a failure."""
         started_at = self._pace.timer.elapsed_seconds()
+        unseen = None if self._version else dict.fromkeys(self._held)
         async for change in self._kube.watch(self._scope, since=self._version):
+            if unseen is not None:
+                unseen = self._catch_up(change, unseen)
+                continue
             self._apply(change)
             self._version = change.resource_version or self._version
             self._n_failed = 0
@@ -174,6 +188,21 @@ class Mirror:
         self._n_failed += 1
         wait = self._pace.backoff.seconds(self._n_failed, self._pace.chance)
         await self._pace.timer.sleep(wait)
+
+    def _catch_up(self, change: Change, unseen: dict[Key, None]) -> dict[Key, None] | None:
+        """Take in part of what is there; what has not been seen yet, None once all has."""
+        if change.is_caught_up:
+            for key in unseen:
+                self._bury(self._held.pop(key))
+            self._version = change.resource_version
+            self._is_fresh = True
+            self._in_sync.set()
+            return None
+        if change.type is ChangeType.ADDED:
+            unseen.pop(self._take(change.object), None)
+        else:
+            self._apply(change)
+        return unseen
 
     def _apply(self, change: Change) -> None:
         match change.type:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from enum import StrEnum
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 
@@ -17,6 +17,20 @@ from dovetail import api
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 Body = Mapping[str, Json]
+
+
+CAUGHT_UP: Final = "k8s.io/initial-events-end"  # the annotation of a bookmark
+
+
+class _Meta(msgspec.Struct, frozen=True):
+    annotations: dict[str, str] = {}
+
+
+class _Marked(msgspec.Struct, frozen=True):
+    metadata: _Meta = _Meta()
+
+
+_marked: Final = msgspec.json.Decoder(_Marked)
 
 
 class ChangeType(StrEnum):
@@ -59,6 +73,13 @@ class Change(msgspec.Struct, frozen=True, gc=False):
     type: ChangeType
     object: msgspec.Raw
     resource_version: str
+
+    @property
+    def is_caught_up(self) -> bool:
+        """Whether this bookmark says that everything that was there has been told."""
+        if self.type is not ChangeType.BOOKMARK:
+            return False
+        return _marked.decode(self.object).metadata.annotations.get(CAUGHT_UP) == "true"
 
 
 class Ref(msgspec.Struct, frozen=True, gc=False):
@@ -111,7 +132,9 @@ class Reader(Protocol):
     def watch(self, scope: Scope, *, since: str) -> AsyncIterator[Change]:
         """Every change after a resource version, as it happens, until the server ends it.
 
-        Raises GoneError when that version is too old: list again.
+        With an empty version everything that is there comes first, as added, then a bookmark that
+        says so (`Change.is_caught_up`), then changes. Raises GoneError when a version is too old:
+        begin anew; InvalidError when the server cannot stream what is there: list it.
         """
         ...
 

@@ -142,12 +142,14 @@ def _stated(limit: Limit) -> str:
 
 
 def _picture(stretches: Sequence[Stretch], reasons: str, n_nodes: int | None) -> WeekPicture:
-    cells = _cells(stretches)
     midnight = datetime.combine(stretches[0].starts_at.date(), time(), tzinfo=UTC)
+    n_days = min(_MOST_DAYS, -((midnight - stretches[-1].ends_at) // _DAY))
+    cells = _cells([one for one in stretches if one.starts_at < midnight + n_days * _DAY])
     days = []
-    for number in range(min(_MOST_DAYS, -((midnight - stretches[-1].ends_at) // _DAY))):
+    for number in range(n_days):
         day = midnight + number * _DAY
-        row = "".join(_cell(day + hour * _HOUR, stretches, cells) for hour in range(24))
+        today = [one for one in stretches if one.starts_at < day + _DAY and one.ends_at > day]
+        row = "".join(_cell(day + hour * _HOUR, today, cells) for hour in range(24))
         days.append((f"{day:%a %d %b}", row))
     drawn = "".join(row for _, row in days)
     legend = [(cell, allowed(limit, n_nodes)) for limit, cell in cells.items() if cell in drawn]

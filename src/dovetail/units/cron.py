@@ -38,7 +38,7 @@ _WEEKDAY: Final = {"sun": 0, "mon": 1, "tue": 2, "wed": 3, "thu": 4, "fri": 5, "
 _WILD: Final = frozenset({"*", "?"})
 _PATIENCE_YEARS: Final = 5
 _LAST_YEAR: Final = 9998  # the calendar ends with the year after
-_LONGEST: Final = 1024
+LONGEST: Final = 1024  # characters of a schedule
 _DAY: Final = timedelta(days=1)
 
 
@@ -50,14 +50,27 @@ class _Field:
     least: int
     most: int
     names: dict[str, int]
+    digits: str  # the numbers from least to most, as a regular expression
+
+    @property
+    def pattern(self) -> str:
+        """A list of values, ranges and steps, as a regular expression."""
+        names = f"|(?i:{'|'.join(self.names)})" if self.names else ""
+        value = f"(0*({self.digits}){names})"
+        part = f"([*?]|{value}(-{value})?)(/0*[1-9][0-9]*)?"
+        return f",*{part}(,+{part})*,*"
 
 
 _FIELDS: Final = (
-    _Field("minute", 0, 59, {}),
-    _Field("hour", 0, 23, {}),
-    _Field("day of month", 1, 31, {}),
-    _Field("month", 1, 12, _MONTH),
-    _Field("day of week", 0, 6, _WEEKDAY),
+    _Field("minute", 0, 59, {}, "[1-5]?[0-9]"),
+    _Field("hour", 0, 23, {}, "1?[0-9]|2[0-3]"),
+    _Field("day of month", 1, 31, {}, "[1-9]|[12][0-9]|3[01]"),
+    _Field("month", 1, 12, _MONTH, "[1-9]|1[0-2]"),
+    _Field("day of week", 0, 6, _WEEKDAY, "[0-6]"),
+)
+# For those who cannot call `parse`: all but the order of a range's ends.
+PATTERN: Final = (
+    rf"^\s*({'|'.join(sorted(_MACROS))}|" + r"\s+".join(one.pattern for one in _FIELDS) + r")\s*$"
 )
 
 
@@ -113,6 +126,13 @@ class Schedule:
             for minute in sorted(self._minutes.allowed)
         )
 
+    @property
+    def repeats_after(self) -> timedelta | None:
+        """A day or a week, if it strikes alike in each; None where dates matter."""
+        if not (self._days.is_any and self._months.is_any):
+            return None
+        return _DAY if self._weekdays.is_any else 7 * _DAY
+
     def runs_on(self, day: date) -> bool:
         """Whether it strikes on this day."""
         if day.month not in self._months.allowed:
@@ -127,8 +147,8 @@ class Schedule:
 @lru_cache(maxsize=1024)
 def parse(text: str) -> Schedule:
     """The schedule. Raises ValueError that says what was expected."""
-    if len(text) > _LONGEST:
-        msg = f"schedule is {len(text)} characters long; expected at most {_LONGEST}"
+    if len(text) > LONGEST:
+        msg = f"schedule is {len(text)} characters long; expected at most {LONGEST}"
         raise ValueError(msg)
     written = text.strip()
     if written.startswith("@") and written not in _MACROS:

@@ -59,6 +59,29 @@ async def test_a_watch_tells_every_change_in_order(server: Server, names: Names)
         assert versions[0] > int(since)
 
 
+async def test_a_watch_from_the_beginning_streams_what_is_there_and_says_when_that_was_all(
+    server: Server, names: Names
+) -> None:
+    """What happens then follows in the same watch."""
+    async with server.open() as kube:
+        scope, _ = await begun(kube, names)
+        there = sorted(names.fresh() for _ in range(3))
+        for name in there:
+            await make_in(kube, scope, name)
+        later = names.fresh()
+        seen: list[tuple[str, str]] = []
+        async for change in kube.watch(scope, since=""):
+            if change.is_caught_up:
+                assert sorted(seen) == [("ADDED", name) for name in there]
+                assert int(change.resource_version) > 0
+                await make_in(kube, scope, later)
+            elif change.type.value != "BOOKMARK":
+                seen.append(shown(change))
+                if len(seen) == 4:
+                    break
+        assert seen[-1] == ("ADDED", later)
+
+
 async def test_a_change_carries_the_object_as_it_then_was(server: Server, names: Names) -> None:
     """What is deleted is told as it last was, with the version in which it went."""
     async with server.open() as kube:

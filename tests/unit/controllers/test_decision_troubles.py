@@ -11,6 +11,7 @@ from dovetail.controllers.batching import Window
 from dovetail.controllers.known import NODE_CLAIM, POD
 from dovetail.controllers.pools import PoolLoop
 from dovetail.controllers.provisioning import Decisions, Hands
+from dovetail.controllers.steers import Steers
 from dovetail.controllers.supervisor import Loop, Supervisor
 from dovetail.decide import decide
 from dovetail.kube.errors import ApiError, InvalidError
@@ -35,7 +36,7 @@ class Deciding:
         means = world.means
         hands = Hands(
             orders=Orders(means.kube, mark="m", timer=means.timer, chance=means.chance),
-            steering=None,
+            steers=Steers(means, world.known, None),
             compute=self.compute,
             disrupt=self.disrupt,
             witness=lambda *_: None,

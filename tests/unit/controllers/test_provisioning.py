@@ -13,6 +13,7 @@ from dovetail.actuate.steering import Steering
 from dovetail.controllers.batching import Window
 from dovetail.controllers.known import NODE_CLAIM, POD
 from dovetail.controllers.provisioning import Decisions, Hands
+from dovetail.controllers.steers import Steers
 from dovetail.decide import decide
 from dovetail.kube.errors import ForbiddenError
 from dovetail.kube.seam import Json, Patch, Ref
@@ -33,7 +34,7 @@ class Deciding:
         means = world.means
         hands = Hands(
             orders=Orders(world.kube, mark="run", timer=means.timer, chance=means.chance),
-            steering=Steering(world.kube) if steers else None,
+            steers=Steers(means, world.known, Steering(world.kube) if steers else None),
             compute=self._compute,
             disrupt=self._disrupt,
             witness=self._witness,

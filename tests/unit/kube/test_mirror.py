@@ -1,4 +1,8 @@
-"""The mirror follows a server that ends watches, forgets, fails and lies."""
+"""The mirror follows a server that ends watches, forgets, fails and lies.
+
+The server here is an old one, which cannot stream what is there (`test_mirror_streams.py` has one
+that can).
+"""
 
 from __future__ import annotations
 
@@ -74,6 +78,8 @@ class Server:
 
     async def __call__(self, request: web.Request) -> web.StreamResponse:
         """Lists and watches."""
+        if "sendInitialEvents" in request.query:
+            return status(422, "Invalid", "sendInitialEvents: Forbidden")
         if self.answers:
             return self.answers.pop(0)
         return await self.watch(request) if "watch" in request.query else self.list(request)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
@@ -108,3 +109,57 @@ def test_a_schedule_tells_its_days_and_minutes() -> None:
     assert schedule.minutes_of_day == (480, 510, 1020, 1050)
     assert schedule.runs_on(date(2026, 3, 2))
     assert not schedule.runs_on(date(2026, 3, 3))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["@daily", " 0,30 8-17/2 ? Jan,FEB mon-5 ", "*/5 00 1,,15 * *", "59 23 31 12 6", "0 0 1/2 ? *"],
+)
+def test_the_pattern_takes_what_can_be_read(text: str) -> None:
+    """So that an API server does."""
+    cron.parse(text)
+    assert re.fullmatch(cron.PATTERN, text)
+
+
+@pytest.mark.parametrize("n_field", range(5))
+def test_the_pattern_takes_exactly_the_numbers_of_each_field(n_field: int) -> None:
+    """From its least to its most."""
+    for number in range(100):
+        fields = ["*"] * 5
+        fields[n_field] = str(number)
+        text = " ".join(fields)
+        try:
+            cron.parse(text)
+        except ValueError:
+            assert not re.fullmatch(cron.PATTERN, text)
+        else:
+            assert re.fullmatch(cron.PATTERN, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "daily", "@reboot", "* * * *", "* * * * * *", "*/0 * * * *", "a * * * *"),
+        *("-1 * * * *", "1- * * * *", "1-2-3 * * * *", ", * * * *", "*5 * * * *"),
+        *("* * * * 7", "* * * mon *"),
+    ],
+)
+def test_the_pattern_refuses_what_cannot_be_read(text: str) -> None:
+    """As `parse` does."""
+    with pytest.raises(ValueError, match="expected"):
+        cron.parse(text)
+    assert not re.fullmatch(cron.PATTERN, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("*/7 8 * * *", timedelta(days=1)),
+        ("0 0 ? * mon-fri", timedelta(days=7)),
+        ("0 0 1 * *", None),
+        ("0 0 * feb *", None),
+    ],
+)
+def test_a_schedule_without_dates_repeats(text: str, want: timedelta | None) -> None:
+    """Each day, or each week."""
+    assert cron.parse(text).repeats_after == want

@@ -78,15 +78,21 @@ def calendars(snapshot: Snapshot, now: datetime, until: datetime) -> tuple[PoolC
     return tuple(
         PoolCalendar(
             node_pool=pool,
-            stretches={
-                reason: stretches(about(pool.disruption.budgets, reason), now, until)
-                for reason in REASONS
-            },
+            stretches=_by_reason(pool.disruption.budgets, now, until),
             n_nodes=counted[pool.name].n_nodes if pool.name in with_nodes else None,
             n_disrupting=counted[pool.name].n_disrupting,
         )
         for pool in sorted(snapshot.node_pools, key=lambda pool: pool.name)
     )
+
+
+def _by_reason(
+    budgets: Sequence[Budget], now: datetime, until: datetime
+) -> dict[DisruptionReason, tuple[Stretch, ...]]:
+    """Worked out once for reasons that have the same budgets."""
+    held_by_reason = {reason: about(budgets, reason) for reason in REASONS}
+    alike = {held: stretches(held, now, until) for held in dict.fromkeys(held_by_reason.values())}
+    return {reason: alike[held] for reason, held in held_by_reason.items()}
 
 
 def about(budgets: Iterable[Budget], reason: str) -> tuple[Budget, ...]:

@@ -16,7 +16,6 @@ import msgspec
 from dovetail.decide.disrupt.budgets import schedule_of, stated
 from dovetail.decide.disrupt.calendar import (
     REASONS,
-    about,
     joined,
     limit,
     makes_sense,
@@ -117,27 +116,37 @@ def _together(budgets: Sequence[Budget], now: datetime) -> Iterator[Flaw]:
     """Reasons for which no node ever goes, though no budget alone is to blame."""
     reasons_by_culprits: dict[tuple[int, ...], list[str]] = {}
     for reason in REASONS:
-        strict = [one for one in about(budgets, reason) if limit(one).is_zero]
-        if _covers(strict, now) and not any(_covers([one], now) for one in strict):
-            culprits = tuple(index for index, one in enumerate(budgets) if one in strict)
-            reasons_by_culprits.setdefault(culprits, []).append(reason)
-    for culprits, reasons in reasons_by_culprits.items():
-        yield Flaw(
-            FlawKind.NEVER_ALLOWS,
-            culprits,
-            f"{_named(culprits)} together never let a node go for {_listed(reasons, 'or')}: "
-            "their windows leave no gap",
+        culprits = tuple(
+            index
+            for index, one in enumerate(budgets)
+            if limit(one).is_zero and reason in _reasons(one)
         )
+        reasons_by_culprits.setdefault(culprits, []).append(reason)
+    for culprits, reasons in reasons_by_culprits.items():
+        strict = [budgets[index] for index in culprits]
+        if not any(_covers([one], now) for one in strict) and _covers(strict, now):
+            yield Flaw(
+                FlawKind.NEVER_ALLOWS,
+                culprits,
+                f"{_named(culprits)} together never let a node go for {_listed(reasons, 'or')}: "
+                "their windows leave no gap",
+            )
 
 
 def _covers(budgets: Sequence[Budget], now: datetime) -> bool:
     """Whether one of these holds at any time to come. Ends at the first gap."""
     try:
-        until = now + _HORIZON
+        until = now + max((_repeats_after(one) for one in budgets), default=_HORIZON)
     except OverflowError:
         until = _LATEST
     all_windows = merge(*(windows(one, now, until) for one in budgets))
     return next(joined(all_windows, now, until), None) == (now, until)
+
+
+def _repeats_after(budget: Budget) -> timedelta:
+    """How far one must look to have seen every window of a budget; days divide weeks."""
+    schedule = schedule_of(budget)
+    return _HORIZON if schedule is None else schedule.repeats_after or _HORIZON
 
 
 def _reasons(budget: Budget) -> tuple[str, ...]:

@@ -39,11 +39,15 @@ def listing(scope: Scope, *, limit: int, token: str) -> str:
 
 
 def watching(scope: Scope, *, since: str, timeout_seconds: int) -> str:
-    """Path and query of a watch that the server ends by itself."""
+    """Path and query of a watch that the server ends by itself; without a version to go on from,
+    of one that streams everything first.
+    """
     parameters = {
         **_selectors(scope),
         "watch": "1",
         "resourceVersion": since,
+        "sendInitialEvents": "" if since else "true",
+        "resourceVersionMatch": "" if since else "NotOlderThan",
         "allowWatchBookmarks": "true",
         "timeoutSeconds": str(timeout_seconds),
     }

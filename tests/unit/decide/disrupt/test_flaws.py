@@ -30,6 +30,12 @@ def scheduled(nodes: str, schedule: str, hours: float) -> Budget:
         pytest.param([scheduled("0", "0 0 1 1 *", 365 * 24)], id="a day of a leap year is left"),
         pytest.param([scheduled("0", "0 0 1 * *", 30 * 24)], id="a 31st is left"),
         pytest.param([scheduled("0", "0 0 29 2 *", 1)], id="seldom is not never"),
+        pytest.param([scheduled("0", "0 0 * * mon-sat", 24)], id="a Sunday is left"),
+        pytest.param([scheduled("0", "0 0 * 1-11 *", 24)], id="a December is left"),
+        pytest.param(
+            [scheduled("0", "0 0 * * *", 23), scheduled("0", "0 23 * * mon-sat", 1)],
+            id="an hour of a Sunday is left",
+        ),
         pytest.param([scheduled("0", "* * * * *", 1 / 120)], id="half of each minute is left"),
         pytest.param(
             [scheduled("0", "0 0 * * *", 12), scheduled("0", "0 12 * * *", 11)],
@@ -172,6 +178,13 @@ def test_windows_that_leave_no_gap_together_are_named_together() -> None:
         "budgets[1] and budgets[2] together never let a node go for Empty or Drifted: "
         "their windows leave no gap"
     )
+
+
+def test_a_window_within_another_does_not_cut_it_short() -> None:
+    """The longer one holds on."""
+    halves = [scheduled("0", "0 0 * * *", 12), scheduled("0", "0 12 * * *", 12)]
+    [flaw] = flaws([*halves, scheduled("0", "0 3 * * *", 1)], NOW)
+    assert (flaw.kind, flaw.budgets) == (FlawKind.NEVER_ALLOWS, (0, 1, 2))
 
 
 def test_the_end_of_the_calendar_is_no_trouble() -> None:

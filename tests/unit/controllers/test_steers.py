@@ -1,0 +1,108 @@
+"""What kube-scheduler was told of a pod it is told again when it has struck it out."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from dovetail import api
+from dovetail.actuate.steering import Steering
+from dovetail.controllers.known import POD
+from dovetail.controllers.steers import Steers
+from dovetail.kube.seam import Json, Patch, Ref
+from dovetail.state.changes import Nominated, Withdrawn
+from tests.unit.controllers.worlds import World, at_work
+
+KEY = "default/a"
+REF = Ref(POD, "a", "default")
+BODY: dict[str, Json] = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "a", "namespace": "default"},
+    "spec": {"containers": [{"name": "c", "image": "i"}]},
+}
+
+
+@asynccontextmanager
+async def steering(world: World, *, is_on: bool = True) -> AsyncIterator[Steers]:
+    """A pod that is promised a node, and somebody who sends it there."""
+    steers = Steers(world.means, world.known, Steering(world.kube) if is_on else None)
+    await world.node_class()
+    await world.pool()
+    await world.claim("one")
+    async with at_work(world):
+        await waiting(world)
+        world.listen(steers.hear)
+        await world.pass_(0.1)
+        world.cluster.apply(Nominated("one", (KEY,), world.time.now()))
+        async with asyncio.TaskGroup() as group:
+            running = group.create_task(steers.run())
+            yield steers
+            running.cancel()
+
+
+async def waiting(world: World) -> None:
+    """The pod, for which kube-scheduler found no node."""
+    await world.api.create(POD, BODY, "default")
+    said: Json = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+    patch = Patch({"status": {"conditions": [said]}}, subresource="status")
+    await world.api.patch(REF, patch)
+
+
+async def strike_out(world: World) -> None:
+    """As kube-scheduler does when it finds no node for the pod."""
+    body: dict[str, Json] = {"status": {"nominatedNodeName": None}}
+    await world.api.patch(REF, Patch(body, subresource="status"))
+    await world.pass_(0.1)
+
+
+async def word(world: World) -> str:
+    """The node that the pod's status names."""
+    found = api.decode(api.Pod, await world.api.get(REF))
+    return found.status.nominated_node_name
+
+
+async def test_a_nomination_that_was_struck_out_is_made_again() -> None:
+    """As often as that happens."""
+    world = World()
+    async with steering(world) as steers:
+        assert await steers.steer("one", (KEY,)) == 1
+        await world.pass_(0.1)
+        for _ in range(3):
+            assert await word(world) == "one"
+            await strike_out(world)
+        assert await word(world) == "one"
+
+
+async def test_what_is_no_longer_promised_is_not_said_again() -> None:
+    """The pod may be meant for another node by now, or for none."""
+    world = World()
+    async with steering(world) as steers:
+        assert await steers.steer("one", (KEY,)) == 1
+        await world.pass_(0.1)
+        world.cluster.apply(Withdrawn((KEY,)))
+        await strike_out(world)
+        assert await word(world) == ""
+
+
+async def test_a_pod_that_was_told_nothing_is_left_alone() -> None:
+    """Its node is not there yet, or steering is off."""
+    for is_on in (True, False):
+        world = World()
+        async with steering(world, is_on=is_on) as steers:
+            if not is_on:
+                assert await steers.steer("one", (KEY,)) == 0
+            await strike_out(world)
+            assert await word(world) == ""
+
+
+async def test_a_pod_made_anew_is_another_pod() -> None:
+    """What was said to the first is not said to the second, nor to one that is bound."""
+    world = World()
+    async with steering(world) as steers:
+        assert await steers.steer("one", (KEY,)) == 1
+        await world.delete(POD, "a", "default")
+        await waiting(world)
+        await world.pass_(1)
+        assert await word(world) == ""
