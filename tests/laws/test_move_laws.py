@@ -21,6 +21,7 @@ from dovetail.model.pool import Budget
 from dovetail.model.snapshot import Snapshot
 from tests.fuzz.describe import describe
 from tests.laws.market import one_in
+from tests.laws.packed import packed
 from tests.laws.strategies import NOW, cluster, seeded
 from tests.oracle import disruptions, moves
 
@@ -155,6 +156,20 @@ def test_carried_out_the_cluster_comes_to_rest() -> None:
     for seed in range(0, N_CLUSTERS, 3):
         snapshot = unbudgeted(restless(Random(seed), seeded(seed)))
         assert rests(snapshot) == "", f"seed {seed}"
+
+
+def test_what_a_careless_packer_left_behind_gets_cheaper_and_rests() -> None:
+    """Nodes give way to free room, to a cheaper node or to several; then nothing moves any more."""
+    n_new = 0
+    for seed in range(8):
+        chance = Random(seed)
+        snapshot = packed(chance, chance.randint(2, 6), chance.randint(1, 6))
+        plan = decide(snapshot, NOW)
+        assert wrong(snapshot, plan) == [], f"seed {seed}"
+        assert plan.cost.cluster_after_nanousd < plan.cost.cluster_before_nanousd, f"seed {seed}"
+        assert rests(snapshot) == "", f"seed {seed}"
+        n_new += sum(len(one.replacements) > 1 for one in plan.disruptions)
+    assert n_new  # one node became several at least once
 
 
 @settings(

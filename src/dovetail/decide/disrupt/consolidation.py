@@ -133,7 +133,7 @@ def _looked_at(found: Sequence[_Candidate], course: Course) -> list[_Candidate]:
         return list(found)
     known = {one.node for one in course.origin.ledger.proposals if one.reason == _REASON}
     others = [one for one in found if one.node.name not in known]
-    start = course.world.revision * n_looks % len(others) if others else 0
+    start = (course.world.revision - 1) * n_looks % len(others) if others else 0
     turn = [one for one in found if one.node.name in known] + others[start:] + others[:start]
     chosen = {one.node.name for one in turn[:n_looks]}
     return [one for one in found if one.node.name in chosen]
