@@ -6,6 +6,7 @@ behind. kwok, whose machines are kept in the API, would take many a leak away by
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 import msgspec
@@ -17,7 +18,7 @@ from dovetail.cloud.provider import Instance, NodeClassKind, RepairPolicy
 from dovetail.controllers.known import NODE
 from dovetail.kube.errors import NotFoundError
 from dovetail.kube.memory import MemoryKube
-from dovetail.kube.seam import Body, Patch, Ref
+from dovetail.kube.seam import Body, Deletion, Patch, Ref
 from dovetail.model.claim import ClaimObject
 from dovetail.model.instance import InstanceType
 from dovetail.model.node import Node
@@ -31,6 +32,7 @@ from tests.kills.mortal import Mortal
 
 _STARTS_SECONDS = 5.0
 _ENDS_SECONDS = 12.0
+_MISSED_SECONDS = 60.0
 _LOOKS_SECONDS = 1.0
 
 
@@ -54,6 +56,7 @@ class AloofCloud:
         self._prices = PriceList(types)
         self.types = types
         self.held: dict[str, _Held] = {}
+        self._silent: list[tuple[float, str]] = []  # Nodes without machines, and when they go
         self.made: dict[str, set[tuple[str, datetime]]] = {}  # by the claim's uid
 
     async def run(self) -> None:
@@ -65,10 +68,21 @@ class AloofCloud:
                 if one.gone_at is not None and one.gone_at <= now:
                     del self.held[place]
                     await self._fall_silent(one)
+                    self._silent.append((now + _MISSED_SECONDS, one.machine.name))
                 elif not one.has_node and one.appears_at <= now:
                     one.has_node = True
                     body = machines.node(one.machine, one.claim.labels, one.claim.annotations)
                     await self._kube.create(NODE, body)
+
+            await self._take_down(now)
+
+    async def _take_down(self, now: float) -> None:
+        """Delete Nodes whose machines are gone for a while, as a cloud's own controller does."""
+        due = [one for one in self._silent if one[0] <= now]
+        for one in due:
+            self._silent.remove(one)
+            with suppress(NotFoundError):
+                await self._kube.delete(Ref(NODE, one[1]), Deletion())
 
     async def _fall_silent(self, one: _Held) -> None:
         """The kubelet has gone with its machine: nobody tends the Node any more."""
