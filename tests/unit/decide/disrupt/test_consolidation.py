@@ -83,6 +83,14 @@ def test_a_move_waits_for_the_youngest_of_its_nodes() -> None:
     assert going(decide(msgspec.structs.replace(there, ledger=other), NOW)) == []
 
 
+def test_a_node_is_part_of_one_move_only() -> None:
+    """Confirmed or not: what is proposed could all be done together."""
+    policy = msgspec.structs.replace(POLICY, confirm_after=15 * SECOND)
+    names = [one.node for one in decide(cluster(4, policy=policy), NOW).proposals]
+    assert names
+    assert len(names) == len(set(names))
+
+
 def test_every_candidate_has_its_turn() -> None:
     """Where there are too many to look at all of them at once, the revision says which."""
     policy = msgspec.structs.replace(POLICY, confirm_after=15 * SECOND)
