@@ -22,13 +22,15 @@ import msgspec
 
 from dovetail import api, labels
 from dovetail.clock import Clock, LoopTimer, SystemClock
+from dovetail.decide.lifecycle.hashing import HASH_VERSION, template_hash
 from dovetail.kube.memory import MemoryKube
 from dovetail.kube.seam import Json, Patch, Ref
 from dovetail.providers.kwok.catalogue import instance_types
 from dovetail.providers.kwok.machine import Machine
 from dovetail.providers.kwok.machine import node as registered
 from dovetail.sim.statuses import ready_node, running_pod
-from dovetail.sim.wire import condition, owner
+from dovetail.sim.wire import condition, owner, stamp
+from dovetail.state.pools import node_pool
 from dovetail.units import quantity
 from dovetail.web.kubernetes.server import serve
 
@@ -39,7 +41,8 @@ _N_TEMPLATES: Final = 300
 _MILLIS: Final = (50, 100, 200, 250, 400)
 _MIB: Final = (64, 128, 256, 512, 1024)
 _LARGE: Final = (16_000, 64_000)  # cpu of the types that nodes are made of
-_SETTLED: Final = ("Launched", "Registered", "Initialized", "Ready", "Consolidatable")
+_SETTLED: Final = ("ConsistentStateFound", "Initialized", "Launched", "Registered", "Ready")
+_CLASS_LABEL: Final = f"{labels.KWOK_GROUP}/kwoknodeclass"
 _STATUS: Final = "status"
 
 
@@ -84,7 +87,13 @@ async def _pool(kube: MemoryKube) -> api.Object:
     disruption: Obj = {"consolidationPolicy": "WhenEmpty", "consolidateAfter": "Never"}
     spec: Obj = {"template": template, "disruption": disruption}
     kind = api.KINDS[labels.GROUP, "NodePool"]
-    return await _make(kube, kind, {"metadata": {"name": _POOL}, "spec": spec})
+    made = await _make(kube, kind, {"metadata": {"name": _POOL}, "spec": spec})
+    marks: Obj = {
+        labels.NODE_POOL_HASH: template_hash(node_pool(api.decode(api.NodePool, api.encode(made)))),
+        labels.NODE_POOL_HASH_VERSION: HASH_VERSION,
+    }
+    patch = Patch({"metadata": {"annotations": marks}})
+    return api.read(kind, await kube.patch(Ref(kind, _POOL), patch))
 
 
 def _class_ref() -> Obj:
@@ -121,10 +130,11 @@ async def _nodes(
 async def _machine(kube: MemoryKube, machine: Machine, pool: api.Object, now: datetime) -> api.Node:
     """A claim and its Node, long settled."""
     claim_kind, node_kind = api.KINDS[labels.GROUP, "NodeClaim"], api.KINDS["", "Node"]
-    held: Obj = {**machine.labels, labels.NODE_POOL: _POOL}
+    held: Obj = {**machine.labels, labels.NODE_POOL: _POOL, _CLASS_LABEL: "default"}
     meta: Obj = {
         "name": machine.name,
         "labels": held,
+        "annotations": {**pool.metadata.annotations},
         "finalizers": [labels.TERMINATION_FINALIZER],
         "ownerReferences": [owner(pool, api.KINDS[labels.GROUP, "NodePool"])],
     }
@@ -137,17 +147,21 @@ async def _machine(kube: MemoryKube, machine: Machine, pool: api.Object, now: da
         field: {name: quantity.render(name, one) for name, one in sorted(counted.items())}
         for field, counted in (("capacity", machine.capacity), ("allocatable", machine.allocatable))
     }
-    settled: list[Json] = [condition(one, holds=True, now=now, reason=one) for one in _SETTLED]
+    settled: list[Json] = [
+        {**condition(one, holds=True, now=now, reason=one), "observedGeneration": 1}
+        for one in _SETTLED
+    ]
     status: Obj = {
         "providerID": machine.provider_id,
         "nodeName": machine.name,
         "conditions": settled,
+        "lastPodEventTime": stamp(now),
         **amounts,
     }
     await kube.patch(Ref(claim_kind, machine.name), Patch({_STATUS: status}, subresource=_STATUS))
     owned = msgspec.structs.replace(machine, claim_uid=claim.metadata.uid)
     body = dict(registered(owned, {}, {}))
-    marks: Obj = {labels.NODE_POOL: _POOL, labels.REGISTERED: "true", labels.INITIALIZED: "true"}
+    marks: Obj = {**held, labels.REGISTERED: "true", labels.INITIALIZED: "true"}
     _mapping(_mapping(body["metadata"])["labels"]).update(marks)
     _mapping(body["metadata"])["finalizers"] = [labels.TERMINATION_FINALIZER]
     _mapping(body["metadata"])["ownerReferences"] = [owner(claim, claim_kind)]

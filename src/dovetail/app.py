@@ -84,12 +84,14 @@ def plan_from(request: PlanRequest, *, stdin: BinaryIO, tell: Tell) -> Planned:
         read_at = perf_counter()
         tell("putting the cluster together")
         given = _given(request, manifests)
+        if not request.may_disrupt:
+            given = _undisturbed(given)
         frozen_at = perf_counter()
         tell(f"planning for {counted(len(given.snapshot.pods), 'pod')}")
         plan, solve_seconds = _decided(given)
     return Planned(
         snapshot=given.snapshot,
-        plan=plan if request.may_disrupt else without_disruptions(plan),
+        plan=plan,
         timings=Timings(read_at - started_at, frozen_at - read_at, solve_seconds),
         notes=given.notes if buys_spot(plan) else (),
         remarks=given.remarks,
@@ -161,12 +163,11 @@ def price_notes(catalogues: Iterable[str]) -> tuple[str, ...]:
     return (SYNTHETIC_SPOT,) if AWS in catalogues else ()
 
 
-def without_disruptions(plan: Plan) -> Plan:
-    """The plan for waiting pods alone; what the disruptions would have saved is paid again."""
-    saved = sum(one.saving_nanousd for one in plan.disruptions)
-    after = plan.cost.cluster_after_nanousd + saved
-    cost = msgspec.structs.replace(plan.cost, cluster_after_nanousd=after)
-    return msgspec.structs.replace(plan, disruptions=(), proposals=(), blocked=(), cost=cost)
+def _undisturbed(given: _Input) -> _Input:
+    """The same cluster, whose nodes all stay: nothing is looked for."""
+    snapshot = given.snapshot
+    policy = msgspec.structs.replace(snapshot.policy, disrupts_for=())
+    return msgspec.structs.replace(given, snapshot=msgspec.structs.replace(snapshot, policy=policy))
 
 
 @contextmanager

@@ -7,12 +7,10 @@ import io
 from datetime import UTC, datetime
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from dovetail import app, labels
 from dovetail.errors import InputError
-from dovetail.model.plan import Cost, Disrupt, Plan
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 POOL = """\
@@ -138,12 +136,3 @@ def test_the_collector_is_left_as_it_was_found() -> None:
         planned("kind: [")
     assert gc.isenabled()
     assert gc.get_freeze_count() == 0
-
-
-def test_without_disruptions_their_savings_are_paid_again() -> None:
-    """after = before + new, when nothing is taken away."""
-    plan = Plan(
-        disruptions=(Disrupt("Empty", ("n",), saving_nanousd=30),), cost=Cost(5, 5, 100, 75)
-    )
-    kept = app.without_disruptions(plan)
-    assert kept == msgspec.structs.replace(plan, disruptions=(), cost=Cost(5, 5, 100, 105))

@@ -104,3 +104,41 @@ def test_a_person_sees_which_nodes_go_and_why_others_stay(
     assert "Nodes that may go" in text
     assert "Nodes that could go but stay" in text
     assert "allow 1 of its 2 nodes" in text
+
+
+POD = """
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: web, namespace: default}
+spec:
+  nodeName: n1
+  containers: [{name: a, image: a, resources: {requests: {cpu: "1", memory: 1Gi}}}]
+status: {phase: Running}
+"""
+DRIFTED = '    - {type: Drifted, status: "True", lastTransitionTime: "2025-12-31T00:00:00Z"}'
+
+
+@pytest.mark.parametrize("reason", ["Drifted", "Underutilized"])
+def test_what_comes_instead_is_shown_with_what_is_saved(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], reason: str
+) -> None:
+    """Replacements stand only in their disruption; savings are net of them."""
+    machine = MACHINE.replace("NAME", "n1")
+    if reason == "Drifted":
+        quiet = '    - {type: Consolidatable, status: "True"}'
+        machine = machine.replace(quiet, f"{quiet}\n{DRIFTED}")
+    path = tmp_path / "cluster.yaml"
+    path.write_text(POOL + machine + POD)
+    whole = planned(capsys, "-f", str(path))
+    [gone] = whole["disruptions"]
+    [new] = gone["replacements"]
+    assert (gone["reason"], gone["nodes"]) == (reason, ["n1"])
+    assert gone["pods"] == new["pods"] == ["default/web"]
+    assert whole["nodeClaims"] == []
+    cost = whole["cost"]
+    assert cost["newPerHour"] == 0
+    assert cost["clusterAfterPerHour"] == pytest.approx(new["pricePerHour"])
+    assert gone["savingPerHour"] == pytest.approx(
+        cost["clusterBeforePerHour"] - new["pricePerHour"]
+    )

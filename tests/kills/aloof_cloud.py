@@ -6,6 +6,7 @@ behind. kwok, whose machines are kept in the API, would take many a leak away by
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 import msgspec
@@ -17,7 +18,7 @@ from dovetail.cloud.provider import Instance, NodeClassKind, RepairPolicy
 from dovetail.controllers.known import NODE
 from dovetail.kube.errors import NotFoundError
 from dovetail.kube.memory import MemoryKube
-from dovetail.kube.seam import Body, Patch, Ref
+from dovetail.kube.seam import Body, Deletion, Patch, Ref
 from dovetail.model.claim import ClaimObject
 from dovetail.model.instance import InstanceType
 from dovetail.model.node import Node
@@ -29,16 +30,18 @@ from dovetail.testing.troubled_kube import Call, Trouble, When
 from dovetail.testing.virtual_time import VirtualTime
 from tests.kills.mortal import Mortal
 
-_STARTS_FOR = timedelta(seconds=5)
-_ENDS_FOR = timedelta(seconds=12)
+_STARTS_SECONDS = 5.0
+_ENDS_SECONDS = 12.0
+_MISSED_SECONDS = 60.0
 _LOOKS_SECONDS = 1.0
 
 
 class _Held(msgspec.Struct):
     machine: Machine
     claim: ClaimObject
+    appears_at: float  # in seconds of the timer, as all that a cloud does by itself
     has_node: bool = False
-    gone_at: datetime | None = None
+    gone_at: float | None = None
 
 
 class AloofCloud:
@@ -53,21 +56,33 @@ class AloofCloud:
         self._prices = PriceList(types)
         self.types = types
         self.held: dict[str, _Held] = {}
+        self._silent: list[tuple[float, str]] = []  # Nodes without machines, and when they go
         self.made: dict[str, set[tuple[str, datetime]]] = {}  # by the claim's uid
 
     async def run(self) -> None:
         """Let machines come up and end, until cancelled."""
         while True:
             await self._time.sleep(_LOOKS_SECONDS)
-            now = self._time.now()
+            now = self._time.elapsed_seconds()
             for place, one in list(self.held.items()):
                 if one.gone_at is not None and one.gone_at <= now:
                     del self.held[place]
                     await self._fall_silent(one)
-                elif not one.has_node and one.machine.appears_at <= now:
+                    self._silent.append((now + _MISSED_SECONDS, one.machine.name))
+                elif not one.has_node and one.appears_at <= now:
                     one.has_node = True
                     body = machines.node(one.machine, one.claim.labels, one.claim.annotations)
                     await self._kube.create(NODE, body)
+
+            await self._take_down(now)
+
+    async def _take_down(self, now: float) -> None:
+        """Delete Nodes whose machines are gone for a while, as a cloud's own controller does."""
+        due = [one for one in self._silent if one[0] <= now]
+        for one in due:
+            self._silent.remove(one)
+            with suppress(NotFoundError):
+                await self._kube.delete(Ref(NODE, one[1]), Deletion())
 
     async def _fall_silent(self, one: _Held) -> None:
         """The kubelet has gone with its machine: nobody tends the Node any more."""
@@ -92,9 +107,10 @@ class AloofCloud:
         for choice in self._prices.serving(claim):
             if not self._faults.is_sold_out(choice.sold_out, now):
                 name = f"ip-{sum(map(len, self.made.values())) + 1}"
-                made = machines.launched(claim, choice, now=now, delay=_STARTS_FOR)
+                made = machines.launched(claim, choice, now=now, delay=timedelta(0))
                 made = msgspec.structs.replace(made, name=name)
-                self.held[made.provider_id] = _Held(made, claim)
+                appears_at = self._time.elapsed_seconds() + _STARTS_SECONDS
+                self.held[made.provider_id] = _Held(made, claim, appears_at)
                 self.made.setdefault(claim.uid, set()).add((name, now))
                 return _reported(self.held[made.provider_id])
             sold_out.append(choice.sold_out)
@@ -104,7 +120,7 @@ class AloofCloud:
     def delete(self, provider_id: str) -> None:
         """Begin to end a machine. Raises NodeClaimNotFoundError."""
         held = self._found(provider_id)
-        held.gone_at = held.gone_at or self._time.now() + _ENDS_FOR
+        held.gone_at = held.gone_at or self._time.elapsed_seconds() + _ENDS_SECONDS
 
     def get(self, provider_id: str) -> Instance:
         """A machine. Raises NodeClaimNotFoundError."""

@@ -179,6 +179,7 @@ def _against_budgets(world: World, excused_after: datetime | None) -> Iterator[s
     pods: dict[str, api.Pod] = {}
     budgets: dict[str, api.PodDisruptionBudget] = {}
     met: set[str] = set()
+    is_excused = False  # for good: the clock may be set back
     for one in world.history:
         match one.object:
             case api.Pod(metadata=meta) as pod:
@@ -190,7 +191,8 @@ def _against_budgets(world: World, excused_after: datetime | None) -> Iterator[s
         if one.is_gone:
             pods.pop(one.object.metadata.uid, None)
         short = {name for name, budget in budgets.items() if _is_short(budget, pods.values())}
-        if excused_after is None or one.at < excused_after:
+        is_excused = is_excused or (excused_after is not None and one.at >= excused_after)
+        if not is_excused:
             yield from (f"too few pods of {name} at {one.at}" for name in sorted(short & met))
         met |= budgets.keys() - short
 

@@ -45,6 +45,6 @@ class Mortal:
             return Trouble(asyncio.CancelledError(), self._when)
         return self.trouble(call)
 
-    def meet_news(self, _: Call) -> Trouble | None:
-        """Events are told as long as the process lives; nobody depends on them."""
+    def meet_uncounted(self, _: Call) -> Trouble | None:
+        """Events are told and the lease is renewed as long as the process lives."""
         return Trouble(asyncio.CancelledError()) if self.ended.is_set() else None

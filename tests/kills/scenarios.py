@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
-from dovetail import api
 from dovetail.controllers.known import NODE_CLAIM, NODE_POOL
 from dovetail.kube.seam import Deletion, Ref
 from dovetail.providers.kwok.faults import NoCapacity
-from dovetail.testing.troubled_kube import Call, When
-from tests.kills.laws import AtRest, breaches, machines_made
-from tests.kills.world import Process, World, living, running
+from tests.kills.world import World
 
-SECONDS_OF_A_RESTART = 3.0
+LONGEST_SECONDS = 1_200.0
 _LARGE = ("c-4x-amd64-linux",)
-_STEP_SECONDS = 5.0
-_LONGEST_SECONDS = 1_200.0
-_QUIET_SECONDS = 130.0  # long enough for garbage to be looked for once more
 
 
 @dataclass(frozen=True)
@@ -32,6 +26,8 @@ class Scenario:
     is_scale_up: bool = False
     drain_grace: timedelta | None = None
     is_aloof: bool = False  # the cloud keeps its machines to itself
+    has_budgets: bool = True  # that can be kept
+    longest_seconds: float = LONGEST_SECONDS  # until rest
     is_tried_slowly: bool = False  # also where calls take their time
     meanwhile: Callable[[World], Awaitable[None]] | None = None  # while there is no controller
 
@@ -171,89 +167,3 @@ _ALOOF = (
     Scenario("claim torn away", two_unguarded_nodes, tear_claim, n_nodes=2),
 )
 SCENARIOS = (*_KWOK, *(replace(one, is_aloof=True) for one in _ALOOF))
-
-
-async def left_alone(scenario: Scenario, seed: int | None = None) -> tuple[list[Call], list[str]]:
-    """What a controller asks API and cloud for that nobody kills, and what is wrong in the end."""
-    world = World(is_aloof=scenario.is_aloof, seed=seed)
-    async with living(world), running(world) as process:
-        await _act(scenario, world, process)
-        complaints = await judged(scenario, world)
-        return process.mortal.calls, complaints
-
-
-async def killed(
-    scenario: Scenario, dies_at: int, when: When, seed: int | None = None
-) -> list[str]:
-    """Kill the controller at that call and start another; what is wrong in the end."""
-    world = World(is_aloof=scenario.is_aloof, seed=seed)
-    async with living(world):
-        async with running(world) as process:
-            await _act(scenario, world, process, dies_at, when)
-            is_dead = await _died(world, process)
-        if scenario.meanwhile is not None:
-            await scenario.meanwhile(world)
-        await world.pass_(SECONDS_OF_A_RESTART)
-        async with running(world):
-            complaints = await judged(scenario, world)
-    return complaints if is_dead else ["the controller did not come to that call"]
-
-
-async def _act(
-    scenario: Scenario,
-    world: World,
-    process: Process,
-    dies_at: int | None = None,
-    when: When = When.BEFORE,
-) -> None:
-    await scenario.given(world)
-    await world.pass_(2)
-    process.mortal.begin_counting(dies_at, when)
-    await scenario.action(world)
-
-
-async def _died(world: World, process: Process) -> bool:
-    for _ in range(int(_LONGEST_SECONDS)):
-        if process.mortal.ended.is_set():
-            return True
-        await world.pass_(1)
-    return False
-
-
-async def judged(scenario: Scenario, world: World) -> list[str]:
-    """Wait for rest, and hold what there is and what was to the laws; what is wrong."""
-    seen = AtRest(world, scenario.n_nodes)
-    complaints = await _unrest(world, seen)
-    if complaints:
-        return complaints
-    excused = None
-    if scenario.drain_grace is not None:
-        excused = _deadline(world, scenario.drain_grace)
-    complaints += breaches(world, excused)
-    if scenario.is_scale_up:
-        complaints += [f"node {name} was launched in vain" for name in seen.idle_nodes()]
-        n_made = len(machines_made(world))
-        if n_made != len(seen.nodes):
-            complaints.append(f"{n_made} instances were launched for {len(seen.nodes)} nodes")
-    return complaints
-
-
-async def _unrest(world: World, seen: AtRest) -> list[str]:
-    """Wait until the cluster is as it should be; what is wrong if it never is, or does not stay."""
-    complaints: list[str] = []
-    for _ in range(int(_LONGEST_SECONDS / _STEP_SECONDS)):
-        await world.pass_(_STEP_SECONDS)
-        complaints = await seen.complaints()
-        if not complaints:
-            await world.pass_(_QUIET_SECONDS)
-            return await seen.complaints()
-    return complaints
-
-
-def _deadline(world: World, grace: timedelta) -> datetime | None:
-    """From when on pods may be deleted in spite of a budget: their own grace before the node's."""
-    for one in world.history:
-        deleted_at = one.object.metadata.deletion_timestamp
-        if isinstance(one.object, api.NodeClaim) and deleted_at is not None:
-            return deleted_at + grace - timedelta(seconds=30)
-    return None

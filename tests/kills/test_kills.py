@@ -12,7 +12,8 @@ import pytest
 
 from dovetail.testing import idle_loop
 from dovetail.testing.troubled_kube import Call, When
-from tests.kills.scenarios import SCENARIOS, Scenario, killed, left_alone
+from tests.kills.scenarios import SCENARIOS, Scenario
+from tests.kills.trials import killed, left_alone
 
 LEAST_POINTS = 500
 N_PARTS = 3  # of the kill points of a scenario, so that they can be seen to side by side

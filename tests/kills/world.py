@@ -13,6 +13,7 @@ from dovetail.api.crds import crds
 from dovetail.cloud.provider import CloudWorker
 from dovetail.cloud.registry import Surroundings
 from dovetail.controllers.known import NODE_CLAIM, NODE_POOL
+from dovetail.controllers.leadership import LEASE, Candidate, ElectionMeans
 from dovetail.controllers.means import Means
 from dovetail.controllers.whole import Controller, Setup
 from dovetail.decide import decide
@@ -176,43 +177,63 @@ class World:
 
 
 class Process:
-    """One run of the controller."""
+    """One run of the controller, which leads at once or, among others, when it is elected."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, *, is_elected: bool = False) -> None:
         world.n_started += 1
         self.mortal = Mortal()
-        self.kube = TroubledKube(world.reached(), self.mortal.meet)
-        news = TroubledKube(world.api, self.mortal.meet_news)
-        self._cloud = world.cloud(self.kube, self.mortal)
-        self._recorder = Recorder(news, world.time, world.time)
+        self._time = world.time
+        self._chance = Random(world.n_started).random  # noqa: S311  repeatable
+        self._mark = f"run-{world.n_started}"
+        self._is_elected = is_elected
+        kube = TroubledKube(world.reached(), self.mortal.meet)
+        self._beside = TroubledKube(world.api, self.mortal.meet_uncounted)
+        self._cloud = world.cloud(kube, self.mortal)
+        self._recorder = Recorder(self._beside, world.time, world.time)
         means = Means(
-            kube=self.kube,
+            kube=kube,
             cloud=self._cloud,
             clock=world.time,
             timer=world.time,
-            chance=Random(world.n_started).random,  # noqa: S311  repeatable
+            chance=self._chance,
             recorder=self._recorder,
             meters=_METERS,
             log=SILENT,
         )
-        setup = Setup(
-            mark=f"run-{world.n_started}", compute=_computed, witness=_unseen, policy=_QUICKLY
+        setup = Setup(mark=self._mark, compute=_computed, witness=_unseen, policy=_QUICKLY)
+        self._controller = Controller(means, setup)
+        self._candidate = Candidate(
+            Ref(LEASE, "karpenter-leader-election", "kube-system"),
+            self._mark,
+            ElectionMeans(self._beside, world.time, world.time, self._chance, SILENT),
         )
-        self.controller = Controller(means, setup)
+
+    @property
+    def is_leading(self) -> bool:
+        """Whether it was elected, and still is."""
+        return self._candidate.is_leading and not self.mortal.ended.is_set()
 
     async def run(self) -> None:
-        """Lead until cancelled or dead."""
+        """Follow, and lead when it is time, until cancelled or dead."""
         async with asyncio.TaskGroup() as group:
+            leading = self._lead_if_elected() if self._is_elected else self._lead()
             tasks = [
-                group.create_task(self.controller.follow()),
-                group.create_task(self._recorder.run()),
-                group.create_task(self.controller.lead()),
+                group.create_task(self._controller.follow()),
+                group.create_task(leading),
             ]
-            if isinstance(self._cloud, CloudWorker):
-                tasks.append(group.create_task(self._cloud.run()))
             await self.mortal.ended.wait()
             for task in tasks:
                 task.cancel()
+
+    async def _lead_if_elected(self) -> None:
+        await self._candidate.lead(self._lead, asyncio.Event())
+
+    async def _lead(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._recorder.run())
+            group.create_task(self._controller.lead())
+            if isinstance(self._cloud, CloudWorker):
+                group.create_task(self._cloud.run())
 
 
 @asynccontextmanager
@@ -226,9 +247,9 @@ async def living(world: World) -> AsyncIterator[asyncio.TaskGroup]:
 
 
 @asynccontextmanager
-async def running(world: World) -> AsyncIterator[Process]:
+async def running(world: World, *, is_elected: bool = False) -> AsyncIterator[Process]:
     """A process at work, until it dies or the block ends."""
-    process = Process(world)
+    process = Process(world, is_elected=is_elected)
     async with asyncio.TaskGroup() as group:
         group.create_task(process.run())
         await world.pass_()

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from dovetail.decide import decide
 from dovetail.decide.apply import apply
+from dovetail.decide.disrupt.crowds import Crowd
+from dovetail.decide.disrupt.probe import Move, Stuck, ground_of, probe
 from dovetail.decide.prices import running_price
 from dovetail.model.ledger import Ledger
 from dovetail.model.node import Condition, Node
@@ -19,6 +21,7 @@ from dovetail.model.pool import Budget
 from dovetail.model.snapshot import Snapshot
 from tests.fuzz.describe import describe
 from tests.laws.market import one_in
+from tests.laws.packed import packed
 from tests.laws.strategies import NOW, cluster, seeded
 from tests.oracle import disruptions, moves
 
@@ -101,6 +104,35 @@ def test_without_the_operators_word_only_empty_nodes_go() -> None:
         assert quiet.nominations == every.nominations
 
 
+def judged(snapshot: Snapshot, names: tuple[str, ...]) -> tuple[object, ...]:
+    """What a probe says of these nodes, and what it says if everybody is told to it."""
+    ground = ground_of(snapshot, NOW, is_saving=True)
+    full = tuple(Crowd(one.spec, one.labels, True, True, one.pods) for one in ground.crowds.crowds)
+    every = msgspec.structs.replace(
+        ground, crowds=msgspec.structs.replace(ground.crowds, crowds=full)
+    )
+    return tuple(_said(probe(given, names)) for given in (ground, every))
+
+
+def _said(found: Move | Stuck) -> tuple[object, ...]:
+    if isinstance(found, Stuck):
+        return (found.pod,)
+    return (found.pods, found.price_nanousd, len(found.replacements))
+
+
+def test_who_only_takes_room_changes_no_answer() -> None:
+    """Probes leave out whoever does not matter; told of everybody, they say the same."""
+    n_asked = 0
+    for seed in range(0, N_CLUSTERS, 2):
+        snapshot = restless(Random(seed), seeded(seed))
+        names = [node.name for node in snapshot.nodes if node.node_claim and node.is_initialized]
+        for chosen in (names[:1], names[1:2], names):
+            one, other = judged(snapshot, tuple(chosen))
+            assert one == other, f"seed {seed}, {chosen}"
+            n_asked += len(chosen) > 0
+    assert n_asked > N_CLUSTERS // 2
+
+
 def rests(snapshot: Snapshot) -> str:
     """Whether the cluster comes to rest; nothing if it does, else what is wrong."""
     n_rounds = 4 * len(snapshot.nodes) + 6
@@ -124,6 +156,20 @@ def test_carried_out_the_cluster_comes_to_rest() -> None:
     for seed in range(0, N_CLUSTERS, 3):
         snapshot = unbudgeted(restless(Random(seed), seeded(seed)))
         assert rests(snapshot) == "", f"seed {seed}"
+
+
+def test_what_a_careless_packer_left_behind_gets_cheaper_and_rests() -> None:
+    """Nodes give way to free room, to a cheaper node or to several; then nothing moves any more."""
+    n_new = 0
+    for seed in range(8):
+        chance = Random(seed)
+        snapshot = packed(chance, chance.randint(2, 6), chance.randint(1, 6))
+        plan = decide(snapshot, NOW)
+        assert wrong(snapshot, plan) == [], f"seed {seed}"
+        assert plan.cost.cluster_after_nanousd < plan.cost.cluster_before_nanousd, f"seed {seed}"
+        assert rests(snapshot) == "", f"seed {seed}"
+        n_new += sum(len(one.replacements) > 1 for one in plan.disruptions)
+    assert n_new  # one node became several at least once
 
 
 @settings(

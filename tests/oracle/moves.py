@@ -144,6 +144,19 @@ def _where_to(snapshot: Snapshot, plan: Plan, move: Disrupt) -> Iterator[str]:
             yield f"moves pods to {place.node}, which does not stay"
         elif node.node_claim and not node.is_initialized:
             yield f"moves pods to {place.node}, which has not started"
+        elif move.reason == UNDERUTILIZED and _is_busy(snapshot, node):
+            yield f"moves pods to {place.node}, which is not quiet"
+
+
+def _is_busy(snapshot: Snapshot, node: Node) -> bool:
+    """Whether pods came or went too lately for what its pool wants."""
+    return not holds(node, "Consolidatable") and any(
+        pool.name == node.node_pool
+        and pool.replicas is None
+        and pool.disruption.consolidate_after is not None
+        for pool in snapshot.node_pools
+        if node.node_claim
+    )
 
 
 def _together(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:

@@ -86,31 +86,33 @@ class Disruptions:
         self._is_closing = True
         await self._is_at_rest.wait()
 
-    async def begin(self, disrupt: Disrupt) -> None:
+    async def begin(self, disrupt: Disrupt) -> bool:
         """Take these nodes away, as far as that is still right. Whatever fails is told, and put
-        back; nothing is raised.
+        back; nothing is raised. Whether nothing failed: what did is worth another try.
         """
         if disrupt.replacements:  # no node goes before its replacement is ready
             self._log.error("cannot replace nodes", nodes=disrupt.nodes)
-            return
+            return True
         self._settle()
         found = (self._candidate(name, disrupt.reason) for name in disrupt.nodes)
         candidates = [one for one in found if one is not None]
         if not candidates:
-            return
+            return True
         for one in candidates:
             self._under_way[one.name] = one.claim.metadata.uid
         now = self._means.clock.now()
         names = tuple(one.name for one in candidates)
         self._known.cluster.apply(Disrupting(names, disrupt.reason, now))
+        failed: list[str] = []
         try:
             for phase in (self._mark, self._confirm, self._delete):
-                candidates = await self._each(phase, candidates)
+                candidates = await self._each(phase, candidates, failed)
         except BaseException:  # cut short: what is left over is taken down by `tidy`
             self._drop(names)
             raise
         if candidates:
             self._tell(disrupt, candidates)
+        return not failed
 
     def _drop(self, names: Iterable[str]) -> None:
         """These are not being taken away any more."""
@@ -181,8 +183,9 @@ class Disruptions:
         self,
         phase: Callable[[_Candidate], Awaitable[bool]],
         candidates: Iterable[_Candidate],
+        failed: list[str],
     ) -> list[_Candidate]:
-        """Those that come through; the others are put back as they were."""
+        """Those that come through; the others are put back as they were. `failed` is added to."""
 
         async def through(one: _Candidate) -> bool:
             async with self._slots:
@@ -194,6 +197,7 @@ class Disruptions:
                     self._means.meters.voluntary_disruption_queue_failures_total.labels(
                         **labelled
                     ).inc()
+                    failed.append(one.name)
                     is_through = False
                 if not is_through:
                     await self._give_up(one)

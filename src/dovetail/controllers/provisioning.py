@@ -57,14 +57,15 @@ Witness = Callable[[Snapshot, Plan, datetime, float], None]
 
 class Hands(msgspec.Struct, frozen=True):
     """What the decision loop works through. `compute` runs `decide` without holding up the rest;
-    `disrupt` carries out a disruption; `witness` is shown every decision, with how long it took.
-    Where it does not act, decisions are told in the log and nowhere else.
+    `disrupt` carries out a disruption and says whether nothing failed; `witness` is shown every
+    decision, with how long it took. Where it does not act, decisions are told in the log and
+    nowhere else.
     """
 
     orders: Orders
     steers: Steers
     compute: Compute
-    disrupt: Callable[[Disrupt], Coroutine[None, None, None]]
+    disrupt: Callable[[Disrupt], Coroutine[None, None, bool]]
     witness: Witness
     acts: bool = True
 
@@ -81,7 +82,7 @@ class Decisions:
         self._log = means.log.named("provisioner")
         self._remarks = Remarks(means)
         self._slots = asyncio.Semaphore(_AT_ONCE)
-        self._n_refused = 0  # decisions in a row of which the API refused a claim
+        self._n_refused = 0  # decisions in a row of which the API refused something
         self._try_again_at: datetime | None = None
         self._is_closing = False
         self._is_at_rest = asyncio.Event()
@@ -164,10 +165,12 @@ class Decisions:
             ]
             for nominate in plan.nominations:
                 group.create_task(self._steer(nominate))
-            for disrupt in plan.disruptions:
-                group.create_task(self._hands.disrupt(disrupt))
+            disrupting = [
+                group.create_task(self._hands.disrupt(disrupt)) for disrupt in plan.disruptions
+            ]
             group.create_task(self._hands.steers.take_back())
-        self._note_refusals(is_refused=any(not one.result() for one in launching))
+        done = (*launching, *disrupting)
+        self._note_refusals(is_refused=not all(one.result() for one in done))
 
     # ------------------------------------------------------------------ launches
 

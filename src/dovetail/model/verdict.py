@@ -66,6 +66,7 @@ class Blocker(StrEnum):
     WHEN_EMPTY = "OnlyWhenEmpty"
     UNPRICED = "PriceUnknown"
     NOTHING_TO_GAIN = "NothingToGain"
+    NOT_WORTH_IT = "NotWorthTheDisruption"
 
 
 class Blocked(msgspec.Struct, frozen=True, gc=False):

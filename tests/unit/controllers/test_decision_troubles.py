@@ -32,6 +32,8 @@ class Deciding:
         self.decided_at: list[float] = []
         self.plan: Plan | None = None  # to be made; without it, whatever is right
         self.bugs: list[Exception] = []  # each raised once
+        self.n_failing = 0  # disruptions that will fail
+        self.disrupted: list[Disrupt] = []
         self.notes = Notes()
         means = world.means
         hands = Hands(
@@ -61,9 +63,11 @@ class Deciding:
             raise self.bugs.pop()
         return self.plan if self.plan is not None else decide(snapshot, now)
 
-    async def disrupt(self, disrupt: Disrupt) -> None:
-        """Nothing goes here."""
-        raise AssertionError(disrupt)
+    async def disrupt(self, disrupt: Disrupt) -> bool:
+        """Note it; whether it did not fail."""
+        self.disrupted.append(disrupt)
+        self.n_failing -= 1
+        return self.n_failing < 0
 
 
 @asynccontextmanager
@@ -146,6 +150,17 @@ async def test_claims_that_the_api_refuses_are_tried_ever_more_slowly() -> None:
         world.kube.fail()
         await world.time.advance(MINUTE)
         assert len(await world.names(NODE_CLAIM)) == 1
+
+
+async def test_a_disruption_that_fails_is_tried_again_though_nothing_happens() -> None:
+    """Ever more slowly, until it comes through."""
+    world = World()
+    async with deciding(world) as loop:
+        await world.time.advance(MINUTE)
+        loop.plan, loop.n_failing = Plan(disruptions=(Disrupt("Empty", ("a",)),)), 3
+        loop.touched(Touched.NODES)
+        await world.time.advance(10 * MINUTE)
+        assert len(loop.disrupted) == 4
 
 
 async def test_a_bug_in_a_decision_is_told_and_the_next_one_is_made() -> None:

@@ -147,7 +147,7 @@ async def test_what_cannot_be_done_is_put_back_and_told(verb: str) -> None:
                 raise UnavailableError(503, "", "no")
 
         process.kube.refuse = refuse
-        await process.disruptions.begin(Disrupt(EMPTY, ("a", "b")))
+        assert not await process.disruptions.begin(Disrupt(EMPTY, ("a", "b")))
         assert refused
         assert await fences(world, "a") == []
         assert await world.condition("a", "DisruptionReason") == ("", "")
@@ -157,7 +157,7 @@ async def test_what_cannot_be_done_is_put_back_and_told(verb: str) -> None:
         assert process.said("ERROR") == ["disrupting node failed"]
         name = "karpenter_voluntary_disruption_queue_failures_total"
         assert metered(process.means.meters, name, reason="empty", decision="delete") == [1]
-        await process.disruptions.begin(Disrupt(EMPTY, ("a",)))
+        assert await process.disruptions.begin(Disrupt(EMPTY, ("a",)))
         assert await is_going(world, "a")
 
 

@@ -45,7 +45,7 @@ class Deciding:
     async def _compute(self, snapshot: Snapshot, now: datetime) -> Plan:
         return decide(snapshot, now)
 
-    async def _disrupt(self, disrupt: Disrupt) -> None:
+    async def _disrupt(self, disrupt: Disrupt) -> bool:
         raise AssertionError(disrupt)
 
     def _witness(self, _snapshot: Snapshot, plan: Plan, _now: datetime, _took: float) -> None:

@@ -7,6 +7,8 @@
     drift        nodes that their pool would not make like this any more
     consolidation  nodes whose pods could run for less money elsewhere
     probe        what would happen if some nodes went
+    crowds       who matters to those that move, so that a probe is cheap
+    balance      whether a move saves enough for what it disturbs
     replacing    what may come instead of nodes that go, so that it is sure to be cheaper
     cost         what moving pods costs the cluster
     course       what was decided so far, and what follows for the next method

@@ -31,6 +31,9 @@ SENTENCES: Final[Mapping[Blocker, str]] = {
     Blocker.POD_STUCK: "Pod {pod} could not run anywhere else: {why}.",
     Blocker.WHEN_EMPTY: "NodePool {pool} lets nodes go only when they are empty.",
     Blocker.UNPRICED: "Nobody knows what it costs, so nothing can be said to be cheaper.",
+    Blocker.NOT_WORTH_IT: (
+        "Moving its pods saves too little for what it disturbs; NodePool {pool} is Balanced."
+    ),
     Blocker.NOTHING_TO_GAIN: "Its pods would not run cheaper elsewhere.",
 }
 

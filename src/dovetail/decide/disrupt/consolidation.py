@@ -16,6 +16,7 @@ from typing import Final
 
 import msgspec
 
+from dovetail.decide.disrupt.balance import is_balanced, stakes
 from dovetail.decide.disrupt.blockers import blocked
 from dovetail.decide.disrupt.budgets import Allowance
 from dovetail.decide.disrupt.candidates import Findings, disruption_verdict
@@ -42,7 +43,7 @@ from dovetail.model.pool import ConsolidationPolicy
 from dovetail.model.verdict import Blocked, Blocker
 
 _REASON: Final = DisruptionReason.UNDERUTILIZED
-_PROBES: Final = 100  # for each step of `Policy.effort`
+_PROBES: Final = 100  # candidates looked at in one plan, for each step of `Policy.effort`
 
 
 class _Candidate(msgspec.Struct, frozen=True):
@@ -74,12 +75,13 @@ def consolidation(course: Course) -> Course:
     ground = ground_of(course.world, course.now, is_saving=True)
     verdicts = [(node, _verdict(node, course)) for node in open_nodes]
     kept = [one for _, one in verdicts if one is not None]
-    free = _in_order((node for node, one in verdicts if one is None), course, ground)
+    found = _in_order((node for node, one in verdicts if one is None), course, ground)
+    free = _looked_at(found, course)
     course = noted(course, Findings(blocked=tuple(kept), wake_at=_ends_at(kept)))
     if not free:
         return course
-    savings, stuck = _savings(course, ground, free)
-    return _closed(_carried_out(course, savings), free, stuck)
+    savings, whys = _savings(course, ground, free)
+    return _closed(_carried_out(course, savings), free, whys)
 
 
 # ------------------------------------------------------------------ which nodes
@@ -122,29 +124,60 @@ def _in_order(nodes: Iterable[Node], course: Course, ground: Ground) -> list[_Ca
     return sorted(found, key=lambda one: (-Fraction(one.price_nanousd, one.cost), one.node.name))
 
 
+def _looked_at(found: Sequence[_Candidate], course: Course) -> list[_Candidate]:
+    """As many candidates as effort allows: those that wait to be confirmed, and of the others ever
+    different ones from revision to revision, so that each has its turn.
+    """
+    n_looks = _PROBES * max(1, course.world.policy.effort)
+    if len(found) <= n_looks:
+        return list(found)
+    known = {one.node for one in course.origin.ledger.proposals if one.reason == _REASON}
+    others = [one for one in found if one.node.name not in known]
+    start = (course.world.revision - 1) * n_looks % len(others) if others else 0
+    turn = [one for one in found if one.node.name in known] + others[start:] + others[:start]
+    chosen = {one.node.name for one in turn[:n_looks]}
+    return [one for one in found if one.node.name in chosen]
+
+
 # ------------------------------------------------------------------ which moves
 
 
 def _savings(
     course: Course, ground: Ground, free: Sequence[_Candidate]
-) -> tuple[list[_Saving], dict[str, Stuck]]:
-    """All moves that would save money, the best first; and the nodes whose pods cannot move."""
-    stuck: dict[str, Stuck] = {}
+) -> tuple[list[_Saving], dict[str, Blocked]]:
+    """All moves that would save enough, the best first; and why nodes by themselves would not go,
+    if it is not that nothing is saved.
+    """
+    whys: dict[str, Blocked] = {}
     found: list[_Saving] = []
-    for chosen in _sets(free, budgets_for(course, _REASON), course.world.policy.effort):
-        move = probe(ground, tuple(one.node.name for one in chosen))
-        if isinstance(move, Stuck):
-            if len(chosen) == 1:
-                stuck[chosen[0].node.name] = move
-            continue
-        saving = _saving(course, chosen, move)
-        if saving is not None:
-            found.append(saving)
-    return sorted(found, key=lambda one: (-one.ratio, one.disrupt.nodes)), stuck
+    for chosen in _sets(free, budgets_for(course, _REASON)):
+        judged = _judged(course, ground, chosen)
+        if isinstance(judged, _Saving):
+            found.append(judged)
+        elif judged is not None and len(chosen) == 1:
+            whys[judged.node] = judged
+    return sorted(found, key=lambda one: (-one.ratio, one.disrupt.nodes)), whys
+
+
+def _judged(
+    course: Course, ground: Ground, chosen: Sequence[_Candidate]
+) -> _Saving | Blocked | None:
+    """What comes of these nodes together: a saving, or what is against it; None if nothing is."""
+    first = chosen[0].node
+    move = probe(ground, tuple(one.node.name for one in chosen))
+    if isinstance(move, Stuck):
+        return blocked(first.name, Blocker.POD_STUCK, pod=move.pod, why=move.why)
+    saving = _saving(course, chosen, move)
+    if saving is None:
+        return None
+    held = stakes(ground)
+    if not is_balanced(saving.going, saving.disrupt.saving_nanousd, held, ground):
+        return blocked(first.name, Blocker.NOT_WORTH_IT, pool=first.node_pool)
+    return saving
 
 
 def _sets(
-    free: Sequence[_Candidate], budgets: dict[str, Allowance], effort: int
+    free: Sequence[_Candidate], budgets: dict[str, Allowance]
 ) -> Iterator[tuple[_Candidate, ...]]:
     """What is tried: ever smaller beginnings of what budgets allow at once, then each by itself."""
     left = {pool: one.n_remaining for pool, one in budgets.items()}
@@ -158,8 +191,7 @@ def _sets(
     while size > 1:
         yield tuple(together[:size])
         size = size * 2 // 3
-    for one in free[: _PROBES * effort]:
-        yield (one,)
+    yield from ((one,) for one in free)
 
 
 def _saving(course: Course, chosen: Sequence[_Candidate], move: Move) -> _Saving | None:
@@ -213,9 +245,8 @@ def _is_within(going: Sequence[Node], budgets: dict[str, Allowance]) -> bool:
 def _again(begun: Course, one: _Saving) -> _Saving | None:
     """The same nodes, judged after what was decided meanwhile."""
     ground = ground_of(begun.world, begun.now, is_saving=True)
-    chosen = _in_order(one.going, begun, ground)
-    move = probe(ground, one.disrupt.nodes)
-    return None if isinstance(move, Stuck) else _saving(begun, chosen, move)
+    judged = _judged(begun, ground, _in_order(one.going, begun, ground))
+    return judged if isinstance(judged, _Saving) else None
 
 
 def _proposed(begun: Course, one: _Saving, budgets: dict[str, Allowance]) -> Findings:
@@ -234,22 +265,21 @@ def _proposed(begun: Course, one: _Saving, budgets: dict[str, Allowance]) -> Fin
     )
 
 
-def _closed(course: Course, free: Sequence[_Candidate], stuck: dict[str, Stuck]) -> Course:
+def _closed(course: Course, free: Sequence[_Candidate], whys: dict[str, Blocked]) -> Course:
     """The plan with a word on every candidate that stays."""
     proposed = {one.node for one in course.plan.proposals}
     budgets = budgets_for(course, _REASON)
     kept = [
         disruption_verdict(one.node, course.scene)  # pods may have been given to it meanwhile
-        or _stays(one.node, budgets[one.node.node_pool], stuck.get(one.node.name))
+        or whys.get(one.node.name)
+        or _stays(one.node, budgets[one.node.node_pool])
         for one in free
         if one.node.name not in proposed
     ]
     return noted(course, Findings(blocked=tuple(kept), wake_at=_ends_at(kept)))
 
 
-def _stays(node: Node, budget: Allowance, stuck: Stuck | None) -> Blocked:
-    if stuck is not None:
-        return blocked(node.name, Blocker.POD_STUCK, pod=stuck.pod, why=stuck.why)
+def _stays(node: Node, budget: Allowance) -> Blocked:
     if not budget.n_remaining:
         return over_budget(node, _REASON, budget)
     return blocked(node.name, Blocker.NOTHING_TO_GAIN)

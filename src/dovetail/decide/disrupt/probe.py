@@ -17,6 +17,7 @@ import msgspec
 
 from dovetail.decide.candidates import is_movable, spec_problem
 from dovetail.decide.census import census
+from dovetail.decide.disrupt.crowds import Crowds, crowds_of, remainder
 from dovetail.decide.disrupt.emptiness import is_quiet
 from dovetail.decide.nodes import CORDON, usable
 from dovetail.decide.pools import eligible_pools, remaining_limits
@@ -44,6 +45,7 @@ class Ground(msgspec.Struct, frozen=True):
     closed: frozenset[str]
     pools: tuple[NodePool, ...]
     volumes: Mapping[str, PodVolumes]
+    crowds: Crowds
     puzzle: Puzzle
 
 
@@ -80,14 +82,16 @@ def ground_of(snapshot: Snapshot, now: datetime, *, is_saving: bool) -> Ground:
     }
     pools, _ = eligible_pools(snapshot)
     held = (pod for pods in by_node.values() for pod in pods if pod.claim_names)
+    seen = tuple(_cordoned(node) if node.name in closed else node for node in nodes)
     return Ground(
         snapshot=snapshot,
         now=now,
-        nodes=tuple(_cordoned(node) if node.name in closed else node for node in nodes),
+        nodes=seen,
         pods_by_node=by_node,
         closed=closed,
         pools=pools,
         volumes=volumes_by_pod(held, snapshot)[0],
+        crowds=crowds_of(seen, by_node),
         puzzle=Puzzle(
             pods=(),
             node_pools=pools,
@@ -152,18 +156,26 @@ def _hindrance(pod: Pod, ground: Ground) -> str:
 
 
 def _puzzle(ground: Ground, gone: frozenset[str], moving: tuple[Pod, ...]) -> Puzzle:
-    nodes = tuple(node for node in ground.nodes if node.name not in gone)
     wanted = {pod.key for pod in moving if pod.claim_names}
-    bound = tuple(pod for node in nodes for pod in ground.pods_by_node.get(node.name, ()))
+    pods = with_default_spread(moving, ground.snapshot)
+    there = remainder(ground.crowds, pods, gone)
     return msgspec.structs.replace(
         ground.puzzle,
-        pods=with_default_spread(moving, ground.snapshot),
-        nodes=nodes,
-        bound=bound,
+        pods=pods,
+        nodes=there.nodes,
+        bound=there.bound,
         volumes={key: held for key, held in ground.volumes.items() if key in wanted},
         bound_volumes={key: held for key, held in ground.volumes.items() if key not in wanted},
-        limits={pool.name: remaining_limits(pool, nodes) for pool in ground.pools},
+        limits=_limits(ground, gone),
     )
+
+
+def _limits(ground: Ground, gone: frozenset[str]) -> dict[str, dict[str, int]]:
+    """What each pool may still add; nodes that go make room for their replacements."""
+    if not any(pool.limits for pool in ground.pools):
+        return {pool.name: {} for pool in ground.pools}
+    staying = [node for node in ground.nodes if node.name not in gone]
+    return {pool.name: remaining_limits(pool, staying) for pool in ground.pools}
 
 
 def _outcome(

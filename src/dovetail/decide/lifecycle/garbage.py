@@ -63,8 +63,10 @@ def _without_claim(view: GarbageView, now: datetime) -> Iterable[Action]:
 
 
 def _is_old(instance: InstanceRecord, now: datetime) -> bool:
-    """Whether its claim has had time to appear; one of unknown age is left alone."""
-    return instance.created_at is not None and now - instance.created_at >= ORPHAN_GRACE
+    """Whether its claim has had time to appear; one of unknown age is left alone. One from the
+    future is old: the clock was set back since.
+    """
+    return instance.created_at is not None and abs(now - instance.created_at) >= ORPHAN_GRACE
 
 
 def _nodes_of(instance: InstanceRecord, nodes: Sequence[NodeObject]) -> Iterable[DeleteNode]:

@@ -116,9 +116,9 @@ def _drained(view: TerminationView, now: datetime) -> tuple[Step, bool]:
         return STAY, True
     if status is not Status.UNKNOWN:
         return Step(conditions=(wait(DRAINED, DRAINING),), look_again_at=now + MIN_DRAIN), False
-    due_at = conditions.changed_at(DRAINED) + MIN_DRAIN
-    if now < due_at:
-        return Step(look_again_at=due_at), False
+    changed_at = conditions.changed_at(DRAINED)
+    if abs(now - changed_at) < MIN_DRAIN:  # long before it, the clock was set back since
+        return Step(look_again_at=changed_at + MIN_DRAIN), False
     return Step(conditions=(hold(DRAINED),), milestones=(Milestone.NODE_DRAINED,)), True
 
 

@@ -64,6 +64,13 @@ def test_an_instance_whose_claim_is_gone_goes_with_its_node() -> None:
     )
 
 
+def test_an_instance_from_the_future_is_old() -> None:
+    """The clock was set back since it was launched."""
+    lost = orphan(created_at=NOW + MINUTE)
+    found = garbage.step(GarbageView(instances=(lost,)), NOW)
+    assert found.actions == (DeleteInstance("kwok://lost", ""),)
+
+
 @pytest.mark.parametrize(
     ("instance", "claims"),
     [

@@ -144,6 +144,13 @@ def test_a_node_counts_as_drained_once_it_was_empty_for_a_moment() -> None:
     assert Milestone.NODE_DRAINED in done.milestones
 
 
+def test_a_drain_does_not_wait_for_a_clock_that_was_set_back() -> None:
+    """What is said to have begun in an hour began before the clock was set."""
+    waiting = claim_with(CLAIM, termination.step(seen(), NOW), NOW)
+    step = termination.step(seen(waiting), NOW - 60 * MINUTE)
+    assert Milestone.NODE_DRAINED in step.milestones
+
+
 def test_a_pod_that_comes_late_makes_the_node_drain_again() -> None:
     """It was drained, and is not any more."""
     step = termination.step(seen(DRAINED_CLAIM, pods=(pod(),)), NOW)
