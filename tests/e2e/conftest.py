@@ -10,16 +10,22 @@ import pytest
 from tests.controlplane.charts import controller_kubeconfig
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.live import Running, controller
-from tests.e2e.stage import Stage, gone, raised
+from tests.e2e.stage import Stage, all_gone, staged
 
 HOME = "dovetail-e2e"
 
 
+# On a machine that stands still for ten seconds it would lose its lease and end.
+ALONE = ("--disable-leader-election", "true")
+
+
 @pytest.fixture(scope="session")
 def rights(plane: ControlPlane) -> Iterator[Path]:
-    """How an installed controller reaches the API."""
+    """How an installed controller reaches the API. In the end nothing is left of any test."""
     with controller_kubeconfig(plane, namespace=HOME, kubelets=True) as path:
         yield path
+        with controller(plane, *ALONE, kubeconfig=path, home=HOME):
+            all_gone()
 
 
 @pytest.fixture(scope="module")
@@ -30,33 +36,16 @@ def flags() -> tuple[str, ...]:
 
 @pytest.fixture(scope="module")
 def running(plane: ControlPlane, rights: Path, flags: tuple[str, ...]) -> Iterator[Running]:
-    """One controller for all tests of a module. It holds no lease: on a machine that stands still
-    for ten seconds it would lose it and end.
-    """
-    alone = ("--disable-leader-election", "true")
-    with controller(plane, *alone, *flags, kubeconfig=rights, home=HOME) as started:
+    """One controller for all tests of a module."""
+    with controller(plane, *ALONE, *flags, kubeconfig=rights, home=HOME) as started:
         yield started
         assert started.stop() == 0
 
 
-@pytest.fixture(scope="module")
-def stages(running: Running) -> Iterator[list[Stage]]:
-    """Those that the module's tests have used; in the end nothing is left of any of them."""
-    used: list[Stage] = []
-    yield used
-    assert running.process.poll() is None
-    gone(used)
-
-
 @pytest.fixture
-def stage(
-    plane: ControlPlane, stages: list[Stage], request: pytest.FixtureRequest
-) -> Iterator[Stage]:
-    """What belongs to this test alone, while the module's controller runs. What it leaves behind
-    goes while the next tests run.
-    """
+def stage(plane: ControlPlane, running: Running, request: pytest.FixtureRequest) -> Iterator[Stage]:
+    """What belongs to this test alone, while the module's controller runs."""
+    assert running.process.poll() is None
     name = request.node.name.removeprefix("test_").replace("_", "-")[:40].strip("-")
-    held = raised(plane, name)
-    stages.append(held)
-    yield held
-    held.strike()
+    with staged(plane, name) as held:
+        yield held

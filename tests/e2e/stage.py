@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -131,25 +131,31 @@ class Stage:
         self.plane.kubectl("delete", _SHARED, "-l", f"{HOME}={self.name}", "--wait=false")
 
 
+_RAISED: list[Stage] = []
+
+
 def raised(plane: ControlPlane, name: str) -> Stage:
     """A new stage."""
     stage = Stage(plane, name)
     stage.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}, node_class())
+    _RAISED.append(stage)
     return stage
 
 
 @contextmanager
 def staged(plane: ControlPlane, name: str) -> Iterator[Stage]:
-    """A stage for as long as the block lasts; in the end nothing is left of it."""
+    """A stage for as long as the block lasts. What is left of it goes while other tests run:
+    `all_gone` waits for that.
+    """
     stage = raised(plane, name)
     try:
         yield stage
     finally:
         stage.strike()
-        until(stage.is_bare, f"nothing is left of {name}", seconds=_GONE_SECONDS)
 
 
-def gone(stages: Iterable[Stage]) -> None:
-    """Wait until nothing is left of stages that were struck."""
-    for stage in stages:
+def all_gone() -> None:
+    """Wait until nothing is left of any stage that was struck."""
+    for stage in _RAISED:
         until(stage.is_bare, f"nothing is left of {stage.name}", seconds=_GONE_SECONDS)
+    _RAISED.clear()

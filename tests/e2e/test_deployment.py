@@ -14,11 +14,7 @@ pytestmark = pytest.mark.xdist_group("controlplane")
 
 N_PODS = 1000
 GONE_SECONDS = 180
-DISRUPTION = {
-    "consolidationPolicy": "WhenEmpty",
-    "consolidateAfter": "30s",
-    "budgets": [{"nodes": "100%"}],
-}
+DISRUPTION = {"consolidateAfter": "30s", "budgets": [{"nodes": "100%"}]}
 
 
 def test_a_thousand_pods_run_and_leave_nothing_behind(stage: Stage) -> None:

@@ -111,7 +111,8 @@ def down(up: Stage) -> Stage:
     daemons were left on them.
     """
     name = up.nodes()[0]["metadata"]["name"]
-    up.plane.kubectl("delete", "node", name, "--timeout=60s")
+    up.plane.kubectl("delete", "node", name, "--wait=false")
+    until(lambda: "Evicted" in up.events("Pod"), "its pod is evicted")
     up.kubectl("delete", "deployment", "web", "--wait=false")
     until(lambda: not (up.nodes() or up.claims()), "the nodes are gone")
     return up

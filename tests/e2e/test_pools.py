@@ -48,15 +48,7 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
         {"requirements": [requirement(CAPACITY_TYPE, "In", "borrowed")]},
         "spec.template.spec.requirements[2].values",
     ),
-    "of-no-time": (
-        {
-            "disruption": {
-                "consolidateAfter": "0s",
-                "budgets": [{"nodes": "1", "schedule": "99 * * * *", "duration": "1h"}],
-            }
-        },
-        "spec.disruption.budgets[0].schedule",
-    ),
+    "of-no-resource": ({"limits": {"no name!": "1"}}, "spec.limits.no name!"),
 }
 
 
