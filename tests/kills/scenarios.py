@@ -107,7 +107,8 @@ async def delete_the_first_claim(world: World) -> None:
 
 
 async def more_work(world: World) -> None:
-    """Another workload comes, which needs the nodes that are not gone yet."""
+    """Another workload comes, which needs the nodes that are not gone yet, and no more may go."""
+    await world.forbid_disruption("first")
     await world.workload("more", 4, "1500m")
 
 

@@ -82,6 +82,17 @@ async def forgetting(world: World, _: Process, chance: Random) -> None:
         world.api.cut_watches()
 
 
+async def restarted(world: World, process: Process, chance: Random) -> None:
+    """The API server goes away for a while, and comes back without its memory of changes."""
+    for _ in range(LASTS_SECONDS // 20):
+        await world.pass_(10 * chance.random())
+        process.mortal.trouble = lambda _call: Trouble(broken())
+        world.api.cut_watches()
+        await world.pass_(10)
+        world.api.forget_history()
+        process.mortal.trouble = no_trouble
+
+
 def clock_set(*spans: timedelta) -> Strikes:
     """The clock is set, at some moment each time."""
 
@@ -156,6 +167,7 @@ STORMS = (
     Storm("everything fails", failing(conflict, busy, failed, broken, late=True), lets_steer=False),
     Storm("watches cut", cut),
     Storm("history forgotten", forgetting),
+    Storm("server restarted", restarted, lets_steer=False),
     Storm("the cloud throttles", throttled),
     Storm("machines lost", machines_lost, takes_machines=True, lets_steer=False),
     *(Storm(f"launches end in {one}", launches_failing(one)) for one in ErrorClass),

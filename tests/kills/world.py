@@ -131,6 +131,11 @@ class World:
         }
         await self.api.create(NODE_POOL, body)
 
+    async def forbid_disruption(self, pool: str) -> None:
+        """From now on the pool lets no node go that need not."""
+        body: dict[str, Json] = {"spec": {"disruption": {"budgets": [{"nodes": "0"}]}}}
+        await self.api.patch(Ref(NODE_POOL, pool), Patch(body))
+
     async def workload(self, name: str, n_pods: int, cpu: str) -> None:
         """So many pods of a shape, which are made again when they go."""
         requests: Json = {"cpu": cpu, "memory": "256Mi"}
