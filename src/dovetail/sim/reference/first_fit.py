@@ -27,11 +27,14 @@ from dovetail.sim.reference.tallies import Kind
 
 
 class Fitted(msgspec.Struct, frozen=True):
-    """Who went where: pods by the name of their node, new claims, and pods without a place."""
+    """Who went where: pods by the name of their node, new claims, and pods without a place; and in
+    which order that was found.
+    """
 
     places: Mapping[str, tuple[Pod, ...]] = {}
     claims: tuple[Claim, ...] = ()
     failed: tuple[Pod, ...] = ()
+    order: tuple[str, ...] = ()
 
 
 class FirstFit:
@@ -52,17 +55,19 @@ class FirstFit:
     def run(self, pods: Iterable[Pod]) -> Fitted:
         """Place what can be placed."""
         queue = deque(sorted(pods, key=_turn))
+        order: list[str] = []
         n_since = 0  # how many have failed in a row
         while queue and n_since < len(queue):
             pod = queue.popleft()
             if self._is_placed(pod):
+                order.append(pod.key)
                 n_since = 0
             else:
                 queue.append(pod)
                 n_since += 1
         claims = sorted((claim for _, _, claim in self._claims), key=lambda one: one.name)
         found = {name: tuple(held) for name, held in self._found.items()}
-        return Fitted(found, tuple(claims), tuple(queue))
+        return Fitted(found, tuple(claims), tuple(queue), tuple(order))
 
     def keep(self, pod: Pod, place: Place | None) -> None:
         """Keep room for a pod that was promised it."""

@@ -42,6 +42,7 @@ def provisioning(standing: Standing, snapshot: Snapshot, now: datetime) -> Plan:
             for pod in sorted(found.failed, key=lambda one: one.key)
         ),
         cost=_cost(snapshot, sum(one.price_nanousd for one in made)),
+        binding_order=found.order,
         n_pods=len(queue.pods) + len(queue.refused),
     )
 
