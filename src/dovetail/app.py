@@ -133,8 +133,20 @@ def problems_of(sources: Sequence[str], *, stdin: BinaryIO) -> Checked:
     return Checked(
         n_objects=len(manifests.manifests) + len(manifests.scenarios),
         problems=tuple(str(one) for one in problems),
-        remarks=_skipped(manifests.skipped),
+        remarks=(*_skipped(manifests.skipped), *_idle_budgets(manifests)),
     )
+
+
+def _idle_budgets(manifests: Manifests) -> Iterator[str]:
+    """Budgets that the API server takes and that limit nothing."""
+    from dovetail.decide.disrupt.flaws import NO_REASONS
+
+    for one in manifests.manifests:
+        if isinstance(one.object, api.NodePool):
+            for index, budget in enumerate(one.object.spec.disruption.budgets):
+                if budget.reasons == ():
+                    at = f"NodePool {one.object.metadata.name}: spec.disruption.budgets[{index}]"
+                    yield f"warning: {one.origin}: {at} never limits anything: {NO_REASONS}"
 
 
 def instance_types(catalogue: str) -> tuple[InstanceType, ...]:
