@@ -43,6 +43,14 @@ class Departure(msgspec.Struct, frozen=True, gc=False):
     since: datetime
 
 
+class EvictionCount(msgspec.Struct, frozen=True, gc=False):
+    """How many pods of a workload were evicted in the hour that begins then."""
+
+    workload: str
+    hour: datetime
+    n_evictions: int
+
+
 class Ledger(msgspec.Struct, frozen=True, gc=False):
     """The memory between decisions. Launches under way are nodes of the snapshot."""
 
@@ -51,3 +59,4 @@ class Ledger(msgspec.Struct, frozen=True, gc=False):
     reserved_by_id: Mapping[str, int] = {}
     proposals: tuple[Proposal, ...] = ()
     disrupting: tuple[Departure, ...] = ()
+    evictions: tuple[EvictionCount, ...] = ()

@@ -59,6 +59,7 @@ class Blocker(StrEnum):
     NO_INSTANCE_TYPES = "NoInstanceTypes"
     POD_PROTECTED = "PodDoNotDisrupt"
     DISRUPTION_BUDGET = "PodDisruptionBudget"
+    BUDGET_NEVER_ALLOWS = "PodDisruptionBudgetNeverAllows"
     DISRUPTION_BUDGETS = "PodDisruptionBudgets"
     NEVER = "ConsolidateAfterNever"
     BUDGET = "BudgetExhausted"
@@ -67,6 +68,11 @@ class Blocker(StrEnum):
     UNPRICED = "PriceUnknown"
     NOTHING_TO_GAIN = "NothingToGain"
     NOT_WORTH_IT = "NotWorthTheDisruption"
+    SAVES_TOO_LITTLE = "SavesTooLittle"
+    ROLLOUT = "RolloutUnderWay"
+    ENDS_SOON = "PodEndsSoon"
+    JUST_FILLED = "JustFilled"
+    EVICTED_OFTEN = "EvictedTooOften"
 
 
 class Blocked(msgspec.Struct, frozen=True, gc=False):

@@ -20,6 +20,10 @@ SENTENCES: Final[Mapping[Blocker, str]] = {
     Blocker.NO_INSTANCE_TYPES: "The instance types of NodePool {pool} are not known.",
     Blocker.POD_PROTECTED: "The annotation {annotation} of pod {pod} forbids it.",
     Blocker.DISRUPTION_BUDGET: "PodDisruptionBudget {budget} does not let pod {pod} go.",
+    Blocker.BUDGET_NEVER_ALLOWS: (
+        "PodDisruptionBudget {budget} never lets pod {pod} go: {why}. Let it allow one pod to be"
+        " away, or run more of them."
+    ),
     Blocker.DISRUPTION_BUDGETS: (
         "Several PodDisruptionBudgets select pod {pod}, so it cannot be evicted: {budgets}."
     ),
@@ -33,6 +37,16 @@ SENTENCES: Final[Mapping[Blocker, str]] = {
     Blocker.UNPRICED: "Nobody knows what it costs, so nothing can be said to be cheaper.",
     Blocker.NOT_WORTH_IT: (
         "Moving its pods saves too little for what it disturbs; NodePool {pool} is Balanced."
+    ),
+    Blocker.SAVES_TOO_LITTLE: (
+        "Moving its pods would save ${saving} an hour, which does not pay for what it disturbs:"
+        " it would have to save ${least}."
+    ),
+    Blocker.ROLLOUT: "{workload}, of which it runs pod {pod}, is being rolled out.",
+    Blocker.ENDS_SOON: "Pod {pod} ends soon by itself.",
+    Blocker.JUST_FILLED: "Pod {pod} has just come to it.",
+    Blocker.EVICTED_OFTEN: (
+        "Pods of {workload} may be evicted {allowed} times a day, and that would be exceeded."
     ),
     Blocker.NOTHING_TO_GAIN: "Its pods would not run cheaper elsewhere.",
 }
