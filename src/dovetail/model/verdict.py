@@ -67,6 +67,7 @@ class Blocker(StrEnum):
     UNPRICED = "PriceUnknown"
     NOTHING_TO_GAIN = "NothingToGain"
     NOT_WORTH_IT = "NotWorthTheDisruption"
+    SETBACK = "TriedInVain"
 
 
 class Blocked(msgspec.Struct, frozen=True, gc=False):

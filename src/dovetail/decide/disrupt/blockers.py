@@ -35,6 +35,7 @@ SENTENCES: Final[Mapping[Blocker, str]] = {
         "Moving its pods saves too little for what it disturbs; NodePool {pool} is Balanced."
     ),
     Blocker.NOTHING_TO_GAIN: "Its pods would not run cheaper elsewhere.",
+    Blocker.SETBACK: "Taking it away came to nothing lately; it is tried again at {again_at}.",
 }
 
 
