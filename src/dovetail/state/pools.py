@@ -65,7 +65,7 @@ def _disruption(wire: api.karpenter.Disruption, said: Mapping[str, str]) -> Disr
         budgets=tuple(
             Budget(
                 nodes=one.nodes,
-                reasons=tuple(one.reasons or ()),
+                reasons=one.reasons,
                 schedule=one.schedule or "",
                 duration=span(one.duration),
             )
