@@ -23,10 +23,7 @@ SENTENCES: Final[Mapping[Blocker, str]] = {
     Blocker.STATIC: "NodePool {pool} is static: it keeps {replicas} nodes, used or not.",
     Blocker.POD_PROTECTED: "The annotation {annotation} of pod {pod} forbids it.",
     Blocker.DISRUPTION_BUDGET: "PodDisruptionBudget {budget} does not let pod {pod} go.",
-    Blocker.BUDGET_NEVER_ALLOWS: (
-        "PodDisruptionBudget {budget} never lets pod {pod} go: {why}. Let it allow one pod to be"
-        " away, or run more of them."
-    ),
+    Blocker.BUDGET_NEVER_ALLOWS: "PodDisruptionBudget {budget} never lets pod {pod} go: {why}.",
     Blocker.DISRUPTION_BUDGETS: (
         "Several PodDisruptionBudgets select pod {pod}, so it cannot be evicted: {budgets}."
     ),
@@ -76,6 +73,9 @@ FIXES: Final[Mapping[Blocker, str]] = {
     Blocker.STATIC: "lower replicas of NodePool {pool}",
     Blocker.POD_PROTECTED: "remove the annotation {annotation} from pod {pod}",
     Blocker.DISRUPTION_BUDGET: "let PodDisruptionBudget {budget} allow one more disruption",
+    Blocker.BUDGET_NEVER_ALLOWS: (
+        "let PodDisruptionBudget {budget} allow one of its pods to be away, or run more of them"
+    ),
     Blocker.DISRUPTION_BUDGETS: "let only one of {budgets} select pod {pod}",
     Blocker.NEVER: "give NodePool {pool} a duration as consolidateAfter",
     Blocker.NOT_QUIET: "wait until no pod has come or gone for {quiet_for}",
@@ -90,6 +90,11 @@ FIXES: Final[Mapping[Blocker, str]] = {
     Blocker.NOT_WORTH_IT: (
         "set consolidationPolicy of NodePool {pool} to WhenEmptyOrUnderutilized"
     ),
+    Blocker.SAVES_TOO_LITTLE: "",
+    Blocker.ROLLOUT: "",
+    Blocker.ENDS_SOON: "",
+    Blocker.JUST_FILLED: "",
+    Blocker.EVICTED_OFTEN: "raise {annotation} of its NodePool or of its pods",
     Blocker.NOTHING_TO_GAIN: "",
     Blocker.UNCONFIRMED: "",
     Blocker.NOT_WANTED: "",

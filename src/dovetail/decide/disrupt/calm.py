@@ -78,6 +78,7 @@ def unrest(node: Node, scene: Scene) -> Blocked | None:
         until=over.until,
         workload=over.workload,
         allowed=over.n_allowed,
+        annotation=labels.MOST_EVICTIONS,
     )
 
 
