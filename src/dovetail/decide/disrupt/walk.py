@@ -81,10 +81,7 @@ class Walk:
             if one.name in self._done or screen.is_visited(one.name):
                 continue
             is_within = left[pool] > 0
-            ask = (
-                screen.let_go if is_within else lambda name, price: screen.estimate((name,), price)
-            )
-            found = ask(one.name, one.price_nanousd)
+            found = screen.estimate(one.name, one.price_nanousd, lets_go=is_within)
             if found.stuck is not None:
                 self._stuck(one, found.stuck.key)
             elif not found.n_left and is_within:
