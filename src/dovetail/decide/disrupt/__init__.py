@@ -15,6 +15,7 @@
     replacing    what may come instead of nodes that go, so that it is sure to be cheaper
     cost         what moving pods costs the cluster
     course       what was decided so far, and what follows for the next method
+    why          why each node stays, also those that no plan speaks of
 
 Each method looks at the snapshot and at what the same plan has already decided, and returns its
 `Findings`. Waiting is data: a node that could go is a proposal in the ledger, and goes once that
