@@ -68,6 +68,7 @@ class Blocker(StrEnum):
     UNPRICED = "PriceUnknown"
     NOTHING_TO_GAIN = "NothingToGain"
     NOT_WORTH_IT = "NotWorthTheDisruption"
+    SETBACK = "TriedInVain"
     # Not told in plans.
     STATIC = "NodePoolStatic"
     NOT_QUIET = "NotQuiet"

@@ -42,6 +42,7 @@ SENTENCES: Final[Mapping[Blocker, str]] = {
         "Moving its pods saves too little for what it disturbs; NodePool {pool} is Balanced."
     ),
     Blocker.NOTHING_TO_GAIN: "Its pods would not run cheaper elsewhere.",
+    Blocker.SETBACK: "Taking it away came to nothing lately; it is tried again at {again_at}.",
     Blocker.UNCONFIRMED: "It could go for reason {cause} if that still holds at {confirmed_at}.",
     Blocker.NOT_WANTED: "Nodes are not taken away for reason {cause}.",
     Blocker.NOT_LOOKED_AT: "This plan looked at other nodes; it has its turn in a later one.",
@@ -79,6 +80,7 @@ FIXES: Final[Mapping[Blocker, str]] = {
     Blocker.UNCONFIRMED: "",
     Blocker.NOT_WANTED: "",
     Blocker.NOT_LOOKED_AT: "",
+    Blocker.SETBACK: "see why its replacement did not come up",
 }
 
 
