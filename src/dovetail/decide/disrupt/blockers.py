@@ -23,6 +23,7 @@ SENTENCES: Final[Mapping[Blocker, str]] = {
     Blocker.STATIC: "NodePool {pool} is static: it has replicas {replicas}, and keeps its nodes.",
     Blocker.POD_PROTECTED: "The annotation {annotation} of pod {pod} forbids it.",
     Blocker.DISRUPTION_BUDGET: "PodDisruptionBudget {budget} does not let pod {pod} go.",
+    Blocker.BUDGET_NEVER_ALLOWS: "PodDisruptionBudget {budget} never lets pod {pod} go: {why}.",
     Blocker.DISRUPTION_BUDGETS: (
         "Several PodDisruptionBudgets select pod {pod}, so it cannot be evicted: {budgets}."
     ),
@@ -41,7 +42,18 @@ SENTENCES: Final[Mapping[Blocker, str]] = {
     Blocker.NOT_WORTH_IT: (
         "Moving its pods saves too little for what it disturbs; NodePool {pool} is Balanced."
     ),
+    Blocker.SAVES_TOO_LITTLE: (
+        "Moving its pods would save ${saving} an hour, which does not pay for what it disturbs:"
+        " it would have to save ${least}."
+    ),
+    Blocker.ROLLOUT: "{workload}, of which it runs pod {pod}, is being rolled out.",
+    Blocker.ENDS_SOON: "Pod {pod} ends soon by itself.",
+    Blocker.JUST_FILLED: "Pod {pod} has just come to it.",
+    Blocker.EVICTED_OFTEN: (
+        "Pods of {workload} may be evicted {allowed} times a day, and that would be exceeded."
+    ),
     Blocker.NOTHING_TO_GAIN: "Its pods would not run cheaper elsewhere.",
+    Blocker.SETBACK: "Taking it away came to nothing lately; it is tried again at {again_at}.",
     Blocker.UNCONFIRMED: "It could go for reason {cause} if that still holds at {confirmed_at}.",
     Blocker.NOT_WANTED: "Nodes are not taken away for reason {cause}.",
     Blocker.NOT_LOOKED_AT: "This plan looked at other nodes; it has its turn in a later one.",
@@ -61,6 +73,9 @@ FIXES: Final[Mapping[Blocker, str]] = {
     Blocker.STATIC: "lower replicas of NodePool {pool}",
     Blocker.POD_PROTECTED: "remove the annotation {annotation} from pod {pod}",
     Blocker.DISRUPTION_BUDGET: "let PodDisruptionBudget {budget} allow one more disruption",
+    Blocker.BUDGET_NEVER_ALLOWS: (
+        "let PodDisruptionBudget {budget} allow one of its pods to be away, or run more of them"
+    ),
     Blocker.DISRUPTION_BUDGETS: "let only one of {budgets} select pod {pod}",
     Blocker.NEVER: "give NodePool {pool} a duration as consolidateAfter",
     Blocker.NOT_QUIET: "wait until its NodeClaim says Consolidatable",
@@ -75,10 +90,16 @@ FIXES: Final[Mapping[Blocker, str]] = {
     Blocker.NOT_WORTH_IT: (
         "set consolidationPolicy of NodePool {pool} to WhenEmptyOrUnderutilized"
     ),
+    Blocker.SAVES_TOO_LITTLE: "",
+    Blocker.ROLLOUT: "",
+    Blocker.ENDS_SOON: "",
+    Blocker.JUST_FILLED: "",
+    Blocker.EVICTED_OFTEN: "raise {annotation} of its NodePool or of its pods",
     Blocker.NOTHING_TO_GAIN: "",
     Blocker.UNCONFIRMED: "",
     Blocker.NOT_WANTED: "",
     Blocker.NOT_LOOKED_AT: "",
+    Blocker.SETBACK: "see why its replacement did not come up",
 }
 
 
