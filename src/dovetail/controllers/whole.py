@@ -27,8 +27,11 @@ from dovetail.controllers.means import Means
 from dovetail.controllers.pools import PoolLoop
 from dovetail.controllers.provisioning import Compute, Decisions, Hands, Witness
 from dovetail.controllers.steers import Steers
+from dovetail.controllers.surplus import Surplus
 from dovetail.controllers.terminations import Terminations
+from dovetail.decide.static import OVERPROVISIONED
 from dovetail.kube.mirror import Notice, Pace
+from dovetail.model.plan import Disrupt
 from dovetail.model.policy import Policy
 from dovetail.state.changes import Touched
 from dovetail.state.cluster import Cluster
@@ -76,6 +79,7 @@ class Controller:
         self._evictions = Evictions(means, self.known)
         self._terminations = Terminations(means, self.known, self._evictions)
         self._disruptions = Disruptions(means, self.known)
+        self._surplus = Surplus(means, self.known)
         self._pools = PoolLoop(means, self.known)
         self._catalogue = CatalogueLoop(
             means,
@@ -102,10 +106,16 @@ class Controller:
             orders=Orders(means.kube, mark=setup.mark, timer=means.timer, chance=means.chance),
             steers=self._steers,
             compute=setup.compute,
-            disrupt=self._disruptions.begin,
+            disrupt=self._disrupt,
             witness=setup.witness,
             acts=setup.acts,
         )
+
+    async def _disrupt(self, disrupt: Disrupt) -> bool:
+        """Take nodes away: at once those that a pool does not want any more, others with care."""
+        if disrupt.reason == OVERPROVISIONED:
+            return await self._surplus.take_away(disrupt)
+        return await self._disruptions.begin(disrupt)
 
     async def follow(self) -> None:
         """Keep up with the cluster, leading or not, until cancelled."""

@@ -67,6 +67,9 @@ class Blocker(StrEnum):
     UNPRICED = "PriceUnknown"
     NOTHING_TO_GAIN = "NothingToGain"
     NOT_WORTH_IT = "NotWorthTheDisruption"
+    UNSETTLED = "NodePoolUnsettled"
+    LIMITS = "NodePoolLimits"
+    NO_OFFERING = "NothingOnOffer"
 
 
 class Blocked(msgspec.Struct, frozen=True, gc=False):

@@ -35,6 +35,13 @@ SENTENCES: Final[Mapping[Blocker, str]] = {
         "Moving its pods saves too little for what it disturbs; NodePool {pool} is Balanced."
     ),
     Blocker.NOTHING_TO_GAIN: "Its pods would not run cheaper elsewhere.",
+    Blocker.UNSETTLED: (
+        "NodePool {pool} has {nodes} nodes and wants {replicas}; others are replaced first."
+    ),
+    Blocker.LIMITS: (
+        "Its replacement comes first, and NodePool {pool} may have no more than {limit} nodes."
+    ),
+    Blocker.NO_OFFERING: "Nothing that NodePool {pool} could launch instead is on offer.",
 }
 
 
