@@ -95,7 +95,9 @@ class Controller:
         self.feed.listen(self._catalogue.hear)
         self._steers = Steers(means, self.known, Steering(means.kube) if setup.steers else None)
         self._decisions = Decisions(means, self.known, self._hands(setup), setup.window)
-        self._claims = ClaimLoop(means, self.known, ClaimHands(self._steer, self._pools.note))
+        repairs = means.cloud.repair_policies if setup.gates.get("NodeRepair") else ()
+        hands = ClaimHands(self._steer, self._pools.note, repairs)
+        self._claims = ClaimLoop(means, self.known, hands)
         self._garbage = GarbageLoop(means, self.known)
         self._is_leading = False
         self._acts = setup.acts
