@@ -21,6 +21,7 @@ from dovetail.model.plan import DisruptionReason, Plan
 from dovetail.model.policy import Policy
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Snapshot
+from dovetail.model.verdict import Blocked
 from dovetail.present.plan import Timings, buys_spot
 from dovetail.present.table import SYNTHETIC_SPOT, counted
 
@@ -47,11 +48,15 @@ class PlanRequest(msgspec.Struct, frozen=True):
 
 
 class Planned(msgspec.Struct, frozen=True):
-    """A plan and what it was made from. `notes` belong to the figures, `remarks` are talk."""
+    """A plan and what it was made from. `staying` says of every other node why it stays, `notes`
+    belong to the figures, `remarks` are talk.
+    """
 
     snapshot: Snapshot
     plan: Plan
+    now: datetime
     timings: Timings
+    staying: tuple[Blocked, ...] = ()
     notes: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 
@@ -92,6 +97,8 @@ def plan_from(request: PlanRequest, *, stdin: BinaryIO, tell: Tell) -> Planned:
     return Planned(
         snapshot=given.snapshot,
         plan=plan,
+        now=given.now,
+        staying=_staying(given, plan),
         timings=Timings(read_at - started_at, frozen_at - read_at, solve_seconds),
         notes=given.notes if buys_spot(plan) else (),
         remarks=given.remarks,
@@ -105,6 +112,14 @@ def _decided(given: _Input) -> tuple[Plan, float]:
     started_at = perf_counter()
     plan = decide(given.snapshot, given.now)
     return plan, perf_counter() - started_at
+
+
+def _staying(given: _Input, plan: Plan) -> tuple[Blocked, ...]:
+    """Why nodes stay, where it was asked which may go."""
+    from dovetail.decide.disrupt.why import staying
+
+    wanted = given.snapshot.policy.disrupts_for
+    return staying(given.snapshot, plan, given.now) if wanted else ()
 
 
 def calendar_from(request: PlanRequest, span: timedelta, *, stdin: BinaryIO) -> BudgetCalendar:
@@ -133,8 +148,20 @@ def problems_of(sources: Sequence[str], *, stdin: BinaryIO) -> Checked:
     return Checked(
         n_objects=len(manifests.manifests) + len(manifests.scenarios),
         problems=tuple(str(one) for one in problems),
-        remarks=_skipped(manifests.skipped),
+        remarks=(*_skipped(manifests.skipped), *_idle_budgets(manifests)),
     )
+
+
+def _idle_budgets(manifests: Manifests) -> Iterator[str]:
+    """Budgets that the API server takes and that limit nothing."""
+    from dovetail.decide.disrupt.flaws import NO_REASONS
+
+    for one in manifests.manifests:
+        if isinstance(one.object, api.NodePool):
+            for index, budget in enumerate(one.object.spec.disruption.budgets):
+                if budget.reasons == ():
+                    at = f"NodePool {one.object.metadata.name}: spec.disruption.budgets[{index}]"
+                    yield f"warning: {one.origin}: {at} never limits anything: {NO_REASONS}"
 
 
 def instance_types(catalogue: str) -> tuple[InstanceType, ...]:

@@ -228,3 +228,76 @@ def test_a_missing_reference_is_a_reason_not_an_error(
     out, _ = capsys.readouterr()
     assert '"shop/other"' in out
     assert word in out.split('"unschedulable"')[1]
+
+
+BUDGETS = POOL.replace(
+    "spec:\n", "spec:\n  disruption: {consolidateAfter: 0s, budgets: [{nodes: 10%}, BUDGET]}\n", 1
+)
+AT = "spec.disruption.budgets[1]"
+
+
+@pytest.mark.parametrize(
+    ("budget", "field", "expected"),
+    [
+        pytest.param(
+            '{nodes: "1", schedule: 0 25 * * *, duration: 1h}',
+            f"{AT}.schedule",
+            "0 to 23",
+            id="no such hour",
+        ),
+        pytest.param(
+            '{nodes: "1", schedule: at noon, duration: 1h}',
+            f"{AT}.schedule",
+            "five cron fields",
+            id="no schedule",
+        ),
+        pytest.param("{nodes: 101%}", f"{AT}.nodes", "percentage", id="more than all nodes"),
+        pytest.param('{nodes: "-1"}', f"{AT}.nodes", "a number", id="less than no node"),
+        pytest.param(
+            '{nodes: "1", schedule: "@daily", duration: -1h}',
+            f"{AT}.duration",
+            "hours and minutes",
+            id="a negative duration",
+        ),
+        pytest.param(
+            '{nodes: "1", schedule: "@daily"}', f"{AT}: ", "together", id="without a duration"
+        ),
+        pytest.param('{nodes: "1", duration: 1h}', f"{AT}: ", "together", id="without a schedule"),
+        pytest.param(
+            '{nodes: "1", reasons: [Expired]}',
+            f"{AT}.reasons[0]",
+            "one of Underutilized",
+            id="a reason that budgets do not limit",
+        ),
+        pytest.param(
+            '{nodes: "1", reasons: [Empty, Empty]}', f"{AT}.reasons[1]", "once", id="a reason twice"
+        ),
+    ],
+)
+def test_a_bad_budget_is_refused_with_its_field_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], budget: str, field: str, expected: str
+) -> None:
+    """By every command that reads it, and with what was expected there."""
+    path = tmp_path / "pool.yaml"
+    path.write_text(BUDGETS.replace("BUDGET", budget), encoding="utf-8")
+    for command in ("validate", "plan", "budgets"):
+        assert main([command, "-f", str(path)]) == 2
+        out, err = capsys.readouterr()
+        assert out == ""
+        [line] = [line for line in err.splitlines() if line.startswith("error: ")]
+        assert field in line
+        assert expected in line
+
+
+def test_validate_warns_of_a_budget_about_no_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The API server takes it, and it limits nothing."""
+    path = tmp_path / "pool.yaml"
+    path.write_text(BUDGETS.replace("BUDGET", '{nodes: "0", reasons: []}'), encoding="utf-8")
+    assert main(["validate", "-f", str(path)]) == 0
+    out, err = capsys.readouterr()
+    assert out == "1 object is fine.\n"
+    [line] = err.splitlines()
+    assert line.startswith("warning: ")
+    assert f"{AT} never limits anything: reasons is an empty list" in line

@@ -78,11 +78,12 @@ def _pool(chance: Random, pool: NodePool) -> NodePool:
 
 
 def _budget(chance: Random) -> Budget:
-    reasons = chance.choice(((), (), (DisruptionReason.EMPTY,), (DisruptionReason.DRIFTED,)))
+    chosen = (None, None, (DisruptionReason.EMPTY,), (DisruptionReason.DRIFTED,))
+    reasons = chance.choice(chosen)
     is_scheduled = one_in(chance, 3)
     return Budget(
         nodes=chance.choice(("0", "1", "2", "10%", "34%", "50%", "100%")),
-        reasons=tuple(str(one) for one in reasons),
+        reasons=reasons and tuple(str(one) for one in reasons),
         schedule=chance.choice(SCHEDULES) if is_scheduled else "",
         duration=chance.choice((timedelta(minutes=10), HOUR)) if is_scheduled else None,
     )

@@ -222,7 +222,7 @@ def room(snapshot: Snapshot, now: datetime, pool: NodePool, reason: str = "Empty
     allowed = [
         allowance(budget, len(own), now)
         for budget in pool.disruption.budgets
-        if budget.reasons == () or reason in budget.reasons
+        if budget.reasons is None or reason in budget.reasons
     ]
     return max(0, min([PLENTY, *allowed]) - n_away)
 

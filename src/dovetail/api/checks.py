@@ -95,6 +95,8 @@ def _list(value: tuple[object, ...], hint: Hint, at: str) -> Iterator[FieldProbl
     if hint.item is not None:
         for index, one in enumerate(value):
             yield from _value(one, hint.item, f"{at}[{index}]")
+            if hint.facts.is_set and one in value[:index]:
+                yield FieldProblem(f"{at}[{index}]", f"{one!r} is there twice; expected it once")
 
 
 def _map(value: dict[str, object], hint: Hint, at: str) -> Iterator[FieldProblem]:

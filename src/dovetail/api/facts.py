@@ -41,6 +41,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     default: Any = msgspec.UNSET
     is_required: bool = False  # for the CRD, where decoding fills in something of its own
     list_map_keys: tuple[str, ...] = ()
+    is_set: bool = False  # no item twice
     rules: tuple[Rule, ...] = ()
 
     @property

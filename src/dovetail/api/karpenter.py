@@ -202,7 +202,11 @@ class Budget(Wire, frozen=True):
     ] = "10%"
     reasons: Annotated[
         tuple[Annotated[str, Facts(enum=("Underutilized", "Empty", "Drifted"))], ...] | None,
-        about("The reasons that this budget limits; absent means all of them.", max_items=50),
+        about(
+            "The reasons that this budget limits; absent means all of them.",
+            max_items=50,
+            is_set=True,
+        ),
     ] = None
     schedule: Annotated[
         str | None,

@@ -93,6 +93,8 @@ def _facts(facts: Facts) -> Schema:
     described: Schema = {name: value for name, value in said.items() if value is not None}
     if facts.has_default:
         described["default"] = facts.default
+    if facts.is_set:
+        described["x-kubernetes-list-type"] = "set"
     if facts.list_map_keys:
         described["x-kubernetes-list-type"] = "map"
         described["x-kubernetes-list-map-keys"] = list(facts.list_map_keys)

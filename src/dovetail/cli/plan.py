@@ -33,6 +33,9 @@ def plan(  # noqa: PLR0913  typer reads one flag from each argument
 ) -> None:
     """Show which nodes to launch for waiting pods, at what price, and why a pod must wait.
 
+    Shows also which nodes may go now, what that saves, who moves where and, with -o wide, why each
+    of the others stays.
+
     Reads manifests only; no cluster is needed. A workload stands for its replicas, a pod without
     spec.nodeName waits. Pods that cannot be placed do not change the exit code.
 
@@ -90,9 +93,11 @@ def _printed(planned: Planned, output: Output, *, with_certificate: bool) -> str
         from dovetail.cli.render import drawn
         from dovetail.present.table import plan_table
 
-        table = plan_table(planned.plan, planned.snapshot)
-        return drawn(table, is_wide=output is Output.WIDE, notes=planned.notes)
-    from dovetail.present.plan import plan_json
+        is_wide = output is Output.WIDE
+        staying = planned.staying if is_wide else planned.plan.blocked
+        table = plan_table(planned.plan, planned.snapshot, staying)
+        return drawn(table, is_wide=is_wide, notes=planned.notes)
+    from dovetail.present.plan import blocked_json, plan_json
 
     shown = plan_json(
         planned.plan,
@@ -101,4 +106,5 @@ def _printed(planned: Planned, output: Output, *, with_certificate: bool) -> str
         notes=planned.notes,
         with_certificate=with_certificate,
     )
+    shown["staying"] = [blocked_json(one) for one in planned.staying]
     return json_text(shown) if output is Output.JSON else yaml_text(shown)

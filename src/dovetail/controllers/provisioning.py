@@ -267,7 +267,7 @@ class Decisions:
             found = self._known.pod(one.pod)
             if found is None:
                 continue
-            message = f"{one.summary} {one.fix}".strip()
+            message = f"{one.summary} What would help: {one.fix}." if one.fix else one.summary
             self._tell(
                 Event(
                     "Pod",

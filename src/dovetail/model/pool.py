@@ -22,12 +22,18 @@ class ConsolidationPolicy(StrEnum):
 
 
 class Budget(msgspec.Struct, frozen=True, gc=False):
-    """How many nodes may be disrupted at once; `nodes` is a count or a percentage."""
+    """How many nodes may be disrupted at once; `nodes` is a count or a percentage. Reasons None
+    means all of them; a list that is empty names none, so that the budget limits nothing.
+    """
 
     nodes: str = "10%"
-    reasons: tuple[str, ...] = ()  # empty: all
+    reasons: tuple[str, ...] | None = None
     schedule: str = ""
     duration: timedelta | None = None
+
+    def is_about(self, reason: str) -> bool:
+        """Whether it limits disruptions for this reason."""
+        return self.reasons is None or reason in self.reasons
 
 
 class Disruption(msgspec.Struct, frozen=True, gc=False):

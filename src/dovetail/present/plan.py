@@ -5,7 +5,8 @@ New fields may be added at the end of an object; the ones here stay, with their 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from itertools import chain
 
 import msgspec
@@ -13,7 +14,7 @@ import msgspec
 from dovetail import labels
 from dovetail.model.plan import Certificate, Cost, Disrupt, Launch, Nominate, Plan
 from dovetail.model.snapshot import Snapshot
-from dovetail.model.verdict import Unschedulable
+from dovetail.model.verdict import Blocked, Unschedulable
 from dovetail.units import money, quantity
 
 Json = bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"] | None
@@ -49,10 +50,7 @@ def plan_json(
         "cost": _cost(plan.cost),
         "stats": _stats(plan, snapshot, timings),
         "notes": list(notes),
-        "blocked": [
-            {"node": one.node, "reason": str(one.reason), "message": one.message}
-            for one in plan.blocked
-        ],
+        "blocked": [blocked_json(one) for one in plan.blocked],
     }
     if with_certificate:
         shown["certificate"] = certificate_json(plan.certificate)
@@ -113,7 +111,32 @@ def _disruption(disruption: Disrupt) -> dict[str, Json]:
         "replacements": [_claim(launch) for launch in disruption.replacements],
         "pods": list(disruption.pods),
         "savingPerHour": money.dollars(disruption.saving_nanousd),
+        "moves": [{"pod": pod, "to": node} for pod, node in sorted(destinations(disruption))],
     }
+
+
+def destinations(disruption: Disrupt) -> Iterator[tuple[str, str]]:
+    """Which pod moves to which node, there already or to come."""
+    for place in disruption.places:
+        yield from ((pod, place.node) for pod in place.pods)
+    for launch in disruption.replacements:
+        yield from ((pod, launch.name) for pod in launch.pods)
+
+
+def blocked_json(one: Blocked) -> dict[str, Json]:
+    """Why a node stays, until when if time alone ends that, and what would."""
+    return {
+        "node": one.node,
+        "reason": str(one.reason),
+        "message": one.message,
+        "until": None if one.until is None else instant(one.until),
+        "fix": one.fix,
+    }
+
+
+def instant(at: datetime) -> str:
+    """A moment as Kubernetes writes it."""
+    return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def _cost(cost: Cost) -> dict[str, Json]:

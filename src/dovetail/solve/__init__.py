@@ -19,13 +19,15 @@ The only package that imports NumPy. `solve(problem) -> Solution` is its face. O
     greedy       one pod after another, the reference's way
     portfolio    small puzzles: other zones for one group after another, the cheapest plan
     bound        a proof of what nobody can beat
+    appraisal    what every pod of a whole cluster is worth
     decode       arrays back to nouns
     company      who is bound before whom, where pods want company on their node
 """
 
 from __future__ import annotations
 
+from dovetail.solve.appraisal import Appraisal, appraisal
 from dovetail.solve.puzzle import PlannedNode, Puzzle, Solution
 from dovetail.solve.solving import solve
 
-__all__ = ["PlannedNode", "Puzzle", "Solution", "solve"]
+__all__ = ["Appraisal", "PlannedNode", "Puzzle", "Solution", "appraisal", "solve"]

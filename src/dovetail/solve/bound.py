@@ -109,6 +109,16 @@ def _host_caps(enc: Encoded, values: Values) -> tuple[HostCap, ...]:
     return tuple(caps)
 
 
+def pod_values(values: Values) -> Int:
+    """What one pod of every group is worth at least, in whole nanodollars; -1 where no offer takes
+    it.
+    """
+    each_g = values.worth_sc.min(axis=1, initial=np.inf)[values.shape_g]
+    is_known = np.isfinite(each_g)
+    whole = np.floor(np.where(is_known, each_g, 0.0) * _MARGIN).astype(np.int64)
+    return np.where(is_known, np.maximum(whole, 0), -1)
+
+
 def _offer_worth(enc: Encoded, values: Values, placed_g: Int, sure_o: Bool) -> Float:
     """What all placed pods of a group are worth on offers alone, the cheapest legal way."""
     worth_sc = values.worth_sc

@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import msgspec
-import numpy as np
-
-from dovetail.model.pod import Pod
 from dovetail.solve.attempt import Attempt
-from dovetail.solve.axes import Bool, Int
+from dovetail.solve.axes import Int
 from dovetail.solve.bound import certify
 from dovetail.solve.decode import decode, unplaced
-from dovetail.solve.encode import Encoded, encode
-from dovetail.solve.guidance import Guide
-from dovetail.solve.guide import guide
-from dovetail.solve.hopeless import without_a_choice, without_a_place
-from dovetail.solve.lots import Lot
-from dovetail.solve.minvalues import hold_min_values, may_give_way
+from dovetail.solve.encode import Encoded
+from dovetail.solve.minvalues import may_give_way
 from dovetail.solve.planning import run_attempt
 from dovetail.solve.portfolio import cheaper_plan, rank
 from dovetail.solve.preferences import prefer
 from dovetail.solve.promote import promote
-from dovetail.solve.prune import undominated
 from dovetail.solve.puzzle import Puzzle, Solution, canonical
-from dovetail.solve.quotas import simple_spread, spread_range
 from dovetail.solve.rescue import rescue
 from dovetail.solve.rightsize import right_size
-from dovetail.solve.robust import with_robust_prices
+from dovetail.solve.searched import appraised, encoded, searched
 from dovetail.solve.soundness import is_sound
-from dovetail.solve.units import ANY_CELL, ANY_WEIGHT
-from dovetail.solve.values import appraise, takes, worthless
 from dovetail.solve.vectors import Values
 from dovetail.solve.waves import Outcome, by_priority
 from dovetail.solve.wishes import wishes_of
@@ -40,11 +26,11 @@ def solve(puzzle: Puzzle) -> Solution:
     """Place every pod that can be placed, as cheaply as can be found, with a proven bound."""
     if not puzzle.pods:
         return Solution()
-    plain, shop, hopeless = _encoded(canonical(puzzle))
+    plain, shop, hopeless = encoded(canonical(puzzle))
     enc = shop.enc
     if not enc.groups:
         return Solution(unplaced=hopeless)
-    values = _appraised(shop)
+    values = appraised(shop)
     attempt, waiting = _best_attempt(enc, shop.offers, values)
     if waiting and may_give_way(enc):
         attempt, waiting = _without_min_values(attempt, waiting)
@@ -54,7 +40,7 @@ def solve(puzzle: Puzzle) -> Solution:
         placed_g[group] -= count
     if shop is not plain:
         # Others may keep other types in reserve, or compare true prices: the bound knows neither.
-        values = _appraised(plain)
+        values = appraised(plain)
     price = sum(one.offering.price_nanousd for one in launches)
     return Solution(
         launches=tuple(launches),
@@ -67,50 +53,6 @@ def solve(puzzle: Puzzle) -> Solution:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Searched:
-    """A puzzle as arrays, with the offers worth searching over and what they take."""
-
-    enc: Encoded
-    offers: Int
-    stands_for: Int
-    fits_gp: Bool
-
-
-def _searched(enc: Encoded) -> _Searched:
-    offers, stands_for = undominated(enc)
-    fits = takes(enc, np.arange(len(enc.groups)), offers)
-    return _Searched(enc, offers, stands_for, fits)
-
-
-def _encoded(puzzle: Puzzle) -> tuple[_Searched, _Searched, tuple[Pod, ...]]:
-    """The puzzle as arrays, plain and with minValues held; and the pods that nothing could ever
-    take, which are in neither: those move nobody else.
-    """
-    hopeless: tuple[Pod, ...] = ()
-    while True:
-        plain = shop = _searched(encode(puzzle, hopeless))
-        lost = without_a_place(plain.enc, plain.fits_gp)
-        if not lost:
-            enc = hold_min_values(with_robust_prices(plain.enc))
-            shop = plain if enc is plain.enc else _searched(enc)
-            lost = [] if may_give_way(enc) else without_a_choice(plain.enc, shop.fits_gp)
-        if not lost:
-            return plain, shop, hopeless
-        hopeless += tuple(pod for group in lost for pod in plain.enc.groups[group].pods)
-        gone = {pod.key for pod in hopeless}
-        rest = tuple(pod for pod in puzzle.pods if pod.key not in gone)
-        puzzle = msgspec.structs.replace(puzzle, pods=rest)
-
-
-def _appraised(shop: _Searched) -> Values:
-    """What pods are worth, by the multipliers of the relaxed program."""
-    found = _relaxation(shop.enc, shop.offers, shop.fits_gp)
-    if found is None:
-        return worthless(shop.enc, shop.offers)
-    return appraise(shop.enc, shop.offers, found)
-
-
 def _without_min_values(
     attempt: Attempt, waiting: dict[int, int]
 ) -> tuple[Attempt, dict[int, int]]:
@@ -118,8 +60,8 @@ def _without_min_values(
     origin = attempt.enc.origin
     if origin is None:
         return attempt, waiting
-    shop = _searched(origin.enc)
-    other, left = _best_attempt(origin.enc, shop.offers, _appraised(shop))
+    shop = searched(origin.enc)
+    other, left = _best_attempt(origin.enc, shop.offers, appraised(shop))
     ranked = sorted({int(one) for one in origin.enc.priority_g}, reverse=True)
 
     def left_out(held: dict[int, int]) -> list[int]:
@@ -154,34 +96,3 @@ def _finished(attempt: Attempt) -> Outcome:
             waiting = rescue(attempt)  # smaller nodes leave more of the limits
         is_moving = promote(attempt)
     return attempt, waiting
-
-
-def _relaxation(enc: Encoded, offers: Int, fits_gp: Bool) -> Guide | None:
-    """The program over all pods, zones free but for lone spreads: its multipliers price all."""
-    weight_p, cell_p = enc.weight_o[offers], enc.cell_o[offers]
-    top_g = np.full(len(enc.groups), ANY_WEIGHT)
-    if len(np.unique(weight_p)) > 1:
-        top_g = np.where(fits_gp, weight_p[None, :], ANY_WEIGHT).max(axis=1)
-    ties = enc.ties
-    lots = []
-    for group in np.flatnonzero(fits_gp.any(axis=1)).tolist():
-        lot = Lot(
-            enc.requests_gr[group],
-            int(enc.mask_g[group]),
-            ANY_CELL,
-            int(enc.count_g[group]),
-            tuple(ties.host_own_g[group]),
-            tuple(ties.host_match_g[group]),
-            weight=int(top_g[group]),
-        )
-        zone = simple_spread(enc, group)
-        if zone is not None:
-            launchable = np.zeros(len(ties.domains_ck), dtype=bool)
-            launchable[cell_p[fits_gp[group]]] = True
-            bounds = spread_range(enc, group, zone, launchable)
-            if bounds is not None:
-                lot.key = ties.zones[zone].key
-                lot.low, lot.high = bounds
-                lot.weight = ANY_WEIGHT
-        lots.append(lot)
-    return guide(enc, offers, lots) if lots else None

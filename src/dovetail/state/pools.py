@@ -61,7 +61,7 @@ def _disruption(wire: api.karpenter.Disruption) -> Disruption:
         budgets=tuple(
             Budget(
                 nodes=one.nodes,
-                reasons=tuple(one.reasons or ()),
+                reasons=one.reasons,
                 schedule=one.schedule or "",
                 duration=span(one.duration),
             )

@@ -26,14 +26,14 @@ class GivenBudget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A budget of a pool. With `schedule` it holds only for `duration` after each hit."""
 
     nodes: str = "10%"
-    reasons: list[str] = []
+    reasons: tuple[str, ...] | None = None
     schedule: str = ""
     duration: str = ""
 
     def budget(self) -> Budget:
         """The budget."""
         lasts = duration.parse(self.duration) if self.duration else None
-        return Budget(self.nodes, tuple(self.reasons), self.schedule, lasts)
+        return Budget(self.nodes, self.reasons, self.schedule, lasts)
 
 
 def disruption(

@@ -29,6 +29,11 @@ from tests.conformance.kube.objects import (
 from tests.conformance.kube.servers import Names, Server, eventually
 
 
+def budget(**said: object) -> dict[str, Any]:
+    """The spec of a pool with this budget."""
+    return {"disruption": {"consolidateAfter": "0s", "budgets": [said]}}
+
+
 async def test_defaults_are_filled_in(server: Server, names: Names) -> None:
     """On every level, and inside defaults too."""
     async with server.open() as kube:
@@ -81,6 +86,47 @@ async def test_unknown_fields_are_dropped(server: Server, names: Names) -> None:
             id="inside a list",
         ),
         pytest.param(
+            budget(nodes="101%"), "spec.disruption.budgets[0].nodes", id="more than all nodes"
+        ),
+        pytest.param(
+            budget(nodes="-1"), "spec.disruption.budgets[0].nodes", id="less than no node"
+        ),
+        pytest.param(
+            budget(nodes="1", schedule="0 25 * * *", duration="1h"),
+            "spec.disruption.budgets[0].schedule",
+            id="no such hour",
+        ),
+        pytest.param(
+            budget(nodes="1", schedule="at noon", duration="1h"),
+            "spec.disruption.budgets[0].schedule",
+            id="no schedule",
+        ),
+        pytest.param(
+            budget(nodes="1", schedule="@daily", duration="-1h"),
+            "spec.disruption.budgets[0].duration",
+            id="a negative duration",
+        ),
+        pytest.param(
+            budget(nodes="1", schedule="@daily"),
+            "spec.disruption.budgets[0]",
+            id="a schedule without a duration",
+        ),
+        pytest.param(
+            budget(nodes="1", duration="1h"),
+            "spec.disruption.budgets[0]",
+            id="a duration without a schedule",
+        ),
+        pytest.param(
+            budget(nodes="1", reasons=["Expired"]),
+            "spec.disruption.budgets[0].reasons[0]",
+            id="a reason that budgets do not limit",
+        ),
+        pytest.param(
+            budget(nodes="1", reasons=["Empty", "Drifted", "Empty"]),
+            "spec.disruption.budgets[0].reasons[2]",
+            id="a reason twice",
+        ),
+        pytest.param(
             {"template": {"spec": {"requirements": []}}},
             "spec.template.spec.nodeClassRef",
             id="missing",
@@ -97,6 +143,15 @@ async def test_a_bad_field_is_refused_and_named(
             await create(kube, NODE_POOL, node_pool(names.fresh(), **spec))
         assert (refused.value.status, refused.value.reason) == (422, "Invalid")
         assert field in str(refused.value)
+
+
+async def test_a_budget_may_be_about_no_reason(server: Server, names: Names) -> None:
+    """An empty list is kept as such: it says something else than no list."""
+    async with server.open() as kube:
+        spec = budget(nodes="0", reasons=[])
+        ref = await make(kube, NODE_POOL, node_pool(names.fresh(), **spec))
+        [found] = (await got(kube, ref))["spec"]["disruption"]["budgets"]
+        assert found == {"nodes": "0", "reasons": []}
 
 
 async def test_the_spec_is_required(server: Server, names: Names) -> None:

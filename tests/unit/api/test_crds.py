@@ -144,7 +144,11 @@ def test_every_field_of_the_status_is_described(kind: str, want: str) -> None:
             "spec.disruption.budgets[].nodes",
             {"default": "10%", "pattern": "^((100|[0-9]{1,2})%|[0-9]+)$"},
         ),
-        ("NodePool", "spec.disruption.budgets[].reasons", {"maxItems": 50}),
+        (
+            "NodePool",
+            "spec.disruption.budgets[].reasons",
+            {"maxItems": 50, "x-kubernetes-list-type": "set"},
+        ),
         (
             "NodePool",
             "spec.disruption.budgets[].reasons[]",

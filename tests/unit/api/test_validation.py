@@ -275,6 +275,13 @@ BAD = [
     ),
     (
         POOL,
+        "spec.disruption.budgets.0.reasons",
+        ["Empty", "Empty"],
+        "spec.disruption.budgets[0].reasons[1]",
+        "'Empty' is there twice",
+    ),
+    (
+        POOL,
         "spec.disruption.budgets.0.schedule",
         "daily",
         "spec.disruption.budgets[0].schedule",

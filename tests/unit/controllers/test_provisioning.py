@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime
@@ -127,6 +128,8 @@ async def test_who_waits_is_told_why_and_nothing_loops() -> None:
         await waiting(world, "giant", cpu="900")
         await world.pass_(2)
         assert world.told.reasons("default/giant") == ["FailedScheduling"]
+        [said] = [one.message for one in world.told.events if one.name == "default/giant"]
+        assert re.fullmatch(r"[A-Z].+\. What would help: [a-z].+[^.]\.", said)
         n_plans = len(found.plans)
         await world.pass_(600)
         assert len(found.plans) == n_plans

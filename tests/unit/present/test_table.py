@@ -108,7 +108,7 @@ def test_nodes_that_stay_for_the_same_reason_share_a_row() -> None:
     """In the plan's order."""
     why = [("n1", "Its pool says no."), ("n2", "A pod says no."), ("n3", "Its pool says no.")]
     plan = Plan(blocked=tuple(Blocked(node, Blocker.NEVER, text) for node, text in why))
-    rows = plan_table(plan, Snapshot()).staying
+    rows = plan_table(plan, Snapshot(), plan.blocked).staying
     assert [(row.nodes, row.message) for row in rows] == [
         ("n1, n3", "Its pool says no."),
         ("n2", "A pod says no."),

@@ -4,8 +4,8 @@
     blockers     the same in words
     budgets      how many nodes of a pool may go at once
     emptiness    nodes that nobody needs
-    static       the same for pools that say how many nodes they want
     drift        nodes that their pool would not make like this any more
+    static       the same for pools that say how many nodes they want
     consolidation  nodes whose pods could run for less money elsewhere
     probe        what would happen if some nodes went
     crowds       who matters to those that move, so that a probe is cheap
@@ -13,6 +13,7 @@
     replacing    what may come instead of nodes that go, so that it is sure to be cheaper
     cost         what moving pods costs the cluster
     course       what was decided so far, and what follows for the next method
+    why          why each node stays, also those that no plan speaks of
 
 Each method looks at the snapshot and at what the same plan has already decided, and returns its
 `Findings`. Waiting is data: a node that could go is a proposal in the ledger, and goes once that

@@ -1,4 +1,6 @@
-"""How is it said that a node may not go? One sentence for each blocker, filled in with facts."""
+"""How is it said that a node may not go, and what would let it? One sentence for each blocker, and
+the smallest change that would help, both filled in with facts.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,17 @@ SENTENCES: Final[Mapping[Blocker, str]] = {
     Blocker.NO_NODE_POOL: "NodePool {pool} does not exist, so nobody says when it may go.",
     Blocker.NODE_POOL_INVALID: "NodePool {pool} does not say when it may go: {why}.",
     Blocker.NO_INSTANCE_TYPES: "The instance types of NodePool {pool} are not known.",
+    Blocker.STATIC: "NodePool {pool} is static: it keeps {replicas} nodes, used or not.",
     Blocker.POD_PROTECTED: "The annotation {annotation} of pod {pod} forbids it.",
     Blocker.DISRUPTION_BUDGET: "PodDisruptionBudget {budget} does not let pod {pod} go.",
     Blocker.DISRUPTION_BUDGETS: (
         "Several PodDisruptionBudgets select pod {pod}, so it cannot be evicted: {budgets}."
     ),
     Blocker.NEVER: "NodePool {pool} has consolidateAfter Never.",
+    Blocker.NOT_QUIET: (
+        "Its NodeClaim is not Consolidatable: NodePool {pool} wants {quiet_for} in which no pod"
+        " comes or goes."
+    ),
     Blocker.BUDGET: (
         "The budgets of NodePool {pool} allow {allowed} of its {nodes} nodes to be disrupted for"
         " reason {cause}; {disrupting} are not ready or leaving, {taken} are about to go."
@@ -42,11 +49,52 @@ SENTENCES: Final[Mapping[Blocker, str]] = {
         "Its replacement comes first, and NodePool {pool} may have no more than {limit} nodes."
     ),
     Blocker.NO_OFFERING: "Nothing that NodePool {pool} could launch instead is on offer.",
+    Blocker.UNCONFIRMED: "It could go for reason {cause} if that still holds at {confirmed_at}.",
+    Blocker.NOT_WANTED: "Nodes are not taken away for reason {cause}.",
+    Blocker.NOT_LOOKED_AT: "This plan looked at other nodes; it has its turn in a later one.",
+}
+
+# Where nothing is to be done, or only waiting helps, there is no change to name.
+FIXES: Final[Mapping[Blocker, str]] = {
+    Blocker.DISRUPTING: "",
+    Blocker.NO_NODE_CLAIM: "remove it by the means it was made with",
+    Blocker.NOT_INITIALIZED: "wait until it has started",
+    Blocker.LEAVING: "",
+    Blocker.NOMINATED: "wait until those pods run",
+    Blocker.NODE_PROTECTED: "remove the annotation {annotation} from Node {node}",
+    Blocker.NO_NODE_POOL: "create NodePool {pool}, or delete the NodeClaim by hand",
+    Blocker.NODE_POOL_INVALID: "mend NodePool {pool}",
+    Blocker.NO_INSTANCE_TYPES: "mend the node class of NodePool {pool}",
+    Blocker.STATIC: "lower replicas of NodePool {pool}",
+    Blocker.POD_PROTECTED: "remove the annotation {annotation} from pod {pod}",
+    Blocker.DISRUPTION_BUDGET: "let PodDisruptionBudget {budget} allow one more disruption",
+    Blocker.DISRUPTION_BUDGETS: "let only one of {budgets} select pod {pod}",
+    Blocker.NEVER: "give NodePool {pool} a duration as consolidateAfter",
+    Blocker.NOT_QUIET: "wait until no pod has come or gone for {quiet_for}",
+    Blocker.BUDGET: (
+        "let the budgets of NodePool {pool} allow {needed} nodes at once for reason {cause}"
+    ),
+    Blocker.POD_STUCK: (
+        "give pod {pod} more choice, or a NodePool that fits it more types or higher limits"
+    ),
+    Blocker.WHEN_EMPTY: ("set consolidationPolicy of NodePool {pool} to WhenEmptyOrUnderutilized"),
+    Blocker.UNPRICED: "give its offering a price in the catalogue",
+    Blocker.NOT_WORTH_IT: (
+        "set consolidationPolicy of NodePool {pool} to WhenEmptyOrUnderutilized"
+    ),
+    Blocker.NOTHING_TO_GAIN: "",
+    Blocker.UNSETTLED: "wait until NodePool {pool} has {replicas} nodes",
+    Blocker.LIMITS: "raise limits.nodes of NodePool {pool} above {limit}",
+    Blocker.NO_OFFERING: "let NodePool {pool} use types, zones or capacity types that can be had",
+    Blocker.UNCONFIRMED: "",
+    Blocker.NOT_WANTED: "",
+    Blocker.NOT_LOOKED_AT: "",
 }
 
 
 def blocked(
     node: str, reason: Blocker, *, until: datetime | None = None, **facts: str | int
 ) -> Blocked:
-    """A node that may not go, and why."""
-    return Blocked(node, reason, SENTENCES[reason].format(**facts), until)
+    """A node that may not go, why, and what would let it."""
+    fix = FIXES.get(reason, "").format(node=node, **facts)
+    return Blocked(node, reason, SENTENCES[reason].format(**facts), until, fix)

@@ -48,9 +48,7 @@ def allowances(snapshot: Snapshot, reason: str, now: datetime) -> dict[str, Allo
     found = {}
     for pool in snapshot.node_pools:
         n_nodes, n_disrupting = counts.get(pool.name, (0, 0))
-        budgets = [
-            one for one in pool.disruption.budgets if not one.reasons or reason in one.reasons
-        ]
+        budgets = [one for one in pool.disruption.budgets if one.is_about(reason)]
         found[pool.name] = Allowance(
             n_nodes=n_nodes,
             n_disrupting=n_disrupting,

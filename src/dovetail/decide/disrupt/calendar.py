@@ -97,7 +97,7 @@ def _by_reason(
 
 def about(budgets: Iterable[Budget], reason: str) -> tuple[Budget, ...]:
     """The budgets that limit this reason."""
-    return tuple(one for one in budgets if not one.reasons or reason in one.reasons)
+    return tuple(one for one in budgets if one.is_about(reason))
 
 
 def stretches(budgets: Sequence[Budget], now: datetime, until: datetime) -> tuple[Stretch, ...]:

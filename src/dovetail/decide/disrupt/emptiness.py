@@ -184,6 +184,7 @@ def _held_back(
             nodes=budget.n_nodes,
             disrupting=budget.n_disrupting,
             taken=n_taken.get(pool, 0),
+            needed=budget.n_disrupting + n_taken.get(pool, 0) + 1,
             until=budget.changes_at,
         )
 

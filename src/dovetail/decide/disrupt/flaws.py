@@ -24,6 +24,7 @@ from dovetail.decide.disrupt.calendar import (
 from dovetail.model.pool import Budget
 from dovetail.units import duration
 
+NO_REASONS: Final = "reasons is an empty list; leave it out to limit every reason"
 _HORIZON: Final = timedelta(days=5 * 366)
 _LATEST: Final = datetime.max.replace(tzinfo=UTC)
 
@@ -35,6 +36,7 @@ class FlawKind(StrEnum):
     NEVER_ENDS = "NeverEnds"
     NEVER_BEGINS = "NeverBegins"
     UNKNOWN_REASON = "UnknownReason"
+    NO_REASON = "NoReason"
     UNREADABLE = "Unreadable"
 
 
@@ -54,14 +56,7 @@ def flaws(budgets: Sequence[Budget], now: datetime) -> tuple[Flaw, ...]:
 
 def _alone(index: int, budget: Budget, now: datetime) -> Iterator[Flaw]:
     name = _named([index])
-    unknown = [one for one in budget.reasons if one not in REASONS]
-    if unknown:
-        yield Flaw(
-            FlawKind.UNKNOWN_REASON,
-            (index,),
-            f"{name} is about {_listed(unknown)}, which is no reason that budgets limit; "
-            f"expected {_listed(REASONS, 'or')}",
-        )
+    yield from _odd_reasons(index, budget)
     nonsense = _nonsense(budget)
     if nonsense:
         yield Flaw(FlawKind.UNREADABLE, (index,), f"{name} allows nothing: {nonsense}")
@@ -71,6 +66,20 @@ def _alone(index: int, budget: Budget, now: datetime) -> Iterator[Flaw]:
         )
     elif _reasons(budget) and _covers([budget], now):
         yield from _endless(index, budget)
+
+
+def _odd_reasons(index: int, budget: Budget) -> Iterator[Flaw]:
+    name = _named([index])
+    unknown = [one for one in budget.reasons or () if one not in REASONS]
+    if unknown:
+        yield Flaw(
+            FlawKind.UNKNOWN_REASON,
+            (index,),
+            f"{name} is about {_listed(unknown)}, which is no reason that budgets limit; "
+            f"expected {_listed(REASONS, 'or')}",
+        )
+    elif budget.reasons == ():
+        yield Flaw(FlawKind.NO_REASON, (index,), f"{name} never limits anything: {NO_REASONS}")
 
 
 def _endless(index: int, budget: Budget) -> Iterator[Flaw]:
@@ -151,7 +160,7 @@ def _repeats_after(budget: Budget) -> timedelta:
 
 def _reasons(budget: Budget) -> tuple[str, ...]:
     """The reasons that a budget limits, of those that there are."""
-    return tuple(one for one in REASONS if not budget.reasons or one in budget.reasons)
+    return tuple(one for one in REASONS if budget.is_about(one))
 
 
 def _named(indexes: Sequence[int]) -> str:

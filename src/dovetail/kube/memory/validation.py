@@ -11,14 +11,17 @@ from dovetail import api
 from dovetail.api.checks import check
 from dovetail.api.meta import Wire
 from dovetail.api.poolrules import label_problems
+from dovetail.api.rules import SCHEDULE_READABLE
 from dovetail.kube.memory.deletion import FOREGROUND, ORPHAN
 from dovetail.kube.memory.shape import shaped
 from dovetail.kube.memory.traits import Traits
 from dovetail.kube.memory.trees import Obj, at, encoded, items, labels_of, mapping, text, texts
+from dovetail.units import cron
 
 _NAME: Final = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
 _SEGMENT: Final = re.compile(r"(?!\.{1,2}$)[^/%]{1,253}")
 _LABEL: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+_SCHEDULE: Final = re.compile(cron.PATTERN)
 _FINALIZERS: Final = (FOREGROUND, ORPHAN, "kubernetes")
 _RULED_BY_RBAC: Final = "rbac.authorization.k8s.io"
 
@@ -88,3 +91,13 @@ def _by_kind(kind: api.Kind, traits: Traits, tree: Obj) -> Iterator[api.FieldPro
         held: object = getattr(value, field, None)
         if isinstance(held, Wire):
             yield from check(held, field)
+    if isinstance(value, api.NodePool):
+        yield from _schedules(value)
+
+
+def _schedules(pool: api.NodePool) -> Iterator[api.FieldProblem]:
+    """What a rule of the definition says of schedules, as roughly as the API server does."""
+    for index, budget in enumerate(pool.spec.disruption.budgets):
+        if budget.schedule is not None and not _SCHEDULE.fullmatch(budget.schedule):
+            at_field = f"spec.disruption.budgets[{index}].schedule"
+            yield api.FieldProblem(at_field, SCHEDULE_READABLE.message)

@@ -124,6 +124,12 @@ def test_budgets_that_let_nodes_go_at_times_are_fine(budgets: list[Budget]) -> N
             id="a reason that does not exist",
         ),
         pytest.param(
+            Budget("0", reasons=()),
+            FlawKind.NO_REASON,
+            "budgets[0] never limits anything: reasons is an empty list",
+            id="no reason",
+        ),
+        pytest.param(
             Budget("0", reasons=("Expired",)),
             FlawKind.UNKNOWN_REASON,
             "Expired",

@@ -1,0 +1,87 @@
+"""What does the reference take for a demand, and what does it give up first? (spec/core.md 3.5)
+
+Preferences count as demands until a pod finds no place; then one after another is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from dovetail.model.pod import PodSpec
+from dovetail.model.requirements import Requirement, Requirements
+from dovetail.model.taints import Effect, Toleration, TolerationOperator
+from dovetail.model.topology import NodeTerm, PodTerm, Spread
+
+_SOFT_TAINTS = Toleration(operator=TolerationOperator.EXISTS, effect=Effect.PREFER_NO_SCHEDULE)
+
+
+class Demand(msgspec.Struct, frozen=True, eq=False):
+    """What a pod insists on. `requirements` are all that it asks of the node's labels."""
+
+    requirements: Requirements
+    tolerations: tuple[Toleration, ...] = ()
+    spread: tuple[Spread, ...] = ()
+    near: tuple[PodTerm, ...] = ()
+    apart: tuple[PodTerm, ...] = ()
+
+
+def demands(spec: PodSpec) -> tuple[Demand, ...]:
+    """From all that the pod would like to what it must have, in the order in which it is tried."""
+    return tuple(_demand(one) for one in _relaxed(spec))
+
+
+class _Asked(msgspec.Struct, frozen=True):
+    """A spec with what is left of its preferences, each list in the order of going."""
+
+    spec: PodSpec
+    terms: tuple[NodeTerm, ...]
+    near: tuple[PodTerm, ...]
+    apart: tuple[PodTerm, ...]
+    nodes: tuple[NodeTerm, ...]
+    soft: tuple[Spread, ...]
+    tolerates_soft: bool = False
+
+
+def _heaviest_first(weighed: tuple[tuple[int, PodTerm], ...]) -> tuple[PodTerm, ...]:
+    return tuple(term for _, term in sorted(weighed, key=lambda one: -one[0]))
+
+
+def _relaxed(spec: PodSpec) -> Iterator[_Asked]:
+    asked = _Asked(
+        spec,
+        terms=spec.required_terms,
+        near=_heaviest_first(spec.preferred_affinity),
+        apart=_heaviest_first(spec.preferred_anti_affinity),
+        nodes=tuple(one for _, one in sorted(spec.preferred_terms, key=lambda one: -one[0])),
+        soft=tuple(one for one in spec.spread if not one.is_hard),
+    )
+    yield asked
+    while len(asked.terms) > 1:
+        asked = msgspec.structs.replace(asked, terms=asked.terms[1:])
+        yield asked
+    for name in ("near", "apart", "nodes", "soft"):
+        while held := getattr(asked, name):
+            asked = msgspec.structs.replace(asked, **{name: held[1:]})
+            yield asked
+    yield msgspec.structs.replace(asked, tolerates_soft=True)
+
+
+def _demand(asked: _Asked) -> Demand:
+    spec = asked.spec
+    wanted = [
+        Requirement(key, False, frozenset({value})) for key, value in spec.node_selector.items()
+    ]
+    for term in (*asked.terms[:1], *asked.nodes[:1]):
+        wanted += (*term.expressions, *term.fields)
+    tolerations = spec.tolerations
+    if asked.tolerates_soft:
+        tolerations = (*tolerations, _SOFT_TAINTS)
+    return Demand(
+        requirements=Requirements(wanted),
+        tolerations=tolerations,
+        spread=(*(one for one in spec.spread if one.is_hard), *asked.soft),
+        near=(*spec.affinity, *asked.near),
+        apart=(*spec.anti_affinity, *asked.apart),
+    )

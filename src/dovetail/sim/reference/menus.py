@@ -1,0 +1,138 @@
+"""What can a pool buy? Its instance types as bits, so that a claim can be narrowed quickly."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from dovetail.model.instance import InstanceType, Offering
+from dovetail.model.pod import DaemonSet
+from dovetail.model.pool import NodePool
+from dovetail.model.requirements import Requirements
+from dovetail.model.resources import total
+from dovetail.model.taints import tolerates
+from dovetail.sim.reference.demands import demands
+
+Bits = int  # of instance types, by their place in the menu
+
+
+class Menu:
+    """The types of one pool, cheapest first, with what daemon sets leave of each."""
+
+    def __init__(
+        self, pool: NodePool, types: Sequence[InstanceType], daemon_sets: Iterable[DaemonSet]
+    ) -> None:
+        self.pool = pool
+        self.requirements = Requirements(pool.requirements) & Requirements.of_labels(pool.labels)
+        priced = [(_cheapest(one, self.requirements), one) for one in types]
+        self.types = [
+            kind
+            for price, kind in sorted(priced, key=lambda one: (one[0] or 0, one[1].name))
+            if price is not None
+        ]
+        running = [one for one in daemon_sets if tolerates(pool.taints, one.spec.tolerations)]
+        self.overheads = [self._overhead(kind, running) for kind in self.types]
+        self._steps = self._stairs()
+        self._bits: dict[int, tuple[Requirements, Bits]] = {}
+        self._offers: dict[int, tuple[Requirements, list[tuple[int, int, Offering]]]] = {}
+
+    def _overhead(self, kind: InstanceType, running: Iterable[DaemonSet]) -> dict[str, int]:
+        offered = self.requirements & kind.requirements
+        return total(
+            one.spec.requests
+            for one in running
+            if any(offered.intersects(each.requirements) for each in demands(one.spec))
+        )
+
+    def _stairs(self) -> dict[str, tuple[list[int], list[Bits]]]:
+        """For each resource the amounts that types leave for pods, and who leaves so much."""
+        names = {name for kind in self.types for name in kind.allocatable}
+        found: dict[str, tuple[list[int], list[Bits]]] = {}
+        for name in sorted(names):
+            left = sorted(
+                (kind.allocatable.get(name, 0) - self.overheads[index].get(name, 0), index)
+                for index, kind in enumerate(self.types)
+            )
+            amounts: list[int] = []
+            bits: list[Bits] = []
+            held = 0
+            for amount, index in reversed(left):
+                held |= 1 << index
+                amounts.append(amount)
+                bits.append(held)
+            found[name] = (amounts[::-1], bits[::-1])
+        return found
+
+    def holding(self, requests: Mapping[str, int]) -> Bits:
+        """The types with room for this."""
+        held = -1
+        for name, amount in requests.items():
+            if amount <= 0:
+                continue
+            amounts, bits = self._steps.get(name, ([], []))
+            at = bisect_left(amounts, amount)
+            if at == len(amounts):
+                return 0
+            held &= bits[at]
+        return held
+
+    def admitted(self, wanted: Requirements) -> Bits:
+        """The types that can be had with these labels, in some offering."""
+        known = self._bits.get(id(wanted))
+        if known is None:
+            held = 0
+            for index, kind in enumerate(self.types):
+                if next(_matching(kind, wanted), None) is not None:
+                    held |= 1 << index
+            known = self._bits[id(wanted)] = (wanted, held)
+        return known[1]
+
+    def offers(self, wanted: Requirements) -> list[tuple[int, int, Offering]]:
+        """Price, type and offering of all that can be had with these labels, cheapest first."""
+        known = self._offers.get(id(wanted))
+        if known is None:
+            found = [
+                (one.price_nanousd, index, one)
+                for index, kind in enumerate(self.types)
+                for one in _matching(kind, wanted)
+            ]
+            found.sort(key=lambda one: (one[0], one[1], one[2].zone, one[2].capacity_type))
+            known = self._offers[id(wanted)] = (wanted, found)
+        return known[1]
+
+    def names(self, bits: Bits) -> tuple[str, ...]:
+        """The types that are meant, in the order of the menu."""
+        return tuple(kind.name for index, kind in enumerate(self.types) if bits >> index & 1)
+
+    def within(self, limits: Mapping[str, int], bits: Bits) -> Bits:
+        """Those that do not exceed what is left of a pool's limits."""
+        if not limits:
+            return bits
+        held = 0
+        for index, kind in enumerate(self.types):
+            if all(kind.capacity.get(name, 0) <= left for name, left in limits.items()):
+                held |= 1 << index
+        return bits & held
+
+
+def _cheapest(kind: InstanceType, wanted: Requirements) -> int | None:
+    return min((one.price_nanousd for one in _matching(kind, wanted)), default=None)
+
+
+def _matching(kind: InstanceType, wanted: Requirements) -> Iterator[Offering]:
+    """The offerings of a type that can be had with these labels."""
+    if _agree(kind.requirements, wanted):
+        for one in kind.offerings:
+            if one.is_available and _agree(one.requirements, wanted):
+                yield one
+
+
+def _agree(offered: Requirements, wanted: Requirements) -> bool:
+    """Whether some node could satisfy both; asked of every type and offering, so in a loop."""
+    for key, asked in wanted.items():
+        held = offered.get(key)
+        if held is None or held.intersects(asked):
+            continue
+        if not (held.tolerates_absence and asked.tolerates_absence):
+            return False
+    return True

@@ -1,0 +1,163 @@
+"""How does the cluster stand, as first fit sees it? Kept from one look to the next.
+
+A look costs what has changed: nodes and pods that are the very same objects are not read again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from dovetail import labels
+from dovetail.decide.nodes import effective_taints
+from dovetail.decide.pools import eligible_pools, remaining_limits
+from dovetail.decide.provision import obtainable
+from dovetail.model.instance import InstanceType
+from dovetail.model.node import Node
+from dovetail.model.pod import DaemonSet, Pod
+from dovetail.model.pool import NodePool
+from dovetail.model.resources import total
+from dovetail.model.snapshot import Snapshot
+from dovetail.model.taints import tolerates
+from dovetail.sim.filters import wants
+from dovetail.sim.reference.joined import Joined
+from dovetail.sim.reference.menus import Menu
+from dovetail.sim.reference.places import Place
+from dovetail.sim.reference.tallies import Tallies
+from dovetail.sim.reference.topology import Domains, Topology
+
+_Types = tuple[InstanceType, ...]
+
+
+class Standing:
+    """All nodes with what is free there, all pods by kind, and what every pool can buy."""
+
+    def __init__(self) -> None:
+        self.places: dict[str, Place] = {}
+        self.menus: tuple[Menu, ...] = ()
+        self.limits: dict[str, dict[str, int]] = {}
+        self.tallies = Tallies({})
+        self.joined = Joined()
+        self._pods: dict[str, Pod] = {}
+        self._menus: dict[str, tuple[NodePool, _Types, tuple[DaemonSet, ...], Menu]] = {}
+        self._snapshot = Snapshot()
+        self._universe: dict[str, Domains] = {}
+
+    @property
+    def topology(self) -> Topology:
+        """Who may be where, as things stand."""
+        return Topology(self.tallies, self._universe)
+
+    def look(self, snapshot: Snapshot, now: datetime) -> None:
+        """Learn what has changed."""
+        before, self._snapshot = self._snapshot, snapshot
+        if snapshot.namespaces is not before.namespaces:
+            self._forget(snapshot.namespaces)
+            before = Snapshot()
+        if snapshot.nodes is not before.nodes:
+            self._look_at_nodes(snapshot)
+        if snapshot.pods is not before.pods or snapshot.nodes is not before.nodes:
+            self._look_at_pods(snapshot.pods)
+        pools, _ = eligible_pools(snapshot)
+        types = obtainable(snapshot, now)
+        # The reference takes pools of equal weight from the last name to the first.
+        turn = sorted(pools, key=lambda pool: pool.name, reverse=True)
+        turn.sort(key=lambda pool: -pool.weight)
+        self.menus = tuple(self._menu(one, types[one.name]) for one in turn)
+        self.limits = {one.name: remaining_limits(one, snapshot.nodes) for one in pools}
+        if snapshot.nodes is not before.nodes or types is not before.instance_types:
+            self._universe = _universe(self.menus, self.places.values())
+
+    def _forget(self, namespaces: Mapping[str, Mapping[str, str]]) -> None:
+        self.places = {}
+        self._pods = {}
+        self.tallies = Tallies(namespaces)
+
+    def _menu(self, pool: NodePool, types: _Types) -> Menu:
+        held = self._menus.get(pool.name)
+        daemons = self._snapshot.daemon_sets
+        if held is None or not (held[0] is pool and held[1] is types and held[2] is daemons):
+            held = (pool, types, daemons, Menu(pool, types, daemons))
+            self._menus[pool.name] = held
+        return held[3]
+
+    # ---- nodes and pods
+
+    def _look_at_nodes(self, snapshot: Snapshot) -> None:
+        fresh = {node.name: node for node in snapshot.nodes}
+        for name in [name for name in self.places if name not in fresh]:
+            self._drop_place(name)
+        for name, node in fresh.items():
+            held = self.places.get(name)
+            if held is None or not _is_same_place(held, node):
+                self._drop_place(name)
+                self.places[name] = self._place(node)
+            else:
+                held.node = node
+
+    def _place(self, node: Node) -> Place:
+        """A node with room for every daemon pod that belongs there, come or yet to come."""
+        taints = effective_taints(node)
+        running = [
+            one.spec.requests
+            for one in self._snapshot.daemon_sets
+            if tolerates(taints, one.spec.tolerations) and wants(one.spec, node)
+        ]
+        free = dict(node.allocatable)
+        for name, amount in total(running).items():
+            free[name] = free.get(name, 0) - amount
+        return Place(node, taints, free)
+
+    def _drop_place(self, name: str) -> None:
+        place = self.places.pop(name, None)
+        for pod in list(place.pods.values()) if place is not None else ():
+            self._leave(pod, place)
+            self._pods.pop(pod.key, None)
+
+    def _look_at_pods(self, pods: Iterable[Pod]) -> None:
+        held = self._pods
+        fresh = {pod.key: pod for pod in pods if pod.node_name}
+        for key, pod in list(held.items()):
+            if fresh.get(key) is not pod:
+                self._leave(pod, self.places.get(pod.node_name))
+                del held[key]
+        for key, pod in fresh.items():
+            place = self.places.get(pod.node_name)
+            if key not in held and place is not None and not pod.is_terminal:
+                held[key] = pod
+                self._come(pod, place)
+
+    def _come(self, pod: Pod, place: Place) -> None:
+        place.pods[pod.key] = pod
+        if not pod.is_daemon:
+            place.take(pod.spec.requests)
+        if pod.deleting_at is None:
+            self.tallies.put(self.tallies.kind(pod), place)
+
+    def _leave(self, pod: Pod, place: Place | None) -> None:
+        if place is None or place.pods.pop(pod.key, None) is None:
+            return
+        if not pod.is_daemon:
+            place.take(pod.spec.requests, -1)
+        if pod.deleting_at is None:
+            self.tallies.put(self.tallies.kind(pod), place, -1)
+
+
+def _is_same_place(held: Place, node: Node) -> bool:
+    known = held.node
+    return known is node or (
+        (known.labels is node.labels or known.labels == node.labels)
+        and known.taints == node.taints
+        and known.allocatable == node.allocatable
+        and known.is_initialized == node.is_initialized
+        and known.is_unschedulable == node.is_unschedulable
+    )
+
+
+def _universe(menus: Iterable[Menu], places: Iterable[Place]) -> dict[str, Domains]:
+    """The zones that there are: those of nodes, and those where one could be bought."""
+    found = {place.labels[labels.ZONE] for place in places if labels.ZONE in place.labels}
+    for menu in menus:
+        for _, _, one in menu.offers(menu.requirements):
+            found.add(one.zone)
+    return {labels.ZONE: frozenset(found)}

@@ -1,0 +1,223 @@
+"""How many pods of a kind are in which domain? (spec/core.md 3.10)"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from dovetail.model.pod import Pod
+from dovetail.model.requirements import Requirements
+from dovetail.model.topology import NodePolicy, PodTerm, Spread, narrowed
+from dovetail.sim.company import Namespaces, spread_selects, term_selects
+from dovetail.sim.reference.demands import Demand, demands
+from dovetail.sim.reference.places import Claim, Place
+
+Spot = Place | Claim
+
+
+class Kind:
+    """Pods that scheduling cannot tell apart; `where` counts those that are somewhere."""
+
+    def __init__(self, sample: Pod) -> None:
+        self.sample = sample
+        self.requests: Mapping[str, int] = sample.spec.requests
+        self.demands = demands(sample.spec)
+        self.where: dict[Spot, int] = {}
+
+    def move(self, spot: Spot, n_pods: int) -> None:
+        """So many more, or fewer, are there."""
+        held = self.where.get(spot, 0) + n_pods
+        if held:
+            self.where[spot] = held
+        else:
+            self.where.pop(spot, None)
+
+
+class Tally:
+    """Pods that a constraint counts, by domain."""
+
+    def __init__(
+        self, key: str, selects: Callable[[Pod], bool], *, is_wide: bool, admits: Demand | None
+    ) -> None:
+        self.key = key
+        self.n_by_domain: dict[str, int] = {}
+        self._selects = selects
+        self._is_wide = is_wide  # a claim that could be anywhere counts everywhere
+        self._admits = admits
+        self._known: dict[Kind, bool] = {}
+
+    def begin(self, kinds: Iterable[Kind]) -> None:
+        """Count all that are somewhere."""
+        self.n_by_domain.clear()
+        for kind in kinds:
+            if self.means(kind):
+                for spot, n_pods in kind.where.items():
+                    self.count(spot, n_pods)
+
+    def means(self, kind: Kind) -> bool:
+        """Whether pods of this kind are counted."""
+        known = self._known.get(kind)
+        if known is None:
+            known = self._known[kind] = self._selects(kind.sample)
+        return known
+
+    def count(self, spot: Spot, n_pods: int) -> tuple[str, ...]:
+        """So many more, or fewer, are there; in which domains that counts."""
+        if self._admits is not None and not _may_use(spot, self._admits):
+            return ()
+        counted = tuple(self._domains(spot))
+        self.add(counted, n_pods)
+        return counted
+
+    def add(self, domains: Iterable[str], n_pods: int) -> None:
+        """So many more, or fewer, in each of these."""
+        for domain in domains:
+            self.n_by_domain[domain] = self.n_by_domain.get(domain, 0) + n_pods
+
+    def _domains(self, spot: Spot) -> Iterable[str]:
+        if self._is_wide:
+            return spot.domains(self.key)
+        one = spot.domain(self.key)
+        return () if one is None else (one,)
+
+
+def _may_use(spot: Spot, demand: Demand) -> bool:
+    """Whether a spread counts this node: one that the pod's affinity lets it use."""
+    if isinstance(spot, Claim):
+        return spot.requirements.intersects(demand.requirements)
+    return Requirements.of_labels(spot.labels).compatible(demand.requirements)
+
+
+class _Trial:
+    """What is to be taken back."""
+
+    def __init__(self) -> None:
+        self.moves: list[tuple[Kind, Spot, int]] = []
+        self.counts: list[tuple[Tally, tuple[str, ...], int]] = []
+        self.made: list[Tally] = []
+
+
+class Tallies:
+    """All tallies of a cluster, made when a constraint is first met."""
+
+    def __init__(self, namespaces: Namespaces) -> None:
+        self.namespaces = namespaces
+        self.kinds: dict[tuple[object, ...], Kind] = {}
+        self._tallies: dict[tuple[object, ...], Tally] = {}
+        self._counting: dict[Kind, tuple[int, list[Tally]]] = {}
+        self._choosy: list[tuple[Kind, PodTerm]] = []
+        self._against: dict[Kind, tuple[int, list[Tally]]] = {}
+        self._trial: _Trial | None = None
+
+    def kind(self, pod: Pod) -> Kind:
+        """The kind of a pod."""
+        key = (id(pod.spec), pod.namespace, *sorted(pod.labels.items()))
+        found = self.kinds.get(key)
+        if found is None:
+            found = self.kinds[key] = Kind(pod)
+            self._choosy += [(found, term) for term in pod.spec.anti_affinity]
+        return found
+
+    def put(self, kind: Kind, spot: Spot, n_pods: int = 1) -> None:
+        """So many pods of a kind have come to a place, or have gone."""
+        kind.move(spot, n_pods)
+        trial = self._trial
+        if trial is not None:
+            trial.moves.append((kind, spot, n_pods))
+        for tally in self._counting_of(kind):
+            counted = tally.count(spot, n_pods)
+            if trial is not None:
+                trial.counts.append((tally, counted, n_pods))
+
+    # ---- trials
+
+    def begin_trial(self) -> None:
+        """From now on, all can be taken back."""
+        self._trial = _Trial()
+
+    def end_trial(self) -> None:
+        """Take back all since the trial began."""
+        trial = self._trial
+        self._trial = None
+        if trial is None:
+            return
+        for kind, spot, n_pods in trial.moves:
+            kind.move(spot, -n_pods)
+        for tally, domains, n_pods in trial.counts:
+            tally.add(domains, -n_pods)
+        for tally in trial.made:  # it counted who had moved already
+            tally.begin(self.kinds.values())
+
+    def _counting_of(self, kind: Kind) -> list[Tally]:
+        known = self._counting.get(kind)
+        if known is None or known[0] != len(self._tallies):
+            found = [one for one in self._tallies.values() if one.means(kind)]
+            known = self._counting[kind] = (len(self._tallies), found)
+        return known[1]
+
+    # ---- by constraint
+
+    def spread(self, one: Spread, kind: Kind, demand: Demand) -> Tally:
+        """Whom a spread constraint counts."""
+        owner = kind.sample
+        honours = one.node_affinity_policy == NodePolicy.HONOR and len(demand.requirements) > 0
+        selector = narrowed(one.selector, owner.labels, match=one.match_label_keys)
+        filtered = demand.requirements if honours else None
+        key = ("spread", one.topology_key, owner.namespace, selector, filtered)
+        return self._tally(
+            key,
+            lambda: Tally(
+                one.topology_key,
+                lambda other: spread_selects(one, owner, other),
+                is_wide=False,
+                admits=demand if honours else None,
+            ),
+        )
+
+    def term(self, term: PodTerm, kind: Kind, *, is_wide: bool) -> Tally:
+        """Whom an affinity term means."""
+        owner = kind.sample
+        key = ("term", term, owner.namespace, is_wide, *_own_labels(term, owner))
+        return self._tally(
+            key,
+            lambda: Tally(
+                term.topology_key,
+                lambda other: term_selects(term, owner, other, self.namespaces),
+                is_wide=is_wide,
+                admits=None,
+            ),
+        )
+
+    def against(self, kind: Kind) -> list[Tally]:
+        """Where those are that will not have this kind near."""
+        known = self._against.get(kind)
+        if known is None or known[0] != len(self._choosy):
+            found = [
+                self._owners(other, term)
+                for other, term in self._choosy
+                if term_selects(term, other.sample, kind.sample, self.namespaces)
+            ]
+            known = self._against[kind] = (len(self._choosy), found)
+        return known[1]
+
+    def _owners(self, kind: Kind, term: PodTerm) -> Tally:
+        """The pods that have this term."""
+        return self._tally(
+            ("owner", term.topology_key, id(kind)),
+            lambda: Tally(
+                term.topology_key, lambda other: other is kind.sample, is_wide=True, admits=None
+            ),
+        )
+
+    def _tally(self, key: tuple[object, ...], make: Callable[[], Tally]) -> Tally:
+        found = self._tallies.get(key)
+        if found is None:
+            found = self._tallies[key] = make()
+            found.begin(self.kinds.values())
+            if self._trial is not None:
+                self._trial.made.append(found)
+        return found
+
+
+def _own_labels(term: PodTerm, owner: Pod) -> tuple[str, ...]:
+    keys = (*term.match_label_keys, *term.mismatch_label_keys)
+    return tuple(f"{key}={owner.labels.get(key)}" for key in keys)
