@@ -106,7 +106,8 @@ def test_a_broken_node_that_is_going_already_only_goes_faster() -> None:
 def test_nothing_is_repaired_while_too_many_are_unwell() -> None:
     """That is told of the Node, a quarter of an hour apart, and tried again after five minutes."""
     step = repair.step(claim(), ill(MANY), DUE)
-    assert step.actions == step.claims == ()
+    assert not step.actions
+    assert not step.claims
     assert step.look_again_at == DUE + 5 * MINUTE
     (event,) = step.events
     assert (event.kind, event.name, event.reason) == ("Node", "n1", "NodeRepairBlocked")
