@@ -107,6 +107,9 @@ def keeps(snapshot: Snapshot, now: datetime, plan: Plan, node: Node) -> str | No
         "it has not started": not node.is_initialized,
         "it is leaving already": is_leaving(snapshot, node),
         "it is protected": node.annotations.get(labels.DO_NOT_DISRUPT) == "true",
+        "it could not be replaced lately": any(
+            one.node == node.name and one.until > now for one in snapshot.ledger.setbacks
+        ),
         "its pool does not let it go": pool is None or not lets_go(pool),
         "nobody knows its pool's types": not snapshot.instance_types.get(node.node_pool),
         "it is not quiet": not holds(node, "Consolidatable"),

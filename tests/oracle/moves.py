@@ -73,6 +73,9 @@ def _keeps(snapshot: Snapshot, now: datetime, plan: Plan, node: Node, reason: st
         "it has not started": not node.is_initialized,
         "it is leaving already": is_leaving(snapshot, node),
         "it is protected": node.annotations.get(labels.DO_NOT_DISRUPT) == "true",
+        "it could not be replaced lately": any(
+            one.node == node.name and one.until > now for one in snapshot.ledger.setbacks
+        ),
         "its pool says nothing": pool is None or bool(pool.problems) or pool.replicas is not None,
         "nobody knows its pool's types": not snapshot.instance_types.get(node.node_pool),
         f"it is not {wanted}": not holds(node, wanted),

@@ -24,6 +24,7 @@ from dovetail.controllers.feed import Feed, watched_kinds
 from dovetail.controllers.garbage import GarbageLoop
 from dovetail.controllers.known import Known
 from dovetail.controllers.means import Means
+from dovetail.controllers.ordering import Ordering
 from dovetail.controllers.pools import PoolLoop
 from dovetail.controllers.provisioning import Compute, Decisions, Hands, Witness
 from dovetail.controllers.steers import Steers
@@ -78,7 +79,9 @@ class Controller:
         self.feed.failed = self._misheard
         self._evictions = Evictions(means, self.known)
         self._terminations = Terminations(means, self.known, self._evictions)
-        self._disruptions = Disruptions(means, self.known)
+        orders = Orders(means.kube, mark=setup.mark, timer=means.timer, chance=means.chance)
+        self._ordering = Ordering(means, self.known, orders)
+        self._disruptions = Disruptions(means, self.known, self._ordering)
         self._surplus = Surplus(means, self.known)
         self._pools = PoolLoop(means, self.known)
         self._catalogue = CatalogueLoop(
@@ -103,9 +106,8 @@ class Controller:
         self._acts = setup.acts
 
     def _hands(self, setup: Setup) -> Hands:
-        means = self._means
         return Hands(
-            orders=Orders(means.kube, mark=setup.mark, timer=means.timer, chance=means.chance),
+            ordering=self._ordering,
             steers=self._steers,
             compute=setup.compute,
             disrupt=self._disrupt,
@@ -143,6 +145,7 @@ class Controller:
             self._claims.hear,
             self._terminations.hear,
             self._evictions.hear,
+            self._disruptions.hear,
             self._steers.hear,
         )
 

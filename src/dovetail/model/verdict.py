@@ -71,6 +71,7 @@ class Blocker(StrEnum):
     UNSETTLED = "NodePoolUnsettled"
     LIMITS = "NodePoolLimits"
     NO_OFFERING = "NothingOnOffer"
+    SETBACK = "TriedInVain"
     # Not told in plans.
     STATIC = "NodePoolStatic"
     NOT_QUIET = "NotQuiet"

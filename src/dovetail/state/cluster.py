@@ -165,8 +165,7 @@ class Cluster:
                 self._book.withdraw_all(outcome.node_claim)
                 return Touched.NODES | Touched.PENDING
             case Refused():
-                offer = (outcome.instance_type, outcome.zone, outcome.capacity_type)
-                self._book.refuse(offer, outcome.at)
+                self._book.refuse(outcome)
                 return Touched.PENDING
             case Nominated() | Withdrawn():
                 return self._promise(outcome)
@@ -186,7 +185,7 @@ class Cluster:
                 self._book.depart(outcome.nodes, outcome.reason, outcome.at)
                 return Touched.NODES
             case DisruptionEnded():
-                self._book.stay(outcome.nodes)
+                self._book.stay(outcome.nodes, outcome.again_at)
                 return Touched.NODES
             case _:
                 assert_never(outcome)

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from dovetail.model.instance import InstanceType
-from dovetail.model.ledger import Ledger, Refusal
+from dovetail.model.ledger import Ledger, Refusal, Setback
 from dovetail.model.node import Node
 from dovetail.model.plan import DisruptionReason
 from dovetail.model.pod import DaemonSet, Pod
@@ -104,6 +104,7 @@ class Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     refusals: list[GivenRefusal] = []
     proposals: list[GivenDeparture] = []
     disrupting: list[GivenDeparture] = []
+    setbacks: dict[str, datetime] = {}
     disruption_budgets: list[GivenDisruptionBudget] = []
     policy: GivenPolicy = GivenPolicy()
     manifests: list[dict[str, object]] = []
@@ -175,6 +176,7 @@ class Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             ),
             proposals=tuple(one.proposal() for one in self.proposals),
             disrupting=tuple(one.departure() for one in self.disrupting),
+            setbacks=tuple(Setback(node, until) for node, until in sorted(self.setbacks.items())),
         )
 
 

@@ -7,6 +7,9 @@
     drift        nodes that their pool would not make like this any more
     static       the same for pools that say how many nodes they want
     consolidation  nodes whose pods could run for less money elsewhere
+    walk         which moves are made, one after another
+    prospects    which nodes are worth a closer look
+    savings      whether one move saves money for sure
     probe        what would happen if some nodes went
     crowds       who matters to those that move, so that a probe is cheap
     balance      whether a move saves enough for what it disturbs

@@ -49,6 +49,7 @@ SENTENCES: Final[Mapping[Blocker, str]] = {
         "Its replacement comes first, and NodePool {pool} may have no more than {limit} nodes."
     ),
     Blocker.NO_OFFERING: "Nothing that NodePool {pool} could launch instead is on offer.",
+    Blocker.SETBACK: "Taking it away came to nothing lately; it is tried again at {again_at}.",
     Blocker.UNCONFIRMED: "It could go for reason {cause} if that still holds at {confirmed_at}.",
     Blocker.NOT_WANTED: "Nodes are not taken away for reason {cause}.",
     Blocker.NOT_LOOKED_AT: "This plan looked at other nodes; it has its turn in a later one.",
@@ -89,6 +90,7 @@ FIXES: Final[Mapping[Blocker, str]] = {
     Blocker.UNCONFIRMED: "",
     Blocker.NOT_WANTED: "",
     Blocker.NOT_LOOKED_AT: "",
+    Blocker.SETBACK: "see why its replacement did not come up",
 }
 
 

@@ -91,7 +91,16 @@ def _state_verdict(node: Node, scene: Scene) -> Blocked | None:
         return blocked(node.name, Blocker.NOMINATED)
     if node.annotations.get(labels.DO_NOT_DISRUPT) == "true":
         return blocked(node.name, Blocker.NODE_PROTECTED, annotation=labels.DO_NOT_DISRUPT)
-    return None
+    return _setback(node, scene)
+
+
+def _setback(node: Node, scene: Scene) -> Blocked | None:
+    until = next(
+        (one.until for one in scene.snapshot.ledger.setbacks if one.node == node.name), None
+    )
+    if until is None or until <= scene.now:
+        return None
+    return blocked(node.name, Blocker.SETBACK, until=until, again_at=f"{until:%H:%M:%S}")
 
 
 def _pool_verdict(node: Node, snapshot: Snapshot) -> Blocked | None:

@@ -1,0 +1,110 @@
+"""Does it save money if these nodes go, for sure, and enough of it? The exact word on one move.
+
+What stays of a plan for the pods is priced at the worst that the provider may ask. Of nodes that
+would be replaced by their very equals the others can do without, so those are left where they are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import Final
+
+import msgspec
+
+from dovetail.decide.disrupt.balance import is_balanced, stakes
+from dovetail.decide.disrupt.blockers import blocked
+from dovetail.decide.disrupt.cost import moving_cost
+from dovetail.decide.disrupt.course import Course, disruption_of, launches_of, removal_price
+from dovetail.decide.disrupt.probe import Ground, Move, Stuck, movable_pods, probe
+from dovetail.decide.disrupt.replacing import bought, replacements
+from dovetail.decide.prices import price_of, prices
+from dovetail.model.node import Node
+from dovetail.model.plan import Disrupt, DisruptionReason, Launch
+from dovetail.model.verdict import Blocked, Blocker
+
+REASON: Final = DisruptionReason.UNDERUTILIZED
+_TRIES: Final = 3  # at leaving equals out of a move
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """A node from which pods might move, what it costs, and what it costs to move them."""
+
+    node: Node
+    price_nanousd: int
+    cost: int
+
+    @property
+    def name(self) -> str:
+        """The node's name."""
+        return self.node.name
+
+
+class Saving(msgspec.Struct, frozen=True):
+    """A move that saves money."""
+
+    going: tuple[Node, ...]
+    disrupt: Disrupt
+    cost: int
+
+    @property
+    def ratio(self) -> Fraction:
+        """What is saved for each pod that is disturbed."""
+        return Fraction(self.disrupt.saving_nanousd, self.cost)
+
+
+def candidates_of(nodes: Iterable[Node], ground: Ground) -> list[Candidate]:
+    """The nodes with what they cost."""
+    known = prices(ground.snapshot)
+    return [
+        Candidate(node, price_of(node, known), moving_cost(movable_pods(node.name, ground)))
+        for node in nodes
+    ]
+
+
+def judged(course: Course, ground: Ground, chosen: Sequence[Candidate]) -> Saving | Blocked | None:
+    """What comes of these nodes together: a saving, or what is against it; None if nothing is."""
+    for _ in range(_TRIES):
+        if not chosen:
+            return None
+        first = chosen[0].node
+        move = probe(ground, tuple(one.name for one in chosen))
+        if isinstance(move, Stuck):
+            return blocked(first.name, Blocker.POD_STUCK, pod=move.pod, why=move.why)
+        launches = launches_of(course, move)
+        fewer = _without_equals(chosen, launches)
+        if len(fewer) == len(chosen):
+            return _weighed(course, ground, chosen, (move, launches))
+        chosen = fewer
+    return None
+
+
+def _without_equals(chosen: Sequence[Candidate], launches: Iterable[Launch]) -> list[Candidate]:
+    """Those of which nothing comes again that is just like them."""
+    coming = Counter(bought(one) for one in launches)
+    kept = []
+    for one in chosen:
+        if coming[bought(one.node)] > 0:
+            coming[bought(one.node)] -= 1
+        else:
+            kept.append(one)
+    return kept
+
+
+def _weighed(
+    course: Course,
+    ground: Ground,
+    chosen: Sequence[Candidate],
+    found: tuple[Move, tuple[Launch, ...]],
+) -> Saving | Blocked | None:
+    move, launches = found
+    going = tuple(one.node for one in chosen)
+    saved = removal_price(course, move.nodes) - sum(one.price_nanousd for one in launches)
+    narrowed = replacements(course, going, launches, saved)
+    if narrowed is None:
+        return None
+    disrupt = disruption_of(course, move, REASON, narrowed)
+    if not is_balanced(going, disrupt.saving_nanousd, stakes(ground), ground):
+        return blocked(going[0].name, Blocker.NOT_WORTH_IT, pool=going[0].node_pool)
+    return Saving(going, disrupt, sum(one.cost for one in chosen))
