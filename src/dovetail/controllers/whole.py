@@ -34,6 +34,7 @@ from dovetail.decide.static import OVERPROVISIONED
 from dovetail.kube.mirror import Notice, Pace
 from dovetail.model.plan import Disrupt
 from dovetail.model.policy import Policy
+from dovetail.model.pool import NodePool
 from dovetail.state.changes import Touched
 from dovetail.state.cluster import Cluster
 
@@ -115,11 +116,11 @@ class Controller:
             acts=setup.acts,
         )
 
-    async def _disrupt(self, disrupt: Disrupt) -> bool:
+    async def _disrupt(self, disrupt: Disrupt, pools: tuple[NodePool, ...]) -> bool:
         """Take nodes away: at once those that a pool does not want any more, others with care."""
         if disrupt.reason == OVERPROVISIONED:
             return await self._surplus.take_away(disrupt)
-        return await self._disruptions.begin(disrupt)
+        return await self._disruptions.begin(disrupt, pools)
 
     async def follow(self) -> None:
         """Keep up with the cluster, leading or not, until cancelled."""
