@@ -33,6 +33,9 @@ class Policy(msgspec.Struct, frozen=True, gc=False):
     are the reasons for which nodes are taken away at all, `replaces_spot_by_spot` whether a spot
     node may be taken away for a cheaper one, `keeps_replicas` whether pools with replicas are kept
     at so many nodes.
+
+    `least_saving_nanousd` is what a move that saves money must save an hour for each pod that it
+    evicts, `most_evictions` how often such moves may evict a pod a day (None: any number of times).
     """
 
     preference_policy: str = PreferencePolicy.RESPECT
@@ -45,3 +48,5 @@ class Policy(msgspec.Struct, frozen=True, gc=False):
     disrupts_for: tuple[DisruptionReason, ...] = (DisruptionReason.EMPTY,)
     replaces_spot_by_spot: bool = False
     keeps_replicas: bool = False
+    least_saving_nanousd: int = 0
+    most_evictions: int | None = None

@@ -59,6 +59,8 @@ class OperatorSettings(msgspec.Struct, frozen=True, kw_only=True):
     spot_robustness: float = policies.DEFAULT.spot_robustness
     effort: int = policies.DEFAULT.effort
     steer_pods: bool = True
+    least_saving_per_eviction: str = policies.ANY_SAVING.least_saving_per_eviction
+    most_evictions_per_day: int = policies.ANY_SAVING.most_evictions_per_day
     # Leader election
     disable_leader_election: bool = False
     leader_election_name: str = "karpenter-leader-election"
@@ -88,7 +90,9 @@ class OperatorSettings(msgspec.Struct, frozen=True, kw_only=True):
             default_spread=self.default_spread,
         )
         keeps_replicas = self.feature_gates.get("StaticCapacity", False)
-        return msgspec.structs.replace(chosen, keeps_replicas=keeps_replicas)
+        chosen = msgspec.structs.replace(chosen, keeps_replicas=keeps_replicas)
+        calm = policies.Calm(self.least_saving_per_eviction, self.most_evictions_per_day)
+        return policies.calmed(chosen, calm)
 
     @property
     def requests_per_second(self) -> float:

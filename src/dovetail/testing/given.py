@@ -18,11 +18,11 @@ from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Service, Snapshot
 from dovetail.model.topology import NOTHING, Spread
 from dovetail.testing import shorthand
-from dovetail.testing.keeping import GivenDeparture, GivenDisruptionBudget
+from dovetail.testing.keeping import GivenDeparture, GivenDisruptionBudget, GivenEvictions
 from dovetail.testing.machines import GivenNode, GivenPool, GivenType
 from dovetail.testing.pods import GivenPod, GivenSpread, WrittenSelector
 from dovetail.testing.storage import GivenClaim, GivenStorageClass, GivenVolume
-from dovetail.units import duration
+from dovetail.units import duration, money
 
 # What a scenario gets that names no types of its own: price is proportional to size, so that
 # any plan without waste costs the same and the scenario is about its law alone.
@@ -53,6 +53,8 @@ class GivenPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     disrupts_for: tuple[DisruptionReason, ...] = (DisruptionReason.EMPTY,)
     replaces_spot_by_spot: bool = False
     keeps_replicas: bool = False
+    least_saving: float = 0.0
+    most_evictions: int | None = None
 
     def policy(self) -> Policy:
         """The policy."""
@@ -65,6 +67,8 @@ class GivenPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             disrupts_for=self.disrupts_for,
             replaces_spot_by_spot=self.replaces_spot_by_spot,
             keeps_replicas=self.keeps_replicas,
+            least_saving_nanousd=money.nanousd(self.least_saving),
+            most_evictions=self.most_evictions,
         )
 
 
@@ -104,6 +108,7 @@ class Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     refusals: list[GivenRefusal] = []
     proposals: list[GivenDeparture] = []
     disrupting: list[GivenDeparture] = []
+    evictions: list[GivenEvictions] = []
     setbacks: dict[str, datetime] = {}
     disruption_budgets: list[GivenDisruptionBudget] = []
     policy: GivenPolicy = GivenPolicy()
@@ -176,6 +181,7 @@ class Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             ),
             proposals=tuple(one.proposal() for one in self.proposals),
             disrupting=tuple(one.departure() for one in self.disrupting),
+            evictions=tuple(one.count() for one in self.evictions),
             setbacks=tuple(Setback(node, until) for node, until in sorted(self.setbacks.items())),
         )
 

@@ -13,7 +13,7 @@ from dovetail import labels
 from dovetail.model.instance import InstanceType, Offering
 from dovetail.model.node import Condition, Node
 from dovetail.model.pod import Pod
-from dovetail.model.pool import ConsolidationPolicy, NodeClassRef, NodePool
+from dovetail.model.pool import ConsolidationPolicy, Disruption, NodeClassRef, NodePool
 from dovetail.model.requirements import Requirement, Requirements
 from dovetail.model.resources import PODS, subtract
 from dovetail.model.verdict import Problem, Reason
@@ -121,7 +121,7 @@ class GivenMinValues(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class GivenPool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A NodePool. `types` names the instance types it may launch; without it, all of them.
 
-    `consolidate_after` is a duration or `Never`.
+    `consolidate_after` is a duration or `Never`, `least_saving` in dollars an hour.
     """
 
     weight: int = 0
@@ -137,6 +137,8 @@ class GivenPool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     consolidate_after: str = "0s"
     consolidation_policy: ConsolidationPolicy = ConsolidationPolicy.WHEN_EMPTY_OR_UNDERUTILIZED
     budgets: list[GivenBudget] | None = None
+    least_saving: float | None = None
+    most_evictions: int | None = None
     problems: dict[Reason, str] = {}
 
     def node_pool(self, name: str) -> NodePool:
@@ -153,9 +155,16 @@ class GivenPool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             replicas=self.replicas,
             is_ready=self.is_ready,
             is_deleting=self.is_deleting,
-            disruption=disruption(self.consolidate_after, self.consolidation_policy, self.budgets),
+            disruption=self._disruption(),
             uid=f"NodePool/{name}",
             problems=tuple(Problem(reason, text) for reason, text in self.problems.items()),
+        )
+
+    def _disruption(self) -> Disruption:
+        said = disruption(self.consolidate_after, self.consolidation_policy, self.budgets)
+        least = None if self.least_saving is None else money.nanousd(self.least_saving)
+        return msgspec.structs.replace(
+            said, least_saving_nanousd=least, most_evictions=self.most_evictions
         )
 
 

@@ -23,6 +23,7 @@ SENTENCES: Final[Mapping[Blocker, str]] = {
     Blocker.STATIC: "NodePool {pool} is static: it keeps {replicas} nodes, used or not.",
     Blocker.POD_PROTECTED: "The annotation {annotation} of pod {pod} forbids it.",
     Blocker.DISRUPTION_BUDGET: "PodDisruptionBudget {budget} does not let pod {pod} go.",
+    Blocker.BUDGET_NEVER_ALLOWS: "PodDisruptionBudget {budget} never lets pod {pod} go: {why}.",
     Blocker.DISRUPTION_BUDGETS: (
         "Several PodDisruptionBudgets select pod {pod}, so it cannot be evicted: {budgets}."
     ),
@@ -40,6 +41,16 @@ SENTENCES: Final[Mapping[Blocker, str]] = {
     Blocker.UNPRICED: "Nobody knows what it costs, so nothing can be said to be cheaper.",
     Blocker.NOT_WORTH_IT: (
         "Moving its pods saves too little for what it disturbs; NodePool {pool} is Balanced."
+    ),
+    Blocker.SAVES_TOO_LITTLE: (
+        "Moving its pods would save ${saving} an hour, which does not pay for what it disturbs:"
+        " it would have to save ${least}."
+    ),
+    Blocker.ROLLOUT: "{workload}, of which it runs pod {pod}, is being rolled out.",
+    Blocker.ENDS_SOON: "Pod {pod} ends soon by itself.",
+    Blocker.JUST_FILLED: "Pod {pod} has just come to it.",
+    Blocker.EVICTED_OFTEN: (
+        "Pods of {workload} may be evicted {allowed} times a day, and that would be exceeded."
     ),
     Blocker.NOTHING_TO_GAIN: "Its pods would not run cheaper elsewhere.",
     Blocker.UNSETTLED: (
@@ -69,6 +80,9 @@ FIXES: Final[Mapping[Blocker, str]] = {
     Blocker.STATIC: "lower replicas of NodePool {pool}",
     Blocker.POD_PROTECTED: "remove the annotation {annotation} from pod {pod}",
     Blocker.DISRUPTION_BUDGET: "let PodDisruptionBudget {budget} allow one more disruption",
+    Blocker.BUDGET_NEVER_ALLOWS: (
+        "let PodDisruptionBudget {budget} allow one of its pods to be away, or run more of them"
+    ),
     Blocker.DISRUPTION_BUDGETS: "let only one of {budgets} select pod {pod}",
     Blocker.NEVER: "give NodePool {pool} a duration as consolidateAfter",
     Blocker.NOT_QUIET: "wait until no pod has come or gone for {quiet_for}",
@@ -83,6 +97,11 @@ FIXES: Final[Mapping[Blocker, str]] = {
     Blocker.NOT_WORTH_IT: (
         "set consolidationPolicy of NodePool {pool} to WhenEmptyOrUnderutilized"
     ),
+    Blocker.SAVES_TOO_LITTLE: "",
+    Blocker.ROLLOUT: "",
+    Blocker.ENDS_SOON: "",
+    Blocker.JUST_FILLED: "",
+    Blocker.EVICTED_OFTEN: "raise {annotation} of its NodePool or of its pods",
     Blocker.NOTHING_TO_GAIN: "",
     Blocker.UNSETTLED: "wait until NodePool {pool} has {replicas} nodes",
     Blocker.LIMITS: "raise limits.nodes of NodePool {pool} above {limit}",
