@@ -20,7 +20,7 @@ SENTENCES: Final[Mapping[Blocker, str]] = {
     Blocker.NO_NODE_POOL: "NodePool {pool} does not exist, so nobody says when it may go.",
     Blocker.NODE_POOL_INVALID: "NodePool {pool} does not say when it may go: {why}.",
     Blocker.NO_INSTANCE_TYPES: "The instance types of NodePool {pool} are not known.",
-    Blocker.STATIC: "NodePool {pool} is static: it keeps {replicas} nodes, used or not.",
+    Blocker.STATIC: "NodePool {pool} is static: it has replicas {replicas}, and keeps its nodes.",
     Blocker.POD_PROTECTED: "The annotation {annotation} of pod {pod} forbids it.",
     Blocker.DISRUPTION_BUDGET: "PodDisruptionBudget {budget} does not let pod {pod} go.",
     Blocker.BUDGET_NEVER_ALLOWS: "PodDisruptionBudget {budget} never lets pod {pod} go: {why}.",
@@ -29,8 +29,8 @@ SENTENCES: Final[Mapping[Blocker, str]] = {
     ),
     Blocker.NEVER: "NodePool {pool} has consolidateAfter Never.",
     Blocker.NOT_QUIET: (
-        "Its NodeClaim is not Consolidatable: NodePool {pool} wants {quiet_for} in which no pod"
-        " comes or goes."
+        "Its NodeClaim does not say Consolidatable: a pod came or went too lately for NodePool"
+        " {pool}, whose consolidateAfter is {quiet_for}."
     ),
     Blocker.BUDGET: (
         "The budgets of NodePool {pool} allow {allowed} of its {nodes} nodes to be disrupted for"
@@ -85,9 +85,9 @@ FIXES: Final[Mapping[Blocker, str]] = {
     ),
     Blocker.DISRUPTION_BUDGETS: "let only one of {budgets} select pod {pod}",
     Blocker.NEVER: "give NodePool {pool} a duration as consolidateAfter",
-    Blocker.NOT_QUIET: "wait until no pod has come or gone for {quiet_for}",
+    Blocker.NOT_QUIET: "wait until its NodeClaim says Consolidatable",
     Blocker.BUDGET: (
-        "let the budgets of NodePool {pool} allow {needed} nodes at once for reason {cause}"
+        "let the budgets of NodePool {pool} allow {needed} at once for reason {cause}"
     ),
     Blocker.POD_STUCK: (
         "give pod {pod} more choice, or a NodePool that fits it more types or higher limits"
