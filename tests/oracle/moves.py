@@ -29,7 +29,7 @@ from tests.oracle.disruptions import (
     needs_a_node,
     price,
 )
-from tests.oracle.hosts import is_leaving
+from tests.oracle.hosts import cannot_be_evicted, is_leaving
 from tests.oracle.launchable import can_be_had, kinds_of
 from tests.oracle.scheduler import bind_in_any_order, bind_in_order
 
@@ -117,20 +117,7 @@ def _never_goes(snapshot: Snapshot, pod: Pod, now: datetime) -> bool:
     """Whether its annotation, two budgets, or one that never allows it keep the pod."""
     if pod.deleting_at is not None:
         return False
-    selecting = [
-        one
-        for one in snapshot.disruption_budgets
-        if one.namespace == pod.namespace
-        and one.selector.matches(pod.labels)
-        and (pod.is_ready or not one.always_allows_unhealthy)
-    ]
-    return (
-        is_protected(pod, now)
-        or len(selecting) > 1
-        or any(
-            one.max_unavailable in ("0", "0%") or one.min_available == "100%" for one in selecting
-        )
-    )
+    return is_protected(pod, now) or cannot_be_evicted(snapshot, pod)
 
 
 def _where_to(snapshot: Snapshot, plan: Plan, move: Disrupt) -> Iterator[str]:

@@ -18,6 +18,7 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
+from dovetail.decide.evictions import with_evictions
 from dovetail.decide.lifecycle.conditions import CONSOLIDATABLE
 from dovetail.model.instance import InstanceType
 from dovetail.model.ledger import Departure, Ledger
@@ -38,7 +39,12 @@ def begin(snapshot: Snapshot, plan: Plan, now: datetime) -> Snapshot:
     )
     if not coming and not places and not going:
         return snapshot
-    ledger = _kept(snapshot.ledger, plan, snapshot.pods)
+    evicted = {pod for one in plan.disruptions for pod in one.pods}
+    ledger = with_evictions(
+        _kept(snapshot.ledger, plan, snapshot.pods),
+        (pod for pod in snapshot.pods if pod.key in evicted) if evicted else (),
+        now,
+    )
     return msgspec.structs.replace(
         snapshot,
         nodes=(*snapshot.nodes, *(_node(one, snapshot, is_started=False) for one in coming)),

@@ -17,7 +17,7 @@ from dovetail.decide.disrupt.blockers import blocked
 from dovetail.decide.lifecycle.draining import is_evictable
 from dovetail.decide.lifecycle.protection import protection
 from dovetail.decide.nodes import leaving
-from dovetail.decide.recall import recalled
+from dovetail.decide.pdbs import lets_unhealthy_go, never_allows, selecting
 from dovetail.model.ledger import Proposal
 from dovetail.model.node import Node
 from dovetail.model.plan import Disrupt, Nominate, Plan
@@ -127,34 +127,32 @@ def _pod_verdicts(node: Node, scene: Scene) -> Iterator[Blocked]:
                 annotation=labels.DO_NOT_DISRUPT,
                 pod=pod.key,
             )
-    budgets = _by_namespace(scene.snapshot.disruption_budgets)
-    for pod in pods:
-        if pod.namespace in budgets and is_evictable(pod, scene.now):
-            yield from _budget_verdicts(node.name, pod, budgets[pod.namespace])
+    budgets = scene.snapshot.disruption_budgets
+    for pod in pods if budgets else ():
+        if is_evictable(pod, scene.now):
+            yield from _budget_verdicts(node.name, pod, selecting(pod, budgets))
 
 
-def _budget_verdicts(
-    node: str, pod: Pod, budgets: tuple[DisruptionBudget, ...]
-) -> Iterator[Blocked]:
+def _budget_verdicts(node: str, pod: Pod, about: tuple[DisruptionBudget, ...]) -> Iterator[Blocked]:
     """At most one: budgets are not added up, a pod that can be evicted now is enough."""
-    selecting = [one for one in budgets if one.selector.matches(pod.labels)]
-    names = ", ".join(f"{one.namespace}/{one.name}" for one in selecting)
-    if len(selecting) > 1:
+    names = ", ".join(f"{one.namespace}/{one.name}" for one in about)
+    if len(about) > 1:
         yield blocked(node, Blocker.DISRUPTION_BUDGETS, pod=pod.key, budgets=names)
-    elif any(_forbids(one, pod) for one in selecting):
-        yield blocked(node, Blocker.DISRUPTION_BUDGET, pod=pod.key, budget=names)
+        return
+    for one in about:
+        if _forbids(one, pod) and never_allows(one):
+            why = _wanted(one)
+            yield blocked(node, Blocker.BUDGET_NEVER_ALLOWS, pod=pod.key, budget=names, why=why)
+        elif _forbids(one, pod):
+            yield blocked(node, Blocker.DISRUPTION_BUDGET, pod=pod.key, budget=names)
 
 
 def _forbids(budget: DisruptionBudget, pod: Pod) -> bool:
-    lets_go = budget.always_allows_unhealthy and not pod.is_ready
-    return budget.disruptions_allowed <= 0 and not lets_go
+    return budget.disruptions_allowed <= 0 and not lets_unhealthy_go(budget, pod)
 
 
-@recalled
-def _by_namespace(
-    budgets: tuple[DisruptionBudget, ...],
-) -> Mapping[str, tuple[DisruptionBudget, ...]]:
-    found: dict[str, list[DisruptionBudget]] = {}
-    for one in sorted(budgets, key=lambda one: one.name):
-        found.setdefault(one.namespace, []).append(one)
-    return {namespace: tuple(held) for namespace, held in found.items()}
+def _wanted(budget: DisruptionBudget) -> str:
+    if budget.max_unavailable:
+        return f"its maxUnavailable is {budget.max_unavailable}"
+    there = f", and there are {budget.expected_pods}" if budget.expected_pods else ""
+    return f"its minAvailable is {budget.min_available}{there}"
