@@ -150,7 +150,7 @@ class Walk:
             disruptions=(one.disrupt,) if confirmed_at <= now else (),
             proposals=tuple(Proposal(REASON, name, since[name]) for name in sorted(since)),
             wake_at=soonest(
-                confirmed_at if confirmed_at > now else None,
+                *((confirmed_at, one.changes_at) if confirmed_at > now else ()),
                 *(budgets[node.node_pool].changes_at for node in one.going),
             ),
         )
