@@ -176,4 +176,4 @@ def test_a_wide_table_has_every_node_that_stays(
     text = capsys.readouterr().out
     assert "Nodes that stay" in text
     assert "nobody" in text
-    assert "allow 2 nodes at once for reason Empty" in " ".join(text.split())
+    assert "allow 2 at once for reason Empty" in " ".join(text.split())

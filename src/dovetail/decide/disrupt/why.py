@@ -14,7 +14,7 @@ import msgspec
 
 from dovetail.decide.apply import begin
 from dovetail.decide.disrupt.blockers import blocked
-from dovetail.decide.disrupt.budgets import allowances
+from dovetail.decide.disrupt.budgets import UNLIMITED, allowances, allowed_disruptions
 from dovetail.decide.disrupt.candidates import Scene, disruption_verdict, scene_of
 from dovetail.decide.disrupt.course import over_budget
 from dovetail.decide.disrupt.emptiness import is_empty, is_quiet
@@ -48,7 +48,10 @@ def obstacles(node: Node, snapshot: Snapshot, plan: Plan, now: datetime) -> tupl
     if not any(one.reason == Blocker.BUDGET for one in found):
         found += _budget(node, scene, plan)
     found = found or [_untold(node, scene, plan)]
-    return tuple({(one.reason, one.message): one for one in reversed(found)}.values())[::-1]
+    unique: dict[tuple[str, str], Blocked] = {}
+    for one in found:
+        unique.setdefault((one.reason, one.message), one)
+    return tuple(unique.values())
 
 
 def cause(node: Node, scene: Scene) -> DisruptionReason:
@@ -58,6 +61,18 @@ def cause(node: Node, scene: Scene) -> DisruptionReason:
     if is_empty(scene.pods_by_node.get(node.name, ())):
         return DisruptionReason.EMPTY
     return DisruptionReason.UNDERUTILIZED
+
+
+def tightest(name: str, snapshot: Snapshot, reason: str, now: datetime) -> str:
+    """Which budget of a pool binds for this reason, as one writes it; nothing if none does."""
+    held = allowances(snapshot, reason, now)
+    for pool in snapshot.node_pools:
+        for index, one in enumerate(pool.disruption.budgets):
+            is_meant = pool.name == name and one.is_about(reason)
+            n_nodes, n_allowed = held[pool.name].n_nodes, held[pool.name].n_allowed
+            if is_meant and allowed_disruptions((one,), n_nodes, now) == n_allowed < UNLIMITED:
+                return f"budgets[{index}], nodes {one.nodes}"
+    return ""
 
 
 def _untold(node: Node, scene: Scene, plan: Plan) -> Blocked:
