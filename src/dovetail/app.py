@@ -222,7 +222,7 @@ def price_notes(catalogues: Iterable[str]) -> tuple[str, ...]:
 def _undisturbed(given: _Input) -> _Input:
     """The same cluster, whose nodes all stay: nothing is looked for."""
     snapshot = given.snapshot
-    policy = msgspec.structs.replace(snapshot.policy, disrupts_for=())
+    policy = msgspec.structs.replace(snapshot.policy, disrupts_for=(), keeps_replicas=False)
     return msgspec.structs.replace(given, snapshot=msgspec.structs.replace(snapshot, policy=policy))
 
 
@@ -282,7 +282,10 @@ def _unconfirmed(policy: Policy) -> Policy:
 def _offline(policy: Policy) -> Policy:
     """The policy for manifests: whatever could be done is shown, no feature gate forbids it."""
     return msgspec.structs.replace(
-        _unconfirmed(policy), disrupts_for=tuple(DisruptionReason), replaces_spot_by_spot=True
+        _unconfirmed(policy),
+        disrupts_for=tuple(DisruptionReason),
+        replaces_spot_by_spot=True,
+        keeps_replicas=True,
     )
 
 

@@ -52,6 +52,7 @@ class GivenPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     confirm_after: str = "15s"
     disrupts_for: tuple[DisruptionReason, ...] = (DisruptionReason.EMPTY,)
     replaces_spot_by_spot: bool = False
+    keeps_replicas: bool = False
     least_saving: float = 0.0
     most_evictions: int | None = None
 
@@ -65,6 +66,7 @@ class GivenPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             confirm_after=duration.parse(self.confirm_after),
             disrupts_for=self.disrupts_for,
             replaces_spot_by_spot=self.replaces_spot_by_spot,
+            keeps_replicas=self.keeps_replicas,
             least_saving_nanousd=money.nanousd(self.least_saving),
             most_evictions=self.most_evictions,
         )

@@ -177,6 +177,7 @@ def _pool_requirement(written: str | GivenMinValues) -> Requirement:
 class Stage(StrEnum):
     """How far a node has come."""
 
+    ORDERED = "ordered"  # a claim that has no instance yet
     LAUNCHING = "launching"  # a claim whose node has yet to appear
     STARTING = "starting"  # it has registered, and is not initialized
     RUNNING = "running"
@@ -208,6 +209,7 @@ class GivenNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     is_unschedulable: bool = False
     is_consolidatable: bool = False
     drifted_at: datetime | None = None
+    created_at: datetime | None = None
     termination_grace_period: str = "Never"
     deleting_at: datetime | None = None
     pods: list[GivenPod] = []
@@ -232,13 +234,14 @@ class GivenNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             allocatable={**(known.allocatable if known else size), **reported},
             node_pool=self.pool,
             node_claim=self.name if self.pool else "",
-            provider_id=f"test://{self.name}",
-            is_registered=self.stage is not Stage.LAUNCHING,
+            provider_id="" if self.stage is Stage.ORDERED else f"test://{self.name}",
+            is_registered=self.stage not in {Stage.ORDERED, Stage.LAUNCHING},
             is_initialized=self.stage is Stage.RUNNING,
             is_ready=self.is_ready and self.stage is Stage.RUNNING,
             is_unschedulable=self.is_unschedulable,
             attach_limits=self.attach_limits or (known.attach_limits if known else {}),
             conditions=tuple(self._conditions()),
+            created_at=self.created_at,
             deleting_at=self.deleting_at,
             termination_grace_period=span(self.termination_grace_period),
         )

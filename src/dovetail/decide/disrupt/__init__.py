@@ -5,6 +5,7 @@
     budgets      how many nodes of a pool may go at once
     emptiness    nodes that nobody needs
     drift        nodes that their pool would not make like this any more
+    static       the same for pools that say how many nodes they want
     consolidation  nodes whose pods could run for less money elsewhere
     walk         which moves are made, one after another
     prospects    which nodes are worth a closer look
@@ -31,6 +32,7 @@ from dovetail.decide.disrupt.consolidation import consolidation
 from dovetail.decide.disrupt.course import Course, noted, started
 from dovetail.decide.disrupt.drift import drift
 from dovetail.decide.disrupt.emptiness import emptiness
+from dovetail.decide.disrupt.static import static_drift
 from dovetail.model.plan import DisruptionReason, Plan
 from dovetail.model.snapshot import Snapshot
 
@@ -44,7 +46,7 @@ def disrupt(snapshot: Snapshot, plan: Plan, now: datetime) -> Plan:
     if DisruptionReason.EMPTY in chosen:
         course = noted(course, emptiness(course.scene))
     if DisruptionReason.DRIFTED in chosen:
-        course = drift(started(course))
+        course = drift(static_drift(started(course)))
     if DisruptionReason.UNDERUTILIZED in chosen:
         course = consolidation(started(course))
     return course.plan

@@ -53,6 +53,13 @@ SENTENCES: Final[Mapping[Blocker, str]] = {
         "Pods of {workload} may be evicted {allowed} times a day, and that would be exceeded."
     ),
     Blocker.NOTHING_TO_GAIN: "Its pods would not run cheaper elsewhere.",
+    Blocker.UNSETTLED: (
+        "NodePool {pool} has {nodes} nodes and wants {replicas}; others are replaced first."
+    ),
+    Blocker.LIMITS: (
+        "Its replacement comes first, and NodePool {pool} may have no more than {limit} nodes."
+    ),
+    Blocker.NO_OFFERING: "Nothing that NodePool {pool} could launch instead is on offer.",
     Blocker.SETBACK: "Taking it away came to nothing lately; it is tried again at {again_at}.",
     Blocker.UNCONFIRMED: "It could go for reason {cause} if that still holds at {confirmed_at}.",
     Blocker.NOT_WANTED: "Nodes are not taken away for reason {cause}.",
@@ -96,6 +103,9 @@ FIXES: Final[Mapping[Blocker, str]] = {
     Blocker.JUST_FILLED: "",
     Blocker.EVICTED_OFTEN: "raise {annotation} of its NodePool or of its pods",
     Blocker.NOTHING_TO_GAIN: "",
+    Blocker.UNSETTLED: "wait until NodePool {pool} has {replicas} nodes",
+    Blocker.LIMITS: "raise limits.nodes of NodePool {pool} above {limit}",
+    Blocker.NO_OFFERING: "let NodePool {pool} use types, zones or capacity types that can be had",
     Blocker.UNCONFIRMED: "",
     Blocker.NOT_WANTED: "",
     Blocker.NOT_LOOKED_AT: "",
