@@ -19,6 +19,7 @@ from dovetail.controllers.batching import Window
 from dovetail.controllers.catalogue import Admitted, CatalogueLoop
 from dovetail.controllers.claims import ClaimHands, ClaimLoop
 from dovetail.controllers.disruptions import Disruptions
+from dovetail.controllers.eviction_memory import EvictionMemory
 from dovetail.controllers.evictions import Evictions
 from dovetail.controllers.feed import Feed, watched_kinds
 from dovetail.controllers.garbage import GarbageLoop
@@ -51,6 +52,7 @@ class Setup(msgspec.Struct, frozen=True):
     window: Window = Window()
     gates: Mapping[str, bool] = {}
     steers: bool = True
+    namespace: str = "default"  # where it keeps what it remembers
     acts: bool = True  # or else it only says what it would do
 
 
@@ -79,6 +81,7 @@ class Controller:
         )
         self.feed.failed = self._misheard
         self._evictions = Evictions(means, self.known)
+        self._memory = EvictionMemory(means, cluster.evictions, setup.namespace)
         self._terminations = Terminations(means, self.known, self._evictions)
         orders = Orders(means.kube, mark=setup.mark, timer=means.timer, chance=means.chance)
         self._ordering = Ordering(means, self.known, orders)
@@ -134,6 +137,7 @@ class Controller:
         if self._acts:
             self.known.cluster.adopt(self._means.clock.now())
             await self._disruptions.tidy()
+            await self._memory.recall()
         for hear in self._listeners():
             self.feed.listen(hear)
         self._is_leading = True
@@ -167,6 +171,7 @@ class Controller:
             Work("claims", self._claims.run, self._claims.finish),
             Work("terminations", self._terminations.run, self._terminations.finish),
             Work("evictions", self._evictions.run, self._evictions.finish),
+            Work("eviction-memory", self._memory.run, self._memory.finish),
             Work("disruptions", self._disruptions.run, self._disruptions.finish),
             Work("garbage", self._garbage.run, self._garbage.finish),
         )

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from dovetail.decide.recall import recalled
+from dovetail.decide.selectors import Selectors
 from dovetail.model.pod import Pod
 from dovetail.model.snapshot import DisruptionBudget
 
@@ -21,8 +22,8 @@ _NONE: Final[tuple[DisruptionBudget, ...]] = ()
 
 def selecting(pod: Pod, budgets: tuple[DisruptionBudget, ...]) -> tuple[DisruptionBudget, ...]:
     """The budgets that are about this pod, by name."""
-    found = _by_namespace(budgets).get(pod.namespace, _NONE)
-    return tuple([one for one in found if one.selector.matches(pod.labels)]) if found else _NONE
+    found = _by_namespace(budgets).get(pod.namespace)
+    return tuple(found.matching(pod.labels)) if found is not None else _NONE
 
 
 def is_kept_for_ever(pod: Pod, budgets: tuple[DisruptionBudget, ...]) -> bool:
@@ -55,8 +56,11 @@ def share(stated: str, n_all: int) -> int:
 @recalled
 def _by_namespace(
     budgets: tuple[DisruptionBudget, ...],
-) -> Mapping[str, tuple[DisruptionBudget, ...]]:
+) -> Mapping[str, Selectors[DisruptionBudget]]:
     found: dict[str, list[DisruptionBudget]] = {}
     for one in sorted(budgets, key=lambda one: one.name):
         found.setdefault(one.namespace, []).append(one)
-    return {namespace: tuple(held) for namespace, held in found.items()}
+    return {
+        namespace: Selectors((one.selector, one) for one in held)
+        for namespace, held in found.items()
+    }

@@ -13,6 +13,7 @@ from datetime import datetime
 
 from dovetail.decide.disrupt.blockers import blocked
 from dovetail.decide.disrupt.budgets import Allowance
+from dovetail.decide.disrupt.calm import unrest
 from dovetail.decide.disrupt.candidates import Findings, disruption_verdict
 from dovetail.decide.disrupt.course import Course, budgets_for, noted, over_budget
 from dovetail.decide.disrupt.emptiness import is_dynamic, is_empty, is_quiet
@@ -80,7 +81,7 @@ def _verdict(node: Node, course: Course) -> Blocked | None:
     found = disruption_verdict(node, course.scene)
     if found is None and not price_of(node, prices(course.world)):
         return blocked(node.name, Blocker.UNPRICED)
-    return found
+    return found or unrest(node, course.scene)
 
 
 def _ends_at(kept: Iterable[Blocked]) -> datetime | None:

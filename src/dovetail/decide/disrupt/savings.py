@@ -1,6 +1,7 @@
 """Does it save money if these nodes go, for sure, and enough of it? The exact word on one move.
 
-What stays of a plan for the pods is priced at the worst that the provider may ask. Of nodes that
+It must pay for what it disturbs, and what comes instead is priced at the worst that the provider
+may ask. Of nodes that
 would be replaced by their very equals the others can do without, so those are left where they are.
 """
 
@@ -8,13 +9,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from fractions import Fraction
+from datetime import datetime
 from typing import Final
 
 import msgspec
 
 from dovetail.decide.disrupt.balance import is_balanced, stakes
 from dovetail.decide.disrupt.blockers import blocked
+from dovetail.decide.disrupt.calm import changes_at, least_saving, overtaxed
 from dovetail.decide.disrupt.cost import moving_cost
 from dovetail.decide.disrupt.course import Course, disruption_of, launches_of, removal_price
 from dovetail.decide.disrupt.probe import Ground, Move, Stuck, movable_pods, probe
@@ -23,6 +25,7 @@ from dovetail.decide.prices import price_of, prices
 from dovetail.model.node import Node
 from dovetail.model.plan import Disrupt, DisruptionReason, Launch
 from dovetail.model.verdict import Blocked, Blocker
+from dovetail.units.money import dollars
 
 REASON: Final = DisruptionReason.UNDERUTILIZED
 _TRIES: Final = 3  # at leaving equals out of a move
@@ -47,11 +50,7 @@ class Saving(msgspec.Struct, frozen=True):
     going: tuple[Node, ...]
     disrupt: Disrupt
     cost: int
-
-    @property
-    def ratio(self) -> Fraction:
-        """What is saved for each pod that is disturbed."""
-        return Fraction(self.disrupt.saving_nanousd, self.cost)
+    changes_at: datetime | None = None  # when time alone could make it look worse
 
 
 def candidates_of(nodes: Iterable[Node], ground: Ground) -> list[Candidate]:
@@ -100,11 +99,30 @@ def _weighed(
 ) -> Saving | Blocked | None:
     move, launches = found
     going = tuple(one.node for one in chosen)
+    first = going[0]
     saved = removal_price(course, move.nodes) - sum(one.price_nanousd for one in launches)
-    narrowed = replacements(course, going, launches, saved)
+    moving = [pod for node in going for pod in movable_pods(node.name, ground)]
+    least = least_saving(
+        moving, going=going, launches=launches, snapshot=course.world, now=course.now
+    )
+    if 0 < saved <= least:
+        words = _shown(saved), _shown(least)
+        return blocked(first.name, Blocker.SAVES_TOO_LITTLE, saving=words[0], least=words[1])
+    narrowed = replacements(course, going, launches, saved - least)
     if narrowed is None:
+        return None
+    if overtaxed(moving, course.world, course.now) is not None:
         return None
     disrupt = disruption_of(course, move, REASON, narrowed)
     if not is_balanced(going, disrupt.saving_nanousd, stakes(ground), ground):
-        return blocked(going[0].name, Blocker.NOT_WORTH_IT, pool=going[0].node_pool)
-    return Saving(going, disrupt, sum(one.cost for one in chosen))
+        return blocked(first.name, Blocker.NOT_WORTH_IT, pool=first.node_pool)
+    return Saving(
+        going,
+        disrupt,
+        sum(one.cost for one in chosen),
+        changes_at(moving, course.world, course.now),
+    )
+
+
+def _shown(nanousd: int) -> str:
+    return f"{dollars(nanousd):.4f}"

@@ -30,6 +30,7 @@ from dovetail.decide.disrupt.prospects import (
 from dovetail.decide.disrupt.savings import REASON, Candidate, Saving, judged
 from dovetail.decide.lifecycle.step import soonest
 from dovetail.model.ledger import Proposal
+from dovetail.model.snapshot import Snapshot
 from dovetail.model.verdict import Blocked, Blocker
 from dovetail.solve import Screen
 
@@ -45,6 +46,7 @@ class Walk:
         self.whys: dict[str, Blocked] = {}
         self._done: set[str] = set()  # nodes that go, or are proposed to
         self._n_proposed: Counter[str] = Counter()  # of each pool, without those that go
+        self._held: tuple[Snapshot, frozenset[str], Ground] | None = None
 
     def go(self, free: Sequence[Candidate]) -> None:
         """Make every move with these nodes that saves money."""
@@ -64,8 +66,13 @@ class Walk:
         self._improved(likely)
 
     def _ground(self, shunned: frozenset[str] = frozenset()) -> Ground:
+        """The cluster as it is by now; the same until the next move."""
         course = self.course
-        return ground_of(course.world, course.now, is_saving=True, shunned=shunned)
+        held = self._held
+        if held is None or held[0] is not course.world or held[1] != shunned:
+            found = ground_of(course.world, course.now, is_saving=True, shunned=shunned)
+            held = self._held = (course.world, shunned, found)
+        return held[2]
 
     # ------------------------------------------------------------------ sets of nodes
 
@@ -97,7 +104,7 @@ class Walk:
         left = [one.candidate for one in poor if one.candidate.name not in self._done]
         is_any = False
         while left:
-            chosen = self._within(left)[:_TOGETHER]
+            chosen = self._within(left, _TOGETHER)
             if not chosen or not self._first_that_saves(self._ground(shunned), chosen):
                 break
             is_any = True
@@ -108,12 +115,12 @@ class Walk:
     def _improved(self, likely: Sequence[tuple[Fraction, Candidate]]) -> None:
         """Replace nodes that would likely be cheaper: the best together, then one by one."""
         left = [one for _, one in likely]
-        chosen = self._within(left)[:_TOGETHER]
+        chosen = self._within(left, _TOGETHER)
         if len(chosen) > 1:
             self._first_that_saves(self._ground(), chosen, least=2)
         n_looks = _LOOKS * max(1, self.course.world.policy.effort)
         for one in left[:n_looks]:
-            if self._within([one]):
+            if self._within([one], 1):
                 self._first_that_saves(self._ground(), [one])
 
     # ------------------------------------------------------------------ one set
@@ -143,7 +150,7 @@ class Walk:
             disruptions=(one.disrupt,) if confirmed_at <= now else (),
             proposals=tuple(Proposal(REASON, name, since[name]) for name in sorted(since)),
             wake_at=soonest(
-                confirmed_at if confirmed_at > now else None,
+                *((confirmed_at, one.changes_at) if confirmed_at > now else ()),
                 *(budgets[node.node_pool].changes_at for node in one.going),
             ),
         )
@@ -166,11 +173,13 @@ class Walk:
             {pool: one.n_remaining - self._n_proposed[pool] for pool, one in budgets.items()}
         )
 
-    def _within(self, wanted: Sequence[Candidate]) -> list[Candidate]:
-        """Those that nothing keeps yet, as many as budgets allow."""
+    def _within(self, wanted: Sequence[Candidate], most: int) -> list[Candidate]:
+        """The first that nothing keeps yet, as many as budgets allow."""
         left = self._left()
-        kept = []
+        kept: list[Candidate] = []
         for one in wanted:
+            if len(kept) == most:
+                break
             pool = one.node.node_pool
             is_free = one.name not in self._done and left[pool] > 0
             if is_free and disruption_verdict(one.node, self.course.scene) is None:
