@@ -195,6 +195,10 @@ def _moves(disruption: Disrupt) -> Iterator[str]:
         by_node[node].append(pod)
     for node in sorted(by_node):
         yield f"{listing(by_node[node])} to {node}{kinds.get(node, '')}"
+    placed = {pod for pods in by_node.values() for pod in pods}
+    others = [pod for pod in disruption.pods if pod not in placed]
+    if others:
+        yield f"{listing(others)} to wherever there is room"
 
 
 def _staying_rows(blocked: Iterable[Blocked]) -> tuple[StayingRow, ...]:

@@ -18,6 +18,7 @@ from dovetail.decide.lifecycle.draining import is_evictable
 from dovetail.decide.lifecycle.protection import protection
 from dovetail.decide.nodes import leaving
 from dovetail.decide.pdbs import lets_unhealthy_go, never_allows, selecting
+from dovetail.decide.recall import recalled
 from dovetail.model.ledger import Proposal
 from dovetail.model.node import Node
 from dovetail.model.plan import Disrupt, Nominate, Plan
@@ -29,7 +30,8 @@ from dovetail.model.verdict import Blocked, Blocker
 class Scene(msgspec.Struct, frozen=True):
     """The cluster as disruptions see it. `disrupting` says for which reason nodes are being taken
     away. `nominated` are nodes and claims that pods are meant for: by kube-scheduler, by an earlier
-    plan, or by the plan of this very moment.
+    plan, or by the plan of this very moment; `buffered` those that keep room for capacity buffers,
+    whose pods do not exist.
     """
 
     snapshot: Snapshot
@@ -38,6 +40,7 @@ class Scene(msgspec.Struct, frozen=True):
     leaving: frozenset[str]
     disrupting: Mapping[str, str]
     nominated: frozenset[str]
+    buffered: frozenset[str]
 
 
 class Findings(msgspec.Struct, frozen=True):
@@ -52,20 +55,44 @@ class Findings(msgspec.Struct, frozen=True):
 def scene_of(snapshot: Snapshot, plan: Plan, now: datetime) -> Scene:
     """What disruptions need to know, once the plan for waiting pods is made."""
     moves = (place for one in plan.disruptions for place in one.places)
+    planned = (*plan.nominations, *moves)
     return Scene(
         snapshot=snapshot,
         now=now,
         pods_by_node=census(snapshot.pods).by_node,
         leaving=leaving(snapshot),
         disrupting={one.node: one.reason for one in snapshot.ledger.disrupting},
-        nominated=_nominated(snapshot, (*plan.nominations, *moves), now),
+        nominated=_nominated(snapshot, planned, now),
+        buffered=_buffered(snapshot, planned, now),
     )
 
 
 def _nominated(snapshot: Snapshot, planned: tuple[Nominate, ...], now: datetime) -> frozenset[str]:
-    promised = {one.node for one in snapshot.ledger.nominations if one.until > now}
+    fake = _fake(snapshot.pods)
+    promised = {
+        one.node
+        for one in snapshot.ledger.nominations
+        if one.until > now and one.pod_uid not in fake
+    }
     theirs = {pod.nominated_node_name for pod in census(snapshot.pods).unbound}
-    return frozenset(promised | theirs | {one.node for one in planned})
+    ours = {one.node for one in planned if not fake or any(key not in fake for key in one.pods)}
+    return frozenset(promised | theirs | ours)
+
+
+def _buffered(snapshot: Snapshot, planned: tuple[Nominate, ...], now: datetime) -> frozenset[str]:
+    fake = _fake(snapshot.pods)
+    if not fake:
+        return frozenset()
+    held = snapshot.ledger.nominations
+    promised = {one.node for one in held if one.until > now and one.pod_uid in fake}
+    return frozenset(promised | {one.node for one in planned if not fake.isdisjoint(one.pods)})
+
+
+@recalled
+def _fake(pods: tuple[Pod, ...]) -> frozenset[str]:
+    """Keys and uids of pods that only stand for room that a capacity buffer keeps."""
+    found = [pod for pod in pods if labels.BUFFER_FAKE_POD in pod.annotations]
+    return frozenset(name for pod in found for name in (pod.key, pod.uid))
 
 
 def disruption_verdict(node: Node, scene: Scene, *, ignores_pods: bool = False) -> Blocked | None:
