@@ -150,6 +150,7 @@ def _cost(cost: Cost) -> dict[str, Json]:
         "lowerBoundPerHour": money.dollars(cost.lower_bound_nanousd),
         "clusterBeforePerHour": money.dollars(cost.cluster_before_nanousd),
         "clusterAfterPerHour": money.dollars(cost.cluster_after_nanousd),
+        "clusterTargetPerHour": money.dollars(cost.cluster_target_nanousd),
     }
 
 

@@ -267,6 +267,9 @@ def totals(plan: Plan) -> tuple[str, ...]:
     if plan.cost.cluster_before_nanousd or plan.disruptions:
         before, after = plan.cost.cluster_before_nanousd, plan.cost.cluster_after_nanousd
         lines.append(f"The cluster costs {price(before)} an hour now, {price(after)} afterwards.")
+    if plan.cost.cluster_target_nanousd:
+        target = price(plan.cost.cluster_target_nanousd)
+        lines.append(f"If all that may move were bought anew, it would cost at least {target}.")
     return tuple(lines)
 
 
