@@ -14,6 +14,7 @@ DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
 NODE_POOL_HASH: Final = "karpenter.sh/nodepool-hash"
 NODE_POOL_HASH_VERSION: Final = "karpenter.sh/nodepool-hash-version"
 MIN_VALUES_RELAXED: Final = "karpenter.sh/nodeclaim-min-values-relaxed"
+REPLACES: Final = "dovetail.sh/replaces"  # on a claim: which nodes go once it has started
 MADE_BY_RUN: Final = "dovetail.sh/made-by-run"  # which run of the program made a claim
 TERMINATION_TIMESTAMP: Final = "karpenter.sh/nodeclaim-termination-timestamp"
 REQUESTED_DRA_DRIVERS: Final = "karpenter.sh/requested-dra-drivers"

@@ -8,7 +8,8 @@ from __future__ import annotations
 import pytest
 
 from dovetail.testing import idle_loop
-from tests.kills.scenarios import SCENARIOS, Scenario
+from tests.kills.moves import SCENARIOS
+from tests.kills.scenarios import Scenario
 from tests.kills.storms import STORMS, Storm
 from tests.kills.trials import crashed_again_and_again, weathered
 

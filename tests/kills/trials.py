@@ -40,7 +40,7 @@ async def killed(
     async with living(world):
         async with running(world) as process:
             await _act(scenario, world, process, dies_at, when)
-            is_dead = await _died(world, process)
+            is_dead = await _died(world, process, scenario.longest_seconds)
         if scenario.meanwhile is not None:
             await scenario.meanwhile(world)
         await world.pass_(SECONDS_OF_A_RESTART)
@@ -131,7 +131,7 @@ async def _died(world: World, process: Process, within_seconds: float = LONGEST_
 
 async def judged(scenario: Scenario, world: World) -> list[str]:
     """Wait for rest, and hold what there is and what was to the laws; what is wrong."""
-    seen = AtRest(world, scenario.n_nodes)
+    seen = AtRest(world, scenario.n_nodes, is_stuck=scenario.is_stuck)
     complaints = await _unrest(world, seen, scenario.longest_seconds)
     if complaints:
         return complaints

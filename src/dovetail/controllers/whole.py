@@ -120,7 +120,7 @@ class Controller:
         await self.feed.wait_in_sync()
         if self._acts:
             self.known.cluster.adopt(self._means.clock.now())
-            await self._disruptions.tidy()
+            await self._disruptions.take_over()
         for hear in self._listeners():
             self.feed.listen(hear)
         self._is_leading = True

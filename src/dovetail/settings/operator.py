@@ -80,13 +80,15 @@ class OperatorSettings(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def policy(self) -> Policy:
         """What decisions read of this."""
-        return policies.policy(
+        chosen = policies.policy(
             preference_policy=self.preference_policy,
             min_values_policy=self.min_values_policy,
             effort=self.effort,
             spot_robustness=self.spot_robustness,
             default_spread=self.default_spread,
         )
+        spot_by_spot = self.feature_gates.get("SpotToSpotConsolidation", False)
+        return msgspec.structs.replace(chosen, replaces_spot_by_spot=spot_by_spot)
 
     @property
     def requests_per_second(self) -> float:

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from dovetail.errors import InputError
+from dovetail.model.plan import DisruptionReason
 from dovetail.model.policy import MinValuesPolicy, Policy, PreferencePolicy
 from dovetail.model.topology import NOTHING, Spread
 from dovetail.settings import FEATURE_GATES
@@ -212,6 +213,7 @@ def test_the_policy_of_decisions_is_what_was_set(tmp_path: Path) -> None:
         "effort": "4",
         "spot-robustness": "0.25",
         "scheduler-config": str(path),
+        "feature-gates": "SpotToSpotConsolidation=true",
     }
     settings = read(given, {})
     path.unlink()
@@ -221,8 +223,10 @@ def test_the_policy_of_decisions_is_what_was_set(tmp_path: Path) -> None:
         effort=4,
         spot_robustness=0.25,
         default_spread=(Spread("rack", NOTHING, max_skew=2, is_hard=False),),
+        disrupts_for=tuple(DisruptionReason),
+        replaces_spot_by_spot=True,
     )
-    assert OperatorSettings().policy == Policy()
+    assert OperatorSettings().policy == Policy(disrupts_for=tuple(DisruptionReason))
 
 
 def test_settings_say_themselves_as_environment() -> None:
