@@ -103,7 +103,7 @@ def _in_the_wake_of(storm: Storm, scenario: Scenario) -> Scenario:
         n_nodes=None if scenario.is_scale_up else scenario.n_nodes,
         is_scale_up=scenario.is_scale_up and storm.lets_steer and not storm.sets_clock,
         has_budgets=not storm.takes_machines,
-        longest_seconds=LONGEST_SECONDS + (_HOUR_SECONDS if storm.sets_clock else 0),
+        longest_seconds=scenario.longest_seconds + (_HOUR_SECONDS if storm.sets_clock else 0),
     )
 
 
