@@ -1,4 +1,4 @@
-"""How often pods were evicted is known to the next controller, wherever the one before is killed."""
+"""How often pods were evicted is known to the next controller, wherever one is killed."""
 
 from __future__ import annotations
 
