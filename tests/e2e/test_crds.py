@@ -15,6 +15,8 @@ pytestmark = pytest.mark.xdist_group("controlplane")
 SOUND = (POOL, CLAIM, OVERLAY, BUFFER, KWOK)
 # What a schema does not say: the controller tells it in the object's status (spec/core.md 1.2).
 AT_RUN_TIME = {
+    ("metadata.annotations", "expected a whole number"),
+    ("metadata.annotations", "expected dollars an hour"),
     ("spec.template.metadata.labels.x~karpenter~kwok~sh/y", "expected another label"),
     ("spec.template.metadata.labels.a/b/c", "is no label key"),
     ("spec.template.spec.requirements.2.key", "is no label key"),

@@ -12,6 +12,7 @@ from dovetail.model import resources
 from dovetail.model.plan import Cost, Disrupt, Launch, Nominate, Plan
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.verdict import Blocked, PoolReason, Unschedulable
+from dovetail.present.housing import housed
 from dovetail.present.plan import destinations, instant
 
 SYNTHETIC_SPOT: Final = (
@@ -104,6 +105,7 @@ class PlanTable(msgspec.Struct, frozen=True):
 
 def plan_table(plan: Plan, snapshot: Snapshot, staying: Sequence[Blocked] = ()) -> PlanTable:
     """The plan as a person reads it, and why these nodes stay."""
+    plan = housed(plan, snapshot)
     return PlanTable(
         nodes=node_rows(plan.launches, _allocatable_by_type(snapshot)),
         existing=tuple(_existing_row(one) for one in plan.nominations),
