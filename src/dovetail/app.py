@@ -22,6 +22,7 @@ from dovetail.model.policy import Policy
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.verdict import Blocked
+from dovetail.present.explanation import Explanation
 from dovetail.present.plan import Timings, buys_spot
 from dovetail.present.table import SYNTHETIC_SPOT, counted
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from dovetail.cloud.overlays import Overlay
     from dovetail.kube.manifests import Manifests
     from dovetail.present.budgets import BudgetCalendar
+    from dovetail.present.lookup import Subject
 
 GENERIC: Final = "generic"
 AWS: Final = "aws"
@@ -57,6 +59,14 @@ class Planned(msgspec.Struct, frozen=True):
     now: datetime
     timings: Timings
     staying: tuple[Blocked, ...] = ()
+    notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+class Explained(msgspec.Struct, frozen=True):
+    """An answer for one object. `notes` belong to the figures, `remarks` are talk."""
+
+    explanation: Explanation
     notes: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 
@@ -120,6 +130,25 @@ def _staying(given: _Input, plan: Plan) -> tuple[Blocked, ...]:
 
     wanted = given.snapshot.policy.disrupts_for
     return staying(given.snapshot, plan, given.now) if wanted else ()
+
+
+def explained_from(request: PlanRequest, asked: Subject, *, stdin: BinaryIO) -> Explained:
+    """Read manifests, plan for them, and answer for one object. Raises InputError."""
+    from dovetail.kube.manifests import read
+    from dovetail.present.explain_node import explain_node
+    from dovetail.present.explain_pod import explain_pod
+    from dovetail.present.lookup import SubjectKind, find_node, find_pod
+
+    with _calm_collector():
+        given = _given(request, read(request.sources, stdin))
+        snapshot, now = given.snapshot, given.now
+        if asked.kind is SubjectKind.POD:
+            pod = find_pod(asked, snapshot)
+            told = explain_pod(pod, snapshot, _decided(given)[0], now)
+        else:
+            node = find_node(asked, snapshot)
+            told = explain_node(node, snapshot, _decided(given)[0], now)
+    return Explained(told, given.notes, given.remarks)
 
 
 def calendar_from(request: PlanRequest, span: timedelta, *, stdin: BinaryIO) -> BudgetCalendar:
@@ -193,7 +222,7 @@ def price_notes(catalogues: Iterable[str]) -> tuple[str, ...]:
 def _undisturbed(given: _Input) -> _Input:
     """The same cluster, whose nodes all stay: nothing is looked for."""
     snapshot = given.snapshot
-    policy = msgspec.structs.replace(snapshot.policy, disrupts_for=())
+    policy = msgspec.structs.replace(snapshot.policy, disrupts_for=(), keeps_replicas=False)
     return msgspec.structs.replace(given, snapshot=msgspec.structs.replace(snapshot, policy=policy))
 
 
@@ -253,7 +282,10 @@ def _unconfirmed(policy: Policy) -> Policy:
 def _offline(policy: Policy) -> Policy:
     """The policy for manifests: whatever could be done is shown, no feature gate forbids it."""
     return msgspec.structs.replace(
-        _unconfirmed(policy), disrupts_for=tuple(DisruptionReason), replaces_spot_by_spot=True
+        _unconfirmed(policy),
+        disrupts_for=tuple(DisruptionReason),
+        replaces_spot_by_spot=True,
+        keeps_replicas=True,
     )
 
 

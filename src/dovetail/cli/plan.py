@@ -29,6 +29,8 @@ def plan(  # noqa: PLR0913  typer reads one flag from each argument
     scheduler_config: options.SchedulerConfigFile = "",
     spot_robustness: options.SpotRobustness = _DEFAULT.spot_robustness,
     effort: options.Effort = _DEFAULT.effort,
+    least_saving_per_eviction: options.LeastSaving = "0",
+    most_evictions_per_day: options.MostEvictions = -1,
     certificate: options.WithCertificate = False,
 ) -> None:
     """Show which nodes to launch for waiting pods, at what price, and why a pod must wait.
@@ -58,13 +60,14 @@ def plan(  # noqa: PLR0913  typer reads one flag from each argument
         spot_robustness=spot_robustness,
         default_spread=settings.default_spread(scheduler_config),
     )
+    calm = policies.Calm(options.dollars(least_saving_per_eviction), most_evictions_per_day)
     planned = _planned(
         PlanRequest(
             sources=options.sources(files, more),
             catalogue=catalog,
             now=options.instant(now),
             may_disrupt=not no_disrupt,
-            policy=policy,
+            policy=policies.calmed(policy, calm),
         )
     )
     for remark in planned.remarks:

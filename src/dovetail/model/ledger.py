@@ -46,6 +46,14 @@ class Departure(msgspec.Struct, frozen=True, gc=False):
     since: datetime
 
 
+class EvictionCount(msgspec.Struct, frozen=True, gc=False):
+    """How many pods of a workload were evicted in the hour that begins then."""
+
+    workload: str
+    hour: datetime
+    n_evictions: int
+
+
 class Setback(msgspec.Struct, frozen=True, gc=False):
     """A node that could not be taken away, and until when that is not tried again."""
 
@@ -61,4 +69,5 @@ class Ledger(msgspec.Struct, frozen=True, gc=False):
     reserved_by_id: Mapping[str, int] = {}
     proposals: tuple[Proposal, ...] = ()
     disrupting: tuple[Departure, ...] = ()
+    evictions: tuple[EvictionCount, ...] = ()
     setbacks: tuple[Setback, ...] = ()

@@ -59,6 +59,8 @@ class OperatorSettings(msgspec.Struct, frozen=True, kw_only=True):
     spot_robustness: float = policies.DEFAULT.spot_robustness
     effort: int = policies.DEFAULT.effort
     steer_pods: bool = True
+    least_saving_per_eviction: str = policies.ANY_SAVING.least_saving_per_eviction
+    most_evictions_per_day: int = policies.ANY_SAVING.most_evictions_per_day
     # Leader election
     disable_leader_election: bool = False
     leader_election_name: str = "karpenter-leader-election"
@@ -87,8 +89,13 @@ class OperatorSettings(msgspec.Struct, frozen=True, kw_only=True):
             spot_robustness=self.spot_robustness,
             default_spread=self.default_spread,
         )
-        spot_by_spot = self.feature_gates.get("SpotToSpotConsolidation", False)
-        return msgspec.structs.replace(chosen, replaces_spot_by_spot=spot_by_spot)
+        chosen = msgspec.structs.replace(
+            chosen,
+            keeps_replicas=self.feature_gates.get("StaticCapacity", False),
+            replaces_spot_by_spot=self.feature_gates.get("SpotToSpotConsolidation", False),
+        )
+        calm = policies.Calm(self.least_saving_per_eviction, self.most_evictions_per_day)
+        return policies.calmed(chosen, calm)
 
     @property
     def requests_per_second(self) -> float:

@@ -103,6 +103,7 @@ class Evicted(msgspec.Struct, frozen=True):
     pod: PodKey
     uid: str
     at: datetime
+    workload: str = ""  # whose pod it is
 
 
 class Proposed(msgspec.Struct, frozen=True):

@@ -21,6 +21,7 @@ from dovetail.model.ledger import Departure, Ledger, Nomination, Proposal, Refus
 from dovetail.model.node import Node
 from dovetail.model.pod import Pod, PodKey
 from dovetail.state.changes import Refused
+from dovetail.state.evictions import Tally
 from dovetail.state.promises import Promise, Promises
 from dovetail.state.shelf import Key
 
@@ -48,6 +49,7 @@ class Book:
         self._promises = Promises()
         self._until_by_offer: dict[_Offer, datetime] = {}
         self._proposals: tuple[Proposal, ...] = ()
+        self.evictions = Tally()
         self._departures: dict[str, Departure] = {}
         self._setbacks: dict[str, datetime] = {}
         self._names_by_uid: dict[str, tuple[str, ...]] = {}  # nodes we named to a pod lately
@@ -162,6 +164,7 @@ class Book:
             ),
             reserved_by_id=reserved,
             proposals=self._proposals,
+            evictions=self.evictions.in_order(now),
             disrupting=tuple(one for _, one in sorted(self._departures.items())),
             setbacks=tuple(Setback(*one) for one in sorted(self._setbacks.items())),
         )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
 
 import msgspec
 
-from dovetail.model.plan import Disrupt, DisruptionReason, Plan
+from dovetail.model.plan import Disrupt, Plan
 from dovetail.model.verdict import Blocked, Blocker
 from dovetail.units import money
 
@@ -17,7 +18,7 @@ class WantDisruption(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
     """
 
     nodes: list[str]
-    reason: DisruptionReason = DisruptionReason.EMPTY
+    reason: Literal["Empty", "Drifted", "Underutilized", "Overprovisioned"] = "Empty"
     saving: float | None = None
     replacements: list[str] = []
     capacity_types: list[str] | None = None

@@ -257,7 +257,7 @@ class World:
                 "disruptionsAllowed": allowed,
                 "desiredHealthy": 1,
                 "currentHealthy": 1 + allowed,
-                "expectedPods": 1 + allowed,
+                "expectedPods": 2,  # one of them may be unwell
             }
         }
         await self.kube.patch(Ref(BUDGET, budget, "default"), Patch(status, subresource="status"))

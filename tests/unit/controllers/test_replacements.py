@@ -420,3 +420,18 @@ async def test_room_on_nodes_that_stay_is_kept_for_those_who_move() -> None:
         await world.pass_(5 * MINUTE)
         ledger = process.known.cluster.snapshot(world.time.now()).ledger
         assert [one.node for one in ledger.nominations] == ["b"]
+
+
+async def test_a_budget_of_pods_that_never_allows_it_is_not_waited_for() -> None:
+    """The node is put back at once: nobody else could ever go first."""
+    world = World()
+    async with replacing(world) as process:
+        await world.budget("b", "p", 0)
+        await world.kube.patch(
+            Ref(BUDGET, "b", "default"),
+            Patch({"status": {"expectedPods": 1}}, subresource="status"),
+        )
+        await process.disruptions.begin(moved("a"), (POOL,))
+        await world.pass_(2)
+        await start(world)
+        assert await is_put_back(world, "a")

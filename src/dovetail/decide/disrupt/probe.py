@@ -68,9 +68,16 @@ class Stuck(msgspec.Struct, frozen=True):
     why: str = "no node that stays has room for it, and none can be launched"
 
 
-def ground_of(snapshot: Snapshot, now: datetime, *, is_saving: bool) -> Ground:
+def ground_of(
+    snapshot: Snapshot,
+    now: datetime,
+    *,
+    is_saving: bool,
+    shunned: frozenset[str] = frozenset(),
+) -> Ground:
     """What probes of this cluster share. Pods that wait are none of their business: the plan for
-    those is made, and whoever was given a place stands there already.
+    those is made, and whoever was given a place stands there already. Nobody is moved to nodes that
+    are shunned, if it can be helped.
     """
     nodes = usable(snapshot)
     busy = _waiting_pools(snapshot) if is_saving else frozenset()
@@ -78,7 +85,8 @@ def ground_of(snapshot: Snapshot, now: datetime, *, is_saving: bool) -> Ground:
     by_node = _holding(snapshot, {node.name for node in nodes}, now)
     pools, _ = eligible_pools(snapshot)
     held = (pod for pods in by_node.values() for pod in pods if pod.claim_names)
-    seen = tuple(_cordoned(node) if node.name in closed else node for node in nodes)
+    shut = closed | shunned
+    seen = tuple(_cordoned(node) if node.name in shut else node for node in nodes)
     return Ground(
         snapshot=snapshot,
         now=now,

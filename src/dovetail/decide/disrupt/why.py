@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from typing import Final
 
 import msgspec
 
 from dovetail.decide.apply import begin
 from dovetail.decide.disrupt.blockers import blocked
-from dovetail.decide.disrupt.budgets import allowances
+from dovetail.decide.disrupt.budgets import UNLIMITED, allowances, allowed_disruptions
 from dovetail.decide.disrupt.candidates import Scene, disruption_verdict, scene_of
 from dovetail.decide.disrupt.course import over_budget
 from dovetail.decide.disrupt.emptiness import is_empty, is_quiet
@@ -26,6 +27,9 @@ from dovetail.model.pool import ConsolidationPolicy, NodePool
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.verdict import Blocked, Blocker
 from dovetail.units import duration
+
+# What keeps a node whatever its pool and its pods say, so that those are worth hearing too.
+_BY_ITSELF: Final = frozenset({Blocker.NOMINATED, Blocker.NODE_PROTECTED, Blocker.SETBACK})
 
 
 def staying(snapshot: Snapshot, plan: Plan, now: datetime) -> tuple[Blocked, ...]:
@@ -48,7 +52,10 @@ def obstacles(node: Node, snapshot: Snapshot, plan: Plan, now: datetime) -> tupl
     if not any(one.reason == Blocker.BUDGET for one in found):
         found += _budget(node, scene, plan)
     found = found or [_untold(node, scene, plan)]
-    return tuple({(one.reason, one.message): one for one in reversed(found)}.values())[::-1]
+    unique: dict[tuple[str, str], Blocked] = {}
+    for one in found:
+        unique.setdefault((one.reason, one.message), one)
+    return tuple(unique.values())
 
 
 def cause(node: Node, scene: Scene) -> DisruptionReason:
@@ -58,6 +65,18 @@ def cause(node: Node, scene: Scene) -> DisruptionReason:
     if is_empty(scene.pods_by_node.get(node.name, ())):
         return DisruptionReason.EMPTY
     return DisruptionReason.UNDERUTILIZED
+
+
+def tightest(name: str, snapshot: Snapshot, reason: str, now: datetime) -> str:
+    """Which budget of a pool binds for this reason, as one writes it; nothing if none does."""
+    held = allowances(snapshot, reason, now)
+    for pool in snapshot.node_pools:
+        for index, one in enumerate(pool.disruption.budgets):
+            is_meant = pool.name == name and one.is_about(reason)
+            n_nodes, n_allowed = held[pool.name].n_nodes, held[pool.name].n_allowed
+            if is_meant and allowed_disruptions((one,), n_nodes, now) == n_allowed < UNLIMITED:
+                return f"budgets[{index}], nodes {one.nodes}"
+    return ""
 
 
 def _untold(node: Node, scene: Scene, plan: Plan) -> Blocked:
@@ -81,8 +100,9 @@ def _reasons(node: Node, scene: Scene) -> Iterator[Blocked]:
     found = disruption_verdict(node, scene, ignores_pods=True)
     if found is not None:
         yield found
+    pool = next((one for one in scene.snapshot.node_pools if one.name == node.node_pool), None)
+    if (found is not None and found.reason not in _BY_ITSELF) or pool is None or pool.problems:
         return
-    pool = next(one for one in scene.snapshot.node_pools if one.name == node.node_pool)
     if pool.replicas is not None:
         yield blocked(node.name, Blocker.STATIC, pool=pool.name, replicas=pool.replicas)
         return
@@ -122,10 +142,13 @@ def _quiet_at(node: Node, quiet_for: timedelta, now: datetime) -> datetime | Non
 
 def _pods(node: Node, scene: Scene) -> Iterator[Blocked]:
     """What each of its pods says, one by one."""
+    before = disruption_verdict(node, scene, ignores_pods=True)
+    free = msgspec.structs.replace(node, annotations={})
     for pod in sorted(scene.pods_by_node.get(node.name, ()), key=lambda pod: pod.key):
-        alone = msgspec.structs.replace(scene, pods_by_node={node.name: (pod,)})
-        found = disruption_verdict(node, alone)
-        if found is not None:
+        by_node = {node.name: (pod,)}
+        alone = msgspec.structs.replace(scene, pods_by_node=by_node, nominated=frozenset())
+        found = disruption_verdict(free, alone)
+        if found is not None and (before is None or found.reason != before.reason):
             yield found
 
 
