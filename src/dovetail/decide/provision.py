@@ -8,7 +8,6 @@ from datetime import datetime
 
 from dovetail import labels
 from dovetail.decide.candidates import Waiting, waiting
-from dovetail.decide.labelling import unmentioned_labels
 from dovetail.decide.nodes import usable
 from dovetail.decide.pools import RefusedPool, eligible_pools, remaining_limits
 from dovetail.decide.prices import running_price
@@ -213,7 +212,7 @@ def _launch(node: PlannedNode, name: str, requirements: tuple[Requirement, ...])
         instance_types=node.alternatives,
         requests=node.requests,
         pods=tuple(pod.key for pod in node.pods),
-        labels={**unmentioned_labels(node), **node.labels, labels.HOSTNAME: name},
+        labels={**node.labels, labels.HOSTNAME: name},
         requirements=requirements,
         taints=pool.taints,
         startup_taints=pool.startup_taints,
