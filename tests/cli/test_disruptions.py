@@ -177,3 +177,32 @@ def test_a_wide_table_has_every_node_that_stays(
     assert "Nodes that stay" in text
     assert "nobody" in text
     assert "allow 2 at once for reason Empty" in " ".join(text.split())
+
+
+OVERLAY = """
+---
+apiVersion: karpenter.sh/v1alpha1
+kind: NodeOverlay
+metadata: {name: bargain}
+spec:
+  requirements:
+    - {key: node.kubernetes.io/instance-type, operator: In, values: [m-4x-amd64-linux]}
+  price: "0.001"
+"""
+
+
+def test_an_overlay_decides_what_is_worth_moving(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What an overlay makes cheap is moved to, and nothing is without it."""
+    full = POD.replace('cpu: "1"', "cpu: 3500m")
+    asked = "[{key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}]"
+    cluster = POOL.replace("requirements: []", f"requirements: {asked}")
+    cluster += MACHINE.replace("NAME", "n1") + full
+    path = tmp_path / "cluster.yaml"
+    path.write_text(cluster)
+    assert planned(capsys, "-f", str(path))["disruptions"] == []
+    path.write_text(cluster + OVERLAY)
+    [gone] = planned(capsys, "-f", str(path))["disruptions"]
+    [new] = gone["replacements"]
+    assert (new["instanceType"], new["pricePerHour"]) == ("m-4x-amd64-linux", 0.001)

@@ -213,11 +213,19 @@ def _binding(case: Case, plan: Plan, moved: list[str]) -> list[str]:
 # ------------------------------------------------------------------ money
 
 
+def _is_promotion(snapshot: Snapshot, going: list[Node], move: Disrupt) -> bool:
+    weight = {pool.name: pool.weight for pool in snapshot.node_pools}
+    coming = [weight[new.node_pool] for new in move.replacements]
+    return bool(coming) and min(coming) > max(weight[node.node_pool] for node in going)
+
+
 def _pays(snapshot: Snapshot, now: datetime, going: list[Node], move: Disrupt) -> Iterator[str]:
-    """It is cheaper afterwards, at the worst price too, and nothing comes back that went."""
+    """It is cheaper afterwards, at the worst price too, and nothing comes back that went. Where all
+    comes from pools that are preferred to those that lose nodes, it may cost as much.
+    """
     before = sum(price(snapshot, node) for node in going)
     worst = sum(_worst(snapshot, now, new) for new in move.replacements)
-    if worst >= before:
+    if worst > before or (worst == before and not _is_promotion(snapshot, going, move)):
         yield f"may cost {worst} afterwards, {before} before"
     bought = [(one.node_pool, one.instance_type, one.zone, one.capacity_type) for one in going]
     for new in move.replacements:

@@ -6,6 +6,7 @@ plan is judged in a cluster where it is under way.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from fractions import Fraction
@@ -56,8 +57,12 @@ def apart(snapshot: Snapshot, now: datetime, plan: Plan) -> tuple[Snapshot, Plan
         ),
     )
     going = tuple(Departure(name, SURPLUS, now) for one in surplus for name in one.nodes)
+    used = Counter(snapshot.ledger.reserved_by_id)
+    used.update(one.reservation_id for one in launched if one.reservation_id)
     ledger = msgspec.structs.replace(
-        snapshot.ledger, disrupting=(*snapshot.ledger.disrupting, *going)
+        snapshot.ledger,
+        disrupting=(*snapshot.ledger.disrupting, *going),
+        reserved_by_id=dict(used),
     )
     nodes = (*snapshot.nodes, *(to_come(snapshot, one) for one in launched))
     return msgspec.structs.replace(snapshot, nodes=nodes, ledger=ledger), rest
@@ -105,7 +110,20 @@ def check(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
         else:
             laws = [*_count(does), *_order(does), *_bare(does), *_replaced(does)]
         broken += [f"pool {pool.name}: {law}" for law in laws]
-    return broken
+    return [*broken, *_reservations(snapshot, plan)]
+
+
+def _reservations(snapshot: Snapshot, plan: Plan) -> Iterator[str]:
+    """Nothing is launched on a reservation that has run out, all pools counted."""
+    every = (*plan.launches, *(new for one in plan.disruptions for new in one.replacements))
+    used = Counter(one.reservation_id for one in every if one.reservation_id)
+    for kinds in snapshot.instance_types.values():
+        for one in (one for kind in kinds for one in kind.offerings if one.reservation_id):
+            n_left = one.reservation_capacity - snapshot.ledger.reserved_by_id.get(
+                one.reservation_id, 0
+            )
+            if used[one.reservation_id] > max(0, n_left):
+                yield f"reservation {one.reservation_id} is used {used[one.reservation_id]} times"
 
 
 class Does:
@@ -140,9 +158,10 @@ class Does:
 def _count(does: Does) -> Iterator[str]:
     n_missing = does.replicas - len(does.staying) - does.n_pending
     n_may = max(0, min(n_missing, does.limit - len(does.nodes)))
-    can_launch = does.pool.is_ready and bool(on_offer(does))
-    n_want = n_may if can_launch else 0
-    if len(does.launched) != n_want:
+    offers = on_offer(does) if does.pool.is_ready else []
+    n_want = n_may if offers else 0
+    is_ending = all(is_reserved for _, is_reserved in offers)  # then there may be too few
+    if len(does.launched) > n_want or (len(does.launched) < n_want and not is_ending):
         yield f"launches {len(does.launched)}, not {n_want}"
     n_excess = max(0, len(does.staying) - does.replicas)
     if len(does.surplus) != n_excess or not set(does.surplus) <= {x.name for x in does.staying}:
@@ -193,10 +212,10 @@ def _life(pool: NodePool, node: Node, now: datetime) -> Fraction:
 # ------------------------------------------------------------------ what
 
 
-def on_offer(does: Does) -> list[int]:
-    """What each node costs that the pool could launch, cheapest first."""
+def on_offer(does: Does) -> list[tuple[int, bool]]:
+    """What each node costs that the pool could launch, and whether it is reserved."""
     return sorted(
-        one.price_nanousd
+        (one.price_nanousd, bool(one.reservation_id))
         for kind in kinds_of(does.snapshot, does.pool.name).values()
         for one in kind.offerings
         if can_be_had(does.snapshot, does.now, kind, one)
@@ -206,7 +225,7 @@ def on_offer(does: Does) -> list[int]:
 
 def _bare(does: Does) -> Iterator[str]:
     """Everything is launched from the template alone, as what the pool allows and is cheapest."""
-    prices = on_offer(does)
+    prices = [price for price, is_reserved in on_offer(does) if not is_reserved]
     for new in (*does.launched, *(new for one in does.replaced for new in one.replacements)):
         if new.node_pool != does.pool.name:
             yield f"{new.name} is of another pool"

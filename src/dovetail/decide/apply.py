@@ -11,7 +11,7 @@ rest are about.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -67,12 +67,22 @@ def apply(snapshot: Snapshot, plan: Plan) -> Snapshot:
             *(_visited(node, snapshot) if node.name in touched else node for node in staying),
             *(_node(one, snapshot, is_started=True) for one in _coming(plan)),
         ),
-        pods=tuple(pod for pod in pods if pod.node_name not in gone),
+        pods=tuple(_left(pods, plan, gone)),
         ledger=msgspec.structs.replace(
             ledger, proposals=tuple(one for one in plan.proposals if one.node not in gone)
         ),
         revision=snapshot.revision + 1,
     )
+
+
+def _left(pods: Iterable[Pod], plan: Plan, gone: set[str]) -> Iterator[Pod]:
+    """Pods that are still there; those that had to move and were given no place wait again."""
+    moving = {key for one in plan.disruptions for key in one.pods}
+    for pod in pods:
+        if pod.node_name not in gone:
+            yield pod
+        elif pod.key in moving:
+            yield msgspec.structs.replace(pod, node_name="", phase="Pending", deleting_at=None)
 
 
 def _coming(plan: Plan) -> tuple[Launch, ...]:

@@ -7,23 +7,20 @@ the cheapest that can be had, which is what a provider takes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Final
 
 import msgspec
 
 from dovetail import labels
+from dovetail.decide.labelling import node_labels
 from dovetail.decide.provision import named_launches, obtainable
 from dovetail.model.instance import InstanceType, Offering
 from dovetail.model.plan import Launch
 from dovetail.model.pool import NodePool
-from dovetail.model.requirements import Requirement, Requirements
 from dovetail.model.snapshot import Snapshot
 from dovetail.solve import PlannedNode
-from dovetail.solve.offers import definite, pool_requirements
-
-_OTHER: Final = "other"  # a value for a label that must have one, whichever
+from dovetail.solve.offers import pool_requirements
 
 _Offer = tuple[InstanceType, Offering]
 
@@ -39,12 +36,23 @@ def bare_launches(
         return ()
     names = tuple(dict.fromkeys(kind.name for kind, _ in offers))
     most = snapshot.policy.max_instance_types
-    chosen = _chosen(offers, n_nodes, snapshot.ledger.reserved_by_id)
+    named = tuple(others)
+    chosen = _chosen(offers, n_nodes, _reserved(snapshot, named))
     planned = [_planned(pool, kind, at, names[:most]) for kind, at in chosen]
     return tuple(
         msgspec.structs.replace(one, requirements=())  # the pool's own are all it asks for
-        for one in named_launches(planned, snapshot.revision, others)
+        for one in named_launches(planned, snapshot.revision, named)
     )
+
+
+def _reserved(snapshot: Snapshot, others: Sequence[Launch]) -> Counter[str]:
+    """How much of each reservation is used, also by launches that are not under way yet."""
+    used = Counter(snapshot.ledger.reserved_by_id)
+    coming = [one for one in others if one.reservation_id]
+    if coming:
+        there = {node.name for node in snapshot.nodes}
+        used.update(one.reservation_id for one in coming if one.name not in there)
+    return used
 
 
 def _offers(pool: NodePool, types: Iterable[InstanceType]) -> list[_Offer]:
@@ -69,11 +77,8 @@ def _offers(pool: NodePool, types: Iterable[InstanceType]) -> list[_Offer]:
     )
 
 
-def _chosen(
-    offers: Sequence[_Offer], n_nodes: int, reserved: Mapping[str, int]
-) -> Iterator[_Offer]:
+def _chosen(offers: Sequence[_Offer], n_nodes: int, used: Counter[str]) -> Iterator[_Offer]:
     """The cheapest again and again; of a reservation no more than is left of it."""
-    used = Counter(reserved)
     n_left = n_nodes
     for kind, at in offers:
         n_here = n_left
@@ -92,33 +97,7 @@ def _planned(pool: NodePool, kind: InstanceType, at: Offering, names: Sequence[s
         alternatives=tuple(dict.fromkeys((kind.name, *names))),
         zones=(at.zone,),
         capacity_types=(at.capacity_type,),
-        labels=_labels(pool, kind, at),
+        labels=node_labels(pool, kind, at),
         requests={},
         pods=(),
     )
-
-
-def _labels(pool: NodePool, kind: InstanceType, at: Offering) -> dict[str, str]:
-    """Every label of the node; where the pool leaves a choice, the first value that would do."""
-    layers = (pool_requirements(pool), kind.requirements, at.requirements)
-    found: dict[str, str] = {}
-    for key in sorted({key for layer in layers for key in layer}):
-        is_fixed, value = definite(key, layers)
-        chosen = value if is_fixed else _any_value(key, layers)
-        if chosen is not None:
-            found[key] = chosen
-    return found
-
-
-def _any_value(key: str, layers: Iterable[Requirements]) -> str | None:
-    """A value that all layers allow, if the label must be there."""
-    held = Requirement(key, complement=True)
-    for layer in layers:
-        held = held & layer[key] if key in layer else held
-    if not held.complement:
-        return min(held.values, default=None)
-    if held.tolerates_absence:
-        return None
-    numbers = [str(bound) for bound in (held.gte, held.lte) if bound is not None]
-    words = [_OTHER, *(f"{_OTHER}-{n}" for n in range(len(held.values)))]
-    return next((value for value in (*numbers, *words) if held.has(value)), None)

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from dovetail import labels
 from dovetail.decide.candidates import Waiting, waiting
+from dovetail.decide.labelling import unmentioned_labels
 from dovetail.decide.nodes import usable
 from dovetail.decide.pools import RefusedPool, eligible_pools, remaining_limits
 from dovetail.decide.prices import running_price
@@ -212,7 +213,7 @@ def _launch(node: PlannedNode, name: str, requirements: tuple[Requirement, ...])
         instance_types=node.alternatives,
         requests=node.requests,
         pods=tuple(pod.key for pod in node.pods),
-        labels={**node.labels, labels.HOSTNAME: name},
+        labels={**unmentioned_labels(node), **node.labels, labels.HOSTNAME: name},
         requirements=requirements,
         taints=pool.taints,
         startup_taints=pool.startup_taints,

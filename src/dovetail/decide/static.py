@@ -26,7 +26,7 @@ from dovetail.decide.lifecycle.protection import protection
 from dovetail.decide.nodes import is_leaving, leaving
 from dovetail.decide.prices import price_of, prices, running_price
 from dovetail.model.node import Node
-from dovetail.model.plan import Cost, Disrupt, Launch, Plan
+from dovetail.model.plan import Disrupt, Launch, Plan
 from dovetail.model.pod import Pod
 from dovetail.model.pool import NodePool
 from dovetail.model.resources import NODES
@@ -115,7 +115,8 @@ def joined(snapshot: Snapshot, fixed: Plan, plan: Plan) -> Plan:
         plan,
         launches=(*fixed.launches, *plan.launches),
         disruptions=(*fixed.disruptions, *plan.disruptions),
-        cost=Cost(
+        cost=msgspec.structs.replace(
+            plan.cost,
             new_nanousd=new,
             lower_bound_nanousd=plan.cost.lower_bound_nanousd + paid,
             cluster_before_nanousd=before,

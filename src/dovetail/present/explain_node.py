@@ -156,6 +156,17 @@ def _outcome(found: _Found, without: Removal) -> Iterator[str]:
         yield f"Pod {one.pod} would have no place. {one.summary}"
     if without.unplaced:
         return
+    yield from _needs(without)
+    fates = [fate(pod, without, found.snapshot, found.now) for pod in found.pods]
+    n_held = fates.count(Fate.HELD)
+    if n_held:
+        yield f"{counted(n_held, 'pod')} may not be disturbed, and would come on top of that."
+    if found.price_nanousd:
+        yield f"{'But for those, that' if n_held else 'That'} {saving(without.saving_nanousd)}."
+
+
+def _needs(without: Removal) -> Iterator[str]:
+    """Where those would go who could."""
     n_moved = sum(len(one.pods) for one in without.places)
     n_new = sum(len(one.pods) for one in without.launches)
     if n_moved:
@@ -165,13 +176,7 @@ def _outcome(found: _Found, without: Removal) -> Iterator[str]:
         paid = price(sum(one.price_nanousd for one in without.launches))
         yield f"{counted(n_new, 'pod')} would need {coming(without.launches)}, for {paid} an hour."
     if not n_moved and not n_new:
-        yield "Nobody would need another node."
-    if found.price_nanousd:
-        yield f"That {saving(without.saving_nanousd)}."
-    fates = [fate(pod, without, found.snapshot, found.now) for pod in found.pods]
-    n_held = fates.count(Fate.HELD)
-    if n_held:
-        yield f"{counted(n_held, 'pod')} that may not be disturbed would come on top."
+        yield "No pod that may go would need another node."
 
 
 def _pods(found: _Found, without: Removal) -> Section:

@@ -13,6 +13,7 @@ from dovetail.present.table import described, node_rows, price
 from dovetail.units import duration, quantity
 
 _DAY = timedelta(days=1)
+_MINUTE = timedelta(minutes=1)
 
 
 class Section(msgspec.Struct, frozen=True):
@@ -42,7 +43,15 @@ def age(since: datetime | None, now: datetime) -> str:
     if days:
         hours = f" {rest // timedelta(hours=1)}h" if rest >= timedelta(hours=1) else ""
         return f"{days}d{hours}"
-    return duration.render(rest - rest % timedelta(seconds=1))
+    text = duration.render(rest - rest % timedelta(seconds=1))
+    return _trimmed(text) if rest >= _MINUTE else text
+
+
+def _trimmed(text: str) -> str:
+    """Without units of which there are none: 6h rather than 6h0m0s."""
+    for idle in ("m0s", "h0m"):
+        text = text[: -len(idle) + 1] if text.endswith(idle) else text
+    return text
 
 
 def amounts(requests: Mapping[str, int]) -> str:

@@ -15,6 +15,7 @@ from dovetail import labels
 from dovetail.model.plan import Certificate, Cost, Disrupt, Launch, Nominate, Plan
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.verdict import Blocked, Unschedulable
+from dovetail.present.housing import housed
 from dovetail.units import money, quantity
 
 Json = bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"] | None
@@ -42,6 +43,7 @@ def plan_json(
     with_certificate: bool = False,
 ) -> dict[str, Json]:
     """The plan as one object. `notes` say what a reader must know about the figures."""
+    plan = housed(plan, snapshot)
     shown: dict[str, Json] = {
         "nodeClaims": [claim_json(launch) for launch in plan.launches],
         "existingNodes": [_existing(one) for one in plan.nominations],
@@ -148,6 +150,7 @@ def _cost(cost: Cost) -> dict[str, Json]:
         "lowerBoundPerHour": money.dollars(cost.lower_bound_nanousd),
         "clusterBeforePerHour": money.dollars(cost.cluster_before_nanousd),
         "clusterAfterPerHour": money.dollars(cost.cluster_after_nanousd),
+        "clusterTargetPerHour": money.dollars(cost.cluster_target_nanousd),
     }
 
 

@@ -12,6 +12,7 @@ from dovetail.model import resources
 from dovetail.model.plan import Cost, Disrupt, Launch, Nominate, Plan
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.verdict import Blocked, PoolReason, Unschedulable
+from dovetail.present.housing import housed
 from dovetail.present.plan import destinations, instant
 
 SYNTHETIC_SPOT: Final = (
@@ -104,6 +105,7 @@ class PlanTable(msgspec.Struct, frozen=True):
 
 def plan_table(plan: Plan, snapshot: Snapshot, staying: Sequence[Blocked] = ()) -> PlanTable:
     """The plan as a person reads it, and why these nodes stay."""
+    plan = housed(plan, snapshot)
     return PlanTable(
         nodes=node_rows(plan.launches, _allocatable_by_type(snapshot)),
         existing=tuple(_existing_row(one) for one in plan.nominations),
@@ -195,6 +197,10 @@ def _moves(disruption: Disrupt) -> Iterator[str]:
         by_node[node].append(pod)
     for node in sorted(by_node):
         yield f"{listing(by_node[node])} to {node}{kinds.get(node, '')}"
+    placed = {pod for pods in by_node.values() for pod in pods}
+    others = [pod for pod in disruption.pods if pod not in placed]
+    if others:
+        yield f"{listing(others)} to wherever there is room"
 
 
 def _staying_rows(blocked: Iterable[Blocked]) -> tuple[StayingRow, ...]:
@@ -261,6 +267,9 @@ def totals(plan: Plan) -> tuple[str, ...]:
     if plan.cost.cluster_before_nanousd or plan.disruptions:
         before, after = plan.cost.cluster_before_nanousd, plan.cost.cluster_after_nanousd
         lines.append(f"The cluster costs {price(before)} an hour now, {price(after)} afterwards.")
+    if plan.cost.cluster_target_nanousd:
+        target = price(plan.cost.cluster_target_nanousd)
+        lines.append(f"If all that may move were bought anew, it would cost at least {target}.")
     return tuple(lines)
 
 

@@ -14,12 +14,12 @@ from dovetail.decide import decide
 from dovetail.decide.static import OVERPROVISIONED
 from dovetail.kube.errors import UnavailableError
 from dovetail.kube.seam import Json, Kube, Patch, Ref
-from dovetail.model.plan import Disrupt, Plan
+from dovetail.model.plan import Disrupt, DisruptionReason, Plan
 from dovetail.model.policy import Policy
 from dovetail.model.snapshot import Snapshot
 from dovetail.sim.kubelets import Habits
 from dovetail.sim.world import run_world
-from tests.unit.controllers.worlds import FlakyKube, World, at_work
+from tests.unit.controllers.worlds import FlakyKube, World, at_work, said
 from tests.unit.observe.scraped import metered
 
 HABITS = Habits(ready_after_seconds=1.0, start_pod_seconds=1.0, lease_seconds=0)
@@ -40,7 +40,9 @@ async def living(world: World, *, keeps_replicas: bool = True) -> AsyncIterator[
         mark="run",
         compute=_computed,
         witness=_unseen,
-        policy=Policy(effort=0, keeps_replicas=keeps_replicas),
+        policy=Policy(
+            effort=0, keeps_replicas=keeps_replicas, disrupts_for=(DisruptionReason.DRIFTED,)
+        ),
     )
     controller = Controller(world.means, setup)
     async with asyncio.TaskGroup() as group:
@@ -122,6 +124,43 @@ async def test_a_node_that_is_deleted_is_made_up_for() -> None:
         assert len(after) == 2
         assert before[0] not in after
         assert before[1] in after
+
+
+async def test_drifted_nodes_are_replaced_before_they_go_one_for_one() -> None:
+    """As many at once as budget and limit allow; the pool never has fewer than it wants."""
+    world = World()
+    await world.node_class()
+    disruption: Json = {"budgets": [{"nodes": "2"}], "consolidateAfter": "0s"}
+    await world.pool(replicas=3, limits={"nodes": "4"}, disruption=disruption)
+    async with living(world):
+        await world.pass_(60)
+        before = set(await world.names(NODE))
+        template: dict[str, Json] = {"metadata": {"labels": {"team": "new"}}}
+        await world.api.patch(Ref(NODE_POOL, "default"), Patch({"spec": {"template": template}}))
+        for _ in range(300):
+            await world.pass_(1)
+            assert len(await world.names(NODE_CLAIM)) <= 4
+            assert len(await claims(world)) >= 3
+        after = set(await world.names(NODE))
+        assert len(after) == 3
+        assert not before & after
+        for name in after:
+            assert (await world.read_node(name)).metadata.labels["team"] == "new"
+        drifted = {"reason": "drifted", "nodepool": "default"}
+        assert metered(world.means.meters, "karpenter_nodeclaims_disrupted_total", **drifted) == [3]
+
+
+async def test_nodes_with_labels_of_the_pools_choice_do_not_drift() -> None:
+    """A pool that leaves a label open gets nodes that have it."""
+    world = World()
+    await world.node_class()
+    open_label: Json = {"key": "team", "operator": "In", "values": ["b", "a"]}
+    await world.pool(replicas=1, template={"requirements": [open_label]})
+    async with living(world):
+        await world.pass_(600)
+        (name,) = await world.names(NODE)
+        assert (await world.read_node(name)).metadata.labels["team"] == "a"
+        assert "Drifted" not in said(await world.read_claim(name))
 
 
 async def test_a_pool_never_has_more_nodes_than_its_limit() -> None:

@@ -161,6 +161,7 @@ def test_cost_is_in_dollars_and_never_an_integer_type() -> None:
         "lowerBoundPerHour": 0.08,
         "clusterBeforePerHour": 1.0,
         "clusterAfterPerHour": 0.5816,
+        "clusterTargetPerHour": 0.0,
     }
     assert all(isinstance(value, float) for value in shown(Plan())["cost"].values())
 

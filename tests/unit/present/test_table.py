@@ -102,6 +102,10 @@ def test_a_disruption_says_what_comes_instead() -> None:
     (row,) = plan_table(plan, Snapshot()).disruptions
     assert (row.nodes, row.replacements) == ("n1, n2", "1 x m7g.large spot us-west-2a")
     assert (row.n_pods, row.saving_nanousd) == (1, 7)
+    assert row.moves == (
+        "shop/web-0, shop/web-1 to general-0 (m7g.large)",
+        "a/b to wherever there is room",
+    )
 
 
 def test_nodes_that_stay_for_the_same_reason_share_a_row() -> None:

@@ -14,6 +14,9 @@
     balance      whether a move saves enough for what it disturbs
     replacing    what may come instead of nodes that go, so that it is sure to be cheaper
     cost         what moving pods costs the cluster
+    calm         who is better left alone, and what a move must save for its cost
+    rollouts     which workloads are being rolled out
+    endings      which pods end by themselves, and when
     course       what was decided so far, and what follows for the next method
     why          why each node stays, also those that no plan speaks of
 

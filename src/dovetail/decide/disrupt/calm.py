@@ -130,9 +130,9 @@ def overtaxed(moving: Iterable[Pod], snapshot: Snapshot, now: datetime) -> Overt
     """The workload that would suffer more evictions within a day than its pods may, were these
     evicted now. What each pod may suffer is allowed as often as the workload has pods.
     """
-    limits = _limits(moving, snapshot)
-    if not limits:
+    if snapshot.policy.most_evictions is None and not _says_so(snapshot.node_pools, snapshot.pods):
         return None
+    limits = _limits(moving, snapshot)
     n_pods = _n_pods(snapshot.pods)
     for workload in sorted(limits):
         most, n_moving = limits[workload]
@@ -143,6 +143,14 @@ def overtaxed(moving: Iterable[Pod], snapshot: Snapshot, now: datetime) -> Overt
         if until is not None:
             return Overtaxed(workload, n_allowed, until)
     return None
+
+
+@recalled
+def _says_so(pools: tuple[NodePool, ...], pods: tuple[Pod, ...]) -> bool:
+    """Whether any pool or pod says how often pods may be evicted; most never do."""
+    return any(pool.disruption.most_evictions is not None for pool in pools) or any(
+        pod.annotations and labels.MOST_EVICTIONS in pod.annotations for pod in pods
+    )
 
 
 def _limits(moving: Iterable[Pod], snapshot: Snapshot) -> dict[str, tuple[int, int]]:
@@ -211,7 +219,7 @@ def least_saving(
         if place is None:
             continue
         price, node = place
-        in_vain = lost_seconds(pod, now, is_new_node=pod.key in renewed)
+        in_vain = lost_seconds(pod, now, is_new_node=bool(renewed) and pod.key in renewed)
         lost += in_vain * occupied_price(pod, price, node.allocatable)
         wanted += _wanted(pools.get(node.node_pool), snapshot)
     return max(wanted, -(-lost // SAVING_SECONDS))

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+import msgspec
+
 from dovetail.decide.disrupt.blockers import blocked
 from dovetail.decide.disrupt.budgets import Allowance
 from dovetail.decide.disrupt.calm import unrest
@@ -40,7 +42,15 @@ def consolidation(course: Course) -> Course:
     walk = Walk(course)
     for some in _by_turn(free, course):
         walk.go(some)
-    return _closed(walk.course, free, walk.whys)
+    return _with_target(_closed(walk.course, free, walk.whys), walk.waste)
+
+
+def _with_target(course: Course, waste: int) -> Course:
+    """The plan with what the cluster would cost if nothing that could move were wasted."""
+    cost = course.plan.cost
+    target = max(0, cost.cluster_before_nanousd - waste)
+    cost = msgspec.structs.replace(cost, cluster_target_nanousd=target)
+    return msgspec.structs.replace(course, plan=msgspec.structs.replace(course.plan, cost=cost))
 
 
 def _by_turn(free: Sequence[Candidate], course: Course) -> tuple[list[Candidate], ...]:

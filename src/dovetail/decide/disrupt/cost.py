@@ -30,6 +30,7 @@ SAVING_SECONDS: Final = 12 * 60 * 60  # how long a saving is expected to last
 WARM_AFTER: Final = timedelta(hours=1)  # a service that ran for so long has filled its caches
 _WARM: Final = 2  # and takes so many times as long until it is what it was
 _FIRST_LOSS: Final = timedelta(minutes=5)  # work of less than that is not counted
+_NO_TIME: Final = timedelta(0)
 _ONE_SECOND: Final = timedelta(seconds=1)
 
 
@@ -57,24 +58,26 @@ def _deletion_cost(pod: Pod) -> int:
 
 def occupied_price(pod: Pod, price: int, allocatable: Mapping[str, int]) -> int:
     """What a pod's part of a node costs: the greatest share of anything that it takes."""
-    shares = [
-        price * amount // allocatable[name]
-        for name, amount in pod.spec.requests.items()
-        if allocatable.get(name)
-    ]
-    return min(price, max(shares, default=0))
+    most = 0
+    for name, amount in pod.spec.requests.items():
+        there = allocatable.get(name)
+        if there and amount * price > most * there:
+            most = amount * price // there
+    return min(price, most)
 
 
 def lost_seconds(pod: Pod, now: datetime, *, is_new_node: bool) -> int:
     """For how long what the pod occupies is paid for in vain if it is moved now. Never less as
     time goes on, and the same until `grows_at`.
     """
+    start = RESTART_SECONDS + PULL_SECONDS * is_new_node
     age = _age(pod, now)
     if age is not None and _works_towards_an_end(pod):
-        return RESTART_SECONDS + PULL_SECONDS * is_new_node + _worked(age) // _ONE_SECOND
-    start = RESTART_SECONDS + PULL_SECONDS * is_new_node
-    warm = _WARM if age is not None and age >= WARM_AFTER else 1
-    return warm * start * max(0, eviction_cost(pod)) // ONE
+        return start + _worked(age) // _ONE_SECOND
+    if age is not None and age >= WARM_AFTER:
+        start *= _WARM
+    cost = eviction_cost(pod)
+    return start if cost == ONE else start * max(0, cost) // ONE
 
 
 def grows_at(pod: Pod, now: datetime) -> datetime | None:
@@ -94,7 +97,9 @@ def _works_towards_an_end(pod: Pod) -> bool:
 
 def _age(pod: Pod, now: datetime) -> timedelta | None:
     since = pod.started_at or pod.created_at
-    return None if since is None else max(now - since, timedelta(0))
+    if since is None:
+        return None
+    return now - since if now > since else _NO_TIME
 
 
 def _worked(age: timedelta) -> timedelta:
@@ -102,6 +107,6 @@ def _worked(age: timedelta) -> timedelta:
     time.
     """
     if age < _FIRST_LOSS:
-        return timedelta(0)
+        return _NO_TIME
     n_doublings = (age // _FIRST_LOSS).bit_length() - 1
     return _FIRST_LOSS * (1 << n_doublings)

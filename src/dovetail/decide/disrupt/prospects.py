@@ -77,3 +77,9 @@ def prospects_of(screen: Screen, free: Sequence[Candidate]) -> list[Prospect]:
 def may_be_replaced(one: Candidate, ground: Ground) -> bool:
     """Whether anything else may come for it, so that it makes sense to look."""
     return ground.snapshot.policy.replaces_spot_by_spot or one.node.capacity_type != labels.SPOT
+
+
+def light_pools(ground: Ground) -> frozenset[str]:
+    """Pools that were only second choice: there are heavier ones, which may have room again."""
+    heaviest = max((pool.weight for pool in ground.pools), default=0)
+    return frozenset(pool.name for pool in ground.pools if pool.weight < heaviest)

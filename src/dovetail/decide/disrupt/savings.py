@@ -24,6 +24,8 @@ from dovetail.decide.disrupt.replacing import bought, replacements
 from dovetail.decide.prices import price_of, prices
 from dovetail.model.node import Node
 from dovetail.model.plan import Disrupt, DisruptionReason, Launch
+from dovetail.model.pod import Pod
+from dovetail.model.snapshot import Snapshot
 from dovetail.model.verdict import Blocked, Blocker
 from dovetail.units.money import dollars
 
@@ -102,9 +104,7 @@ def _weighed(
     first = going[0]
     saved = removal_price(course, move.nodes) - sum(one.price_nanousd for one in launches)
     moving = [pod for node in going for pod in movable_pods(node.name, ground)]
-    least = least_saving(
-        moving, going=going, launches=launches, snapshot=course.world, now=course.now
-    )
+    least = _least(course, moving, going, launches)
     if 0 < saved <= least:
         words = _shown(saved), _shown(least)
         return blocked(first.name, Blocker.SAVES_TOO_LITTLE, saving=words[0], least=words[1])
@@ -122,6 +122,26 @@ def _weighed(
         sum(one.cost for one in chosen),
         changes_at(moving, course.world, course.now),
     )
+
+
+def _least(
+    course: Course, moving: Iterable[Pod], going: Sequence[Node], launches: Sequence[Launch]
+) -> int:
+    """What must be saved, and more than that. Pods that come back to a heavier pool are where the
+    operator wants them: that may cost as much as before.
+    """
+    weights = weight_by_pool(course.world)
+    heaviest = max(weights[one.node_pool] for one in going)
+    if launches and all(weights[one.node_pool] > heaviest for one in launches):
+        return -1
+    return least_saving(
+        moving, going=going, launches=launches, snapshot=course.world, now=course.now
+    )
+
+
+def weight_by_pool(snapshot: Snapshot) -> dict[str, int]:
+    """How much each pool is preferred, by its name."""
+    return {pool.name: pool.weight for pool in snapshot.node_pools}
 
 
 def _shown(nanousd: int) -> str:

@@ -23,6 +23,7 @@ from dovetail.decide.disrupt.course import Course, budgets_for, carried_on
 from dovetail.decide.disrupt.probe import Ground, ground_of
 from dovetail.decide.disrupt.prospects import (
     Prospect,
+    light_pools,
     may_be_replaced,
     prospects_of,
     screen_of,
@@ -44,6 +45,7 @@ class Walk:
     def __init__(self, course: Course) -> None:
         self.course = course
         self.whys: dict[str, Blocked] = {}
+        self.waste = 0  # what candidates cost beyond what their pods are worth
         self._done: set[str] = set()  # nodes that go, or are proposed to
         self._n_proposed: Counter[str] = Counter()  # of each pool, without those that go
         self._held: tuple[Snapshot, frozenset[str], Ground] | None = None
@@ -55,6 +57,7 @@ class Walk:
         ground = self._ground()
         screen = screen_of(ground, free)
         found = prospects_of(screen, free)
+        self.waste += sum(max(0, one.waste) for one in found)
         poor = [one for one in found if one.is_poor and may_be_replaced(one.candidate, ground)]
         shunned = frozenset(one.candidate.name for one in poor)
         screen.shun(shunned)
@@ -82,7 +85,7 @@ class Walk:
         """Let go whose pods others have room for; who else would likely be cheaper, best first."""
         going: list[Candidate] = []
         likely: list[tuple[Fraction, Candidate]] = []
-        left = self._left()
+        left, light = self._left(), light_pools(ground)
         for one in sorted(free, key=lambda one: (-Fraction(one.price_nanousd, one.cost), one.name)):
             pool = one.node.node_pool
             if one.name in self._done or screen.is_visited(one.name):
@@ -94,7 +97,9 @@ class Walk:
             elif not found.n_left and is_within:
                 going.append(one)
                 left[pool] -= 1
-            elif found.price_nanousd < one.price_nanousd and may_be_replaced(one, ground):
+            elif found.price_nanousd < one.price_nanousd + (pool in light) and may_be_replaced(
+                one, ground
+            ):
                 likely.append((Fraction(one.price_nanousd - found.price_nanousd, one.cost), one))
         self._first_that_saves(ground, going)
         return sorted(likely, key=lambda one: (-one[0], one[1].name))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from typing import Final
 
 import msgspec
 
@@ -26,6 +27,9 @@ from dovetail.model.pool import ConsolidationPolicy, NodePool
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.verdict import Blocked, Blocker
 from dovetail.units import duration
+
+# What keeps a node whatever its pool and its pods say, so that those are worth hearing too.
+_BY_ITSELF: Final = frozenset({Blocker.NOMINATED, Blocker.NODE_PROTECTED, Blocker.SETBACK})
 
 
 def staying(snapshot: Snapshot, plan: Plan, now: datetime) -> tuple[Blocked, ...]:
@@ -96,8 +100,9 @@ def _reasons(node: Node, scene: Scene) -> Iterator[Blocked]:
     found = disruption_verdict(node, scene, ignores_pods=True)
     if found is not None:
         yield found
+    pool = next((one for one in scene.snapshot.node_pools if one.name == node.node_pool), None)
+    if (found is not None and found.reason not in _BY_ITSELF) or pool is None or pool.problems:
         return
-    pool = next(one for one in scene.snapshot.node_pools if one.name == node.node_pool)
     if pool.replicas is not None:
         yield blocked(node.name, Blocker.STATIC, pool=pool.name, replicas=pool.replicas)
         return
@@ -137,10 +142,13 @@ def _quiet_at(node: Node, quiet_for: timedelta, now: datetime) -> datetime | Non
 
 def _pods(node: Node, scene: Scene) -> Iterator[Blocked]:
     """What each of its pods says, one by one."""
+    before = disruption_verdict(node, scene, ignores_pods=True)
+    free = msgspec.structs.replace(node, annotations={})
     for pod in sorted(scene.pods_by_node.get(node.name, ()), key=lambda pod: pod.key):
-        alone = msgspec.structs.replace(scene, pods_by_node={node.name: (pod,)})
-        found = disruption_verdict(node, alone)
-        if found is not None:
+        by_node = {node.name: (pod,)}
+        alone = msgspec.structs.replace(scene, pods_by_node=by_node, nominated=frozenset())
+        found = disruption_verdict(free, alone)
+        if found is not None and (before is None or found.reason != before.reason):
             yield found
 
 

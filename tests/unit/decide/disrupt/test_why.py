@@ -130,3 +130,20 @@ def test_a_node_that_the_plan_does_not_speak_of_has_its_turn() -> None:
     assert one.reason == Blocker.NOT_LOOKED_AT
     [node] = snapshot.nodes
     assert [one.reason for one in obstacles(node, snapshot, Plan(), NOW)] == [one.reason]
+
+
+def test_a_node_that_is_protected_itself_says_what_its_pods_say_too() -> None:
+    """Who takes the annotation off should know."""
+    snapshot = cluster(
+        pools={"default": {"budgets": [{"nodes": "100%"}]}},
+        nodes=[
+            {
+                **QUIET,
+                "name": "n1",
+                "annotations": {"karpenter.sh/do-not-disrupt": "true"},
+                "pods": [{"name": "a", "cpu": 1}],
+            }
+        ],
+        disruption_budgets=[{"name": "a", "selector": {"app": "a"}}],
+    )
+    assert kept(snapshot) == [Blocker.NODE_PROTECTED, Blocker.DISRUPTION_BUDGET]
