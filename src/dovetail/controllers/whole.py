@@ -92,19 +92,12 @@ class Controller:
         self._surplus = Surplus(means, self.known)
         self._pools = PoolLoop(means, self.known)
         self._catalogue = CatalogueLoop(
-            means,
-            self.known,
-            touched=self._touched,
-            admitted=Admitted(
-                overlays=setup.gates.get("NodeOverlay", False),
-                reservations=setup.gates.get("ReservedCapacity", True),
-                tells=setup.acts,
-            ),
+            means, self.known, touched=self._touched, admitted=_admitted(setup)
         )
         # From the start: it alone knows which overlays there are.
         self.feed.listen(self._catalogue.hear)
-        gated = setup.gates.get("CapacityBuffer", False)
-        self._buffers = BufferLoop(means, self.known) if gated else None
+        has_buffers = setup.gates.get("CapacityBuffer", False)
+        self._buffers = BufferLoop(means, self.known) if has_buffers else None
         self._steers = Steers(means, self.known, Steering(means.kube) if setup.steers else None)
         self._decisions = Decisions(means, self.known, self._hands(setup), setup.window)
         repairs = means.cloud.repair_policies if setup.gates.get("NodeRepair") else ()
@@ -234,6 +227,14 @@ class Controller:
 
 async def _running(work: Work) -> None:
     await work.run()
+
+
+def _admitted(setup: Setup) -> Admitted:
+    return Admitted(
+        overlays=setup.gates.get("NodeOverlay", False),
+        reservations=setup.gates.get("ReservedCapacity", True),
+        tells=setup.acts,
+    )
 
 
 def _node_classes(means: Means) -> tuple[api.Kind, ...]:

@@ -105,7 +105,7 @@ def buffer_conditions(
 
 def _provisioning(room: BufferRoom) -> SetCondition:
     if room.n_there == room.n_pods:
-        message = f"running nodes have room for all {room.n_pods} pods"
+        message = f"running nodes have room for {room.n_pods} of {room.n_pods} pods"
         return SetCondition(PROVISIONING, Status.TRUE, FITS, message)
     n_nowhere = room.n_pods - room.n_there - room.n_coming
     parts = [f"running nodes have room for {room.n_there} of {room.n_pods} pods"]
