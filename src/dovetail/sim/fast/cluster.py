@@ -152,7 +152,7 @@ class Cluster:
         self._put(pod)
         self.placing.rooms.put_pod(pod, pod.node_name)
         self.keepers[key].became_ready(pod)
-        self.touched(False)  # noqa: FBT003  the only thing to say
+        self.touched(False)
 
     def end(self, key: PodKey) -> None:
         """Tell a pod to end."""
