@@ -2,7 +2,8 @@
 
 `python -m benchmarks.measure plan fleet 5000 3 1` plans the scenario `fleet` of 5,000 pods and
 seed 1 three times; `python -m benchmarks.measure tiny 100 3 1` plans 100 tiny clusters three times
-each and compares them with their optima. Either prints a `Result` as JSON.
+each and compares them with their optima; `judge`, `decide` and `rest` look at a packed cluster of
+so many pods (`resting`). Each prints a `Result` as JSON.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Final
 import msgspec
 
 from benchmarks.machine import peak_mb
+from benchmarks.resting import RESTING
 from benchmarks.results import Result
 from benchmarks.rows import MEAN, PEAK_MB, RATIO, SECONDS, WORST
 from benchmarks.scenarios import SCENARIOS, tiny
@@ -124,8 +126,10 @@ def main(arguments: Sequence[str]) -> None:
             result = measure_plan(scenario, int(n_pods), repeat=int(repeat), seed=int(seed))
         case ("tiny", n_clusters, repeat, seed):
             result = measure_tiny(int(n_clusters), repeat=int(repeat), seed=int(seed))
+        case (("judge" | "decide" | "rest") as what, n_pods, repeat, seed):
+            result = RESTING[what](int(n_pods), repeat=int(repeat), seed=int(seed))
         case _:
-            sys.exit("usage: measure plan SCENARIO PODS REPEAT SEED | measure tiny N REPEAT SEED")
+            sys.exit("usage: measure plan SCENARIO PODS REPEAT SEED | tiny|judge|decide|rest N ...")
     sys.stdout.buffer.write(msgspec.json.encode(result))
 
 

@@ -62,6 +62,8 @@ _SHOWN = (
     "mean price/optimum",
     "worst price/optimum",
     "growth exponent",
+    "ms a move",
+    "evictions/moved pod",
     "peak MB",
 )
 

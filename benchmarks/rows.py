@@ -11,6 +11,8 @@ PEAK_MB: Final = "peak MB"
 MEAN: Final = "mean price/optimum"
 WORST: Final = "worst price/optimum"
 EXPONENT: Final = "growth exponent"
+MS_A_MOVE: Final = "ms a move"
+EVICTIONS: Final = "evictions/moved pod"
 
 
 class PlanRow(NamedTuple):
@@ -48,7 +50,16 @@ class CommandRow(NamedTuple):
     limits: Mapping[str, float]
 
 
-Row = PlanRow | TinyRow | GrowthRow | CommandRow
+class RestRow(NamedTuple):
+    """Look at a cluster that the reference has packed: `what` is judge, decide or rest."""
+
+    name: str
+    what: str
+    n_pods: int
+    limits: Mapping[str, float]
+
+
+Row = PlanRow | TinyRow | GrowthRow | CommandRow | RestRow
 
 # "Close to linear" has no figure of its own; a fifth above is where it stops being close.
 _CLOSE_TO_LINEAR: Final = 1.2
@@ -69,6 +80,9 @@ ROWS: Final[tuple[Row, ...]] = (
         {EXPONENT: _CLOSE_TO_LINEAR},
     ),
     CommandRow("command-1000", "fleet", 1_000, {SECONDS: 2.0}),
+    RestRow("judge-20000", "judge", 20_000, {MS_A_MOVE: 1.0}),
+    RestRow("decide-20000", "decide", 20_000, {SECONDS: 5.0, PEAK_MB: 1_000}),
+    RestRow("rest-20000", "rest", 20_000, {SECONDS: 1.0, RATIO: 1.10, EVICTIONS: 1.5}),
 )
 
 

@@ -22,6 +22,7 @@ from benchmarks.rows import (
     CommandRow,
     GrowthRow,
     PlanRow,
+    RestRow,
     Row,
     TinyRow,
 )
@@ -54,6 +55,8 @@ def run(row: Row, trials: Trials) -> Result:
             result = _growth(row, trials)
         case CommandRow():
             result = _command(row, trials)
+        case RestRow():
+            result = _measured((row.what, str(row.n_pods)), trials)
         case _:
             assert_never(row)
     return msgspec.structs.replace(result, name=row.name, limits=row.limits)

@@ -21,6 +21,8 @@ from dovetail.model.plan import DisruptionReason, Plan
 from dovetail.model.policy import Policy
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Snapshot
+from dovetail.model.verdict import Blocked
+from dovetail.present.explanation import Explanation
 from dovetail.present.plan import Timings, buys_spot
 from dovetail.present.table import SYNTHETIC_SPOT, counted
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from dovetail.cloud.overlays import Overlay
     from dovetail.kube.manifests import Manifests
     from dovetail.present.budgets import BudgetCalendar
+    from dovetail.present.lookup import Subject
 
 GENERIC: Final = "generic"
 AWS: Final = "aws"
@@ -47,11 +50,23 @@ class PlanRequest(msgspec.Struct, frozen=True):
 
 
 class Planned(msgspec.Struct, frozen=True):
-    """A plan and what it was made from. `notes` belong to the figures, `remarks` are talk."""
+    """A plan and what it was made from. `staying` says of every other node why it stays, `notes`
+    belong to the figures, `remarks` are talk.
+    """
 
     snapshot: Snapshot
     plan: Plan
+    now: datetime
     timings: Timings
+    staying: tuple[Blocked, ...] = ()
+    notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+class Explained(msgspec.Struct, frozen=True):
+    """An answer for one object. `notes` belong to the figures, `remarks` are talk."""
+
+    explanation: Explanation
     notes: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 
@@ -92,6 +107,8 @@ def plan_from(request: PlanRequest, *, stdin: BinaryIO, tell: Tell) -> Planned:
     return Planned(
         snapshot=given.snapshot,
         plan=plan,
+        now=given.now,
+        staying=_staying(given, plan),
         timings=Timings(read_at - started_at, frozen_at - read_at, solve_seconds),
         notes=given.notes if buys_spot(plan) else (),
         remarks=given.remarks,
@@ -105,6 +122,33 @@ def _decided(given: _Input) -> tuple[Plan, float]:
     started_at = perf_counter()
     plan = decide(given.snapshot, given.now)
     return plan, perf_counter() - started_at
+
+
+def _staying(given: _Input, plan: Plan) -> tuple[Blocked, ...]:
+    """Why nodes stay, where it was asked which may go."""
+    from dovetail.decide.disrupt.why import staying
+
+    wanted = given.snapshot.policy.disrupts_for
+    return staying(given.snapshot, plan, given.now) if wanted else ()
+
+
+def explained_from(request: PlanRequest, asked: Subject, *, stdin: BinaryIO) -> Explained:
+    """Read manifests, plan for them, and answer for one object. Raises InputError."""
+    from dovetail.kube.manifests import read
+    from dovetail.present.explain_node import explain_node
+    from dovetail.present.explain_pod import explain_pod
+    from dovetail.present.lookup import SubjectKind, find_node, find_pod
+
+    with _calm_collector():
+        given = _given(request, read(request.sources, stdin))
+        snapshot, now = given.snapshot, given.now
+        if asked.kind is SubjectKind.POD:
+            pod = find_pod(asked, snapshot)
+            told = explain_pod(pod, snapshot, _decided(given)[0], now)
+        else:
+            node = find_node(asked, snapshot)
+            told = explain_node(node, snapshot, _decided(given)[0], now)
+    return Explained(told, given.notes, given.remarks)
 
 
 def calendar_from(request: PlanRequest, span: timedelta, *, stdin: BinaryIO) -> BudgetCalendar:
@@ -178,7 +222,7 @@ def price_notes(catalogues: Iterable[str]) -> tuple[str, ...]:
 def _undisturbed(given: _Input) -> _Input:
     """The same cluster, whose nodes all stay: nothing is looked for."""
     snapshot = given.snapshot
-    policy = msgspec.structs.replace(snapshot.policy, disrupts_for=())
+    policy = msgspec.structs.replace(snapshot.policy, disrupts_for=(), keeps_replicas=False)
     return msgspec.structs.replace(given, snapshot=msgspec.structs.replace(snapshot, policy=policy))
 
 
@@ -238,7 +282,10 @@ def _unconfirmed(policy: Policy) -> Policy:
 def _offline(policy: Policy) -> Policy:
     """The policy for manifests: whatever could be done is shown, no feature gate forbids it."""
     return msgspec.structs.replace(
-        _unconfirmed(policy), disrupts_for=tuple(DisruptionReason), replaces_spot_by_spot=True
+        _unconfirmed(policy),
+        disrupts_for=tuple(DisruptionReason),
+        replaces_spot_by_spot=True,
+        keeps_replicas=True,
     )
 
 

@@ -14,6 +14,8 @@ DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
 NODE_POOL_HASH: Final = "karpenter.sh/nodepool-hash"
 NODE_POOL_HASH_VERSION: Final = "karpenter.sh/nodepool-hash-version"
 MIN_VALUES_RELAXED: Final = "karpenter.sh/nodeclaim-min-values-relaxed"
+LEAST_SAVING: Final = "dovetail.sh/least-saving-per-eviction"  # of a NodePool, dollars an hour
+MOST_EVICTIONS: Final = "dovetail.sh/most-evictions-per-day"  # of a NodePool or a pod
 MADE_BY_RUN: Final = "dovetail.sh/made-by-run"  # which run of the program made a claim
 TERMINATION_TIMESTAMP: Final = "karpenter.sh/nodeclaim-termination-timestamp"
 REQUESTED_DRA_DRIVERS: Final = "karpenter.sh/requested-dra-drivers"
@@ -34,6 +36,8 @@ REGION: Final = "topology.kubernetes.io/region"
 INSTANCE_TYPE: Final = "node.kubernetes.io/instance-type"
 WINDOWS_BUILD: Final = "node.kubernetes.io/windows-build"
 EXCLUDE_FROM_LOAD_BALANCERS: Final = "node.kubernetes.io/exclude-from-external-load-balancers"
+POD_TEMPLATE_HASH: Final = "pod-template-hash"
+CONTROLLER_REVISION_HASH: Final = "controller-revision-hash"
 # Not a label: how `matchFields` names a node. Kept apart from labels by its spelling.
 NODE_NAME_FIELD: Final = "metadata.name"
 

@@ -142,3 +142,67 @@ def test_what_comes_instead_is_shown_with_what_is_saved(
     assert gone["savingPerHour"] == pytest.approx(
         cost["clusterBeforePerHour"] - new["pricePerHour"]
     )
+
+
+def test_scripts_are_told_who_moves_where_and_why_every_other_node_stays(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also of a node that is not ours."""
+    theirs = """
+---
+apiVersion: v1
+kind: Node
+metadata: {name: theirs}
+status:
+  capacity: {cpu: "1", memory: 1Gi, pods: "110"}
+  allocatable: {cpu: "1", memory: 1Gi, pods: "110"}
+  conditions: [{type: Ready, status: "True"}]
+"""
+    path = tmp_path / "cluster.yaml"
+    path.write_text(POOL + MACHINE.replace("NAME", "n1") + POD + theirs)
+    whole = planned(capsys, "-f", str(path))
+    [gone] = whole["disruptions"]
+    assert gone["moves"] == [{"pod": "default/web", "to": "theirs"}]
+    [stays] = whole["staying"]
+    assert (stays["node"], stays["reason"], stays["until"]) == ("theirs", "NoNodeClaim", None)
+    assert stays["fix"] == "remove it by the means it was made with"
+
+
+def test_a_wide_table_has_every_node_that_stays(
+    cluster: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With what would let it go."""
+    assert main(["plan", "-f", cluster, "-o", "wide"]) == 0
+    text = capsys.readouterr().out
+    assert "Nodes that stay" in text
+    assert "nobody" in text
+    assert "allow 2 at once for reason Empty" in " ".join(text.split())
+
+
+OVERLAY = """
+---
+apiVersion: karpenter.sh/v1alpha1
+kind: NodeOverlay
+metadata: {name: bargain}
+spec:
+  requirements:
+    - {key: node.kubernetes.io/instance-type, operator: In, values: [m-4x-amd64-linux]}
+  price: "0.001"
+"""
+
+
+def test_an_overlay_decides_what_is_worth_moving(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What an overlay makes cheap is moved to, and nothing is without it."""
+    full = POD.replace('cpu: "1"', "cpu: 3500m")
+    asked = "[{key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}]"
+    cluster = POOL.replace("requirements: []", f"requirements: {asked}")
+    cluster += MACHINE.replace("NAME", "n1") + full
+    path = tmp_path / "cluster.yaml"
+    path.write_text(cluster)
+    assert planned(capsys, "-f", str(path))["disruptions"] == []
+    path.write_text(cluster + OVERLAY)
+    [gone] = planned(capsys, "-f", str(path))["disruptions"]
+    [new] = gone["replacements"]
+    assert (new["instanceType"], new["pricePerHour"]) == ("m-4x-amd64-linux", 0.001)

@@ -14,6 +14,8 @@ CLAIMS: Final = f"{_CONTROLLERS}/test_claims.py::"
 POOLS: Final = f"{_CONTROLLERS}/test_pools.py::"
 TERMINATIONS: Final = f"{_CONTROLLERS}/test_terminations.py::"
 EVICTIONS: Final = f"{_CONTROLLERS}/test_evictions.py::"
+INFIRMARY: Final = f"{_CONTROLLERS}/test_infirmary.py::"
+_REPAIRED: Final = f"{INFIRMARY}test_a_node_that_is_not_ready_for_ten_minutes_goes_at_once"
 DISRUPTIONS: Final = f"{_CONTROLLERS}/test_disruptions.py::"
 CATALOGUE: Final = f"{_CONTROLLERS}/test_catalogue.py::"
 LEADERSHIP: Final = f"{_CONTROLLERS}/test_leadership.py::"
@@ -104,6 +106,9 @@ CONDITIONS: Final[dict[tuple[str, str, str, str], str]] = {
 
 # Kind, type, reason.
 EVENTS: Final[dict[tuple[str, str, str], str]] = {
+    ("Node", "Warning", "NodeRepairBlocked"): (
+        f"{INFIRMARY}test_more_than_a_fifth_of_a_pool_is_not_repaired"
+    ),
     ("Pod", "Normal", "Nominated"): PLAY,
     ("Pod", "Warning", "FailedScheduling"): PLAY,
     ("Pod", "Normal", "Evicted"): PLAY,
@@ -224,6 +229,7 @@ LABEL_VALUES: Final[dict[tuple[str, str, str], str]] = {
     ("karpenter_nodeclaims_disrupted_total", "reason", "garbage_collected"): PLAY,
     ("karpenter_nodeclaims_disrupted_total", "reason", "expired"): PLAY,
     ("karpenter_nodeclaims_disrupted_total", "reason", "empty"): PLAY,
+    ("karpenter_nodeclaims_disrupted_total", "reason", "unhealthy"): _REPAIRED,
     ("karpenter_nodeclaims_disrupted_total", "termination_mode", "graceful"): PLAY,
     ("karpenter_nodeclaims_disrupted_total", "termination_mode", "eventual"): (
         f"{STEPS}test_the_grace_period_says_how_a_claim_goes"
@@ -261,6 +267,7 @@ LABEL_VALUES: Final[dict[tuple[str, str, str], str]] = {
 
 # Metrics that the play does not move; all others of spec/core.md 8.4 it does.
 METRICS_ELSEWHERE: Final[dict[str, str]] = {
+    "karpenter_nodeclaims_unhealthy_disrupted_total": _REPAIRED,
     "karpenter_scheduler_queue_depth": f"{REPLICA}test_a_decision_under_way_is_shown",
     "karpenter_scheduler_unfinished_work_seconds": f"{REPLICA}test_a_decision_under_way_is_shown",
     "karpenter_pods_disruption_initiated_total": (
@@ -359,6 +366,5 @@ LATER: Final = frozenset(
     {
         "karpenter_consolidation_score",
         "karpenter_consolidation_moves_total",
-        "karpenter_nodeclaims_unhealthy_disrupted_total",
     }
 )

@@ -33,7 +33,7 @@ def test_what_the_page_prints_is_printed(
 ) -> None:
     """Line for line."""
     monkeypatch.chdir(ROOT)
-    first, *_ = SHOWN
+    [first, *_] = [line for line in SHOWN if line.startswith("budgets")]
     assert main(shlex.split(first)) == 0
     out = capsys.readouterr().out
     printed = [text for _, text in BLOCKS if text.startswith(("FROM", "    "))]
@@ -41,11 +41,25 @@ def test_what_the_page_prints_is_printed(
     assert [text for text in printed if text not in out] == []
 
 
-def test_every_flag_of_budgets_is_documented(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_the_page_tells_of_a_node_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Word for word."""
+    monkeypatch.chdir(ROOT)
+    [first, *_] = [line for line in SHOWN if line.startswith("explain node")]
+    assert main(shlex.split(first)) == 0
+    [printed] = [text for _, text in BLOCKS if text.startswith("node/")]
+    assert capsys.readouterr().out == printed
+
+
+@pytest.mark.parametrize(("command", "flag"), [("budgets", "--next"), ("explain", "--namespace")])
+def test_every_flag_is_documented(
+    command: str, flag: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Whoever adds a flag says what it does."""
-    assert main(["budgets", "--help"]) == 0
+    assert main([command, "--help"]) == 0
     flags = re.findall(r"^\s+(?:-\w, )?(--[a-z-]+)", capsys.readouterr().out, re.MULTILINE)
-    assert "--next" in flags
+    assert flag in flags
     assert [flag for flag in flags if flag not in {*PAGE.split("`"), "--help"}] == []
 
 

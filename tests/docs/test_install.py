@@ -59,7 +59,7 @@ def test_every_value_of_the_chart_is_documented() -> None:
     "rule",
     [
         *rights.CORE,
-        *rights.ELECTION,
+        *rights.HOME,
         *rights.kwok(kubelets=True),
         *rights.node_leases(kubelets=True),
     ],

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from tests.e2e.live import condition, objects, until
+from tests.e2e.live import condition, until
 from tests.e2e.manifests import ZONE, deployment, node_pool, pod_spec, spread
 from tests.e2e.stage import Stage
 
@@ -27,17 +27,14 @@ def test_a_thousand_pods_run_and_leave_nothing_behind(stage: Stage) -> None:
     stage.kubectl("rollout", "status", "deployment/web", "--timeout=150s")
     pods = stage.pods()
     assert Counter(one["status"]["phase"] for one in pods) == {"Running": N_PODS}
-    # Free room of nodes that others made is used too.
     zone_by_node = {
-        one["metadata"]["name"]: one["metadata"]["labels"].get(ZONE)
-        for one in objects(stage.plane, "nodes")
+        one["metadata"]["name"]: one["metadata"]["labels"][ZONE] for one in stage.nodes()
     }
-    zones = Counter(zone_by_node.get(one["spec"]["nodeName"]) for one in pods)
-    n_unknown = zones.pop(None, 0)  # on nodes that others have taken away since
-    assert max(zones.values()) - min(zones.values()) <= 1 + n_unknown
+    zones = Counter(zone_by_node[one["spec"]["nodeName"]] for one in pods)
+    assert max(zones.values()) - min(zones.values()) <= 1
     assert len(zones) == 4
     claims = stage.claims()
     assert {condition(one, "Ready")["status"] for one in claims} == {"True"}
-    assert {one["status"]["nodeName"] for one in claims} <= set(zone_by_node)
+    assert {one["status"]["nodeName"] for one in claims} == set(zone_by_node)
     stage.kubectl("delete", "deployment", "web", "--wait=false")
     until(lambda: not (stage.claims() or stage.nodes()), "all is gone", seconds=GONE_SECONDS)

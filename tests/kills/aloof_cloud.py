@@ -14,14 +14,14 @@ import msgspec
 from dovetail import labels
 from dovetail.cloud.errors import InsufficientCapacityError, NodeClaimNotFoundError
 from dovetail.cloud.price_list import PriceList
-from dovetail.cloud.provider import Instance, NodeClassKind, RepairPolicy
+from dovetail.cloud.provider import Instance, NodeClassKind
 from dovetail.controllers.known import NODE
 from dovetail.kube.errors import NotFoundError
 from dovetail.kube.memory import MemoryKube
 from dovetail.kube.seam import Body, Deletion, Patch, Ref
 from dovetail.model.claim import ClaimObject
 from dovetail.model.instance import InstanceType
-from dovetail.model.node import Node
+from dovetail.model.node import Node, RepairPolicy
 from dovetail.model.pool import NodePool
 from dovetail.providers.kwok import machine as machines
 from dovetail.providers.kwok.faults import Faults

@@ -17,7 +17,7 @@ from dovetail import labels
 from dovetail.model.plan import Launch, Plan
 from dovetail.model.pod import Pod
 from dovetail.model.snapshot import Snapshot
-from tests.oracle import certificate, disruptions, launches
+from tests.oracle import certificate, disruptions, launches, static
 from tests.oracle.filters import volume_terms
 from tests.oracle.hosts import is_leaving, launched_host, present_world, waiting_pods
 from tests.oracle.launchable import (
@@ -96,10 +96,12 @@ def check(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
     """Everything that is wrong with the plan; nothing if it is right."""
     from tests.oracle import moves  # it judges moves as plans for pods that wait, by this module
 
+    world, rest = static.apart(snapshot, now, plan)
     return [
-        *placing(snapshot, now, plan),
-        *disruptions.check(snapshot, now, plan),
-        *moves.check(snapshot, now, plan),
+        *static.check(snapshot, now, plan),
+        *placing(world, now, rest),
+        *disruptions.check(world, now, rest),
+        *moves.check(world, now, rest),
     ]
 
 

@@ -107,6 +107,9 @@ def keeps(snapshot: Snapshot, now: datetime, plan: Plan, node: Node) -> str | No
         "it has not started": not node.is_initialized,
         "it is leaving already": is_leaving(snapshot, node),
         "it is protected": node.annotations.get(labels.DO_NOT_DISRUPT) == "true",
+        "it could not be replaced lately": any(
+            one.node == node.name and one.until > now for one in snapshot.ledger.setbacks
+        ),
         "its pool does not let it go": pool is None or not lets_go(pool),
         "nobody knows its pool's types": not snapshot.instance_types.get(node.node_pool),
         "it is not quiet": not holds(node, "Consolidatable"),
@@ -129,10 +132,22 @@ def lets_go(pool: NodePool) -> bool:
     return not is_static and not pool.problems and pool.disruption.consolidate_after is not None
 
 
-def expected(snapshot: Snapshot, now: datetime, plan: Plan) -> set[str]:
-    """The nodes on which pods are to start."""
-    found = {one.node for one in snapshot.ledger.nominations if one.until > now}
-    found |= {one.node for one in plan.nominations}
+def fakes(snapshot: Snapshot) -> set[str]:
+    """Keys and uids of pods that stand for room that a buffer keeps."""
+    held = [pod for pod in snapshot.pods if labels.BUFFER_FAKE_POD in pod.annotations]
+    return {pod.key for pod in held} | {pod.uid for pod in held}
+
+
+def expected(
+    snapshot: Snapshot, now: datetime, plan: Plan, *, ignored: frozenset[str] = frozenset()
+) -> set[str]:
+    """The nodes on which pods are to start, but for some."""
+    found = {
+        one.node
+        for one in snapshot.ledger.nominations
+        if one.until > now and one.pod_uid not in ignored
+    }
+    found |= {one.node for one in plan.nominations if set(one.pods) - ignored}
     found |= {pod.nominated_node_name for pod in snapshot.pods if not pod.node_name}
     return found - {""}
 

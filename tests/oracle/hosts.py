@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Final
 
@@ -9,7 +10,7 @@ from dovetail import labels as well_known
 from dovetail.model.node import Node
 from dovetail.model.plan import Launch
 from dovetail.model.pod import Pod
-from dovetail.model.snapshot import Snapshot
+from dovetail.model.snapshot import DisruptionBudget, Snapshot
 from dovetail.model.taints import Taint
 from tests.oracle.filters import UNSCHEDULABLE, daemon_belongs
 from tests.oracle.world import Host, World
@@ -144,8 +145,36 @@ def waiting_pods(snapshot: Snapshot) -> list[Pod]:
         for pod in snapshot.pods
         if not (pod.is_terminal or pod.is_daemon or pod.is_mirror or pod.deleting_at)
         and (pod.node_name in leaving or not pod.node_name)
+        and not (pod.node_name and cannot_be_evicted(snapshot, pod))
         and not promised_node(snapshot, pod)
     ]
+
+
+def cannot_be_evicted(snapshot: Snapshot, pod: Pod) -> bool:
+    """Whether PodDisruptionBudgets keep the pod for ever: two of them, or one that wants everybody
+    to be available.
+    """
+    n_about = n_wanting_all = 0
+    for one in snapshot.disruption_budgets:
+        if one.namespace != pod.namespace or not one.selector.matches(pod.labels):
+            continue
+        if one.always_allows_unhealthy and not pod.is_ready:
+            continue
+        n_about += 1
+        n_wanting_all += _wants_all(one)
+    return n_about > 1 or n_wanting_all > 0
+
+
+def _wants_all(budget: DisruptionBudget) -> bool:
+    if budget.max_unavailable:
+        return budget.max_unavailable in ("0", "0%")
+    if not budget.min_available:
+        return False
+    if budget.min_available.endswith("%"):
+        percent = int(budget.min_available[:-1])
+        n_needed = math.ceil(budget.expected_pods * percent / 100)
+        return percent == 100 or (budget.expected_pods > 0 and n_needed >= budget.expected_pods)
+    return 0 < budget.expected_pods <= int(budget.min_available)
 
 
 def promised_node(snapshot: Snapshot, pod: Pod) -> str:

@@ -23,13 +23,14 @@ from tests.oracle import launches
 from tests.oracle.check import Case, pool_limits
 from tests.oracle.disruptions import (
     expected,
+    fakes,
     holds,
     is_held,
     is_protected,
     needs_a_node,
     price,
 )
-from tests.oracle.hosts import is_leaving
+from tests.oracle.hosts import cannot_be_evicted, is_leaving
 from tests.oracle.launchable import can_be_had, kinds_of
 from tests.oracle.scheduler import bind_in_any_order, bind_in_order
 
@@ -50,7 +51,7 @@ def check(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
         going = [nodes[name] for name in move.nodes]
         laws = [
             *(why for node in going for why in _keeps(snapshot, now, plan, node, move.reason)),
-            *_who_moves(snapshot, now, going, move),
+            *_who_moves(snapshot, now, plan, move),
             *_where_to(snapshot, plan, move),
         ]
         if move.reason == UNDERUTILIZED:
@@ -68,15 +69,19 @@ def _keeps(snapshot: Snapshot, now: datetime, plan: Plan, node: Node, reason: st
     pods = [pod for pod in snapshot.pods if pod.node_name == node.name]
     is_bounded = reason == DRIFTED and node.termination_grace_period is not None
     wanted = "Drifted" if reason == DRIFTED else "Consolidatable"
+    meant = expected(snapshot, now, plan, ignored=frozenset(fakes(snapshot)))
     reasons = {
         "it has no claim": not node.node_claim,
         "it has not started": not node.is_initialized,
         "it is leaving already": is_leaving(snapshot, node),
         "it is protected": node.annotations.get(labels.DO_NOT_DISRUPT) == "true",
+        "it could not be replaced lately": any(
+            one.node == node.name and one.until > now for one in snapshot.ledger.setbacks
+        ),
         "its pool says nothing": pool is None or bool(pool.problems) or pool.replicas is not None,
         "nobody knows its pool's types": not snapshot.instance_types.get(node.node_pool),
         f"it is not {wanted}": not holds(node, wanted),
-        "pods are meant for it": bool({node.name, node.node_claim} & expected(snapshot, now, plan)),
+        "pods are meant for it": bool({node.name, node.node_claim} & meant),
         "a pod is protected": not is_bounded and any(is_protected(pod, now) for pod in pods),
         "a pod may not be evicted": not is_bounded
         and any(is_held(snapshot, pod, now) for pod in pods),
@@ -96,15 +101,18 @@ def _keeps(snapshot: Snapshot, now: datetime, plan: Plan, node: Node, reason: st
 # ------------------------------------------------------------------ who moves where
 
 
-def _who_moves(
-    snapshot: Snapshot, now: datetime, going: list[Node], move: Disrupt
-) -> Iterator[str]:
-    """Just the pods move that need a node and may be evicted, some day at least."""
-    names = {node.name for node in going}
+def _who_moves(snapshot: Snapshot, now: datetime, plan: Plan, move: Disrupt) -> Iterator[str]:
+    """Just the pods move that need a node and may be evicted, some day at least; and room that a
+    buffer was to have there.
+    """
+    names, unreal = set(move.nodes), fakes(snapshot)
     want = {
         pod.key
         for pod in snapshot.pods
         if pod.node_name in names and needs_a_node(pod) and not _never_goes(snapshot, pod, now)
+    }
+    want |= {
+        pod for one in plan.nominations if one.node in names for pod in one.pods if pod in unreal
     }
     if want != set(move.pods):
         yield f"moves {sorted(move.pods)}, not {sorted(want)}"
@@ -114,20 +122,7 @@ def _never_goes(snapshot: Snapshot, pod: Pod, now: datetime) -> bool:
     """Whether its annotation, two budgets, or one that never allows it keep the pod."""
     if pod.deleting_at is not None:
         return False
-    selecting = [
-        one
-        for one in snapshot.disruption_budgets
-        if one.namespace == pod.namespace
-        and one.selector.matches(pod.labels)
-        and (pod.is_ready or not one.always_allows_unhealthy)
-    ]
-    return (
-        is_protected(pod, now)
-        or len(selecting) > 1
-        or any(
-            one.max_unavailable in ("0", "0%") or one.min_available == "100%" for one in selecting
-        )
-    )
+    return is_protected(pod, now) or cannot_be_evicted(snapshot, pod)
 
 
 def _where_to(snapshot: Snapshot, plan: Plan, move: Disrupt) -> Iterator[str]:
@@ -167,14 +162,16 @@ def _together(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
     ledger = msgspec.structs.replace(
         snapshot.ledger, disrupting=(*snapshot.ledger.disrupting, *going)
     )
-    places: dict[str, list[str]] = {}
-    for one in (*plan.nominations, *(place for move in plan.disruptions for place in move.places)):
-        places.setdefault(one.node, []).extend(one.pods)
     moved = [pod for move in plan.disruptions for pod in move.pods]
+    # Room of a buffer on a node that goes is found elsewhere by the move.
+    first = [Nominate(one.node, _others(one.pods, moved)) for one in plan.nominations]
+    places: dict[str, list[str]] = {}
+    for one in (*first, *(place for move in plan.disruptions for place in move.places)):
+        places.setdefault(one.node, []).extend(one.pods)
     joined = Plan(
         launches=(*plan.launches, *(new for move in plan.disruptions for new in move.replacements)),
-        nominations=tuple(Nominate(node, tuple(pods)) for node, pods in places.items()),
-        binding_order=(*plan.binding_order, *moved),
+        nominations=tuple(Nominate(node, tuple(pods)) for node, pods in places.items() if pods),
+        binding_order=(*_others(plan.binding_order, moved), *moved),
     )
     case = Case(msgspec.structs.replace(snapshot, ledger=ledger), now, joined)
     names = Counter(one.name for one in joined.launches)
@@ -186,12 +183,16 @@ def _together(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
     ]
 
 
+def _others(pods: tuple[str, ...], moved: list[str]) -> tuple[str, ...]:
+    return tuple(pod for pod in pods if pod not in moved)
+
+
 def _binding(case: Case, plan: Plan, moved: list[str]) -> list[str]:
     """Once those that wait now are bound, all that move bind, whatever the provider makes of each
     replacement.
     """
     world = case.empty_world.copy()
-    for key in plan.binding_order:
+    for key in _others(plan.binding_order, moved):
         world.bind(case.waiting[key], case.host_by_pod[key])
     pods = {pod.key: pod for pod in case.snapshot.pods}
     order = [pods[key] for key in moved]
@@ -212,11 +213,19 @@ def _binding(case: Case, plan: Plan, moved: list[str]) -> list[str]:
 # ------------------------------------------------------------------ money
 
 
+def _is_promotion(snapshot: Snapshot, going: list[Node], move: Disrupt) -> bool:
+    weight = {pool.name: pool.weight for pool in snapshot.node_pools}
+    coming = [weight[new.node_pool] for new in move.replacements]
+    return bool(coming) and min(coming) > max(weight[node.node_pool] for node in going)
+
+
 def _pays(snapshot: Snapshot, now: datetime, going: list[Node], move: Disrupt) -> Iterator[str]:
-    """It is cheaper afterwards, at the worst price too, and nothing comes back that went."""
+    """It is cheaper afterwards, at the worst price too, and nothing comes back that went. Where all
+    comes from pools that are preferred to those that lose nodes, it may cost as much.
+    """
     before = sum(price(snapshot, node) for node in going)
     worst = sum(_worst(snapshot, now, new) for new in move.replacements)
-    if worst >= before:
+    if worst > before or (worst == before and not _is_promotion(snapshot, going, move)):
         yield f"may cost {worst} afterwards, {before} before"
     bought = [(one.node_pool, one.instance_type, one.zone, one.capacity_type) for one in going]
     for new in move.replacements:

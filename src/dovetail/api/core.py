@@ -131,13 +131,16 @@ class PodSpec(Wire, frozen=True):
     scheduler_name: str = ""
     runtime_class_name: str = ""
     termination_grace_period_seconds: int | None = None
+    active_deadline_seconds: int | None = None
     host_network: bool = False
     restart_policy: str = ""
     node_name: str = ""
     volumes: tuple[PodVolume, ...] = ()
 
     def content(self) -> bytes:
-        """Equal for pods whose template-fixed parts are equal: everything but node and volumes."""
+        """Equal for pods whose template-fixed parts are equal: everything but node, volumes
+        and deadline.
+        """
         return encode(
             (
                 self.containers,

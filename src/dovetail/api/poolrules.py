@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from dovetail import labels
@@ -20,7 +20,7 @@ from dovetail.api.karpenter import (
 )
 from dovetail.api.meta import ResourceList
 from dovetail.api.overlay import NodeOverlay
-from dovetail.units import cron, duration
+from dovetail.units import cron, duration, knobs
 
 _KEY: Final = re.compile(QUALIFIED_NAME)
 _VALUE: Final = re.compile(LABEL_VALUE)
@@ -28,6 +28,10 @@ _LONGEST_PREFIX: Final = 253
 _LONGEST_NAME: Final = 63
 _MOST_NODES: Final = 2**31 - 1
 _TEMPLATE: Final = "spec.template.spec"
+_KNOBS: Final = {
+    labels.LEAST_SAVING: knobs.least_saving,
+    labels.MOST_EVICTIONS: knobs.most_evictions,
+}
 _SCALABLE: Final = ("Deployment", "ReplicaSet", "StatefulSet")
 
 
@@ -42,6 +46,16 @@ def pool_problems(pool: NodePool) -> Iterator[FieldProblem]:
     yield from _spans(template.spec, _TEMPLATE)
     yield from _resource_names(pool.spec.limits, "spec.limits")
     yield from _disruption(pool)
+    yield from knob_problems(pool.metadata.annotations, "metadata.annotations", _KNOBS)
+
+
+def knob_problems(
+    said: Mapping[str, str], at: str, readings: Mapping[str, Callable[[str], int]]
+) -> Iterator[FieldProblem]:
+    """What is wrong with annotations that say how calm it is to be."""
+    for key, read in readings.items():
+        if key in said:
+            yield from _readable(read, said[key], f"{at}.{key}")
 
 
 def claim_problems(claim: NodeClaim) -> Iterator[FieldProblem]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from dovetail import labels
 from dovetail.api.apps import DaemonSet, Deployment, ReplicaSet, StatefulSet
 from dovetail.api.batch import CronJob, Job, JobSpec
 from dovetail.api.core import (
@@ -16,13 +17,15 @@ from dovetail.api.core import (
     Pod,
     PodSpec,
     PodTemplate,
+    PodTemplateSpec,
     ReplicationController,
 )
 from dovetail.api.decoding import FieldProblem
-from dovetail.api.meta import IntOrString, Object
+from dovetail.api.meta import IntOrString, Object, ObjectMeta
 from dovetail.api.node import RuntimeClass
 from dovetail.api.podrules import amount_problems, pod_problems, resource_problems
 from dovetail.api.policy import PodDisruptionBudget
+from dovetail.api.poolrules import knob_problems
 from dovetail.api.selectors import (
     effect_problems,
     label_selector_problems,
@@ -30,8 +33,9 @@ from dovetail.api.selectors import (
     toleration_problems,
 )
 from dovetail.api.storage import StorageClass
+from dovetail.units import knobs
 
-_TEMPLATE: Final = "spec.template.spec"
+_KNOBS: Final = {labels.MOST_EVICTIONS: knobs.most_evictions}
 _SHARE: Final = re.compile(r"[0-9]{1,9}%?")
 _BINDING_MODES: Final = ("Immediate", "WaitForFirstConsumer")
 # Templates that were found sound, by content: a cluster has many pods of each.
@@ -43,9 +47,10 @@ def workload_problems(value: Object) -> Iterator[FieldProblem]:
     """What is wrong with an object that is not one of ours."""
     match value:
         case Pod():
+            yield from _knobs(value.metadata, "metadata")
             yield from _spec(value.spec, "spec")
         case PodTemplate():
-            yield from _spec(value.template.spec, "template.spec")
+            yield from _template(value.template, "template")
         case Job():
             yield from _job(value.spec, "spec")
         case CronJob():
@@ -54,6 +59,16 @@ def workload_problems(value: Object) -> Iterator[FieldProblem]:
             yield from _workload(value)
         case _:
             yield from _surroundings(value)
+
+
+def _template(template: PodTemplateSpec, at: str) -> Iterator[FieldProblem]:
+    yield from _knobs(template.metadata, f"{at}.metadata")
+    yield from _spec(template.spec, f"{at}.spec")
+
+
+def _knobs(meta: ObjectMeta, at: str) -> Iterator[FieldProblem]:
+    if meta.annotations:
+        yield from knob_problems(meta.annotations, f"{at}.annotations", _KNOBS)
 
 
 def _spec(spec: PodSpec, at: str) -> Iterator[FieldProblem]:
@@ -79,7 +94,7 @@ def _job(job: JobSpec, at: str) -> Iterator[FieldProblem]:
     for name, count in (("parallelism", job.parallelism), ("completions", job.completions)):
         if count is not None:
             yield from _not_negative(count, f"{at}.{name}")
-    yield from _spec(job.template.spec, f"{at}.template.spec")
+    yield from _template(job.template, f"{at}.template")
 
 
 def _workload(
@@ -93,7 +108,7 @@ def _workload(
         for index, claim in enumerate(value.spec.volume_claim_templates):
             at = f"spec.volumeClaimTemplates[{index}].spec.resources"
             yield from resource_problems(claim.spec.resources, at)
-    yield from _spec(value.spec.template.spec, _TEMPLATE)
+    yield from _template(value.spec.template, "spec.template")
 
 
 def _surroundings(value: Object) -> Iterator[FieldProblem]:

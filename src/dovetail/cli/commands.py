@@ -9,6 +9,7 @@ import typer
 from dovetail.cli.budgets import budgets
 from dovetail.cli.catalog import catalog
 from dovetail.cli.crds import crds
+from dovetail.cli.explain import explain
 from dovetail.cli.install import install
 from dovetail.cli.plan import plan
 from dovetail.cli.run import RunCommand, run
@@ -19,6 +20,7 @@ _EPILOG = """\
 First steps:
   dovetail plan -f examples/demo               what would be launched, and why not
   dovetail plan -f examples/demo -o json       the same for scripts
+  dovetail explain node/n1 -f cluster.yaml     why it stays or goes, and what without it
   dovetail validate -f manifests/              every problem, with file and field
   dovetail budgets -f manifests/ --next 7d     when how many nodes may be disrupted
   dovetail catalog --catalog aws --family m7g  instance types and prices
@@ -69,6 +71,7 @@ def _global_flags(
 
 for _command, _summary in (
     (plan, "What would be launched for these manifests, and why."),
+    (explain, "Why one pod waits, or one node stays or goes."),
     (validate, "Every problem in these manifests."),
     (budgets, "When how many nodes may be disrupted, and for which reason."),
     (catalog, "Instance types and their prices."),

@@ -109,6 +109,27 @@ Effort = Annotated[
         help="How often improving the plan is tried; more is slower and never dearer.",
     ),
 ]
+LeastSaving = Annotated[
+    str,
+    typer.Option(
+        "--least-saving-per-eviction",
+        metavar="DOLLARS",
+        envvar="DOVETAIL_LEAST_SAVING_PER_EVICTION",
+        help="What a move must save for each pod that it evicts, in dollars an hour.",
+    ),
+]
+MostEvictions = Annotated[
+    int,
+    typer.Option(
+        "--most-evictions-per-day",
+        metavar="N",
+        envvar="DOVETAIL_MOST_EVICTIONS_PER_DAY",
+        min=-1,
+        max=1_000_000,
+        help="How often a pod may be evicted a day to save money; -1 for no limit. "
+        "Manifests say nothing of earlier evictions, so only 0 matters here.",
+    ),
+]
 WithCertificate = Annotated[
     bool,
     typer.Option("--certificate", help="Add the proof of the lower bound to json and yaml output."),
@@ -125,6 +146,17 @@ def instant(text: str) -> datetime | None:
         msg = f"expected a time such as 2026-01-01T00:00:00Z, not {text!r}"
         raise typer.BadParameter(msg, param_hint="--now") from None
     return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+
+
+def dollars(text: str) -> str:
+    """What `--least-saving-per-eviction` says, if that is an amount."""
+    from dovetail.units import knobs
+
+    try:
+        knobs.least_saving(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--least-saving-per-eviction") from None
+    return text.strip()
 
 
 def sources(files: list[str], more: list[str] | None) -> tuple[str, ...]:

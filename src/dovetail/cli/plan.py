@@ -29,9 +29,14 @@ def plan(  # noqa: PLR0913  typer reads one flag from each argument
     scheduler_config: options.SchedulerConfigFile = "",
     spot_robustness: options.SpotRobustness = _DEFAULT.spot_robustness,
     effort: options.Effort = _DEFAULT.effort,
+    least_saving_per_eviction: options.LeastSaving = "0",
+    most_evictions_per_day: options.MostEvictions = -1,
     certificate: options.WithCertificate = False,
 ) -> None:
     """Show which nodes to launch for waiting pods, at what price, and why a pod must wait.
+
+    Shows also which nodes may go now, what that saves, who moves where and, with -o wide, why each
+    of the others stays.
 
     Reads manifests only; no cluster is needed. A workload stands for its replicas, a pod without
     spec.nodeName waits. Pods that cannot be placed do not change the exit code.
@@ -55,13 +60,14 @@ def plan(  # noqa: PLR0913  typer reads one flag from each argument
         spot_robustness=spot_robustness,
         default_spread=settings.default_spread(scheduler_config),
     )
+    calm = policies.Calm(options.dollars(least_saving_per_eviction), most_evictions_per_day)
     planned = _planned(
         PlanRequest(
             sources=options.sources(files, more),
             catalogue=catalog,
             now=options.instant(now),
             may_disrupt=not no_disrupt,
-            policy=policy,
+            policy=policies.calmed(policy, calm),
         )
     )
     for remark in planned.remarks:
@@ -90,9 +96,11 @@ def _printed(planned: Planned, output: Output, *, with_certificate: bool) -> str
         from dovetail.cli.render import drawn
         from dovetail.present.table import plan_table
 
-        table = plan_table(planned.plan, planned.snapshot)
-        return drawn(table, is_wide=output is Output.WIDE, notes=planned.notes)
-    from dovetail.present.plan import plan_json
+        is_wide = output is Output.WIDE
+        staying = planned.staying if is_wide else planned.plan.blocked
+        table = plan_table(planned.plan, planned.snapshot, staying)
+        return drawn(table, is_wide=is_wide, notes=planned.notes)
+    from dovetail.present.plan import blocked_json, plan_json
 
     shown = plan_json(
         planned.plan,
@@ -101,4 +109,5 @@ def _printed(planned: Planned, output: Output, *, with_certificate: bool) -> str
         notes=planned.notes,
         with_certificate=with_certificate,
     )
+    shown["staying"] = [blocked_json(one) for one in planned.staying]
     return json_text(shown) if output is Output.JSON else yaml_text(shown)

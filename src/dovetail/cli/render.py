@@ -41,8 +41,8 @@ def drawn(table: PlanTable, *, is_wide: bool, notes: Sequence[str] = ()) -> str:
     _print_nodes(console, table.nodes, is_wide=is_wide)
     for part in (
         _existing(table.existing),
-        _disruptions(table.disruptions),
-        _staying(table.staying),
+        _disruptions(table.disruptions, is_wide=is_wide),
+        _staying(table.staying, is_wide=is_wide),
     ):
         if part is not None:
             console.print(part)
@@ -190,7 +190,7 @@ def _existing(rows: Sequence[ExistingRow]) -> Table | None:
     return table
 
 
-def _disruptions(rows: Sequence[DisruptionRow]) -> Table | None:
+def _disruptions(rows: Sequence[DisruptionRow], *, is_wide: bool) -> Table | None:
     if not rows:
         return None
     table = _table("Nodes that may go")
@@ -198,21 +198,23 @@ def _disruptions(rows: Sequence[DisruptionRow]) -> Table | None:
         table.add_column(name, overflow="fold")
     table.add_column("pods moved", justify="right")
     table.add_column("saves $/hour", justify="right", no_wrap=True)
+    if is_wide:
+        table.add_column("who moves where", overflow="fold")
     for row in rows:
         saved = price(row.saving_nanousd).replace("$", "")
-        replaced = row.replacements or "nothing"
-        table.add_row(row.reason, row.nodes, replaced, str(row.n_pods), saved)
+        cells = [row.reason, row.nodes, row.replacements or "nothing", str(row.n_pods), saved]
+        table.add_row(*cells, *(["\n".join(row.moves) or "nobody"] if is_wide else []))
     return table
 
 
-def _staying(rows: Sequence[StayingRow]) -> Table | None:
+def _staying(rows: Sequence[StayingRow], *, is_wide: bool) -> Table | None:
     if not rows:
         return None
-    table = _table("Nodes that could go but stay")
-    for name in ("nodes", "why"):
+    table = _table("Nodes that stay" if is_wide else "Nodes that could go but stay")
+    for name in ("nodes", "why", "what would let them go")[: 3 if is_wide else 2]:
         table.add_column(name, overflow="fold")
     for row in rows:
-        table.add_row(row.nodes, row.message)
+        table.add_row(row.nodes, row.message, *([row.help] if is_wide else []))
     return table
 
 

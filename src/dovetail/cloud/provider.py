@@ -11,7 +11,7 @@ import msgspec
 from dovetail.cloud.errors import SoldOut
 from dovetail.model.claim import ClaimObject
 from dovetail.model.instance import InstanceType
-from dovetail.model.node import Node
+from dovetail.model.node import Node, RepairPolicy
 from dovetail.model.pool import NodePool
 
 
@@ -33,14 +33,6 @@ class Instance(msgspec.Struct, frozen=True, gc=False):
     created_at: datetime | None = None
     is_terminating: bool = False
     sold_out: tuple[SoldOut, ...] = ()
-
-
-class RepairPolicy(msgspec.Struct, frozen=True, gc=False):
-    """A node condition that means broken, and for how long it is put up with."""
-
-    condition_type: str
-    condition_status: str
-    tolerated_for: timedelta
 
 
 class NodeClassKind(msgspec.Struct, frozen=True, gc=False):

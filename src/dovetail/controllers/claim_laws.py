@@ -16,9 +16,11 @@ from dovetail.decide.lifecycle import (
     expiration,
     hydration,
     podevents,
+    repair,
 )
 from dovetail.decide.lifecycle.drift import DriftView
 from dovetail.decide.lifecycle.podevents import PodChange
+from dovetail.decide.lifecycle.repair import Illness
 from dovetail.decide.lifecycle.step import Step, view_after
 from dovetail.model.claim import ClaimObject, ClaimView
 from dovetail.model.instance import InstanceType
@@ -42,14 +44,19 @@ class Company(msgspec.Struct, frozen=True):
 
     pool: PoolBeside | None = None  # None: it stands alone, or its pool makes no sense
     pod_change: PodChange | None = None
+    illness: Illness | None = None  # None: its Node is well
 
 
 def claim_step(view: ClaimView, company: Company, now: datetime) -> Step:
     """Everything that is to happen to a claim now."""
     claim = view.claim
     whole = hydration.step(view, now)
+    if company.illness is not None:
+        whole = whole.then(repair.step(claim, company.illness, now))
     if claim.deleting_at is not None:
         return whole.then(advance(view_after(view, whole, now), now))
+    if whole.ends_claim:
+        return whole
     whole = whole.then(expiration.step(claim, now))
     if whole.ends_claim:
         return whole

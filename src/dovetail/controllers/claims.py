@@ -21,6 +21,7 @@ from dovetail.controllers.claim_laws import Company, claim_step
 from dovetail.controllers.drifts import Drifts
 from dovetail.controllers.hearing import ClaimsHearing
 from dovetail.controllers.hooks import answers, hooks_of
+from dovetail.controllers.infirmary import Infirmary
 from dovetail.controllers.known import NODE, NODE_CLAIM, Known
 from dovetail.controllers.launches import Launches
 from dovetail.controllers.means import Means
@@ -45,6 +46,7 @@ from dovetail.kube.backoff import Backoff
 from dovetail.kube.errors import ConflictError, NotFoundError
 from dovetail.kube.mirror import Notice
 from dovetail.model.claim import ClaimObject, ClaimView, InstanceState, NodeObject
+from dovetail.model.node import RepairPolicy
 from dovetail.observe.cloud import on_behalf_of
 from dovetail.observe.steps import count_claim_step
 from dovetail.state.changes import LaunchFailed
@@ -61,11 +63,13 @@ _NEVER_CAME: Final = frozenset(
 
 class ClaimHands(msgspec.Struct, frozen=True):
     """What others do for claims: `steer` sends pods to a Node that is about to take them, `note`
-    remembers for a pool whether its nodes come up.
+    remembers for a pool whether its nodes come up. `repairs` are the conditions for which a Node is
+    taken for broken: none where nothing is to be repaired.
     """
 
     steer: Callable[[api.NodeClaim, api.Node], Awaitable[None]]
     note: Callable[[NoteRegistration], None]
+    repairs: tuple[RepairPolicy, ...] = ()
 
 
 class _Seen(msgspec.Struct, frozen=True):
@@ -95,6 +99,7 @@ class ClaimLoop:
         self._hooks = hooks_of(means.cloud)
         self._launches = Launches(means, known, ended=self._launch_ended)
         self._drifts = Drifts(means, known)
+        self._infirmary = Infirmary(known, hands.repairs)
         self._endings: dict[str, _Ending] = {}  # by the claim's UID
         self._deleted: set[str] = set()  # UIDs of claims that we deleted
         self._ended: set[str] = set()  # UIDs of claims that we let go
@@ -182,7 +187,8 @@ class ClaimLoop:
     async def _pass(self, seen: _Seen, change: PodChange | None) -> float | None:
         now = self._means.clock.now()
         beside = await self._drifts.beside(seen.wire, seen.claim, seen.wire_nodes, now)
-        step = claim_step(await self._view(seen, now), Company(beside, change), now)
+        illness = self._infirmary.illness(seen.claim, seen.nodes, now)
+        step = claim_step(await self._view(seen, now), Company(beside, change, illness), now)
         if Milestone.NODE_REGISTERED in step.milestones:
             await self._steer(seen)
         after = await self._write(seen, step, now)

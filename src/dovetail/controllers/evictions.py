@@ -106,7 +106,7 @@ class Evictions:
         """Ask the API to let the pod go, and do what follows from its answer."""
         said = await evict(self._means.kube, EvictPod(entry.pod, entry.uid))
         now = self._means.clock.now()
-        self._note(entry, said, now)
+        self._note(entry, pod, said, now)
         follows = answered(entry, pod, said.answer, now, said.message)
         return await self._take(follows, now, said.retry_after)
 
@@ -142,10 +142,10 @@ class Evictions:
         self._entries.pop(key, None)
         self._queue.forget(key)
 
-    def _note(self, entry: QueuedEviction, said: Answered, now: datetime) -> None:
+    def _note(self, entry: QueuedEviction, pod: Pod, said: Answered, now: datetime) -> None:
         count_eviction(self._means.meters, entry, said.answer, said.code)
         if said.answer is EvictionAnswer.EVICTED:
-            self._known.cluster.apply(Evicted(entry.pod, entry.uid, now))
+            self._known.cluster.apply(Evicted(entry.pod, entry.uid, now, pod.workload))
             self._log.info("evicted pod", pod=entry.pod, node=entry.node, reason=entry.reason)
         elif said.answer is EvictionAnswer.FAILED:
             self._log.warning(

@@ -14,41 +14,31 @@ from typing import Final
 
 import msgspec
 
-from dovetail import labels
-from dovetail.actuate.claims import claim_body, overlay_marks
-from dovetail.actuate.launching import Orders
 from dovetail.controllers.batching import Batch, Window
-from dovetail.controllers.known import NODE_CLAIM, Known
+from dovetail.controllers.known import Known
 from dovetail.controllers.means import Means
-from dovetail.controllers.remarks import Remarks, shown
+from dovetail.controllers.ordering import Ordering, described
+from dovetail.controllers.remarks import Remarks
 from dovetail.controllers.steers import Steers
 from dovetail.controllers.workqueue import LONGEST_WAIT_SECONDS
-from dovetail.decide.lifecycle.hashing import HASH_VERSION, template_hash
 from dovetail.decide.lifecycle.step import DEDUPE_FOR, Event, EventType, soonest
 from dovetail.decide.remarks import DISRUPTION_BLOCKED
 from dovetail.kube.backoff import Backoff
-from dovetail.kube.errors import ApiError
-from dovetail.model.plan import Disrupt, Launch, Nominate, Plan
+from dovetail.model.plan import Disrupt, Nominate, Plan
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.verdict import Blocker
 from dovetail.state.changes import (
-    Launched,
-    LaunchFailed,
-    LaunchStarted,
     Nominated,
     Proposed,
     Touched,
 )
-from dovetail.units import quantity
 
-NOMINATED: Final = "Nominated"
 FAILED_SCHEDULING: Final = "FailedScheduling"
 UNCONSOLIDATABLE: Final = "Unconsolidatable"
 _UNCONSOLIDATABLE_FOR: Final = timedelta(minutes=15)
 _FAILED_FOR: Final = timedelta(minutes=5)
 _RESTS_FOR: Final = 4.0  # times as long as a decision took that came to nothing
-_AT_ONCE: Final = 100  # claims that are being made
 _REFUSED: Final = Backoff(1.0, 60.0)  # until claims that the API refused are tried again
 
 Compute = Callable[[Snapshot, datetime], Awaitable[Plan]]
@@ -57,15 +47,15 @@ Witness = Callable[[Snapshot, Plan, datetime, float], None]
 
 class Hands(msgspec.Struct, frozen=True):
     """What the decision loop works through. `compute` runs `decide` without holding up the rest;
-    `disrupt` carries out a disruption and says whether nothing failed; `witness` is shown every
+    `disrupt` begins a disruption and says whether nothing failed so far; `witness` is shown every
     decision, with how long it took. Where it does not act, decisions are told in the log and
     nowhere else.
     """
 
-    orders: Orders
+    ordering: Ordering
     steers: Steers
     compute: Compute
-    disrupt: Callable[[Disrupt], Coroutine[None, None, bool]]
+    disrupt: Callable[[Disrupt, tuple[NodePool, ...]], Coroutine[None, None, bool]]
     witness: Witness
     acts: bool = True
 
@@ -81,7 +71,6 @@ class Decisions:
         self._rest_seconds = window.idle.total_seconds()
         self._log = means.log.named("provisioner")
         self._remarks = Remarks(means)
-        self._slots = asyncio.Semaphore(_AT_ONCE)
         self._n_refused = 0  # decisions in a row of which the API refused something
         self._try_again_at: datetime | None = None
         self._is_closing = False
@@ -150,7 +139,7 @@ class Decisions:
     async def _perform(self, snapshot: Snapshot, plan: Plan, now: datetime) -> None:
         cluster = self._known.cluster
         for launch in plan.launches:
-            cluster.apply(LaunchStarted(launch, now))
+            self._hands.ordering.begin(launch, now)
         for nominate in plan.nominations:
             cluster.apply(Nominated(nominate.node, nominate.pods, now))
         cluster.apply(Proposed(plan.proposals))
@@ -160,13 +149,14 @@ class Decisions:
         pools = {pool.name: pool for pool in snapshot.node_pools}
         async with asyncio.TaskGroup() as group:
             launching = [
-                group.create_task(self._launch(launch, pools[launch.node_pool]))
+                group.create_task(self._hands.ordering.place(launch, pools[launch.node_pool]))
                 for launch in plan.launches
             ]
             for nominate in plan.nominations:
                 group.create_task(self._steer(nominate))
             disrupting = [
-                group.create_task(self._hands.disrupt(disrupt)) for disrupt in plan.disruptions
+                group.create_task(self._hands.disrupt(disrupt, snapshot.node_pools))
+                for disrupt in plan.disruptions
             ]
             group.create_task(self._hands.steers.take_back())
         done = (*launching, *disrupting)
@@ -181,36 +171,6 @@ class Decisions:
         if is_refused:
             seconds = _REFUSED.seconds(self._n_refused, self._means.chance)
             self._try_again_at = self._means.clock.now() + timedelta(seconds=seconds)
-
-    async def _launch(self, launch: Launch, pool: NodePool) -> bool:
-        """Have the claim made; whether the API took it."""
-        clock, cluster = self._means.clock, self._known.cluster
-        marks = {
-            labels.NODE_POOL_HASH: template_hash(pool),
-            labels.NODE_POOL_HASH_VERSION: HASH_VERSION,
-            **overlay_marks(launch, cluster.instance_types(pool.name)),
-        }
-        try:
-            async with self._slots:
-                made = await self._hands.orders.place(claim_body(launch, pool, marks))
-        except ApiError as error:
-            cluster.apply(LaunchFailed(launch.name, clock.now()))
-            self._log.error("creating nodeclaim", NodeClaim=launch.name, error=str(error))
-            return False
-        except BaseException:
-            # Nobody knows whether the API has it: the watch shows it soon, or it is forgotten.
-            cluster.apply(Launched(launch.name, clock.now()))
-            raise
-        cluster.apply(Launched(launch.name, clock.now()))
-        self._known.put(NODE_CLAIM, made)
-        self._means.meters.nodeclaims_created_total.labels(
-            reason="provisioned",
-            nodepool=launch.node_pool,
-            min_values_relaxed=str(launch.is_min_values_relaxed).lower(),
-        ).inc()
-        self._log.info("created nodeclaim", **_described(launch))
-        self._tell_nominated(launch.pods, f"nodeclaim/{launch.name}")
-        return True
 
     def _log_launches(self, plan: Plan) -> None:
         n_pods = sum(len(launch.pods) for launch in plan.launches)
@@ -227,7 +187,7 @@ class Decisions:
 
     def _log_would(self, plan: Plan) -> None:
         for launch in plan.launches:
-            self._log.info("would create nodeclaim", **_described(launch))
+            self._log.info("would create nodeclaim", **described(launch))
         for one in plan.disruptions:
             self._log.info("would disrupt nodes", reason=one.reason, nodes=list(one.nodes))
 
@@ -235,18 +195,11 @@ class Decisions:
 
     async def _steer(self, nominate: Nominate) -> None:
         """Tell the scheduler, if the node is there; otherwise it is told when it joins."""
-        self._tell_nominated(nominate.pods, f"node/{nominate.node}")
+        self._hands.ordering.tell_nominated(nominate.pods, f"node/{nominate.node}")
         if self._known.node(nominate.node) is not None:
             await self._hands.steers.steer(nominate.node, nominate.pods)
 
     # ------------------------------------------------------------------ telling
-
-    def _tell_nominated(self, pods: tuple[str, ...], where: str) -> None:
-        for pod in pods:
-            found = self._known.pod(pod)
-            if found is not None:
-                message = f"Pod should schedule on: {where}"
-                self._tell(Event("Pod", pod, NOMINATED, message, uid=found.uid))
 
     def _tell_blocked(self, plan: Plan) -> None:
         """Say of each node that could go why it stays, to whoever looks at it or at its claim."""
@@ -282,18 +235,3 @@ class Decisions:
 
     def _tell(self, event: Event) -> None:
         self._means.recorder.tell(event)
-
-
-def _described(launch: Launch) -> dict[str, object]:
-    return {
-        "NodePool": launch.node_pool,
-        "NodeClaim": launch.name,
-        "requests": {
-            name: quantity.render(name, amount) for name, amount in launch.requests.items()
-        },
-        "instance-types": shown(launch.instance_types),
-        "zone": launch.zone,
-        "capacity-type": launch.capacity_type,
-        "price_per_hour": launch.price_nanousd / 1e9,
-        "pods": len(launch.pods),
-    }

@@ -19,17 +19,23 @@ from dovetail.controllers.batching import Window
 from dovetail.controllers.catalogue import Admitted, CatalogueLoop
 from dovetail.controllers.claims import ClaimHands, ClaimLoop
 from dovetail.controllers.disruptions import Disruptions
+from dovetail.controllers.eviction_memory import EvictionMemory
 from dovetail.controllers.evictions import Evictions
 from dovetail.controllers.feed import Feed, watched_kinds
 from dovetail.controllers.garbage import GarbageLoop
 from dovetail.controllers.known import Known
 from dovetail.controllers.means import Means
+from dovetail.controllers.ordering import Ordering
 from dovetail.controllers.pools import PoolLoop
 from dovetail.controllers.provisioning import Compute, Decisions, Hands, Witness
 from dovetail.controllers.steers import Steers
+from dovetail.controllers.surplus import Surplus
 from dovetail.controllers.terminations import Terminations
+from dovetail.decide.static import OVERPROVISIONED
 from dovetail.kube.mirror import Notice, Pace
+from dovetail.model.plan import Disrupt
 from dovetail.model.policy import Policy
+from dovetail.model.pool import NodePool
 from dovetail.state.changes import Touched
 from dovetail.state.cluster import Cluster
 
@@ -46,6 +52,7 @@ class Setup(msgspec.Struct, frozen=True):
     window: Window = Window()
     gates: Mapping[str, bool] = {}
     steers: bool = True
+    namespace: str = "default"  # where it keeps what it remembers
     acts: bool = True  # or else it only says what it would do
 
 
@@ -74,8 +81,12 @@ class Controller:
         )
         self.feed.failed = self._misheard
         self._evictions = Evictions(means, self.known)
+        self._memory = EvictionMemory(means, cluster.evictions, setup.namespace)
         self._terminations = Terminations(means, self.known, self._evictions)
-        self._disruptions = Disruptions(means, self.known)
+        orders = Orders(means.kube, mark=setup.mark, timer=means.timer, chance=means.chance)
+        self._ordering = Ordering(means, self.known, orders)
+        self._disruptions = Disruptions(means, self.known, self._ordering)
+        self._surplus = Surplus(means, self.known)
         self._pools = PoolLoop(means, self.known)
         self._catalogue = CatalogueLoop(
             means,
@@ -91,21 +102,28 @@ class Controller:
         self.feed.listen(self._catalogue.hear)
         self._steers = Steers(means, self.known, Steering(means.kube) if setup.steers else None)
         self._decisions = Decisions(means, self.known, self._hands(setup), setup.window)
-        self._claims = ClaimLoop(means, self.known, ClaimHands(self._steer, self._pools.note))
+        repairs = means.cloud.repair_policies if setup.gates.get("NodeRepair") else ()
+        hands = ClaimHands(self._steer, self._pools.note, repairs)
+        self._claims = ClaimLoop(means, self.known, hands)
         self._garbage = GarbageLoop(means, self.known)
         self._is_leading = False
         self._acts = setup.acts
 
     def _hands(self, setup: Setup) -> Hands:
-        means = self._means
         return Hands(
-            orders=Orders(means.kube, mark=setup.mark, timer=means.timer, chance=means.chance),
+            ordering=self._ordering,
             steers=self._steers,
             compute=setup.compute,
-            disrupt=self._disruptions.begin,
+            disrupt=self._disrupt,
             witness=setup.witness,
             acts=setup.acts,
         )
+
+    async def _disrupt(self, disrupt: Disrupt, pools: tuple[NodePool, ...]) -> bool:
+        """Take nodes away: at once those that a pool does not want any more, others with care."""
+        if disrupt.reason == OVERPROVISIONED:
+            return await self._surplus.take_away(disrupt)
+        return await self._disruptions.begin(disrupt, pools)
 
     async def follow(self) -> None:
         """Keep up with the cluster, leading or not, until cancelled."""
@@ -119,6 +137,7 @@ class Controller:
         if self._acts:
             self.known.cluster.adopt(self._means.clock.now())
             await self._disruptions.tidy()
+            await self._memory.recall()
         for hear in self._listeners():
             self.feed.listen(hear)
         self._is_leading = True
@@ -131,6 +150,7 @@ class Controller:
             self._claims.hear,
             self._terminations.hear,
             self._evictions.hear,
+            self._disruptions.hear,
             self._steers.hear,
         )
 
@@ -151,6 +171,7 @@ class Controller:
             Work("claims", self._claims.run, self._claims.finish),
             Work("terminations", self._terminations.run, self._terminations.finish),
             Work("evictions", self._evictions.run, self._evictions.finish),
+            Work("eviction-memory", self._memory.run, self._memory.finish),
             Work("disruptions", self._disruptions.run, self._disruptions.finish),
             Work("garbage", self._garbage.run, self._garbage.finish),
         )

@@ -6,7 +6,8 @@ Rule 2: nothing here can see the outside: no clock, no client, no log. What a de
 
 Example: two pods of 1 cpu wait, one node has 1 cpu free. One pod is nominated to that node, one new
 node is launched for the other, and the plan says what it costs and what nobody could undercut.
-Nodes that were just given pods are left alone; of the others, those that nobody needs may go.
+Nodes that were just given pods are left alone; of the others, those that nobody needs may go. What
+pools with replicas launch or give up is settled first: pods are planned for with that under way.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from datetime import datetime
 
 import msgspec
 
+from dovetail.decide.apply import begin
 from dovetail.decide.disrupt import disrupt
 from dovetail.decide.lifecycle.step import soonest
 from dovetail.decide.provision import provision
+from dovetail.decide.static import joined, static
 from dovetail.decide.waking import runs_out_at
 from dovetail.model.plan import Plan
 from dovetail.model.snapshot import Snapshot
@@ -27,6 +30,8 @@ __all__ = ["decide"]
 
 def decide(snapshot: Snapshot, now: datetime) -> Plan:
     """Return everything worth doing now, why, and when to ask again."""
-    plan = disrupt(snapshot, provision(snapshot, now), now)
+    fixed = static(snapshot, now)
+    plan = joined(snapshot, fixed, provision(begin(snapshot, fixed, now), now))
+    plan = disrupt(snapshot, plan, now)
     wake_at = soonest(plan.wake_at, runs_out_at(snapshot, now))
     return msgspec.structs.replace(plan, wake_at=wake_at)

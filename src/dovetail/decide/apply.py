@@ -11,13 +11,14 @@ rest are about.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
 import msgspec
 
 from dovetail import labels
+from dovetail.decide.evictions import with_evictions
 from dovetail.decide.lifecycle.conditions import CONSOLIDATABLE
 from dovetail.model.instance import InstanceType
 from dovetail.model.ledger import Departure, Ledger
@@ -38,7 +39,12 @@ def begin(snapshot: Snapshot, plan: Plan, now: datetime) -> Snapshot:
     )
     if not coming and not places and not going:
         return snapshot
-    ledger = _kept(snapshot.ledger, plan, snapshot.pods)
+    evicted = {pod for one in plan.disruptions for pod in one.pods}
+    ledger = with_evictions(
+        _kept(snapshot.ledger, plan, snapshot.pods),
+        (pod for pod in snapshot.pods if pod.key in evicted) if evicted else (),
+        now,
+    )
     return msgspec.structs.replace(
         snapshot,
         nodes=(*snapshot.nodes, *(_node(one, snapshot, is_started=False) for one in coming)),
@@ -61,12 +67,22 @@ def apply(snapshot: Snapshot, plan: Plan) -> Snapshot:
             *(_visited(node, snapshot) if node.name in touched else node for node in staying),
             *(_node(one, snapshot, is_started=True) for one in _coming(plan)),
         ),
-        pods=tuple(pod for pod in pods if pod.node_name not in gone),
+        pods=tuple(_left(pods, plan, gone)),
         ledger=msgspec.structs.replace(
             ledger, proposals=tuple(one for one in plan.proposals if one.node not in gone)
         ),
         revision=snapshot.revision + 1,
     )
+
+
+def _left(pods: Iterable[Pod], plan: Plan, gone: set[str]) -> Iterator[Pod]:
+    """Pods that are still there; those that had to move and were given no place wait again."""
+    moving = {key for one in plan.disruptions for key in one.pods}
+    for pod in pods:
+        if pod.node_name not in gone:
+            yield pod
+        elif pod.key in moving:
+            yield msgspec.structs.replace(pod, node_name="", phase="Pending", deleting_at=None)
 
 
 def _coming(plan: Plan) -> tuple[Launch, ...]:

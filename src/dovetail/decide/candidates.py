@@ -8,7 +8,7 @@ node may satisfy them; a pool's nodes simply never match.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -18,6 +18,7 @@ from dovetail import labels
 from dovetail.decide.census import census
 from dovetail.decide.explain import say
 from dovetail.decide.nodes import leaving
+from dovetail.decide.pdbs import is_kept_for_ever
 from dovetail.decide.promises import kept_places
 from dovetail.decide.recall import recalled
 from dovetail.model.node import Node
@@ -28,8 +29,6 @@ from dovetail.units import duration
 
 DEFAULT_SCHEDULER: Final = "default-scheduler"
 _TIED_TO_NODE: Final = frozenset({"DaemonSet", "Node"})
-_NOTHING_ALLOWED: Final = frozenset({"0", "0%"})
-_EVERYTHING_NEEDED: Final = "100%"
 
 Refused = tuple[Pod, Problem]
 
@@ -147,14 +146,14 @@ def spec_problem(spec: PodSpec) -> Problem | None:
     return None
 
 
-def is_movable(pod: Pod, budgets: Iterable[DisruptionBudget], now: datetime | None) -> bool:
+def is_movable(pod: Pod, budgets: tuple[DisruptionBudget, ...], now: datetime | None) -> bool:
     """Whether a pod on a leaving node will want another (spec/core.md 3.17)."""
     if pod.is_terminal or pod.is_daemon or pod.is_mirror:
         return False
     if pod.deleting_at is not None:
         # A StatefulSet makes the same pod again, so its room is needed again.
         return pod.owner is not None and pod.owner.kind == "StatefulSet"
-    return not _is_protected(pod, now) and not _is_blocked(pod, budgets)
+    return not _is_protected(pod, now) and not is_kept_for_ever(pod, budgets)
 
 
 def _is_protected(pod: Pod, now: datetime | None) -> bool:
@@ -176,18 +175,3 @@ def _span(text: str) -> timedelta | None:
     except ValueError:
         return None
     return span if span > timedelta(0) else None
-
-
-def _is_blocked(pod: Pod, budgets: Iterable[DisruptionBudget]) -> bool:
-    """Whether the pod cannot be evicted at all: two budgets, or one that never allows it."""
-    selecting = [
-        one
-        for one in budgets
-        if one.namespace == pod.namespace
-        and not (one.always_allows_unhealthy and not pod.is_ready)
-        and one.selector.matches(pod.labels)
-    ]
-    return len(selecting) > 1 or any(
-        one.max_unavailable in _NOTHING_ALLOWED or one.min_available == _EVERYTHING_NEEDED
-        for one in selecting
-    )

@@ -7,10 +7,11 @@ planned for again at once, on the place that the first did not need, instead of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
-from dovetail.decide.census import Census
+from dovetail.decide.census import Census, census
+from dovetail.decide.nodes import leaving
 from dovetail.model.ledger import Nomination
 from dovetail.model.node import Node
 from dovetail.model.pod import Pod
@@ -33,8 +34,27 @@ def kept_places(
     if not held:
         return {}
     rooms = _rooms({one.node for one in held}, snapshot.nodes, where)
-    pods = {pod.uid: pod for pod in where.unbound} if rooms else {}
+    pods = {pod.uid: pod for pod in _coming(snapshot, where)} if rooms else {}
     return dict(_with_room(held, pods, rooms))
+
+
+def promised_by_node(snapshot: Snapshot, now: datetime) -> Mapping[str, tuple[Pod, ...]]:
+    """The pods for which nodes keep room that an earlier plan promised them."""
+    where, gone = census(snapshot.pods), leaving(snapshot)
+    staying = frozenset(node.name for node in snapshot.nodes) - gone
+    places = kept_places(snapshot, staying, where, now)
+    found: dict[str, list[Pod]] = {}
+    for pod in _coming(snapshot, where) if places else ():
+        if pod.uid in places and not pod.is_terminal and pod.deleting_at is None:
+            found.setdefault(places[pod.uid], []).append(pod)
+    return {node: tuple(pods) for node, pods in found.items()}
+
+
+def _coming(snapshot: Snapshot, where: Census) -> Iterator[Pod]:
+    """Pods that may go where they were promised to: those that wait, or whose node leaves."""
+    yield from where.unbound
+    for name in sorted(leaving(snapshot)):
+        yield from where.by_node.get(name, ())
 
 
 def _rooms(names: set[str], nodes: Iterable[Node], where: Census) -> dict[str, Resources]:

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from dovetail import labels
 from dovetail.decide.candidates import Waiting, waiting
+from dovetail.decide.labelling import unmentioned_labels
 from dovetail.decide.nodes import usable
 from dovetail.decide.pools import RefusedPool, eligible_pools, remaining_limits
 from dovetail.decide.prices import running_price
@@ -132,21 +133,26 @@ def _bound(
 def obtainable(snapshot: Snapshot, now: datetime) -> Mapping[str, tuple[InstanceType, ...]]:
     """Instance types without the offerings that a provider has just refused."""
     refused = {
-        (one.instance_type, one.zone, one.capacity_type)
+        (pool, one.instance_type, one.zone, one.capacity_type)
         for one in snapshot.ledger.refusals
         if one.until > now
+        for pool in ((one.node_pool,) if one.node_pool else snapshot.instance_types)
     }
     if not refused:
         return snapshot.instance_types
     return {
-        pool: tuple(_without(kind, refused) for kind in types)
+        pool: tuple(_without(kind, pool, refused) for kind in types)
         for pool, types in snapshot.instance_types.items()
     }
 
 
-def _without(kind: InstanceType, refused: set[tuple[str, str, str]]) -> InstanceType:
+def _without(
+    kind: InstanceType, pool: str, refused: set[tuple[str, str, str, str]]
+) -> InstanceType:
     kept = tuple(
-        one for one in kind.offerings if (kind.name, one.zone, one.capacity_type) not in refused
+        one
+        for one in kind.offerings
+        if (pool, kind.name, one.zone, one.capacity_type) not in refused
     )
     if len(kept) == len(kind.offerings):
         return kind
@@ -207,7 +213,7 @@ def _launch(node: PlannedNode, name: str, requirements: tuple[Requirement, ...])
         instance_types=node.alternatives,
         requests=node.requests,
         pods=tuple(pod.key for pod in node.pods),
-        labels={**node.labels, labels.HOSTNAME: name},
+        labels={**unmentioned_labels(node), **node.labels, labels.HOSTNAME: name},
         requirements=requirements,
         taints=pool.taints,
         startup_taints=pool.startup_taints,

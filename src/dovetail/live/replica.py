@@ -17,6 +17,7 @@ from dovetail.clock import Clock, Timer
 from dovetail.cloud import registry
 from dovetail.cloud.provider import CloudProvider, CloudWorker
 from dovetail.cloud.registry import Surroundings
+from dovetail.controllers import leadership
 from dovetail.controllers.batching import Window
 from dovetail.controllers.means import Means
 from dovetail.controllers.supervisor import Loop
@@ -106,6 +107,8 @@ class Replica:
             window=Window(settings.batch_idle_duration, settings.batch_max_duration),
             gates=settings.feature_gates,
             steers=settings.steer_pods,
+            namespace=settings.leader_election_namespace
+            or leadership.namespace(self._outside.environment),
             acts=not settings.dry_run,
         )
 

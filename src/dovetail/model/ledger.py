@@ -17,12 +17,15 @@ class Nomination(msgspec.Struct, frozen=True, gc=False):
 
 
 class Refusal(msgspec.Struct, frozen=True, gc=False):
-    """An offering that a provider could not deliver, and until when it is not asked again."""
+    """An offering that a provider could not deliver, and until when it is not asked again: for one
+    pool, or for any where none is named.
+    """
 
     instance_type: str
     zone: str
     capacity_type: str
     until: datetime
+    node_pool: str = ""
 
 
 class Proposal(msgspec.Struct, frozen=True, gc=False):
@@ -43,6 +46,21 @@ class Departure(msgspec.Struct, frozen=True, gc=False):
     since: datetime
 
 
+class EvictionCount(msgspec.Struct, frozen=True, gc=False):
+    """How many pods of a workload were evicted in the hour that begins then."""
+
+    workload: str
+    hour: datetime
+    n_evictions: int
+
+
+class Setback(msgspec.Struct, frozen=True, gc=False):
+    """A node that could not be taken away, and until when that is not tried again."""
+
+    node: str
+    until: datetime
+
+
 class Ledger(msgspec.Struct, frozen=True, gc=False):
     """The memory between decisions. Launches under way are nodes of the snapshot."""
 
@@ -51,3 +69,5 @@ class Ledger(msgspec.Struct, frozen=True, gc=False):
     reserved_by_id: Mapping[str, int] = {}
     proposals: tuple[Proposal, ...] = ()
     disrupting: tuple[Departure, ...] = ()
+    evictions: tuple[EvictionCount, ...] = ()
+    setbacks: tuple[Setback, ...] = ()

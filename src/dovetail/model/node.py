@@ -22,6 +22,14 @@ class Condition(msgspec.Struct, frozen=True, gc=False):
     observed_generation: int = 0  # of the object, when this was said of it
 
 
+class RepairPolicy(msgspec.Struct, frozen=True, gc=False):
+    """A node condition that means broken, and for how long it is put up with."""
+
+    condition_type: str
+    condition_status: str
+    tolerated_for: timedelta
+
+
 class Node(msgspec.Struct, frozen=True, gc=False):
     """A node and its claim as one thing: what is known of either, the node's word first.
 

@@ -123,12 +123,15 @@ class Certificate(msgspec.Struct, frozen=True, gc=False):
 
 
 class Cost(msgspec.Struct, frozen=True, gc=False):
-    """What it all costs, per hour. Nodes without a known price count as nothing."""
+    """What it all costs, per hour. Nodes without a known price count as nothing. The target is what
+    the cluster would cost at least if all that may be moved were bought anew; 0 if nobody asked.
+    """
 
     new_nanousd: int = 0
     lower_bound_nanousd: int = 0
     cluster_before_nanousd: int = 0
     cluster_after_nanousd: int = 0
+    cluster_target_nanousd: int = 0
 
 
 class Plan(msgspec.Struct, frozen=True, gc=False):

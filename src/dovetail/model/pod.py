@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from dovetail import labels as well_known
 from dovetail.model.taints import Toleration
 from dovetail.model.topology import HostPort, NodeTerm, PodTerm, Spread
 from dovetail.model.verdict import Problem
@@ -68,6 +69,7 @@ class Pod(msgspec.Struct, frozen=True, gc=False):
     created_at: datetime | None = None
     started_at: datetime | None = None
     deleting_at: datetime | None = None
+    ends_at: datetime | None = None  # when it must have ended, or when it did
     is_ready: bool = True
     problems: tuple[Problem, ...] = ()  # what the border found wrong with it
 
@@ -90,6 +92,19 @@ class Pod(msgspec.Struct, frozen=True, gc=False):
     def is_mirror(self) -> bool:
         """Whether its node owns it (a static pod)."""
         return self.owner is not None and self.owner.kind == "Node"
+
+    @property
+    def workload(self) -> str:
+        """Whose pod it is, as "kind/namespace/name"; empty for a pod that nobody makes again. A
+        ReplicaSet that a Deployment has made is that Deployment's.
+        """
+        owner = self.owner
+        if owner is None:
+            return ""
+        hashed = self.labels.get(well_known.POD_TEMPLATE_HASH)
+        if owner.kind == "ReplicaSet" and hashed and owner.name.endswith(f"-{hashed}"):
+            return f"Deployment/{self.namespace}/{owner.name[: -len(hashed) - 1]}"
+        return f"{owner.kind}/{self.namespace}/{owner.name}"
 
 
 TERMINAL_PHASES: Final = frozenset({"Succeeded", "Failed"})

@@ -31,7 +31,11 @@ class Policy(msgspec.Struct, frozen=True, gc=False):
     `spot_robustness` blends the cheapest (0) with the fifth cheapest type that would do (1).
     `confirm_after` is how long a node must have been seen fit to go before it does. `disrupts_for`
     are the reasons for which nodes are taken away at all, `replaces_spot_by_spot` whether a spot
-    node may be taken away for a cheaper one.
+    node may be taken away for a cheaper one, `keeps_replicas` whether pools with replicas are kept
+    at so many nodes.
+
+    `least_saving_nanousd` is what a move that saves money must save an hour for each pod that it
+    evicts, `most_evictions` how often such moves may evict a pod a day (None: any number of times).
     """
 
     preference_policy: str = PreferencePolicy.RESPECT
@@ -43,3 +47,6 @@ class Policy(msgspec.Struct, frozen=True, gc=False):
     confirm_after: timedelta = timedelta(seconds=15)
     disrupts_for: tuple[DisruptionReason, ...] = (DisruptionReason.EMPTY,)
     replaces_spot_by_spot: bool = False
+    keeps_replicas: bool = False
+    least_saving_nanousd: int = 0
+    most_evictions: int | None = None

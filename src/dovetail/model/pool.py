@@ -37,11 +37,15 @@ class Budget(msgspec.Struct, frozen=True, gc=False):
 
 
 class Disruption(msgspec.Struct, frozen=True, gc=False):
-    """When nodes may go. `consolidate_after` None means never."""
+    """When nodes may go. `consolidate_after` None means never. What a pool says of evictions
+    takes the place of what the policy says (see there); None: it says nothing.
+    """
 
     consolidate_after: timedelta | None = timedelta(0)
     consolidation_policy: str = ConsolidationPolicy.WHEN_EMPTY_OR_UNDERUTILIZED
     budgets: tuple[Budget, ...] = (Budget(),)
+    least_saving_nanousd: int | None = None
+    most_evictions: int | None = None
 
 
 class NodeClassRef(msgspec.Struct, frozen=True, gc=False):

@@ -17,7 +17,9 @@ from dovetail.model.volumes import StorageClass, Volume, VolumeClaim
 
 
 class DisruptionBudget(msgspec.Struct, frozen=True, gc=False):
-    """A PodDisruptionBudget: how many of the pods it selects may be evicted now."""
+    """A PodDisruptionBudget: how many of the pods it selects may be evicted now. `expected_pods` is
+    how many there should be; 0: nobody knows.
+    """
 
     name: str
     namespace: str
@@ -26,6 +28,7 @@ class DisruptionBudget(msgspec.Struct, frozen=True, gc=False):
     min_available: str = ""
     max_unavailable: str = ""
     always_allows_unhealthy: bool = False
+    expected_pods: int = 0
 
 
 class Service(msgspec.Struct, frozen=True, gc=False):

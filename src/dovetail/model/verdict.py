@@ -44,8 +44,9 @@ class Reason(StrEnum):
 
 
 class Blocker(StrEnum):
-    """Every reason for which a node that could go may not (spec/core.md 6.2, 6.3, 6.5). Each has a
-    sentence in `decide/disrupt/blockers.py`.
+    """Every reason for which a node stays (spec/core.md 6.2, 6.3, 6.5). Each has a sentence in
+    `decide/disrupt/blockers.py`. The last few no plan speaks of: `decide/disrupt/why.py` does, of
+    nodes that were no candidates.
     """
 
     DISRUPTING = "AlreadyDisrupting"
@@ -59,6 +60,7 @@ class Blocker(StrEnum):
     NO_INSTANCE_TYPES = "NoInstanceTypes"
     POD_PROTECTED = "PodDoNotDisrupt"
     DISRUPTION_BUDGET = "PodDisruptionBudget"
+    BUDGET_NEVER_ALLOWS = "PodDisruptionBudgetNeverAllows"
     DISRUPTION_BUDGETS = "PodDisruptionBudgets"
     NEVER = "ConsolidateAfterNever"
     BUDGET = "BudgetExhausted"
@@ -67,17 +69,33 @@ class Blocker(StrEnum):
     UNPRICED = "PriceUnknown"
     NOTHING_TO_GAIN = "NothingToGain"
     NOT_WORTH_IT = "NotWorthTheDisruption"
+    UNSETTLED = "NodePoolUnsettled"
+    LIMITS = "NodePoolLimits"
+    NO_OFFERING = "NothingOnOffer"
+    SAVES_TOO_LITTLE = "SavesTooLittle"
+    ROLLOUT = "RolloutUnderWay"
+    ENDS_SOON = "PodEndsSoon"
+    JUST_FILLED = "JustFilled"
+    EVICTED_OFTEN = "EvictedTooOften"
+    SETBACK = "TriedInVain"
+    # Not told in plans.
+    STATIC = "NodePoolStatic"
+    NOT_QUIET = "NotQuiet"
+    UNCONFIRMED = "NotConfirmed"
+    NOT_WANTED = "ReasonNotWanted"
+    NOT_LOOKED_AT = "NotLookedAt"
 
 
 class Blocked(msgspec.Struct, frozen=True, gc=False):
-    """A node that could go but may not: why, in a word and in a sentence, and until when if time
-    alone ends it.
+    """A node that could go but may not: why, in a word and in a sentence, until when if time alone
+    ends it, and the smallest change that would.
     """
 
     node: str
     reason: Blocker
     message: str
     until: datetime | None = None
+    fix: str = ""
 
 
 class Problem(msgspec.Struct, frozen=True, gc=False):

@@ -25,11 +25,10 @@ from dovetail.cloud.provider import (
     Instance,
     NodeClassKind,
     NodeLifecycleHook,
-    RepairPolicy,
 )
 from dovetail.model.claim import ClaimObject
 from dovetail.model.instance import InstanceType
-from dovetail.model.node import Node
+from dovetail.model.node import Node, RepairPolicy
 from dovetail.model.pool import NodePool
 from dovetail.observe.meters import Meters
 

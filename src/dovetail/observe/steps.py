@@ -53,6 +53,8 @@ def count_deletions(meters: Meters, claims: Mapping[str, ClaimObject], step: Ste
     for action in step.actions:
         if isinstance(action, DeleteClaim) and action.reason and action.claim in claims:
             count_disrupted(meters, claims[action.claim], action.reason)
+            if action.condition:
+                count_unhealthy(meters, claims[action.claim], action.condition)
 
 
 def count_disrupted(

@@ -11,7 +11,7 @@ import msgspec
 from dovetail.decide.disrupt.calendar import Limit, PoolCalendar, Stretch
 from dovetail.decide.disrupt.flaws import Flaw, flaws
 from dovetail.model.plan import DisruptionReason
-from dovetail.present.plan import Json
+from dovetail.present.plan import Json, instant
 from dovetail.present.table import counted
 
 NOTHING_GOES: Final = "."
@@ -184,8 +184,8 @@ def _cell(hour: datetime, stretches: Sequence[Stretch], cells: Mapping[Limit, st
 def budgets_json(shown: BudgetCalendar) -> dict[str, Json]:
     """The same for scripts; fields may be added, these stay."""
     return {
-        "from": _instant(shown.starts_at),
-        "until": _instant(shown.ends_at),
+        "from": instant(shown.starts_at),
+        "until": instant(shown.ends_at),
         "nodePools": [_pool_json(one, shown) for one in shown.pools],
     }
 
@@ -210,8 +210,8 @@ def _stretches_json(calendar: PoolCalendar) -> Iterator[dict[str, Json]]:
         for one in some:
             yield {
                 "reason": str(reason),
-                "from": _instant(one.starts_at),
-                "until": _instant(one.ends_at),
+                "from": instant(one.starts_at),
+                "until": instant(one.ends_at),
                 "count": one.limit.count,
                 "percent": one.limit.percent,
                 "nodes": _count(one.limit, n_nodes),
@@ -223,7 +223,3 @@ def _count(limit: Limit, n_nodes: int | None) -> int | None:
     if limit.is_zero:
         return 0
     return None if n_nodes is None else limit.of(n_nodes)
-
-
-def _instant(at: datetime) -> str:
-    return at.isoformat().replace("+00:00", "Z")

@@ -5,7 +5,8 @@ New fields may be added at the end of an object; the ones here stay, with their 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from itertools import chain
 
 import msgspec
@@ -13,7 +14,8 @@ import msgspec
 from dovetail import labels
 from dovetail.model.plan import Certificate, Cost, Disrupt, Launch, Nominate, Plan
 from dovetail.model.snapshot import Snapshot
-from dovetail.model.verdict import Unschedulable
+from dovetail.model.verdict import Blocked, Unschedulable
+from dovetail.present.housing import housed
 from dovetail.units import money, quantity
 
 Json = bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"] | None
@@ -41,18 +43,16 @@ def plan_json(
     with_certificate: bool = False,
 ) -> dict[str, Json]:
     """The plan as one object. `notes` say what a reader must know about the figures."""
+    plan = housed(plan, snapshot)
     shown: dict[str, Json] = {
-        "nodeClaims": [_claim(launch) for launch in plan.launches],
+        "nodeClaims": [claim_json(launch) for launch in plan.launches],
         "existingNodes": [_existing(one) for one in plan.nominations],
-        "unschedulable": [_unschedulable(one) for one in plan.unschedulable],
-        "disruptions": [_disruption(one) for one in plan.disruptions],
+        "unschedulable": [unschedulable_json(one) for one in plan.unschedulable],
+        "disruptions": [disruption_json(one) for one in plan.disruptions],
         "cost": _cost(plan.cost),
         "stats": _stats(plan, snapshot, timings),
         "notes": list(notes),
-        "blocked": [
-            {"node": one.node, "reason": str(one.reason), "message": one.message}
-            for one in plan.blocked
-        ],
+        "blocked": [blocked_json(one) for one in plan.blocked],
     }
     if with_certificate:
         shown["certificate"] = certificate_json(plan.certificate)
@@ -65,7 +65,8 @@ def buys_spot(plan: Plan) -> bool:
     return any(one.capacity_type == labels.SPOT for one in chain(plan.launches, replacements))
 
 
-def _claim(launch: Launch) -> dict[str, Json]:
+def claim_json(launch: Launch) -> dict[str, Json]:
+    """A node to be launched."""
     return {
         "name": launch.name,
         "nodePool": launch.node_pool,
@@ -74,12 +75,12 @@ def _claim(launch: Launch) -> dict[str, Json]:
         "capacityType": launch.capacity_type,
         "pricePerHour": money.dollars(launch.price_nanousd),
         "instanceTypes": list(launch.instance_types),
-        "requests": _amounts(launch.requests),
+        "requests": amounts_json(launch.requests),
         "pods": list(launch.pods),
     }
 
 
-def _amounts(amounts: Mapping[str, int]) -> dict[str, Json]:
+def amounts_json(amounts: Mapping[str, int]) -> dict[str, Json]:
     """Quantities as manifests spell them; cpu and memory first and always there."""
     names = ["cpu", "memory", *sorted(amounts.keys() - {"cpu", "memory"})]
     return {name: quantity.render(name, amounts.get(name, 0)) for name in names}
@@ -89,7 +90,8 @@ def _existing(nomination: Nominate) -> dict[str, Json]:
     return {"name": nomination.node, "pods": list(nomination.pods)}
 
 
-def _unschedulable(waiting: Unschedulable) -> dict[str, Json]:
+def unschedulable_json(waiting: Unschedulable) -> dict[str, Json]:
+    """A pod that waits, and why."""
     return {
         "pod": waiting.pod,
         "summary": waiting.summary,
@@ -106,14 +108,40 @@ def _unschedulable(waiting: Unschedulable) -> dict[str, Json]:
     }
 
 
-def _disruption(disruption: Disrupt) -> dict[str, Json]:
+def disruption_json(disruption: Disrupt) -> dict[str, Json]:
+    """Nodes that go, what comes instead, and who moves where."""
     return {
         "reason": disruption.reason,
         "nodes": list(disruption.nodes),
-        "replacements": [_claim(launch) for launch in disruption.replacements],
+        "replacements": [claim_json(launch) for launch in disruption.replacements],
         "pods": list(disruption.pods),
         "savingPerHour": money.dollars(disruption.saving_nanousd),
+        "moves": [{"pod": pod, "to": node} for pod, node in sorted(destinations(disruption))],
     }
+
+
+def destinations(disruption: Disrupt) -> Iterator[tuple[str, str]]:
+    """Which pod moves to which node, there already or to come."""
+    for place in disruption.places:
+        yield from ((pod, place.node) for pod in place.pods)
+    for launch in disruption.replacements:
+        yield from ((pod, launch.name) for pod in launch.pods)
+
+
+def blocked_json(one: Blocked) -> dict[str, Json]:
+    """Why a node stays, until when if time alone ends that, and what would."""
+    return {
+        "node": one.node,
+        "reason": str(one.reason),
+        "message": one.message,
+        "until": None if one.until is None else instant(one.until),
+        "fix": one.fix,
+    }
+
+
+def instant(at: datetime) -> str:
+    """A moment as Kubernetes writes it."""
+    return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def _cost(cost: Cost) -> dict[str, Json]:
@@ -122,6 +150,7 @@ def _cost(cost: Cost) -> dict[str, Json]:
         "lowerBoundPerHour": money.dollars(cost.lower_bound_nanousd),
         "clusterBeforePerHour": money.dollars(cost.cluster_before_nanousd),
         "clusterAfterPerHour": money.dollars(cost.cluster_after_nanousd),
+        "clusterTargetPerHour": money.dollars(cost.cluster_target_nanousd),
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -12,6 +12,8 @@ from dovetail.model import resources
 from dovetail.model.plan import Cost, Disrupt, Launch, Nominate, Plan
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.verdict import Blocked, PoolReason, Unschedulable
+from dovetail.present.housing import housed
+from dovetail.present.plan import destinations, instant
 
 SYNTHETIC_SPOT: Final = (
     "Spot prices of the built-in aws catalogue are synthetic: "
@@ -79,13 +81,15 @@ class DisruptionRow(msgspec.Struct, frozen=True):
     replacements: str
     n_pods: int
     saving_nanousd: int
+    moves: tuple[str, ...]  # a line for each node that pods move to
 
 
 class StayingRow(msgspec.Struct, frozen=True):
-    """Nodes that could go but may not, for the same reason."""
+    """Nodes that stay for the same reason, and what would change that."""
 
     nodes: str
     message: str
+    help: str
 
 
 class PlanTable(msgspec.Struct, frozen=True):
@@ -99,13 +103,14 @@ class PlanTable(msgspec.Struct, frozen=True):
     totals: tuple[str, ...]
 
 
-def plan_table(plan: Plan, snapshot: Snapshot) -> PlanTable:
-    """The plan as a person reads it."""
+def plan_table(plan: Plan, snapshot: Snapshot, staying: Sequence[Blocked] = ()) -> PlanTable:
+    """The plan as a person reads it, and why these nodes stay."""
+    plan = housed(plan, snapshot)
     return PlanTable(
         nodes=node_rows(plan.launches, _allocatable_by_type(snapshot)),
         existing=tuple(_existing_row(one) for one in plan.nominations),
         disruptions=tuple(_disruption_row(one) for one in plan.disruptions),
-        staying=_staying_rows(plan.blocked),
+        staying=_staying_rows(staying),
         waiting=waiting_rows(plan.unschedulable),
         totals=totals(plan),
     )
@@ -180,14 +185,39 @@ def _disruption_row(disruption: Disrupt) -> DisruptionRow:
         replacements=replacements,
         n_pods=len(disruption.pods),
         saving_nanousd=disruption.saving_nanousd,
+        moves=tuple(_moves(disruption)),
     )
 
 
+def _moves(disruption: Disrupt) -> Iterator[str]:
+    """Who moves where, a line for each node that takes pods in."""
+    kinds = {one.name: f" ({one.instance_type})" for one in disruption.replacements}
+    by_node: defaultdict[str, list[str]] = defaultdict(list)
+    for pod, node in sorted(destinations(disruption)):
+        by_node[node].append(pod)
+    for node in sorted(by_node):
+        yield f"{listing(by_node[node])} to {node}{kinds.get(node, '')}"
+    placed = {pod for pods in by_node.values() for pod in pods}
+    others = [pod for pod in disruption.pods if pod not in placed]
+    if others:
+        yield f"{listing(others)} to wherever there is room"
+
+
 def _staying_rows(blocked: Iterable[Blocked]) -> tuple[StayingRow, ...]:
-    alike: defaultdict[str, list[str]] = defaultdict(list)
+    alike: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for one in blocked:
-        alike[one.message].append(one.node)
-    return tuple(StayingRow(listing(nodes), message) for message, nodes in alike.items())
+        alike[one.message, remedy(one)].append(one.node)
+    return tuple(
+        StayingRow(listing(nodes), message, help_) for (message, help_), nodes in alike.items()
+    )
+
+
+def remedy(one: Blocked) -> str:
+    """What would let a node go: a change, or time; nothing if nothing is to be done."""
+    if one.until is None:
+        return one.fix
+    wait = f"wait until {instant(one.until)}"
+    return f"{wait}, or {one.fix}" if one.fix and not one.fix.startswith("wait") else wait
 
 
 def described(row: NodeRow) -> str:
@@ -237,6 +267,9 @@ def totals(plan: Plan) -> tuple[str, ...]:
     if plan.cost.cluster_before_nanousd or plan.disruptions:
         before, after = plan.cost.cluster_before_nanousd, plan.cost.cluster_after_nanousd
         lines.append(f"The cluster costs {price(before)} an hour now, {price(after)} afterwards.")
+    if plan.cost.cluster_target_nanousd:
+        target = price(plan.cost.cluster_target_nanousd)
+        lines.append(f"If all that may move were bought anew, it would cost at least {target}.")
     return tuple(lines)
 
 

@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from dovetail import labels
 from dovetail.model.policy import MinValuesPolicy, PreferencePolicy
 from dovetail.settings import readings
 from dovetail.settings.gates import feature_gates
@@ -193,6 +194,24 @@ FLAGS: Final = (
         DECISIONS,
         "How often improving a plan is tried; more is slower and never dearer.",
         readings.between(0, 1_000_000),
+        "N",
+    ),
+    Flag(
+        "least-saving-per-eviction",
+        "DOVETAIL_LEAST_SAVING_PER_EVICTION",
+        DECISIONS,
+        "What a move must save for each pod that it evicts, in dollars an hour. A NodePool may say "
+        f"otherwise by its annotation {labels.LEAST_SAVING}.",
+        readings.saving,
+        "DOLLARS",
+    ),
+    Flag(
+        "most-evictions-per-day",
+        "DOVETAIL_MOST_EVICTIONS_PER_DAY",
+        DECISIONS,
+        "How often a pod may be evicted a day to save money, counted over all pods of its owner; "
+        f"-1 for no limit. NodePools and pods may say otherwise by {labels.MOST_EVICTIONS}.",
+        readings.evictions,
         "N",
     ),
     _switch(

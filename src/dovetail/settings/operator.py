@@ -59,6 +59,8 @@ class OperatorSettings(msgspec.Struct, frozen=True, kw_only=True):
     spot_robustness: float = policies.DEFAULT.spot_robustness
     effort: int = policies.DEFAULT.effort
     steer_pods: bool = True
+    least_saving_per_eviction: str = policies.ANY_SAVING.least_saving_per_eviction
+    most_evictions_per_day: int = policies.ANY_SAVING.most_evictions_per_day
     # Leader election
     disable_leader_election: bool = False
     leader_election_name: str = "karpenter-leader-election"
@@ -80,13 +82,17 @@ class OperatorSettings(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def policy(self) -> Policy:
         """What decisions read of this."""
-        return policies.policy(
+        chosen = policies.policy(
             preference_policy=self.preference_policy,
             min_values_policy=self.min_values_policy,
             effort=self.effort,
             spot_robustness=self.spot_robustness,
             default_spread=self.default_spread,
         )
+        keeps_replicas = self.feature_gates.get("StaticCapacity", False)
+        chosen = msgspec.structs.replace(chosen, keeps_replicas=keeps_replicas)
+        calm = policies.Calm(self.least_saving_per_eviction, self.most_evictions_per_day)
+        return policies.calmed(chosen, calm)
 
     @property
     def requests_per_second(self) -> float:

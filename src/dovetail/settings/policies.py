@@ -2,10 +2,33 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+import msgspec
+
 from dovetail.model.policy import MinValuesPolicy, Policy, PreferencePolicy
 from dovetail.model.topology import Spread
+from dovetail.units import knobs
 
 DEFAULT = Policy()
+NO_LIMIT: Final = -1
+
+
+class Calm(msgspec.Struct, frozen=True):
+    """What a move must save for each pod that it evicts, in dollars an hour as they were written,
+    and how often a pod may be evicted a day; -1 for any number of times.
+    """
+
+    least_saving_per_eviction: str = "0"
+    most_evictions_per_day: int = NO_LIMIT
+
+    @property
+    def most_evictions(self) -> int | None:
+        """As decisions read it."""
+        return None if self.most_evictions_per_day == NO_LIMIT else self.most_evictions_per_day
+
+
+ANY_SAVING: Final = Calm()
 
 
 def policy(
@@ -23,4 +46,13 @@ def policy(
         effort=effort,
         spot_robustness=spot_robustness,
         default_spread=default_spread,
+    )
+
+
+def calmed(chosen: Policy, calm: Calm) -> Policy:
+    """The same policy, as calm as that."""
+    return msgspec.structs.replace(
+        chosen,
+        least_saving_nanousd=knobs.least_saving(calm.least_saving_per_eviction),
+        most_evictions=calm.most_evictions,
     )

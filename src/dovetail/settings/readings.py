@@ -13,7 +13,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Final, TypeVar
 
-from dovetail.units import duration
+from dovetail.units import duration, knobs
 
 _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,18}")
 _LONGEST_SHOWN: Final = 60
@@ -85,6 +85,17 @@ def share(given: str) -> float:
         msg = f"expected a number from 0 to 1, not {shown(given)}"
         raise ValueError(msg)
     return number
+
+
+def saving(given: str) -> str:
+    """Dollars an hour, as they were written."""
+    knobs.least_saving(given)
+    return given.strip()
+
+
+def evictions(given: str) -> int:
+    """So many a day; -1 for any number."""
+    return -1 if given.strip() == "-1" else knobs.most_evictions(given)
 
 
 def span(given: str) -> timedelta:

@@ -20,6 +20,7 @@ The only package that imports NumPy. `solve(problem) -> Solution` is its face. O
     portfolio    small puzzles: other zones for one group after another, the cheapest plan
     bound        a proof of what nobody can beat
     appraisal    what every pod of a whole cluster is worth
+    screen       which nodes of it could go, estimated
     decode       arrays back to nouns
     company      who is bound before whom, where pods want company on their node
 """
@@ -28,6 +29,16 @@ from __future__ import annotations
 
 from dovetail.solve.appraisal import Appraisal, appraisal
 from dovetail.solve.puzzle import PlannedNode, Puzzle, Solution
+from dovetail.solve.screen import Estimate, Screen
 from dovetail.solve.solving import solve
 
-__all__ = ["Appraisal", "PlannedNode", "Puzzle", "Solution", "appraisal", "solve"]
+__all__ = [
+    "Appraisal",
+    "Estimate",
+    "PlannedNode",
+    "Puzzle",
+    "Screen",
+    "Solution",
+    "appraisal",
+    "solve",
+]

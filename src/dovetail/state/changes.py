@@ -71,12 +71,16 @@ class LaunchFailed(msgspec.Struct, frozen=True):
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """A provider could not deliver this offering."""
+    """A provider could not deliver this offering. It is not asked again for the usual time, or,
+    where it did not say that it was about this one, until then and for that pool.
+    """
 
     instance_type: str
     zone: str
     capacity_type: str
     at: datetime
+    node_pool: str = ""
+    until: datetime | None = None
 
 
 class Nominated(msgspec.Struct, frozen=True):
@@ -99,6 +103,7 @@ class Evicted(msgspec.Struct, frozen=True):
     pod: PodKey
     uid: str
     at: datetime
+    workload: str = ""  # whose pod it is
 
 
 class Proposed(msgspec.Struct, frozen=True):
@@ -116,9 +121,12 @@ class Disrupting(msgspec.Struct, frozen=True):
 
 
 class DisruptionEnded(msgspec.Struct, frozen=True):
-    """These nodes are not being taken away any more; those that are gone need not be named."""
+    """These nodes are not being taken away any more; those that are gone need not be named. Where
+    it came to nothing, `again_at` says when it may be tried again.
+    """
 
     nodes: tuple[str, ...]
+    again_at: datetime | None = None
 
 
 Outcome = (

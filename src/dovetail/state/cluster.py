@@ -74,6 +74,7 @@ class Cluster:
         self._around = Surroundings()
         self._fleet = Fleet()
         self._book = Book(nominated_for(batch_max))
+        self.evictions = self._book.evictions
         self._pods: Shelf[api.Pod, Pod] = Shelf(api.Pod, self._pod)
         self._pools: Shelf[api.NodePool, NodePool] = Shelf(api.NodePool, node_pool)
         fleet = (self._fleet.seen, self._fleet.claims, self._fleet.limits)
@@ -165,8 +166,7 @@ class Cluster:
                 self._book.withdraw_all(outcome.node_claim)
                 return Touched.NODES | Touched.PENDING
             case Refused():
-                offer = (outcome.instance_type, outcome.zone, outcome.capacity_type)
-                self._book.refuse(offer, outcome.at)
+                self._book.refuse(outcome)
                 return Touched.PENDING
             case Nominated() | Withdrawn():
                 return self._promise(outcome)
@@ -186,7 +186,7 @@ class Cluster:
                 self._book.depart(outcome.nodes, outcome.reason, outcome.at)
                 return Touched.NODES
             case DisruptionEnded():
-                self._book.stay(outcome.nodes)
+                self._book.stay(outcome.nodes, outcome.again_at)
                 return Touched.NODES
             case _:
                 assert_never(outcome)
@@ -215,6 +215,7 @@ class Cluster:
         return self._virtual_by_key.get(key)
 
     def _evict(self, outcome: Evicted) -> Touched:
+        self.evictions.add(outcome.workload, outcome.uid, outcome.at)
         key = _key(outcome.pod)
         pod = self._pods.get(key)
         if pod is None or pod.uid != outcome.uid or pod.deleting_at is not None:

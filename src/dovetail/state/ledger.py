@@ -17,17 +17,21 @@ import msgspec
 
 from dovetail import labels
 from dovetail.decide.nodes import is_leaving
-from dovetail.model.ledger import Departure, Ledger, Nomination, Proposal, Refusal
+from dovetail.model.ledger import Departure, Ledger, Nomination, Proposal, Refusal, Setback
 from dovetail.model.node import Node
 from dovetail.model.pod import Pod, PodKey
+from dovetail.state.changes import Refused
+from dovetail.state.evictions import Tally
 from dovetail.state.promises import Promise, Promises
 from dovetail.state.shelf import Key
 
 REFUSED_FOR: Final = timedelta(minutes=3)
 LEAST_NOMINATED_FOR: Final = timedelta(seconds=10)
+# A pod that has to leave its node keeps its promise for as long as its node may take to drain.
+MOVING_FOR: Final = timedelta(hours=1)
 _N_NAMES: Final = 8  # a pod's status may still carry one of so many words of ours
 
-_Offer = tuple[str, str, str]
+_Offer = tuple[str, str, str, str]  # instance type, zone, capacity type, pool or nothing
 
 
 def nominated_for(batch_max: timedelta) -> timedelta:
@@ -45,7 +49,9 @@ class Book:
         self._promises = Promises()
         self._until_by_offer: dict[_Offer, datetime] = {}
         self._proposals: tuple[Proposal, ...] = ()
+        self.evictions = Tally()
         self._departures: dict[str, Departure] = {}
+        self._setbacks: dict[str, datetime] = {}
         self._names_by_uid: dict[str, tuple[str, ...]] = {}  # nodes we named to a pod lately
         self._carried: dict[Key, tuple[str, str]] = {}  # the uid, and our word in its status
         self._nodes: tuple[Node, ...] = ()
@@ -54,7 +60,7 @@ class Book:
 
     def nominate(self, key: Key, pod: Pod, target: str, at: datetime) -> None:
         """Promise a pod its node; a later promise takes the place of an earlier one."""
-        until = at + self._believed_for
+        until = at + (MOVING_FOR if pod.node_name else self._believed_for)
         node = self._nodes_by_name.get(target)
         is_starting = node is None or not node.is_initialized
         self._promises.put(key, Promise(pod.uid, target, until, pod.node_name, is_starting))
@@ -90,9 +96,10 @@ class Book:
             for key in self._promises.pods(target)
         )
 
-    def refuse(self, offer: _Offer, at: datetime) -> None:
+    def refuse(self, said: Refused) -> None:
         """An offering is not to be had for a while."""
-        self._until_by_offer[offer] = at + REFUSED_FOR
+        offer = (said.instance_type, said.zone, said.capacity_type, said.node_pool)
+        self._until_by_offer[offer] = said.until or said.at + REFUSED_FOR
 
     def propose(self, proposals: tuple[Proposal, ...]) -> None:
         """These nodes could go, and no others."""
@@ -103,10 +110,12 @@ class Book:
         for node in nodes:
             self._departures.setdefault(node, Departure(node, reason, at))
 
-    def stay(self, nodes: Iterable[str]) -> None:
-        """Nodes are not being taken away any more."""
+    def stay(self, nodes: Iterable[str], again_at: datetime | None = None) -> None:
+        """Nodes are not being taken away any more, and for a while that is not tried again."""
         for node in nodes:
             self._departures.pop(node, None)
+            if again_at is not None:
+                self._setbacks[node] = again_at
 
     def read(self, key: Key, pod: Pod) -> Pod:
         """The pod without a nomination that is ours: to decisions it would look like preemption."""
@@ -150,17 +159,25 @@ class Book:
                 Nomination(one.uid, one.target, one.until) for _, one in self._promises.items()
             ),
             refusals=tuple(
-                Refusal(*offer, until) for offer, until in sorted(self._until_by_offer.items())
+                Refusal(*offer[:3], until, offer[3])
+                for offer, until in sorted(self._until_by_offer.items())
             ),
             reserved_by_id=reserved,
             proposals=self._proposals,
+            evictions=self.evictions.in_order(now),
             disrupting=tuple(one for _, one in sorted(self._departures.items())),
+            setbacks=tuple(Setback(*one) for one in sorted(self._setbacks.items())),
         )
         self._ledger = self._ledger if fresh == self._ledger else fresh
         return self._ledger
 
     def _settle(self, now: datetime) -> None:
         self.stay([name for name in self._departures if name not in self._nodes_by_name])
+        self._setbacks = {
+            name: until
+            for name, until in self._setbacks.items()
+            if until > now and name in self._nodes_by_name
+        }
         for key, held in list(self._promises.items()):
             kept = self._kept(held, self._nodes_by_name.get(held.target), now)
             if kept is None:

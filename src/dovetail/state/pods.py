@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Final
 
 import msgspec
 
 from dovetail import api, labels
-from dovetail.model.pod import Owner, Pod, PodSpec
+from dovetail.model.pod import TERMINAL_PHASES, Owner, Pod, PodSpec
 from dovetail.model.verdict import Problem
 from dovetail.state.amounts import instant
 from dovetail.state.inventory import namespace_of
 from dovetail.state.specs import Templates
 
-_READ_ANNOTATIONS: Final = (labels.DO_NOT_DISRUPT, "controller.kubernetes.io/pod-deletion-cost")
+_READ_ANNOTATIONS: Final = (
+    labels.DO_NOT_DISRUPT,
+    labels.MOST_EVICTIONS,
+    "controller.kubernetes.io/pod-deletion-cost",
+)
 _NODE_NAME_FIELD: Final = labels.NODE_NAME_FIELD.encode()
 _WAITS: Final = frozenset({"Unschedulable", "SchedulingGated"})
 _OWNED_BY_PLACE: Final = frozenset({"DaemonSet", "Node"})
@@ -48,6 +53,7 @@ def listed_pod(wire: api.Pod, templates: Templates) -> Pod:
         created_at=instant(meta.creation_timestamp),
         started_at=instant(status.start_time),
         deleting_at=instant(meta.deletion_timestamp),
+        ends_at=_ends_at(wire),
         is_ready=_is_ready(status.conditions),
         problems=problems,
     )
@@ -152,6 +158,23 @@ def is_unseen(wire: api.Pod) -> bool:
     return not wire.spec.node_name and not any(
         one.type == "PodScheduled" and one.reason in _WAITS for one in wire.status.conditions
     )
+
+
+def _ends_at(wire: api.Pod) -> datetime | None:
+    """When the pod has ended, which is when it stopped being ready, or when its deadline ends it.
+    What is later than any calendar knows never comes.
+    """
+    status, seconds = wire.status, wire.spec.active_deadline_seconds
+    if status.phase in TERMINAL_PHASES:
+        moments = (one.last_transition_time for one in status.conditions if one.type == "Ready")
+        return instant(next(moments, None))
+    started_at = instant(status.start_time)
+    if seconds is None or started_at is None:
+        return None
+    try:
+        return started_at + timedelta(seconds=seconds)
+    except OverflowError:
+        return None
 
 
 def _is_ready(conditions: Sequence[api.Condition]) -> bool:

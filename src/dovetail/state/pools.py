@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dovetail import api
+from collections.abc import Callable, Mapping
+
+from dovetail import api, labels
 from dovetail.model.pool import Budget, Disruption, NodeClassRef, NodePool
 from dovetail.model.requirements import requirement
 from dovetail.model.verdict import Problem, Reason
 from dovetail.state.amounts import resources, span
 from dovetail.state.constraints import taints
+from dovetail.units import knobs
 
 
 def node_pool(wire: api.NodePool) -> NodePool:
@@ -42,7 +45,7 @@ def _node_pool(wire: api.NodePool) -> NodePool:
         node_class=_node_class(template.spec.node_class_ref),
         expire_after=span(template.spec.expire_after),
         termination_grace_period=span(template.spec.termination_grace_period),
-        disruption=_disruption(spec.disruption),
+        disruption=_disruption(spec.disruption, wire.metadata.annotations),
         replicas=spec.replicas,
         is_ready=all(one.status == "True" for one in wire.status.conditions if one.type == "Ready"),
         is_deleting=wire.metadata.deletion_timestamp is not None,
@@ -54,7 +57,8 @@ def _node_class(wire: api.karpenter.NodeClassReference) -> NodeClassRef:
     return NodeClassRef(wire.group, wire.kind, wire.name)
 
 
-def _disruption(wire: api.karpenter.Disruption) -> Disruption:
+def _disruption(wire: api.karpenter.Disruption, said: Mapping[str, str]) -> Disruption:
+    """Raises ValueError for an annotation that makes no sense."""
     return Disruption(
         consolidate_after=span(wire.consolidate_after),
         consolidation_policy=wire.consolidation_policy,
@@ -67,4 +71,16 @@ def _disruption(wire: api.karpenter.Disruption) -> Disruption:
             )
             for one in wire.budgets
         ),
+        least_saving_nanousd=_read(said, labels.LEAST_SAVING, knobs.least_saving),
+        most_evictions=_read(said, labels.MOST_EVICTIONS, knobs.most_evictions),
     )
+
+
+def _read(said: Mapping[str, str], key: str, read: Callable[[str], int]) -> int | None:
+    if key not in said:
+        return None
+    try:
+        return read(said[key])
+    except ValueError as error:
+        msg = f"metadata.annotations.{key}: {error}"
+        raise ValueError(msg) from None

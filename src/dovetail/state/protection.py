@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dovetail import api
+from dovetail.decide.pdbs import share
 from dovetail.model.pod import Pod
 from dovetail.model.snapshot import DisruptionBudget
 from dovetail.state.inventory import Inventory, namespace_of
@@ -30,11 +31,11 @@ def disruption_budgets(inventory: Inventory, pods: Sequence[Pod]) -> tuple[Disru
 def disruption_budget(wire: api.PodDisruptionBudget, pods: Sequence[Pod] = ()) -> DisruptionBudget:
     """A budget; `pods` are those of its namespace, to be counted if its controller has not."""
     selector = label_selector(wire.spec.selector)
-    allowed = (
-        _allowed(wire, [pod for pod in pods if selector.matches(pod.labels)])
-        if wire.status is None
-        else wire.status.disruptions_allowed
-    )
+    if wire.status is None:
+        selected = [pod for pod in pods if selector.matches(pod.labels)]
+        allowed, n_expected = _allowed(wire, selected), len(selected)
+    else:
+        allowed, n_expected = wire.status.disruptions_allowed, wire.status.expected_pods
     return DisruptionBudget(
         name=wire.metadata.name,
         namespace=namespace_of(wire),
@@ -43,6 +44,7 @@ def disruption_budget(wire: api.PodDisruptionBudget, pods: Sequence[Pod] = ()) -
         min_available=_text(wire.spec.min_available),
         max_unavailable=_text(wire.spec.max_unavailable),
         always_allows_unhealthy=wire.spec.unhealthy_pod_eviction_policy == "AlwaysAllow",
+        expected_pods=n_expected,
     )
 
 
@@ -55,16 +57,7 @@ def _allowed(wire: api.PodDisruptionBudget, selected: Sequence[Pod]) -> int:
         bool(pod.node_name) and pod.is_ready and not pod.deleting_at for pod in selected
     )
     if wire.spec.max_unavailable is not None:
-        n_wanted = len(selected) - share(wire.spec.max_unavailable, len(selected))
+        n_wanted = len(selected) - share(_text(wire.spec.max_unavailable), len(selected))
     else:
-        n_wanted = share(wire.spec.min_available or 0, len(selected))
+        n_wanted = share(_text(wire.spec.min_available), len(selected))
     return max(0, n_healthy - n_wanted)
-
-
-def share(stated: int | str, n_all: int) -> int:
-    """A number, or a percentage of all, rounded up."""
-    text = str(stated)
-    if not text.endswith("%"):
-        return int(text) if text.isdecimal() else 0
-    percent = text.removesuffix("%")
-    return -(-n_all * int(percent) // 100) if percent.isdecimal() else 0

@@ -137,8 +137,10 @@ class Templates:
 
 
 def _content(spec: api.PodSpec) -> bytes:
-    """What the template fixes, as JSON that can be read back: all but node and volumes."""
-    return api.encode(msgspec.structs.replace(spec, node_name="", volumes=()))
+    """What the template fixes, as JSON that can be read back: all but node, volumes, deadline."""
+    return api.encode(
+        msgspec.structs.replace(spec, node_name="", volumes=(), active_deadline_seconds=None)
+    )
 
 
 def allocated_bytes(status: api.core.PodStatus) -> bytes:

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from dovetail import api
+from dovetail import api, labels
 from dovetail.model.pod import TERMINAL_PHASES, DaemonSet, Pod
 from dovetail.model.taints import Toleration
 from dovetail.model.topology import LabelSelector, equality
@@ -23,7 +23,6 @@ from dovetail.state.selectors import label_selector
 from dovetail.state.specs import Templates
 from dovetail.state.storage import Claims
 
-_TEMPLATE_HASH: Final = "pod-template-hash"
 _REVISION: Final = "deployment.kubernetes.io/revision"
 _NO_SCHEDULE: Final = "NoSchedule"
 _NO_EXECUTE: Final = "NoExecute"
@@ -158,7 +157,7 @@ class Listed:
 
     def _deployment(self, pod: api.Pod, namespace: str, replica_set: str) -> str:
         """Who stands behind a replica set; one that is not listed is known by its pods' hash."""
-        template_hash = pod.metadata.labels.get(_TEMPLATE_HASH, "")
+        template_hash = pod.metadata.labels.get(labels.POD_TEMPLATE_HASH, "")
         guess = replica_set.removesuffix(f"-{template_hash}") if template_hash else ""
         return self._deployments.get((namespace, replica_set), guess)
 

@@ -61,9 +61,9 @@ def arrangement(snapshot: Snapshot, plan: Plan) -> Arrangement:
         for pod in snapshot.pods
         if pod.node_name in there and not pod.is_terminal and pod.deleting_at is None
     }
+    for launch in plan.launches:
+        there[launch.name] = Place(launch.name, launched_labels(launch), is_new=True)
+        places |= dict.fromkeys(launch.pods, there[launch.name])
     for nomination in plan.nominations:
         places |= dict.fromkeys(nomination.pods, there[nomination.node])
-    for launch in plan.launches:
-        made = Place(launch.name, launched_labels(launch), is_new=True)
-        places |= dict.fromkeys(launch.pods, made)
     return Arrangement(snapshot, plan, places)

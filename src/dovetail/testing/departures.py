@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
 
 import msgspec
 
-from dovetail.model.plan import Disrupt, DisruptionReason, Plan
+from dovetail.model.plan import Disrupt, Plan
 from dovetail.model.verdict import Blocked, Blocker
 from dovetail.units import money
 
@@ -17,7 +18,7 @@ class WantDisruption(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
     """
 
     nodes: list[str]
-    reason: DisruptionReason = DisruptionReason.EMPTY
+    reason: Literal["Empty", "Drifted", "Underutilized", "Overprovisioned"] = "Empty"
     saving: float | None = None
     replacements: list[str] = []
     capacity_types: list[str] | None = None
@@ -53,14 +54,15 @@ class WantDisruption(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
 
 
 class WantBlocked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A node that could go but may not: why, and a part of what is said about it."""
+    """A node that stays: why, a part of what is said about it, and a part of the remedy."""
 
     reason: Blocker
     says: str = ""
+    fix: str = ""
 
     def fits(self, got: Blocked) -> bool:
         """Whether this is what is said."""
-        return self.reason == got.reason and self.says in got.message
+        return self.reason == got.reason and self.says in got.message and self.fix in got.fix
 
 
 def disruption_differences(wanted: Sequence[WantDisruption], plan: Plan) -> Iterator[str]:
@@ -87,10 +89,23 @@ def blocked_differences(wanted: Mapping[str, Blocker | WantBlocked], plan: Plan)
     if wanted.keys() != got.keys():
         yield f"wanted {sorted(wanted)} to be kept, got {sorted(got)}"
         return
+    yield from staying_differences(wanted, plan.blocked)
+
+
+def staying_differences(
+    wanted: Mapping[str, Blocker | WantBlocked], told: Sequence[Blocked]
+) -> Iterator[str]:
+    """Nodes that go, or that stay for another reason than is wanted."""
+    got = {one.node: one for one in told}
+    for node in sorted(wanted.keys() - got.keys()):
+        yield f"{node} is not there, or goes"
     for node, written in wanted.items():
+        if node not in got:
+            continue
         one = WantBlocked(written) if isinstance(written, Blocker) else written
         if not one.fits(got[node]):
-            yield f"{node} is kept for {got[node].reason}, not {one.reason}: {got[node].message}"
+            said = f"{got[node].message} Help: {got[node].fix or None}"
+            yield f"{node} is kept for {got[node].reason}, not {one.reason}: {said}"
 
 
 def _short(pod: str) -> str:

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from dovetail.model.instance import InstanceType
-from dovetail.model.ledger import Ledger, Refusal
+from dovetail.model.ledger import Ledger, Refusal, Setback
 from dovetail.model.node import Node
 from dovetail.model.plan import DisruptionReason
 from dovetail.model.pod import DaemonSet, Pod
@@ -18,11 +18,11 @@ from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Service, Snapshot
 from dovetail.model.topology import NOTHING, Spread
 from dovetail.testing import shorthand
-from dovetail.testing.keeping import GivenDeparture, GivenDisruptionBudget
+from dovetail.testing.keeping import GivenDeparture, GivenDisruptionBudget, GivenEvictions
 from dovetail.testing.machines import GivenNode, GivenPool, GivenType
 from dovetail.testing.pods import GivenPod, GivenSpread, WrittenSelector
 from dovetail.testing.storage import GivenClaim, GivenStorageClass, GivenVolume
-from dovetail.units import duration
+from dovetail.units import duration, money
 
 # What a scenario gets that names no types of its own: price is proportional to size, so that
 # any plan without waste costs the same and the scenario is about its law alone.
@@ -52,6 +52,9 @@ class GivenPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     confirm_after: str = "15s"
     disrupts_for: tuple[DisruptionReason, ...] = (DisruptionReason.EMPTY,)
     replaces_spot_by_spot: bool = False
+    keeps_replicas: bool = False
+    least_saving: float = 0.0
+    most_evictions: int | None = None
 
     def policy(self) -> Policy:
         """The policy."""
@@ -63,6 +66,9 @@ class GivenPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             confirm_after=duration.parse(self.confirm_after),
             disrupts_for=self.disrupts_for,
             replaces_spot_by_spot=self.replaces_spot_by_spot,
+            keeps_replicas=self.keeps_replicas,
+            least_saving_nanousd=money.nanousd(self.least_saving),
+            most_evictions=self.most_evictions,
         )
 
 
@@ -102,6 +108,8 @@ class Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     refusals: list[GivenRefusal] = []
     proposals: list[GivenDeparture] = []
     disrupting: list[GivenDeparture] = []
+    evictions: list[GivenEvictions] = []
+    setbacks: dict[str, datetime] = {}
     disruption_budgets: list[GivenDisruptionBudget] = []
     policy: GivenPolicy = GivenPolicy()
     manifests: list[dict[str, object]] = []
@@ -173,6 +181,8 @@ class Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             ),
             proposals=tuple(one.proposal() for one in self.proposals),
             disrupting=tuple(one.departure() for one in self.disrupting),
+            evictions=tuple(one.count() for one in self.evictions),
+            setbacks=tuple(Setback(node, until) for node, until in sorted(self.setbacks.items())),
         )
 
 

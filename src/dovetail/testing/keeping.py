@@ -7,7 +7,8 @@ from typing import Final
 
 import msgspec
 
-from dovetail.model.ledger import Departure, Proposal
+from dovetail.decide.evictions import hour_of
+from dovetail.model.ledger import Departure, EvictionCount, Proposal
 from dovetail.model.plan import DisruptionReason
 from dovetail.model.pool import Budget, ConsolidationPolicy, Disruption
 from dovetail.model.snapshot import DisruptionBudget
@@ -53,6 +54,9 @@ class GivenDisruptionBudget(msgspec.Struct, frozen=True, forbid_unknown_fields=T
     namespace: str = "default"
     disruptions_allowed: int = 0
     always_allows_unhealthy: bool = False
+    min_available: int | str = ""
+    max_unavailable: int | str = ""
+    expected_pods: int = 0
 
     def disruption_budget(self) -> DisruptionBudget:
         """The budget."""
@@ -62,7 +66,22 @@ class GivenDisruptionBudget(msgspec.Struct, frozen=True, forbid_unknown_fields=T
             selector=shorthand.selector(self.selector),
             disruptions_allowed=self.disruptions_allowed,
             always_allows_unhealthy=self.always_allows_unhealthy,
+            min_available=str(self.min_available),
+            max_unavailable=str(self.max_unavailable),
+            expected_pods=self.expected_pods,
         )
+
+
+class GivenEvictions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How many pods of a workload ("kind/namespace/name") were evicted in the hour of `at`."""
+
+    workload: str
+    at: datetime
+    n_evictions: int = 1
+
+    def count(self) -> EvictionCount:
+        """As the ledger counts."""
+        return EvictionCount(self.workload, hour_of(self.at), self.n_evictions)
 
 
 class GivenDeparture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -13,7 +13,7 @@ from dovetail import labels
 from dovetail.model.instance import InstanceType, Offering
 from dovetail.model.node import Condition, Node
 from dovetail.model.pod import Pod
-from dovetail.model.pool import ConsolidationPolicy, NodeClassRef, NodePool
+from dovetail.model.pool import ConsolidationPolicy, Disruption, NodeClassRef, NodePool
 from dovetail.model.requirements import Requirement, Requirements
 from dovetail.model.resources import PODS, subtract
 from dovetail.model.verdict import Problem, Reason
@@ -121,7 +121,7 @@ class GivenMinValues(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class GivenPool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A NodePool. `types` names the instance types it may launch; without it, all of them.
 
-    `consolidate_after` is a duration or `Never`.
+    `consolidate_after` is a duration or `Never`, `least_saving` in dollars an hour.
     """
 
     weight: int = 0
@@ -137,6 +137,8 @@ class GivenPool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     consolidate_after: str = "0s"
     consolidation_policy: ConsolidationPolicy = ConsolidationPolicy.WHEN_EMPTY_OR_UNDERUTILIZED
     budgets: list[GivenBudget] | None = None
+    least_saving: float | None = None
+    most_evictions: int | None = None
     problems: dict[Reason, str] = {}
 
     def node_pool(self, name: str) -> NodePool:
@@ -153,9 +155,16 @@ class GivenPool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             replicas=self.replicas,
             is_ready=self.is_ready,
             is_deleting=self.is_deleting,
-            disruption=disruption(self.consolidate_after, self.consolidation_policy, self.budgets),
+            disruption=self._disruption(),
             uid=f"NodePool/{name}",
             problems=tuple(Problem(reason, text) for reason, text in self.problems.items()),
+        )
+
+    def _disruption(self) -> Disruption:
+        said = disruption(self.consolidate_after, self.consolidation_policy, self.budgets)
+        least = None if self.least_saving is None else money.nanousd(self.least_saving)
+        return msgspec.structs.replace(
+            said, least_saving_nanousd=least, most_evictions=self.most_evictions
         )
 
 
@@ -168,6 +177,7 @@ def _pool_requirement(written: str | GivenMinValues) -> Requirement:
 class Stage(StrEnum):
     """How far a node has come."""
 
+    ORDERED = "ordered"  # a claim that has no instance yet
     LAUNCHING = "launching"  # a claim whose node has yet to appear
     STARTING = "starting"  # it has registered, and is not initialized
     RUNNING = "running"
@@ -199,6 +209,7 @@ class GivenNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     is_unschedulable: bool = False
     is_consolidatable: bool = False
     drifted_at: datetime | None = None
+    created_at: datetime | None = None
     termination_grace_period: str = "Never"
     deleting_at: datetime | None = None
     pods: list[GivenPod] = []
@@ -223,13 +234,14 @@ class GivenNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             allocatable={**(known.allocatable if known else size), **reported},
             node_pool=self.pool,
             node_claim=self.name if self.pool else "",
-            provider_id=f"test://{self.name}",
-            is_registered=self.stage is not Stage.LAUNCHING,
+            provider_id="" if self.stage is Stage.ORDERED else f"test://{self.name}",
+            is_registered=self.stage not in {Stage.ORDERED, Stage.LAUNCHING},
             is_initialized=self.stage is Stage.RUNNING,
             is_ready=self.is_ready and self.stage is Stage.RUNNING,
             is_unschedulable=self.is_unschedulable,
             attach_limits=self.attach_limits or (known.attach_limits if known else {}),
             conditions=tuple(self._conditions()),
+            created_at=self.created_at,
             deleting_at=self.deleting_at,
             termination_grace_period=span(self.termination_grace_period),
         )

@@ -125,6 +125,7 @@ class GivenPod(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     created_at: datetime | None = None
     started_at: datetime | None = None
     deleting_at: datetime | None = None
+    ends_at: datetime | None = None
 
     @property
     def own_labels(self) -> dict[str, str]:
@@ -188,6 +189,7 @@ class GivenPod(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             created_at=self.created_at,
             started_at=self.started_at,
             deleting_at=self.deleting_at,
+            ends_at=self.ends_at,
             is_ready=self.is_ready,
             problems=tuple(Problem(reason, text) for reason, text in self.problems.items()),
         )

@@ -18,10 +18,12 @@ from typing import Final
 import msgspec
 import yaml
 
+from dovetail.decide.disrupt.why import staying
 from dovetail.errors import InputError
 from dovetail.model.plan import Plan
 from dovetail.model.snapshot import Snapshot
 from dovetail.testing.border import snapshot_of
+from dovetail.testing.departures import staying_differences
 from dovetail.testing.given import Given
 from dovetail.testing.want import Want
 
@@ -49,7 +51,9 @@ class Scenario(msgspec.Struct, frozen=True):
 
     def differences(self, plan: Plan) -> list[str]:
         """Every way in which the plan is not what was wanted; empty if it is."""
-        return self.want.differences(self.snapshot, plan)
+        found = self.want.differences(self.snapshot, plan)
+        told = staying(self.snapshot, plan, self.now)
+        return [*found, *staying_differences(self.want.stays, told)]
 
 
 def is_scenario(tree: object) -> bool:

@@ -148,6 +148,7 @@ class Want(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     disruptions: list[WantDisruption] | None = None
     proposals: list[str] | None = None
     blocked: dict[str, Blocker | WantBlocked] | None = None
+    stays: dict[str, Blocker | WantBlocked] = {}
     wake_at: datetime | None = None
 
     def differences(self, snapshot: Snapshot, plan: Plan) -> list[str]:

@@ -38,6 +38,21 @@ def _requirement(key: str, operator: str, *values: str, **more: int) -> dict[str
 
 
 BAD = [
+    # how calm it is
+    (
+        POOL,
+        "metadata.annotations",
+        {"dovetail.sh/most-evictions-per-day": "often"},
+        "metadata.annotations.dovetail.sh/most-evictions-per-day",
+        "expected a whole number",
+    ),
+    (
+        POOL,
+        "metadata.annotations",
+        {"dovetail.sh/least-saving-per-eviction": "-0.1"},
+        "metadata.annotations.dovetail.sh/least-saving-per-eviction",
+        "expected dollars an hour",
+    ),
     # who it is
     (POOL, "metadata.name", "", "metadata.name", "expected a name"),
     (POOL, "metadata.name", "Über", "metadata.name", "expected lower-case letters"),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -22,6 +23,12 @@ def _expression(operator: str, *values: str, key: str = "a") -> dict[str, Any]:
 
 
 BAD = [
+    (
+        "metadata.annotations",
+        {"dovetail.sh/most-evictions-per-day": "-1"},
+        "metadata.annotations.dovetail.sh/most-evictions-per-day",
+        "expected a whole number",
+    ),
     ("spec.containers", [], "spec.containers", "at least one container"),
     (
         "spec.containers.0.resources.requests.cpu",
@@ -295,3 +302,30 @@ def test_what_pods_depend_on_may_be_sound(api_version: str, kind: str, body: Tre
     """No rule refuses what the API server takes."""
     tree = {"apiVersion": api_version, "kind": kind, "metadata": {"generateName": "x-"}, **body}
     assert problems(tree) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "at"),
+    [
+        pytest.param("apps/v1 Deployment", {"template": None}, "spec.template", id="Deployment"),
+        pytest.param("batch/v1 Job", {"template": None}, "spec.template", id="Job"),
+        pytest.param(
+            "batch/v1 CronJob",
+            {"schedule": "@daily", "jobTemplate": {"spec": {"template": None}}},
+            "spec.jobTemplate.spec.template",
+            id="CronJob",
+        ),
+    ],
+)
+def test_a_template_may_not_misspell_how_often_its_pods_go(
+    kind: str, spec: dict[str, Any], at: str
+) -> None:
+    """Wherever it stands."""
+    said = {"dovetail.sh/most-evictions-per-day": "never"}
+    template = {"metadata": {"annotations": said}, "spec": POD["spec"]}
+    whole = json.loads(json.dumps(spec).replace("null", json.dumps(template)))
+    api_version, name = kind.split()
+    tree = {"apiVersion": api_version, "kind": name, "metadata": {"name": "x"}, "spec": whole}
+    found = problems(tree)
+    wanted = f"{at}.metadata.annotations.dovetail.sh/most-evictions-per-day"
+    assert [one for one in found if one.field == wanted and "'never' is no count" in one.message]

@@ -34,8 +34,8 @@ ROW = NodeRow(
 TABLE = PlanTable(
     nodes=(ROW,),
     existing=(ExistingRow("node-1", 2, "a/x, a/y"),),
-    disruptions=(DisruptionRow("Empty", "node-9", "", 0, 500_000_000),),
-    staying=(StayingRow("node-7", "A pod forbids it."),),
+    disruptions=(DisruptionRow("Empty", "node-9", "", 0, 500_000_000, ()),),
+    staying=(StayingRow("node-7", "A pod forbids it.", "ask the pod"),),
     waiting=(WaitingRow("a/z", 1, "It waits.", ("gpu: a taint (TaintNotTolerated)",), "wait"),),
     totals=("12 new nodes.",),
 )

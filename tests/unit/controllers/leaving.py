@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from dovetail import api, labels
+from dovetail.actuate.launching import Orders
 from dovetail.cloud.registry import Surroundings
 from dovetail.controllers.claims import ClaimHands, ClaimLoop
 from dovetail.controllers.disruptions import Disruptions
@@ -19,6 +20,7 @@ from dovetail.controllers.evictions import Evictions
 from dovetail.controllers.feed import Feed, watched_kinds
 from dovetail.controllers.known import NODE, NODE_CLAIM, POD, Known
 from dovetail.controllers.means import Means
+from dovetail.controllers.ordering import Ordering
 from dovetail.controllers.terminations import Terminations
 from dovetail.kube.errors import NotFoundError
 from dovetail.kube.memory import MemoryKube
@@ -255,7 +257,7 @@ class World:
                 "disruptionsAllowed": allowed,
                 "desiredHealthy": 1,
                 "currentHealthy": 1 + allowed,
-                "expectedPods": 1 + allowed,
+                "expectedPods": 2,  # one of them may be unwell
             }
         }
         await self.kube.patch(Ref(BUDGET, budget, "default"), Patch(status, subresource="status"))
@@ -363,7 +365,9 @@ class Process:
         )
         self.evictions = Evictions(self.means, self.known)
         self.terminations = Terminations(self.means, self.known, self.evictions)
-        self.disruptions = Disruptions(self.means, self.known)
+        orders = Orders(self.kube, mark="run", timer=time, chance=lambda: 1.0)
+        ordering = Ordering(self.means, self.known, orders)
+        self.disruptions = Disruptions(self.means, self.known, ordering)
         self.claims = ClaimLoop(self.means, self.known, ClaimHands(_steer, _ignore))
         self._ends_claims = ends_claims
         pace = Pace(time, lambda: 0.5)
@@ -371,6 +375,7 @@ class Process:
         self.feed = Feed(world.kube, self.known, kinds, pace=pace, touched=_ignore)
         self.feed.listen(self.evictions.hear)
         self.feed.listen(self.terminations.hear)
+        self.feed.listen(self.disruptions.hear)
         if ends_claims:
             self.feed.listen(self.claims.hear)
 

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from dovetail.actuate.launching import Orders
 from dovetail.controllers.batching import Window
 from dovetail.controllers.known import NODE_CLAIM, POD
+from dovetail.controllers.ordering import Ordering
 from dovetail.controllers.pools import PoolLoop
 from dovetail.controllers.provisioning import Decisions, Hands
 from dovetail.controllers.steers import Steers
@@ -17,6 +18,7 @@ from dovetail.decide import decide
 from dovetail.kube.errors import ApiError, InvalidError
 from dovetail.kube.seam import Json, Patch, Ref
 from dovetail.model.plan import Disrupt, Plan
+from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Snapshot
 from dovetail.state.changes import Catalogued, Touched
 from dovetail.testing.troubled_kube import Call, Trouble, TroubledKube
@@ -36,8 +38,9 @@ class Deciding:
         self.disrupted: list[Disrupt] = []
         self.notes = Notes()
         means = world.means
+        orders = Orders(means.kube, mark="m", timer=means.timer, chance=means.chance)
         hands = Hands(
-            orders=Orders(means.kube, mark="m", timer=means.timer, chance=means.chance),
+            ordering=Ordering(means, world.known, orders),
             steers=Steers(means, world.known, None),
             compute=self.compute,
             disrupt=self.disrupt,
@@ -63,7 +66,7 @@ class Deciding:
             raise self.bugs.pop()
         return self.plan if self.plan is not None else decide(snapshot, now)
 
-    async def disrupt(self, disrupt: Disrupt) -> bool:
+    async def disrupt(self, disrupt: Disrupt, _pools: tuple[NodePool, ...]) -> bool:
         """Note it; whether it did not fail."""
         self.disrupted.append(disrupt)
         self.n_failing -= 1

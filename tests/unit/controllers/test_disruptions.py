@@ -199,7 +199,7 @@ async def test_a_fence_that_cannot_be_taken_down_is_left_to_tidying() -> None:
 
 
 async def test_nodes_that_leave_or_are_not_ours_are_no_candidates() -> None:
-    """Nor is one twice, nor one with replacements to come, which nobody makes yet."""
+    """Nor is one twice; and where something is to come instead, all go or none."""
     world = World()
     await world.node("a")
     await world.node("going")
@@ -212,7 +212,7 @@ async def test_nodes_that_leave_or_are_not_ours_are_no_candidates() -> None:
         begin = process.disruptions.begin
         await begin(Disrupt(EMPTY, ("going", "theirs", "nowhere")))
         launch = Launch("r", "default", "t", "z", "spot", 1, ("t",), {}, ())
-        await begin(Disrupt("Drifted", ("a",), replacements=(launch,)))
+        await begin(Disrupt("Underutilized", ("a", "going"), replacements=(launch,)))
         assert process.kube.calls == []
         await begin(Disrupt(EMPTY, ("a",)))
         n_calls = len(process.kube.calls)

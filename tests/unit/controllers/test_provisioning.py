@@ -13,12 +13,14 @@ from dovetail.actuate.launching import Orders
 from dovetail.actuate.steering import Steering
 from dovetail.controllers.batching import Window
 from dovetail.controllers.known import NODE_CLAIM, POD
+from dovetail.controllers.ordering import Ordering
 from dovetail.controllers.provisioning import Decisions, Hands
 from dovetail.controllers.steers import Steers
 from dovetail.decide import decide
 from dovetail.kube.errors import ForbiddenError
 from dovetail.kube.seam import Json, Patch, Ref
 from dovetail.model.plan import Disrupt, Plan
+from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Snapshot
 from dovetail.state.changes import Catalogued
 from tests.unit.controllers.worlds import TYPES, FlakyKube, World, at_work
@@ -33,8 +35,9 @@ class Deciding:
         self.world = world
         self.plans: list[Plan] = []
         means = world.means
+        orders = Orders(world.kube, mark="run", timer=means.timer, chance=means.chance)
         hands = Hands(
-            orders=Orders(world.kube, mark="run", timer=means.timer, chance=means.chance),
+            ordering=Ordering(means, world.known, orders),
             steers=Steers(means, world.known, Steering(world.kube) if steers else None),
             compute=self._compute,
             disrupt=self._disrupt,
@@ -46,7 +49,7 @@ class Deciding:
     async def _compute(self, snapshot: Snapshot, now: datetime) -> Plan:
         return decide(snapshot, now)
 
-    async def _disrupt(self, disrupt: Disrupt) -> bool:
+    async def _disrupt(self, disrupt: Disrupt, _pools: tuple[NodePool, ...]) -> bool:
         raise AssertionError(disrupt)
 
     def _witness(self, _snapshot: Snapshot, plan: Plan, _now: datetime, _took: float) -> None:

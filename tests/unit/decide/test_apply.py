@@ -11,7 +11,7 @@ from dovetail.decide.apply import apply, begin
 from dovetail.model.ledger import Ledger, Nomination, Proposal
 from dovetail.model.plan import Disrupt, Launch, Nominate, Plan
 from dovetail.model.snapshot import Snapshot
-from dovetail.testing import instance_type, node, node_pool, pod, snapshot
+from dovetail.testing import deployment, instance_type, node, node_pool, pod, snapshot
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 TYPES = (instance_type("small"),)
@@ -124,3 +124,16 @@ def test_nodes_to_which_pods_came_are_not_quiet_for_a_while() -> None:
     )
     later = apply(msgspec.structs.replace(cluster(), node_pools=(bounded,)), PLAN)
     assert later.nodes[-1].termination_grace_period == timedelta(hours=1)
+
+
+def test_pods_that_must_move_and_have_no_place_wait_again() -> None:
+    """Those of a static pool's drifted node, for which nobody was asked; daemon pods go with it."""
+    pods = (
+        *deployment(1, "web", node="a"),
+        pod("daemon", node="a", owner="DaemonSet/daemon"),
+    )
+    held = snapshot(pods, nodes=[node("a", pool="default")])
+    after = apply(held, Plan(disruptions=(Disrupt("Drifted", ("a",), pods=("default/web-0",)),)))
+    assert [(one.key, one.node_name, one.phase) for one in after.pods] == [
+        ("default/web-0", "", "Pending")
+    ]

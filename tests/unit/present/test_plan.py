@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -121,10 +122,17 @@ def test_a_pod_that_waits_carries_its_reasons_and_what_would_help() -> None:
 
 def test_nodes_that_stay_say_why() -> None:
     """After all that scripts rely on."""
-    plan = Plan(blocked=(Blocked("n1", Blocker.BUDGET, "No more of it."),))
+    until = datetime(2026, 1, 1, 9, tzinfo=UTC)
+    plan = Plan(blocked=(Blocked("n1", Blocker.BUDGET, "No more of it.", until, "raise it"),))
     assert list(shown(plan))[-1] == "blocked"
     assert shown(plan)["blocked"] == [
-        {"node": "n1", "reason": "BudgetExhausted", "message": "No more of it."}
+        {
+            "node": "n1",
+            "reason": "BudgetExhausted",
+            "message": "No more of it.",
+            "until": "2026-01-01T09:00:00Z",
+            "fix": "raise it",
+        }
     ]
 
 
@@ -138,6 +146,10 @@ def test_a_disruption_shows_replacements_as_node_claims() -> None:
             "replacements": whole["nodeClaims"],
             "pods": ["shop/a"],
             "savingPerHour": 0.5,
+            "moves": [
+                {"pod": "shop/web-0", "to": "general-1-0"},
+                {"pod": "shop/web-1", "to": "general-1-0"},
+            ],
         }
     ]
 
@@ -149,6 +161,7 @@ def test_cost_is_in_dollars_and_never_an_integer_type() -> None:
         "lowerBoundPerHour": 0.08,
         "clusterBeforePerHour": 1.0,
         "clusterAfterPerHour": 0.5816,
+        "clusterTargetPerHour": 0.0,
     }
     assert all(isinstance(value, float) for value in shown(Plan())["cost"].values())
 

@@ -102,13 +102,17 @@ def test_a_disruption_says_what_comes_instead() -> None:
     (row,) = plan_table(plan, Snapshot()).disruptions
     assert (row.nodes, row.replacements) == ("n1, n2", "1 x m7g.large spot us-west-2a")
     assert (row.n_pods, row.saving_nanousd) == (1, 7)
+    assert row.moves == (
+        "shop/web-0, shop/web-1 to general-0 (m7g.large)",
+        "a/b to wherever there is room",
+    )
 
 
 def test_nodes_that_stay_for_the_same_reason_share_a_row() -> None:
     """In the plan's order."""
     why = [("n1", "Its pool says no."), ("n2", "A pod says no."), ("n3", "Its pool says no.")]
     plan = Plan(blocked=tuple(Blocked(node, Blocker.NEVER, text) for node, text in why))
-    rows = plan_table(plan, Snapshot()).staying
+    rows = plan_table(plan, Snapshot(), plan.blocked).staying
     assert [(row.nodes, row.message) for row in rows] == [
         ("n1, n3", "Its pool says no."),
         ("n2", "A pod says no."),

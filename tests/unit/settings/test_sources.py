@@ -51,6 +51,7 @@ REFERENCE = {
 }
 OWN = {"steer-pods",
     "kubeconfig", "context", "provider", "kubelets", "dry-run", "spot-robustness", "effort",
+    "least-saving-per-eviction", "most-evictions-per-day",
 }  # fmt: skip
 # A value for every flag that is not its default.
 OTHER = {
@@ -69,6 +70,8 @@ OTHER = {
     "feature-gates": "NodeOverlay=true",
     "spot-robustness": "0.5",
     "effort": "3",
+    "least-saving-per-eviction": "0.005",
+    "most-evictions-per-day": "4",
 }
 WITHOUT_FILE = [flag for flag in FLAGS if flag.name != "scheduler-config"]
 
@@ -254,3 +257,19 @@ def test_values_are_written_as_flags_take_them() -> None:
     assert written(timedelta(milliseconds=1500)) == "1.5s"
     assert written(LogLevel.DEBUG) == "debug"
     assert written({"B": False, "A": True}) == "A=true,B=false"
+
+
+def test_how_calm_it_is_reaches_decisions() -> None:
+    """In nanodollars, and no limit as none."""
+    assert OperatorSettings().policy == Policy()
+    flags = {"least-saving-per-eviction": "0.005", "most-evictions-per-day": "0"}
+    policy = read(flags, {}).policy
+    assert (policy.least_saving_nanousd, policy.most_evictions) == (5_000_000, 0)
+
+
+@pytest.mark.parametrize("said", ["a little", "-0.1", "nan"])
+def test_how_calm_it_is_may_not_be_misspelled(said: str) -> None:
+    """Not in a variable either: nobody would notice."""
+    for name in ("DOVETAIL_LEAST_SAVING_PER_EVICTION", "DOVETAIL_MOST_EVICTIONS_PER_DAY"):
+        with pytest.raises(InputError, match=f"{name}: .*expected"):
+            read({}, {name: said})

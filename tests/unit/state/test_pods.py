@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from dovetail import api
@@ -114,3 +116,82 @@ def test_live_workloads_do_not_stand_for_pods_nor_pods_for_claims() -> None:
     assert list(offline.volume_claims) == ["default/p-v"]
     assert live.volume_claims == {}
     assert (list(offline.namespaces), list(live.namespaces)) == (["default", "shop"], [])
+
+
+START = "2026-01-01T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("spec", "status", "want"),
+    [
+        pytest.param({}, {"startTime": START}, None, id="nobody says"),
+        pytest.param(
+            {"activeDeadlineSeconds": 600},
+            {"startTime": START},
+            datetime(2026, 1, 1, 0, 10, tzinfo=UTC),
+            id="by its deadline",
+        ),
+        pytest.param({"activeDeadlineSeconds": 600}, {}, None, id="it has not started"),
+        pytest.param(
+            {"activeDeadlineSeconds": 2**62}, {"startTime": START}, None, id="after all time"
+        ),
+        pytest.param(
+            {"activeDeadlineSeconds": 600},
+            {
+                "phase": "Succeeded",
+                "startTime": START,
+                "conditions": [
+                    {
+                        "type": "Ready",
+                        "status": "False",
+                        "lastTransitionTime": "2026-01-01T00:07:00Z",
+                    }
+                ],
+            },
+            datetime(2026, 1, 1, 0, 7, tzinfo=UTC),
+            id="when it did",
+        ),
+        pytest.param({}, {"phase": "Failed"}, None, id="who knows when"),
+    ],
+)
+def test_it_is_known_when_a_pod_ends(
+    spec: api.Tree, status: api.Tree, want: datetime | None
+) -> None:
+    """By its deadline, or because it has."""
+    assert listed_pod(pod(spec=spec, status=status), Templates()).ends_at == want
+
+
+def test_a_deadline_makes_no_template_of_its_own() -> None:
+    """Pods that differ in nothing else share what they ask for."""
+    templates = Templates()
+    one, two = (
+        listed_pod(pod(spec={"activeDeadlineSeconds": seconds}), templates) for seconds in (5, 6)
+    )
+    assert one.spec is two.spec
+
+
+@pytest.mark.parametrize(
+    ("owner", "labels", "want"),
+    [
+        pytest.param(None, {}, "", id="nobody's"),
+        pytest.param(
+            {"kind": "ReplicaSet", "name": "web-5d8"},
+            {"pod-template-hash": "5d8"},
+            "Deployment/default/web",
+            id="a Deployment's",
+        ),
+        pytest.param(
+            {"kind": "ReplicaSet", "name": "web"},
+            {"pod-template-hash": "5d8"},
+            "ReplicaSet/default/web",
+            id="a ReplicaSet's own",
+        ),
+        pytest.param(
+            {"kind": "StatefulSet", "name": "db"}, {}, "StatefulSet/default/db", id="a StatefulSet"
+        ),
+    ],
+)
+def test_a_pod_knows_whose_it_is(owner: api.Tree, labels: api.Tree, want: str) -> None:
+    """By its controller and the mark that a Deployment leaves."""
+    meta: api.Tree = {"labels": labels, "ownerReferences": [owner] if owner else []}
+    assert listed_pod(pod(meta=meta), Templates()).workload == want

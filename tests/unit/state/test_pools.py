@@ -103,6 +103,28 @@ def test_static_and_deleting_pools_are_marked(freeze: Freeze) -> None:
     assert (got.replicas, got.is_deleting) == (0, True)
 
 
+def test_a_pool_says_how_calm_it_is(freeze: Freeze) -> None:
+    """By annotations of its own, not of its nodes; without them it says nothing."""
+    said = (
+        "annotations: {dovetail.sh/least-saving-per-eviction: '0.005', "
+        "dovetail.sh/most-evictions-per-day: '0'}"
+    )
+    [got] = freeze(pool(meta=said)).node_pools
+    assert (got.disruption.least_saving_nanousd, got.disruption.most_evictions) == (5_000_000, 0)
+    [bare] = freeze(pool()).node_pools
+    assert (bare.disruption.least_saving_nanousd, bare.disruption.most_evictions) == (None, None)
+
+
+@pytest.mark.parametrize("key", ["least-saving-per-eviction", "most-evictions-per-day"])
+def test_a_pool_that_misspells_how_calm_it_is_says_so(freeze: Freeze, key: str) -> None:
+    """Object, field and remedy."""
+    [got] = freeze(pool(meta=f"annotations: {{dovetail.sh/{key}: lots}}")).node_pools
+    [problem] = got.problems
+    assert f"metadata.annotations.dovetail.sh/{key}: 'lots' is no" in problem.message
+    assert "expected" in problem.message
+    assert problem.fix == "mend NodePool p"
+
+
 def test_a_pool_that_makes_no_sense_is_not_used(freeze: Freeze) -> None:
     """It says what is wrong with it, and other pools go on."""
     [got] = freeze(pool("limits: {cpu: plenty},")).node_pools

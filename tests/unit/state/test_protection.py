@@ -86,3 +86,13 @@ def test_a_budget_without_a_selector_selects_nothing(freeze: Freeze) -> None:
     [everything] = freeze(budget("minAvailable: 1, ", selector="selector: {}")).disruption_budgets
     assert none.selector == NOTHING
     assert everything.selector.matches({"any": "label"})
+
+
+def test_how_many_pods_there_should_be_is_known(freeze: Freeze) -> None:
+    """As its controller says, or by counting."""
+    [counted] = freeze(FOUR + budget("minAvailable: 4, ")).disruption_budgets
+    assert counted.expected_pods == 4
+    [told] = freeze(
+        FOUR + budget("minAvailable: 4, ", "status: {expectedPods: 7}")
+    ).disruption_budgets
+    assert told.expected_pods == 7

@@ -5,13 +5,21 @@
     budgets      how many nodes of a pool may go at once
     emptiness    nodes that nobody needs
     drift        nodes that their pool would not make like this any more
+    static       the same for pools that say how many nodes they want
     consolidation  nodes whose pods could run for less money elsewhere
+    walk         which moves are made, one after another
+    prospects    which nodes are worth a closer look
+    savings      whether one move saves money for sure
     probe        what would happen if some nodes went
     crowds       who matters to those that move, so that a probe is cheap
     balance      whether a move saves enough for what it disturbs
     replacing    what may come instead of nodes that go, so that it is sure to be cheaper
     cost         what moving pods costs the cluster
+    calm         who is better left alone, and what a move must save for its cost
+    rollouts     which workloads are being rolled out
+    endings      which pods end by themselves, and when
     course       what was decided so far, and what follows for the next method
+    why          why each node stays, also those that no plan speaks of
 
 Each method looks at the snapshot and at what the same plan has already decided, and returns its
 `Findings`. Waiting is data: a node that could go is a proposal in the ledger, and goes once that
@@ -27,6 +35,7 @@ from dovetail.decide.disrupt.consolidation import consolidation
 from dovetail.decide.disrupt.course import Course, noted, started
 from dovetail.decide.disrupt.drift import drift
 from dovetail.decide.disrupt.emptiness import emptiness
+from dovetail.decide.disrupt.static import static_drift
 from dovetail.model.plan import DisruptionReason, Plan
 from dovetail.model.snapshot import Snapshot
 
@@ -40,7 +49,7 @@ def disrupt(snapshot: Snapshot, plan: Plan, now: datetime) -> Plan:
     if DisruptionReason.EMPTY in chosen:
         course = noted(course, emptiness(course.scene))
     if DisruptionReason.DRIFTED in chosen:
-        course = drift(started(course))
+        course = drift(static_drift(started(course)))
     if DisruptionReason.UNDERUTILIZED in chosen:
         course = consolidation(started(course))
     return course.plan

@@ -17,6 +17,7 @@ from dovetail.decide.disrupt.blockers import blocked
 from dovetail.decide.lifecycle.draining import is_evictable
 from dovetail.decide.lifecycle.protection import protection
 from dovetail.decide.nodes import leaving
+from dovetail.decide.pdbs import lets_unhealthy_go, never_allows, selecting
 from dovetail.decide.recall import recalled
 from dovetail.model.ledger import Proposal
 from dovetail.model.node import Node
@@ -29,7 +30,8 @@ from dovetail.model.verdict import Blocked, Blocker
 class Scene(msgspec.Struct, frozen=True):
     """The cluster as disruptions see it. `disrupting` says for which reason nodes are being taken
     away. `nominated` are nodes and claims that pods are meant for: by kube-scheduler, by an earlier
-    plan, or by the plan of this very moment.
+    plan, or by the plan of this very moment; `buffered` those that keep room for capacity buffers,
+    whose pods do not exist.
     """
 
     snapshot: Snapshot
@@ -38,6 +40,7 @@ class Scene(msgspec.Struct, frozen=True):
     leaving: frozenset[str]
     disrupting: Mapping[str, str]
     nominated: frozenset[str]
+    buffered: frozenset[str]
 
 
 class Findings(msgspec.Struct, frozen=True):
@@ -52,20 +55,44 @@ class Findings(msgspec.Struct, frozen=True):
 def scene_of(snapshot: Snapshot, plan: Plan, now: datetime) -> Scene:
     """What disruptions need to know, once the plan for waiting pods is made."""
     moves = (place for one in plan.disruptions for place in one.places)
+    planned = (*plan.nominations, *moves)
     return Scene(
         snapshot=snapshot,
         now=now,
         pods_by_node=census(snapshot.pods).by_node,
         leaving=leaving(snapshot),
         disrupting={one.node: one.reason for one in snapshot.ledger.disrupting},
-        nominated=_nominated(snapshot, (*plan.nominations, *moves), now),
+        nominated=_nominated(snapshot, planned, now),
+        buffered=_buffered(snapshot, planned, now),
     )
 
 
 def _nominated(snapshot: Snapshot, planned: tuple[Nominate, ...], now: datetime) -> frozenset[str]:
-    promised = {one.node for one in snapshot.ledger.nominations if one.until > now}
+    fake = _fake(snapshot.pods)
+    promised = {
+        one.node
+        for one in snapshot.ledger.nominations
+        if one.until > now and one.pod_uid not in fake
+    }
     theirs = {pod.nominated_node_name for pod in census(snapshot.pods).unbound}
-    return frozenset(promised | theirs | {one.node for one in planned})
+    ours = {one.node for one in planned if not fake or any(key not in fake for key in one.pods)}
+    return frozenset(promised | theirs | ours)
+
+
+def _buffered(snapshot: Snapshot, planned: tuple[Nominate, ...], now: datetime) -> frozenset[str]:
+    fake = _fake(snapshot.pods)
+    if not fake:
+        return frozenset()
+    held = snapshot.ledger.nominations
+    promised = {one.node for one in held if one.until > now and one.pod_uid in fake}
+    return frozenset(promised | {one.node for one in planned if not fake.isdisjoint(one.pods)})
+
+
+@recalled
+def _fake(pods: tuple[Pod, ...]) -> frozenset[str]:
+    """Keys and uids of pods that only stand for room that a capacity buffer keeps."""
+    found = [pod for pod in pods if labels.BUFFER_FAKE_POD in pod.annotations]
+    return frozenset(name for pod in found for name in (pod.key, pod.uid))
 
 
 def disruption_verdict(node: Node, scene: Scene, *, ignores_pods: bool = False) -> Blocked | None:
@@ -91,7 +118,16 @@ def _state_verdict(node: Node, scene: Scene) -> Blocked | None:
         return blocked(node.name, Blocker.NOMINATED)
     if node.annotations.get(labels.DO_NOT_DISRUPT) == "true":
         return blocked(node.name, Blocker.NODE_PROTECTED, annotation=labels.DO_NOT_DISRUPT)
-    return None
+    return _setback(node, scene)
+
+
+def _setback(node: Node, scene: Scene) -> Blocked | None:
+    until = next(
+        (one.until for one in scene.snapshot.ledger.setbacks if one.node == node.name), None
+    )
+    if until is None or until <= scene.now:
+        return None
+    return blocked(node.name, Blocker.SETBACK, until=until, again_at=f"{until:%H:%M:%S}")
 
 
 def _pool_verdict(node: Node, snapshot: Snapshot) -> Blocked | None:
@@ -118,34 +154,32 @@ def _pod_verdicts(node: Node, scene: Scene) -> Iterator[Blocked]:
                 annotation=labels.DO_NOT_DISRUPT,
                 pod=pod.key,
             )
-    budgets = _by_namespace(scene.snapshot.disruption_budgets)
-    for pod in pods:
-        if pod.namespace in budgets and is_evictable(pod, scene.now):
-            yield from _budget_verdicts(node.name, pod, budgets[pod.namespace])
+    budgets = scene.snapshot.disruption_budgets
+    for pod in pods if budgets else ():
+        if is_evictable(pod, scene.now):
+            yield from _budget_verdicts(node.name, pod, selecting(pod, budgets))
 
 
-def _budget_verdicts(
-    node: str, pod: Pod, budgets: tuple[DisruptionBudget, ...]
-) -> Iterator[Blocked]:
+def _budget_verdicts(node: str, pod: Pod, about: tuple[DisruptionBudget, ...]) -> Iterator[Blocked]:
     """At most one: budgets are not added up, a pod that can be evicted now is enough."""
-    selecting = [one for one in budgets if one.selector.matches(pod.labels)]
-    names = ", ".join(f"{one.namespace}/{one.name}" for one in selecting)
-    if len(selecting) > 1:
+    names = ", ".join(f"{one.namespace}/{one.name}" for one in about)
+    if len(about) > 1:
         yield blocked(node, Blocker.DISRUPTION_BUDGETS, pod=pod.key, budgets=names)
-    elif any(_forbids(one, pod) for one in selecting):
-        yield blocked(node, Blocker.DISRUPTION_BUDGET, pod=pod.key, budget=names)
+        return
+    for one in about:
+        if _forbids(one, pod) and never_allows(one):
+            why = _wanted(one)
+            yield blocked(node, Blocker.BUDGET_NEVER_ALLOWS, pod=pod.key, budget=names, why=why)
+        elif _forbids(one, pod):
+            yield blocked(node, Blocker.DISRUPTION_BUDGET, pod=pod.key, budget=names)
 
 
 def _forbids(budget: DisruptionBudget, pod: Pod) -> bool:
-    lets_go = budget.always_allows_unhealthy and not pod.is_ready
-    return budget.disruptions_allowed <= 0 and not lets_go
+    return budget.disruptions_allowed <= 0 and not lets_unhealthy_go(budget, pod)
 
 
-@recalled
-def _by_namespace(
-    budgets: tuple[DisruptionBudget, ...],
-) -> Mapping[str, tuple[DisruptionBudget, ...]]:
-    found: dict[str, list[DisruptionBudget]] = {}
-    for one in sorted(budgets, key=lambda one: one.name):
-        found.setdefault(one.namespace, []).append(one)
-    return {namespace: tuple(held) for namespace, held in found.items()}
+def _wanted(budget: DisruptionBudget) -> str:
+    if budget.max_unavailable:
+        return f"its maxUnavailable is {budget.max_unavailable}"
+    there = f", and there are {budget.expected_pods}" if budget.expected_pods else ""
+    return f"its minAvailable is {budget.min_available}{there}"

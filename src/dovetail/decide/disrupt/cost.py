@@ -1,14 +1,20 @@
-"""What does it cost the cluster to move pods? (spec/core.md 6.2)
+"""What does it cost the cluster to move pods? (spec/core.md 6.2, designs/0008)
 
-Counted in parts of an ordinary pod, as a whole number: a node is one, and each pod that moves is
-one more, or less by its priority and by the deletion cost that it states.
+Counted twice. To compare moves, in parts of an ordinary pod, as a whole number: a node is one, and
+each pod that moves is one more, or less by its priority and by the deletion cost that it states.
+
+To say whether a move is worth it, in money: what a pod occupies is paid for while it starts again
+and does nothing, what a Job has worked is paid for once more, and a node that is replaced is paid
+for until its replacement has started.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
 from typing import Final
 
+from dovetail.decide.disrupt.endings import is_job
 from dovetail.model.pod import Pod
 
 ONE: Final = 2**27  # an ordinary pod
@@ -16,6 +22,16 @@ DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 _MOST: Final = 10 * ONE
 _PER_PRIORITY: Final = 4  # 2**27 / 2**25
 _LARGEST: Final = 2**31 - 1
+
+RESTART_SECONDS: Final = 30  # until a pod that was moved is at work again
+PULL_SECONDS: Final = 30  # more of that on a new node, which has no images yet
+START_SECONDS: Final = 180  # until a new node takes pods; meanwhile the old one is paid for too
+SAVING_SECONDS: Final = 12 * 60 * 60  # how long a saving is expected to last
+WARM_AFTER: Final = timedelta(hours=1)  # a service that ran for so long has filled its caches
+_WARM: Final = 2  # and takes so many times as long until it is what it was
+_FIRST_LOSS: Final = timedelta(minutes=5)  # work of less than that is not counted
+_NO_TIME: Final = timedelta(0)
+_ONE_SECOND: Final = timedelta(seconds=1)
 
 
 def moving_cost(pods: Iterable[Pod]) -> int:
@@ -31,8 +47,66 @@ def eviction_cost(pod: Pod) -> int:
 
 def _deletion_cost(pod: Pod) -> int:
     stated = pod.annotations.get(DELETION_COST, "")
+    if not stated:
+        return 0
     try:
         found = int(stated)
     except ValueError:
         return 0
     return found if -_LARGEST - 1 <= found <= _LARGEST else 0
+
+
+def occupied_price(pod: Pod, price: int, allocatable: Mapping[str, int]) -> int:
+    """What a pod's part of a node costs: the greatest share of anything that it takes."""
+    most = 0
+    for name, amount in pod.spec.requests.items():
+        there = allocatable.get(name)
+        if there and amount * price > most * there:
+            most = amount * price // there
+    return min(price, most)
+
+
+def lost_seconds(pod: Pod, now: datetime, *, is_new_node: bool) -> int:
+    """For how long what the pod occupies is paid for in vain if it is moved now. Never less as
+    time goes on, and the same until `grows_at`.
+    """
+    start = RESTART_SECONDS + PULL_SECONDS * is_new_node
+    age = _age(pod, now)
+    if age is not None and _works_towards_an_end(pod):
+        return start + _worked(age) // _ONE_SECOND
+    if age is not None and age >= WARM_AFTER:
+        start *= _WARM
+    cost = eviction_cost(pod)
+    return start if cost == ONE else start * max(0, cost) // ONE
+
+
+def grows_at(pod: Pod, now: datetime) -> datetime | None:
+    """When moving the pod begins to cost more; None if it never does."""
+    age = _age(pod, now)
+    if age is None:
+        return None
+    if _works_towards_an_end(pod):
+        return now - age + max(_FIRST_LOSS, 2 * _worked(age))
+    return now - age + WARM_AFTER if age < WARM_AFTER else None
+
+
+def _works_towards_an_end(pod: Pod) -> bool:
+    """Whether what it has done is lost with it. Nobody makes a pod without an owner again."""
+    return pod.owner is None or is_job(pod)
+
+
+def _age(pod: Pod, now: datetime) -> timedelta | None:
+    since = pod.started_at or pod.created_at
+    if since is None:
+        return None
+    return now - since if now > since else _NO_TIME
+
+
+def _worked(age: timedelta) -> timedelta:
+    """How much work is lost, in steps that double: what a move costs should not change all the
+    time.
+    """
+    if age < _FIRST_LOSS:
+        return _NO_TIME
+    n_doublings = (age // _FIRST_LOSS).bit_length() - 1
+    return _FIRST_LOSS * (1 << n_doublings)

@@ -95,6 +95,7 @@ def over_budget(node: Node, reason: DisruptionReason, budget: Allowance) -> Bloc
         nodes=budget.n_nodes,
         disrupting=budget.n_disrupting,
         taken=0,
+        needed=max(budget.n_disrupting, budget.n_allowed) + 1,
         until=budget.changes_at,
     )
 

@@ -63,7 +63,7 @@ def _drifted(course: Course) -> list[Node]:
     found = [
         (node, said)
         for node in course.world.nodes
-        if (said := _mark(node)) is not None
+        if (said := drift_mark(node)) is not None
         and node.name not in course.scene.leaving
         and is_dynamic(node, course.world)
     ]
@@ -78,7 +78,8 @@ def _drifted(course: Course) -> list[Node]:
     return [node for node, _ in sorted(found, key=turn)]
 
 
-def _mark(node: Node) -> Condition | None:
+def drift_mark(node: Node) -> Condition | None:
+    """What says that the node has drifted, if it has."""
     return next(
         (one for one in node.conditions if one.type == DRIFTED and one.status == "True"), None
     )

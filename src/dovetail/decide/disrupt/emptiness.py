@@ -115,7 +115,11 @@ def is_dynamic(node: Node, snapshot: Snapshot) -> bool:
 def _verdict(node: Node, scene: Scene) -> Blocked | None:
     if node.node_pool in _never(scene.snapshot.node_pools):
         return blocked(node.name, Blocker.NEVER, pool=node.node_pool)
-    return disruption_verdict(node, scene)
+    found = disruption_verdict(node, scene)
+    is_buffered = node.name in scene.buffered or node.node_claim in scene.buffered
+    if found is None and is_buffered:  # against nothing else (spec/core.md 7.4)
+        return blocked(node.name, Blocker.NOMINATED)
+    return found
 
 
 def _is_for_ever(node: Node, scene: Scene) -> bool:
@@ -184,6 +188,7 @@ def _held_back(
             nodes=budget.n_nodes,
             disrupting=budget.n_disrupting,
             taken=n_taken.get(pool, 0),
+            needed=budget.n_disrupting + n_taken.get(pool, 0) + 1,
             until=budget.changes_at,
         )
 

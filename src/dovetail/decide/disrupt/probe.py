@@ -21,6 +21,7 @@ from dovetail.decide.disrupt.crowds import Crowds, crowds_of, remainder
 from dovetail.decide.disrupt.emptiness import is_quiet
 from dovetail.decide.nodes import CORDON, usable
 from dovetail.decide.pools import eligible_pools, remaining_limits
+from dovetail.decide.promises import promised_by_node
 from dovetail.decide.provision import obtainable
 from dovetail.decide.spread import with_default_spread
 from dovetail.decide.volumes import volumes_by_pod
@@ -67,22 +68,25 @@ class Stuck(msgspec.Struct, frozen=True):
     why: str = "no node that stays has room for it, and none can be launched"
 
 
-def ground_of(snapshot: Snapshot, now: datetime, *, is_saving: bool) -> Ground:
+def ground_of(
+    snapshot: Snapshot,
+    now: datetime,
+    *,
+    is_saving: bool,
+    shunned: frozenset[str] = frozenset(),
+) -> Ground:
     """What probes of this cluster share. Pods that wait are none of their business: the plan for
-    those is made, and whoever was given a place stands there already.
+    those is made, and whoever was given a place stands there already. Nobody is moved to nodes that
+    are shunned, if it can be helped.
     """
     nodes = usable(snapshot)
     busy = _waiting_pools(snapshot) if is_saving else frozenset()
     closed = frozenset(node.name for node in nodes if _is_closed(node, busy))
-    names = {node.name for node in nodes}
-    by_node = {
-        name: tuple(pod for pod in pods if not pod.is_terminal)
-        for name, pods in census(snapshot.pods).by_node.items()
-        if name in names
-    }
+    by_node = _holding(snapshot, {node.name for node in nodes}, now)
     pools, _ = eligible_pools(snapshot)
     held = (pod for pods in by_node.values() for pod in pods if pod.claim_names)
-    seen = tuple(_cordoned(node) if node.name in closed else node for node in nodes)
+    shut = closed | shunned
+    seen = tuple(_cordoned(node) if node.name in shut else node for node in nodes)
     return Ground(
         snapshot=snapshot,
         now=now,
@@ -102,6 +106,19 @@ def ground_of(snapshot: Snapshot, now: datetime, *, is_saving: bool) -> Ground:
             policy=snapshot.policy,
         ),
     )
+
+
+def _holding(snapshot: Snapshot, names: set[str], now: datetime) -> dict[str, tuple[Pod, ...]]:
+    """The pods that hold room on these nodes, or for which an earlier plan has promised it."""
+    found = {
+        name: tuple(pod for pod in pods if not pod.is_terminal)
+        for name, pods in census(snapshot.pods).by_node.items()
+        if name in names
+    }
+    for name, pods in promised_by_node(snapshot, now).items():
+        moved = (msgspec.structs.replace(pod, node_name=name) for pod in pods)
+        found[name] = (*found.get(name, ()), *moved)
+    return found
 
 
 def _is_closed(node: Node, busy: frozenset[str]) -> bool:

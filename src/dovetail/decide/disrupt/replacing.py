@@ -8,7 +8,7 @@ cheaper too, since otherwise the two would take turns.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -25,7 +25,7 @@ from dovetail.model.requirements import Requirement
 SPOT_TYPES: Final = 15
 NOT_TO_BE_HAD: Final = 2**63
 
-_Bought = tuple[str, str, str, str]
+Bought = tuple[str, str, str, str]
 
 
 def replacements(
@@ -35,7 +35,7 @@ def replacements(
 
     What is saved may be spent in equal parts by the launches, should first choices be refused.
     """
-    if saving <= 0 or _are_equals(going, launches):
+    if saving <= 0:
         return None
     spare = -(-saving // max(1, len(launches)))
     found = []
@@ -47,14 +47,9 @@ def replacements(
     return tuple(found)
 
 
-def _are_equals(going: Iterable[Node], launches: Iterable[Launch]) -> bool:
-    """Whether anything would come that goes: then the rest of the move can be had without it."""
-    gone: set[_Bought] = {
-        (one.node_pool, one.instance_type, one.zone, one.capacity_type) for one in going
-    }
-    return any(
-        (one.node_pool, one.instance_type, one.zone, one.capacity_type) in gone for one in launches
-    )
+def bought(one: Node | Launch) -> Bought:
+    """What is paid for: two nodes of which this is the same are equals."""
+    return one.node_pool, one.instance_type, one.zone, one.capacity_type
 
 
 def _narrowed(course: Course, launch: Launch, below: int) -> Launch | None:

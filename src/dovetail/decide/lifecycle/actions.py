@@ -22,11 +22,14 @@ class DeleteInstance(msgspec.Struct, frozen=True, gc=False):
 
 
 class DeleteClaim(msgspec.Struct, frozen=True, gc=False):
-    """Delete this claim. `reason` is the disrupted metric's; empty: no disruption to count."""
+    """Delete this claim. `reason` is the disrupted metric's; empty: no disruption to count. It goes
+    because its Node has this `condition`, if there is one.
+    """
 
     claim: str
     uid: str
     reason: str = ""
+    condition: str = ""
 
 
 class DeleteNode(msgspec.Struct, frozen=True, gc=False):

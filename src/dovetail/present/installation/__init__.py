@@ -46,7 +46,7 @@ def _rights(choices: Choices) -> Iterator[Tree]:
     yield from _granted(choices, NAME, "", rights.CORE)
     if choices.is_kwok:
         yield from _granted(choices, f"{NAME}-kwok", "", rights.kwok(kubelets=choices.kubelets))
-    yield from _granted(choices, NAME, choices.namespace, rights.ELECTION)
+    yield from _granted(choices, NAME, choices.namespace, rights.HOME)
     node_leases = rights.node_leases(kubelets=choices.kubelets and choices.is_kwok)
     yield from _granted(choices, f"{NAME}-node-leases", _NODE_LEASES, node_leases)
 

@@ -79,9 +79,15 @@ CORE: Final = (
     Rule("", ("events",), ("create",)),
 )
 
-ELECTION: Final = (
+MEMORY: Final = "dovetail-evictions"
+
+HOME: Final = (
+    # The lease for which the replicas compete.
     Rule("coordination.k8s.io", ("leases",), ("create",)),
     Rule("coordination.k8s.io", ("leases",), ("get", "patch"), (LEASE,)),
+    # How often pods were evicted, which outlives them.
+    Rule("", ("configmaps",), ("create",)),
+    Rule("", ("configmaps",), ("get", "patch"), (MEMORY,)),
 )
 
 ADMIN: Final = (

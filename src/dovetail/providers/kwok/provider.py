@@ -27,13 +27,13 @@ from dovetail.cloud.errors import (
     SoldOut,
 )
 from dovetail.cloud.price_list import PriceList
-from dovetail.cloud.provider import Instance, NodeClassKind, RepairPolicy
+from dovetail.cloud.provider import Instance, NodeClassKind
 from dovetail.cloud.registry import Surroundings
 from dovetail.kube.errors import ApiError, ConflictError, NotFoundError
 from dovetail.kube.seam import Kube
 from dovetail.model.claim import ClaimObject
 from dovetail.model.instance import InstanceType, Offering
-from dovetail.model.node import Node
+from dovetail.model.node import Node, RepairPolicy
 from dovetail.model.pool import NodePool
 from dovetail.providers.kwok import catalogue, faults, machine
 from dovetail.providers.kwok.faults import Call, Faults

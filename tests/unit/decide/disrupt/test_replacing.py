@@ -54,11 +54,6 @@ def test_what_saves_nothing_is_no_replacement() -> None:
     assert replacements(course(), [LARGE], (launch(),), 0) is None
 
 
-def test_nothing_comes_that_goes() -> None:
-    """Then the others could have gone without it."""
-    assert replacements(course(), [LARGE, SMALL], (launch(),), 4 * TENTH) is None
-
-
 def test_a_pool_that_insists_on_types_gets_them_or_nothing() -> None:
     """Too few of them are cheaper."""
     assert replacements(course(min_types=2), [LARGE], (launch(),), 3 * TENTH) is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dovetail import api
+from dovetail.controllers import eviction_memory
 from dovetail.controllers.feed import watched_kinds
 from dovetail.present.installation import rights
 from dovetail.present.installation.rights import Rule
@@ -12,7 +13,7 @@ from dovetail.settings import FEATURE_GATES
 
 KWOK = rights.kwok(kubelets=True)
 LEASES = rights.node_leases(kubelets=True)
-CONTROLLER = (*rights.CORE, *KWOK, *rights.ELECTION, *LEASES)
+CONTROLLER = (*rights.CORE, *KWOK, *rights.HOME, *LEASES)
 READ = {"get", "list", "watch"}
 
 
@@ -71,11 +72,15 @@ def test_objects_are_never_replaced() -> None:
     assert [rule.resources for rule in rules] == [("nodeclaims/finalizers", "nodepools/finalizers")]
 
 
-def test_only_the_one_lease_can_be_taken() -> None:
-    """Making a lease cannot be bound to a name; reading and renewing it is."""
-    named = [rule for rule in rights.ELECTION if rule.names]
-    assert [(rule.names, rule.verbs) for rule in named] == [((rights.LEASE,), ("get", "patch"))]
-    assert [rule.verbs for rule in rights.ELECTION if not rule.names] == [("create",)]
+def test_only_the_one_lease_can_be_taken_and_the_one_memory_kept() -> None:
+    """Making an object cannot be bound to a name; reading and changing it is."""
+    named = [rule for rule in rights.HOME if rule.names]
+    assert [(rule.resources, rule.names, rule.verbs) for rule in named] == [
+        (("leases",), (rights.LEASE,), ("get", "patch")),
+        (("configmaps",), (eviction_memory.NAME,), ("get", "patch")),
+    ]
+    assert {rule.verbs for rule in rights.HOME if not rule.names} == {("create",)}
+    assert verbs((*rights.CORE, *KWOK, *LEASES), "", "configmaps") == set()
 
 
 def test_without_stand_ins_nobody_writes_what_kubelets_write() -> None:

@@ -1,0 +1,141 @@
+"""What is told of nodes that are taken away by choice? Events, metrics and lines of the log.
+
+(spec/core.md 6.14)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from dovetail import api
+from dovetail.controllers.fences import Departing
+from dovetail.controllers.known import Known
+from dovetail.controllers.means import Means
+from dovetail.decide.disrupt.emptiness import is_empty
+from dovetail.decide.lifecycle.step import Event
+from dovetail.decide.remarks import DISRUPTION_BLOCKED
+from dovetail.model.plan import Disrupt, DisruptionReason
+from dovetail.model.verdict import Blocked
+from dovetail.observe.steps import count_disrupted, snake_case
+from dovetail.state.objects import claim_object
+
+TERMINATING: Final = "DisruptionTerminating"
+LAUNCHING: Final = "DisruptionLaunching"
+WAITING: Final = "DisruptionWaitingReadiness"
+CANDIDATE: Final = "ConsolidationCandidate"
+REJECTED: Final = "ConsolidationRejected"
+DELETE: Final = "delete"
+REPLACE: Final = "replace"
+
+
+class DisruptionNews:
+    """Tells it."""
+
+    def __init__(self, means: Means, known: Known) -> None:
+        self._means = means
+        self._known = known
+        self._log = means.log.named("disruption")
+
+    def begun(self, disrupt: Disrupt, going: Sequence[Departing]) -> None:
+        """These nodes are being taken away."""
+        labelled = metric_labels(disrupt)
+        meters = self._means.meters
+        meters.voluntary_disruption_decisions_total.labels(**labelled).inc()
+        for pool in sorted({claim_object(one.claim).node_pool for one in going}):
+            meters.voluntary_disruption_decisions_by_nodepool_total.labels(
+                nodepool=pool, **labelled
+            ).inc()
+        saved = disrupt.saving_nanousd / 1e9
+        if disrupt.reason == DisruptionReason.UNDERUTILIZED:
+            self._tell(
+                going, CANDIDATE, f"Estimated saving of moving its pods: ${saved:.4f} an hour"
+            )
+        self._log.info(
+            "disrupting node(s)",
+            reason=labelled["reason"],
+            decision=labelled["decision"],
+            **{
+                "disrupted-node-count": len(going),
+                "replacement-node-count": len(disrupt.replacements),
+                "pod-count": len(disrupt.pods),
+                "disrupted-nodes": [one.name for one in going],
+                "replacement-nodes": [one.name for one in disrupt.replacements],
+                "savings_per_hour": saved,
+            },
+        )
+
+    def gone(self, disrupt: Disrupt, going: Sequence[Departing]) -> None:
+        """The claims of these nodes were deleted, and draining begins."""
+        self._tell(going, TERMINATING, f"Disrupting node: {disrupt.reason}")
+        is_saving = disrupt.reason == DisruptionReason.UNDERUTILIZED
+        for one in going:
+            claim = claim_object(one.claim)
+            pool = self._known.pool(claim.node_pool) if is_saving else None
+            count_disrupted(
+                self._means.meters,
+                claim,
+                disrupt.reason,
+                n_pods=sum(not is_empty([pod]) for pod in self._known.pods_on(one.name)),
+                consolidation_policy=pool.spec.disruption.consolidation_policy if pool else "",
+            )
+
+    def waiting(self, unlaunched: Iterable[str], starting: Iterable[str], reason: str) -> None:
+        """These replacements are waited for."""
+        for name in unlaunched:
+            self._tell_claim(name, LAUNCHING, f"Launching NodeClaim: {reason}")
+        for name in starting:
+            self._tell_claim(name, WAITING, "Waiting on readiness to continue disruption")
+
+    def held_up(self, going: Sequence[Departing], blocked: Iterable[Blocked]) -> None:
+        """These nodes may not go just now."""
+        why = {one.node: one.message for one in blocked}
+        for one in going:
+            if one.name in why:
+                self._tell((one,), DISRUPTION_BLOCKED, why[one.name])
+
+    def rejected(self, disrupt: Disrupt, going: Sequence[Departing], why: str) -> None:
+        """What was decided is not right any more."""
+        self._means.meters.voluntary_disruption_failed_validations_total.labels(
+            consolidation_type=metric_labels(disrupt)["consolidation_type"]
+        ).inc()
+        if disrupt.reason != DisruptionReason.DRIFTED:
+            self._tell(going, REJECTED, why)
+        self._log.info(
+            "disruption is not right any more", nodes=[one.name for one in going], why=why
+        )
+
+    def failed(self, disrupt: Disrupt, going: Iterable[Departing], why: str) -> None:
+        """What was decided could not be done."""
+        labelled = metric_labels(disrupt)
+        self._means.meters.voluntary_disruption_queue_failures_total.labels(**labelled).inc()
+        names = [one.name for one in going]
+        self._log.error("disrupting node failed", node=", ".join(names), error=why)
+
+    def _tell(self, going: Iterable[Departing], reason: str, message: str) -> None:
+        for one in going:
+            for kind, meta in (("Node", one.node.metadata), ("NodeClaim", one.claim.metadata)):
+                self._tell_of(kind, meta, reason, message)
+
+    def _tell_claim(self, name: str, reason: str, message: str) -> None:
+        claim = self._known.claim(name)
+        if claim is not None:
+            self._tell_of("NodeClaim", claim.metadata, reason, message)
+
+    def _tell_of(self, kind: str, meta: api.ObjectMeta, reason: str, message: str) -> None:
+        self._means.recorder.tell(Event(kind, meta.name, reason, message, uid=meta.uid))
+
+
+def metric_labels(disrupt: Disrupt) -> dict[str, str]:
+    """How metrics name a decision."""
+    return {
+        "decision": REPLACE if disrupt.replacements else DELETE,
+        "reason": snake_case(disrupt.reason),
+        "consolidation_type": _consolidation_type(disrupt),
+    }
+
+
+def _consolidation_type(disrupt: Disrupt) -> str:
+    if disrupt.reason == DisruptionReason.UNDERUTILIZED:
+        return "multi" if len(disrupt.nodes) > 1 else "single"
+    return "empty" if disrupt.reason == DisruptionReason.EMPTY else ""

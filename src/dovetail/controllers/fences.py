@@ -1,0 +1,193 @@
+"""Which nodes are being taken away, and how is one put back as it was?
+
+Nothing needs to be remembered: what a process leaves behind that dies is either a claim that is
+being deleted, or a fence that nobody stands behind, which `tidy` takes down, at the start and now
+and then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from dovetail import api
+from dovetail.actuate.disrupting import fence, give_reason, take_back_reason, unfence
+from dovetail.actuate.writing import Answers
+from dovetail.controllers.known import NODE, NODE_CLAIM, Known
+from dovetail.controllers.means import Means
+from dovetail.decide.lifecycle.conditions import DISRUPTION_REASON, Status
+from dovetail.decide.lifecycle.draining import DISRUPTED
+from dovetail.decide.lifecycle.hydration import is_managed_node
+from dovetail.errors import DovetailError, InputError
+from dovetail.kube.errors import NotFoundError
+from dovetail.model.pool import NodeClassRef
+from dovetail.state.changes import Disrupting, DisruptionEnded
+from dovetail.state.objects import node_object
+
+_TIDYING: Final = ""  # in place of a claim's uid
+
+
+class Departing(msgspec.Struct, frozen=True):
+    """A node to be taken away, and its claim, as they were known when that began."""
+
+    node: api.Node
+    claim: api.NodeClaim
+    reason: str
+
+    @property
+    def name(self) -> str:
+        """The node's name."""
+        return self.node.metadata.name
+
+
+class Fences:
+    """Nodes of ours that are being taken away, each for one reason, and their fences."""
+
+    def __init__(self, means: Means, known: Known) -> None:
+        self._means = means
+        self._known = known
+        self._log = means.log.named("disruption")
+        self._supported = tuple(
+            NodeClassRef(one.group, one.kind) for one in means.cloud.supported_node_classes
+        )
+        self._under_way: dict[str, str] = {}  # the claim's uid by the Node's name
+
+    # ---- who
+
+    def free(self, names: Iterable[str], reason: str) -> list[Departing]:
+        """These nodes with their claims, but for those that are leaving already, and those of
+        which it is not clear whose they are.
+        """
+        self._settle()
+        found = (self._departing(name, reason) for name in names)
+        return [one for one in found if one is not None]
+
+    def _departing(self, name: str, reason: str) -> Departing | None:
+        node = self._known.node(name)
+        claims = () if node is None else self._known.claims_with(node.spec.provider_id)
+        if node is None or len(claims) != 1 or name in self._under_way:
+            return None
+        if is_deleted(node) or is_deleted(claims[0]):
+            return None
+        return Departing(node, claims[0], reason)
+
+    def is_there(self, one: Departing) -> bool:
+        """Whether its claim still stands, and nobody else has it deleted."""
+        held = self._known.claim(one.claim.metadata.name)
+        return (
+            held is not None
+            and held.metadata.uid == one.claim.metadata.uid
+            and not is_deleted(held)
+        )
+
+    def hold(self, these: Iterable[Departing], now: datetime) -> None:
+        """They are being taken away from now on."""
+        for one in these:
+            self._under_way[one.name] = one.claim.metadata.uid
+            self._known.cluster.apply(Disrupting((one.name,), one.reason, now))
+
+    def drop(self, these: Iterable[Departing], again_at: datetime | None = None) -> None:
+        """They are not being taken away any more, and until then that is not tried again."""
+        names = tuple(one.name for one in these)
+        for name in names:
+            self._under_way.pop(name, None)
+        self._known.cluster.apply(DisruptionEnded(names, again_at))
+
+    # ---- fences
+
+    async def put_up(self, one: Departing) -> None:
+        """Let no pod come to the node, and say on its claim why. Raises DovetailError."""
+        kube, now = self._means.kube, self._means.clock.now()
+        self._put(NODE, await fence(kube, one.node))
+        self._put(NODE_CLAIM, await give_reason(kube, one.claim, one.reason, now))
+
+    async def take_down(self, one: Departing) -> None:
+        """Put a node back as it was, unless somebody else wants it gone. What fails is told, and
+        left to `tidy`.
+        """
+        if not self.is_there(one):
+            return
+        node, claim = self._known.node(one.name), self._known.claim(one.claim.metadata.name)
+        await self._put_back(node, claim)
+
+    async def tidy(self) -> None:
+        """Take down fences and reasons that nobody stands behind. What fails is told, and tried
+        the next time. Only once everything is known.
+        """
+        self._settle()
+        nodes = [one for one in self._known.nodes() if self._is_left_over(one)]
+        founded = set(self._under_way.values())
+        claims = [one for one in self._known.claims() if _is_unfounded(one, founded)]
+        places = {one.spec.provider_id for one in nodes} | {
+            one.status.provider_id for one in claims
+        }
+        held = {one.metadata.name for place in places for one in self._known.nodes_with(place)}
+        self._under_way |= dict.fromkeys(held, _TIDYING)  # nobody begins anything with these
+        try:
+            async with asyncio.TaskGroup() as group:
+                for node in nodes:
+                    group.create_task(self._put_back(node, None))
+                for claim in claims:
+                    group.create_task(self._put_back(None, claim))
+        finally:
+            for name in held:
+                self._under_way.pop(name, None)
+
+    def _settle(self) -> None:
+        """Forget nodes whose claims are seen to be going: they look after themselves."""
+        for name, uid in list(self._under_way.items()):
+            if uid == _TIDYING:
+                continue
+            node = self._known.node(name)
+            claims = () if node is None else self._known.claims_with(node.spec.provider_id)
+            if not any(one.metadata.uid == uid and not is_deleted(one) for one in claims):
+                del self._under_way[name]
+
+    def _is_left_over(self, node: api.Node) -> bool:
+        if not any(one.key == DISRUPTED.key for one in node.spec.taints) or is_deleted(node):
+            return False
+        if node.metadata.name in self._under_way:
+            return False
+        if any(is_deleted(one) for one in self._known.claims_with(node.spec.provider_id)):
+            return False
+        try:
+            return is_managed_node(node_object(node), self._supported)
+        except InputError:
+            return False  # it is left alone, whatever it is
+
+    async def _put_back(self, node: api.Node | None, claim: api.NodeClaim | None) -> None:
+        """Take down a fence, take back a reason. What fails is left to `tidy`."""
+        kube, now = self._means.kube, self._means.clock.now()
+        try:
+            if node is not None:
+                self._put(NODE, await unfence(kube, node))
+            if claim is not None and _has_reason(claim):
+                self._put(NODE_CLAIM, await take_back_reason(kube, claim, now))
+        except NotFoundError:
+            return  # there is nothing left to put back
+        except DovetailError as error:
+            self._log.error("putting back a node failed", error=str(error))
+
+    def _put(self, kind: api.Kind, answers: Answers) -> None:
+        for raw in answers:
+            self._known.put(kind, raw)
+
+
+def is_deleted(held: api.Object) -> bool:
+    """Whether it is on its way out."""
+    return held.metadata.deletion_timestamp is not None
+
+
+def _is_unfounded(claim: api.NodeClaim, founded: set[str]) -> bool:
+    return _has_reason(claim) and not is_deleted(claim) and claim.metadata.uid not in founded
+
+
+def _has_reason(claim: api.NodeClaim) -> bool:
+    return any(
+        one.type == DISRUPTION_REASON and one.status == Status.TRUE
+        for one in claim.status.conditions
+    )

@@ -1,0 +1,237 @@
+"""Have the replacements started, so that the nodes that they replace may go? (spec/core.md 6.12)
+
+One key is one disruption: it is looked at when something happens to one of its claims, and when
+its time is up. Nodes that somebody else takes away meanwhile are not waited for any more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from itertools import count
+from typing import Final
+
+import msgspec
+
+from dovetail import api
+from dovetail.actuate.doing import delete_claim
+from dovetail.controllers.disruption_news import DisruptionNews
+from dovetail.controllers.fences import Departing, Fences, is_deleted
+from dovetail.controllers.known import Known
+from dovetail.controllers.means import Means
+from dovetail.controllers.workqueue import WorkQueue
+from dovetail.decide.disrupt.emptiness import is_empty
+from dovetail.decide.disrupt.execution import (
+    SETBACK,
+    Futile,
+    Unready,
+    is_passing,
+    outlook,
+    patience,
+    second_look,
+)
+from dovetail.decide.lifecycle.actions import DeleteClaim
+from dovetail.decide.lifecycle.conditions import INITIALIZED, Status
+from dovetail.errors import DovetailError, InputError
+from dovetail.kube.backoff import Backoff
+from dovetail.kube.mirror import Absent, Notice, Present
+from dovetail.model.claim import ClaimObject
+from dovetail.model.plan import Disrupt
+from dovetail.state.changes import Withdrawn
+from dovetail.state.objects import claim_object
+
+_N_WORKERS: Final = 50
+_HELD_UP_SECONDS: Final = 5.0
+
+
+class _Move(msgspec.Struct, frozen=True):
+    """A disruption under way, the nodes that have yet to go, and by when they must."""
+
+    disrupt: Disrupt
+    going: tuple[Departing, ...]
+    due_seconds: float  # of the timer
+
+    def claims(self) -> Iterable[str]:
+        """Names of all claims that it is about."""
+        yield from (one.name for one in self.disrupt.replacements)
+        yield from (one.claim.metadata.name for one in self.going)
+
+
+class Replacements:
+    """Disruptions that wait for their replacements."""
+
+    def __init__(self, means: Means, known: Known, fences: Fences, news: DisruptionNews) -> None:
+        self._means = means
+        self._known = known
+        self._fences = fences
+        self._news = news
+        self._log = means.log.named("disruption")
+        self._numbers = count(1)
+        self._moves: dict[int, _Move] = {}
+        self._move_by_claim: dict[str, int] = {}
+        self._n_failed: dict[str, int] = {}  # disruptions of a node in a row that came to nothing
+        self._queue: WorkQueue[int] = WorkQueue(
+            self._see_to, failed=self._failed, manner=means.manner(Backoff(1.0, 30.0), _N_WORKERS)
+        )
+
+    def await_(self, disrupt: Disrupt, going: Sequence[Departing]) -> None:
+        """Take these nodes away once their replacements have started."""
+        n_queued = len(going) + sum(len(one.going) for one in self._moves.values())
+        due = self._means.timer.elapsed_seconds() + patience(n_queued).total_seconds()
+        key = next(self._numbers)
+        self._moves[key] = _Move(disrupt, tuple(going), due)
+        self._move_by_claim |= dict.fromkeys(self._moves[key].claims(), key)
+        self._queue.add(key)
+
+    def hear(self, notice: Notice) -> None:
+        """Something has happened to a claim."""
+        match notice:
+            case (
+                Present(object=api.NodeClaim(metadata=meta))
+                | Absent(object=api.NodeClaim(metadata=meta))
+            ):
+                key = self._move_by_claim.get(meta.name)
+                if key is not None:
+                    self._queue.add(key)
+            case _:
+                return
+
+    async def run(self) -> None:
+        """Wait and act until cancelled."""
+        await self._queue.run()
+
+    async def finish(self) -> None:
+        """Begin nothing new, and return when what was begun is done."""
+        await self._queue.finish()
+
+    def _failed(self, key: int, error: Exception) -> None:
+        self._log.error("disrupting node failed", disruption=key, error=str(error))
+
+    # ---- one look
+
+    async def _see_to(self, key: int) -> float | None:
+        move = self._moves.get(key)
+        if move is None:
+            return None
+        going = [one for one in move.going if self._fences.is_there(one)]
+        if not going:
+            self._end(key)
+            return None
+        left = move.due_seconds - self._means.timer.elapsed_seconds()
+        now = self._means.clock.now()
+        match outlook(self._replacing(move.disrupt), now, is_late=left <= 0):
+            case Futile() as futile:
+                await self._give_up(key, going, futile.why)
+                if futile.is_late:
+                    await self._clear_away(move.disrupt)
+                return None
+            case Unready(unlaunched=unlaunched, starting=starting):
+                self._news.waiting(unlaunched, starting, move.disrupt.reason)
+                return left
+            case None:
+                return await self._finish(key, going, is_late=left <= 0)
+
+    def _replacing(self, disrupt: Disrupt) -> dict[str, ClaimObject | None]:
+        return {one.name: self._claim(one.name) for one in disrupt.replacements}
+
+    def _claim(self, name: str) -> ClaimObject | None:
+        wire = self._known.claim(name)
+        try:
+            return None if wire is None else claim_object(wire)
+        except InputError:
+            return None  # whoever sees to it says what is wrong
+
+    async def _finish(self, key: int, going: list[Departing], *, is_late: bool) -> float | None:
+        """All replacements have started: let the nodes go, if that is still right."""
+        disrupt, now = self._moves[key].disrupt, self._means.clock.now()
+        names = [one.name for one in going]
+        found = second_look(self._known.cluster.snapshot(now), names, disrupt.reason, now)
+        if found and not is_late and all(is_passing(one) for one in found):
+            self._news.held_up(going, found)
+            return _HELD_UP_SECONDS
+        if found:
+            self._news.rejected(disrupt, going, found[0].message)
+            await self._give_up(key, going, found[0].message)
+            return None
+        failures = await self._deleted(key, going)
+        if failures and not is_late:
+            raise failures[0]
+        if failures:
+            await self._give_up(key, list(self._moves[key].going), str(failures[0]))
+        else:
+            self._end(key)
+        return None
+
+    async def _deleted(self, key: int, going: Sequence[Departing]) -> list[DovetailError]:
+        """Delete their claims; what failed. Those that are gone are not the move's any more."""
+
+        async def tried(one: Departing) -> DovetailError | None:
+            meta = one.claim.metadata
+            try:
+                await delete_claim(self._means.kube, DeleteClaim(meta.name, meta.uid, one.reason))
+            except DovetailError as error:
+                return error
+            return None
+
+        async with asyncio.TaskGroup() as group:
+            tasks = [(one, group.create_task(tried(one))) for one in going]
+        gone = [one for one, task in tasks if task.result() is None]
+        move = self._moves[key]
+        self._news.gone(move.disrupt, gone)
+        left = tuple(one for one in going if one not in gone)
+        self._moves[key] = msgspec.structs.replace(move, going=left)
+        for one in gone:
+            self._n_failed.pop(one.name, None)
+        return [error for _, task in tasks if (error := task.result()) is not None]
+
+    # ---- ends
+
+    def _end(self, key: int) -> None:
+        del self._moves[key]
+        self._move_by_claim = {
+            name: held for name, held in self._move_by_claim.items() if held != key
+        }
+
+    async def _give_up(self, key: int, going: Sequence[Departing], why: str) -> None:
+        """Put the nodes back as they were; replacements that have come are left to whoever needs
+        them.
+        """
+        disrupt = self._moves[key].disrupt
+        self._end(key)
+        async with asyncio.TaskGroup() as group:
+            for one in going:
+                group.create_task(self._fences.take_down(one))
+        self._known.cluster.apply(Withdrawn(disrupt.pods))
+        now = self._means.clock.now()
+        for one in going:
+            n_failed = self._n_failed[one.name] = self._n_failed.get(one.name, 0) + 1
+            self._fences.drop((one,), SETBACK.again_at(now, n_failed))
+        self._news.failed(disrupt, going, why)
+        # Those that are gone for another reason will not come again.
+        self._n_failed = {
+            name: n_failed
+            for name, n_failed in self._n_failed.items()
+            if self._known.node(name) is not None
+        }
+
+    async def _clear_away(self, disrupt: Disrupt) -> None:
+        """Delete replacements that never started and that nobody is on: no node that has yet to
+        start is ever taken away for being empty.
+        """
+        for name in (one.name for one in disrupt.replacements):
+            claim = self._known.claim(name)
+            if claim is None or is_deleted(claim) or self._is_of_use(claim):
+                continue
+            try:
+                gone = DeleteClaim(name, claim.metadata.uid, disrupt.reason)
+                await delete_claim(self._means.kube, gone)
+            except DovetailError as error:
+                self._log.error("deleting a replacement failed", NodeClaim=name, error=str(error))
+
+    def _is_of_use(self, claim: api.NodeClaim) -> bool:
+        if any(
+            one.type == INITIALIZED and one.status == Status.TRUE for one in claim.status.conditions
+        ):
+            return True
+        nodes = self._known.nodes_with(claim.status.provider_id)
+        return not all(is_empty(self._known.pods_on(one.metadata.name)) for one in nodes)

@@ -1,0 +1,243 @@
+"""Is it worth disturbing anybody? What is left alone for now, and what a move must save.
+
+    unrest        why the pods of a node are better left alone for now
+    least_saving  what a move must save an hour to pay for what it disturbs
+    overtaxed     the workload that a move would evict too often in a day
+    changes_at    when time alone could make a move look worse
+
+All of it is about moves that save money; nodes that must go are not asked. What workloads have in
+common is worked out once for each list of pods, so that asking for every node costs what looking
+at every pod costs, once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+import msgspec
+
+from dovetail import labels
+from dovetail.decide.disrupt.blockers import blocked
+from dovetail.decide.disrupt.candidates import Scene
+from dovetail.decide.disrupt.cost import (
+    SAVING_SECONDS,
+    START_SECONDS,
+    grows_at,
+    lost_seconds,
+    occupied_price,
+)
+from dovetail.decide.disrupt.endings import expected_end
+from dovetail.decide.disrupt.rollouts import rollouts
+from dovetail.decide.evictions import free_at
+from dovetail.decide.lifecycle.protection import is_active
+from dovetail.decide.lifecycle.step import soonest
+from dovetail.decide.prices import price_of, prices
+from dovetail.decide.recall import recalled
+from dovetail.model.node import Node
+from dovetail.model.plan import Launch
+from dovetail.model.pod import Pod
+from dovetail.model.pool import NodePool
+from dovetail.model.snapshot import Snapshot
+from dovetail.model.verdict import Blocked, Blocker
+from dovetail.units import knobs
+
+ENDS_WITHIN: Final = timedelta(minutes=5)  # a pod that ends so soon is waited for
+SETTLES_WITHIN: Final = timedelta(minutes=1)  # a pod that has started so lately is left alone
+
+_Held = tuple[datetime, Pod]  # until when a pod keeps its node
+
+
+class Overtaxed(msgspec.Struct, frozen=True):
+    """A workload whose pods may not be evicted as often as a move would, and until when."""
+
+    workload: str
+    n_allowed: int
+    until: datetime | None
+
+
+# ------------------------------------------------------------------ who is left alone
+
+
+def unrest(node: Node, scene: Scene) -> Blocked | None:
+    """Why the pods of this node are better left alone for now; None if nothing speaks for that."""
+    pods = [pod for pod in scene.pods_by_node.get(node.name, ()) if _may_move(pod)]
+    for blocker, find in _CAUSES:
+        held = find(pods, scene)
+        if held is not None:
+            until, pod = held
+            return blocked(node.name, blocker, until=until, pod=pod.key, workload=pod.workload)
+    over = overtaxed(pods, scene.snapshot, scene.now)
+    if over is None:
+        return None
+    return blocked(
+        node.name,
+        Blocker.EVICTED_OFTEN,
+        until=over.until,
+        workload=over.workload,
+        allowed=over.n_allowed,
+        annotation=labels.MOST_EVICTIONS,
+    )
+
+
+def _may_move(pod: Pod) -> bool:
+    return not pod.is_daemon and not pod.is_mirror and is_active(pod)
+
+
+def _rolled_out(pods: Sequence[Pod], scene: Scene) -> _Held | None:
+    """The pod whose workload is being rolled out for longest."""
+    until = rollouts(scene.snapshot.pods)
+    if not until:
+        return None
+    return _last(((until.get(pod.workload), pod) for pod in pods), scene.now)
+
+
+def _ending(pods: Sequence[Pod], scene: Scene) -> _Held | None:
+    """The last pod to end, of those that end soon."""
+    latest = scene.now + ENDS_WITHIN
+    ends = ((expected_end(pod, scene.snapshot.pods), pod) for pod in pods)
+    return _last(((at, pod) for at, pod in ends if at is not None and at <= latest), scene.now)
+
+
+def _settling(pods: Sequence[Pod], scene: Scene) -> _Held | None:
+    """The pod that has started last, if that was just now."""
+    return _last(((_settled_at(pod), pod) for pod in pods), scene.now)
+
+
+def _settled_at(pod: Pod) -> datetime | None:
+    since = pod.started_at or pod.created_at
+    return None if since is None else since + SETTLES_WITHIN
+
+
+def _last(found: Iterable[tuple[datetime | None, Pod]], now: datetime) -> _Held | None:
+    still = [(at, pod) for at, pod in found if at is not None and at > now]
+    return max(still, key=lambda one: (one[0], one[1].key), default=None)
+
+
+_CAUSES: Final[tuple[tuple[Blocker, Callable[[Sequence[Pod], Scene], _Held | None]], ...]] = (
+    (Blocker.ROLLOUT, _rolled_out),
+    (Blocker.ENDS_SOON, _ending),
+    (Blocker.JUST_FILLED, _settling),
+)
+
+
+# ------------------------------------------------------------------ who was moved enough
+
+
+def overtaxed(moving: Iterable[Pod], snapshot: Snapshot, now: datetime) -> Overtaxed | None:
+    """The workload that would suffer more evictions within a day than its pods may, were these
+    evicted now. What each pod may suffer is allowed as often as the workload has pods.
+    """
+    if snapshot.policy.most_evictions is None and not _says_so(snapshot.node_pools, snapshot.pods):
+        return None
+    limits = _limits(moving, snapshot)
+    n_pods = _n_pods(snapshot.pods)
+    for workload in sorted(limits):
+        most, n_moving = limits[workload]
+        n_allowed = most * max(n_pods.get(workload, 0), n_moving)
+        if n_moving > n_allowed:
+            return Overtaxed(workload, n_allowed, None)
+        until = free_at(workload, n_allowed - n_moving, snapshot.ledger.evictions, now)
+        if until is not None:
+            return Overtaxed(workload, n_allowed, until)
+    return None
+
+
+@recalled
+def _says_so(pools: tuple[NodePool, ...], pods: tuple[Pod, ...]) -> bool:
+    """Whether any pool or pod says how often pods may be evicted; most never do."""
+    return any(pool.disruption.most_evictions is not None for pool in pools) or any(
+        pod.annotations and labels.MOST_EVICTIONS in pod.annotations for pod in pods
+    )
+
+
+def _limits(moving: Iterable[Pod], snapshot: Snapshot) -> dict[str, tuple[int, int]]:
+    """For each workload with a limit: what a pod of it may suffer, and how many of them move."""
+    pools, pool_of = _pools(snapshot.node_pools), _pool_names(snapshot.nodes)
+    found: dict[str, tuple[int, int]] = {}
+    for pod in moving:
+        most = _most_evictions(pod, pools.get(pool_of.get(pod.node_name, "")), snapshot)
+        workload = pod.workload
+        if most is None or not workload:
+            continue
+        known, n_moving = found.get(workload, (most, 0))
+        found[workload] = (min(known, most), n_moving + 1)
+    return found
+
+
+def _most_evictions(pod: Pod, pool: NodePool | None, snapshot: Snapshot) -> int | None:
+    """The pod's own word, its pool's, the operator's; a word that is no number says nothing."""
+    said = pod.annotations.get(labels.MOST_EVICTIONS)
+    if said is not None:
+        try:
+            return knobs.most_evictions(said)
+        except ValueError:
+            pass  # `dovetail validate` refuses it
+    theirs = pool.disruption.most_evictions if pool is not None else None
+    return snapshot.policy.most_evictions if theirs is None else theirs
+
+
+@recalled
+def _n_pods(pods: tuple[Pod, ...]) -> Mapping[str, int]:
+    """How many pods each workload has."""
+    return Counter([pod.workload for pod in pods if pod.owner is not None and is_active(pod)])
+
+
+@recalled
+def _pools(pools: tuple[NodePool, ...]) -> Mapping[str, NodePool]:
+    return {pool.name: pool for pool in pools}
+
+
+@recalled
+def _pool_names(nodes: tuple[Node, ...]) -> Mapping[str, str]:
+    return {node.name: node.node_pool for node in nodes}
+
+
+# ------------------------------------------------------------------ what is worth it
+
+
+def least_saving(
+    moving: Iterable[Pod],
+    *,
+    going: Sequence[Node],
+    launches: Sequence[Launch],
+    snapshot: Snapshot,
+    now: datetime,
+) -> int:
+    """What a move must save an hour, at least, to pay for what it disturbs for as long as the
+    saving lasts, and to bring what the operator wants for each pod that is evicted.
+    """
+    known, pools = prices(snapshot), _pools(snapshot.node_pools)
+    places = {node.name: (price_of(node, known), node) for node in going}
+    renewed = {pod for one in launches for pod in one.pods}
+    lost = START_SECONDS * sum(one.price_nanousd for one in launches)
+    wanted = 0
+    for pod in moving:
+        place = places.get(pod.node_name)
+        if place is None:
+            continue
+        price, node = place
+        in_vain = lost_seconds(pod, now, is_new_node=bool(renewed) and pod.key in renewed)
+        lost += in_vain * occupied_price(pod, price, node.allocatable)
+        wanted += _wanted(pools.get(node.node_pool), snapshot)
+    return max(wanted, -(-lost // SAVING_SECONDS))
+
+
+def _wanted(pool: NodePool | None, snapshot: Snapshot) -> int:
+    theirs = pool.disruption.least_saving_nanousd if pool is not None else None
+    return snapshot.policy.least_saving_nanousd if theirs is None else theirs
+
+
+def changes_at(moving: Iterable[Pod], snapshot: Snapshot, now: datetime) -> datetime | None:
+    """When time alone could make a move of these pods look worse: it costs more, or one of them is
+    about to end.
+    """
+    found: list[datetime | None] = []
+    for pod in moving:
+        found.append(grows_at(pod, now))
+        ends_at = expected_end(pod, snapshot.pods)
+        nears_at = None if ends_at is None else ends_at - ENDS_WITHIN
+        found.append(nears_at if nears_at is not None and nears_at > now else None)
+    return soonest(*found)

@@ -1,0 +1,100 @@
+"""What would happen if this one node were removed now? Where its pods would go, and at what price.
+
+Whoever asks need not want it gone: nothing is decided here. Pods that wait come first, as in any
+plan; then the node is taken out and the same solver says what becomes of its pods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from enum import StrEnum
+
+import msgspec
+
+from dovetail.decide.apply import begin
+from dovetail.decide.candidates import is_movable
+from dovetail.decide.disrupt.candidates import scene_of
+from dovetail.decide.disrupt.emptiness import is_reschedulable
+from dovetail.decide.disrupt.probe import Move, Stuck, ground_of, probe
+from dovetail.decide.disrupt.why import cause
+from dovetail.decide.nodes import leaving
+from dovetail.decide.prices import price_of, prices
+from dovetail.decide.provision import named_launches, provision
+from dovetail.model.node import Node
+from dovetail.model.plan import Disrupt, DisruptionReason, Launch, Nominate, Plan
+from dovetail.model.pod import Pod
+from dovetail.model.snapshot import Snapshot
+from dovetail.model.verdict import Unschedulable
+
+
+class Fate(StrEnum):
+    """What becomes of a pod when its node goes."""
+
+    MOVES = "Moves"
+    STUCK = "HasNoPlace"
+    HELD = "MayNotBeDisturbed"
+    PART_OF_NODE = "BelongsToTheNode"
+    ENDING = "Ends"
+
+
+class Removal(msgspec.Struct, frozen=True):
+    """A cluster without one of its nodes: who would go where, what would have to be launched, who
+    would have no place, and what all that would save an hour.
+    """
+
+    places: tuple[Nominate, ...] = ()
+    launches: tuple[Launch, ...] = ()
+    unplaced: tuple[Unschedulable, ...] = ()
+    saving_nanousd: int = 0
+
+    @property
+    def destination_by_pod(self) -> Mapping[str, str]:
+        """The node that each pod would get, there already or to come."""
+        found = {pod: one.node for one in self.places for pod in one.pods}
+        return found | {pod: one.name for one in self.launches for pod in one.pods}
+
+
+def removal(node: Node, snapshot: Snapshot, plan: Plan, now: datetime) -> Removal | None:
+    """What it would come to; None for a node that is on its way out already."""
+    if node.name in leaving(snapshot):
+        return None
+    world = begin(snapshot, msgspec.structs.replace(plan, disruptions=()), now)
+    saves = cause(node, scene_of(world, plan, now)) == DisruptionReason.UNDERUTILIZED
+    found = probe(ground_of(world, now, is_saving=saves), (node.name,))
+    if isinstance(found, Stuck):
+        return Removal(unplaced=_unplaced(found, world, now))
+    return _moved(node, found, world, plan)
+
+
+def _moved(node: Node, move: Move, world: Snapshot, plan: Plan) -> Removal:
+    launches = named_launches(move.replacements, world.revision, plan.launches)
+    paid = sum(one.price_nanousd for one in launches)
+    return Removal(
+        places=move.places,
+        launches=launches,
+        saving_nanousd=price_of(node, prices(world)) - paid,
+    )
+
+
+def _unplaced(stuck: Stuck, world: Snapshot, now: datetime) -> tuple[Unschedulable, ...]:
+    """Who would have no place, with all that keeps each pool from making one."""
+    gone = Disrupt(DisruptionReason.UNDERUTILIZED, stuck.nodes)
+    found = provision(begin(world, Plan(disruptions=(gone,)), now), now)
+    theirs = {pod.key for pod in world.pods if pod.node_name in stuck.nodes}
+    told = tuple(one for one in found.unschedulable if one.pod in theirs)
+    # Nodes that still start, or are not quiet, are no places for a move though they are for pods.
+    alone = Unschedulable(stuck.pod, f"It could not run anywhere else: {stuck.why}.")
+    return told or (alone,)
+
+
+def fate(pod: Pod, found: Removal, snapshot: Snapshot, now: datetime) -> Fate:
+    """What becomes of a pod of the node that is removed."""
+    if pod.is_daemon or pod.is_mirror:
+        return Fate.PART_OF_NODE
+    if not is_reschedulable(pod):
+        return Fate.ENDING
+    if any(one.pod == pod.key for one in found.unplaced):
+        return Fate.STUCK
+    is_free = is_movable(pod, snapshot.disruption_budgets, now)
+    return Fate.MOVES if is_free else Fate.HELD

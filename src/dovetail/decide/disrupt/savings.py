@@ -1,0 +1,148 @@
+"""Does it save money if these nodes go, for sure, and enough of it? The exact word on one move.
+
+It must pay for what it disturbs, and what comes instead is priced at the worst that the provider
+may ask. Of nodes that
+would be replaced by their very equals the others can do without, so those are left where they are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from dovetail.decide.disrupt.balance import is_balanced, stakes
+from dovetail.decide.disrupt.blockers import blocked
+from dovetail.decide.disrupt.calm import changes_at, least_saving, overtaxed
+from dovetail.decide.disrupt.cost import moving_cost
+from dovetail.decide.disrupt.course import Course, disruption_of, launches_of, removal_price
+from dovetail.decide.disrupt.probe import Ground, Move, Stuck, movable_pods, probe
+from dovetail.decide.disrupt.replacing import bought, replacements
+from dovetail.decide.prices import price_of, prices
+from dovetail.model.node import Node
+from dovetail.model.plan import Disrupt, DisruptionReason, Launch
+from dovetail.model.pod import Pod
+from dovetail.model.snapshot import Snapshot
+from dovetail.model.verdict import Blocked, Blocker
+from dovetail.units.money import dollars
+
+REASON: Final = DisruptionReason.UNDERUTILIZED
+_TRIES: Final = 3  # at leaving equals out of a move
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """A node from which pods might move, what it costs, and what it costs to move them."""
+
+    node: Node
+    price_nanousd: int
+    cost: int
+
+    @property
+    def name(self) -> str:
+        """The node's name."""
+        return self.node.name
+
+
+class Saving(msgspec.Struct, frozen=True):
+    """A move that saves money."""
+
+    going: tuple[Node, ...]
+    disrupt: Disrupt
+    cost: int
+    changes_at: datetime | None = None  # when time alone could make it look worse
+
+
+def candidates_of(nodes: Iterable[Node], ground: Ground) -> list[Candidate]:
+    """The nodes with what they cost."""
+    known = prices(ground.snapshot)
+    return [
+        Candidate(node, price_of(node, known), moving_cost(movable_pods(node.name, ground)))
+        for node in nodes
+    ]
+
+
+def judged(course: Course, ground: Ground, chosen: Sequence[Candidate]) -> Saving | Blocked | None:
+    """What comes of these nodes together: a saving, or what is against it; None if nothing is."""
+    for _ in range(_TRIES):
+        if not chosen:
+            return None
+        first = chosen[0].node
+        move = probe(ground, tuple(one.name for one in chosen))
+        if isinstance(move, Stuck):
+            return blocked(first.name, Blocker.POD_STUCK, pod=move.pod, why=move.why)
+        launches = launches_of(course, move)
+        fewer = _without_equals(chosen, launches)
+        if len(fewer) == len(chosen):
+            return _weighed(course, ground, chosen, (move, launches))
+        chosen = fewer
+    return None
+
+
+def _without_equals(chosen: Sequence[Candidate], launches: Iterable[Launch]) -> list[Candidate]:
+    """Those of which nothing comes again that is just like them."""
+    coming = Counter(bought(one) for one in launches)
+    kept = []
+    for one in chosen:
+        if coming[bought(one.node)] > 0:
+            coming[bought(one.node)] -= 1
+        else:
+            kept.append(one)
+    return kept
+
+
+def _weighed(
+    course: Course,
+    ground: Ground,
+    chosen: Sequence[Candidate],
+    found: tuple[Move, tuple[Launch, ...]],
+) -> Saving | Blocked | None:
+    move, launches = found
+    going = tuple(one.node for one in chosen)
+    first = going[0]
+    saved = removal_price(course, move.nodes) - sum(one.price_nanousd for one in launches)
+    moving = [pod for node in going for pod in movable_pods(node.name, ground)]
+    least = _least(course, moving, going, launches)
+    if 0 < saved <= least:
+        words = _shown(saved), _shown(least)
+        return blocked(first.name, Blocker.SAVES_TOO_LITTLE, saving=words[0], least=words[1])
+    narrowed = replacements(course, going, launches, saved - least)
+    if narrowed is None:
+        return None
+    if overtaxed(moving, course.world, course.now) is not None:
+        return None
+    disrupt = disruption_of(course, move, REASON, narrowed)
+    if not is_balanced(going, disrupt.saving_nanousd, stakes(ground), ground):
+        return blocked(first.name, Blocker.NOT_WORTH_IT, pool=first.node_pool)
+    return Saving(
+        going,
+        disrupt,
+        sum(one.cost for one in chosen),
+        changes_at(moving, course.world, course.now),
+    )
+
+
+def _least(
+    course: Course, moving: Iterable[Pod], going: Sequence[Node], launches: Sequence[Launch]
+) -> int:
+    """What must be saved, and more than that. Pods that come back to a heavier pool are where the
+    operator wants them: that may cost as much as before.
+    """
+    weights = weight_by_pool(course.world)
+    heaviest = max(weights[one.node_pool] for one in going)
+    if launches and all(weights[one.node_pool] > heaviest for one in launches):
+        return -1
+    return least_saving(
+        moving, going=going, launches=launches, snapshot=course.world, now=course.now
+    )
+
+
+def weight_by_pool(snapshot: Snapshot) -> dict[str, int]:
+    """How much each pool is preferred, by its name."""
+    return {pool.name: pool.weight for pool in snapshot.node_pools}
+
+
+def _shown(nanousd: int) -> str:
+    return f"{dollars(nanousd):.4f}"

@@ -1,0 +1,200 @@
+"""Which moves are made, one after another?
+
+Any number of nodes may go and any number come, or none: the solver says what it takes. Three kinds
+of sets are looked at, and each that saves money for sure is done, or proposed:
+
+    nodes whose pods all have room on others, as many at once as budgets allow
+    poor nodes, the most wasteful together, to be bought anew with what their pods need
+    what an estimate says would be cheaper, together and one by one
+
+Whatever was decided before counts: nodes that go take nobody, budgets shrink, rooms fill.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Final
+
+from dovetail.decide.disrupt.blockers import blocked
+from dovetail.decide.disrupt.candidates import Findings, disruption_verdict
+from dovetail.decide.disrupt.course import Course, budgets_for, carried_on
+from dovetail.decide.disrupt.probe import Ground, ground_of
+from dovetail.decide.disrupt.prospects import (
+    Prospect,
+    light_pools,
+    may_be_replaced,
+    prospects_of,
+    screen_of,
+)
+from dovetail.decide.disrupt.savings import REASON, Candidate, Saving, judged
+from dovetail.decide.lifecycle.step import soonest
+from dovetail.model.ledger import Proposal
+from dovetail.model.snapshot import Snapshot
+from dovetail.model.verdict import Blocked, Blocker
+from dovetail.solve import Screen
+
+_TOGETHER: Final = 20  # nodes that are bought anew at once
+_LOOKS: Final = 50  # at single nodes that may be replaced, for each step of `Policy.effort`
+
+
+class Walk:
+    """A course on which moves are made, and why nodes by themselves would not go."""
+
+    def __init__(self, course: Course) -> None:
+        self.course = course
+        self.whys: dict[str, Blocked] = {}
+        self.waste = 0  # what candidates cost beyond what their pods are worth
+        self._done: set[str] = set()  # nodes that go, or are proposed to
+        self._n_proposed: Counter[str] = Counter()  # of each pool, without those that go
+        self._held: tuple[Snapshot, frozenset[str], Ground] | None = None
+
+    def go(self, free: Sequence[Candidate]) -> None:
+        """Make every move with these nodes that saves money."""
+        if not free:
+            return
+        ground = self._ground()
+        screen = screen_of(ground, free)
+        found = prospects_of(screen, free)
+        self.waste += sum(max(0, one.waste) for one in found)
+        poor = [one for one in found if one.is_poor and may_be_replaced(one.candidate, ground)]
+        shunned = frozenset(one.candidate.name for one in poor)
+        screen.shun(shunned)
+        likely = self._emptied(free, screen, ground)
+        if poor and not self._renewed(poor, shunned):
+            left = [one for one in free if one.name not in self._done]
+            ground = self._ground()
+            likely = self._emptied(left, screen_of(ground, left), ground)
+        self._improved(likely)
+
+    def _ground(self, shunned: frozenset[str] = frozenset()) -> Ground:
+        """The cluster as it is by now; the same until the next move."""
+        course = self.course
+        held = self._held
+        if held is None or held[0] is not course.world or held[1] != shunned:
+            found = ground_of(course.world, course.now, is_saving=True, shunned=shunned)
+            held = self._held = (course.world, shunned, found)
+        return held[2]
+
+    # ------------------------------------------------------------------ sets of nodes
+
+    def _emptied(
+        self, free: Sequence[Candidate], screen: Screen, ground: Ground
+    ) -> list[tuple[Fraction, Candidate]]:
+        """Let go whose pods others have room for; who else would likely be cheaper, best first."""
+        going: list[Candidate] = []
+        likely: list[tuple[Fraction, Candidate]] = []
+        left, light = self._left(), light_pools(ground)
+        for one in sorted(free, key=lambda one: (-Fraction(one.price_nanousd, one.cost), one.name)):
+            pool = one.node.node_pool
+            if one.name in self._done or screen.is_visited(one.name):
+                continue
+            is_within = left[pool] > 0
+            found = screen.estimate(one.name, one.price_nanousd, lets_go=is_within)
+            if found.stuck is not None:
+                self._stuck(one, found.stuck.key)
+            elif not found.n_left and is_within:
+                going.append(one)
+                left[pool] -= 1
+            elif found.price_nanousd < one.price_nanousd + (pool in light) and may_be_replaced(
+                one, ground
+            ):
+                likely.append((Fraction(one.price_nanousd - found.price_nanousd, one.cost), one))
+        self._first_that_saves(ground, going)
+        return sorted(likely, key=lambda one: (-one[0], one[1].name))
+
+    def _renewed(self, poor: Sequence[Prospect], shunned: frozenset[str]) -> bool:
+        """Buy poor nodes anew, set by set; whether any could be."""
+        left = [one.candidate for one in poor if one.candidate.name not in self._done]
+        is_any = False
+        while left:
+            chosen = self._within(left, _TOGETHER)
+            if not chosen or not self._first_that_saves(self._ground(shunned), chosen):
+                break
+            is_any = True
+            tried = {one.name for one in chosen}
+            left = [one for one in left if one.name not in tried]
+        return is_any
+
+    def _improved(self, likely: Sequence[tuple[Fraction, Candidate]]) -> None:
+        """Replace nodes that would likely be cheaper: the best together, then one by one."""
+        left = [one for _, one in likely]
+        chosen = self._within(left, _TOGETHER)
+        if len(chosen) > 1:
+            self._first_that_saves(self._ground(), chosen, least=2)
+        n_looks = _LOOKS * max(1, self.course.world.policy.effort)
+        for one in left[:n_looks]:
+            if self._within([one], 1):
+                self._first_that_saves(self._ground(), [one])
+
+    # ------------------------------------------------------------------ one set
+
+    def _first_that_saves(
+        self, ground: Ground, chosen: Sequence[Candidate], least: int = 1
+    ) -> bool:
+        """Make the move, or the one with the better half of its nodes, and so on."""
+        for some in _halves(chosen, least):
+            found = judged(self.course, ground, some)
+            if isinstance(found, Saving):
+                self._make(found)
+                return True
+            if found is not None and len(some) == 1:
+                self.whys.setdefault(found.node, found)
+        return False
+
+    def _make(self, one: Saving) -> None:
+        """Do the move if all its nodes have been part of one for long enough, or propose it."""
+        course = self.course
+        ledger, now = course.origin.ledger, course.now
+        known = {given.node: given.since for given in ledger.proposals if given.reason == REASON}
+        since = {node.name: min(known.get(node.name, now), now) for node in one.going}
+        confirmed_at = max(since.values()) + course.world.policy.confirm_after
+        budgets = budgets_for(course, REASON)
+        found = Findings(
+            disruptions=(one.disrupt,) if confirmed_at <= now else (),
+            proposals=tuple(Proposal(REASON, name, since[name]) for name in sorted(since)),
+            wake_at=soonest(
+                *((confirmed_at, one.changes_at) if confirmed_at > now else ()),
+                *(budgets[node.node_pool].changes_at for node in one.going),
+            ),
+        )
+        self.course = carried_on(course, found)
+        self._done |= since.keys()
+        if confirmed_at > now:
+            self._n_proposed.update(node.node_pool for node in one.going)
+
+    def _stuck(self, one: Candidate, pod: str) -> None:
+        why = "no node that stays has room for it, and none can be launched"
+        said = blocked(one.name, Blocker.POD_STUCK, pod=pod, why=why)
+        self.whys.setdefault(one.name, said)
+
+    # ------------------------------------------------------------------ budgets
+
+    def _left(self) -> Counter[str]:
+        """How many nodes of each pool may still go, those that are proposed counted."""
+        budgets = budgets_for(self.course, REASON)
+        return Counter(
+            {pool: one.n_remaining - self._n_proposed[pool] for pool, one in budgets.items()}
+        )
+
+    def _within(self, wanted: Sequence[Candidate], most: int) -> list[Candidate]:
+        """The first that nothing keeps yet, as many as budgets allow."""
+        left = self._left()
+        kept: list[Candidate] = []
+        for one in wanted:
+            if len(kept) == most:
+                break
+            pool = one.node.node_pool
+            is_free = one.name not in self._done and left[pool] > 0
+            if is_free and disruption_verdict(one.node, self.course.scene) is None:
+                left[pool] -= 1
+                kept.append(one)
+        return kept
+
+
+def _halves(chosen: Sequence[Candidate], least: int) -> Iterator[Sequence[Candidate]]:
+    size = len(chosen)
+    while size >= least:
+        yield chosen[:size]
+        size //= 2

@@ -1,0 +1,76 @@
+"""How often were the pods of a workload evicted within a day? Counted by the hour.
+
+An hour counts until every eviction in it is a day old, so that what is allowed a day is never
+exceeded within any 24 hours.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Final
+
+import msgspec
+
+from dovetail.decide.recall import recalled
+from dovetail.model.ledger import EvictionCount, Ledger
+from dovetail.model.pod import Pod
+
+HOUR: Final = timedelta(hours=1)
+_COUNTS_FOR: Final = timedelta(days=1) + HOUR
+_NONE: Final[tuple[EvictionCount, ...]] = ()
+
+
+def hour_of(at: datetime) -> datetime:
+    """The hour in which an eviction is counted."""
+    return at.replace(minute=0, second=0, microsecond=0)
+
+
+def counts_until(one: EvictionCount) -> datetime:
+    """When these evictions are forgotten."""
+    return one.hour + _COUNTS_FOR
+
+
+def with_evictions(ledger: Ledger, pods: Iterable[Pod], now: datetime) -> Ledger:
+    """The ledger once these pods were evicted now."""
+    hour = hour_of(now)
+    added = Counter(workload for pod in pods if (workload := pod.workload))
+    if not added:
+        return ledger
+    counts = {(one.workload, one.hour): one.n_evictions for one in ledger.evictions}
+    for workload, n_evictions in added.items():
+        counts[workload, hour] = counts.get((workload, hour), 0) + n_evictions
+    return msgspec.structs.replace(ledger, evictions=in_order(counts))
+
+
+def in_order(counts: Mapping[tuple[str, datetime], int]) -> tuple[EvictionCount, ...]:
+    """Counts by workload and hour, as the ledger keeps them."""
+    return tuple(EvictionCount(*key, counts[key]) for key in sorted(counts))
+
+
+def free_at(
+    workload: str, n_allowed: int, evictions: tuple[EvictionCount, ...], now: datetime
+) -> datetime | None:
+    """When there will have been at most so many evictions within a day; None if that is so now."""
+    counting = [
+        one for one in _by_workload(evictions).get(workload, _NONE) if counts_until(one) > now
+    ]
+    n_left = sum(one.n_evictions for one in counting)
+    at = None
+    for one in counting:  # the earliest hour first
+        if n_left <= n_allowed:
+            break
+        n_left -= one.n_evictions
+        at = counts_until(one)
+    return at
+
+
+@recalled
+def _by_workload(
+    evictions: tuple[EvictionCount, ...],
+) -> Mapping[str, tuple[EvictionCount, ...]]:
+    found: dict[str, list[EvictionCount]] = {}
+    for one in sorted(evictions, key=lambda one: (one.workload, one.hour)):
+        found.setdefault(one.workload, []).append(one)
+    return {workload: tuple(held) for workload, held in found.items()}

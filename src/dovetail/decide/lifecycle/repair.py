@@ -1,0 +1,133 @@
+"""Is a node broken for so long that it must go? (spec/core.md 7.1)
+
+A provider says which conditions mean broken and for how long they are put up with. Then the node's
+claim is deleted with no time to drain: budgets, do-not-disrupt and grace periods have no say. But
+when more than a fifth of a pool's nodes are unwell at once, the trouble is hardly theirs: nothing
+is repaired, and that is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+import msgspec
+
+from dovetail import labels
+from dovetail.decide.lifecycle.actions import DeleteClaim
+from dovetail.decide.lifecycle.finalization import rfc3339, termination_deadline
+from dovetail.decide.lifecycle.patches import claim_patches
+from dovetail.decide.lifecycle.step import Event, EventType, Step
+from dovetail.model.claim import ClaimObject, NodeObject
+from dovetail.model.node import Condition, RepairPolicy
+
+UNHEALTHY: Final = "unhealthy"
+REPAIR_BLOCKED: Final = "NodeRepairBlocked"
+MOST_UNHEALTHY_PERCENT: Final = 20
+_TOLD_FOR: Final = timedelta(minutes=15)
+_TRY_AGAIN: Final = timedelta(minutes=5)
+
+
+class Ailment(msgspec.Struct, frozen=True, gc=False):
+    """A condition that means broken, and when it has been put up with for long enough."""
+
+    condition: str
+    status: str
+    due_at: datetime
+
+
+class Ward(msgspec.Struct, frozen=True, gc=False):
+    """How many nodes there are beside a node, itself included, and how many of them are unwell. It
+    is the nodes of its pool, or all nodes of the cluster if it has none.
+    """
+
+    n_nodes: int
+    n_unhealthy: int
+    node_pool: str = ""
+    node_pool_uid: str = ""
+
+    @property
+    def n_tolerated(self) -> int:
+        """How many may be unwell while any is repaired: a fifth, rounded up."""
+        return -(-MOST_UNHEALTHY_PERCENT * self.n_nodes // 100)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether so many are unwell that nothing is repaired."""
+        return self.n_unhealthy > self.n_tolerated
+
+
+def ailment(node: NodeObject, policies: Iterable[RepairPolicy]) -> Ailment | None:
+    """What will have been put up with first; None if the node is well."""
+    found = [
+        Ailment(said.type, said.status, since + policy.tolerated_for)
+        for policy in policies
+        for said in node.conditions
+        if _matches(said, policy) and (since := said.changed_at or node.created_at) is not None
+    ]
+    return min(found, key=lambda one: (one.due_at, one.condition, one.status), default=None)
+
+
+def is_unhealthy(said: Iterable[tuple[str, str]], policies: Sequence[RepairPolicy]) -> bool:
+    """Whether any policy takes a Node for broken, put up with or not, that says this: types of
+    conditions, each with its status.
+    """
+    broken = [(one.condition_type, one.condition_status) for one in policies]
+    return any(one in broken for one in said)
+
+
+def _matches(said: Condition, policy: RepairPolicy) -> bool:
+    return (said.type, said.status) == (policy.condition_type, policy.condition_status)
+
+
+class Illness(msgspec.Struct, frozen=True, gc=False):
+    """A Node that is unwell, and how the others are, once that matters."""
+
+    node: NodeObject
+    ailment: Ailment
+    ward: Ward | None = None
+
+
+def step(claim: ClaimObject, illness: Illness, now: datetime) -> Step:
+    """Delete the claim of a broken node at once, unless too many others are broken too. If it is
+    being deleted already, only the time to drain is cut short.
+    """
+    due_at, ward = illness.ailment.due_at, illness.ward
+    if now < due_at:
+        return Step(look_again_at=due_at)
+    if ward is None or ward.is_open:
+        told = () if ward is None else (_blocked(claim, illness.node, ward),)
+        return Step(events=told, look_again_at=now + _TRY_AGAIN)
+    hurried = claim_patches(claim, _hurried(claim, now))
+    if claim.deleting_at is not None:
+        return Step(claims=hurried)
+    action = DeleteClaim(claim.name, claim.uid, UNHEALTHY, condition=illness.ailment.condition)
+    return Step(claims=hurried, actions=(action,))
+
+
+def _hurried(claim: ClaimObject, now: datetime) -> ClaimObject:
+    """The claim with no time left to drain its node."""
+    deadline = termination_deadline(claim)
+    if deadline is not None and deadline <= now:
+        return claim
+    annotations = {**claim.annotations, labels.TERMINATION_TIMESTAMP: rfc3339(now)}
+    return msgspec.structs.replace(claim, annotations=annotations)
+
+
+def _blocked(claim: ClaimObject, node: NodeObject, ward: Ward) -> Event:
+    where = f"NodePool {ward.node_pool}" if ward.node_pool else "the cluster"
+    message = (
+        f"{ward.n_unhealthy} of {ward.n_nodes} nodes of {where} are unhealthy; nodes are repaired"
+        f" while at most {ward.n_tolerated} are"
+    )
+    return Event(
+        "Node",
+        node.name,
+        REPAIR_BLOCKED,
+        message,
+        type=EventType.WARNING,
+        uid=node.uid,
+        dedupe=(claim.uid, ward.node_pool_uid),
+        dedupe_for=_TOLD_FOR,
+    )

@@ -1,0 +1,270 @@
+"""Why does this node stay or go, and what would happen without it?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+
+import msgspec
+
+from dovetail.decide.census import census
+from dovetail.decide.disrupt.budgets import allowances
+from dovetail.decide.disrupt.candidates import scene_of
+from dovetail.decide.disrupt.removal import Fate, Removal, fate, removal
+from dovetail.decide.disrupt.why import cause, obstacles, tightest
+from dovetail.decide.prices import price_of, prices
+from dovetail.model import resources
+from dovetail.model.node import Node
+from dovetail.model.plan import Disrupt, DisruptionReason, Plan
+from dovetail.model.pod import Pod
+from dovetail.model.snapshot import Snapshot
+from dovetail.model.verdict import Blocked, Blocker
+from dovetail.present.explanation import (
+    Explanation,
+    Section,
+    age,
+    amounts,
+    coming,
+    departure,
+    saving,
+)
+from dovetail.present.plan import (
+    Json,
+    amounts_json,
+    blocked_json,
+    claim_json,
+    disruption_json,
+    instant,
+    unschedulable_json,
+)
+from dovetail.present.table import Fill, counted, price, remedy
+from dovetail.units import money, quantity
+
+# Where this is in the way, nothing else matters.
+_FINAL = frozenset({Blocker.NO_NODE_CLAIM, Blocker.DISRUPTING, Blocker.LEAVING, Blocker.STATIC})
+_SHOWN = (resources.CPU, resources.MEMORY, resources.PODS)
+
+
+class _Found(msgspec.Struct, frozen=True):
+    """All that was found out about a node."""
+
+    node: Node
+    pods: tuple[Pod, ...]
+    snapshot: Snapshot
+    now: datetime
+    reason: DisruptionReason
+    price_nanousd: int
+    going: Disrupt | None
+    kept: tuple[Blocked, ...]
+    without: Removal | None
+
+
+def explain_node(node: Node, snapshot: Snapshot, plan: Plan, now: datetime) -> Explanation:
+    """The whole answer for one node."""
+    pods = tuple(sorted(census(snapshot.pods).by_node.get(node.name, ()), key=lambda one: one.key))
+    going = next((one for one in plan.disruptions if node.name in one.nodes), None)
+    found = _Found(
+        node=node,
+        pods=pods,
+        snapshot=snapshot,
+        now=now,
+        reason=cause(node, scene_of(snapshot, plan, now)),
+        price_nanousd=price_of(node, prices(snapshot)),
+        going=going,
+        kept=() if going else obstacles(node, snapshot, plan, now),
+        without=removal(node, snapshot, plan, now),
+    )
+    return Explanation(
+        title=f"node/{node.name}",
+        facts=tuple(_facts(found)),
+        verdict=_verdict(found),
+        sections=tuple(_sections(found)),
+        data=_data(found),
+    )
+
+
+def _facts(found: _Found) -> Iterator[tuple[str, str]]:
+    node = found.node
+    kind = " ".join(filter(None, (node.instance_type, node.capacity_type, node.zone)))
+    yield "what it is", ", ".join(filter(None, (kind or "unknown type", *_state(found))))
+    owner = f"NodeClaim {node.node_claim}" if node.node_claim else "no NodeClaim"
+    yield "whose it is", f"{owner}, NodePool {node.node_pool}" if node.node_pool else owner
+    known = f"{price(found.price_nanousd)} an hour" if found.price_nanousd else "nobody knows"
+    yield "what it costs", known
+    used = resources.total(pod.spec.requests for pod in found.pods if not pod.is_terminal)
+    fills = [Fill(name, used.get(name, 0), node.allocatable.get(name, 0)) for name in _SHOWN]
+    yield "how full it is", ", ".join(_filled(one) for one in fills)
+    if node.node_pool:
+        yield "budgets", _budget(found)
+
+
+def _state(found: _Found) -> Iterator[str]:
+    node = found.node
+    if not node.is_registered:
+        yield "not there yet"
+    elif not node.is_initialized and node.node_claim:
+        yield "starting"
+    else:
+        yield "ready" if node.is_ready else "not ready"
+    if node.is_unschedulable:
+        yield "cordoned"
+    old = age(node.created_at, found.now)
+    if old:
+        yield f"{old} old"
+
+
+def _filled(fill: Fill) -> str:
+    used, held = (quantity.render(fill.resource, one) for one in (fill.used, fill.held))
+    return f"{fill.resource} {used} of {held} ({fill.percent} %)"
+
+
+def _budget(found: _Found) -> str:
+    """How many nodes of its pool may go for its reason, and until when that is so."""
+    held = allowances(found.snapshot, found.reason, found.now).get(found.node.node_pool)
+    if held is None:
+        return "none, since its NodePool does not exist"
+    allowed = min(held.n_allowed, held.n_nodes)
+    text = f"{allowed} of {counted(held.n_nodes, 'node')} may be disrupted for {found.reason}"
+    which = tightest(found.node.node_pool, found.snapshot, found.reason, found.now)
+    text += f" ({which})" if which else ""
+    away = f", {held.n_disrupting} not available already" if held.n_disrupting else ""
+    until = f", until {instant(held.changes_at)}" if held.changes_at else ""
+    return f"{text}{away}{until}"
+
+
+def _verdict(found: _Found) -> str:
+    if found.going is not None:
+        return departure(found.going, found.node.name)
+    return f"It stays. {found.kept[0].message}"
+
+
+def _sections(found: _Found) -> Iterator[Section]:
+    if len(found.kept) > 1:
+        lines = tuple(f"- {one.message}" for one in found.kept)
+        yield Section("Everything in its way", lines)
+    if found.without is not None:
+        yield Section("If it were removed now", tuple(_outcome(found, found.without)))
+        if found.pods:
+            yield _pods(found, found.without)
+    helps = tuple(_helps(found))
+    if helps:
+        yield Section("What would let it go", tuple(f"- {one}" for one in helps))
+
+
+def _outcome(found: _Found, without: Removal) -> Iterator[str]:
+    for one in without.unplaced:
+        yield f"Pod {one.pod} would have no place. {one.summary}"
+    if without.unplaced:
+        return
+    yield from _needs(without)
+    fates = [fate(pod, without, found.snapshot, found.now) for pod in found.pods]
+    n_held = fates.count(Fate.HELD)
+    if n_held:
+        yield f"{counted(n_held, 'pod')} may not be disturbed, and would come on top of that."
+    if found.price_nanousd:
+        yield f"{'But for those, that' if n_held else 'That'} {saving(without.saving_nanousd)}."
+
+
+def _needs(without: Removal) -> Iterator[str]:
+    """Where those would go who could."""
+    n_moved = sum(len(one.pods) for one in without.places)
+    n_new = sum(len(one.pods) for one in without.launches)
+    if n_moved:
+        where = ", ".join(one.node for one in without.places)
+        yield f"{counted(n_moved, 'pod')} would find room on nodes that are there: {where}."
+    if without.launches:
+        paid = price(sum(one.price_nanousd for one in without.launches))
+        yield f"{counted(n_new, 'pod')} would need {coming(without.launches)}, for {paid} an hour."
+    if not n_moved and not n_new:
+        yield "No pod that may go would need another node."
+
+
+def _pods(found: _Found, without: Removal) -> Section:
+    kinds = {one.name: f" (new, {one.instance_type})" for one in without.launches}
+    where = without.destination_by_pod
+    rows = []
+    for pod in found.pods:
+        to = where.get(pod.key, "")
+        becomes = f"moves to {to}{kinds.get(to, '')}" if to else _becomes(pod, found, without)
+        rows.append((pod.key, amounts(pod.spec.requests), becomes))
+    return Section("Its pods", columns=("pod", "asks for", "without the node"), rows=tuple(rows))
+
+
+def _becomes(pod: Pod, found: _Found, without: Removal) -> str:
+    told = fate(pod, without, found.snapshot, found.now)
+    if told is Fate.PART_OF_NODE:
+        return "goes with it (static pod)" if pod.is_mirror else "goes with it (DaemonSet)"
+    return {
+        Fate.MOVES: "would have to move",
+        Fate.STUCK: "would have no place",
+        Fate.HELD: "may not be disturbed",
+        Fate.ENDING: "needs no node any more",
+    }[told]
+
+
+def _helps(found: _Found) -> Iterator[str]:
+    """What would have to change, all of it."""
+    stuck = found.without.unplaced if found.without is not None else ()
+    fixes = [f"{one.fix} (for pod {one.pod})" for one in stuck if one.fix]
+    for one in found.kept:
+        if remedy(one) and not (one.reason == Blocker.POD_STUCK and fixes):
+            yield remedy(one)
+        if one.reason in _FINAL:
+            return
+    yield from fixes
+    if found.kept and found.reason == DisruptionReason.UNDERUTILIZED:
+        yield from _cheaper(found)
+
+
+def _cheaper(found: _Found) -> Iterator[str]:
+    """What must be had, where nothing would be saved today."""
+    without = found.without
+    if without is None or without.unplaced or without.saving_nanousd > 0:
+        return
+    paid = found.price_nanousd - without.saving_nanousd
+    yield (
+        f"room for its pods elsewhere that is sure to cost less than {price(found.price_nanousd)}"
+        f" an hour; today that takes {price(paid)}"
+    )
+
+
+def _data(found: _Found) -> Mapping[str, Json]:
+    node = found.node
+    return {
+        "node": node.name,
+        "nodeClaim": node.node_claim,
+        "nodePool": node.node_pool,
+        "instanceType": node.instance_type,
+        "zone": node.zone,
+        "capacityType": node.capacity_type,
+        "pricePerHour": money.dollars(found.price_nanousd) if found.price_nanousd else None,
+        "allocatable": amounts_json(node.allocatable),
+        "goes": found.going is not None,
+        "disruption": None if found.going is None else disruption_json(found.going),
+        "kept": [blocked_json(one) for one in found.kept],
+        "pods": [_pod_data(pod, found) for pod in found.pods],
+        "ifRemoved": None if found.without is None else _removal_data(found.without),
+        "help": list(_helps(found)),
+    }
+
+
+def _pod_data(pod: Pod, found: _Found) -> Mapping[str, Json]:
+    without = found.without
+    known = None if without is None else fate(pod, without, found.snapshot, found.now)
+    to = "" if without is None else without.destination_by_pod.get(pod.key, "")
+    return {
+        "pod": pod.key,
+        "requests": amounts_json(pod.spec.requests),
+        "fate": None if known is None else str(known),
+        "to": to,
+    }
+
+
+def _removal_data(without: Removal) -> Mapping[str, Json]:
+    moves: Sequence[tuple[str, str]] = sorted(without.destination_by_pod.items())
+    return {
+        "moves": [{"pod": pod, "to": node} for pod, node in moves],
+        "replacements": [claim_json(one) for one in without.launches],
+        "unschedulable": [unschedulable_json(one) for one in without.unplaced],
+        "savingPerHour": None if without.unplaced else money.dollars(without.saving_nanousd),
+    }

@@ -1,0 +1,126 @@
+"""Why does this pod wait, where will it run, and what becomes of it when its node goes?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+
+import msgspec
+
+from dovetail.decide.disrupt.removal import fate, removal
+from dovetail.decide.disrupt.why import obstacles
+from dovetail.model.node import Node
+from dovetail.model.plan import Launch, Plan
+from dovetail.model.pod import Pod
+from dovetail.model.snapshot import Snapshot
+from dovetail.model.verdict import Unschedulable
+from dovetail.present.explanation import Explanation, Section, age, amounts
+from dovetail.present.plan import Json, amounts_json, destinations, unschedulable_json
+from dovetail.present.table import price
+
+
+class _Found(msgspec.Struct, frozen=True):
+    """All that was found out about a pod. `to` is the node that it gets or moves to."""
+
+    pod: Pod
+    now: datetime
+    waiting: Unschedulable | None
+    launch: Launch | None
+    to: str
+    fate: str
+    verdict: str
+    kept: tuple[str, ...] = ()  # why its node stays
+
+
+def explain_pod(pod: Pod, snapshot: Snapshot, plan: Plan, now: datetime) -> Explanation:
+    """The whole answer for one pod."""
+    waiting = next((one for one in plan.unschedulable if one.pod == pod.key), None)
+    node = next((one for one in snapshot.nodes if one.name == pod.node_name), None)
+    if waiting is not None:
+        found = _Found(pod, now, waiting, None, "", "", f"It waits. {waiting.summary}")
+    elif node is None:
+        found = _unbound(pod, plan, now)
+    else:
+        found = _bound(pod, node, snapshot, plan, now)
+    return Explanation(
+        title=f"pod/{pod.key}",
+        facts=tuple(_facts(found)),
+        verdict=found.verdict,
+        sections=tuple(_sections(found)),
+        data=_data(found),
+    )
+
+
+def _unbound(pod: Pod, plan: Plan, now: datetime) -> _Found:
+    launch = next((one for one in plan.launches if pod.key in one.pods), None)
+    if launch is not None:
+        kind = f"{launch.instance_type} {launch.capacity_type} {launch.zone}"
+        cost = f"of NodePool {launch.node_pool}, for {price(launch.price_nanousd)} an hour"
+        verdict = f"It waits, and runs once a new node comes: {kind} {cost}."
+        return _Found(pod, now, None, launch, launch.name, "", verdict)
+    place = next((one.node for one in plan.nominations if pod.key in one.pods), "")
+    if place:
+        return _Found(pod, now, None, None, place, "", f"It waits, and fits on node {place}.")
+    promised = pod.nominated_node_name
+    if promised:
+        verdict = f"It waits for node {promised}, which it has been promised."
+        return _Found(pod, now, None, None, promised, "", verdict)
+    if pod.node_name:
+        return _Found(pod, now, None, None, "", "", f"Its node {pod.node_name} is not there.")
+    return _Found(pod, now, None, None, "", "", "It needs no node.")
+
+
+def _bound(pod: Pod, node: Node, snapshot: Snapshot, plan: Plan, now: datetime) -> _Found:
+    """What becomes of a pod that has its node."""
+    without = removal(node, snapshot, plan, now)
+    becomes = "" if without is None else fate(pod, without, snapshot, now)
+    going = next((one for one in plan.disruptions if node.name in one.nodes), None)
+    if going is not None:
+        to = dict(destinations(going)).get(pod.key, "")
+        moves = f"; it moves to {to}" if to else ""
+        said = f"which may go now, for reason {going.reason}{moves}"
+        return _Found(pod, now, None, None, to, becomes, f"It runs on node {node.name}, {said}.")
+    to = "" if without is None else without.destination_by_pod.get(pod.key, "")
+    kept = tuple(one.message for one in obstacles(node, snapshot, plan, now))
+    verdict = f"It runs on node {node.name}, which stays."
+    return _Found(pod, now, None, None, to, becomes, verdict, kept)
+
+
+def _facts(found: _Found) -> Iterator[tuple[str, str]]:
+    pod = found.pod
+    owner = f"{pod.owner.kind} {pod.owner.name}" if pod.owner is not None else "nobody's"
+    old = age(pod.created_at, found.now)
+    yield "what it is", ", ".join(filter(None, (owner, pod.phase, f"{old} old" if old else "")))
+    yield "what it asks for", amounts(pod.spec.requests)
+    if pod.spec.priority:
+        yield "priority", str(pod.spec.priority)
+
+
+def _sections(found: _Found) -> Iterator[Section]:
+    waiting = found.waiting
+    if found.kept:
+        lines = tuple(f"- {one}" for one in found.kept)
+        yield Section(f"Why node {found.pod.node_name} stays", lines)
+        if found.to:
+            yield Section("If that node were removed now", (f"It would move to {found.to}.",))
+    if waiting is None:
+        return
+    if waiting.reasons:
+        lines = tuple(f"- {one.node_pool}: {one.message} ({one.reason})" for one in waiting.reasons)
+        yield Section("Why no NodePool helps", lines)
+    if waiting.fix:
+        yield Section("What would help", (f"- {waiting.fix}",))
+
+
+def _data(found: _Found) -> Mapping[str, Json]:
+    pod = found.pod
+    return {
+        "pod": pod.key,
+        "node": pod.node_name,
+        "requests": amounts_json(pod.spec.requests),
+        "waits": not pod.node_name and (found.waiting is not None or bool(found.to)),
+        "verdict": found.verdict,
+        "to": found.to,
+        "fate": str(found.fate) or None,
+        "unschedulable": None if found.waiting is None else unschedulable_json(found.waiting),
+    }

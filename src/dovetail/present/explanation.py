@@ -1,0 +1,84 @@
+"""What does an answer to "why?" consist of? Facts, a verdict, and sections that bear it out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+import msgspec
+
+from dovetail.model.plan import Disrupt, Launch
+from dovetail.present.plan import Json
+from dovetail.present.table import described, node_rows, price
+from dovetail.units import duration, quantity
+
+_DAY = timedelta(days=1)
+_MINUTE = timedelta(minutes=1)
+
+
+class Section(msgspec.Struct, frozen=True):
+    """A part of an answer: a table, sentences, or both."""
+
+    title: str
+    lines: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
+class Explanation(msgspec.Struct, frozen=True):
+    """The whole answer, for a person (all but `data`) and for a script (`data`)."""
+
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    verdict: str
+    sections: tuple[Section, ...]
+    data: Mapping[str, Json]
+
+
+def age(since: datetime | None, now: datetime) -> str:
+    """How old something is, in its largest two units; nothing if nobody knows."""
+    if since is None or since > now:
+        return ""
+    days, rest = divmod(now - since, _DAY)
+    if days:
+        hours = f" {rest // timedelta(hours=1)}h" if rest >= timedelta(hours=1) else ""
+        return f"{days}d{hours}"
+    text = duration.render(rest - rest % timedelta(seconds=1))
+    return _trimmed(text) if rest >= _MINUTE else text
+
+
+def _trimmed(text: str) -> str:
+    """Without units of which there are none: 6h rather than 6h0m0s."""
+    for idle in ("m0s", "h0m"):
+        text = text[: -len(idle) + 1] if text.endswith(idle) else text
+    return text
+
+
+def amounts(requests: Mapping[str, int]) -> str:
+    """What is asked for, as manifests spell it; the place of a pod is no amount."""
+    shown = [f"{name} {quantity.render(name, amount)}" for name, amount in sorted(requests.items())]
+    return ", ".join(one for one in shown if not one.startswith("pods ")) or "nothing"
+
+
+def coming(launches: tuple[Launch, ...]) -> str:
+    """New nodes in a few words, with what they cost."""
+    rows = node_rows(launches, {})
+    return ", ".join(f"{row.count} x {described(row)}" for row in rows)
+
+
+def saving(nanousd: int) -> str:
+    """What is saved or paid more, in words."""
+    if nanousd > 0:
+        return f"saves {price(nanousd)} an hour"
+    if nanousd < 0:
+        return f"costs {price(-nanousd)} an hour more"
+    return "costs the same"
+
+
+def departure(one: Disrupt, name: str) -> str:
+    """How a node goes, in a sentence."""
+    others = [node for node in one.nodes if node != name]
+    along = f" together with {', '.join(others)}" if others else ""
+    instead = f"; {coming(one.replacements)} comes first" if one.replacements else ""
+    saved = saving(one.saving_nanousd)
+    return f"It may go now, for reason {one.reason}{along}: that {saved}{instead}."

@@ -1,0 +1,111 @@
+"""Which object is meant? By kind and name, as one types it; and if none is, which might be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from dovetail.errors import InputError
+from dovetail.model.node import Node
+from dovetail.model.pod import Pod
+from dovetail.model.snapshot import Snapshot
+from dovetail.present.table import listing
+
+_SHOWN: Final = 3
+
+
+class SubjectKind(StrEnum):
+    """What can be asked about."""
+
+    POD = "pod"
+    NODE = "node"
+    NODE_CLAIM = "nodeclaim"
+
+
+_SPELLINGS: Final = {
+    "pod": SubjectKind.POD,
+    "pods": SubjectKind.POD,
+    "po": SubjectKind.POD,
+    "node": SubjectKind.NODE,
+    "nodes": SubjectKind.NODE,
+    "no": SubjectKind.NODE,
+    "nodeclaim": SubjectKind.NODE_CLAIM,
+    "nodeclaims": SubjectKind.NODE_CLAIM,
+}
+
+
+class Subject(msgspec.Struct, frozen=True):
+    """Something that is asked about. The namespace of a pod may be left open."""
+
+    kind: SubjectKind
+    name: str
+    namespace: str = ""
+
+
+def subject(text: str, namespace: str = "") -> Subject:
+    """What `pod/NAME`, `pod/NAMESPACE/NAME`, `node/NAME` or `nodeclaim/NAME` means."""
+    word, _, rest = text.partition("/")
+    kind = _SPELLINGS.get(word.lower())
+    if kind is SubjectKind.POD and "/" in rest:
+        namespace, _, rest = rest.partition("/")
+    if kind is None or not rest or "/" in rest:
+        msg = f"expected pod/NAME, node/NAME or nodeclaim/NAME, not {text!r}"
+        raise InputError(msg)
+    return Subject(kind, rest, namespace)
+
+
+def find_pod(asked: Subject, snapshot: Snapshot) -> Pod:
+    """The pod that is meant. Raises InputError if there is none, or more than one."""
+    found = [
+        pod
+        for pod in snapshot.pods
+        if pod.name == asked.name and asked.namespace in ("", pod.namespace)
+    ]
+    if len(found) > 1:
+        keys = " or ".join(f"pod/{pod.key}" for pod in found)
+        msg = f"there are {len(found)} pods called {asked.name}: say {keys}"
+        raise InputError(msg)
+    if not found:
+        raise _unknown(asked, {pod.key: pod.name for pod in snapshot.pods})
+    return found[0]
+
+
+def find_node(asked: Subject, snapshot: Snapshot) -> Node:
+    """The node that is meant, by its own name or its claim's. Raises InputError if none is."""
+    is_claim = asked.kind is SubjectKind.NODE_CLAIM
+    for node in snapshot.nodes:
+        if asked.name == (node.node_claim if is_claim else node.name):
+            return node
+    other = next((one for one in snapshot.nodes if asked.name in (one.name, one.node_claim)), None)
+    if other is not None:
+        kind = SubjectKind.NODE if is_claim else SubjectKind.NODE_CLAIM
+        said = f"there is no {_title(asked.kind)} {asked.name} in the input, but a {_title(kind)}"
+        msg = f"{said} of that name: say {kind}/{asked.name}"
+        raise InputError(msg)
+    names = [node.node_claim if is_claim else node.name for node in snapshot.nodes]
+    raise _unknown(asked, {name: name for name in names if name})
+
+
+def _title(kind: SubjectKind) -> str:
+    return {SubjectKind.POD: "Pod", SubjectKind.NODE: "Node"}.get(kind, "NodeClaim")
+
+
+def _unknown(asked: Subject, names: Mapping[str, str]) -> InputError:
+    """That there is no such object, and which have nearly the same name (keys, by bare names)."""
+    kind, name = _title(asked.kind), asked.name
+    if asked.namespace:
+        name, names = f"{asked.namespace}/{name}", {key: key for key in names}
+    if not names:
+        return InputError(f"there is no {kind} {name}: the input has no {kind}s")
+    close = get_close_matches(name, sorted(set(names.values())), n=_SHOWN, cutoff=0.5)
+    near = [key for one in close for key in sorted(names) if names[key] == one]
+    near = near or [key for key in sorted(names) if name in key]
+    if near:
+        *others, last = near[:_SHOWN]
+        some = f"{', '.join(others)} or {last}" if others else last
+        return InputError(f"there is no {kind} {name} in the input; did you mean {some}?")
+    return InputError(f"there is no {kind} {name} in the input; it has {listing(sorted(names))}")

@@ -1,0 +1,187 @@
+"""Which nodes could go, and would that pay? Estimated, for thousands of sets of nodes a second.
+
+The whole cluster is encoded once, with the pods that could move where they stand. To judge a set of
+nodes its pods are taken off, put where the others have room, counted and put back. Whoever is tied
+to zones looks for room in its own zone, where it cannot upset anybody. For pods that find no room
+the price of new nodes is estimated: the cheapest offer that takes them all, or what they are worth
+by the multipliers of the relaxed program over all pods, which nobody can buy them for less.
+
+What a node's pods are worth, against what it costs, says how wasteful it is: bought anew together
+with others, its pods would cost about that much.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+
+from dovetail.model.pod import Pod
+from dovetail.solve.axes import Bool, Float
+from dovetail.solve.bins import Bins
+from dovetail.solve.encode import encode
+from dovetail.solve.filling import snug_fill
+from dovetail.solve.puzzle import Puzzle, canonical
+from dovetail.solve.searched import appraised, searched
+from dovetail.solve.units import ANY_CELL, Unit, is_tied_to_zones, unit_of
+
+NO_LIMIT: Final = 2**62
+_SLACK: Final = 1.05  # several new nodes cost more than their pods are worth
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What would become of the pods of a node. `n_left` of them, or more, need new nodes that cost
+    about `price_nanousd`; `stuck` is one that nothing takes.
+    """
+
+    n_left: int = 0
+    price_nanousd: int = 0
+    stuck: Pod | None = None
+
+
+class Screen:
+    """Estimates for one cluster. The pods of the puzzle stand on its nodes, and could all move."""
+
+    def __init__(self, puzzle: Puzzle) -> None:
+        puzzle = canonical(puzzle)
+        enc = encode(puzzle)
+        self._shop = searched(enc)
+        self._values = appraised(self._shop)
+        self._enc = enc
+        self._number_of = {node.name: number for number, node in enumerate(puzzle.nodes)}
+        self._bins = Bins(enc)
+        self._units: list[Unit] = []
+        self._worth: list[float] = []
+        self._first: list[Pod] = []
+        self._held: list[dict[int, int]] = [{} for _ in puzzle.nodes]
+        self._visited: set[int] = set()
+        self._stand()
+
+    def _stand(self) -> None:
+        """Put every pod where it stands, as units of a group and, where that counts, a cell."""
+        enc = self._enc
+        numbers: dict[tuple[int, int], int] = {}
+        for group, held in enumerate(enc.groups):
+            is_tied = is_tied_to_zones(enc, group)
+            where = Counter(self._number_of[pod.node_name] for pod in held.pods)
+            for node, count in sorted(where.items()):
+                cell = int(enc.cell_n[node]) if is_tied else ANY_CELL
+                unit = numbers.setdefault((group, cell), len(self._units))
+                if unit == len(self._units):
+                    self._add_unit(group, cell)
+                self._held[node][unit] = count
+        for node, mine in enumerate(self._held):
+            for unit, count in mine.items():
+                self._bins.shift(self._units[unit], np.array([node]), np.array([count]))
+        size = self._enc.requests_gr / self._bins.mean
+        self._turn = {
+            unit: place
+            for place, unit in enumerate(
+                sorted(range(len(self._units)), key=lambda one: self._order(one, size))
+            )
+        }
+
+    def _add_unit(self, group: int, cell: int) -> None:
+        unit = unit_of(self._enc, group, cell)
+        unit.add(group, 1)
+        self._units.append(unit)
+        worth_c = self._values.cell_worth(group)
+        worth = worth_c.min(initial=np.inf) if cell == ANY_CELL else worth_c[cell]
+        self._worth.append(float(worth))
+        self._first.append(self._enc.groups[group].pods[0])
+
+    def _order(self, number: int, size_gr: Float) -> tuple[int, float, int]:
+        """Who is placed first: what counts more, then what is larger."""
+        unit = self._units[number]
+        group = unit.members[0][0]
+        return -unit.priority, -float(size_gr[group].max(initial=0.0)), number
+
+    @cached_property
+    def worth_by_node(self) -> Mapping[str, int]:
+        """What the pods of every node are worth, in nanodollars an hour; pods that nothing takes
+        count as nothing.
+        """
+        worth = [one if np.isfinite(one) else 0.0 for one in self._worth]
+        return {
+            name: int(sum(count * worth[unit] for unit, count in self._held[number].items()))
+            for name, number in self._number_of.items()
+        }
+
+    def shun(self, names: Iterable[str]) -> None:
+        """Let nobody be moved to these nodes."""
+        self._bins.accept[:, [self._number_of[name] for name in names]] = False
+
+    def estimate(self, name: str, price: int = NO_LIMIT, *, lets_go: bool = False) -> Estimate:
+        """What becomes of the pods of a node, were it gone. Once new nodes are sure to cost as much
+        as this price, who else would need some is not looked at. The node may be let go if others
+        have room for all its pods: those stay there from now on.
+        """
+        node = self._number_of[name]
+        is_open_m = self._bins.accept[:, node].copy()
+        self._bins.accept[:, node] = False
+        left = self._placed(self._held[node], price)
+        if lets_go and not left:
+            for _, nodes, _ in self._bins.log:
+                self._visited.update(nodes.tolist())
+        else:
+            self._take_back()
+            self._bins.accept[:, node] = is_open_m
+        self._bins.log.clear()
+        return self._priced(left)
+
+    def is_visited(self, name: str) -> bool:
+        """Whether pods of nodes that were let go are there now."""
+        return self._number_of[name] in self._visited
+
+    def _placed(self, moving: Mapping[int, int], price: int) -> dict[int, int]:
+        """Place pods on nodes that stay; how many of each unit find no room."""
+        span = slice(0, self._bins.n_existing)
+        left: dict[int, int] = {}
+        worth = 0.0
+        for number in sorted(moving, key=self._turn.__getitem__):
+            want = moving[number]
+            missing = want - snug_fill(self._bins, number, self._units[number], want, span)
+            if missing:
+                left[number] = missing
+                worth += missing * self._worth[number]
+                if worth >= price:
+                    break
+        return left
+
+    def _take_back(self) -> None:
+        """As if nobody had moved."""
+        for number, nodes, counts in self._bins.log:
+            self._bins.shift(self._units[number], nodes, -counts)
+
+    def _priced(self, left: Mapping[int, int]) -> Estimate:
+        if not left:
+            return Estimate()
+        n_left = sum(left.values())
+        worth = 0.0
+        for number, count in left.items():
+            if not np.isfinite(self._worth[number]):
+                return Estimate(n_left, 0, self._first[number])
+            worth += count * self._worth[number]
+        single = self._one_node(left)
+        return Estimate(n_left, int(worth * _SLACK) if single is None else single)
+
+    def _one_node(self, left: Mapping[int, int]) -> int | None:
+        """The cheapest offer that takes all of these on one node."""
+        enc, offers = self._enc, self._shop.offers
+        asked = np.zeros(len(enc.resources), dtype=np.int64)
+        for number, count in left.items():
+            asked += count * self._units[number].request
+        fits: Bool = np.all(enc.cap_or[offers] >= asked, axis=1)
+        for number, count in left.items():
+            unit = self._units[number]
+            if unit.own and count > 1:
+                return None
+            fits &= enc.masks_me[unit.mask, offers]
+            if unit.cell != ANY_CELL:
+                fits &= enc.cell_o[offers] == unit.cell
+        return int(enc.plan_price_o[offers][fits].min()) if fits.any() else None

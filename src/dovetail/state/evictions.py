@@ -1,0 +1,111 @@
+"""How often was each workload evicted, hour by hour? Counted as it happens, and written down.
+
+What is kept outlives the process (`controllers/eviction_memory.py`), as text that a ConfigMap can
+hold: by hour, then by workload.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Final
+
+import msgspec
+
+from dovetail.decide.evictions import counts_until, hour_of, in_order
+from dovetail.model.ledger import EvictionCount
+
+Counts = Mapping[tuple[str, datetime], int]  # by workload and hour
+
+MOST_BYTES: Final = 900_000  # a ConfigMap holds a mebibyte
+_HOUR: Final = "%Y-%m-%dT%HZ"
+_N_REMEMBERED: Final = 10_000  # pods of which it is known that they were counted
+_texts: Final = msgspec.json.Decoder(dict[str, dict[str, int]])
+
+
+class Tally:
+    """Evictions by workload and hour. `heard` is called when there is one more."""
+
+    def __init__(self) -> None:
+        self.heard: Callable[[], None] = _nothing
+        self._counts: dict[tuple[str, datetime], int] = {}
+        self._counted: dict[str, None] = {}  # uids, the latest last
+        self._in_order: tuple[EvictionCount, ...] | None = ()
+
+    def add(self, workload: str, pod_uid: str, at: datetime) -> None:
+        """A pod was evicted; once for each pod, and not one that nobody makes again."""
+        if not workload or pod_uid in self._counted:
+            return
+        self._counted[pod_uid] = None
+        if len(self._counted) > _N_REMEMBERED:
+            del self._counted[next(iter(self._counted))]
+        self.learn({(workload, hour_of(at)): 1})
+        self.heard()
+
+    def learn(self, more: Counts) -> None:
+        """Evictions that were counted elsewhere."""
+        for key, n_evictions in more.items():
+            self._counts[key] = self._counts.get(key, 0) + n_evictions
+        self._in_order = None if more else self._in_order
+
+    def replace(self, counts: Counts) -> None:
+        """Know this and nothing else."""
+        self._counts, self._in_order = dict(counts), None
+
+    def counts(self, now: datetime) -> Counts:
+        """What counts at this moment."""
+        return {(one.workload, one.hour): one.n_evictions for one in self.in_order(now)}
+
+    def in_order(self, now: datetime) -> tuple[EvictionCount, ...]:
+        """The same as the ledger keeps it: the same tuple while nothing changes."""
+        held = in_order(self._counts) if self._in_order is None else self._in_order
+        kept = tuple(one for one in held if counts_until(one) > now)
+        if len(kept) < len(held):
+            self._counts = {(one.workload, one.hour): one.n_evictions for one in kept}
+        self._in_order = held if len(kept) == len(held) else kept
+        return self._in_order
+
+
+def _nothing() -> None:
+    """Nobody listens."""
+
+
+def written(counts: Counts) -> str:
+    """As text."""
+    by_hour: dict[str, dict[str, int]] = {}
+    for workload, hour in sorted(counts, key=lambda key: (key[1], key[0])):
+        by_hour.setdefault(hour.strftime(_HOUR), {})[workload] = counts[workload, hour]
+    return msgspec.json.encode(by_hour).decode()
+
+
+def read(text: str) -> dict[tuple[str, datetime], int]:
+    """From text. Raises ValueError for what was never written by us."""
+    found = {}
+    for hour_text, by_workload in _texts.decode(text).items():
+        hour = datetime.strptime(hour_text, _HOUR).replace(tzinfo=UTC)
+        for workload, n_evictions in by_workload.items():
+            if n_evictions < 1:
+                msg = f"{workload} was evicted {n_evictions} times; expected 1 or more"
+                raise ValueError(msg)
+            found[workload, hour] = n_evictions
+    return found
+
+
+def fitting(counts: Counts, most_bytes: int = MOST_BYTES) -> Counts:
+    """As much of it as can be kept. Where that is not all, what happened to a workload counts as if
+    it all was in its latest hour; and if there are still too many, those that were evicted least
+    are left out.
+    """
+    if len(written(counts).encode()) <= most_bytes:
+        return counts
+    latest: dict[str, datetime] = {}
+    total: dict[str, int] = {}
+    for (workload, hour), n_evictions in counts.items():
+        latest[workload] = max(latest.get(workload, hour), hour)
+        total[workload] = total.get(workload, 0) + n_evictions
+    most_evicted = sorted(total, key=lambda workload: (-total[workload], workload))
+    while True:
+        kept = {(workload, latest[workload]): total[workload] for workload in most_evicted}
+        if len(written(kept).encode()) <= most_bytes:
+            return kept
+        most_evicted = most_evicted[: len(most_evicted) * 9 // 10]

@@ -1,0 +1,36 @@
+"""How calm is it to be? What people write of evictions, in flags and annotations, as whole numbers.
+
+Each raises ValueError with what was expected.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dovetail.units import money
+
+_MOST_NANOUSD: Final = 10**15  # a million dollars an hour
+_MOST_EVICTIONS: Final = 1_000_000
+_LONGEST: Final = 40
+
+
+def least_saving(text: str) -> int:
+    """Nanodollars an hour, from dollars such as "0.005"."""
+    try:
+        found = money.nanousd(text.strip()) if len(text) <= _LONGEST else -1
+    except ValueError:
+        found = -1
+    if not 0 <= found <= _MOST_NANOUSD:
+        msg = f'{text[:_LONGEST]!r} is no saving; expected dollars an hour such as "0.005", or "0"'
+        raise ValueError(msg)
+    return found
+
+
+def most_evictions(text: str) -> int:
+    """How often a pod may be evicted a day."""
+    number = text.strip()
+    is_number = number.isascii() and number.isdecimal() and len(number) <= _LONGEST
+    if not is_number or int(number) > _MOST_EVICTIONS:
+        msg = f'{text[:_LONGEST]!r} is no count; expected a whole number such as "4", or "0"'
+        raise ValueError(msg)
+    return int(number)

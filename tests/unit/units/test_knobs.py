@@ -1,0 +1,33 @@
+"""What people write of evictions."""
+
+from __future__ import annotations
+
+import pytest
+
+from dovetail.units import knobs
+
+
+@pytest.mark.parametrize(("text", "want"), [("0", 0), ("0.005", 5_000_000), (" 1 ", 10**9)])
+def test_a_saving_is_an_amount_of_dollars(text: str, want: int) -> None:
+    """To the nanodollar."""
+    assert knobs.least_saving(text) == want
+
+
+@pytest.mark.parametrize("text", ["", "-1", "much", "nan", "inf", "1e9", "$1", "1" * 50])
+def test_a_saving_that_makes_no_sense_is_refused(text: str) -> None:
+    """With what was expected."""
+    with pytest.raises(ValueError, match=r'expected dollars an hour such as "0.005"'):
+        knobs.least_saving(text)
+
+
+@pytest.mark.parametrize(("text", "want"), [("0", 0), ("4", 4), (" 12 ", 12)])
+def test_evictions_are_counted_in_whole_numbers(text: str, want: int) -> None:
+    """None at all included."""
+    assert knobs.most_evictions(text) == want
+
+
+@pytest.mark.parametrize("text", ["", "-1", "1.5", "often", "1000001", "٤", "1" * 50])
+def test_a_count_that_makes_no_sense_is_refused(text: str) -> None:
+    """With what was expected."""
+    with pytest.raises(ValueError, match='expected a whole number such as "4"'):
+        knobs.most_evictions(text)
