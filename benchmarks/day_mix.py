@@ -118,7 +118,7 @@ def _cron_works(n_works: int, chance: random.Random) -> Iterator[CronWork]:
             namespace=NAMESPACE,
             spec=PodSpec(requests=requests),
             every=every,
-            first_after=timedelta(seconds=chance.randint(0, int(every.total_seconds()))),
+            first_after=timedelta(minutes=chance.randrange(every // timedelta(minutes=1))),
             runs_for=every * chance.uniform(0.1, 0.8),
             n_pods=chance.choice((1, 1, 1, 2, 4, 8)),
         )

@@ -185,21 +185,32 @@ class Cluster:
         self.drop(key)
         keeper.is_gone(pod)
 
+    def finish(self, key: PodKey) -> None:
+        """A pod has succeeded; it needs no room any more, but is still listed."""
+        pod = self.pods[key]
+        self._make_room(pod)
+        ended = msgspec.structs.replace(pod, phase="Succeeded", ends_at=self.now, is_ready=False)
+        self._put(ended)
+
     def drop(self, key: PodKey) -> None:
         """Forget a pod."""
         pod = self.pods.pop(key)
         self.keepers.pop(key, None)
         self._pods = None
+        if not pod.is_terminal:
+            self._make_room(pod)
+            self.book.follow(_key(pod), pod, None)
+
+    def _make_room(self, pod: Pod) -> None:
         self._pass()
         self.figures.n_pods -= 1
         if pod.node_name:
             self.figures.asked.subtract(pod.spec.requests)
-            self.placing.rooms.drop_pod(key)
+            self.placing.rooms.drop_pod(pod.key)
             self._stir(pod)
         else:
             self.figures.n_waiting -= 1
-        self.book.follow(_key(pod), pod, None)
-        self.touched(False)
+            self.touched(False)
 
     def evict(self, key: PodKey, reason: str) -> bool:
         """Ask a pod to leave; whether its budget allows it."""
@@ -207,6 +218,7 @@ class Cluster:
         if not self.keepers[key].lets_go(pod):
             return False
         self.figures.evicted(reason, self.now)
+        self.book.evictions.add(pod.workload, pod.uid, self.now)
         self.end(key)
         return True
 
@@ -246,6 +258,8 @@ class Cluster:
         node = self.nodes.pop(name)
         self._nodes = None
         self._pass()
+        for pod in [one for one in self.pods.values() if one.node_name == name]:
+            self.part(pod.key, pod.uid)
         if self._initialized_at.pop(name, None) is not None:
             self.figures.offered.subtract(node.allocatable)
         self.placing.rooms.drop_node(name)

@@ -11,13 +11,12 @@ from datetime import timedelta
 from functools import partial
 from itertools import count
 
+from dovetail import labels
 from dovetail.model.pod import Owner, Pod, PodKey
 from dovetail.model.snapshot import DisruptionBudget
 from dovetail.model.topology import equality
 from dovetail.sim.demand import Workload
 from dovetail.sim.fast.cluster import Cluster
-
-_HASH = "pod-template-hash"
 
 
 class Crew:
@@ -187,8 +186,9 @@ class Crew:
 
     def _labels_now(self) -> dict[str, str]:
         held = dict(self._workload.pod_labels)
-        if not self._workload.is_stateful:
-            held[_HASH] = str(self._template)
+        is_stateful = self._workload.is_stateful
+        mark = labels.CONTROLLER_REVISION_HASH if is_stateful else labels.POD_TEMPLATE_HASH
+        held[mark] = str(self._template)
         return held
 
     def was_bound(self, pod: Pod) -> None:
@@ -212,6 +212,7 @@ class Crew:
                     selector=equality(workload.pod_labels),
                     disruptions_allowed=self._n_allowed(),
                     max_unavailable=workload.guard,
+                    expected_pods=self._wanted,
                 )
             )
 

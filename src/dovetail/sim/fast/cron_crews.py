@@ -10,6 +10,9 @@ from dovetail.model.pod import Owner, Pod, PodKey
 from dovetail.sim.demand import CronWork
 from dovetail.sim.fast.cluster import Cluster
 
+_N_KEPT = 3  # runs that are over and still listed
+_MINUTE = 60
+
 
 class CronCrew:
     """The pods of one CronJob."""
@@ -19,7 +22,7 @@ class CronCrew:
         self._cluster = cluster
         self._numbers = count(1)
         self._labels = {"job": work.name}
-        self._done: set[PodKey] = set()
+        self._over: dict[str, list[PodKey]] = {}  # pods that have succeeded, by job
 
     @property
     def ends_after(self) -> timedelta:
@@ -31,20 +34,22 @@ class CronCrew:
         self._cluster.agenda.since_start(self._work.first_after, self._run)
 
     def _run(self) -> None:
+        """Make a job, named by the minute as a CronJob names it."""
+        job = f"{self._work.name}-{int(self._cluster.now.timestamp()) // _MINUTE}"
         for _ in range(self._work.n_pods):
-            self._make()
+            self._make(job)
         self._cluster.agenda.after(self._work.every, self._run)
 
-    def _make(self) -> None:
-        work, number = self._work, next(self._numbers)
-        name = f"{work.name}-{number}"
+    def _make(self, job: str) -> None:
+        work = self._work
+        name = f"{job}-{next(self._numbers)}"
         pod = Pod(
             name=name,
             namespace=work.namespace,
             spec=work.spec,
             uid=name,
             labels=self._labels,
-            owner=Owner("Job", name, uid=name, api_version="batch/v1"),
+            owner=Owner("Job", job, uid=job, api_version="batch/v1"),
             created_at=self._cluster.now,
             is_ready=False,
         )
@@ -60,8 +65,17 @@ class CronCrew:
 
     def _succeed(self, key: PodKey) -> None:
         pod = self._cluster.pods.get(key)
-        if pod is not None and pod.deleting_at is None:
-            self._done.add(key)
+        if pod is None or pod.deleting_at is not None or pod.owner is None:
+            return
+        self._cluster.finish(key)
+        self._over.setdefault(pod.owner.name, []).append(key)
+        while len(self._over) > _N_KEPT:
+            for old in self._over.pop(min(self._over)):
+                self._forget(old)
+
+    def _forget(self, key: PodKey) -> None:
+        pod = self._cluster.pods.get(key)
+        if pod is not None:
             self._cluster.part(key, pod.uid)
 
     def became_ready(self, pod: Pod) -> None:
@@ -69,12 +83,11 @@ class CronCrew:
 
     def is_leaving(self, pod: Pod) -> None:
         """It was sent away before it was done: another begins anew."""
-        del pod
-        self._make()
+        if pod.owner is not None:
+            self._make(pod.owner.name)
 
     def is_gone(self, pod: Pod) -> None:
         """It is no more."""
-        self._done.discard(pod.key)
 
     def lets_go(self, pod: Pod) -> bool:
         """Nothing guards it."""

@@ -145,8 +145,6 @@ class Machines:
 
     def _stop(self, name: str) -> None:
         cluster = self._cluster
-        for pod in cluster.pods_on(name):
-            cluster.part(pod.key, pod.uid)
         self._pay(name, 0)
         cluster.figures.n_nodes -= 1
         cluster.figures.count("removed", cluster.now)
