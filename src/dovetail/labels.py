@@ -14,6 +14,7 @@ DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
 NODE_POOL_HASH: Final = "karpenter.sh/nodepool-hash"
 NODE_POOL_HASH_VERSION: Final = "karpenter.sh/nodepool-hash-version"
 MIN_VALUES_RELAXED: Final = "karpenter.sh/nodeclaim-min-values-relaxed"
+REPLACES: Final = "dovetail.sh/replaces"  # on a claim: which nodes go once it has started
 LEAST_SAVING: Final = "dovetail.sh/least-saving-per-eviction"  # of a NodePool, dollars an hour
 MOST_EVICTIONS: Final = "dovetail.sh/most-evictions-per-day"  # of a NodePool or a pod
 MADE_BY_RUN: Final = "dovetail.sh/made-by-run"  # which run of the program made a claim

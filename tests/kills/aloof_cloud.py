@@ -122,6 +122,13 @@ class AloofCloud:
         held = self._found(provider_id)
         held.gone_at = held.gone_at or self._time.elapsed_seconds() + _ENDS_SECONDS
 
+    async def lose(self, provider_id: str) -> None:
+        """A machine goes, though nobody has asked for that."""
+        held = self.held.pop(provider_id, None)
+        if held is not None:
+            await self._fall_silent(held)
+            self._silent.append((self._time.elapsed_seconds() + _MISSED_SECONDS, held.machine.name))
+
     def get(self, provider_id: str) -> Instance:
         """A machine. Raises NodeClaimNotFoundError."""
         return _reported(self._found(provider_id))

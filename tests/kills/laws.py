@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from dovetail import api, labels
 from dovetail.controllers.known import NODE, NODE_CLAIM, NODE_POOL, POD
-from dovetail.decide.lifecycle.conditions import DISRUPTION_REASON
+from dovetail.decide.lifecycle.conditions import DISRUPTION_REASON, DRIFTED
 from dovetail.decide.lifecycle.draining import DISRUPTED
 from dovetail.decide.lifecycle.timing import GARBAGE_PERIOD, ORPHAN_GRACE
 from dovetail.kube.seam import Scope
@@ -21,11 +21,14 @@ _LONGEST_ORPHANED = GARBAGE_PERIOD + ORPHAN_GRACE
 
 
 class AtRest:
-    """The cluster as it is once nothing happens any more; with so many nodes, if that is said."""
+    """The cluster as it is once nothing happens any more; with so many nodes, if that is said.
+    Where it is stuck, nodes may be of an earlier form.
+    """
 
-    def __init__(self, world: World, n_nodes: int | None = None) -> None:
+    def __init__(self, world: World, n_nodes: int | None = None, *, is_stuck: bool = False) -> None:
         self._world = world
         self._n_nodes = n_nodes
+        self._is_stuck = is_stuck
         self.pods: list[api.Pod] = []
         self.nodes: list[api.Node] = []
         self.claims: list[api.NodeClaim] = []
@@ -50,7 +53,7 @@ class AtRest:
     async def complaints(self) -> list[str]:
         """Everything that is not as it must be."""
         await self.look()
-        found = [*self._pods(), *self._halves(), *self._leftovers()]
+        found = [*self._pods(), *self._halves(), *self._leftovers(), *self._outdated()]
         if self._n_nodes not in (None, len(self.nodes)):
             found.append(f"there are {len(self.nodes)} nodes, not {self._n_nodes}")
         return [*found, *(await self._workloads())]
@@ -108,6 +111,11 @@ class AtRest:
         for claim in self.claims:
             if wire.is_true(claim.status.conditions, DISRUPTION_REASON):
                 yield f"claim {claim.metadata.name} says it is being disrupted"
+
+    def _outdated(self) -> Iterator[str]:
+        for claim in () if self._is_stuck else self.claims:
+            if wire.is_true(claim.status.conditions, DRIFTED):
+                yield f"claim {claim.metadata.name} has drifted"
 
     def idle_nodes(self) -> list[str]:
         """Nodes that no pod of ours is on."""

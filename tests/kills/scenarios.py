@@ -30,6 +30,8 @@ class Scenario:
     longest_seconds: float = LONGEST_SECONDS  # until rest
     is_tried_slowly: bool = False  # also where calls take their time
     meanwhile: Callable[[World], Awaitable[None]] | None = None  # while there is no controller
+    is_stuck: bool = False  # nodes that should be replaced stay
+    dies_at_every: int = 1  # where it takes long, not at all calls but at every so many
 
 
 async def scale_up(world: World) -> None:
@@ -167,4 +169,4 @@ _ALOOF = (
     Scenario("emptiness elsewhere", two_nodes_for_now, lose_work, n_nodes=0),
     Scenario("claim torn away", two_unguarded_nodes, tear_claim, n_nodes=2),
 )
-SCENARIOS = (*_KWOK, *(replace(one, is_aloof=True) for one in _ALOOF))
+PLAIN = (*_KWOK, *(replace(one, is_aloof=True) for one in _ALOOF))

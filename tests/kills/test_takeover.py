@@ -6,7 +6,8 @@ import pytest
 
 from dovetail.testing import idle_loop
 from dovetail.testing.troubled_kube import When
-from tests.kills.scenarios import SCENARIOS, Scenario
+from tests.kills.moves import SCENARIOS
+from tests.kills.scenarios import Scenario
 from tests.kills.test_kills import kill_points
 from tests.kills.trials import left_alone, taken_over
 

@@ -40,7 +40,7 @@ async def killed(
     async with living(world):
         async with running(world) as process:
             await _act(scenario, world, process, dies_at, when)
-            is_dead = await _died(world, process)
+            is_dead = await _died(world, process, scenario.longest_seconds)
         if scenario.meanwhile is not None:
             await scenario.meanwhile(world)
         await world.pass_(SECONDS_OF_A_RESTART)
@@ -103,7 +103,7 @@ def _in_the_wake_of(storm: Storm, scenario: Scenario) -> Scenario:
         n_nodes=None if scenario.is_scale_up else scenario.n_nodes,
         is_scale_up=scenario.is_scale_up and storm.lets_steer and not storm.sets_clock,
         has_budgets=not storm.takes_machines,
-        longest_seconds=LONGEST_SECONDS + (_HOUR_SECONDS if storm.sets_clock else 0),
+        longest_seconds=scenario.longest_seconds + (_HOUR_SECONDS if storm.sets_clock else 0),
     )
 
 
@@ -131,7 +131,7 @@ async def _died(world: World, process: Process, within_seconds: float = LONGEST_
 
 async def judged(scenario: Scenario, world: World) -> list[str]:
     """Wait for rest, and hold what there is and what was to the laws; what is wrong."""
-    seen = AtRest(world, scenario.n_nodes)
+    seen = AtRest(world, scenario.n_nodes, is_stuck=scenario.is_stuck)
     complaints = await _unrest(world, seen, scenario.longest_seconds)
     if complaints:
         return complaints

@@ -19,7 +19,7 @@ from dovetail.controllers.whole import Controller, Setup
 from dovetail.decide import decide
 from dovetail.kube.memory import MemoryKube
 from dovetail.kube.seam import Deletion, Json, Kube, Patch, Ref, Scope
-from dovetail.model.plan import Plan
+from dovetail.model.plan import DisruptionReason, Plan
 from dovetail.model.policy import Policy
 from dovetail.model.snapshot import Snapshot
 from dovetail.observe.events import Recorder
@@ -47,7 +47,7 @@ TYPES = tuple(
 )
 _DEFINITIONS = tuple(crds())
 _SLOWEST_SECONDS = 0.3
-_QUICKLY = Policy(effort=0)  # plans need not be the best here
+_QUICKLY = Policy(effort=0, disrupts_for=tuple(DisruptionReason))  # plans need not be the best
 _METERS = Meters()  # nobody reads them here, and to make them takes long
 
 
@@ -136,6 +136,22 @@ class World:
         body: dict[str, Json] = {"spec": {"disruption": {"budgets": [{"nodes": "0"}]}}}
         await self.api.patch(Ref(NODE_POOL, pool), Patch(body))
 
+    async def amend(self, pool: str, **template: Json) -> None:
+        """From now on the pool's nodes are made otherwise: `metadata` and `spec` of its template
+        change.
+        """
+        body: dict[str, Json] = {"spec": {"template": template}}
+        await self.api.patch(Ref(NODE_POOL, pool), Patch(body))
+
+    async def require(self, pool: str, **wanted: tuple[str, ...]) -> None:
+        """From now on the pool makes nodes of these `types`, bought by these `ways`."""
+        keys = {"types": labels.INSTANCE_TYPE, "ways": labels.CAPACITY_TYPE}
+        lines: list[Json] = [
+            {"key": keys[name], "operator": "In", "values": [*values]}
+            for name, values in wanted.items()
+        ]
+        await self.amend(pool, spec={"requirements": lines})
+
     async def workload(self, name: str, n_pods: int, cpu: str) -> None:
         """So many pods of a shape, which are made again when they go."""
         requests: Json = {"cpu": cpu, "memory": "256Mi"}
@@ -175,6 +191,11 @@ class World:
         """Somebody wants a node gone."""
         await self.api.delete(Ref(NODE_CLAIM, name), Deletion())
 
+    async def lose(self, place: str) -> None:
+        """A machine goes, by itself and at once."""
+        assert self.aloof is not None
+        await self.aloof.lose(place)
+
     async def tear_away(self, name: str) -> None:
         """Somebody takes a claim away by force."""
         await self.api.patch(Ref(NODE_CLAIM, name), Patch({"metadata": {"finalizers": None}}))
@@ -187,6 +208,7 @@ class Process:
     def __init__(self, world: World, *, is_elected: bool = False) -> None:
         world.n_started += 1
         self.mortal = Mortal()
+        self.plans: list[Plan] = []
         self._time = world.time
         self._chance = Random(world.n_started).random  # noqa: S311  repeatable
         self._mark = f"run-{world.n_started}"
@@ -205,7 +227,7 @@ class Process:
             meters=_METERS,
             log=SILENT,
         )
-        setup = Setup(mark=self._mark, compute=_computed, witness=_unseen, policy=_QUICKLY)
+        setup = Setup(mark=self._mark, compute=self._computed, witness=_unseen, policy=_QUICKLY)
         self._controller = Controller(means, setup)
         self._candidate = Candidate(
             Ref(LEASE, "karpenter-leader-election", "kube-system"),
@@ -229,6 +251,10 @@ class Process:
             await self.mortal.ended.wait()
             for task in tasks:
                 task.cancel()
+
+    async def _computed(self, snapshot: Snapshot, now: datetime) -> Plan:
+        self.plans.append(decide(snapshot, now))
+        return self.plans[-1]
 
     async def _lead_if_elected(self) -> None:
         await self._candidate.lead(self._lead, asyncio.Event())
@@ -260,10 +286,6 @@ async def running(world: World, *, is_elected: bool = False) -> AsyncIterator[Pr
         await world.pass_()
         yield process
         process.mortal.end()
-
-
-async def _computed(snapshot: Snapshot, now: datetime) -> Plan:
-    return decide(snapshot, now)
 
 
 def _unseen(_: Snapshot, __: Plan, ___: datetime, ____: float) -> None:

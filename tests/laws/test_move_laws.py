@@ -11,14 +11,16 @@ from hypothesis import strategies as st
 
 from dovetail.decide import decide
 from dovetail.decide.apply import apply
-from dovetail.decide.disrupt.crowds import Crowd
-from dovetail.decide.disrupt.probe import Move, Stuck, ground_of, probe
+from dovetail.decide.disrupt.probe import ground_of, movable_pods
+from dovetail.decide.pools import remaining_limits
 from dovetail.decide.prices import running_price
+from dovetail.decide.spread import with_default_spread
 from dovetail.model.ledger import Ledger
 from dovetail.model.node import Condition, Node
 from dovetail.model.plan import DisruptionReason, Plan
 from dovetail.model.pool import Budget
 from dovetail.model.snapshot import Snapshot
+from dovetail.solve import Solution, solve, solve_without
 from tests.fuzz.describe import describe
 from tests.laws.market import one_in
 from tests.laws.packed import packed
@@ -104,33 +106,42 @@ def test_without_the_operators_word_only_empty_nodes_go() -> None:
         assert quiet.nominations == every.nominations
 
 
-def judged(snapshot: Snapshot, names: tuple[str, ...]) -> tuple[object, ...]:
-    """What a probe says of these nodes, and what it says if everybody is told to it."""
+def judged(snapshot: Snapshot, names: tuple[str, ...]) -> tuple[Solution, Solution]:
+    """What the prepared solver says of these nodes, and the plain one of the cluster without."""
     ground = ground_of(snapshot, NOW, is_saving=True)
-    full = tuple(Crowd(one.spec, one.labels, True, True, one.pods) for one in ground.crowds.crowds)
-    every = msgspec.structs.replace(
-        ground, crowds=msgspec.structs.replace(ground.crowds, crowds=full)
+    moving = tuple(pod for name in names for pod in movable_pods(name, ground))
+    held = ground.volumes
+    fine = [pod for pod in moving if not pod.claim_names or pod.key in held]
+    pods, keys = with_default_spread(fine, snapshot), {pod.key for pod in fine}
+    nodes = tuple(node for node in ground.nodes if node.name not in names)
+    limits = {pool.name: remaining_limits(pool, nodes) for pool in ground.pools}
+    plain = msgspec.structs.replace(
+        ground.puzzle,
+        pods=pods,
+        nodes=nodes,
+        bound=tuple(pod for node in nodes for pod in ground.pods_by_node.get(node.name, ())),
+        volumes={key: one for key, one in held.items() if key in keys},
+        bound_volumes={key: one for key, one in held.items() if key not in keys},
+        limits=limits,
     )
-    return tuple(_said(probe(given, names)) for given in (ground, every))
+    return solve_without(ground.prepared, pods, names, limits), solve(plain)
 
 
-def _said(found: Move | Stuck) -> tuple[object, ...]:
-    if isinstance(found, Stuck):
-        return (found.pod,)
-    return (found.pods, found.price_nanousd, len(found.replacements))
-
-
-def test_who_only_takes_room_changes_no_answer() -> None:
-    """Probes leave out whoever does not matter; told of everybody, they say the same."""
-    n_asked = 0
+def test_what_is_prepared_answers_as_if_it_were_asked_anew() -> None:
+    """Whoever has a place has one, and it costs no more."""
+    n_asked = n_cheaper = 0
     for seed in range(0, N_CLUSTERS, 2):
         snapshot = restless(Random(seed), seeded(seed))
         names = [node.name for node in snapshot.nodes if node.node_claim and node.is_initialized]
         for chosen in (names[:1], names[1:2], names):
-            one, other = judged(snapshot, tuple(chosen))
-            assert one == other, f"seed {seed}, {chosen}"
+            found, plain = judged(snapshot, tuple(chosen))
+            assert bool(found.unplaced) == bool(plain.unplaced), f"seed {seed}, {chosen}"
+            if not plain.unplaced:
+                assert found.price_nanousd <= plain.price_nanousd, f"seed {seed}, {chosen}"
+                n_cheaper += found.price_nanousd < plain.price_nanousd
             n_asked += len(chosen) > 0
     assert n_asked > N_CLUSTERS // 2
+    assert n_cheaper < n_asked // 20
 
 
 def rests(snapshot: Snapshot) -> str:

@@ -17,8 +17,8 @@ from dovetail.controllers.disruption_news import DisruptionNews
 from dovetail.controllers.fences import Departing, Fences
 from dovetail.controllers.known import POD, Known
 from dovetail.controllers.means import Means
-from dovetail.controllers.ordering import Ordering
-from dovetail.controllers.replacements import Replacements
+from dovetail.controllers.ordering import Ordering, Purpose
+from dovetail.controllers.replacements import Replacements, marks_of
 from dovetail.decide.disrupt.emptiness import is_empty
 from dovetail.decide.disrupt.execution import second_look
 from dovetail.decide.lifecycle.actions import DeleteClaim
@@ -28,7 +28,7 @@ from dovetail.kube.seam import Scope
 from dovetail.model.plan import Disrupt, DisruptionReason
 from dovetail.model.pool import NodePool
 from dovetail.observe.steps import snake_case
-from dovetail.state.changes import Nominated, Withdrawn
+from dovetail.state.changes import Nominated
 
 _AT_ONCE: Final = 50  # nodes of disruptions that are written about
 _TIDY_SECONDS: Final = 30.0
@@ -74,6 +74,13 @@ class Disruptions:
         await self._replacements.finish()
         await self._is_at_rest.wait()
 
+    async def take_over(self) -> None:
+        """Go on with what an earlier process began, and put back what is left over of it. Once
+        everything is known.
+        """
+        self._replacements.resume()
+        await self._fences.tidy()
+
     async def tidy(self) -> None:
         """Take down fences and reasons that nobody stands behind."""
         await self._fences.tidy()
@@ -96,7 +103,6 @@ class Disruptions:
             return await self._remove(disrupt, going)
         except BaseException:  # cut short: what is left over is taken down by `tidy`
             self._fences.drop(going)
-            self._known.cluster.apply(Withdrawn(disrupt.pods))
             raise
 
     # ---- without replacements
@@ -178,7 +184,6 @@ class Disruptions:
         is_fenced = len(marked) == len(going)
         if not is_fenced or not await self._ordered(disrupt, pools):
             await self._put_back(marked)
-            self._known.cluster.apply(Withdrawn(disrupt.pods))
             if is_fenced:
                 self._news.failed(disrupt, going, "a replacement could not be ordered")
             return False
@@ -188,13 +193,14 @@ class Disruptions:
 
     async def _ordered(self, disrupt: Disrupt, pools: Iterable[NodePool]) -> bool:
         """Have the replacements made; whether the API took all."""
-        by_name, reason = {pool.name: pool for pool in pools}, snake_case(disrupt.reason)
+        by_name = {pool.name: pool for pool in pools}
+        purpose = Purpose(snake_case(disrupt.reason), marks_of(disrupt, self._means.clock.now()))
         wanted = [(launch, by_name[launch.node_pool]) for launch in disrupt.replacements]
         for launch, _ in wanted:
             self._ordering.begin(launch, self._means.clock.now())
         async with asyncio.TaskGroup() as group:
             tasks = [
-                group.create_task(self._ordering.place(launch, pool, reason))
+                group.create_task(self._ordering.place(launch, pool, purpose))
                 for launch, pool in wanted
             ]
         return all(task.result() for task in tasks)

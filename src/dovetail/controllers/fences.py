@@ -66,6 +66,15 @@ class Fences:
         found = (self._departing(name, reason) for name in names)
         return [one for one in found if one is not None]
 
+    def left(self, names: Iterable[str]) -> list[Departing]:
+        """Those of these nodes that an earlier process was taking away, with the reason why."""
+        found = (self._departing(name, "") for name in names)
+        return [
+            msgspec.structs.replace(one, reason=reason)
+            for one in found
+            if one is not None and (reason := _reason(one.claim))
+        ]
+
     def _departing(self, name: str, reason: str) -> Departing | None:
         node = self._known.node(name)
         claims = () if node is None else self._known.claims_with(node.spec.provider_id)
@@ -187,7 +196,14 @@ def _is_unfounded(claim: api.NodeClaim, founded: set[str]) -> bool:
 
 
 def _has_reason(claim: api.NodeClaim) -> bool:
-    return any(
-        one.type == DISRUPTION_REASON and one.status == Status.TRUE
+    return bool(_reason(claim))
+
+
+def _reason(claim: api.NodeClaim) -> str:
+    """Why its node is being taken away; nothing if it is not."""
+    said = (
+        one.reason
         for one in claim.status.conditions
+        if one.type == DISRUPTION_REASON and one.status == Status.TRUE
     )
+    return next(said, "")

@@ -22,6 +22,7 @@ from dovetail.cloud.errors import (
 from dovetail.cloud.provider import Instance
 from dovetail.controllers.known import Known
 from dovetail.controllers.means import Means
+from dovetail.controllers.vain_launches import VainLaunches
 from dovetail.controllers.workqueue import WorkQueue
 from dovetail.decide.lifecycle.timing import LIFECYCLE_BACKOFF
 from dovetail.kube.backoff import Backoff
@@ -51,6 +52,7 @@ class Launches:
         self._log = means.log.named("nodeclaim.lifecycle")
         self._held: dict[str, _Held] = {}
         self._n_failed: dict[str, int] = {}
+        self._vain = VainLaunches(known)
         self._queue: WorkQueue[str] = WorkQueue(
             self._launch, failed=self._failed, manner=means.manner(Backoff(1.0, 60.0), N_AT_ONCE)
         )
@@ -120,8 +122,13 @@ class Launches:
 
     def _note_failure(self, claim: ClaimObject, error: Exception) -> None:
         n_failures = self._n_failed[claim.uid] = self._n_failed.get(claim.uid, 0) + 1
-        if isinstance(error, InsufficientCapacityError):
-            self._refuse(error.sold_out)
+        match error:
+            case InsufficientCapacityError(sold_out=(_, *_)):
+                self._refuse(error.sold_out)
+            case InsufficientCapacityError() | NodeClassNotReadyError():
+                self._vain.note(claim, self._means.clock.now())
+            case _:
+                pass  # the claim stays, and is tried again by itself
         failed = launch_failed(error, n_failures)
         self._log.error(
             "could not launch node claim",

@@ -7,8 +7,11 @@ memory of the cluster.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
+
+import msgspec
 
 from dovetail import labels
 from dovetail.actuate.claims import claim_body, overlay_marks
@@ -25,8 +28,17 @@ from dovetail.state.changes import Launched, LaunchFailed, LaunchStarted
 from dovetail.units import quantity
 
 NOMINATED: Final = "Nominated"
-PROVISIONED: Final = "provisioned"
 _AT_ONCE: Final = 100  # claims that are being made
+
+
+class Purpose(msgspec.Struct, frozen=True):
+    """What claims are made for, as metrics have it, and what they say of it in annotations."""
+
+    reason: str
+    marks: Mapping[str, str] = {}
+
+
+PROVISIONING: Final = Purpose("provisioned")
 
 
 class Ordering:
@@ -43,13 +55,14 @@ class Ordering:
         """From now on this is a node to come, and its pods are meant for it."""
         self._known.cluster.apply(LaunchStarted(launch, now))
 
-    async def place(self, launch: Launch, pool: NodePool, reason: str = PROVISIONED) -> bool:
+    async def place(self, launch: Launch, pool: NodePool, purpose: Purpose = PROVISIONING) -> bool:
         """Have the claim made of a launch that has begun; whether the API took it."""
         clock, cluster = self._means.clock, self._known.cluster
         marks = {
             labels.NODE_POOL_HASH: template_hash(pool),
             labels.NODE_POOL_HASH_VERSION: HASH_VERSION,
             **overlay_marks(launch, cluster.instance_types(pool.name)),
+            **purpose.marks,
         }
         try:
             async with self._slots:
@@ -65,7 +78,7 @@ class Ordering:
         cluster.apply(Launched(launch.name, clock.now()))
         self._known.put(NODE_CLAIM, made)
         self._means.meters.nodeclaims_created_total.labels(
-            reason=reason,
+            reason=purpose.reason,
             nodepool=launch.node_pool,
             min_values_relaxed=str(launch.is_min_values_relaxed).lower(),
         ).inc()

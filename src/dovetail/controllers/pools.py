@@ -47,6 +47,8 @@ _NO_TOTALS: Final[Mapping[str, int]] = {}
 
 Totals = Mapping[str, Mapping[str, int]]  # by pool
 
+_Mark = tuple[int, str | None, str | None]  # of what a pool says
+
 
 class PoolLoop:
     """Sees to every pool of ours."""
@@ -57,7 +59,7 @@ class PoolLoop:
         self._log = means.log.named("nodepool")
         self._health: dict[str, Health] = {}  # by the pool's UID
         self._notes: dict[str, tuple[NoteRegistration, ...]] = {}  # by the pool's name
-        self._problems: dict[str, tuple[int, tuple[str, ...]]] = {}  # by UID: of this generation
+        self._problems: dict[str, tuple[_Mark, tuple[str, ...]]] = {}  # by UID
         self._nodes: tuple[Node, ...] | None = None
         self._totals: Totals | None = None  # None: not added up yet
         self._conflicts = Conflicts(means.chance)
@@ -173,13 +175,16 @@ class PoolLoop:
         return health.step(view, held, node_class.generation, now)
 
     def _found_wrong(self, wire: api.NodePool, view: PoolView) -> tuple[str, ...]:
-        """What is wrong with the pool; looked for once in each generation."""
-        uid, generation = view.pool.uid, view.generation
+        """What is wrong with the pool; looked for once in each generation, to which annotations
+        do not belong.
+        """
+        uid, said = view.pool.uid, wire.metadata.annotations
+        mark = (view.generation, said.get(labels.LEAST_SAVING), said.get(labels.MOST_EVICTIONS))
         held = self._problems.get(uid)
-        if held is None or held[0] != generation:
+        if held is None or held[0] != mark:
             found = tuple(str(one) for one in api.problems(wire))
             told = found or tuple(one.message for one in view.pool.problems)
-            held = self._problems[uid] = (generation, told)
+            held = self._problems[uid] = (mark, told)
         return held[1]
 
     def _claims_of(self, pool: str) -> Iterator[ClaimObject]:

@@ -1,19 +1,21 @@
 """Have the replacements started, so that the nodes that they replace may go? (spec/core.md 6.12)
 
 One key is one disruption: it is looked at when something happens to one of its claims, and when
-its time is up. Nodes that somebody else takes away meanwhile are not waited for any more.
+its time is up. Nodes that somebody else takes away meanwhile are not waited for any more. A claim
+says itself which nodes go once it has started, so that whoever takes over goes on waiting.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from itertools import count
 from typing import Final
 
 import msgspec
 
-from dovetail import api
+from dovetail import api, labels
 from dovetail.actuate.doing import delete_claim
 from dovetail.controllers.disruption_news import DisruptionNews
 from dovetail.controllers.fences import Departing, Fences, is_deleted
@@ -36,12 +38,19 @@ from dovetail.errors import DovetailError, InputError
 from dovetail.kube.backoff import Backoff
 from dovetail.kube.mirror import Absent, Notice, Present
 from dovetail.model.claim import ClaimObject
-from dovetail.model.plan import Disrupt
-from dovetail.state.changes import Withdrawn
+from dovetail.model.plan import Disrupt, Launch
 from dovetail.state.objects import claim_object
 
 _N_WORKERS: Final = 50
 _HELD_UP_SECONDS: Final = 5.0
+
+
+class _Swap(msgspec.Struct, frozen=True):
+    """What a claim says of the disruption that it is part of."""
+
+    nodes: tuple[str, ...]
+    replacements: tuple[str, ...]
+    since: str
 
 
 class _Move(msgspec.Struct, frozen=True):
@@ -83,6 +92,16 @@ class Replacements:
         self._move_by_claim |= dict.fromkeys(self._moves[key].claims(), key)
         self._queue.add(key)
 
+    def resume(self) -> None:
+        """Go on waiting for what an earlier process began to wait for. Once everything is known."""
+        now = self._means.clock.now()
+        found = [one for claim in self._known.claims() if (one := _swap_of(claim)) is not None]
+        for swap in sorted(set(found), key=lambda one: one.since, reverse=True):
+            going = self._fences.left(swap.nodes)
+            if going:
+                self._fences.hold(going, now)
+                self.await_(_disrupt_of(swap, going[0].reason), going)
+
     def hear(self, notice: Notice) -> None:
         """Something has happened to a claim."""
         match notice:
@@ -122,8 +141,6 @@ class Replacements:
         match outlook(self._replacing(move.disrupt), now, is_late=left <= 0):
             case Futile() as futile:
                 await self._give_up(key, going, futile.why)
-                if futile.is_late:
-                    await self._clear_away(move.disrupt)
                 return None
             case Unready(unlaunched=unlaunched, starting=starting):
                 self._news.waiting(unlaunched, starting, move.disrupt.reason)
@@ -193,15 +210,15 @@ class Replacements:
         }
 
     async def _give_up(self, key: int, going: Sequence[Departing], why: str) -> None:
-        """Put the nodes back as they were; replacements that have come are left to whoever needs
-        them.
+        """Put the nodes back as they were. First, lest they be forgotten if we die meanwhile,
+        replacements go that are of no use; those that have started are left to whoever needs them.
         """
         disrupt = self._moves[key].disrupt
         self._end(key)
+        await self._clear_away(disrupt)
         async with asyncio.TaskGroup() as group:
             for one in going:
                 group.create_task(self._fences.take_down(one))
-        self._known.cluster.apply(Withdrawn(disrupt.pods))
         now = self._means.clock.now()
         for one in going:
             n_failed = self._n_failed[one.name] = self._n_failed.get(one.name, 0) + 1
@@ -215,12 +232,13 @@ class Replacements:
         }
 
     async def _clear_away(self, disrupt: Disrupt) -> None:
-        """Delete replacements that never started and that nobody is on: no node that has yet to
-        start is ever taken away for being empty.
+        """Delete replacements that have not started and that nobody else was given: no node that
+        has yet to start is ever taken away for being empty.
         """
+        moving = {pod.key for name in disrupt.nodes for pod in self._known.pods_on(name)}
         for name in (one.name for one in disrupt.replacements):
             claim = self._known.claim(name)
-            if claim is None or is_deleted(claim) or self._is_of_use(claim):
+            if claim is None or is_deleted(claim) or self._is_of_use(claim, moving):
                 continue
             try:
                 gone = DeleteClaim(name, claim.metadata.uid, disrupt.reason)
@@ -228,10 +246,36 @@ class Replacements:
             except DovetailError as error:
                 self._log.error("deleting a replacement failed", NodeClaim=name, error=str(error))
 
-    def _is_of_use(self, claim: api.NodeClaim) -> bool:
+    def _is_of_use(self, claim: api.NodeClaim, moving: set[str]) -> bool:
         if any(
             one.type == INITIALIZED and one.status == Status.TRUE for one in claim.status.conditions
         ):
             return True
         nodes = self._known.nodes_with(claim.status.provider_id)
-        return not all(is_empty(self._known.pods_on(one.metadata.name)) for one in nodes)
+        names = (claim.metadata.name, *(one.metadata.name for one in nodes))
+        if not moving.issuperset(self._known.cluster.promised_to(*names)):
+            return True
+        return not all(is_empty(self._known.pods_on(name)) for name in names)
+
+
+def marks_of(disrupt: Disrupt, now: datetime) -> Mapping[str, str]:
+    """What its replacements say of a disruption, in annotations."""
+    names = tuple(one.name for one in disrupt.replacements)
+    swap = _Swap(disrupt.nodes, names, now.isoformat())
+    return {labels.REPLACES: msgspec.json.encode(swap).decode()}
+
+
+def _swap_of(claim: api.NodeClaim) -> _Swap | None:
+    said = claim.metadata.annotations.get(labels.REPLACES)
+    if said is None or is_deleted(claim):
+        return None
+    try:
+        return msgspec.json.decode(said, type=_Swap)
+    except msgspec.DecodeError:
+        return None  # somebody else wrote it
+
+
+def _disrupt_of(swap: _Swap, reason: str) -> Disrupt:
+    """The disruption as far as it matters to whoever waits for its replacements."""
+    launches = (Launch(name, "", "", "", "", 0, (), {}, ()) for name in swap.replacements)
+    return Disrupt(reason, swap.nodes, replacements=tuple(launches))

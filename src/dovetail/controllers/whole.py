@@ -136,7 +136,7 @@ class Controller:
         await self.feed.wait_in_sync()
         if self._acts:
             self.known.cluster.adopt(self._means.clock.now())
-            await self._disruptions.tidy()
+            await self._disruptions.take_over()
             await self._memory.recall()
         for hear in self._listeners():
             self.feed.listen(hear)

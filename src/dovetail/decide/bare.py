@@ -41,7 +41,7 @@ def bare_launches(
     planned = [_planned(pool, kind, at, names[:most]) for kind, at in chosen]
     return tuple(
         msgspec.structs.replace(one, requirements=())  # the pool's own are all it asks for
-        for one in named_launches(planned, snapshot.revision, named)
+        for one in named_launches(planned, snapshot, named)
     )
 
 

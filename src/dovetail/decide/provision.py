@@ -13,6 +13,7 @@ from dovetail.decide.nodes import usable
 from dovetail.decide.pools import RefusedPool, eligible_pools, remaining_limits
 from dovetail.decide.prices import running_price
 from dovetail.decide.reasons import Context, explain_refused, explain_unplaced
+from dovetail.decide.recall import recalled
 from dovetail.decide.spread import with_default_spread
 from dovetail.decide.volumes import volumes_by_pod
 from dovetail.model.instance import InstanceType
@@ -38,7 +39,7 @@ def provision(snapshot: Snapshot, now: datetime) -> Plan:
     context = _context(puzzle, solution, refused_pools)
     left_over = (*explain_refused(refused), *explain_unplaced(solution.unplaced, context))
     return Plan(
-        launches=named_launches(solution.launches, snapshot.revision),
+        launches=named_launches(solution.launches, snapshot),
         nominations=tuple(
             Nominate(name, tuple(pod.key for pod in pods)) for name, pods in solution.placed
         ),
@@ -168,25 +169,38 @@ def _without(
 
 
 def named_launches(
-    nodes: Iterable[PlannedNode], revision: int, others: Iterable[Launch] = ()
+    nodes: Iterable[PlannedNode], snapshot: Snapshot, others: Iterable[Launch] = ()
 ) -> tuple[Launch, ...]:
     """Planned nodes with names: pool, revision, ordinal, so that a replay names them alike. They
-    are counted on from `others` of the same plan.
+    are counted on from `others` of the same plan; names that nodes have already are left out.
     """
     ordered = sorted(nodes, key=_launch_order)
-    counters = dict(Counter(one.node_pool for one in others))
+    taken = {*_names(snapshot.nodes), *(one.name for one in others)}
+    counters: Counter[str] = Counter()
     asked: dict[tuple[object, ...], tuple[Requirement, ...]] = {}
     result = []
     for node in ordered:
         pool = node.node_pool.name
-        counters[pool] = counters.get(pool, 0) + 1
+        name = _free_name(pool, snapshot.revision, counters, taken)
         # Many nodes share one list of hundreds of types: it is told by identity, not by reading it.
         key = (id(node.alternatives), node.capacity_types, node.zones)
         if key not in asked:
             asked[key] = _requirements(node)
-        name = f"{pool}-{revision}-{counters[pool]}"
         result.append(_launch(node, name, asked[key]))
     return tuple(result)
+
+
+def _free_name(pool: str, revision: int, counters: Counter[str], taken: set[str]) -> str:
+    while True:
+        counters[pool] += 1
+        name = f"{pool}-{revision}-{counters[pool]}"
+        if name not in taken:
+            return name
+
+
+@recalled
+def _names(nodes: tuple[Node, ...]) -> frozenset[str]:
+    return frozenset(name for node in nodes for name in (node.name, node.node_claim))
 
 
 def _launch_order(node: PlannedNode) -> tuple[object, ...]:

@@ -89,8 +89,11 @@ class OperatorSettings(msgspec.Struct, frozen=True, kw_only=True):
             spot_robustness=self.spot_robustness,
             default_spread=self.default_spread,
         )
-        keeps_replicas = self.feature_gates.get("StaticCapacity", False)
-        chosen = msgspec.structs.replace(chosen, keeps_replicas=keeps_replicas)
+        chosen = msgspec.structs.replace(
+            chosen,
+            keeps_replicas=self.feature_gates.get("StaticCapacity", False),
+            replaces_spot_by_spot=self.feature_gates.get("SpotToSpotConsolidation", False),
+        )
         calm = policies.Calm(self.least_saving_per_eviction, self.most_evictions_per_day)
         return policies.calmed(chosen, calm)
 

@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from dovetail.model.plan import DisruptionReason
 from dovetail.model.policy import MinValuesPolicy, Policy, PreferencePolicy
 from dovetail.model.topology import Spread
 from dovetail.units import knobs
@@ -39,13 +40,14 @@ def policy(
     spot_robustness: float = DEFAULT.spot_robustness,
     default_spread: tuple[Spread, ...] = (),
 ) -> Policy:
-    """What the operator chose, as decisions read it."""
+    """What the operator chose, as decisions read it. Nodes are taken away for any reason."""
     return Policy(
         preference_policy=preference_policy,
         min_values_policy=min_values_policy,
         effort=effort,
         spot_robustness=spot_robustness,
         default_spread=default_spread,
+        disrupts_for=tuple(DisruptionReason),
     )
 
 

@@ -22,12 +22,17 @@ The only package that imports NumPy. `solve(problem) -> Solution` is its face. O
     appraisal    what every pod of a whole cluster is worth
     screen       which nodes of it could go, estimated
     decode       arrays back to nouns
+    prepared     tables of a cluster, for many questions about nodes that go
+    relations    the terms of all its pods, and whom they select where
+    probing      where pods would go if their nodes were gone
     company      who is bound before whom, where pods want company on their node
 """
 
 from __future__ import annotations
 
 from dovetail.solve.appraisal import Appraisal, appraisal
+from dovetail.solve.prepared import Prepared, prepare
+from dovetail.solve.probing import solve_without
 from dovetail.solve.puzzle import PlannedNode, Puzzle, Solution
 from dovetail.solve.screen import Estimate, Screen
 from dovetail.solve.solving import solve
@@ -36,9 +41,12 @@ __all__ = [
     "Appraisal",
     "Estimate",
     "PlannedNode",
+    "Prepared",
     "Puzzle",
     "Screen",
     "Solution",
     "appraisal",
+    "prepare",
     "solve",
+    "solve_without",
 ]

@@ -55,6 +55,11 @@ class Columns:
         self._taint_codes = np.concatenate([first, np.array(rest, dtype=np.int64)])
         self._taints = list(code_of) or [()]
 
+    @property
+    def taints(self) -> Sequence[tuple[Taint, ...]]:
+        """All distinct taints of entities."""
+        return self._taints
+
     def at(self, entities: Int) -> Columns:
         """The columns of these entities, in this order; one may be named twice."""
         result = Columns(len(entities))
@@ -62,6 +67,10 @@ class Columns:
             result.add(key, codes[entities], self._values[key], ())
         result.add_taints(self._taint_codes[entities], self._taints, ())
         return result
+
+    def __contains__(self, key: str) -> bool:
+        """Whether the value of a label was stated."""
+        return key in self._codes
 
     def codes(self, key: str) -> tuple[Int, list[str | None]]:
         """The column of a key: a code for every entity, and what each code stands for."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -29,16 +30,19 @@ from dovetail.solve.offers import (
     open_market,
     pool_requirements,
 )
+from dovetail.solve.pieces import expected_labels
 from dovetail.solve.puzzle import Puzzle
 from dovetail.solve.standing import (
     ATTACH,
     Claims,
+    attached_volumes,
     coming_daemons,
     free_room,
     shared_claims,
     vector,
 )
-from dovetail.solve.ties import Ground, Ties, tie_groups
+from dovetail.solve.terms import Namespaces, Term
+from dovetail.solve.ties import Filters, Ground, Ties, tie_groups
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,19 @@ class Origin:
     enc: Encoded
     offer_o: Int
     mask_m: Int
+
+
+class Running(Protocol):
+    """Who runs where, as far as wishes about company ask."""
+
+    @property
+    def namespaces(self) -> Namespaces:
+        """Which namespaces a term means."""
+        ...
+
+    def seen_by(self, term: Term) -> tuple[list[int], Int]:
+        """The waiting groups, and the running pods by node, that a term selects."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +92,7 @@ class Encoded:
     ties: Ties
     claims: Claims  # those that several pods share
     origin: Origin | None = None
+    running: Running | None = None  # None: `problem.bound` says it all
 
     @property
     def n_offers(self) -> int:
@@ -113,17 +131,18 @@ def encode(problem: Puzzle, bystanders: Sequence[Pod] = ()) -> Encoded:
     specs = distinct_specs((*problem.pods, *problem.bound))
     keys = read_labels(specs, problem.daemon_sets)
     groups = group_pods(problem.pods, keys, problem.volumes, problem.bound_volumes)
-    said = _said(problem, groups, specs, bystanders)
+    said = said_by(problem, groups, specs, bystanders)
     market = open_market(problem.node_pools, problem.instance_types, said)
     columns = _columns(problem, market, said)
-    resources = _resources(groups)
+    resources = resources_of(groups)
     masks_me, mask_g = _masks(columns, groups)
     n_offers = len(market.offers)
     weight_p = np.array([pool.weight for pool in market.pools], dtype=np.int64)
     coming_de = coming_daemons(problem, columns, n_offers)
-    overhead_or = _overhead(problem.daemon_sets, coming_de[:, :n_offers], resources)
-    place = _cells(columns, said.topology_keys)
-    ground = Ground(columns, n_offers, said.topology_keys, *place, coming_de, masks_me, mask_g)
+    overhead_or = overhead_of(problem.daemon_sets, coming_de[:, :n_offers], resources)
+    place = cells_of(columns, said.topology_keys)
+    filters = Filters(columns)
+    ground = Ground(n_offers, said.topology_keys, *place, coming_de, masks_me, mask_g, filters)
     cells_e, ties = _tied(problem, groups, keys, ground)
     return Encoded(
         problem=problem,
@@ -131,21 +150,21 @@ def encode(problem: Puzzle, bystanders: Sequence[Pod] = ()) -> Encoded:
         groups=groups,
         resources=resources,
         columns=columns,
-        requests_gr=_requests(groups, resources),
+        requests_gr=requests_of(groups, resources),
         count_g=np.array([len(group.pods) for group in groups], dtype=np.int64),
         priority_g=np.array([group.spec.priority for group in groups], dtype=np.int64),
         mask_g=mask_g,
         masks_me=masks_me,
-        cap_or=_allocatable(market, resources) - overhead_or,
+        cap_or=allocatable_of(market, resources) - overhead_or,
         overhead_or=overhead_or,
         plan_price_o=market.price_o,
         weight_o=weight_p[market.pool_o],
-        supply_o=_supply(problem, market),
+        supply_o=supply_of(problem, market),
         cell_o=cells_e[:n_offers],
         free_nr=free_room(problem, resources, coming_de[:, n_offers:]),
         cell_n=cells_e[n_offers:],
         ties=ties,
-        claims=shared_claims(problem, groups, resources),
+        claims=shared_claims(groups, resources, len(problem.nodes), attached_volumes(problem)),
     )
 
 
@@ -155,12 +174,12 @@ def _tied(
     """The cell of every entity, and the terms; cells are divided where a term tells them apart."""
     ties = tie_groups(problem, groups, keys, ground)
     if ties.mixed:
-        ground = _divided(ground, ties.mixed)
+        ground = divided(ground, ties.mixed)
         ties = tie_groups(problem, groups, keys, ground)
     return ground.cell_e, ties
 
 
-def _said(
+def said_by(
     problem: Puzzle,
     groups: Sequence[Group],
     specs: Iterable[PodSpec],
@@ -172,7 +191,7 @@ def _said(
     expressions: list[Requirement] = []
     asking = distinct_specs((*problem.pods, *bystanders))
     for spec in (*asking, *(one.spec for one in problem.daemon_sets)):
-        expressions += _node_expressions(spec)
+        expressions += node_expressions(spec)
     volumes = [group.volumes for group in groups]
     volumes += [problem.volumes.get(pod.key, NO_VOLUMES) for pod in bystanders]
     for held in volumes:
@@ -197,7 +216,8 @@ def _hard_topology_keys(spec: PodSpec) -> Iterable[str]:
     yield from (one.topology_key for one in (*spec.affinity, *spec.anti_affinity))
 
 
-def _node_expressions(spec: PodSpec) -> list[Requirement]:
+def node_expressions(spec: PodSpec) -> list[Requirement]:
+    """What a template says about node labels, wishes included."""
     found = [
         Requirement(labels.normalize(key), False, frozenset({value}))
         for key, value in spec.node_selector.items()
@@ -206,17 +226,24 @@ def _node_expressions(spec: PodSpec) -> list[Requirement]:
     return found + [one for term in terms for one in term.expressions]
 
 
+def mentioned_by(group: Group) -> list[str]:
+    """The node labels that pods of a group speak of, wishes included, in order."""
+    spec = group.spec
+    found = {one.key for one in node_expressions(spec)}
+    wanted = [term for terms in group.volumes.alternatives for term in terms]
+    found |= {one.key for term in wanted for one in term.expressions}
+    preferred = (term for _, term in (*spec.preferred_affinity, *spec.preferred_anti_affinity))
+    between = [one.topology_key for one in spec.spread]
+    between += [one.topology_key for one in (*spec.affinity, *spec.anti_affinity, *preferred)]
+    return sorted(found | {labels.normalize(key) for key in between})
+
+
 def _columns(problem: Puzzle, market: Market, said: Mentions) -> Columns:
     nodes = problem.nodes
     n_offers = len(market.offers)
     columns = Columns(n_offers + len(nodes))
     keys = set(said.values_by_key) | {labels.REGISTERED, labels.INITIALIZED}
-    normalized = [
-        {labels.normalize(key): value for key, value in node.labels.items()} for node in nodes
-    ]
-    for held, node in zip(normalized, nodes, strict=True):
-        if node.node_pool:  # it will have these once it has started
-            held.update({key: held.get(key, "true") for key in labels.SIMULATION_ONLY})
+    normalized = [expected_labels(node) for node in nodes]
     for key in sorted(keys):
         codes, values = label_column(market, key)
         columns.add(key, codes, values, [held.get(key) for held in normalized])
@@ -227,14 +254,15 @@ def _columns(problem: Puzzle, market: Market, said: Mentions) -> Columns:
     return columns
 
 
-def _resources(groups: Sequence[Group]) -> tuple[str, ...]:
+def resources_of(groups: Sequence[Group]) -> tuple[str, ...]:
+    """What anybody asks for, the common resources first."""
     asked = {name for group in groups for name, amount in group.spec.requests.items() if amount}
     drivers = {ATTACH + driver for group in groups for driver, _ in group.volumes.attachments}
     first = (CPU, MEMORY, PODS)
     return (*first, *sorted((asked | drivers) - set(first)))
 
 
-def _requests(groups: Sequence[Group], resources: tuple[str, ...]) -> Int:
+def requests_of(groups: Sequence[Group], resources: tuple[str, ...]) -> Int:
     """What one pod of every group asks for, attached volumes included."""
     rows = []
     for group in groups:
@@ -248,7 +276,8 @@ def _requests(groups: Sequence[Group], resources: tuple[str, ...]) -> Int:
     return np.array(rows, dtype=np.int64).reshape(len(groups), len(resources))
 
 
-def _allocatable(market: Market, resources: tuple[str, ...]) -> Int:
+def allocatable_of(market: Market, resources: tuple[str, ...]) -> Int:
+    """What an empty node of every offer has."""
     rows = [
         vector(
             [
@@ -289,7 +318,7 @@ def group_mask(columns: Columns, group: Group) -> Bool:
     return mask
 
 
-def _overhead(daemons: Sequence[DaemonSet], runs_do: Bool, resources: tuple[str, ...]) -> Int:
+def overhead_of(daemons: Sequence[DaemonSet], runs_do: Bool, resources: tuple[str, ...]) -> Int:
     """What daemon sets take of every new node."""
     overhead = np.zeros((runs_do.shape[1], len(resources)), dtype=np.int64)
     for number, daemon in enumerate(daemons):
@@ -298,7 +327,7 @@ def _overhead(daemons: Sequence[DaemonSet], runs_do: Bool, resources: tuple[str,
     return overhead
 
 
-def _supply(problem: Puzzle, market: Market) -> Int:
+def supply_of(problem: Puzzle, market: Market) -> Int:
     """How many nodes of each offer can be had: reservations are finite."""
     supply = np.full(len(market.offers), UNLIMITED, dtype=np.int64)
     reserved_w = np.array([kind == labels.RESERVED for kind, _ in market.ways], dtype=bool)
@@ -309,31 +338,34 @@ def _supply(problem: Puzzle, market: Market) -> Int:
     return supply
 
 
-def _cells(columns: Columns, keys: tuple[str, ...]) -> tuple[Int, Int]:
+def cells_of(columns: Columns, keys: tuple[str, ...]) -> tuple[Int, Int]:
     """The combination of topology domains of every entity; -1 stands for an absent label."""
-    if not keys:
-        return np.zeros(columns.n_entities, dtype=np.int64), np.zeros((1, 0), dtype=np.int64)
-    domain_ke = []
+    cell_e = np.zeros(columns.n_entities, dtype=np.int64)
+    domains_ck = np.zeros((1, 0), dtype=np.int64)
     for key in keys:
         codes, values = columns.codes(key)
         order = sorted(value for value in values if value is not None)
         rank = {value: place for place, value in enumerate(order)}
-        domain_ke.append(
-            np.array([-1 if value is None else rank[value] for value in values])[codes]
-        )
-    stacked = np.array(domain_ke, dtype=np.int64).T
-    domains_ck, cells = np.unique(stacked, axis=0, return_inverse=True)
-    return cells.reshape(-1).astype(np.int64), domains_ck
+        place_v = np.array([0 if one is None else 1 + rank[one] for one in values], np.int64)
+        size = len(order) + 1
+        kept, cell_e = _dense(cell_e * size + place_v[codes], len(domains_ck) * size)
+        domain = (kept % size - 1)[:, None]
+        domains_ck = np.concatenate([domains_ck[kept // size], domain], axis=1)
+    return cell_e, domains_ck
 
 
-def _divided(ground: Ground, masks: Sequence[Bool]) -> Ground:
+def _dense(code_e: Int, n_codes: int) -> tuple[Int, Int]:
+    """The codes that occur, ascending, and the place of each entity's among them."""
+    occurs = np.bincount(code_e, minlength=n_codes) > 0
+    place: Int = np.cumsum(occurs) - 1
+    return np.flatnonzero(occurs), place[code_e]
+
+
+def divided(ground: Ground, masks: Sequence[Bool]) -> Ground:
     """Cells divided so that each mask holds for all entities of a cell, or for none."""
-    code = np.zeros(len(ground.cell_e), dtype=np.int64)
+    code_e, n_codes = np.zeros(len(ground.cell_e), dtype=np.int64), 1
     for mask in masks:
-        code = np.unique(2 * code + mask, return_inverse=True)[1].reshape(-1)
-    pairs, cell_e = np.unique(np.stack([ground.cell_e, code], axis=1), axis=0, return_inverse=True)
-    return replace(
-        ground,
-        cell_e=cell_e.reshape(-1).astype(np.int64),
-        domains_ck=ground.domains_ck[pairs[:, 0]],
-    )
+        kept, code_e = _dense(2 * code_e + mask, 2 * n_codes)
+        n_codes = len(kept)
+    pairs, cell_e = _dense(ground.cell_e * n_codes + code_e, len(ground.domains_ck) * n_codes)
+    return replace(ground, cell_e=cell_e, domains_ck=ground.domains_ck[pairs // max(n_codes, 1)])

@@ -66,6 +66,11 @@ def distinct_specs(pods: Iterable[Pod]) -> list[PodSpec]:
     return list({id(pod.spec): pod.spec for pod in pods}.values())
 
 
+def spec_key_of(spec: PodSpec) -> bytes:
+    """The same bytes for equal content."""
+    return _CANONICAL.encode(spec)
+
+
 def profile_of(pod: Pod, keys: tuple[str, ...]) -> Profile:
     """What selectors can see of a pod."""
     held = pod.labels
@@ -79,13 +84,13 @@ def group_pods(
     bound_volumes: Mapping[str, PodVolumes],
 ) -> list[Group]:
     """Pods alike, in an order that does not depend on the order of the input."""
-    members = _members(pods, keys, _anonymous(volumes, bound_volumes) if volumes else {})
+    members = _members(pods, keys, anonymous(volumes, bound_volumes) if volumes else {})
     spec_keys: dict[int, bytes] = {}
     merged: dict[tuple[bytes, Profile, PodVolumes], list[Pod]] = {}
     for (spec_id, profile, asked), alike in members.items():
         spec_key = spec_keys.get(spec_id)
         if spec_key is None:
-            spec_key = spec_keys[spec_id] = _CANONICAL.encode(alike[0].spec)
+            spec_key = spec_keys[spec_id] = spec_key_of(alike[0].spec)
         merged.setdefault((spec_key, profile, asked), []).extend(alike)
     groups = []
     for (spec_key, profile, asked), alike in merged.items():
@@ -118,7 +123,7 @@ def _members(
     return members
 
 
-def _anonymous(
+def anonymous(
     volumes: Mapping[str, PodVolumes], bound_volumes: Mapping[str, PodVolumes]
 ) -> dict[str, PodVolumes]:
     """Volumes without the names of claims that only one pod uses: those pods are alike."""

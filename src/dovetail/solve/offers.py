@@ -127,6 +127,24 @@ def open_market(
     return market
 
 
+def open_keys(
+    pools: Sequence[NodePool],
+    instance_types: Mapping[str, tuple[InstanceType, ...]],
+    said: Mentions,
+) -> frozenset[str]:
+    """The labels of which some pool leaves the value open: only those change what is on offer."""
+    found: set[str] = set()
+    for pool in pools:
+        asked, types = pool_requirements(pool), instance_types.get(pool.name, ())
+        held = _catalogue(asked, types)
+        for key in said.values_by_key:
+            if key not in held.is_open:
+                one = Mentions({key: ()}, ())
+                held.is_open[key] = bool(_open_keys(asked, held.rows, one))
+        found.update(key for key in said.values_by_key if held.is_open[key])
+    return frozenset(found)
+
+
 def _open_market(
     pools: Sequence[NodePool],
     instance_types: Mapping[str, tuple[InstanceType, ...]],
@@ -138,7 +156,7 @@ def _open_market(
     choices: list[Choice] = [()]
     for number, pool in enumerate(pools):
         asked = pool_requirements(pool)
-        rows = _compatible(asked, instance_types.get(pool.name, ()))
+        rows = _catalogue(asked, instance_types.get(pool.name, ())).rows
         for kind, _ in rows:
             if id(kind) not in index_of:
                 index_of[id(kind)] = len(types)
@@ -168,18 +186,27 @@ def _open_market(
 Rows = list[tuple[InstanceType, tuple[Offering, ...]]]
 # A catalogue hardly ever changes, and the answer for a pool is the same until it does.
 _markets: list[tuple[tuple[Mentions, tuple[tuple[InstanceType, ...], ...]], Market]] = []
-_remembered: dict[tuple[int, Requirements], tuple[tuple[InstanceType, ...], Rows]] = {}
+_remembered: dict[tuple[int, Requirements], _Catalogue] = {}
 
 
-def _compatible(asked: Requirements, types: tuple[InstanceType, ...]) -> Rows:
+@dataclass(frozen=True, slots=True)
+class _Catalogue:
+    """What a pool allows of all types, and of which labels that leaves the value open."""
+
+    types: tuple[InstanceType, ...]
+    rows: Rows
+    is_open: dict[str, bool] = field(default_factory=dict)
+
+
+def _catalogue(asked: Requirements, types: tuple[InstanceType, ...]) -> _Catalogue:
     """The types and available offerings that the pool allows, remembered for each catalogue."""
     key = (id(types), asked)
     held = _remembered.get(key)
-    if held is None or held[0] is not types:
+    if held is None or held.types is not types:
         if len(_remembered) >= MAX_REMEMBERED:
             _remembered.clear()
-        held = _remembered[key] = (types, _allowed(asked, types))
-    return held[1]
+        held = _remembered[key] = _Catalogue(types, _allowed(asked, types))
+    return held
 
 
 def _allowed(asked: Requirements, types: Iterable[InstanceType]) -> Rows:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
+from dovetail.solve.axes import Int
 from dovetail.solve.groups import Group, Profile, profile_of
 from dovetail.solve.puzzle import Puzzle
 from dovetail.solve.terms import (
+    Kind,
     Namespaces,
     ProfileIndex,
     Term,
@@ -117,11 +121,45 @@ class Scene:
                 if term.is_host and not self.waiting.isdisjoint(self.index.selected(term)):
                     self.coming_owners.setdefault(interner.number(term), []).append(number)
 
-    def ports_taken(self, term: Term) -> list[int]:
-        """The nodes on which the term's port is taken, by running or coming daemon pods too."""
-        return [
-            self.place[pod.node_name]
-            for pod in self.problem.bound
-            if pod.spec.host_ports and pod.node_name in self.place and not pod.is_terminal
-            if takes(pod.spec, term)
-        ]
+    def selected(self, number: int, term: Term) -> tuple[list[int], Int, list[int]]:
+        """The waiting groups, running pods by node, and daemon sets that a term selects."""
+        del number
+        if term.kind == Kind.PORT:
+            groups = [n for n, group in enumerate(self.groups) if takes(group.spec, term)]
+            daemons = [n for n, one in enumerate(self.problem.daemon_sets) if takes(one.spec, term)]
+            return groups, self._nobody(), daemons
+        return self.seen_by(term)
+
+    def seen_by(self, term: Term) -> tuple[list[int], Int, list[int]]:
+        """The same, by the labels of pods."""
+        match_n = self._nobody()
+        found: list[int] = []
+        daemons = []
+        for profile in self.index.selected(term):
+            found += self.groups_of[profile]
+            daemons += self.daemons_of[profile]
+            for node, count in self.nodes_of[profile].items():
+                match_n[node] += count
+        return sorted(found), match_n, daemons
+
+    def owners(self, number: int) -> Int:
+        """Running pods that state a term, by node."""
+        own_n = self._nobody()
+        np.add.at(own_n, self.running_owners.get(number, []), 1)
+        return own_n
+
+    def coming(self, number: int) -> list[int]:
+        """The daemon sets that state a term."""
+        return self.coming_owners.get(number, [])
+
+    def ports(self, number: int, term: Term) -> Int:
+        """Pods on nodes that take the port of a term, by node."""
+        del number
+        own_n = self._nobody()
+        for pod in self.problem.bound:
+            if pod.spec.host_ports and pod.node_name in self.place and not pod.is_terminal:
+                own_n[self.place[pod.node_name]] += takes(pod.spec, term)
+        return own_n
+
+    def _nobody(self) -> Int:
+        return np.zeros(len(self.place), dtype=np.int64)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import msgspec
+
+from dovetail.model.pod import Pod
 from dovetail.solve.attempt import Attempt
 from dovetail.solve.axes import Int
 from dovetail.solve.bound import certify
 from dovetail.solve.decode import decode, unplaced
 from dovetail.solve.encode import Encoded
-from dovetail.solve.minvalues import may_give_way
+from dovetail.solve.hopeless import without_a_place
+from dovetail.solve.minvalues import hold_min_values, may_give_way
 from dovetail.solve.planning import run_attempt
 from dovetail.solve.portfolio import cheaper_plan, rank
 from dovetail.solve.preferences import prefer
@@ -15,7 +19,8 @@ from dovetail.solve.promote import promote
 from dovetail.solve.puzzle import Puzzle, Solution, canonical
 from dovetail.solve.rescue import rescue
 from dovetail.solve.rightsize import right_size
-from dovetail.solve.searched import appraised, encoded, searched
+from dovetail.solve.robust import with_robust_prices
+from dovetail.solve.searched import Searched, appraised, encoded, searched
 from dovetail.solve.soundness import is_sound
 from dovetail.solve.vectors import Values
 from dovetail.solve.waves import Outcome, by_priority
@@ -27,29 +32,52 @@ def solve(puzzle: Puzzle) -> Solution:
     if not puzzle.pods:
         return Solution()
     plain, shop, hopeless = encoded(canonical(puzzle))
-    enc = shop.enc
-    if not enc.groups:
+    if not shop.enc.groups:
         return Solution(unplaced=hopeless)
     values = appraised(shop)
-    attempt, waiting = _best_attempt(enc, shop.offers, values)
-    if waiting and may_give_way(enc):
-        attempt, waiting = _without_min_values(attempt, waiting)
-    launches, placed, order = decode(attempt)
-    placed_g = enc.count_g.copy()
+    attempt, waiting = _planned(shop, values)
+    found = _said(attempt, waiting, hopeless)
+    placed_g = shop.enc.count_g.copy()
     for group, count in waiting.items():
         placed_g[group] -= count
     if shop is not plain:
         # Others may keep other types in reserve, or compare true prices: the bound knows neither.
         values = appraised(plain)
-    price = sum(one.offering.price_nanousd for one in launches)
+    price = found.price_nanousd
+    proof = certify(plain.enc, values, plain.stands_for, placed_g=placed_g, price=price)
+    return msgspec.structs.replace(found, certificate=proof)
+
+
+def planned(enc: Encoded) -> Solution:
+    """The same for a puzzle as arrays, without a proof; pods that nothing could ever take are
+    the only ones left out, if there are any.
+    """
+    plain = searched(enc)
+    lost = without_a_place(enc, plain.fits_gp)
+    if lost:
+        return Solution(unplaced=tuple(pod for group in lost for pod in enc.groups[group].pods))
+    held = hold_min_values(with_robust_prices(enc))
+    shop = plain if held is enc else searched(held)
+    attempt, waiting = _planned(shop, appraised(shop))
+    return _said(attempt, waiting, ())
+
+
+def _planned(shop: Searched, values: Values) -> Outcome:
+    attempt, waiting = _best_attempt(shop.enc, shop.offers, values)
+    if waiting and may_give_way(shop.enc):
+        return _without_min_values(attempt, waiting)
+    return attempt, waiting
+
+
+def _said(attempt: Attempt, waiting: dict[int, int], hopeless: tuple[Pod, ...]) -> Solution:
+    launches, placed, order = decode(attempt)
     return Solution(
         launches=tuple(launches),
         placed=tuple(placed),
         unplaced=(*unplaced(attempt, waiting), *hopeless),
         order=tuple(order),
-        price_nanousd=price,
-        certificate=certify(plain.enc, values, plain.stands_for, placed_g=placed_g, price=price),
-        n_groups=len(enc.groups),
+        price_nanousd=sum(one.offering.price_nanousd for one in launches),
+        n_groups=len(attempt.enc.groups),
     )
 
 

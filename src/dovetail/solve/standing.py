@@ -89,16 +89,19 @@ def free_room(problem: Puzzle, resources: tuple[str, ...], coming_dn: Bool) -> I
     for number, daemon in enumerate(problem.daemon_sets if rows else ()):
         asked = np.array([daemon.spec.requests.get(name, 0) for name in resources], dtype=np.int64)
         free -= np.outer(coming_dn[number], asked)
-    for number, driver, _ in _attached(problem, place) if rows else ():
+    for number, driver, _ in attached_volumes(problem) if rows else ():
         if ATTACH + driver in resources:
             free[number, resources.index(ATTACH + driver)] -= 1
     return free
 
 
-def _attached(problem: Puzzle, place: dict[str, int]) -> list[tuple[int, str, str]]:
+def attached_volumes(problem: Puzzle) -> list[tuple[int, str, str]]:
     """(node, driver, claim) of every volume that running pods hold, each once."""
     seen: dict[tuple[int, str, str], None] = {}
-    for pod in problem.bound if problem.bound_volumes else ():
+    if not problem.bound_volumes:
+        return []
+    place = {node.name: number for number, node in enumerate(problem.nodes)}
+    for pod in problem.bound:
         number = place.get(pod.node_name)
         asked = problem.bound_volumes.get(pod.key)
         if number is None or asked is None:
@@ -108,7 +111,12 @@ def _attached(problem: Puzzle, place: dict[str, int]) -> list[tuple[int, str, st
     return list(seen)
 
 
-def shared_claims(problem: Puzzle, groups: Sequence[Group], resources: tuple[str, ...]) -> Claims:
+def shared_claims(
+    groups: Sequence[Group],
+    resources: tuple[str, ...],
+    n_nodes: int,
+    attached: Sequence[tuple[int, str, str]],
+) -> Claims:
     """The claims that keep their name in groups, since several pods use them."""
     number_of: dict[tuple[str, str], int] = {}
     claims_g = []
@@ -120,9 +128,8 @@ def shared_claims(problem: Puzzle, groups: Sequence[Group], resources: tuple[str
             if claim
         ]
         claims_g.append(tuple(sorted(set(mine))))
-    held = np.zeros((len(number_of), len(problem.nodes)), dtype=bool)
-    place = {node.name: number for number, node in enumerate(problem.nodes)}
-    for number, driver, claim in _attached(problem, place) if number_of else ():
+    held = np.zeros((len(number_of), n_nodes), dtype=bool)
+    for number, driver, claim in attached if number_of else ():
         if (driver, claim) in number_of:
             held[number_of[driver, claim], number] = True
     return Claims(tuple(resources.index(ATTACH + d) for d, _ in number_of), claims_g, held)

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from dovetail import labels
+from dovetail.model.pod import PodSpec
 from dovetail.model.topology import NodePolicy
 from dovetail.solve.axes import Bool, Int
 from dovetail.solve.columns import Columns
 from dovetail.solve.groups import Group
 from dovetail.solve.puzzle import Puzzle
 from dovetail.solve.scene import Interner, Scene
-from dovetail.solve.terms import Kind, Namespaces, Term, spread_keys, takes
+from dovetail.solve.terms import Kind, Namespaces, Term, spread_keys
 
 
 @dataclass(frozen=True, slots=True)
 class Ground:
     """What terms stand on: entities, their cells, who accepts them, which daemons will come."""
 
-    columns: Columns
     n_offers: int
     topology_keys: tuple[str, ...]
     cell_e: Int
@@ -29,6 +30,64 @@ class Ground:
     coming_de: Bool
     masks_me: Bool
     mask_g: Int
+    filters: Filters
+    gone: Int | None = None  # existing nodes that count nowhere
+
+
+class Filters:
+    """The entities that spreads count, by what decides it; worked out once."""
+
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
+        self._held: dict[tuple[str, str, bytes], Bool] = {}
+        self.everywhere = np.ones(columns.n_entities, dtype=bool)
+
+    def counted(self, term: Term, spec: PodSpec) -> Bool:
+        """The entities that a spread of such a pod counts."""
+        if term.kind != Kind.SPREAD or not term.filter_key:
+            return self.everywhere
+        key = (term.node_affinity_policy, term.node_taints_policy, term.filter_key)
+        if key not in self._held:
+            self._held[key] = self._eligible(term, spec)
+        return self._held[key]
+
+    def _eligible(self, term: Term, spec: PodSpec) -> Bool:
+        columns = self._columns
+        eligible = self.everywhere.copy()
+        if term.node_affinity_policy == NodePolicy.HONOR:
+            eligible &= columns.admitted_by_affinity(spec.node_selector, spec.required_terms)
+        if term.node_taints_policy == NodePolicy.HONOR:
+            eligible &= columns.tolerated(spec.tolerations)
+        for name in spread_keys(spec):
+            codes, values = columns.codes(labels.normalize(name))
+            if name != labels.HOSTNAME:
+                eligible &= np.array([value is not None for value in values], dtype=bool)[codes]
+        return self.everywhere if eligible.all() else eligible
+
+
+class Known(Protocol):
+    """Who is where, as far as terms ask."""
+
+    @property
+    def groups(self) -> Sequence[Group]:
+        """The pods that wait, by group."""
+        ...
+
+    def selected(self, number: int, term: Term) -> tuple[list[int], Int, list[int]]:
+        """The waiting groups, running pods by node, and daemon sets that a term selects."""
+        ...
+
+    def owners(self, number: int) -> Int:
+        """Running pods that state a term, by node."""
+        ...
+
+    def coming(self, number: int) -> Sequence[int]:
+        """The daemon sets that state a term."""
+        ...
+
+    def ports(self, number: int, term: Term) -> Int:
+        """Running pods that take the port of a term, by node."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,28 +151,26 @@ def tie_groups(
     scene = Scene(problem, groups, keys, namespaces)
     scene.add_running_owners(interner)
     scene.add_coming_owners(interner)
-    return _Assembly(scene, ground, interner.owners).ties(list(interner.number_of), own_g)
+    return Assembly(scene, ground, interner.owners).ties(list(interner.number_of), own_g)
 
 
-class _Assembly:
+class Assembly:
     """Turns terms into arrays, one after another."""
 
-    def __init__(self, scene: Scene, ground: Ground, owners: list[list[int]]) -> None:
+    def __init__(self, scene: Known, ground: Ground, owners: list[list[int]]) -> None:
         self.scene = scene
         self.ground = ground
         self.owners = owners
         self.hosts: list[HostTerm] = []
         self.zones: list[ZoneTerm] = []
         self.mixed: list[Bool] = []
-        self.filters: dict[tuple[str, str, bytes], Bool] = {}
-        self.everywhere = np.ones(ground.columns.n_entities, dtype=bool)
 
     def ties(self, terms: list[Term], own_g: list[list[int]]) -> Ties:
         """All terms in order."""
         match_g: list[list[int]] = [[] for _ in self.scene.groups]
         place_of: list[int] = []
         for number, term in enumerate(terms):
-            matched, match_n, daemons = _selected(term, self.scene)
+            matched, match_n, daemons = self.scene.selected(number, term)
             for group in matched:
                 match_g[group].append(number)
             if term.is_host:
@@ -138,18 +195,16 @@ class _Assembly:
         n_offers = self.ground.n_offers
         eligible_e = self._filter(term, self.owners[number])
         coming_e = self.ground.coming_de[daemons].sum(axis=0) if daemons else None
-        own_n = np.zeros(len(self.scene.place), dtype=np.int64)
-        np.add.at(own_n, self.scene.running_owners.get(number, []), 1)
+        own_n = self.scene.owners(number)
         coming_n = 0 if coming_e is None else coming_e[n_offers:]
         match_n = match_n + coming_n
         if term.kind == Kind.PORT:
-            np.add.at(own_n, self.scene.ports_taken(term), 1)
-            own_n += coming_n
-            match_n = own_n
+            own_n = match_n = own_n + self.scene.ports(number, term) + coming_n
         match_o = None if coming_e is None else coming_e[:n_offers]
         own_o = match_o if term.kind == Kind.PORT else None
-        if number in self.scene.coming_owners:
-            owners_e = self.ground.coming_de[self.scene.coming_owners[number]].sum(axis=0)
+        shy = self.scene.coming(number)
+        if shy:
+            owners_e = self.ground.coming_de[shy].sum(axis=0)
             own_n, own_o = own_n + owners_e[n_offers:], owners_e[:n_offers]
         self.hosts.append(
             HostTerm(
@@ -158,7 +213,7 @@ class _Assembly:
                 term.min_domains,
                 match_n,
                 own_n,
-                eligible_e[n_offers:],
+                self._standing(eligible_e[n_offers:]),
                 eligible_e[:n_offers],
                 match_o,
                 own_o,
@@ -173,10 +228,9 @@ class _Assembly:
         n_domains = max(1, int(ground.domains_ck[:, key].max(initial=-1)) + 1)
         eligible_e = self._filter(term, self.owners[number])
         has_label = domain_n >= 0
-        counts = eligible_e[n_offers:] & has_label
+        counts = self._standing(eligible_e[n_offers:]) & has_label
         match_d = np.bincount(domain_n[counts], weights=match_n[counts], minlength=n_domains)
-        own_n = np.zeros(len(domain_n), dtype=np.int64)
-        np.add.at(own_n, self.scene.running_owners.get(number, []), 1)
+        own_n = self.scene.owners(number)
         own_d = np.bincount(domain_n[has_label], weights=own_n[has_label], minlength=n_domains)
         seen_d = np.zeros(n_domains, dtype=bool)
         seen_d[domain_n[counts]] = True
@@ -195,10 +249,18 @@ class _Assembly:
             )
         )
 
+    def _standing(self, eligible_n: Bool) -> Bool:
+        """The same nodes without those that are gone."""
+        if self.ground.gone is None:
+            return eligible_n
+        eligible_n = eligible_n.copy()
+        eligible_n[self.ground.gone] = False
+        return eligible_n
+
     def _counting_cells(self, eligible_e: Bool, matched: list[int]) -> Bool:
         """The cells whose nodes a spread counts, as far as the pods it selects can go there."""
         ground = self.ground
-        if eligible_e is self.everywhere:
+        if eligible_e is ground.filters.everywhere:
             return np.ones(len(ground.domains_ck), dtype=bool)
         reach_e = ground.masks_me[sorted({int(ground.mask_g[group]) for group in matched})].any(
             axis=0
@@ -212,25 +274,10 @@ class _Assembly:
 
     def _filter(self, term: Term, owners: list[int]) -> Bool:
         """The entities that a spread counts; all of them for other terms."""
-        if term.kind != Kind.SPREAD or not owners or not term.filter_key:
-            return self.everywhere
-        key = (term.node_affinity_policy, term.node_taints_policy, term.filter_key)
-        if key not in self.filters:
-            self.filters[key] = self._eligible(term, owners[0])
-        return self.filters[key]
-
-    def _eligible(self, term: Term, owner: int) -> Bool:
-        columns, spec = self.ground.columns, self.scene.groups[owner].spec
-        eligible = self.everywhere.copy()
-        if term.node_affinity_policy == NodePolicy.HONOR:
-            eligible &= columns.admitted_by_affinity(spec.node_selector, spec.required_terms)
-        if term.node_taints_policy == NodePolicy.HONOR:
-            eligible &= columns.tolerated(spec.tolerations)
-        for name in spread_keys(spec):
-            codes, values = columns.codes(labels.normalize(name))
-            if name != labels.HOSTNAME:
-                eligible &= np.array([value is not None for value in values], dtype=bool)[codes]
-        return self.everywhere if eligible.all() else eligible
+        filters = self.ground.filters
+        if not owners:
+            return filters.everywhere
+        return filters.counted(term, self.scene.groups[owners[0]].spec)
 
 
 def _split(
@@ -240,23 +287,6 @@ def _split(
     hosts = [[place_of[t] for t in mine if terms[t].is_host] for mine in numbers_g]
     zones = [[place_of[t] for t in mine if not terms[t].is_host] for mine in numbers_g]
     return hosts, zones
-
-
-def _selected(term: Term, scene: Scene) -> tuple[list[int], Int, list[int]]:
-    """The waiting groups, running pods by node, and daemon sets that a term selects."""
-    match_n = np.zeros(len(scene.place), dtype=np.int64)
-    if term.kind == Kind.PORT:
-        groups = [n for n, group in enumerate(scene.groups) if takes(group.spec, term)]
-        daemons = [n for n, one in enumerate(scene.problem.daemon_sets) if takes(one.spec, term)]
-        return groups, match_n, daemons
-    found: list[int] = []
-    daemons = []
-    for profile in scene.index.selected(term):
-        found += scene.groups_of[profile]
-        daemons += scene.daemons_of[profile]
-        for node, count in scene.nodes_of[profile].items():
-            match_n[node] += count
-    return sorted(found), match_n, daemons
 
 
 def sights(ties: Ties, n_offers: int) -> Int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -53,9 +54,8 @@ def wishes_of(enc: Encoded) -> Wishes | None:
     """What the groups wish for; None where nobody wishes or wishes are to be ignored."""
     if enc.problem.policy.preference_policy == PreferencePolicy.IGNORE:
         return None
-    taints = {one.taints for one in enc.market.pools} | {one.taints for one in enc.problem.nodes}
     soft_taints = any(
-        taint.effect == Effect.PREFER_NO_SCHEDULE for held in taints for taint in held
+        taint.effect == Effect.PREFER_NO_SCHEDULE for held in enc.columns.taints for taint in held
     )
     if not soft_taints and not any(_has_wishes(group.spec) for group in enc.groups):
         return None
@@ -114,38 +114,66 @@ def _company(
     enc: Encoded,
 ) -> tuple[list[Company], list[tuple[int, ...]], list[tuple[int, ...]]]:
     """The wishes about other pods: who has them, and whom they are about."""
-    problem, groups = enc.problem, enc.groups
+    groups = enc.groups
     nothing: list[tuple[int, ...]] = [() for _ in groups]
-    seen = {group.namespace for group in groups} | {pod.namespace for pod in problem.bound}
-    namespaces = Namespaces(problem.namespaces, seen)
+    running = _Crowd(enc) if enc.running is None else enc.running
     number_of: dict[tuple[Term, int], int] = {}
     own_g: list[tuple[int, ...]] = []
     for group in groups:
-        said = _soft_terms(group, namespaces)
+        said = _soft_terms(group, running.namespaces)
         own_g.append(tuple(sorted({number_of.setdefault(one, len(number_of)) for one in said})))
     if not number_of:
         return [], nothing, nothing
-    specs = distinct_specs((*problem.pods, *problem.bound))
-    keys = read_labels(specs, problem.daemon_sets)
-    profiles = [group.profile for group in groups]
-    running = _running(enc, keys)
-    index = ProfileIndex([*profiles, *running], keys)
-    places = list(running.values())
     match_g: list[list[int]] = [[] for _ in groups]
     company = []
     domains: dict[str, Int] = {}
     for number, (term, weight) in enumerate(number_of):
-        match_n = np.zeros(len(problem.nodes), dtype=np.int64)
-        for profile in index.selected(term):
-            if profile < len(groups):
-                match_g[profile].append(number)
-            else:
-                np.add.at(match_n, places[profile - len(groups)], 1)
+        matched, match_n = running.seen_by(term)
+        for one in matched:
+            match_g[one].append(number)
         key = labels.normalize(term.topology_key)
         if key not in domains:
             domains[key] = _domains(enc, key)
         company.append(Company(weight, term.is_host, domains[key], match_n))
     return company, own_g, [tuple(mine) for mine in match_g]
+
+
+class _Crowd:
+    """Who runs where, by what selectors can see of them."""
+
+    def __init__(self, enc: Encoded) -> None:
+        problem = enc.problem
+        seen = {group.namespace for group in enc.groups} | {pod.namespace for pod in problem.bound}
+        self.namespaces = Namespaces(problem.namespaces, seen)
+        self._enc = enc
+
+    @cached_property
+    def _places(self) -> list[list[int]]:
+        return list(self._running.values())
+
+    @cached_property
+    def _keys(self) -> tuple[str, ...]:
+        problem = self._enc.problem
+        return read_labels(distinct_specs((*problem.pods, *problem.bound)), problem.daemon_sets)
+
+    @cached_property
+    def _running(self) -> dict[Profile, list[int]]:
+        return _running(self._enc, self._keys)
+
+    @cached_property
+    def _index(self) -> ProfileIndex:
+        profiles = [group.profile for group in self._enc.groups]
+        return ProfileIndex([*profiles, *self._running], self._keys)
+
+    def seen_by(self, term: Term) -> tuple[list[int], Int]:
+        """The waiting groups, and the running pods by node, that a term selects."""
+        n_groups = len(self._enc.groups)
+        match_n = np.zeros(len(self._enc.problem.nodes), dtype=np.int64)
+        found = self._index.selected(term)
+        for profile in found:
+            if profile >= n_groups:
+                np.add.at(match_n, self._places[profile - n_groups], 1)
+        return [profile for profile in found if profile < n_groups], match_n
 
 
 def _soft_terms(group: Group, namespaces: Namespaces) -> Iterator[tuple[Term, int]]:
@@ -173,6 +201,9 @@ def _domains(enc: Encoded, key: str) -> Int:
     """The domain of every entity for a topology key, as numbers; -1 where it has none."""
     if key == labels.HOSTNAME:
         return np.full(enc.columns.n_entities, -1, dtype=np.int64)
+    if enc.running is not None:
+        codes, values = enc.columns.codes(key)
+        return np.array([-1 if not one else n for n, one in enumerate(values)], np.int64)[codes]
     codes, values = label_column(enc.market, key)
     code_of = {value: n for n, value in enumerate(dict.fromkeys(v for v in values if v))}
     domain_o = np.array([code_of.get(value or "", -1) for value in values], dtype=np.int64)[codes]

@@ -190,11 +190,19 @@ class Book:
             if until <= now:
                 del self._until_by_offer[offer]
 
+    def _is_going(self, node: Node) -> bool:
+        return is_leaving(node) or node.name in self._departures
+
+    def _is_moving(self, held: Promise) -> bool:
+        """Whether the pod still has to go: its node leaves, or is gone, or it has none."""
+        node = self._nodes_by_name.get(held.bound_to)
+        return node is None or self._is_going(node)
+
     def _kept(self, held: Promise, node: Node | None, now: datetime) -> Promise | None:
         """A promise as it stands now: while its node starts it does not run out, and once the node
         has started it lasts the whole time again.
         """
-        if node is None or is_leaving(node) or node.name in self._departures:
+        if node is None or self._is_going(node) or not self._is_moving(held):
             return None
         is_starting = not node.is_initialized
         until = held.until

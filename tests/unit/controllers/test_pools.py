@@ -142,6 +142,23 @@ async def test_an_invalid_pool_names_the_field_and_others_go_on() -> None:
         assert said(await world.read_pool("wrong"))["Ready"] == ("True", "Ready")
 
 
+async def test_an_annotation_that_makes_no_sense_is_named_until_it_is_mended() -> None:
+    """Though annotations make no new generation."""
+    world = World()
+    await world.node_class()
+    async with seeing_to_pools(world):
+        await world.pool("calm")
+        await world.time.advance()
+        for value, want in (("often", "False"), ("2", "True")):
+            meta: Json = {"annotations": {"dovetail.sh/most-evictions-per-day": value}}
+            await world.api.patch(Ref(NODE_POOL, "calm"), Patch({"metadata": meta}))
+            await world.time.advance()
+            found = condition(await world.read_pool("calm"), "ValidationSucceeded")
+            assert found.status == want
+            is_named = "metadata.annotations.dovetail.sh/most-evictions-per-day" in found.message
+            assert is_named == (want == "False")
+
+
 async def test_a_span_that_nobody_can_read_does_not_stop_the_loop() -> None:
     """Its pool is not used, and its hash not made."""
     world = World()

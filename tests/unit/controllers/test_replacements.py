@@ -71,6 +71,18 @@ async def replacing(world: World) -> AsyncIterator[Process]:
         task.cancel()
 
 
+@asynccontextmanager
+async def taking_over(world: World) -> AsyncIterator[Process]:
+    """The process that comes next."""
+    async with running(world, ends_claims=True) as process, asyncio.TaskGroup() as group:
+        process.known.cluster.apply(Catalogued("default", TYPES))
+        await process.disruptions.take_over()
+        task = group.create_task(process.disruptions.run())
+        await world.pass_()
+        yield process
+        task.cancel()
+
+
 async def _pool(world: World) -> None:
     body: Body = {
         "apiVersion": "karpenter.sh/v1",
@@ -351,6 +363,50 @@ async def test_a_deletion_that_fails_is_tried_again() -> None:
         process.kube.refuse = lambda verb, ref: None  # noqa: ARG005  refuses nothing
         await world.pass_(31)
         assert await is_going(world, "a")
+
+
+async def test_whoever_takes_over_goes_on_waiting() -> None:
+    """The claim says which node goes once it has started."""
+    world = World()
+    async with replacing(world) as process:
+        await process.disruptions.begin(moved("a"), (POOL,))
+        await world.pass_(2)
+    async with taking_over(world) as process:
+        assert departing(process, world) == ["a"]
+        assert await fences(world, "a") != []
+        await start(world)
+        assert await is_going(world, "a")
+
+
+async def test_whoever_takes_over_gives_up_what_cannot_be_done_any_more() -> None:
+    """One of two replacements was never made; the other one goes before it has started."""
+    world = World()
+    async with replacing(world) as process:
+        both = (launch("new", "default/p"), launch("other"))
+        await process.disruptions.begin(moved("a", replacements=both), (POOL,))
+        await world.pass_(2)
+    await world.kube.patch(Ref(NODE_CLAIM, "other"), Patch({"metadata": {"finalizers": None}}))
+    await world.delete(NODE_CLAIM, "other")
+    async with taking_over(world) as process:
+        await world.pass_(30)
+        assert await is_put_back(world, "a")
+        assert not await world.exists(NODE_CLAIM, "new")
+        assert departing(process, world) == []
+
+
+async def test_a_claim_that_replaced_nodes_which_stayed_matters_no_more() -> None:
+    """Nor does one whose annotation makes no sense."""
+    world = World()
+    async with replacing(world) as process:
+        await process.disruptions.begin(moved("a", reason=UNDERUTILIZED), (POOL,))
+        await world.pass_(2)
+        await world.annotate(NODE, "a", labels.DO_NOT_DISRUPT, "true")
+        await start(world)
+        await world.node("b")
+        await world.annotate(NODE_CLAIM, "b", labels.REPLACES, "{")
+    async with taking_over(world) as process:
+        assert departing(process, world) == []
+        assert await is_put_back(world, "a")
 
 
 async def test_room_on_nodes_that_stay_is_kept_for_those_who_move() -> None:

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from dovetail.errors import InputError
+from dovetail.model.plan import DisruptionReason
 from dovetail.model.policy import MinValuesPolicy, Policy, PreferencePolicy
 from dovetail.model.topology import NOTHING, Spread
 from dovetail.settings import FEATURE_GATES
@@ -215,6 +216,7 @@ def test_the_policy_of_decisions_is_what_was_set(tmp_path: Path) -> None:
         "effort": "4",
         "spot-robustness": "0.25",
         "scheduler-config": str(path),
+        "feature-gates": "SpotToSpotConsolidation=true",
     }
     settings = read(given, {})
     path.unlink()
@@ -224,8 +226,10 @@ def test_the_policy_of_decisions_is_what_was_set(tmp_path: Path) -> None:
         effort=4,
         spot_robustness=0.25,
         default_spread=(Spread("rack", NOTHING, max_skew=2, is_hard=False),),
+        disrupts_for=tuple(DisruptionReason),
+        replaces_spot_by_spot=True,
     )
-    assert OperatorSettings().policy == Policy()
+    assert OperatorSettings().policy == Policy(disrupts_for=tuple(DisruptionReason))
 
 
 def test_settings_say_themselves_as_environment() -> None:
@@ -261,7 +265,7 @@ def test_values_are_written_as_flags_take_them() -> None:
 
 def test_how_calm_it_is_reaches_decisions() -> None:
     """In nanodollars, and no limit as none."""
-    assert OperatorSettings().policy == Policy()
+    assert OperatorSettings().policy == Policy(disrupts_for=tuple(DisruptionReason))
     flags = {"least-saving-per-eviction": "0.005", "most-evictions-per-day": "0"}
     policy = read(flags, {}).policy
     assert (policy.least_saving_nanousd, policy.most_evictions) == (5_000_000, 0)

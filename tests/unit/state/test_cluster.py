@@ -14,6 +14,8 @@ from dovetail.model.snapshot import Snapshot
 from dovetail.state.changes import (
     NOTHING,
     Catalogued,
+    Disrupting,
+    DisruptionEnded,
     Evicted,
     Launched,
     LaunchFailed,
@@ -233,12 +235,23 @@ def test_room_kept_for_a_buffer_is_promised_too() -> None:
 
 
 def test_a_pod_that_will_move_keeps_its_promise_until_it_does() -> None:
-    """It is bound all the while, to a node that is leaving."""
+    """It is bound all the while, to a node that is leaving, however long that drains."""
     known = cluster(pod("a", "old"), node("old"), node("n"))
+    known.apply(Disrupting(("old",), "Drifted", NOW))
     known.apply(Nominated("n", ("default/a",), NOW))
     known.apply(pod("a", "old", labels={"x": "y"}))
-    assert promises(known.snapshot(NOW)) == {"uid-a": "n"}
+    assert promises(known.snapshot(NOW + 59 * 60 * SECOND)) == {"uid-a": "n"}
     known.apply(vanished("Pod", "a"))
+    assert promises(known.snapshot(NOW)) == {}
+
+
+def test_a_pod_that_stays_after_all_is_promised_nothing() -> None:
+    """The disruption of its node was called off."""
+    known = cluster(pod("a", "old"), node("old"), node("n"))
+    known.apply(Disrupting(("old",), "Drifted", NOW))
+    known.apply(Nominated("n", ("default/a",), NOW))
+    assert promises(known.snapshot(NOW)) == {"uid-a": "n"}
+    known.apply(DisruptionEnded(("old",)))
     assert promises(known.snapshot(NOW)) == {}
 
 

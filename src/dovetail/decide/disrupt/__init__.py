@@ -11,7 +11,6 @@
     prospects    which nodes are worth a closer look
     savings      whether one move saves money for sure
     probe        what would happen if some nodes went
-    crowds       who matters to those that move, so that a probe is cheap
     balance      whether a move saves enough for what it disturbs
     replacing    what may come instead of nodes that go, so that it is sure to be cheaper
     cost         what moving pods costs the cluster

@@ -125,4 +125,4 @@ def launches_of(course: Course, move: Move) -> tuple[Launch, ...]:
     """Its replacements, named on from all launches that the plan has already."""
     plan = course.plan
     others = [*plan.launches, *(new for one in plan.disruptions for new in one.replacements)]
-    return named_launches(move.replacements, course.world.revision, others)
+    return named_launches(move.replacements, course.world, others)

@@ -17,7 +17,6 @@ import msgspec
 
 from dovetail.decide.candidates import is_movable, spec_problem
 from dovetail.decide.census import census
-from dovetail.decide.disrupt.crowds import Crowds, crowds_of, remainder
 from dovetail.decide.disrupt.emptiness import is_quiet
 from dovetail.decide.nodes import CORDON, usable
 from dovetail.decide.pools import eligible_pools, remaining_limits
@@ -31,12 +30,13 @@ from dovetail.model.pod import Pod
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.volumes import PodVolumes
-from dovetail.solve import PlannedNode, Puzzle, Solution, solve
+from dovetail.solve import PlannedNode, Prepared, Puzzle, Solution, prepare, solve_without
 
 
 class Ground(msgspec.Struct, frozen=True):
     """A cluster that nodes may be taken from. `pods_by_node` are those that hold room, `closed` the
-    nodes that nobody may be moved to, `volumes` what volumes ask for, by pod key.
+    nodes that nobody may be moved to, `volumes` what volumes ask for, by pod key, `spread` the pods
+    by key as default constraints complete them, if there are any.
     """
 
     snapshot: Snapshot
@@ -46,8 +46,9 @@ class Ground(msgspec.Struct, frozen=True):
     closed: frozenset[str]
     pools: tuple[NodePool, ...]
     volumes: Mapping[str, PodVolumes]
-    crowds: Crowds
+    spread: Mapping[str, Pod]
     puzzle: Puzzle
+    prepared: Prepared
 
 
 class Move(msgspec.Struct, frozen=True):
@@ -87,6 +88,20 @@ def ground_of(
     held = (pod for pods in by_node.values() for pod in pods if pod.claim_names)
     shut = closed | shunned
     seen = tuple(_cordoned(node) if node.name in shut else node for node in nodes)
+    volumes = volumes_by_pod(held, snapshot)[0]
+    everybody = (pod for pods in by_node.values() for pod in pods)
+    spread = with_default_spread(everybody, snapshot) if snapshot.policy.default_spread else ()
+    puzzle = Puzzle(
+        pods=spread,
+        nodes=seen,
+        node_pools=pools,
+        instance_types=obtainable(snapshot, now),
+        daemon_sets=snapshot.daemon_sets,
+        volumes=volumes,
+        reserved_by_id=snapshot.ledger.reserved_by_id,
+        namespaces=snapshot.namespaces,
+        policy=snapshot.policy,
+    )
     return Ground(
         snapshot=snapshot,
         now=now,
@@ -94,17 +109,10 @@ def ground_of(
         pods_by_node=by_node,
         closed=closed,
         pools=pools,
-        volumes=volumes_by_pod(held, snapshot)[0],
-        crowds=crowds_of(seen, by_node),
-        puzzle=Puzzle(
-            pods=(),
-            node_pools=pools,
-            instance_types=obtainable(snapshot, now),
-            daemon_sets=snapshot.daemon_sets,
-            reserved_by_id=snapshot.ledger.reserved_by_id,
-            namespaces=snapshot.namespaces,
-            policy=snapshot.policy,
-        ),
+        volumes=volumes,
+        spread={pod.key: pod for pod in spread},
+        puzzle=puzzle,
+        prepared=prepare(puzzle, by_node),
     )
 
 
@@ -159,7 +167,9 @@ def probe(ground: Ground, names: Iterable[str]) -> Move | Stuck:
         why = _hindrance(pod, ground)
         if why:
             return Stuck(gone, pod.key, why)
-    return _outcome(gone, moving, solve(_puzzle(ground, frozenset(gone), moving)), ground)
+    pods = [ground.spread.get(pod.key, pod) for pod in moving]
+    limits = _limits(ground, frozenset(gone))
+    return _outcome(gone, moving, solve_without(ground.prepared, pods, gone, limits), ground)
 
 
 def _hindrance(pod: Pod, ground: Ground) -> str:
@@ -170,21 +180,6 @@ def _hindrance(pod: Pod, ground: Ground) -> str:
     if pod.claim_names and pod.key not in ground.volumes:
         return "its volumes cannot be had elsewhere"
     return ""
-
-
-def _puzzle(ground: Ground, gone: frozenset[str], moving: tuple[Pod, ...]) -> Puzzle:
-    wanted = {pod.key for pod in moving if pod.claim_names}
-    pods = with_default_spread(moving, ground.snapshot)
-    there = remainder(ground.crowds, pods, gone)
-    return msgspec.structs.replace(
-        ground.puzzle,
-        pods=pods,
-        nodes=there.nodes,
-        bound=there.bound,
-        volumes={key: held for key, held in ground.volumes.items() if key in wanted},
-        bound_volumes={key: held for key, held in ground.volumes.items() if key not in wanted},
-        limits=_limits(ground, gone),
-    )
 
 
 def _limits(ground: Ground, gone: frozenset[str]) -> dict[str, dict[str, int]]:

@@ -68,7 +68,7 @@ def removal(node: Node, snapshot: Snapshot, plan: Plan, now: datetime) -> Remova
 
 
 def _moved(node: Node, move: Move, world: Snapshot, plan: Plan) -> Removal:
-    launches = named_launches(move.replacements, world.revision, plan.launches)
+    launches = named_launches(move.replacements, world, plan.launches)
     paid = sum(one.price_nanousd for one in launches)
     return Removal(
         places=move.places,

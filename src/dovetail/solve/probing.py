@@ -1,0 +1,51 @@
+"""Where would pods go if their nodes were gone?
+
+First to nodes that stay: if those take everybody, by kube-scheduler's own rules, nothing need be
+bought and nothing else is looked at. Otherwise the plan is made as for any pods that wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from dovetail.model.pod import Pod
+from dovetail.solve.attempt import Attempt, left_of, new_attempt
+from dovetail.solve.decode import decode
+from dovetail.solve.encode import Encoded
+from dovetail.solve.preferences import prefer
+from dovetail.solve.prepared import Limits, Prepared, picked
+from dovetail.solve.puzzle import Solution
+from dovetail.solve.settle import settle_all
+from dovetail.solve.solving import planned
+from dovetail.solve.values import worthless
+from dovetail.solve.wishes import wishes_of
+
+
+def solve_without(
+    prepared: Prepared, pods: Sequence[Pod], gone: Iterable[str], limits: Limits
+) -> Solution:
+    """Place these pods, whose nodes are gone, as cheaply as can be found; nothing is proven."""
+    if not pods:
+        return Solution()
+    enc = picked(prepared, pods, gone, limits)
+    attempt = _on_nodes(enc)
+    if attempt is None:
+        return planned(enc)
+    _, placed, order = decode(attempt)
+    return Solution(placed=tuple(placed), order=tuple(order), n_groups=len(enc.groups))
+
+
+def _on_nodes(enc: Encoded) -> Attempt | None:
+    """Everybody on nodes that are there; None if those do not take all."""
+    nothing = np.zeros(0, dtype=np.int64)
+    attempt = new_attempt(enc, nothing, worthless(enc, nothing))
+    settle_all(attempt, range(len(enc.groups)))
+    attempt.left_u = left_of(attempt)
+    if attempt.unsettled or attempt.left_u.any():
+        return None
+    attempt.wishes = wishes_of(enc)
+    if attempt.wishes is not None:
+        prefer(attempt, attempt.wishes)
+    return attempt
