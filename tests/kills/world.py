@@ -225,6 +225,7 @@ class Process:
     def __init__(self, world: World, *, is_elected: bool = False) -> None:
         world.n_started += 1
         self.mortal = Mortal()
+        self.plans: list[Plan] = []
         self._time = world.time
         self._chance = Random(world.n_started).random  # noqa: S311  repeatable
         self._mark = f"run-{world.n_started}"
@@ -244,7 +245,11 @@ class Process:
             log=SILENT,
         )
         setup = Setup(
-            mark=self._mark, compute=_computed, witness=_unseen, policy=_QUICKLY, gates=_GATES
+            mark=self._mark,
+            compute=self._computed,
+            witness=_unseen,
+            policy=_QUICKLY,
+            gates=_GATES,
         )
         self._controller = Controller(means, setup)
         self._candidate = Candidate(
@@ -269,6 +274,10 @@ class Process:
             await self.mortal.ended.wait()
             for task in tasks:
                 task.cancel()
+
+    async def _computed(self, snapshot: Snapshot, now: datetime) -> Plan:
+        self.plans.append(decide(snapshot, now))
+        return self.plans[-1]
 
     async def _lead_if_elected(self) -> None:
         await self._candidate.lead(self._lead, asyncio.Event())
@@ -300,10 +309,6 @@ async def running(world: World, *, is_elected: bool = False) -> AsyncIterator[Pr
         await world.pass_()
         yield process
         process.mortal.end()
-
-
-async def _computed(snapshot: Snapshot, now: datetime) -> Plan:
-    return decide(snapshot, now)
 
 
 def _unseen(_: Snapshot, __: Plan, ___: datetime, ____: float) -> None:
