@@ -134,8 +134,7 @@ class _Search:
     def _movable(self) -> list[int]:
         """Groups tied to zones, those that ask for most first."""
         enc = self._base.enc
-        mean = np.maximum(enc.cap_or.mean(axis=0), 1.0) if enc.n_offers else 1.0
-        size = (enc.requests_gr / mean).max(axis=1, initial=0.0) * enc.count_g
+        size = (enc.requests_gr / enc.mean_r).max(axis=1, initial=0.0) * enc.count_g
         tied = [group for group in range(len(enc.groups)) if is_tied_to_zones(enc, group)]
         return sorted(tied, key=lambda group: (-size[group], group))
 
