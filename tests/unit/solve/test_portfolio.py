@@ -288,5 +288,5 @@ def test_reservations_are_left_to_the_program() -> None:
     """What a load costs does not know how many are left."""
     one = {"zone": "a", "price": 0.1, "capacity_type": "reserved", "reservation_id": "r"}
     kept = instance_type("kept", cpu=4, offerings=[{**one, "reservation_capacity": 1}])
-    sold = {"instance_types": {"default": (kept,)}}
-    assert plan_for_few(settled(deployment(1, "web", cpu=1), **sold)) is None
+    start = settled(deployment(1, "web", cpu=1), instance_types={"default": (kept,)})
+    assert plan_for_few(start) is None
