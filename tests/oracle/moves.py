@@ -93,9 +93,16 @@ def _keeps(snapshot: Snapshot, now: datetime, plan: Plan, node: Node, reason: st
             or pool.disruption.consolidation_policy == "WhenEmpty",
             "nobody knows its price": not price(snapshot, node),
             "it is unconfirmed": since.get(node.name, now) + snapshot.policy.confirm_after > now,
-            "it runs no pods": not any(needs_a_node(pod) for pod in pods),
+            "it runs no pods": not any(needs_a_node(pod) for pod in pods)
+            and not _kept_room(snapshot, plan, node),
         }
     yield from (f"{node.name} goes although {why}" for why, is_so in reasons.items() if is_so)
+
+
+def _kept_room(snapshot: Snapshot, plan: Plan, node: Node) -> set[str]:
+    """Room that a buffer has there."""
+    unreal = fakes(snapshot)
+    return {pod for one in plan.nominations if one.node == node.name for pod in one.pods} & unreal
 
 
 # ------------------------------------------------------------------ who moves where
@@ -178,9 +185,16 @@ def _together(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
     return [
         *(f"{name} names {n} launches" for name, n in names.items() if n > 1),
         *_binding(case, plan, moved),
-        *launches.check(case.snapshot, now, joined),
+        *launches.reservations(case.snapshot, joined),
+        *(what for move in plan.disruptions for what in _orders(case.snapshot, now, move)),
         *pool_limits(case),
     ]
+
+
+def _orders(snapshot: Snapshot, now: datetime, move: Disrupt) -> list[str]:
+    """What is wrong with the replacements of one move, which knows nothing of pods that wait."""
+    alone = Plan(launches=move.replacements, binding_order=move.pods)
+    return launches.check(snapshot, now, alone)
 
 
 def _others(pods: tuple[str, ...], moved: list[str]) -> tuple[str, ...]:
