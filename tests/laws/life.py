@@ -26,8 +26,8 @@ from dovetail.model.snapshot import Snapshot
 from tests.oracle.disruptions import fakes, needs_a_node
 from tests.oracle.filters import daemon_belongs
 from tests.oracle.hosts import is_leaving, standing_taints
-from tests.oracle.launchable import can_be_had, kinds_of
-from tests.oracle.launches import Order, mentioned, would_do
+from tests.oracle.launchable import can_be_had, kinds_of, mentioned
+from tests.oracle.launches import Order, would_do
 
 _QUIET: Final = Condition("Consolidatable", "True")
 _STARTED: Final = {labels.REGISTERED: "true", labels.INITIALIZED: "true"}
@@ -37,9 +37,7 @@ def carried_out(snapshot: Snapshot, plan: Plan, now: datetime) -> Snapshot:
     """The cluster once the plan is done and everything is quiet."""
     evicted = {pod for one in plan.disruptions for pod in one.pods}
     after = apply(snapshot, plan)
-    ledger = with_evictions(
-        after.ledger, [pod for pod in snapshot.pods if pod.key in evicted], now
-    )
+    ledger = with_evictions(after.ledger, [pod for pod in snapshot.pods if pod.key in evicted], now)
     after = msgspec.structs.replace(
         after,
         ledger=ledger,
@@ -185,7 +183,7 @@ def _delivered(snapshot: Snapshot, launch: Launch, now: datetime, chance: Random
         (kinds[name], one)
         for name in launch.instance_types
         for one in kinds[name].offerings
-        if can_be_had(snapshot, now, kinds[name], one)
+        if can_be_had(snapshot, now, pool.name, kinds[name], one)
         and one.reservation_id == launch.reservation_id
         and would_do(order, kinds[name], one)
     ]

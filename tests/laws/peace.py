@@ -67,7 +67,7 @@ class Peace:
 
     def _idle(self) -> tuple[Plan, list[str]] | None:
         """The next plan that does anything, or with which anything is wrong; None if it rests."""
-        since = self.now
+        since, plan = self.now, Plan()
         for _ in range(MOST_LOOKS):
             plan = decide(self.snapshot, self.now)
             broken = check(self.snapshot, self.now, plan)

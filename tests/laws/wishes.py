@@ -211,7 +211,7 @@ def _ledger(chance: Random, snapshot: Snapshot) -> Ledger:
         for name in names
         if one_in(chance, 3)
     )
-    workloads = sorted({pod.workload for pod in snapshot.pods if pod.workload}) + ["Job/default/x"]
+    workloads = [*sorted({pod.workload for pod in snapshot.pods if pod.workload}), "Job/default/x"]
     hours = (MIDNIGHT - n_hours * HOUR for n_hours in (0, 3, 24, 25))
     evictions = tuple(
         EvictionCount(name, hour_of(at), chance.randint(1, 6))

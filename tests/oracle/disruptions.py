@@ -204,7 +204,7 @@ def over_budget(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
         for pool in snapshot.node_pools:
             n_here = sum(node.node_pool == pool.name for node in here)
             n_left = room(snapshot, now, pool, one.reason) - n_going[pool.name]
-            if n_here > n_left:
+            if n_here and n_here > n_left:
                 broken.append(f"pool {pool.name} loses {n_here} for {one.reason}, not {n_left}")
         n_going.update(node.node_pool for node in here if node.is_ready)
     return broken

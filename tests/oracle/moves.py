@@ -26,11 +26,10 @@ from tests.oracle.disruptions import (
     fakes,
     holds,
     is_held,
-    is_protected,
     needs_a_node,
     price,
 )
-from tests.oracle.hosts import cannot_be_evicted, is_leaving
+from tests.oracle.hosts import cannot_be_evicted, is_leaving, is_protected
 from tests.oracle.launchable import can_be_had, kinds_of
 from tests.oracle.scheduler import bind_in_any_order, bind_in_order
 
