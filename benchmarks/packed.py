@@ -53,12 +53,12 @@ def packed_cluster(
     """So many pods on the nodes that the reference's policy launches for them."""
     chance = seeded("packed", seed)
     n_coming = round(n_pods / (1 - leaving))
-    deployments = [_moderate(one) for one in fleet_mix.deployments(n_coming, chance)]
+    deployments = [moderate(one) for one in fleet_mix.deployments(n_coming, chance)]
     types = catalogues.cloud(seed)
-    pools = tuple(_pool(one, is_spot=is_spot) for one in fleet_mix.pools())
+    pools = tuple(pool(one, is_spot=is_spot) for one in fleet_mix.pools())
     empty = Snapshot(
         node_pools=pools,
-        instance_types={pool.name: types for pool in pools},
+        instance_types={one.name: types for one in pools},
         daemon_sets=fleet_mix.daemon_sets(),
         namespaces={"bench": {}, "kube-system": {}},
         policy=Policy(
@@ -75,7 +75,7 @@ def packed_cluster(
     return msgspec.structs.replace(filled, disruption_budgets=_guards(guarded, filled.pods))
 
 
-def _moderate(deployment: Deployment) -> Deployment:
+def moderate(deployment: Deployment) -> Deployment:
     """The same with pods that leave room for others on a node."""
     asked = deployment.spec.requests
     if asked["cpu"] <= _LARGEST:
@@ -100,11 +100,11 @@ def _draws(chance: random.Random) -> bool:
     return chance.random() < _GUARDED
 
 
-def _pool(pool: NodePool, *, is_spot: bool) -> NodePool:
+def pool(held: NodePool, *, is_spot: bool) -> NodePool:
     """As production pools are: machines of moderate size, a tenth of them at once."""
     kinds = (labels.SPOT, labels.ON_DEMAND) if is_spot else (labels.ON_DEMAND,)
     return msgspec.structs.replace(
-        pool,
+        held,
         requirements=(
             fleet_mix.steady_machines(),
             requirement(labels.CAPACITY_TYPE, Operator.IN, kinds),

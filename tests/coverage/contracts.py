@@ -17,6 +17,7 @@ EVICTIONS: Final = f"{_CONTROLLERS}/test_evictions.py::"
 INFIRMARY: Final = f"{_CONTROLLERS}/test_infirmary.py::"
 _REPAIRED: Final = f"{INFIRMARY}test_a_node_that_is_not_ready_for_ten_minutes_goes_at_once"
 DISRUPTIONS: Final = f"{_CONTROLLERS}/test_disruptions.py::"
+REPLACEMENTS: Final = f"{_CONTROLLERS}/test_replacements.py::"
 CATALOGUE: Final = f"{_CONTROLLERS}/test_catalogue.py::"
 LEADERSHIP: Final = f"{_CONTROLLERS}/test_leadership.py::"
 LOGS: Final = "tests/unit/observe/test_logs.py::"
@@ -75,6 +76,8 @@ CONDITIONS: Final[dict[tuple[str, str, str, str], str]] = {
         f"{CLAIMS}test_a_node_that_turned_out_too_small_is_told_of"
     ),
     ("NodeClaim", "DisruptionReason", "True", "Empty"): PLAY,
+    ("NodeClaim", "DisruptionReason", "True", "Drifted"): PLAY,
+    ("NodeClaim", "DisruptionReason", "True", "Underutilized"): PLAY,
     ("NodeClaim", "Drained", "Unknown", "Draining"): PLAY,
     ("NodeClaim", "Drained", "True", "Drained"): PLAY,
     ("NodeClaim", "VolumesDetached", "Unknown", "AwaitingVolumeDetachment"): _VOLUMES,
@@ -147,6 +150,9 @@ EVENTS: Final[dict[tuple[str, str, str], str]] = {
     ("NodeClaim", "Normal", "Finalized"): PLAY,
     ("NodeClaim", "Normal", "DisruptionBlocked"): PLAY,
     ("NodeClaim", "Normal", "DisruptionTerminating"): PLAY,
+    ("NodeClaim", "Normal", "DisruptionLaunching"): PLAY,
+    ("NodeClaim", "Normal", "DisruptionWaitingReadiness"): PLAY,
+    ("NodeClaim", "Normal", "ConsolidationCandidate"): PLAY,
     ("NodeClaim", "Normal", "Unconsolidatable"): PLAY,
     ("Node", "Warning", "TerminationGracePeriodExpiring"): PLAY,
     ("Node", "Warning", "FailedDraining"): PLAY,
@@ -155,6 +161,10 @@ EVENTS: Final[dict[tuple[str, str, str], str]] = {
     ("Node", "Normal", "Finalized"): PLAY,
     ("Node", "Normal", "DisruptionBlocked"): PLAY,
     ("Node", "Normal", "DisruptionTerminating"): PLAY,
+    ("Node", "Normal", "ConsolidationCandidate"): PLAY,
+    ("Node", "Normal", "ConsolidationRejected"): (
+        f"{REPLACEMENTS}test_who_is_protected_meanwhile_stays"
+    ),
     ("Node", "Normal", "Unconsolidatable"): PLAY,
 }
 
@@ -221,6 +231,7 @@ TAINTS: Final[dict[tuple[str, str], str]] = {
 # Metric, label, value.
 LABEL_VALUES: Final[dict[tuple[str, str, str], str]] = {
     ("karpenter_nodeclaims_created_total", "reason", "provisioned"): PLAY,
+    ("karpenter_nodeclaims_created_total", "reason", "drifted"): PLAY,
     ("karpenter_nodeclaims_created_total", "min_values_relaxed", "false"): PLAY,
     ("karpenter_nodeclaims_disrupted_total", "reason", "insufficient_capacity"): PLAY,
     ("karpenter_nodeclaims_disrupted_total", "reason", "nodeclass_not_ready"): PLAY,
@@ -229,6 +240,13 @@ LABEL_VALUES: Final[dict[tuple[str, str, str], str]] = {
     ("karpenter_nodeclaims_disrupted_total", "reason", "garbage_collected"): PLAY,
     ("karpenter_nodeclaims_disrupted_total", "reason", "expired"): PLAY,
     ("karpenter_nodeclaims_disrupted_total", "reason", "empty"): PLAY,
+    ("karpenter_nodeclaims_disrupted_total", "reason", "drifted"): PLAY,
+    ("karpenter_nodeclaims_disrupted_total", "reason", "underutilized"): PLAY,
+    (
+        "karpenter_nodeclaims_disrupted_total",
+        "consolidation_policy",
+        "when_empty_or_underutilized",
+    ): PLAY,
     ("karpenter_nodeclaims_disrupted_total", "reason", "unhealthy"): _REPAIRED,
     ("karpenter_nodeclaims_disrupted_total", "termination_mode", "graceful"): PLAY,
     ("karpenter_nodeclaims_disrupted_total", "termination_mode", "eventual"): (
@@ -238,8 +256,15 @@ LABEL_VALUES: Final[dict[tuple[str, str, str], str]] = {
         f"{STEPS}test_the_grace_period_says_how_a_claim_goes"
     ),
     ("karpenter_voluntary_disruption_decisions_total", "decision", "delete"): PLAY,
+    ("karpenter_voluntary_disruption_decisions_total", "decision", "replace"): PLAY,
     ("karpenter_voluntary_disruption_decisions_total", "consolidation_type", "empty"): PLAY,
+    ("karpenter_voluntary_disruption_decisions_total", "consolidation_type", "single"): PLAY,
+    ("karpenter_voluntary_disruption_decisions_total", "consolidation_type", "multi"): (
+        f"{REPLACEMENTS}test_a_saving_is_told_to_whoever_looks_at_the_nodes"
+    ),
     ("karpenter_voluntary_disruption_eligible_nodes", "reason", "empty"): PLAY,
+    ("karpenter_voluntary_disruption_eligible_nodes", "reason", "drifted"): PLAY,
+    ("karpenter_voluntary_disruption_eligible_nodes", "reason", "underutilized"): PLAY,
     ("karpenter_pods_eviction_requests_total", "code", "200"): PLAY,
     ("karpenter_pods_eviction_requests_total", "code", "429"): (
         f"{STEPS}test_evictions_are_counted_by_the_answers_code"
@@ -270,9 +295,6 @@ METRICS_ELSEWHERE: Final[dict[str, str]] = {
     "karpenter_nodeclaims_unhealthy_disrupted_total": _REPAIRED,
     "karpenter_scheduler_queue_depth": f"{REPLICA}test_a_decision_under_way_is_shown",
     "karpenter_scheduler_unfinished_work_seconds": f"{REPLICA}test_a_decision_under_way_is_shown",
-    "karpenter_pods_disruption_initiated_total": (
-        f"{STEPS}test_a_consolidated_claim_says_by_which_policy_and_how_many_pods_it_moves"
-    ),
     "karpenter_nodepools_cost_tracker_errors_total": (
         f"{STEPS}test_a_node_without_a_known_price_is_counted_once"
     ),

@@ -87,7 +87,7 @@ async def _set_up(stage: Stage) -> None:
     await stage.make(NODE_OVERLAY, "dear", {"requirements": [], "price": "9"})
     await stage.make(NODE_OVERLAY, "more", _MORE)
     await stage.pool("default", limits={"cpu": "1000", "nodes": "100"})
-    for name in ("scarce", "unready", "broken", "slow", "lost"):
+    for name in ("scarce", "unready", "broken", "slow", "lost", "drifting", "roomy"):
         await stage.pool(name)
     await stage.pool("late", template={"nodeClassRef": _ref("late")})
     await stage.pool("missing", template={"nodeClassRef": _ref("nobody")})
@@ -125,7 +125,7 @@ _WISH: Json = {
 }
 POOLS = (
     *("default", "scarce", "unready", "broken", "slow", "lost"),
-    *("late", "kept", "never", "expiring", "graceful"),
+    *("late", "kept", "never", "expiring", "graceful", "drifting"),
 )
 
 
@@ -133,6 +133,9 @@ async def _grow(stage: Stage) -> None:
     """A pod for each pool, and some for which there is none."""
     for pool in POOLS:
         await stage.pod(f"for-{pool}", pool)
+    for number in ("one", "two"):  # each fills a node
+        await stage.pod(f"large-{number}", "roomy", cpu="6")
+        await stage.pod(f"small-{number}", "roomy", cpu="1")
     await stage.pod("for-nobody", "there-is-none")
     await stage.pod("with-a-device", "there-is-none", spec={"resourceClaims": [{"name": "gpu"}]})
     await stage.pod("with-a-wish", "default", spec={"topologySpreadConstraints": [_WISH]})
@@ -149,6 +152,10 @@ async def _stir(stage: Stage) -> None:
     await stage.patch(NODE, claim, {"status": {"conditions": [full]}}, "status")
     stricter: Json = {"requirements": [_need(labels.ZONE, "nowhere")]}
     await stage.patch(NODE_POOL, "expiring", {"spec": {"template": {"spec": stricter}}})
+    newer: Json = {"labels": {"generation": "2"}}
+    await stage.patch(NODE_POOL, "drifting", {"spec": {"template": {"metadata": newer}}})
+    for number in ("one", "two"):
+        await stage.delete(POD, f"large-{number}")
     await stage.patch(NODE_POOL, "impossible", {"metadata": {"finalizers": [HOLD]}})
     await stage.delete(NODE_POOL, "impossible")
     await stage.pass_(10)

@@ -208,6 +208,7 @@ class Process:
     def __init__(self, world: World, *, is_elected: bool = False) -> None:
         world.n_started += 1
         self.mortal = Mortal()
+        self.plans: list[Plan] = []
         self._time = world.time
         self._chance = Random(world.n_started).random  # noqa: S311  repeatable
         self._mark = f"run-{world.n_started}"
@@ -226,7 +227,7 @@ class Process:
             meters=_METERS,
             log=SILENT,
         )
-        setup = Setup(mark=self._mark, compute=_computed, witness=_unseen, policy=_QUICKLY)
+        setup = Setup(mark=self._mark, compute=self._computed, witness=_unseen, policy=_QUICKLY)
         self._controller = Controller(means, setup)
         self._candidate = Candidate(
             Ref(LEASE, "karpenter-leader-election", "kube-system"),
@@ -250,6 +251,10 @@ class Process:
             await self.mortal.ended.wait()
             for task in tasks:
                 task.cancel()
+
+    async def _computed(self, snapshot: Snapshot, now: datetime) -> Plan:
+        self.plans.append(decide(snapshot, now))
+        return self.plans[-1]
 
     async def _lead_if_elected(self) -> None:
         await self._candidate.lead(self._lead, asyncio.Event())
@@ -281,10 +286,6 @@ async def running(world: World, *, is_elected: bool = False) -> AsyncIterator[Pr
         await world.pass_()
         yield process
         process.mortal.end()
-
-
-async def _computed(snapshot: Snapshot, now: datetime) -> Plan:
-    return decide(snapshot, now)
 
 
 def _unseen(_: Snapshot, __: Plan, ___: datetime, ____: float) -> None:

@@ -97,18 +97,23 @@ def is_usable(pool: NodePool) -> bool:
     return pool.is_ready and not pool.is_deleting and pool.replicas is None and not pool.problems
 
 
-def is_refused(snapshot: Snapshot, now: datetime, kind: InstanceType, offering: Offering) -> bool:
-    """Whether the provider said no a short while ago."""
+def is_refused(
+    snapshot: Snapshot, now: datetime, pool: str, kind: InstanceType, offering: Offering
+) -> bool:
+    """Whether the provider said no a short while ago, to this pool or to whomever."""
     asked = (kind.name, offering.zone, offering.capacity_type)
     return any(
         asked == (one.instance_type, one.zone, one.capacity_type) and now < one.until
         for one in snapshot.ledger.refusals
+        if one.node_pool in {"", pool}
     )
 
 
-def can_be_had(snapshot: Snapshot, now: datetime, kind: InstanceType, offering: Offering) -> bool:
-    """Whether the provider would deliver one such node now."""
-    if not offering.is_available or is_refused(snapshot, now, kind, offering):
+def can_be_had(
+    snapshot: Snapshot, now: datetime, pool: str, kind: InstanceType, offering: Offering
+) -> bool:
+    """Whether the provider would deliver one such node to a pool now."""
+    if not offering.is_available or is_refused(snapshot, now, pool, kind, offering):
         return False
     gone = snapshot.ledger.reserved_by_id.get(offering.reservation_id, 0)
     return offering.capacity_type != well_known.RESERVED or offering.reservation_capacity > gone
@@ -250,7 +255,7 @@ def _on_sale(
                 continue
             for offering in kind.offerings:
                 is_left = reservation_left(used, offering) > 0
-                if is_left and can_be_had(snapshot, now, kind, offering):
+                if is_left and can_be_had(snapshot, now, pool.name, kind, offering):
                     yield pool, kind, offering
 
 

@@ -106,7 +106,9 @@ def _offering(order: Order) -> Iterator[str]:
         return
     if all(one.price_nanousd != launch.price_nanousd for one in offers):
         yield f"price {launch.price_nanousd} is not that of the offering"
-    if not any(can_be_had(order.snapshot, order.now, order.kind, one) for one in offers):
+    if not any(
+        can_be_had(order.snapshot, order.now, order.pool.name, order.kind, one) for one in offers
+    ):
         yield "the offering is not available"
     labels = launched_host(order.snapshot, launch).labels
     for one in said(order.pool, order.kind, offers[0]):
@@ -203,7 +205,7 @@ def reaches_min_values(
 
 def delivered(order: Order, kind: InstanceType, offering: Offering) -> Host | None:
     """The node that the provider may deliver from this offering; None if it may not."""
-    if not can_be_had(order.snapshot, order.now, kind, offering):
+    if not can_be_had(order.snapshot, order.now, order.pool.name, kind, offering):
         return None
     speakers = said(order.pool, kind, offering)
     fixed = {

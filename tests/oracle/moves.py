@@ -246,7 +246,7 @@ def _worst(snapshot: Snapshot, now: datetime, launch: Launch) -> int:
         one.price_nanousd
         for name in launch.instance_types
         for one in kinds[name].offerings
-        if can_be_had(snapshot, now, kinds[name], one)
+        if can_be_had(snapshot, now, launch.node_pool, kinds[name], one)
         and asked[labels.ZONE].admits(one.zone)
         and asked[labels.CAPACITY_TYPE].admits(one.capacity_type)
         and one.reservation_id == launch.reservation_id

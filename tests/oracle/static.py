@@ -218,7 +218,7 @@ def on_offer(does: Does) -> list[tuple[int, bool]]:
         (one.price_nanousd, bool(one.reservation_id))
         for kind in kinds_of(does.snapshot, does.pool.name).values()
         for one in kind.offerings
-        if can_be_had(does.snapshot, does.now, kind, one)
+        if can_be_had(does.snapshot, does.now, does.pool.name, kind, one)
         and any(True for _ in label_choices(said(does.pool, kind, one), {}))
     )
 

@@ -37,6 +37,17 @@ from dovetail.state.changes import (
 FAILED_SCHEDULING: Final = "FailedScheduling"
 UNCONSOLIDATABLE: Final = "Unconsolidatable"
 _UNCONSOLIDATABLE_FOR: Final = timedelta(minutes=15)
+# What is said of nodes that could go if only that saved anything, or their pool wanted it.
+_FOR_GOOD: Final = frozenset(
+    {
+        Blocker.NEVER,
+        Blocker.WHEN_EMPTY,
+        Blocker.UNPRICED,
+        Blocker.NOTHING_TO_GAIN,
+        Blocker.NOT_WORTH_IT,
+        Blocker.SAVES_TOO_LITTLE,
+    }
+)
 _FAILED_FOR: Final = timedelta(minutes=5)
 _RESTS_FOR: Final = 4.0  # times as long as a decision took that came to nothing
 _REFUSED: Final = Backoff(1.0, 60.0)  # until claims that the API refused are tried again
@@ -205,7 +216,7 @@ class Decisions:
         """Say of each node that could go why it stays, to whoever looks at it or at its claim."""
         for one in plan.blocked:
             reason, told_for = DISRUPTION_BLOCKED, DEDUPE_FOR
-            if one.reason == Blocker.NEVER:
+            if one.reason in _FOR_GOOD:
                 reason, told_for = UNCONSOLIDATABLE, _UNCONSOLIDATABLE_FOR
             node = self._known.node(one.node)
             claims = () if node is None else self._known.claims_with(node.spec.provider_id)

@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from dovetail.clock import Timer
-from dovetail.model.plan import Plan
+from dovetail.decide.lifecycle.conditions import DRIFTED, Status
+from dovetail.model.node import Node
+from dovetail.model.plan import DisruptionReason, Plan
 from dovetail.model.snapshot import Snapshot
+from dovetail.model.verdict import Blocker
 from dovetail.observe.meters import Meters
+from dovetail.observe.steps import snake_case
 
 PROVISIONER: Final = "provisioner"
-_EMPTY: Final = ("empty", "empty")  # the reason, and how the reference calls the search for it
+# For each reason, how the reference calls its searches: here one decision makes all of them.
+_SEARCHES: Final[Mapping[DisruptionReason, tuple[str, ...]]] = {
+    DisruptionReason.EMPTY: ("empty",),
+    DisruptionReason.DRIFTED: ("",),
+    DisruptionReason.UNDERUTILIZED: ("multi", "single"),
+}
+# Blockers of nodes that might go as far as they themselves are concerned.
+_OUTWEIGHED: Final = frozenset(
+    {
+        Blocker.BUDGET,
+        Blocker.POD_STUCK,
+        Blocker.NOTHING_TO_GAIN,
+        Blocker.NOT_WORTH_IT,
+        Blocker.SAVES_TOO_LITTLE,
+    }
+)
 
 
 class DecisionMeters:
@@ -48,11 +68,34 @@ class DecisionMeters:
         self.over(snapshot)
         meters = self._meters
         meters.scheduler_scheduling_duration_seconds.labels(PROVISIONER).observe(seconds)
-        meters.voluntary_disruption_decision_evaluation_duration_seconds.labels(*_EMPTY).observe(
-            seconds
-        )
+        self._tell_disruptions(snapshot, plan, seconds)
         n_ignored = sum(not any(why.node_pool for why in one.reasons) for one in plan.unschedulable)
         meters.scheduler_ignored_pods_count.set(n_ignored)
         n_left = len(plan.unschedulable) - n_ignored
         meters.scheduler_unschedulable_pods_count.labels(PROVISIONER).set(n_left)
-        meters.voluntary_disruption_eligible_nodes.labels(_EMPTY[0]).set(len(plan.proposals))
+
+    def _tell_disruptions(self, snapshot: Snapshot, plan: Plan, seconds: float) -> None:
+        timed = self._meters.voluntary_disruption_decision_evaluation_duration_seconds
+        for reason in snapshot.policy.disrupts_for:
+            for search in _SEARCHES[reason]:
+                timed.labels(snake_case(reason), search).observe(seconds)
+            eligible = self._meters.voluntary_disruption_eligible_nodes.labels(snake_case(reason))
+            eligible.set(len(eligible_nodes(snapshot, plan, reason)))
+
+
+def eligible_nodes(snapshot: Snapshot, plan: Plan, reason: DisruptionReason) -> set[str]:
+    """The nodes that might go for this reason, whether or not they do."""
+    going = {name for one in plan.disruptions if one.reason == reason for name in one.nodes}
+    going |= {one.node for one in plan.proposals if one.reason == reason}
+    if reason is DisruptionReason.EMPTY:
+        return going
+    drifted = {node.name for node in snapshot.nodes if _has_drifted(node)}
+    weighed = {one.node for one in plan.blocked if one.reason in _OUTWEIGHED}
+    empty = {one.node for one in plan.proposals if one.reason == DisruptionReason.EMPTY}
+    if reason is DisruptionReason.DRIFTED:
+        return going | (weighed & drifted)
+    return going | (weighed - drifted - empty)
+
+
+def _has_drifted(node: Node) -> bool:
+    return any(one.type == DRIFTED and one.status == Status.TRUE for one in node.conditions)

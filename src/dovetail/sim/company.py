@@ -6,7 +6,7 @@ What can be counted once for all nodes is counted once: pods by domain for each 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -15,7 +15,7 @@ from dovetail.model.pod import Pod
 from dovetail.model.taints import tolerates
 from dovetail.model.topology import NodePolicy, PodTerm, Spread, narrowed
 from dovetail.sim.filters import wants
-from dovetail.sim.rooms import Rooms
+from dovetail.sim.rooms import Breed, Rooms
 
 Namespaces = Mapping[str, Mapping[str, str]]  # labels by name
 
@@ -35,11 +35,11 @@ class Company:
     def __init__(self, pod: Pod, rooms: Rooms, namespaces: Namespaces) -> None:
         self._pod = pod
         self._namespaces = namespaces
-        others = rooms.pods() if pod.spec.affinity or pod.spec.anti_affinity else []
-        self._repelled = self._repelling_domains(rooms.choosy_pods())
-        self._apart = [self._count_term(term, others) for term in pod.spec.anti_affinity]
-        self._near = self._count_near(others)
-        self._spread = [self._count_spread(one, rooms) for one in hard_spread(pod)]
+        self._rooms = rooms
+        self._repelled = self._repelling_domains()
+        self._apart = [self._count_term(term, rooms.breeds()) for term in pod.spec.anti_affinity]
+        self._near = self._count_near()
+        self._spread = [self._count_spread(one) for one in hard_spread(pod)]
 
     def objection(self, node: Node) -> str:
         """Why the node will not do, or nothing."""
@@ -47,14 +47,19 @@ class Company:
 
     # ---- spread
 
-    def _count_spread(self, one: Spread, rooms: Rooms) -> _Counted:
+    def _count_spread(self, one: Spread) -> _Counted:
         keys = [each.topology_key for each in hard_spread(self._pod)]
-        found: dict[str, int] = {}
-        for node, room in rooms.nodes():
-            if all(key in node.labels for key in keys) and counts(one, self._pod, node):
-                domain = node.labels[one.topology_key]
-                here = sum(spread_selects(one, self._pod, other) for other in room.pods.values())
-                found[domain] = found.get(domain, 0) + here
+        there = {
+            node.name: node.labels[one.topology_key]
+            for node, _ in self._rooms.nodes()
+            if all(key in node.labels for key in keys) and counts(one, self._pod, node)
+        }
+        found = dict.fromkeys(there.values(), 0)
+        for breed in self._rooms.breeds():
+            if spread_selects(one, self._pod, breed.sample):
+                for name, n_pods in breed.n_by_node.items():
+                    if name in there:
+                        found[there[name]] += n_pods
         n_lowest = min(found.values(), default=0) if len(found) >= one.min_domains else 0
         return _Counted(one, found, n_lowest, int(spread_selects(one, self._pod, self._pod)))
 
@@ -72,30 +77,32 @@ class Company:
 
     # ---- affinity
 
-    def _repelling_domains(self, others: Sequence[tuple[Pod, Node]]) -> set[tuple[str, str]]:
+    def _repelling_domains(self) -> set[tuple[str, str]]:
         """Where pods are that will not have this one near."""
         return {
             (term.topology_key, node.labels[term.topology_key])
-            for other, node in others
-            for term in other.spec.anti_affinity
+            for breed in self._rooms.breeds()
+            for term in breed.sample.spec.anti_affinity
+            if term_selects(term, breed.sample, self._pod, self._namespaces)
+            for node, _ in self._rooms.places(breed)
             if term.topology_key in node.labels
-            and term_selects(term, other, self._pod, self._namespaces)
         }
 
-    def _count_term(self, term: PodTerm, others: Sequence[tuple[Pod, Node]]) -> Counter[str]:
-        return Counter(
-            node.labels[term.topology_key]
-            for other, node in others
-            if term.topology_key in node.labels
-            and term_selects(term, self._pod, other, self._namespaces)
-        )
+    def _count_term(self, term: PodTerm, others: Iterable[Breed]) -> Counter[str]:
+        found: Counter[str] = Counter()
+        for breed in others:
+            if term_selects(term, self._pod, breed.sample, self._namespaces):
+                for node, n_pods in self._rooms.places(breed):
+                    if term.topology_key in node.labels:
+                        found[node.labels[term.topology_key]] += n_pods
+        return found
 
-    def _count_near(self, others: Sequence[tuple[Pod, Node]]) -> list[Counter[str]]:
+    def _count_near(self) -> list[Counter[str]]:
         """For each affinity term the domains of pods that all of the terms mean."""
         terms = self._pod.spec.affinity
         if not terms:
             return []
-        meant = [(other, node) for other, node in others if self._all_mean(other)]
+        meant = [breed for breed in self._rooms.breeds() if self._all_mean(breed.sample)]
         return [self._count_term(term, meant) for term in terms]
 
     def _all_mean(self, other: Pod) -> bool:

@@ -15,7 +15,7 @@ from dovetail.model.pod import Pod, PodSpec
 from dovetail.model.taints import Taint, repelling
 from dovetail.model.volumes import NO_VOLUMES, PodVolumes
 
-_UNSCHEDULABLE: Final = Taint("node.kubernetes.io/unschedulable")
+UNSCHEDULABLE: Final = Taint("node.kubernetes.io/unschedulable")
 _PODS: Final = "pods"
 
 
@@ -37,7 +37,7 @@ def objection(question: Question) -> str:
 
 def _cordon(question: Question) -> str:
     cordoned = question.node.is_unschedulable
-    if cordoned and repelling([_UNSCHEDULABLE], question.pod.spec.tolerations):
+    if cordoned and repelling([UNSCHEDULABLE], question.pod.spec.tolerations):
         return "node(s) were unschedulable"
     return ""
 

@@ -3,19 +3,59 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from dovetail.model.node import Node
-from dovetail.model.pod import Pod, PodKey
+from dovetail.model.pod import Pod, PodKey, PodSpec
+from dovetail.model.taints import repelling
+from dovetail.sim.filters import UNSCHEDULABLE, wants
+
+_Likeness = tuple[object, ...]
 
 
 class Room:
     """A node and the pods on it; no `node` while only pods speak of it."""
 
     def __init__(self) -> None:
-        self.node: Node | None = None
+        self._node: Node | None = None
         self.pods: dict[PodKey, Pod] = {}
         self.used: dict[str, int] = {}
+        self._suits: dict[int, tuple[PodSpec, bool]] = {}
+
+    @property
+    def node(self) -> Node | None:
+        """The node, if there is one."""
+        return self._node
+
+    def stand(self, node: Node | None) -> None:
+        """The node is like this now."""
+        self._node = node
+        self._suits.clear()
+
+    def suits(self, spec: PodSpec) -> bool:
+        """Whether the node by itself, its labels and taints, is fine for pods of this template."""
+        known = self._suits.get(id(spec))
+        if known is None:
+            known = self._suits[id(spec)] = (spec, self._is_fine(spec))
+        return known[1]
+
+    def _is_fine(self, spec: PodSpec) -> bool:
+        node = self._node
+        if node is None or repelling(node.taints, spec.tolerations) is not None:
+            return False
+        if node.is_unschedulable and repelling((UNSCHEDULABLE,), spec.tolerations) is not None:
+            return False
+        return wants(spec, node)
+
+    def holds(self, requests: Mapping[str, int], promised: Mapping[str, int]) -> bool:
+        """Whether there is room for this beside what is there and what was promised to others."""
+        if self._node is None:
+            return False
+        held, used = self._node.allocatable, self.used
+        for name, amount in requests.items():
+            if amount > max(held.get(name, 0) - used.get(name, 0) - promised.get(name, 0), 0):
+                return False
+        return True
 
     def put(self, pod: Pod) -> None:
         """Let a pod be here."""
@@ -31,38 +71,62 @@ class Room:
             self.used[name] -= amount
 
 
+class Breed:
+    """Pods that nobody can tell apart: one of them, and how many are on which node."""
+
+    def __init__(self, sample: Pod) -> None:
+        self.sample = sample
+        self.n_by_node: dict[str, int] = {}
+
+    def count(self, node_name: str, n_pods: int) -> None:
+        """So many more, or fewer, are there."""
+        held = self.n_by_node.get(node_name, 0) + n_pods
+        if held:
+            self.n_by_node[node_name] = held
+        else:
+            self.n_by_node.pop(node_name, None)
+
+
+def _likeness(pod: Pod) -> _Likeness:
+    is_leaving = pod.deleting_at is not None
+    return (id(pod.spec), pod.namespace, is_leaving, *sorted(pod.labels.items()))
+
+
 class Rooms:
     """All nodes, by name."""
 
     def __init__(self) -> None:
         self._rooms: dict[str, Room] = {}
-        self._places: dict[PodKey, str] = {}
+        self._places: dict[PodKey, tuple[str, Breed]] = {}
         self._names: list[str] = []  # of the rooms, in order
-        self._choosy: dict[PodKey, Pod] = {}  # pods that keep others away
+        self._breeds: dict[_Likeness, Breed] = {}
+        self._n_swept = 0
+        self.n_breeds = 0  # how many there ever were
 
     def put_node(self, node: Node) -> None:
         """A node is like this now."""
-        self._room(node.name).node = node
+        self._room(node.name).stand(node)
 
     def drop_node(self, name: str) -> None:
         """A node is gone; pods may still speak of it."""
         if name in self._rooms:
-            self._rooms[name].node = None
+            self._rooms[name].stand(None)
             self._tidy(name)
 
     def put_pod(self, pod: Pod, node_name: str) -> None:
         """A pod is on that node, and nowhere else."""
         self.drop_pod(pod.key)
-        self._places[pod.key] = node_name
+        breed = self._breed(pod)
+        breed.count(node_name, 1)
+        self._places[pod.key] = (node_name, breed)
         self._room(node_name).put(pod)
-        if pod.spec.anti_affinity:
-            self._choosy[pod.key] = pod
 
     def drop_pod(self, key: PodKey) -> None:
         """A pod is nowhere."""
-        name = self._places.pop(key, None)
-        self._choosy.pop(key, None)
-        if name is not None:
+        held = self._places.pop(key, None)
+        if held is not None:
+            name, breed = held
+            breed.count(name, -1)
             self._rooms[name].take(key)
             self._tidy(name)
 
@@ -82,14 +146,31 @@ class Rooms:
             if room.node is not None:
                 yield room.node, room
 
-    def pods(self) -> list[tuple[Pod, Node]]:
-        """Every pod on a node that is there."""
-        return [(pod, node) for node, room in self.nodes() for pod in room.pods.values()]
+    def breeds(self) -> Iterator[Breed]:
+        """Every breed of which there are pods."""
+        return (one for one in self._breeds.values() if one.n_by_node)
 
-    def choosy_pods(self) -> list[tuple[Pod, Node]]:
-        """Those among them that keep others away."""
-        found = [(pod, self.get(self._places[key])) for key, pod in self._choosy.items()]
-        return [(pod, room.node) for pod, room in found if room is not None and room.node]
+    def places(self, breed: Breed) -> Iterator[tuple[Node, int]]:
+        """The nodes with pods of a breed, and how many."""
+        for name, n_pods in breed.n_by_node.items():
+            room = self.get(name)
+            if room is not None and room.node is not None:
+                yield room.node, n_pods
+
+    def _breed(self, pod: Pod) -> Breed:
+        likeness = _likeness(pod)
+        found = self._breeds.get(likeness)
+        if found is None:
+            self._sweep()
+            found = self._breeds[likeness] = Breed(pod)
+            self.n_breeds += 1
+        return found
+
+    def _sweep(self) -> None:
+        """Forget breeds that have died out, once they are many."""
+        if len(self._breeds) > 2 * self._n_swept + 100:
+            self._breeds = {key: one for key, one in self._breeds.items() if one.n_by_node}
+            self._n_swept = len(self._breeds)
 
     def _room(self, name: str) -> Room:
         if name not in self._rooms:

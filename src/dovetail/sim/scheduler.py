@@ -10,7 +10,6 @@ for another.
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from typing import Final
 
 import msgspec
@@ -23,16 +22,9 @@ from dovetail.kube.errors import ApiError, ConflictError, NotFoundError
 from dovetail.kube.mirror import Absent, Mirror, Notice, Pace, Present
 from dovetail.kube.seam import Body, Json, Kube, Patch, PatchType, Ref, Scope
 from dovetail.kube.typed import Intake
-from dovetail.model.node import Node
 from dovetail.model.pod import Pod, PodKey
-from dovetail.model.resources import total
-from dovetail.model.verdict import Problem
-from dovetail.model.volumes import PodVolumes
 from dovetail.sim import volumes, wire
-from dovetail.sim.company import Company
-from dovetail.sim.filters import Question, objection
-from dovetail.sim.rooms import Room, Rooms
-from dovetail.sim.scores import Choice, best
+from dovetail.sim.placing import Placing
 from dovetail.sim.volumes import Storage
 from dovetail.state.nodes import attach_limits, observed
 from dovetail.state.pods import listed_pod
@@ -69,16 +61,14 @@ class Scheduler:
         self._clock = clock
         self._timer = timer
         self._templates = Templates()
-        self._rooms = Rooms()
+        self._placing = Placing()
+        self._rooms = self._placing.rooms
         self._waiting: dict[PodKey, tuple[Pod, api.Pod]] = {}
         self._tried: dict[PodKey, _Tried] = {}
-        self._promises: dict[str, dict[PodKey, Pod]] = {}  # by the name of the node
         self._assumed: dict[PodKey, str] = {}
         self._limits: dict[str, api.CSINode] = {}
         self._nodes: dict[str, api.Node] = {}
-        self._namespaces: dict[str, dict[str, str]] = {}
         self._stored: dict[tuple[type[api.Object], str, str], api.Object] = {}
-        self._storage = Storage(())
         self._revision = 0
         self._is_changed = asyncio.Event()
         intake, pace = Intake(), Pace(timer, chance)
@@ -126,10 +116,10 @@ class Scheduler:
                 self._limits[name] = found
                 self._look_at(name)
             case api.Namespace():
-                self._namespaces[name] = found.metadata.labels
+                self._placing.namespaces[name] = found.metadata.labels
             case _:
                 self._stored[type(found), found.metadata.namespace, name] = found
-                self._storage = Storage(self._stored.values())
+                self._placing.storage = Storage(self._stored.values())
         self._revision += 1
 
     def _drop(self, found: api.Object) -> None:
@@ -144,10 +134,10 @@ class Scheduler:
                 self._limits.pop(name, None)
                 self._look_at(name)
             case api.Namespace():
-                self._namespaces.pop(name, None)
+                self._placing.namespaces.pop(name, None)
             case _:
                 self._stored.pop((type(found), found.metadata.namespace, name), None)
-                self._storage = Storage(self._stored.values())
+                self._placing.storage = Storage(self._stored.values())
         self._revision += 1
 
     def _look_at(self, name: str) -> None:
@@ -178,15 +168,13 @@ class Scheduler:
     def _wait(self, pod: Pod, found: api.Pod) -> None:
         self._leave(pod.key)
         self._waiting[pod.key] = (pod, found)
-        if pod.nominated_node_name:
-            self._promises.setdefault(pod.nominated_node_name, {})[pod.key] = pod
+        self._placing.promise(pod)
 
     def _leave(self, key: PodKey) -> None:
         """Wait no more."""
         held = self._waiting.pop(key, None)
-        promised = self._promises.get(held[0].nominated_node_name) if held else None
-        if promised:
-            promised.pop(key, None)
+        if held is not None:
+            self._placing.take_back(held[0])
 
     def _forget(self, key: PodKey) -> None:
         self._leave(key)
@@ -220,12 +208,12 @@ class Scheduler:
                 await self._tell(found, "SchedulingGated", why)
                 self._note(pod.key, revision)
                 return
-            chosen, why = self._chosen(pod)
+            chosen = self._placing.chosen(pod)
             if chosen:
                 await self._bind(pod, chosen)
                 return
             self._note(pod.key, revision)
-            await self._tell(found, "Unschedulable", why)
+            await self._tell(found, "Unschedulable", self._placing.objections(pod))
         except NotFoundError:
             return  # it is gone, as the mirror will tell
         except ApiError:
@@ -236,60 +224,10 @@ class Scheduler:
         wait = min(_SHORTEST_SECONDS * 2.0 ** min(n_times - 1, 10), _LONGEST_SECONDS)
         self._tried[key] = _Tried(n_times, revision, self._timer.elapsed_seconds() + wait)
 
-    def _chosen(self, pod: Pod) -> tuple[str, str]:
-        """The node for a pod, or none and why."""
-        asked = self._storage.asked(pod)
-        if isinstance(asked, Problem):
-            return "", asked.message
-        company = Company(pod, self._rooms, self._namespaces)
-        promised = self._rooms.get(pod.nominated_node_name)
-        if promised is not None and not self._objection(pod, asked, company, promised):
-            return pod.nominated_node_name, ""
-        reasons: Counter[str] = Counter()
-        feasible: list[tuple[Node, Room]] = []
-        for node, room in self._rooms.nodes():
-            why = self._objection(pod, asked, company, room)
-            if why:
-                reasons[why] += 1
-            else:
-                feasible.append((node, room))
-        if feasible:
-            return best(Choice(pod, feasible, self._rooms, self._namespaces)), ""
-        said = ", ".join(f"{n_nodes} {why}" for why, n_nodes in sorted(reasons.items()))
-        return "", f"0/{sum(reasons.values())} nodes are available: {said or 'there are none'}."
-
-    def _objection(self, pod: Pod, asked: PodVolumes, company: Company, room: Room) -> str:
-        if room.node is None:
-            return ""
-        promised = self._promised(pod, room.node.name)
-        there = (*room.pods.values(), *promised)
-        question = Question(
-            pod=pod,
-            node=room.node,
-            there=there,
-            used=total((room.used, *(one.spec.requests for one in promised)))
-            if promised
-            else room.used,
-            volumes=asked,
-            attached=self._storage.attached(there) if asked.attachments else {},
-        )
-        return objection(question) or company.objection(room.node)
-
-    def _promised(self, pod: Pod, node_name: str) -> list[Pod]:
-        """Others that wait for room that was promised to them."""
-        others = self._promises.get(node_name)
-        if not others:
-            return []
-        return [
-            other
-            for other in others.values()
-            if other.key != pod.key and other.spec.priority >= pod.spec.priority
-        ]
-
     async def _bind(self, pod: Pod, node_name: str) -> None:
         room = self._rooms.get(node_name)
         if room is not None and room.node is not None and pod.claim_names:
-            await self._storage.provision(self._kube, pod, room.node)
+            await self._placing.storage.provision(self._kube, pod, room.node)
         body: Body = {
             "apiVersion": "v1",
             "kind": "Binding",

@@ -32,6 +32,8 @@ class Choice(msgspec.Struct, frozen=True):
 
 def best(choice: Choice) -> str:
     """The name of the best node."""
+    if len(choice.feasible) == 1:
+        return choice.feasible[0][0].name
     totals = {node.name: 0.0 for node, _ in choice.feasible}
     for weight, score, is_reversed in _SCORES:
         found = score(choice)
@@ -62,6 +64,8 @@ def _room(choice: Choice) -> dict[str, float]:
 
 def _preferred_nodes(choice: Choice) -> dict[str, float]:
     terms = choice.pod.spec.preferred_terms
+    if not terms:
+        return {}
     return {
         node.name: float(
             sum(weight for weight, one in terms if one.matches(node.labels, node.name))
@@ -72,6 +76,8 @@ def _preferred_nodes(choice: Choice) -> dict[str, float]:
 
 def _soft_taints(choice: Choice) -> dict[str, float]:
     held = choice.pod.spec.tolerations
+    if not any(node.taints for node, _ in choice.feasible):
+        return {}
     return {
         node.name: float(
             sum(
@@ -86,15 +92,18 @@ def _soft_taints(choice: Choice) -> dict[str, float]:
 
 def _crowding(choice: Choice) -> dict[str, float]:
     """How many pods that a soft constraint counts are in the node's domains."""
+    if all(one.is_hard for one in choice.pod.spec.spread):
+        return {}
     found = dict.fromkeys((node.name for node, _ in choice.feasible), 0.0)
     for one in choice.pod.spec.spread:
         if one.is_hard:
             continue
         by_domain: dict[str, int] = {}
-        for other, node in choice.rooms.pods():
-            if spread_selects(one, choice.pod, other):
-                domain = node.labels.get(one.topology_key, "")
-                by_domain[domain] = by_domain.get(domain, 0) + 1
+        for breed in choice.rooms.breeds():
+            if spread_selects(one, choice.pod, breed.sample):
+                for node, n_pods in choice.rooms.places(breed):
+                    domain = node.labels.get(one.topology_key, "")
+                    by_domain[domain] = by_domain.get(domain, 0) + n_pods
         for node, _ in choice.feasible:
             found[node.name] += by_domain.get(node.labels.get(one.topology_key, ""), 0)
     return found
@@ -104,13 +113,16 @@ def _liked_company(choice: Choice) -> dict[str, float]:
     spec = choice.pod.spec
     wishes = [(weight, term) for weight, term in spec.preferred_affinity]
     wishes += [(-weight, term) for weight, term in spec.preferred_anti_affinity]
+    if not wishes:
+        return {}
     found = dict.fromkeys((node.name for node, _ in choice.feasible), 0.0)
     for weight, term in wishes:
         by_domain: dict[str, int] = {}
-        for other, node in choice.rooms.pods():
-            if term_selects(term, choice.pod, other, choice.namespaces):
-                domain = node.labels.get(term.topology_key, "")
-                by_domain[domain] = by_domain.get(domain, 0) + weight
+        for breed in choice.rooms.breeds():
+            if term_selects(term, choice.pod, breed.sample, choice.namespaces):
+                for node, n_pods in choice.rooms.places(breed):
+                    domain = node.labels.get(term.topology_key, "")
+                    by_domain[domain] = by_domain.get(domain, 0) + weight * n_pods
         for node, _ in choice.feasible:
             domain = node.labels.get(term.topology_key, "")
             found[node.name] += by_domain.get(domain, 0) if domain else 0

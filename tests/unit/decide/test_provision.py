@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from dovetail.decide import decide
+from dovetail.model.ledger import Ledger, Refusal
 from dovetail.model.plan import DisruptionReason
 from dovetail.model.policy import Policy
 from dovetail.testing import instance_type, node, node_pool, pod, snapshot
@@ -40,3 +41,18 @@ def test_no_replacement_gets_the_name_of_another() -> None:
     plan = decide(msgspec.structs.replace(there, policy=policy), NOW)
     assert [one.name for one in plan.launches] == ["default-1-2"]
     assert [new.name for one in plan.disruptions for new in one.replacements] == ["default-1-3"]
+
+
+def test_what_one_pool_could_not_have_another_may() -> None:
+    """A refusal that names a pool is that pool's alone."""
+    pools = [node_pool("first", weight=10), node_pool("second")]
+    there = snapshot([pod("p", cpu=1)], node_pools=pools, types=TYPES)
+    until = NOW + timedelta(minutes=1)
+    refusals = tuple(
+        Refusal(one.name, at.zone, at.capacity_type, until, "first")
+        for one in TYPES
+        for at in one.offerings
+    )
+    for held, want in ((refusals, "second"), ((), "first")):
+        cluster = msgspec.structs.replace(there, ledger=Ledger(refusals=held))
+        assert [one.node_pool for one in decide(cluster, NOW).launches] == [want]

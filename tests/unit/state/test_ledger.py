@@ -8,7 +8,7 @@ import pytest
 
 from dovetail.decide.candidates import waiting
 from dovetail.decide.nodes import leaving
-from dovetail.model.ledger import Departure, Nomination, Proposal
+from dovetail.model.ledger import Departure, Nomination, Proposal, Refusal, Setback
 from dovetail.state.changes import (
     NOTHING,
     Change,
@@ -17,6 +17,7 @@ from dovetail.state.changes import (
     Nominated,
     Observed,
     Proposed,
+    Refused,
     Touched,
     Vanished,
 )
@@ -130,3 +131,27 @@ def test_pods_that_run_promise_nothing() -> None:
 
 def _name(change: Observed | Vanished) -> str:
     return change.name if isinstance(change, Vanished) else change.object.metadata.name
+
+
+def test_what_could_not_be_had_is_left_alone_for_a_while() -> None:
+    """By every pool, or by the one that tried, until a moment that was said."""
+    known = cluster(
+        Refused("m", "z", "spot", NOW),
+        Refused("m", "z", "spot", NOW, node_pool="p", until=NOW + SECOND),
+    )
+    assert known.snapshot(NOW).ledger.refusals == (
+        Refusal("m", "z", "spot", NOW + 180 * SECOND),
+        Refusal("m", "z", "spot", NOW + SECOND, "p"),
+    )
+    assert len(known.snapshot(NOW + SECOND).ledger.refusals) == 1
+    assert known.snapshot(NOW + 180 * SECOND).ledger.refusals == ()
+
+
+def test_a_setback_is_remembered_while_it_lasts_and_its_node_is_there() -> None:
+    """A node of that name that comes later has had none."""
+    known = cluster(node("n"), node("m"), Disrupting(("n", "m"), "Drifted", NOW))
+    known.apply(DisruptionEnded(("n", "m"), NOW + SECOND))
+    assert [one.node for one in known.snapshot(NOW).ledger.setbacks] == ["m", "n"]
+    known.apply(vanished("Node", "m"))
+    assert known.snapshot(NOW).ledger.setbacks == (Setback("n", NOW + SECOND),)
+    assert known.snapshot(NOW + SECOND).ledger.setbacks == ()

@@ -40,8 +40,18 @@ class Fitted(msgspec.Struct, frozen=True):
 class FirstFit:
     """One pass over some pods."""
 
-    def __init__(self, standing: Standing, places: Sequence[Place]) -> None:
+    def __init__(
+        self,
+        standing: Standing,
+        places: Sequence[Place],
+        *,
+        closed: frozenset[str] = frozenset(),
+        settled: frozenset[str] = frozenset(),
+    ) -> None:
+        """`settled` are pods that run well where they are; those may not go to `closed` nodes."""
         self._standing = standing
+        self._closed = closed
+        self._settled = settled
         self._tallies = standing.tallies
         self._topology = standing.topology
         self._places = sorted(places, key=lambda one: (not one.node.is_initialized, one.name))
@@ -96,11 +106,14 @@ class FirstFit:
     def _on_node(self, pod: Pod, kind: Kind, demand: Demand) -> bool:
         requests = kind.requests
         cpu, memory = requests.get(CPU, 0), requests.get(MEMORY, 0)
+        closed = self._closed if pod.key in self._settled else frozenset()
         for place in self._places:
             free = place.free
             if free.get(CPU, 0) < cpu or free.get(MEMORY, 0) < memory:
                 continue
-            if place.has_room(requests) and place.accepts(demand) and not _collides(pod, place):
+            if place.name in closed or not place.has_room(requests):
+                continue
+            if place.accepts(demand) and not _collides(pod, place):
                 if self._topology.narrowing(kind, demand, place) is None:
                     continue
                 place.take(requests)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from dovetail import labels
 from dovetail.model.instance import InstanceType, Offering
 from dovetail.model.pod import DaemonSet
 from dovetail.model.pool import NodePool
@@ -35,6 +36,9 @@ class Menu:
         self._steps = self._stairs()
         self._bits: dict[int, tuple[Requirements, Bits]] = {}
         self._offers: dict[int, tuple[Requirements, list[tuple[int, int, Offering]]]] = {}
+        self._worst: dict[int, tuple[Requirements, list[int], list[Bits]]] = {}
+        self._bought: dict[int, tuple[Requirements, dict[str, Bits]]] = {}
+        self._domains: dict[tuple[int, str], tuple[Requirements, frozenset[str]]] = {}
 
     def _overhead(self, kind: InstanceType, running: Iterable[DaemonSet]) -> dict[str, int]:
         offered = self.requirements & kind.requirements
@@ -98,6 +102,52 @@ class Menu:
             ]
             found.sort(key=lambda one: (one[0], one[1], one[2].zone, one[2].capacity_type))
             known = self._offers[id(wanted)] = (wanted, found)
+        return known[1]
+
+    def below(self, price: int, wanted: Requirements) -> Bits:
+        """The types that cost less even at their worst: the dearest way to buy one as reserved,
+        else as spot, else on demand (spec/core.md 6.7).
+        """
+        known = self._worst.get(id(wanted))
+        if known is None:
+            prices: list[int] = []
+            bits: list[Bits] = [0]
+            for worst, index in sorted(self._worst_prices(wanted)):
+                prices.append(worst)
+                bits.append(bits[-1] | 1 << index)
+            known = self._worst[id(wanted)] = (wanted, prices, bits)
+        return known[2][bisect_left(known[1], price)]
+
+    def _worst_prices(self, wanted: Requirements) -> Iterator[tuple[int, int]]:
+        by_type: dict[int, dict[str, int]] = {}
+        for price, index, one in self.offers(wanted):
+            held = by_type.setdefault(index, {})
+            held[one.capacity_type] = max(price, held.get(one.capacity_type, 0))
+        for index, held in by_type.items():
+            yield next(held[one] for one in labels.CAPACITY_TYPES if one in held), index
+
+    def capacity_types(self, bits: Bits, wanted: Requirements) -> set[str]:
+        """How these types can be bought."""
+        known = self._bought.get(id(wanted))
+        if known is None:
+            by_kind: dict[str, Bits] = {}
+            for _, index, one in self.offers(wanted):
+                by_kind[one.capacity_type] = by_kind.get(one.capacity_type, 0) | 1 << index
+            known = self._bought[id(wanted)] = (wanted, by_kind)
+        return {kind for kind, held in known[1].items() if held & bits}
+
+    def domains(self, key: str, wanted: Requirements) -> frozenset[str]:
+        """The values of a label that nodes with these labels can have."""
+        known = self._domains.get((id(wanted), key))
+        if known is None:
+            asked = wanted.get(key)
+            found: set[str] = set()
+            for kind in self.types:
+                said = kind.requirements.get(key)
+                if said is not None and not said.complement:
+                    found |= said.values
+            kept = frozenset(one for one in found if asked is None or asked.has(one))
+            known = self._domains[id(wanted), key] = (wanted, kept)
         return known[1]
 
     def names(self, bits: Bits) -> tuple[str, ...]:

@@ -77,14 +77,5 @@ class Claim:
             return frozenset({self.name})
         held = self.requirements.get(key)
         if held is None or held.complement:
-            return self._open_domains(key)
+            return self.menu.domains(key, self.requirements)
         return held.values
-
-    def _open_domains(self, key: str) -> frozenset[str]:
-        found: set[str] = set()
-        for kind in self.menu.types:
-            said = kind.requirements.get(key)
-            if said is not None and not said.complement:
-                found |= said.values
-        held = self.requirements.get(key)
-        return frozenset(one for one in found if held is None or held.has(one))

@@ -38,6 +38,7 @@ class Standing:
         self.limits: dict[str, dict[str, int]] = {}
         self.tallies = Tallies({})
         self.joined = Joined()
+        self.n_changes = 0  # of what consolidation depends on (spec/core.md 4.4)
         self._pods: dict[str, Pod] = {}
         self._menus: dict[str, tuple[NodePool, _Types, tuple[DaemonSet, ...], Menu]] = {}
         self._snapshot = Snapshot()
@@ -92,6 +93,7 @@ class Standing:
             if held is None or not _is_same_place(held, node):
                 self._drop_place(name)
                 self.places[name] = self._place(node)
+                self.n_changes += 1
             else:
                 held.node = node
 
@@ -118,7 +120,12 @@ class Standing:
         held = self._pods
         fresh = {pod.key: pod for pod in pods if pod.node_name}
         for key, pod in list(held.items()):
-            if fresh.get(key) is not pod:
+            now = fresh.get(key)
+            if now is pod:
+                continue
+            if now is not None and _stays(pod, now):
+                held[key] = self.places[pod.node_name].pods[key] = now
+            else:
                 self._leave(pod, self.places.get(pod.node_name))
                 del held[key]
         for key, pod in fresh.items():
@@ -128,6 +135,7 @@ class Standing:
                 self._come(pod, place)
 
     def _come(self, pod: Pod, place: Place) -> None:
+        self.n_changes += 1
         place.pods[pod.key] = pod
         if not pod.is_daemon:
             place.take(pod.spec.requests)
@@ -137,10 +145,23 @@ class Standing:
     def _leave(self, pod: Pod, place: Place | None) -> None:
         if place is None or place.pods.pop(pod.key, None) is None:
             return
+        self.n_changes += 1
         if not pod.is_daemon:
             place.take(pod.spec.requests, -1)
         if pod.deleting_at is None:
             self.tallies.put(self.tallies.kind(pod), place, -1)
+
+
+def _stays(before: Pod, now: Pod) -> bool:
+    """Whether nothing has changed that scheduling sees, such as when a pod becomes ready."""
+    return (
+        before.uid == now.uid
+        and before.node_name == now.node_name
+        and before.deleting_at == now.deleting_at
+        and before.phase == now.phase
+        and before.spec is now.spec
+        and before.labels is now.labels
+    )
 
 
 def _is_same_place(held: Place, node: Node) -> bool:

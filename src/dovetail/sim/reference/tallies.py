@@ -102,6 +102,7 @@ class Tallies:
     def __init__(self, namespaces: Namespaces) -> None:
         self.namespaces = namespaces
         self.kinds: dict[tuple[object, ...], Kind] = {}
+        self._known: dict[tuple[int, int, str], tuple[Mapping[str, str], Kind]] = {}
         self._tallies: dict[tuple[object, ...], Tally] = {}
         self._counting: dict[Kind, tuple[int, list[Tally]]] = {}
         self._choosy: list[tuple[Kind, PodTerm]] = []
@@ -110,11 +111,16 @@ class Tallies:
 
     def kind(self, pod: Pod) -> Kind:
         """The kind of a pod."""
+        quick = (id(pod.spec), id(pod.labels), pod.namespace)
+        known = self._known.get(quick)
+        if known is not None:
+            return known[1]
         key = (id(pod.spec), pod.namespace, *sorted(pod.labels.items()))
         found = self.kinds.get(key)
         if found is None:
             found = self.kinds[key] = Kind(pod)
             self._choosy += [(found, term) for term in pod.spec.anti_affinity]
+        self._known[quick] = (pod.labels, found)  # the labels too: their identity is the key
         return found
 
     def put(self, kind: Kind, spot: Spot, n_pods: int = 1) -> None:

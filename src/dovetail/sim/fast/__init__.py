@@ -1,0 +1,18 @@
+"""fast — how does a day of a cluster go, if nothing is asked but the decisions themselves?
+
+The same `decide` (or any other policy) as in a live controller, and what a cluster does around it,
+as events in virtual time: no API, no tasks, no messages. Nothing happens between two events, so
+a quiet hour costs nothing.
+
+    agenda      what happens when
+    cluster     nodes, pods, promises and budgets, and the snapshot that decisions see
+    binding     kube-scheduler's stand-in over the same filters and scores as the faithful one
+    crews       Deployments and StatefulSets; cron_crews: pods that come, run and succeed
+    machines    launches that become nodes, and instances that end
+    departures  nodes that are taken away: replacements first, then evictions, within budgets
+    figures     what is counted: money, evictions, waiting, utilisation
+    run         the loop: windows that close, decisions, what becomes of them
+
+Left out, against the faithful form (`sim/world.py` with the controllers): volumes, failures of the
+cloud and the API, preemption. A test shows that both agree on what they share.
+"""

@@ -1,0 +1,173 @@
+"""Which nodes may go, and what is each worth? (spec/core.md 6.2)"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from fractions import Fraction
+
+import msgspec
+
+from dovetail import labels
+from dovetail.decide.candidates import is_movable
+from dovetail.decide.disrupt.candidates import Scene
+from dovetail.decide.disrupt.cost import moving_cost
+from dovetail.decide.disrupt.emptiness import is_quiet, is_reschedulable
+from dovetail.decide.lifecycle.draining import is_evictable
+from dovetail.decide.lifecycle.protection import protection
+from dovetail.decide.prices import price_of, prices
+from dovetail.model.node import Node
+from dovetail.model.pod import Pod
+from dovetail.model.pool import ConsolidationPolicy, NodePool
+from dovetail.model.snapshot import DisruptionBudget
+from dovetail.sim.reference.places import Place
+from dovetail.sim.reference.standing import Standing
+from dovetail.sim.reference.tallies import Kind
+
+_Name = tuple[str, str]  # namespace and name
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """A node that may go: its price, its pods that would move, and what that costs the cluster."""
+
+    place: Place
+    pods: tuple[Pod, ...]
+    price_nanousd: int
+    cost: int
+
+    @property
+    def node(self) -> Node:
+        """The node."""
+        return self.place.node
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nobody would move."""
+        return not self.pods
+
+    @property
+    def turn(self) -> tuple[Fraction, str]:
+        """Dearest first for what it costs to move its pods."""
+        return (-Fraction(self.price_nanousd, self.cost), self.node.name)
+
+
+class Eligibility:
+    """Tells which nodes may go, with what it found out for one cluster kept for the next."""
+
+    def __init__(self) -> None:
+        self._budgets: tuple[DisruptionBudget, ...] = ()
+        self._by_name: dict[_Name, DisruptionBudget] = {}
+        self._selecting: dict[Kind, tuple[_Name, ...]] = {}
+
+    def quiet(self, standing: Standing, scene: Scene) -> list[Candidate]:
+        """Every node that nothing keeps and that has been quiet for as long as its pool wants."""
+        places = [one for one in standing.places.values() if is_quiet(one.node)]
+        return self.among(places, standing, scene)
+
+    def among(
+        self,
+        places: Iterable[Place],
+        standing: Standing,
+        scene: Scene,
+        *,
+        are_pods_ignored: bool = False,
+    ) -> list[Candidate]:
+        """Those that nothing keeps. Where draining ends in any case, pods keep none."""
+        snapshot = scene.snapshot
+        self._look(snapshot.disruption_budgets)
+        pools = {pool.name: pool for pool in snapshot.node_pools if not pool.problems}
+        known = prices(snapshot)
+        found = []
+        for place in places:
+            node = place.node
+            pool = pools.get(node.node_pool)
+            if pool is None or pool.replicas is not None or not _may_go(node, scene):
+                continue
+            is_drained_anyway = are_pods_ignored and node.termination_grace_period is not None
+            if not is_drained_anyway and self._is_kept(place, standing, scene.now):
+                continue
+            pods = self._moving(place, standing, scene.now)
+            cost = moving_cost(pods)
+            found.append(Candidate(place, pods, price_of(node, known), cost))
+        return found
+
+    def _moving(self, place: Place, standing: Standing, now: datetime) -> tuple[Pod, ...]:
+        return tuple(
+            pod
+            for pod in place.pods.values()
+            if is_reschedulable(pod)
+            and is_movable(pod, self._guards(standing.tallies.kind(pod)), now)
+        )
+
+    def _is_kept(self, place: Place, standing: Standing, now: datetime) -> bool:
+        """Whether a pod forbids it: protected, or held by a budget that allows nothing now."""
+        for pod in place.pods.values():
+            if pod.annotations and protection(pod, now).is_active:
+                return True
+            guards = self._guards(standing.tallies.kind(pod))
+            if guards and is_evictable(pod, now) and _forbid(guards, pod):
+                return True
+        return False
+
+    def _look(self, budgets: tuple[DisruptionBudget, ...]) -> None:
+        """Take in what budgets allow now; whom they select is only asked when that may change."""
+        if budgets is self._budgets:
+            return
+        fresh = {(one.namespace, one.name): one for one in budgets}
+        held = self._by_name
+        is_same = fresh.keys() == held.keys() and all(
+            fresh[name].selector == held[name].selector for name in fresh
+        )
+        if not is_same:
+            self._selecting.clear()
+        self._budgets, self._by_name = budgets, fresh
+
+    def _guards(self, kind: Kind) -> tuple[DisruptionBudget, ...]:
+        known = self._selecting.get(kind)
+        if known is None:
+            sample = kind.sample
+            known = self._selecting[kind] = tuple(
+                name
+                for name, one in self._by_name.items()
+                if one.namespace == sample.namespace and one.selector.matches(sample.labels)
+            )
+        return tuple(self._by_name[name] for name in known) if known else ()
+
+
+def _may_go(node: Node, scene: Scene) -> bool:
+    return (
+        bool(node.node_claim)
+        and node.is_initialized
+        and node.name not in scene.leaving
+        and node.name not in scene.disrupting
+        and node.name not in scene.nominated
+        and node.annotations.get(labels.DO_NOT_DISRUPT) != "true"
+    )
+
+
+def _forbid(guards: Iterable[DisruptionBudget], pod: Pod) -> bool:
+    held = tuple(guards)
+    if len(held) > 1:
+        return True
+    return any(
+        one.disruptions_allowed <= 0 and not (one.always_allows_unhealthy and not pod.is_ready)
+        for one in held
+    )
+
+
+def is_consolidatable(one: Candidate, pools: Mapping[str, NodePool]) -> bool:
+    """Whether the node may be consolidated though pods run on it (6.7)."""
+    disruption = pools[one.node.node_pool].disruption
+    return (
+        not one.is_empty
+        and is_quiet(one.node)
+        and disruption.consolidate_after is not None
+        and disruption.consolidation_policy != ConsolidationPolicy.WHEN_EMPTY
+        and bool(one.node.zone and one.node.capacity_type and one.node.instance_type)
+    )
+
+
+def is_idle(one: Candidate, pools: Mapping[str, NodePool]) -> bool:
+    """Whether the node goes because nobody needs it (6.5)."""
+    disruption = pools[one.node.node_pool].disruption
+    return one.is_empty and is_quiet(one.node) and disruption.consolidate_after is not None

@@ -1,0 +1,234 @@
+"""What does the reference decide, and when? (spec/core.md 6.1, 6.11)
+
+Pods that wait are provisioned for whenever it is asked. Every ten seconds the methods of disruption
+are tried in order, and the first that finds something wins: emptiness, drift, many nodes together,
+then one by one. What consolidation finds waits for 15 seconds and is done if it still holds then;
+nothing else is looked for meanwhile. A method that found nothing is not tried again before
+something has changed, or five minutes have passed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+import msgspec
+
+from dovetail import labels
+from dovetail.decide.candidates import waiting
+from dovetail.decide.disrupt.budgets import Allowance, allowances
+from dovetail.decide.disrupt.candidates import Scene, scene_of
+from dovetail.decide.lifecycle.conditions import DRIFTED
+from dovetail.decide.lifecycle.step import soonest
+from dovetail.decide.nodes import leaving
+from dovetail.model.node import Node
+from dovetail.model.plan import Disrupt, DisruptionReason, Launch, Plan
+from dovetail.model.pool import NodePool
+from dovetail.model.snapshot import Snapshot
+from dovetail.sim.reference.candidates import (
+    Candidate,
+    Eligibility,
+    is_consolidatable,
+    is_idle,
+)
+from dovetail.sim.reference.claims import launches
+from dovetail.sim.reference.consolidation import Command, computed, many, one_by_one, placed
+from dovetail.sim.reference.provisioning import provisioning
+from dovetail.sim.reference.simulations import Ground, simulated
+from dovetail.sim.reference.standing import Standing
+
+_POLL: Final = timedelta(seconds=10)
+_VALID_AFTER: Final = timedelta(seconds=15)
+_REFRESH: Final = timedelta(minutes=5)
+_EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
+
+_Method = Callable[[Ground, Sequence[Candidate], Mapping[str, Allowance]], Command | None]
+
+
+class _Proposed(msgspec.Struct, frozen=True):
+    """What is waited for to be done."""
+
+    reason: DisruptionReason
+    command: Command
+    since: datetime
+
+
+class Reference:
+    """The reference's policy, with the memory that its processes have."""
+
+    def __init__(self) -> None:
+        self._standing = Standing()
+        self._eligibility = Eligibility()
+        self._proposed: _Proposed | None = None
+        self._polls_at = _EARLIEST
+        self._fruitless: dict[str, tuple[int, datetime]] = {}
+
+    def __call__(self, snapshot: Snapshot, now: datetime) -> Plan:
+        """Everything that it would do now, and when to ask again."""
+        self._standing.look(snapshot, now)
+        plan = provisioning(self._standing, snapshot, now)
+        due_at = self._due_at()
+        if now < due_at:
+            return msgspec.structs.replace(plan, wake_at=due_at)
+        found = self._disruptions(snapshot, plan, now)
+        self._polls_at = now if found else now + _POLL
+        return msgspec.structs.replace(
+            plan, disruptions=found, wake_at=self._wakes_at(found, snapshot, now)
+        )
+
+    def _due_at(self) -> datetime:
+        if self._proposed is not None:
+            return self._proposed.since + _VALID_AFTER
+        return self._polls_at
+
+    def _wakes_at(
+        self, found: tuple[Disrupt, ...], snapshot: Snapshot, now: datetime
+    ) -> datetime | None:
+        if self._proposed is not None or found:
+            return self._due_at()
+        if not snapshot.nodes:
+            return None
+        # Whatever changes wakes it anyway; without a change nothing is looked for again so soon.
+        return soonest(*(at + _REFRESH for _, at in self._fruitless.values())) or now + _POLL
+
+    # ---- methods
+
+    def _disruptions(self, snapshot: Snapshot, plan: Plan, now: datetime) -> tuple[Disrupt, ...]:
+        scene = scene_of(snapshot, plan, now)
+        ground = Ground(snapshot, self._standing, leaving(snapshot), waiting(snapshot, now))
+        pools = {pool.name: pool for pool in snapshot.node_pools}
+        if self._proposed is not None:
+            proposed, self._proposed = self._proposed, None
+            return self._validated(proposed, ground, scene, pools, plan)
+        candidates = self._eligibility.quiet(self._standing, scene)
+        empty = [one for one in candidates if is_idle(one, pools)]
+        if self._proposes(DisruptionReason.EMPTY, _together(empty, _budgets(scene, "Empty")), now):
+            return ()
+        drifted = self._drifted(ground, scene, plan)
+        if drifted is not None:
+            return (drifted,)
+        busy = [one for one in candidates if is_consolidatable(one, pools)]
+        for name, method in (("multi", many), ("single", one_by_one)):
+            if self._is_spent(name, now):
+                continue
+            command = method(ground, busy, _budgets(scene, DisruptionReason.UNDERUTILIZED))
+            if self._proposes(DisruptionReason.UNDERUTILIZED, command, now):
+                return ()
+            self._fruitless[name] = (self._standing.n_changes, now)
+        return ()
+
+    def _is_spent(self, name: str, now: datetime) -> bool:
+        """Whether the method found nothing and nothing has changed since."""
+        held = self._fruitless.get(name)
+        return held is not None and held[0] == self._standing.n_changes and now < held[1] + _REFRESH
+
+    def _proposes(self, reason: DisruptionReason, command: Command | None, now: datetime) -> bool:
+        if command is None:
+            return False
+        self._proposed = _Proposed(reason, command, now)
+        return True
+
+    def _drifted(self, ground: Ground, scene: Scene, plan: Plan) -> Disrupt | None:
+        """The node that drifted first, of those whose pods have a place (6.6)."""
+        places = [
+            one for one in self._standing.places.values() if _drifted_at(one.node) is not None
+        ]
+        found = self._eligibility.among(places, self._standing, scene, are_pods_ignored=True)
+        marked = [(_drifted_at(one.node) or _EARLIEST, one) for one in found] if places else []
+        budgets = _budgets(scene, DisruptionReason.DRIFTED)
+        for _, one in sorted(marked, key=lambda held: (bool(held[1].pods), held[0], held[1].turn)):
+            if not budgets[one.node.node_pool].n_remaining:
+                continue
+            fitted = simulated(ground, [one], is_consolidating=False)
+            if fitted is not None:
+                made = launches(fitted.claims, ground.snapshot.revision, len(plan.launches))
+                command = Command((one,), places=placed(fitted, [one]))
+                return _disrupt(DisruptionReason.DRIFTED, command, tuple(made))
+        return None
+
+    # ---- validation
+
+    def _validated(
+        self,
+        proposed: _Proposed,
+        ground: Ground,
+        scene: Scene,
+        pools: Mapping[str, NodePool],
+        plan: Plan,
+    ) -> tuple[Disrupt, ...]:
+        """What was proposed, if it is still right; of empty nodes, those that still are."""
+        fits = is_idle if proposed.reason == DisruptionReason.EMPTY else is_consolidatable
+        names = set(proposed.command.nodes)
+        again = [
+            one
+            for one in self._eligibility.quiet(self._standing, scene)
+            if one.node.name in names and fits(one, pools)
+        ]
+        budgets = _budgets(scene, proposed.reason)
+        if proposed.reason == DisruptionReason.EMPTY:
+            command = _together(again, budgets)
+            return () if command is None else (_disrupt(proposed.reason, command, ()),)
+        if len(again) < len(names) or _exceeds(again, budgets):
+            return ()
+        order = {name: at for at, name in enumerate(proposed.command.nodes)}
+        fresh = computed(ground, sorted(again, key=lambda one: order[one.node.name]))
+        if fresh is None or not _is_same(proposed.command, fresh):
+            return ()
+        made = _named(fresh.replacement, ground.snapshot, plan)
+        return (_disrupt(proposed.reason, fresh, made),)
+
+
+def _budgets(scene: Scene, reason: str) -> dict[str, Allowance]:
+    return allowances(scene.snapshot, reason, scene.now)
+
+
+def _together(candidates: Sequence[Candidate], budgets: Mapping[str, Allowance]) -> Command | None:
+    """As many empty nodes as budgets allow, the dearest first."""
+    left = {pool: one.n_remaining for pool, one in budgets.items()}
+    taken = []
+    for one in sorted(candidates, key=lambda one: one.turn):
+        if left.get(one.node.node_pool, 0) > 0:
+            left[one.node.node_pool] -= 1
+            taken.append(one)
+    return Command(tuple(taken)) if taken else None
+
+
+def _exceeds(candidates: Sequence[Candidate], budgets: Mapping[str, Allowance]) -> bool:
+    pools = [one.node.node_pool for one in candidates]
+    return any(budgets[pool].n_remaining < pools.count(pool) for pool in set(pools))
+
+
+def _is_same(before: Command, after: Command) -> bool:
+    """Whether as much comes as was expected, of types that would still do."""
+    if before.replacement is None or after.replacement is None:
+        return before.replacement is after.replacement
+    return set(before.replacement.instance_types) <= set(after.replacement.instance_types)
+
+
+def _named(launch: Launch | None, snapshot: Snapshot, plan: Plan) -> tuple[Launch, ...]:
+    """The replacement with a name that no other node has."""
+    if launch is None:
+        return ()
+    name = f"{launch.node_pool}-{snapshot.revision}-{len(plan.launches) + 1}"
+    held = {**launch.labels, labels.HOSTNAME: name}
+    return (msgspec.structs.replace(launch, name=name, labels=held),)
+
+
+def _disrupt(reason: DisruptionReason, command: Command, made: tuple[Launch, ...]) -> Disrupt:
+    paid = sum(one.price_nanousd for one in made)
+    return Disrupt(
+        reason=reason,
+        nodes=command.nodes,
+        replacements=made,
+        pods=tuple(sorted(pod.key for one in command.candidates for pod in one.pods)),
+        saving_nanousd=sum(one.price_nanousd for one in command.candidates) - paid,
+        places=command.places,
+    )
+
+
+def _drifted_at(node: Node) -> datetime | None:
+    for one in node.conditions:
+        if one.type == DRIFTED and one.status == "True":
+            return one.changed_at or _EARLIEST
+    return None
