@@ -152,7 +152,7 @@ class Walk:
         confirmed_at = max(since.values()) + course.world.policy.confirm_after
         budgets = budgets_for(course, REASON)
         found = Findings(
-            disruptions=(one.disrupt,) if confirmed_at <= now else (),
+            disruptions=one.disrupts if confirmed_at <= now else (),
             proposals=tuple(Proposal(REASON, name, since[name]) for name in sorted(since)),
             wake_at=soonest(
                 *((confirmed_at, one.changes_at) if confirmed_at > now else ()),
