@@ -22,6 +22,7 @@ from benchmarks.resting import RESTING
 from benchmarks.results import Result
 from benchmarks.rows import MEAN, PEAK_MB, RATIO, SECONDS, WORST
 from benchmarks.scenarios import SCENARIOS, tiny
+from benchmarks.simulated_day import measure_day
 from benchmarks.tiny_optimum import optimum_nanousd
 from dovetail.decide import decide
 from dovetail.model.plan import Plan
@@ -128,6 +129,8 @@ def main(arguments: Sequence[str]) -> None:
             result = measure_tiny(int(n_clusters), repeat=int(repeat), seed=int(seed))
         case (("judge" | "decide" | "rest") as what, n_pods, repeat, seed):
             result = RESTING[what](int(n_pods), repeat=int(repeat), seed=int(seed))
+        case ("day", n_pods, hours, _, seed):
+            result = measure_day(int(n_pods), float(hours), seed=int(seed))
         case _:
             sys.exit("usage: measure plan SCENARIO PODS REPEAT SEED | tiny|judge|decide|rest N ...")
     sys.stdout.buffer.write(msgspec.json.encode(result))

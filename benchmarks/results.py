@@ -61,6 +61,8 @@ _SHOWN = (
     "price/bound",
     "mean price/optimum",
     "worst price/optimum",
+    "price/reference",
+    "evictions/reference",
     "growth exponent",
     "ms a move",
     "evictions/moved pod",

@@ -13,6 +13,8 @@ WORST: Final = "worst price/optimum"
 EXPONENT: Final = "growth exponent"
 MS_A_MOVE: Final = "ms a move"
 EVICTIONS: Final = "evictions/moved pod"
+PRICE_SHARE: Final = "price/reference"
+EVICTIONS_SHARE: Final = "evictions/reference"
 
 
 class PlanRow(NamedTuple):
@@ -59,7 +61,16 @@ class RestRow(NamedTuple):
     limits: Mapping[str, float]
 
 
-Row = PlanRow | TinyRow | GrowthRow | CommandRow | RestRow
+class DayRow(NamedTuple):
+    """Let a day pass, under Dovetail's policy and under the reference's."""
+
+    name: str
+    n_pods: int
+    hours: float
+    limits: Mapping[str, float]
+
+
+Row = PlanRow | TinyRow | GrowthRow | CommandRow | RestRow | DayRow
 
 # "Close to linear" has no figure of its own; a fifth above is where it stops being close.
 _CLOSE_TO_LINEAR: Final = 1.2
@@ -83,6 +94,7 @@ ROWS: Final[tuple[Row, ...]] = (
     RestRow("judge-20000", "judge", 20_000, {MS_A_MOVE: 1.0}),
     RestRow("decide-20000", "decide", 20_000, {SECONDS: 5.0, PEAK_MB: 1_000}),
     RestRow("rest-20000", "rest", 20_000, {SECONDS: 1.0, RATIO: 1.10, EVICTIONS: 1.5}),
+    DayRow("day-1200", 1_200, 24.0, {PRICE_SHARE: 1.0, EVICTIONS_SHARE: 0.3}),
 )
 
 

@@ -20,6 +20,7 @@ from benchmarks.rows import (
     EXPONENT,
     SECONDS,
     CommandRow,
+    DayRow,
     GrowthRow,
     PlanRow,
     RestRow,
@@ -29,6 +30,7 @@ from benchmarks.rows import (
 from benchmarks.scenarios import SCENARIOS
 
 _SECONDS_AT_MOST: Final = 900
+_DAY_SECONDS_AT_MOST: Final = 7_200
 _ONE_THREAD: Final = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -57,9 +59,17 @@ def run(row: Row, trials: Trials) -> Result:
             result = _command(row, trials)
         case RestRow():
             result = _measured((row.what, str(row.n_pods)), trials)
+        case DayRow():
+            result = _day(row, trials)
         case _:
             assert_never(row)
     return msgspec.structs.replace(result, name=row.name, limits=row.limits)
+
+
+def _day(row: DayRow, trials: Trials) -> Result:
+    """Once is enough: what counts is not how long it takes."""
+    what = ("day", str(row.n_pods), f"{row.hours:g}")
+    return _measured(what, trials._replace(repeat=1), _DAY_SECONDS_AT_MOST)
 
 
 def exponent(seconds_by_size: Mapping[int, float]) -> float:
@@ -134,25 +144,30 @@ def _planned(stdout: bytes) -> dict[str, float]:
     }
 
 
-def _measured(what: Sequence[str], trials: Trials) -> Result:
+def _measured(
+    what: Sequence[str], trials: Trials, seconds_at_most: int = _SECONDS_AT_MOST
+) -> Result:
     arguments = (*what, str(trials.repeat), str(trials.seed))
-    done = _process((sys.executable, "-m", "benchmarks.measure", *arguments))
+    command = (sys.executable, "-m", "benchmarks.measure", *arguments)
+    done = _process(command, seconds_at_most)
     if done.returncode:
         return Result(what[0], {}, failures=(_last_line(done.stderr),))
     return msgspec.json.decode(done.stdout, type=Result)
 
 
-def _process(command: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
+def _process(
+    command: Sequence[str], seconds_at_most: int = _SECONDS_AT_MOST
+) -> subprocess.CompletedProcess[bytes]:
     try:
         return subprocess.run(
             command,
             env=os.environ | _ONE_THREAD,
             capture_output=True,
             check=False,
-            timeout=_SECONDS_AT_MOST,
+            timeout=seconds_at_most,
         )
     except subprocess.TimeoutExpired:
-        message = f"not done after {_SECONDS_AT_MOST} s".encode()
+        message = f"not done after {seconds_at_most} s".encode()
         return subprocess.CompletedProcess(command, 1, stdout=b"", stderr=message)
 
 

@@ -14,6 +14,7 @@ _CONTROLLERS: Final = "unit/controllers/"
 _LIFECYCLE: Final = "unit/decide/lifecycle/"
 _DISRUPT: Final = "unit/decide/disrupt/"
 _DISRUPTIONS: Final = f"{_CONTROLLERS}test_disruptions.py::test_"
+_BUFFERS: Final = f"{_CONTROLLERS}test_buffers.py::test_"
 _REPLACEMENTS: Final = f"{_CONTROLLERS}test_replacements.py::test_"
 
 # Section, rule: where it is shown.
@@ -454,6 +455,20 @@ RULES: Final[dict[tuple[str, str], tuple[str, ...]]] = {
     ("7.4", "its room must be had after a move, if it can be had at all"): (
         f"{_D}room_for_a_buffer_is_kept_when_nodes_are_saved",
         f"{_D}a_buffer_that_fits_nowhere_stops_no_move",
+        "kills/test_buffers.py::test_room_for_a_buffer_moves_to_a_cheaper_node_once",
+    ),
+    ("7.4", "what its template protects, and budgets of its pods, do not hold"): (
+        f"{_D}what_a_template_protects_is_no_room_of_a_buffer",
+    ),
+    ("7.4", "a buffer says whether what it refers to is there"): (
+        f"{_BUFFERS}a_buffer_whose_template_is_missing_says_so_until_it_is_there",
+        f"{_BUFFERS}a_buffer_of_a_workload_says_whether_that_is_there",
+    ),
+    ("7.4", "a buffer says whether its room is there"): (
+        "unit/decide/test_buffers.py::test_a_buffer_says_whether_its_room_is_there",
+        f"{_BUFFERS}room_that_is_there_is_said_to_be",
+        f"{_BUFFERS}a_buffer_for_nobody_says_so",
+        "kills/test_buffers.py::test_room_for_a_buffer_is_bought_once",
     ),
     # ---- 7.5, 7.6 pools
     ("7.5", "a pool is unwell when half of the last four registrations failed"): (
@@ -485,7 +500,6 @@ MISSING: Final[dict[tuple[str, str], str]] = {
         "6.10",
         "metrics and event of approval",
     ): "karpenter_consolidation_score is in contracts.LATER",
-    ("7.4", "conditions of a buffer"): "nobody writes the status of CapacityBuffers yet",
     ("7.7", "VPA predictions"): "the reference does not consume them either",
 }
 SECTIONS: Final = frozenset(

@@ -12,6 +12,7 @@ from dovetail import api, labels
 from dovetail.api.crds import crds
 from dovetail.cloud.provider import CloudWorker
 from dovetail.cloud.registry import Surroundings
+from dovetail.controllers.buffers import CAPACITY_BUFFER
 from dovetail.controllers.known import NODE_CLAIM, NODE_POOL
 from dovetail.controllers.leadership import LEASE, Candidate, ElectionMeans
 from dovetail.controllers.means import Means
@@ -40,6 +41,7 @@ from tests.kills.history import History
 from tests.kills.mortal import Mortal
 
 KWOK = api.KINDS[labels.KWOK_GROUP, "KWOKNodeClass"]
+POD_TEMPLATE = api.KINDS["", "PodTemplate"]
 TYPES = tuple(
     one
     for one in instance_types()
@@ -47,7 +49,9 @@ TYPES = tuple(
 )
 _DEFINITIONS = tuple(crds())
 _SLOWEST_SECONDS = 0.3
-_QUICKLY = Policy(effort=0, disrupts_for=tuple(DisruptionReason))  # plans need not be the best
+# Plans need not be the best.
+_QUICKLY = Policy(effort=0, disrupts_for=tuple(DisruptionReason), keeps_replicas=True)
+_GATES = {"CapacityBuffer": True, "NodeRepair": True, "StaticCapacity": True}
 _METERS = Meters()  # nobody reads them here, and to make them takes long
 
 
@@ -177,6 +181,19 @@ class World:
         }
         await self.api.create(BUDGET, body, "default")
 
+    async def buffer(self, name: str, n_pods: int, cpu: str) -> None:
+        """Room for so many pods of a shape is kept free."""
+        requests: Json = {"cpu": cpu, "memory": "256Mi"}
+        container: Json = {"name": "c", "image": "i", "resources": {"requests": requests}}
+        template: dict[str, Json] = {
+            **_head(POD_TEMPLATE, name),
+            "template": {"spec": {"containers": [container]}},
+        }
+        await self.api.create(POD_TEMPLATE, template, "default")
+        spec: Json = {"podTemplateRef": {"name": name}, "replicas": n_pods}
+        body: dict[str, Json] = {**_head(CAPACITY_BUFFER, name), "spec": spec}
+        await self.api.create(CAPACITY_BUFFER, body, "default")
+
     async def dismiss(self, app: str) -> None:
         """A workload is deleted, and its pods with it."""
         self.dismissed.add(app)
@@ -227,7 +244,13 @@ class Process:
             meters=_METERS,
             log=SILENT,
         )
-        setup = Setup(mark=self._mark, compute=self._computed, witness=_unseen, policy=_QUICKLY)
+        setup = Setup(
+            mark=self._mark,
+            compute=self._computed,
+            witness=_unseen,
+            policy=_QUICKLY,
+            gates=_GATES,
+        )
         self._controller = Controller(means, setup)
         self._candidate = Candidate(
             Ref(LEASE, "karpenter-leader-election", "kube-system"),

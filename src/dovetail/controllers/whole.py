@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime
 from typing import Final
 
 import msgspec
@@ -16,6 +17,7 @@ from dovetail import api
 from dovetail.actuate.launching import Orders
 from dovetail.actuate.steering import Steering
 from dovetail.controllers.batching import Window
+from dovetail.controllers.buffers import BufferLoop
 from dovetail.controllers.catalogue import Admitted, CatalogueLoop
 from dovetail.controllers.claims import ClaimHands, ClaimLoop
 from dovetail.controllers.disruptions import Disruptions
@@ -33,9 +35,10 @@ from dovetail.controllers.surplus import Surplus
 from dovetail.controllers.terminations import Terminations
 from dovetail.decide.static import OVERPROVISIONED
 from dovetail.kube.mirror import Notice, Pace
-from dovetail.model.plan import Disrupt
+from dovetail.model.plan import Disrupt, Plan
 from dovetail.model.policy import Policy
 from dovetail.model.pool import NodePool
+from dovetail.model.snapshot import Snapshot
 from dovetail.state.changes import Touched
 from dovetail.state.cluster import Cluster
 
@@ -89,17 +92,12 @@ class Controller:
         self._surplus = Surplus(means, self.known)
         self._pools = PoolLoop(means, self.known)
         self._catalogue = CatalogueLoop(
-            means,
-            self.known,
-            touched=self._touched,
-            admitted=Admitted(
-                overlays=setup.gates.get("NodeOverlay", False),
-                reservations=setup.gates.get("ReservedCapacity", True),
-                tells=setup.acts,
-            ),
+            means, self.known, touched=self._touched, admitted=_admitted(setup)
         )
         # From the start: it alone knows which overlays there are.
         self.feed.listen(self._catalogue.hear)
+        has_buffers = setup.gates.get("CapacityBuffer", False)
+        self._buffers = BufferLoop(means, self.known) if has_buffers else None
         self._steers = Steers(means, self.known, Steering(means.kube) if setup.steers else None)
         self._decisions = Decisions(means, self.known, self._hands(setup), setup.window)
         repairs = means.cloud.repair_policies if setup.gates.get("NodeRepair") else ()
@@ -115,9 +113,21 @@ class Controller:
             steers=self._steers,
             compute=setup.compute,
             disrupt=self._disrupt,
-            witness=setup.witness,
+            witness=self._witness(setup.witness),
             acts=setup.acts,
         )
+
+    def _witness(self, witness: Witness) -> Witness:
+        """Whoever is shown decisions, and with them the buffers."""
+        buffers = self._buffers
+        if buffers is None:
+            return witness
+
+        def both(snapshot: Snapshot, plan: Plan, now: datetime, took: float) -> None:
+            witness(snapshot, plan, now, took)
+            buffers.decided(snapshot, plan, now)
+
+        return both
 
     async def _disrupt(self, disrupt: Disrupt, pools: tuple[NodePool, ...]) -> bool:
         """Take nodes away: at once those that a pool does not want any more, others with care."""
@@ -152,6 +162,7 @@ class Controller:
             self._evictions.hear,
             self._disruptions.hear,
             self._steers.hear,
+            *(() if self._buffers is None else (self._buffers.hear,)),
         )
 
     def work(self) -> tuple[Work, ...]:
@@ -174,7 +185,13 @@ class Controller:
             Work("eviction-memory", self._memory.run, self._memory.finish),
             Work("disruptions", self._disruptions.run, self._disruptions.finish),
             Work("garbage", self._garbage.run, self._garbage.finish),
+            *self._optional(),
         )
+
+    def _optional(self) -> tuple[Work, ...]:
+        """What only goes on where it is switched on."""
+        buffers = self._buffers
+        return () if buffers is None else (Work("buffers", buffers.run, buffers.finish),)
 
     async def lead(self) -> None:
         """Take over and work, until cancelled."""
@@ -210,6 +227,14 @@ class Controller:
 
 async def _running(work: Work) -> None:
     await work.run()
+
+
+def _admitted(setup: Setup) -> Admitted:
+    return Admitted(
+        overlays=setup.gates.get("NodeOverlay", False),
+        reservations=setup.gates.get("ReservedCapacity", True),
+        tells=setup.acts,
+    )
 
 
 def _node_classes(means: Means) -> tuple[api.Kind, ...]:

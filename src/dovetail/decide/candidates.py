@@ -153,6 +153,8 @@ def is_movable(pod: Pod, budgets: tuple[DisruptionBudget, ...], now: datetime | 
     if pod.deleting_at is not None:
         # A StatefulSet makes the same pod again, so its room is needed again.
         return pod.owner is not None and pod.owner.kind == "StatefulSet"
+    if pod.is_virtual:
+        return True  # budgets are about pods that are there
     return not _is_protected(pod, now) and not is_kept_for_ever(pod, budgets)
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
+import msgspec
+
 from dovetail.decide.census import Census, census
 from dovetail.decide.nodes import leaving
 from dovetail.model.ledger import Nomination
@@ -48,6 +50,24 @@ def promised_by_node(snapshot: Snapshot, now: datetime) -> Mapping[str, tuple[Po
         if pod.uid in places and not pod.is_terminal and pod.deleting_at is None:
             found.setdefault(places[pod.uid], []).append(pod)
     return {node: tuple(pods) for node, pods in found.items()}
+
+
+def with_kept_rooms(snapshot: Snapshot, now: datetime) -> Snapshot:
+    """The cluster with the pods of capacity buffers where they were promised room: nobody ever
+    binds them, so that a promise is all they have. The very same if there are none.
+    """
+    where = census(snapshot.pods)
+    if not any(pod.is_virtual for pod in where.unbound):
+        return snapshot
+    staying = frozenset(node.name for node in snapshot.nodes) - leaving(snapshot)
+    places = kept_places(snapshot, staying, where, now)
+    pods = tuple(
+        msgspec.structs.replace(pod, node_name=places[pod.uid])
+        if not pod.node_name and pod.is_virtual and pod.uid in places
+        else pod
+        for pod in snapshot.pods
+    )
+    return msgspec.structs.replace(snapshot, pods=pods)
 
 
 def _coming(snapshot: Snapshot, where: Census) -> Iterator[Pod]:

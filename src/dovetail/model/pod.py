@@ -94,6 +94,11 @@ class Pod(msgspec.Struct, frozen=True, gc=False):
         return self.owner is not None and self.owner.kind == "Node"
 
     @property
+    def is_virtual(self) -> bool:
+        """Whether it only stands for room that a capacity buffer keeps."""
+        return bool(self.annotations) and well_known.BUFFER_FAKE_POD in self.annotations
+
+    @property
     def workload(self) -> str:
         """Whose pod it is, as "kind/namespace/name"; empty for a pod that nobody makes again. A
         ReplicaSet that a Deployment has made is that Deployment's.

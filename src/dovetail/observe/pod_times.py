@@ -108,7 +108,8 @@ class PodTimes:
     def meet(self, pods: Iterable[Pod], now: datetime) -> None:
         """Pods that waited before anybody looked."""
         for pod in pods:
-            if not pod.node_name and not pod.is_terminal and pod.key not in self._waits:
+            is_waiting = not pod.node_name and not pod.is_terminal and not pod.is_virtual
+            if is_waiting and pod.key not in self._waits:
                 self._waits[pod.key] = _Wait(pod.uid, pod.created_at, now)
 
     def gone(self, key: str) -> None:

@@ -6,6 +6,7 @@ ready, so that there are never fewer than wanted.
 
 from __future__ import annotations
 
+from collections import Counter
 from hashlib import blake2b
 from typing import Final
 
@@ -26,17 +27,20 @@ async def keep_replica_set(shop: Shop, whole: Whole) -> None:
     pods = [one for one in await shop.owned(whole) if is_active(one)]
     for _ in range(wanted - len(pods)):
         await shop.make_pod(whole, {"generateName": f"{whole.meta.name}-"}, {})
-    for pod in sorted(pods, key=_worth)[: max(len(pods) - wanted, 0)]:
+    crowds = Counter(one.spec.node_name for one in pods)
+    going = sorted(pods, key=lambda one: _worth(one, crowds))
+    for pod in going[: max(len(pods) - wanted, 0)]:
         await shop.delete_pod(pod)
     n_ready = sum(map(is_ready, pods))
     status: Obj = {"replicas": len(pods), "fullyLabeledReplicas": len(pods)}
     await shop.report(whole, {**status, "readyReplicas": n_ready, "availableReplicas": n_ready})
 
 
-def _worth(pod: api.Pod) -> tuple[bool, bool, str, str]:
-    """Which pods go first: unbound, then not ready, then any."""
-    meta = pod.metadata
-    return (bool(pod.spec.node_name), is_ready(pod), str(meta.creation_timestamp), meta.name)
+def _worth(pod: api.Pod, crowds: Counter[str]) -> tuple[bool, bool, int, float, str]:
+    """Which pods go first: unbound, not ready, those that crowd a node, the youngest."""
+    meta, node = pod.metadata, pod.spec.node_name
+    since = meta.creation_timestamp.timestamp() if meta.creation_timestamp else 0.0
+    return (bool(node), is_ready(pod), -crowds[node], -since, meta.name)
 
 
 async def keep_deployment(shop: Shop, whole: Whole) -> None:

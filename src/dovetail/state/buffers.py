@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from enum import StrEnum
 from typing import Final
 
 import msgspec
@@ -18,7 +19,30 @@ from dovetail.state.specs import Templates
 LOWEST_PRIORITY: Final = -(2**31)
 MOST_PODS: Final = 100_000  # a limit alone may leave room for any number of small pods
 
+_SCALABLE: Final = ("Deployment", "StatefulSet", "ReplicaSet")
 _Scalable = api.Deployment | api.StatefulSet | api.ReplicaSet
+
+
+class Unresolved(StrEnum):
+    """Why nobody knows what room a buffer wants."""
+
+    NO_TEMPLATE = "PodTemplateNotFound"
+    NO_WORKLOAD = "ScalableRefNotFound"
+    FAILED = "ResolutionFailed"
+
+
+class Buffer(msgspec.Struct, frozen=True):
+    """What a buffer comes to: the virtual pods that room is kept for, or why there are none.
+    `template` is the PodTemplate that it names, if it names one, and its generation.
+    """
+
+    namespace: str
+    name: str
+    pods: tuple[Pod, ...] = ()
+    template: str = ""
+    template_generation: int = 0
+    problem: Unresolved | None = None
+    message: str = ""
 
 
 class _Resolved(msgspec.Struct, frozen=True):
@@ -26,32 +50,72 @@ class _Resolved(msgspec.Struct, frozen=True):
 
     template: api.PodTemplateSpec
     n_replicas: int = 0
+    name: str = ""
+    generation: int = 0
+
+
+class _Lost(msgspec.Struct, frozen=True):
+    """What a buffer refers to cannot be used."""
+
+    problem: Unresolved
+    message: str
+
+
+def buffers(inventory: Inventory, templates: Templates) -> Iterator[Buffer]:
+    """Every buffer that is ours to keep."""
+    for wire in inventory.all(api.CapacityBuffer):
+        is_active = wire.spec.provisioning_strategy in ("", ACTIVE_CAPACITY)
+        if is_active and wire.metadata.deletion_timestamp is None:
+            yield _buffer(wire, _resolved(wire, inventory), templates)
 
 
 def buffer_pods(inventory: Inventory, templates: Templates) -> Iterator[Pod]:
     """The virtual pods of every buffer whose reference is there."""
-    for wire in inventory.all(api.CapacityBuffer):
-        resolved = _resolved(wire, inventory)
-        is_active = wire.spec.provisioning_strategy in ("", ACTIVE_CAPACITY)
-        if resolved is not None and is_active and wire.metadata.deletion_timestamp is None:
-            yield from _pods(wire, resolved, templates)
+    for one in buffers(inventory, templates):
+        yield from one.pods
 
 
-def _resolved(wire: api.CapacityBuffer, inventory: Inventory) -> _Resolved | None:
+def _buffer(wire: api.CapacityBuffer, resolved: _Resolved | _Lost, templates: Templates) -> Buffer:
+    namespace, name = namespace_of(wire), wire.metadata.name
+    if isinstance(resolved, _Lost):
+        return Buffer(namespace, name, problem=resolved.problem, message=resolved.message)
+    return Buffer(
+        namespace,
+        name,
+        tuple(_pods(wire, resolved, templates)),
+        resolved.name,
+        resolved.generation,
+    )
+
+
+def _resolved(wire: api.CapacityBuffer, inventory: Inventory) -> _Resolved | _Lost:
     namespace = namespace_of(wire)
     reference, scalable = wire.spec.pod_template_ref, wire.spec.scalable_ref
     if reference is not None:
         for one in inventory.all(api.PodTemplate):
-            if namespace_of(one) == namespace and one.metadata.name == reference.name:
-                return _Resolved(one.template)
-        return None
-    if scalable is None or scalable.api_group not in ("", "apps"):
-        return None
+            meta = one.metadata
+            if namespace_of(one) == namespace and meta.name == reference.name:
+                return _Resolved(one.template, name=meta.name, generation=meta.generation)
+        where = f"{namespace}/{reference.name}"
+        return _Lost(Unresolved.NO_TEMPLATE, f"there is no PodTemplate {where}")
+    if scalable is None:
+        return _Lost(Unresolved.FAILED, "neither podTemplateRef nor scalableRef is set")
+    return _scaled(scalable, namespace, inventory)
+
+
+def _scaled(
+    scalable: api.autoscaling.ScalableRef, namespace: str, inventory: Inventory
+) -> _Resolved | _Lost:
+    kind = f"{scalable.api_group}/{scalable.kind}".lstrip("/")
+    if scalable.api_group not in ("", "apps") or scalable.kind not in _SCALABLE:
+        known = ", ".join(_SCALABLE)
+        return _Lost(Unresolved.FAILED, f"scalableRef.kind {kind} is none of {known}")
     for found in _scalables(inventory, scalable.kind):
         if namespace_of(found) == namespace and found.metadata.name == scalable.name:
             n_replicas = 1 if found.spec.replicas is None else found.spec.replicas
             return _Resolved(found.spec.template, n_replicas)
-    return None
+    where = f"{namespace}/{scalable.name}"
+    return _Lost(Unresolved.NO_WORKLOAD, f"there is no {scalable.kind} {where}")
 
 
 def _scalables(inventory: Inventory, kind: str) -> tuple[_Scalable, ...]:
@@ -73,8 +137,7 @@ def _pods(wire: api.CapacityBuffer, resolved: _Resolved, templates: Templates) -
     )
     template = msgspec.structs.replace(resolved.template, spec=bare)
     shape = mould(template, wire, templates, kind="")
-    annotations = {
-        **shape.annotations,
+    annotations = {  # none of the template's: what those protect is pods
         labels.BUFFER_FAKE_POD: "true",
         labels.BUFFER_NAME: meta.name,
         labels.BUFFER_NAMESPACE: shape.namespace,

@@ -22,6 +22,7 @@ from dovetail.model.pod import Pod, PodKey
 from dovetail.model.policy import Policy
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Snapshot
+from dovetail.state.buffers import Buffer
 from dovetail.state.changes import (
     NOTHING,
     Catalogued,
@@ -86,8 +87,6 @@ class Cluster:
         self._n_swept = 0
         self._n_specs = 0
         self._with_buffers: tuple[tuple[Pod, ...], ...] = ((), (), ())
-        self._virtual_pods: tuple[Pod, ...] = ()
-        self._virtual_by_key: dict[PodKey, Pod] = {}
         self._revision = 0
         self._is_synced = False
         self._keys_by_node: dict[str, dict[Key, None]] = {}
@@ -200,19 +199,12 @@ class Cluster:
     def _promise(self, outcome: Nominated | Withdrawn) -> Touched:
         for pod_key in outcome.pods:
             key = _key(pod_key)
-            pod = self._pods.get(key) or self._virtual(pod_key)
+            pod = self._pods.get(key) or self._around.buffer_pod(pod_key)
             if isinstance(outcome, Withdrawn):
                 self._book.withdraw(key)
             elif pod is not None:
                 self._book.nominate(key, pod, outcome.node, outcome.at)
         return Touched.PENDING if isinstance(outcome, Withdrawn) else NOTHING
-
-    def _virtual(self, key: PodKey) -> Pod | None:
-        """A pod that a buffer keeps room for."""
-        pods = self._around.buffer_pods()
-        if pods is not self._virtual_pods:
-            self._virtual_pods, self._virtual_by_key = pods, {one.key: one for one in pods}
-        return self._virtual_by_key.get(key)
 
     def _evict(self, outcome: Evicted) -> Touched:
         self.evictions.add(outcome.workload, outcome.uid, outcome.at)
@@ -265,6 +257,10 @@ class Cluster:
     def pod(self, key: PodKey) -> Pod | None:
         """The pod of that name, bound or waiting."""
         return self._pods.get(_key(key))
+
+    def buffers(self) -> tuple[Buffer, ...]:
+        """Every capacity buffer, and what it comes to."""
+        return self._around.buffers()
 
     def pods_on(self, node: str) -> tuple[Pod, ...]:
         """The pods that are bound to a node, in no order."""

@@ -15,7 +15,6 @@ from typing import Final
 
 import msgspec
 
-from dovetail import labels
 from dovetail.decide.nodes import is_leaving
 from dovetail.model.ledger import Departure, Ledger, Nomination, Proposal, Refusal, Setback
 from dovetail.model.node import Node
@@ -64,7 +63,7 @@ class Book:
         node = self._nodes_by_name.get(target)
         is_starting = node is None or not node.is_initialized
         self._promises.put(key, Promise(pod.uid, target, until, pod.node_name, is_starting))
-        if labels.BUFFER_FAKE_POD not in pod.annotations:  # those carry no word of ours
+        if not pod.is_virtual:  # those carry no word of ours
             self._name(pod.uid, target)
 
     def _name(self, uid: str, node: str) -> None:

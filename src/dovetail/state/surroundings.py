@@ -12,11 +12,11 @@ from typing import TypeVar
 import msgspec
 
 from dovetail import api
-from dovetail.model.pod import DaemonSet, Pod
+from dovetail.model.pod import DaemonSet, Pod, PodKey
 from dovetail.model.snapshot import DisruptionBudget, Service
 from dovetail.model.topology import LabelSelector
 from dovetail.model.volumes import StorageClass, Volume, VolumeClaim
-from dovetail.state.buffers import buffer_pods
+from dovetail.state.buffers import Buffer, buffers
 from dovetail.state.changes import NOTHING, Touched
 from dovetail.state.freeze import service
 from dovetail.state.inventory import Inventory, namespace_labels
@@ -95,6 +95,14 @@ class Surroundings:
     def buffer_pods(self) -> tuple[Pod, ...]:
         """The virtual pods of every buffer."""
         return self._material.buffer_pods(self.templates)
+
+    def buffer_pod(self, key: PodKey) -> Pod | None:
+        """The virtual pod of that name."""
+        return self._material.buffer_pod(key, self.templates)
+
+    def buffers(self) -> tuple[Buffer, ...]:
+        """Every capacity buffer that is ours to keep, and what it comes to."""
+        return self._material.buffers(self.templates)
 
     def renew(self) -> dict[int, Judged]:
         """Judge templates by the classes of today. What has changed, by the id of the old spec."""
@@ -182,7 +190,7 @@ class _Material:
     def __init__(self, classes: _Classes) -> None:
         self._daemons: Shelf[api.DaemonSet, bytes] = Shelf(api.DaemonSet, _kept)
         self._buffers: Shelf[api.CapacityBuffer, api.CapacityBuffer]
-        self._buffers = Shelf(api.CapacityBuffer, _bare)
+        self._buffers = Shelf(api.CapacityBuffer, _unsaid)
         self._deployments: Shelf[api.Deployment, bytes] = Shelf(api.Deployment, _kept)
         self._stateful_sets: Shelf[api.StatefulSet, bytes] = Shelf(api.StatefulSet, _kept)
         self._replica_sets: Shelf[api.ReplicaSet, bytes] = Shelf(api.ReplicaSet, _kept)
@@ -197,6 +205,9 @@ class _Material:
         self._judge = Templates()
         self._daemon_nouns = Derived(self._as_daemons, self._daemons, *classes.all)
         self._buffer_nouns = Derived(self._as_buffers, *self.all, *classes.all)
+        self._pods_of: tuple[Buffer, ...] = ()
+        self._pods: tuple[Pod, ...] = ()
+        self._pods_by_key: dict[PodKey, Pod] = {}
 
     def is_idle(self, keeper: Keeper) -> bool:
         """Whether a change there matters to nobody: no buffer could refer to it."""
@@ -207,16 +218,28 @@ class _Material:
         self._judge = templates
         return self._daemon_nouns()
 
-    def buffer_pods(self, templates: Templates) -> tuple[Pod, ...]:
-        """The virtual pods of every buffer."""
+    def buffers(self, templates: Templates) -> tuple[Buffer, ...]:
+        """Every buffer that is ours to keep."""
         self._judge = templates
         return self._buffer_nouns() if self._buffers.all() else ()
+
+    def buffer_pods(self, templates: Templates) -> tuple[Pod, ...]:
+        """The virtual pods of every buffer; the very same as long as no buffer has changed."""
+        held = self.buffers(templates)
+        if held is not self._pods_of:
+            self._pods_of, self._pods = held, tuple(pod for one in held for pod in one.pods)
+            self._pods_by_key = {pod.key: pod for pod in self._pods}
+        return self._pods
+
+    def buffer_pod(self, key: PodKey, templates: Templates) -> Pod | None:
+        """The virtual pod of that name."""
+        return self._pods_by_key.get(key) if self.buffer_pods(templates) else None
 
     def _as_daemons(self) -> tuple[DaemonSet, ...]:
         held: list[api.DaemonSet] = _read(self._daemons)
         return daemon_sets(Inventory(held), self._judge)
 
-    def _as_buffers(self) -> tuple[Pod, ...]:
+    def _as_buffers(self) -> tuple[Buffer, ...]:
         held = Inventory(
             (
                 *self._buffers.all(),
@@ -226,7 +249,7 @@ class _Material:
                 *_read(self._templates),
             )
         )
-        return tuple(buffer_pods(held, self._judge))
+        return tuple(buffers(held, self._judge))
 
 
 def _by_type(*keepers: Keeper) -> dict[type[api.Object], list[Keeper]]:
@@ -242,6 +265,11 @@ def _bare(wire: T) -> T:
     return msgspec.structs.replace(wire, metadata=meta)
 
 
+def _unsaid(wire: api.CapacityBuffer) -> api.CapacityBuffer:
+    """The buffer without what we say of it ourselves."""
+    return msgspec.structs.replace(_bare(wire), status=api.autoscaling.CapacityBufferStatus())
+
+
 def _kept(wire: api.Object) -> bytes:
     """All that is needed of a workload later, as JSON of its own."""
     meta = wire.metadata
@@ -250,6 +278,7 @@ def _kept(wire: api.Object) -> bytes:
         namespace=meta.namespace,
         uid=meta.uid,
         deletion_timestamp=meta.deletion_timestamp,
+        generation=meta.generation if isinstance(wire, api.PodTemplate) else 0,
     )
     return api.encode(msgspec.structs.replace(wire, metadata=slim))
 

@@ -367,3 +367,20 @@ def test_what_no_pod_has_any_more_is_swept_out() -> None:
             known.snapshot(NOW)
     assert known.n_shared < 2500
     assert known.snapshot(NOW).pods[0].labels == {"n": "5999"}
+
+
+def test_what_a_buffer_comes_to_is_known_with_what_it_refers_to() -> None:
+    """And what its status says of that changes nothing."""
+    spec: api.Tree = {"podTemplateRef": {"name": "t"}, "replicas": 1}
+    buffer = observed("CapacityBuffer", "b", spec=spec)
+    known = cluster(buffer)
+    [lost] = known.buffers()
+    assert (lost.pods, lost.problem) == ((), "PodTemplateNotFound")
+    template: api.Tree = {"spec": {"containers": []}}
+    known.apply(observed("PodTemplate", "t", template=template, meta={"generation": 3}))
+    [found] = known.buffers()
+    assert (found.namespace, found.name, len(found.pods)) == ("default", "b", 1)
+    assert (found.template, found.template_generation, found.problem) == ("t", 3, None)
+    said = observed("CapacityBuffer", "b", spec=spec, status={"replicas": 1})
+    assert known.apply(said) == NOTHING
+    assert known.buffers() == (found,)

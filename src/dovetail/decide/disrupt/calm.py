@@ -83,7 +83,7 @@ def unrest(node: Node, scene: Scene) -> Blocked | None:
 
 
 def _may_move(pod: Pod) -> bool:
-    return not pod.is_daemon and not pod.is_mirror and is_active(pod)
+    return not pod.is_daemon and not pod.is_mirror and not pod.is_virtual and is_active(pod)
 
 
 def _rolled_out(pods: Sequence[Pod], scene: Scene) -> _Held | None:
@@ -216,7 +216,7 @@ def least_saving(
     wanted = 0
     for pod in moving:
         place = places.get(pod.node_name)
-        if place is None:
+        if place is None or pod.is_virtual:
             continue
         price, node = place
         in_vain = lost_seconds(pod, now, is_new_node=bool(renewed) and pod.key in renewed)
@@ -236,6 +236,8 @@ def changes_at(moving: Iterable[Pod], snapshot: Snapshot, now: datetime) -> date
     """
     found: list[datetime | None] = []
     for pod in moving:
+        if pod.is_virtual:
+            continue  # nobody is disturbed
         found.append(grows_at(pod, now))
         ends_at = expected_end(pod, snapshot.pods)
         nears_at = None if ends_at is None else ends_at - ENDS_WITHIN

@@ -91,7 +91,7 @@ def _buffered(snapshot: Snapshot, planned: tuple[Nominate, ...], now: datetime) 
 @recalled
 def _fake(pods: tuple[Pod, ...]) -> frozenset[str]:
     """Keys and uids of pods that only stand for room that a capacity buffer keeps."""
-    found = [pod for pod in pods if labels.BUFFER_FAKE_POD in pod.annotations]
+    found = [pod for pod in pods if pod.is_virtual]
     return frozenset(name for pod in found for name in (pod.key, pod.uid))
 
 
@@ -143,7 +143,8 @@ def _pool_verdict(node: Node, snapshot: Snapshot) -> Blocked | None:
 
 
 def _pod_verdicts(node: Node, scene: Scene) -> Iterator[Blocked]:
-    pods = sorted(scene.pods_by_node.get(node.name, ()), key=lambda pod: pod.key)
+    held = scene.pods_by_node.get(node.name, ())
+    pods = sorted((pod for pod in held if not pod.is_virtual), key=lambda pod: pod.key)
     for pod in pods:
         kept = protection(pod, scene.now)
         if kept.is_active:

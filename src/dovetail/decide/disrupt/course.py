@@ -17,6 +17,7 @@ from dovetail.decide.disrupt.candidates import Findings, Scene, scene_of
 from dovetail.decide.disrupt.probe import Move
 from dovetail.decide.lifecycle.step import soonest
 from dovetail.decide.prices import price_of, prices
+from dovetail.decide.promises import with_kept_rooms
 from dovetail.decide.provision import named_launches
 from dovetail.model.node import Node
 from dovetail.model.plan import Disrupt, DisruptionReason, Launch, Plan
@@ -49,7 +50,8 @@ def started(course: Course) -> Course:
 
 def course_of(origin: Snapshot, plan: Plan, now: datetime) -> Course:
     """Where further decisions start from."""
-    return Course(origin, plan, scene_of(begin(origin, plan, now), plan, now))
+    world = with_kept_rooms(begin(origin, plan, now), now)
+    return Course(origin, plan, scene_of(world, plan, now))
 
 
 def noted(course: Course, found: Findings) -> Course:

@@ -32,7 +32,7 @@ from dovetail.model.verdict import Blocked, Blocker
 from dovetail.units.money import dollars
 
 REASON: Final = DisruptionReason.UNDERUTILIZED
-_TRIES: Final = 3  # at leaving equals out of a move
+_TRIES: Final = 6  # at leaving out of a move what does not pay
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -68,7 +68,7 @@ def candidates_of(nodes: Iterable[Node], ground: Ground) -> list[Candidate]:
 
 def judged(course: Course, ground: Ground, chosen: Sequence[Candidate]) -> Saving | Blocked | None:
     """What comes of these nodes together: a saving, or what is against it; None if nothing is."""
-    for _ in range(_TRIES):
+    for number in range(_TRIES):
         if not chosen:
             return None
         first = chosen[0].node
@@ -76,7 +76,7 @@ def judged(course: Course, ground: Ground, chosen: Sequence[Candidate]) -> Savin
         if isinstance(move, Stuck):
             return blocked(first.name, Blocker.POD_STUCK, pod=move.pod, why=move.why)
         launches = launches_of(course, move)
-        fewer = _without_equals(chosen, launches)
+        fewer = _without_equals(chosen, launches, keeps_all=number > 0)
         if len(fewer) == len(chosen):
             found = _in_parts(course, ground, chosen, parts_of(move, launches, ground))
             if not isinstance(found, list):
@@ -120,16 +120,20 @@ def _joined(course: Course, ground: Ground, parts: Sequence[Saving]) -> Saving |
     )
 
 
-def _without_equals(chosen: Sequence[Candidate], launches: Iterable[Launch]) -> list[Candidate]:
-    """Those of which nothing comes again that is just like them."""
+def _without_equals(
+    chosen: Sequence[Candidate], launches: Iterable[Launch], *, keeps_all: bool
+) -> list[Candidate]:
+    """Those of which nothing comes again that is just like them: as many stay as would come, the
+    last first; or all that are like what would come.
+    """
     coming = Counter(bought(one) for one in launches)
-    kept = []
-    for one in chosen:
+    going: list[Candidate] = []
+    for one in reversed(chosen):
         if coming[bought(one.node)] > 0:
-            coming[bought(one.node)] -= 1
+            coming[bought(one.node)] -= not keeps_all
         else:
-            kept.append(one)
-    return kept
+            going.append(one)
+    return going[::-1]
 
 
 def _weighed(

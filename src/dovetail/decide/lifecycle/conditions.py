@@ -141,6 +141,13 @@ class Conditions(msgspec.Struct, frozen=True, gc=False):
                     assert_never(change)
         return result
 
+    def said(self, changes: Iterable[SetCondition], now: datetime) -> Conditions:
+        """The same for an object of which nobody says whether it is ready as a whole."""
+        result = self
+        for change in changes:
+            result = _stamped(result, change, now)
+        return result
+
 
 def _said(held: Conditions, change: SetCondition, now: datetime) -> Conditions:
     changed = _stamped(held, change, now)

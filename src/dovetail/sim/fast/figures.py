@@ -92,7 +92,7 @@ class Figures:
     def evicted(self, reason: str, now: datetime) -> None:
         """A pod was sent away."""
         if now >= self._begins_at:
-            self.evictions[reason] += 1
+            self.evictions[str(reason)] += 1
 
     def waited(self, span: timedelta, now: datetime) -> None:
         """A pod was bound after so long, or still waits."""
