@@ -14,10 +14,10 @@ from typing import Final
 
 import msgspec
 
-from dovetail.decide.disrupt.balance import is_balanced, stakes
+from dovetail.decide.disrupt.balance import is_approved, scores, stakes
 from dovetail.decide.disrupt.blockers import blocked
-from dovetail.decide.disrupt.calm import changes_at, least_saving, overtaxed
-from dovetail.decide.disrupt.cost import moving_cost
+from dovetail.decide.disrupt.calm import changes_at, evicted_often, least_saving, overtaxed
+from dovetail.decide.disrupt.cost import moving_cost, parts_left
 from dovetail.decide.disrupt.course import Course, launches_of
 from dovetail.decide.disrupt.parts import Part, parts_of
 from dovetail.decide.disrupt.probe import Ground, Stuck, movable_pods, probe
@@ -60,8 +60,16 @@ class Saving(msgspec.Struct, frozen=True):
 def candidates_of(nodes: Iterable[Node], ground: Ground) -> list[Candidate]:
     """The nodes with what they cost."""
     known = prices(ground.snapshot)
+    pools = {pool.name: pool for pool in ground.snapshot.node_pools}
     return [
-        Candidate(node, price_of(node, known), moving_cost(movable_pods(node.name, ground)))
+        Candidate(
+            node,
+            price_of(node, known),
+            moving_cost(
+                movable_pods(node.name, ground),
+                parts_left(node, pools.get(node.node_pool), ground.now),
+            ),
+        )
         for node in nodes
     ]
 
@@ -106,12 +114,15 @@ def _in_parts(
     return [one for one in chosen if one.name in going]
 
 
-def _joined(course: Course, ground: Ground, parts: Sequence[Saving]) -> Saving | None:
-    """All parts as one move; None if together they evict somebody too often."""
+def _joined(course: Course, ground: Ground, parts: Sequence[Saving]) -> Saving | Blocked:
+    """All parts as one move, unless together they evict somebody too often."""
+    if len(parts) == 1:
+        return parts[0]
     going = tuple(node for one in parts for node in one.going)
     moving = [pod for node in going for pod in movable_pods(node.name, ground)]
-    if overtaxed(moving, course.world, course.now) is not None:
-        return None
+    over = overtaxed(moving, course.world, course.now)
+    if over is not None:
+        return evicted_often(going[0].name, over)
     return Saving(
         going,
         tuple(disrupt for one in parts for disrupt in one.disrupts),
@@ -151,12 +162,17 @@ def _weighed(
     narrowed = replacements(course, going, launches, saved - least)
     if narrowed is None:
         return None
-    if not is_balanced(going, saved, stakes(ground), ground):
-        return blocked(first.name, Blocker.NOT_WORTH_IT, pool=first.node_pool)
+    over = overtaxed(moving, course.world, course.now)
+    if over is not None:
+        return evicted_often(first.name, over)
+    found = scores(going, saved, stakes(ground), ground)
+    if not is_approved(found):
+        why = blocked(first.name, Blocker.NOT_WORTH_IT, pool=first.node_pool)
+        return msgspec.structs.replace(why, scores=found)
     move = part.move
     return Saving(
         going,
-        (Disrupt(REASON, move.nodes, narrowed, move.pods, saved, move.places),),
+        (Disrupt(REASON, move.nodes, narrowed, move.pods, saved, move.places, found),),
         sum(one.cost for one in chosen),
         changes_at(moving, course.world, course.now),
     )
