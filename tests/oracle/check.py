@@ -50,7 +50,7 @@ class Case:
     @cached_property
     def waiting(self) -> dict[str, Pod]:
         """The pods that want a node, by key."""
-        return {pod.key: pod for pod in waiting_pods(self.snapshot)}
+        return {pod.key: pod for pod in waiting_pods(self.snapshot, self.now)}
 
     @cached_property
     def host_by_pod(self) -> dict[str, str]:

@@ -14,10 +14,10 @@ from typing import Final
 
 import msgspec
 
-from dovetail.decide.disrupt.balance import is_balanced, stakes
+from dovetail.decide.disrupt.balance import is_approved, scores, stakes
 from dovetail.decide.disrupt.blockers import blocked
-from dovetail.decide.disrupt.calm import changes_at, least_saving, overtaxed
-from dovetail.decide.disrupt.cost import moving_cost
+from dovetail.decide.disrupt.calm import changes_at, evicted_often, least_saving, overtaxed
+from dovetail.decide.disrupt.cost import moving_cost, parts_left
 from dovetail.decide.disrupt.course import Course, disruption_of, launches_of, removal_price
 from dovetail.decide.disrupt.probe import Ground, Move, Stuck, movable_pods, probe
 from dovetail.decide.disrupt.replacing import bought, replacements
@@ -58,8 +58,16 @@ class Saving(msgspec.Struct, frozen=True):
 def candidates_of(nodes: Iterable[Node], ground: Ground) -> list[Candidate]:
     """The nodes with what they cost."""
     known = prices(ground.snapshot)
+    pools = {pool.name: pool for pool in ground.snapshot.node_pools}
     return [
-        Candidate(node, price_of(node, known), moving_cost(movable_pods(node.name, ground)))
+        Candidate(
+            node,
+            price_of(node, known),
+            moving_cost(
+                movable_pods(node.name, ground),
+                parts_left(node, pools.get(node.node_pool), ground.now),
+            ),
+        )
         for node in nodes
     ]
 
@@ -115,14 +123,17 @@ def _weighed(
     narrowed = replacements(course, going, launches, saved - least)
     if narrowed is None:
         return None
-    if overtaxed(moving, course.world, course.now) is not None:
-        return None
+    over = overtaxed(moving, course.world, course.now)
+    if over is not None:
+        return evicted_often(first.name, over)
     disrupt = disruption_of(course, move, REASON, narrowed)
-    if not is_balanced(going, disrupt.saving_nanousd, stakes(ground), ground):
-        return blocked(first.name, Blocker.NOT_WORTH_IT, pool=first.node_pool)
+    found_scores = scores(going, disrupt.saving_nanousd, stakes(ground), ground)
+    if not is_approved(found_scores):
+        why = blocked(first.name, Blocker.NOT_WORTH_IT, pool=first.node_pool)
+        return msgspec.structs.replace(why, scores=found_scores)
     return Saving(
         going,
-        disrupt,
+        msgspec.structs.replace(disrupt, scores=found_scores) if found_scores else disrupt,
         sum(one.cost for one in chosen),
         changes_at(moving, course.world, course.now),
     )

@@ -88,7 +88,8 @@ class Walk:
         left, light = self._left(), light_pools(ground)
         for one in sorted(free, key=lambda one: (-Fraction(one.price_nanousd, one.cost), one.name)):
             pool = one.node.node_pool
-            if one.name in self._done or screen.is_visited(one.name):
+            is_done = one.name in self._done or screen.is_visited(one.name)
+            if is_done or one.name in self.course.scene.nominated:
                 continue
             is_within = left[pool] > 0
             found = screen.estimate(one.name, one.price_nanousd, lets_go=is_within)
