@@ -1,7 +1,6 @@
 """Every literal that users see, and who sees it: the play, or a test that is named.
 
-Taken line by line from spec/core.md 0.4, 1.1, 3.13, 3.14, 4.2, 5, 7.5, 7.6 and 8. What belongs to
-parts of disruption that are not built yet is in LATER, so that nothing is forgotten.
+Taken line by line from spec/core.md 0.4, 1.1, 3.13, 3.14, 4.2, 5, 6.10, 6.14, 7.5, 7.6 and 8.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ INFIRMARY: Final = f"{_CONTROLLERS}/test_infirmary.py::"
 _REPAIRED: Final = f"{INFIRMARY}test_a_node_that_is_not_ready_for_ten_minutes_goes_at_once"
 DISRUPTIONS: Final = f"{_CONTROLLERS}/test_disruptions.py::"
 REPLACEMENTS: Final = f"{_CONTROLLERS}/test_replacements.py::"
+_APPROVED: Final = f"{REPLACEMENTS}test_what_balanced_pools_approve_of_is_told_and_counted"
 CATALOGUE: Final = f"{_CONTROLLERS}/test_catalogue.py::"
 LEADERSHIP: Final = f"{_CONTROLLERS}/test_leadership.py::"
 LOGS: Final = "tests/unit/observe/test_logs.py::"
@@ -129,6 +129,7 @@ EVENTS: Final[dict[tuple[str, str, str], str]] = {
     ),
     ("NodePool", "Warning", "NoCompatibleInstanceTypes"): PLAY,
     ("NodePool", "Normal", "DisruptionBlocked"): PLAY,
+    ("NodePool", "Normal", "ConsolidationApproved"): _APPROVED,
     ("NodePool", "Normal", "NodeRegistrationHealthy"): PLAY,  # each condition that turns
     ("NodePool", "Normal", "Finalized"): PLAY,
     ("NodePool", "Normal", "ValidationSucceeded"): PLAY,
@@ -153,6 +154,7 @@ EVENTS: Final[dict[tuple[str, str, str], str]] = {
     ("NodeClaim", "Normal", "DisruptionLaunching"): PLAY,
     ("NodeClaim", "Normal", "DisruptionWaitingReadiness"): PLAY,
     ("NodeClaim", "Normal", "ConsolidationCandidate"): PLAY,
+    ("NodeClaim", "Normal", "ConsolidationApproved"): _APPROVED,
     ("NodeClaim", "Normal", "Unconsolidatable"): PLAY,
     ("Node", "Warning", "TerminationGracePeriodExpiring"): PLAY,
     ("Node", "Warning", "FailedDraining"): PLAY,
@@ -162,6 +164,7 @@ EVENTS: Final[dict[tuple[str, str, str], str]] = {
     ("Node", "Normal", "DisruptionBlocked"): PLAY,
     ("Node", "Normal", "DisruptionTerminating"): PLAY,
     ("Node", "Normal", "ConsolidationCandidate"): PLAY,
+    ("Node", "Normal", "ConsolidationApproved"): _APPROVED,
     ("Node", "Normal", "ConsolidationRejected"): (
         f"{REPLACEMENTS}test_who_is_protected_meanwhile_stays"
     ),
@@ -292,6 +295,8 @@ LABEL_VALUES: Final[dict[tuple[str, str, str], str]] = {
 
 # Metrics that the play does not move; all others of spec/core.md 8.4 it does.
 METRICS_ELSEWHERE: Final[dict[str, str]] = {
+    "karpenter_consolidation_score": _APPROVED,
+    "karpenter_consolidation_moves_total": _APPROVED,
     "karpenter_nodeclaims_unhealthy_disrupted_total": _REPAIRED,
     "karpenter_scheduler_queue_depth": f"{REPLICA}test_a_decision_under_way_is_shown",
     "karpenter_scheduler_unfinished_work_seconds": f"{REPLICA}test_a_decision_under_way_is_shown",
@@ -382,11 +387,3 @@ FLAGS: Final[dict[str, str]] = {
     "feature-gates": f"{CATALOGUE}test_reservations_count_only_where_their_gate_is_on",
     "instance-types-file-path": PLAY,
 }
-
-# Metrics, events and conditions of what is still to be built.
-LATER: Final = frozenset(
-    {
-        "karpenter_consolidation_score",
-        "karpenter_consolidation_moves_total",
-    }
-)

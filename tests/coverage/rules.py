@@ -15,6 +15,7 @@ _LIFECYCLE: Final = "unit/decide/lifecycle/"
 _DISRUPT: Final = "unit/decide/disrupt/"
 _DISRUPTIONS: Final = f"{_CONTROLLERS}test_disruptions.py::test_"
 _BUFFERS: Final = f"{_CONTROLLERS}test_buffers.py::test_"
+_DECISIONS: Final = "unit/observe/test_decisions.py::test_"
 _REPLACEMENTS: Final = f"{_CONTROLLERS}test_replacements.py::test_"
 
 # Section, rule: where it is shown.
@@ -76,6 +77,10 @@ RULES: Final[dict[tuple[str, str], tuple[str, ...]]] = {
     ),
     ("6.2", "a node counts one, and its pods on top"): (
         f"{_DISRUPT}test_cost.py::test_a_node_costs_one_and_its_pods",
+    ),
+    ("6.2", "pods count less the nearer their node is to its end"): (
+        f"{_D}a_node_near_its_end_gives_way_first",
+        f"{_DISRUPT}test_cost.py::test_a_node_has_parts_of_its_life_left",
     ),
     ("6.2", "otherwise: pods that cost nothing to evict do not make their node empty"): (
         f"{_D}a_pod_that_costs_nothing_to_evict_still_needs_its_node",
@@ -262,6 +267,10 @@ RULES: Final[dict[tuple[str, str], tuple[str, ...]]] = {
     ),
     ("6.10", "every Balanced pool must approve"): (
         f"{_DISRUPT}test_balance.py::test_each_balanced_pool_counts_its_own_part",
+    ),
+    ("6.10", "what is approved is told and counted, what is rejected is counted"): (
+        f"{_REPLACEMENTS}what_balanced_pools_approve_of_is_told_and_counted",
+        f"{_DECISIONS}moves_that_balanced_pools_reject_are_counted_with_their_scores",
     ),
     ("6.10", "emptiness and drift are not weighed"): (
         f"{_D}an_empty_node_of_a_balanced_pool_is_not_weighed",
@@ -495,11 +504,6 @@ RULES: Final[dict[tuple[str, str], tuple[str, ...]]] = {
 
 # Rules that are not shown yet, and why.
 MISSING: Final[dict[tuple[str, str], str]] = {
-    ("6.2", "lifetimeRemaining"): "moves weigh how long pods ran; only a surplus weighs nodes so",
-    (
-        "6.10",
-        "metrics and event of approval",
-    ): "karpenter_consolidation_score is in contracts.LATER",
     ("7.7", "VPA predictions"): "the reference does not consume them either",
 }
 SECTIONS: Final = frozenset(

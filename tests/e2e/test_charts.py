@@ -12,6 +12,7 @@ import yaml
 import dovetail.api.crds as definitions
 from dovetail.present.installation import manifests
 from dovetail.present.installation.choices import Choices
+from dovetail.settings import sources
 from tests.controlplane.charts import CHARTS, Tree, helm, rendered
 
 pytestmark = pytest.mark.xdist_group("controlplane")
@@ -128,6 +129,25 @@ def test_zero_is_a_number() -> None:
     assert one("PodDisruptionBudget", values)["spec"]["maxUnavailable"] == 0
     assert environment(values)["KUBE_CLIENT_QPS"] == "0"
     assert environment(values)["BATCH_IDLE_DURATION"] == "0s"
+
+
+@pytest.mark.parametrize(
+    ("settings", "want"),
+    [
+        ({}, ("0", "-1")),
+        ({"leastSavingPerEviction": 0.002, "mostEvictionsPerDay": 2}, ("0.002", "2")),
+        ({"leastSavingPerEviction": 1.5, "mostEvictionsPerDay": 0}, ("1.5", "0")),
+        ({"leastSavingPerEviction": 0.00001, "mostEvictionsPerDay": 1}, ("0.00001", "1")),
+    ],
+    ids=["as they come", "some", "none", "very little"],
+)
+def test_how_calm_it_is_can_be_chosen(settings: Tree, want: tuple[str, str]) -> None:
+    """In numbers that the program reads, however small."""
+    said = environment({"settings": settings})
+    names = ("DOVETAIL_LEAST_SAVING_PER_EVICTION", "DOVETAIL_MOST_EVICTIONS_PER_DAY")
+    assert tuple(said[name] for name in names) == want
+    read = sources.read({}, {name: said[name] for name in names})
+    assert read.policy.least_saving_nanousd == round(float(want[0]) * 1e9)
 
 
 def test_port_zero_opens_nothing() -> None:

@@ -54,7 +54,9 @@ annotations:
 
 {{/* A value as text for the environment: whole numbers stay whole. */}}
 {{- define "dovetail.text" -}}
-{{- if kindIs "float64" . }}{{ int64 . }}{{ else }}{{ toString . }}{{ end -}}
+{{- if not (kindIs "float64" .) }}{{ toString . }}
+{{- else if eq (float64 (int64 .)) . }}{{ int64 . }}
+{{- else }}{{ regexReplaceAll "0+$" (printf "%.9f" .) "" }}{{ end -}}
 {{- end -}}
 
 {{/* What the environment says, by name; a setting that is null is left to the program. */}}
@@ -65,6 +67,8 @@ annotations:
   "DISABLE_CLUSTER_STATE_OBSERVABILITY" "disableClusterStateObservability"
   "DISABLE_CONTROLLER_WARMUP" "disableControllerWarmup"
   "DISABLE_LEADER_ELECTION" "disableLeaderElection"
+  "DOVETAIL_LEAST_SAVING_PER_EVICTION" "leastSavingPerEviction"
+  "DOVETAIL_MOST_EVICTIONS_PER_DAY" "mostEvictionsPerDay"
   "ENABLE_PROFILING" "enableProfiling"
   "IGNORE_DRA_REQUESTS" "ignoreDRARequests"
   "KUBE_CLIENT_BURST" "kubeClientBurst"

@@ -17,7 +17,7 @@ from dovetail.decide.lifecycle.step import Event
 from dovetail.decide.remarks import DISRUPTION_BLOCKED
 from dovetail.model.plan import Disrupt, DisruptionReason
 from dovetail.model.verdict import Blocked
-from dovetail.observe.steps import count_disrupted, snake_case
+from dovetail.observe.steps import count_disrupted, count_scores, snake_case
 from dovetail.state.objects import claim_object
 
 TERMINATING: Final = "DisruptionTerminating"
@@ -25,6 +25,7 @@ LAUNCHING: Final = "DisruptionLaunching"
 WAITING: Final = "DisruptionWaitingReadiness"
 CANDIDATE: Final = "ConsolidationCandidate"
 REJECTED: Final = "ConsolidationRejected"
+APPROVED: Final = "ConsolidationApproved"
 DELETE: Final = "delete"
 REPLACE: Final = "replace"
 
@@ -51,6 +52,7 @@ class DisruptionNews:
             self._tell(
                 going, CANDIDATE, f"Estimated saving of moving its pods: ${saved:.4f} an hour"
             )
+        self._approved(disrupt, going)
         self._log.info(
             "disrupting node(s)",
             reason=labelled["reason"],
@@ -64,6 +66,18 @@ class DisruptionNews:
                 "savings_per_hour": saved,
             },
         )
+
+    def _approved(self, disrupt: Disrupt, going: Sequence[Departing]) -> None:
+        """What Balanced pools made of it: told of its node, or of each pool if there are more."""
+        count_scores(self._means.meters, disrupt.scores, is_approved=True)
+        for one in disrupt.scores:
+            message = f"Approved: what it saves is {one.thousandths / 1000:.2f} of what it disturbs"
+            if len(disrupt.nodes) == 1:
+                self._tell(going, APPROVED, message)
+                continue
+            pool = self._known.pool(one.node_pool)
+            if pool is not None:
+                self._tell_of("NodePool", pool.metadata, APPROVED, message)
 
     def gone(self, disrupt: Disrupt, going: Sequence[Departing]) -> None:
         """The claims of these nodes were deleted, and draining begins."""

@@ -123,7 +123,9 @@ class Evictions:
     async def _do(self, action: Action) -> None:
         match action:
             case DeletePod():
+                pod = self._known.pod(action.pod)
                 await delete_pod(self._means.kube, action)
+                self._count_deleted(pod, action.uid)
                 self._log.info("deleted pod", pod=action.pod, grace_seconds=action.grace_seconds)
             case ForgetEviction():
                 self._forget((action.pod, action.uid))
@@ -132,6 +134,11 @@ class Evictions:
             case _:
                 msg = f"an eviction asks for {type(action).__name__}"
                 raise AssertionError(msg)
+
+    def _count_deleted(self, pod: Pod | None, uid: str) -> None:
+        """For its workload it is the same as an eviction, unless it was leaving anyway."""
+        if pod is not None and pod.uid == uid and pod.deleting_at is None:
+            self._known.cluster.evictions.add(pod.workload, uid, self._means.clock.now())
 
     def _retry(self, key: _Key, n_failures: int) -> None:
         held = self._entries.get(key)  # not as it was read: its deadline may be sooner by now

@@ -10,7 +10,7 @@ that nothing is launched for them twice.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from fractions import Fraction
 from typing import Final
 
@@ -19,7 +19,7 @@ import msgspec
 from dovetail.decide.bare import bare_launches
 from dovetail.decide.candidates import is_movable
 from dovetail.decide.disrupt.candidates import Scene, scene_of
-from dovetail.decide.disrupt.cost import eviction_cost
+from dovetail.decide.disrupt.cost import eviction_cost, life_left
 from dovetail.decide.disrupt.emptiness import is_empty
 from dovetail.decide.lifecycle.conditions import DRIFTED
 from dovetail.decide.lifecycle.protection import protection
@@ -34,7 +34,6 @@ from dovetail.model.snapshot import Snapshot
 
 OVERPROVISIONED: Final = "Overprovisioned"
 
-_WHOLE: Final = Fraction(1)
 _NOTHING: Final = Plan()
 
 
@@ -136,7 +135,7 @@ def _surplus(pool: NodePool, nodes: Sequence[Node], n_excess: int, scene: Scene)
         return (
             _rank(node, pods, scene),
             any(protection(pod, scene.now).is_active for pod in pods),
-            sum(map(eviction_cost, pods)) * _life_left(node, pool, scene.now),
+            sum(map(eviction_cost, pods)) * life_left(node, pool, scene.now),
             not _has_drifted(node),  # it would be replaced
             -price_of(node, known),
             node.name,
@@ -158,15 +157,6 @@ def _rank(node: Node, pods: Sequence[Pod], scene: Scene) -> int:
     is_meant = node.name in scene.nominated or node.node_claim in scene.nominated
     is_kept = any(protection(pod, scene.now).is_active for pod in pods)
     return 1 if is_empty(pods) and not is_kept and not is_meant else 2
-
-
-def _life_left(node: Node, pool: NodePool, now: datetime) -> Fraction:
-    """Which part of its life is still to come: all of it, if it never expires."""
-    span = pool.expire_after
-    if span is None or node.created_at is None or span <= timedelta(0):
-        return _WHOLE
-    left = (node.created_at + span - now) // timedelta(microseconds=1)
-    return max(Fraction(0), min(_WHOLE, Fraction(left, span // timedelta(microseconds=1))))
 
 
 def _has_drifted(node: Node) -> bool:

@@ -11,7 +11,7 @@ import msgspec
 from dovetail.model.ledger import Proposal
 from dovetail.model.requirements import Requirement
 from dovetail.model.taints import Taint
-from dovetail.model.verdict import Blocked, Unschedulable
+from dovetail.model.verdict import Blocked, Score, Unschedulable
 
 
 class Launch(msgspec.Struct, frozen=True, gc=False):
@@ -55,7 +55,8 @@ class DisruptionReason(StrEnum):
 
 class Disrupt(msgspec.Struct, frozen=True, gc=False):
     """Take these nodes away, after their replacements (if any) are ready. `pods` are all that move,
-    `places` says which of them fit on nodes that stay. The saving is net of replacements.
+    `places` says which of them fit on nodes that stay. The saving is net of replacements; `scores`
+    are what Balanced pools make of it.
     """
 
     reason: str
@@ -64,6 +65,7 @@ class Disrupt(msgspec.Struct, frozen=True, gc=False):
     pods: tuple[str, ...] = ()
     saving_nanousd: int = 0
     places: tuple[Nominate, ...] = ()
+    scores: tuple[Score, ...] = ()
 
 
 class OfferKey(msgspec.Struct, frozen=True, gc=False, order=True):

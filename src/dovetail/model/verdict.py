@@ -86,9 +86,16 @@ class Blocker(StrEnum):
     NOT_LOOKED_AT = "NotLookedAt"
 
 
+class Score(msgspec.Struct, frozen=True, gc=False):
+    """What a Balanced pool makes of a move: what it saves for what it disturbs, in thousandths."""
+
+    node_pool: str
+    thousandths: int
+
+
 class Blocked(msgspec.Struct, frozen=True, gc=False):
     """A node that could go but may not: why, in a word and in a sentence, until when if time alone
-    ends it, and the smallest change that would.
+    ends it, and the smallest change that would; and the scores of a move that was not worth it.
     """
 
     node: str
@@ -96,6 +103,7 @@ class Blocked(msgspec.Struct, frozen=True, gc=False):
     message: str
     until: datetime | None = None
     fix: str = ""
+    scores: tuple[Score, ...] = ()
 
 
 class Problem(msgspec.Struct, frozen=True, gc=False):

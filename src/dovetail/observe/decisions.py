@@ -12,7 +12,7 @@ from dovetail.model.plan import DisruptionReason, Plan
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.verdict import Blocker
 from dovetail.observe.meters import Meters
-from dovetail.observe.steps import snake_case
+from dovetail.observe.steps import count_scores, snake_case
 
 PROVISIONER: Final = "provisioner"
 # For each reason, how the reference calls its searches: here one decision makes all of them.
@@ -69,6 +69,8 @@ class DecisionMeters:
         meters = self._meters
         meters.scheduler_scheduling_duration_seconds.labels(PROVISIONER).observe(seconds)
         self._tell_disruptions(snapshot, plan, seconds)
+        for one in plan.blocked:  # moves that are made are counted when they begin
+            count_scores(meters, one.scores, is_approved=False)
         n_ignored = sum(not any(why.node_pool for why in one.reasons) for one in plan.unschedulable)
         meters.scheduler_ignored_pods_count.set(n_ignored)
         n_left = len(plan.unschedulable) - n_ignored

@@ -7,7 +7,7 @@ Called after the step's writes and actions, once: what failed is not counted.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
@@ -21,7 +21,9 @@ from dovetail.decide.lifecycle.step import Milestone, Step, claim_with
 from dovetail.decide.prices import price_of, prices
 from dovetail.model.claim import ClaimObject, NodeObject
 from dovetail.model.plan import DisruptionReason
+from dovetail.model.pool import ConsolidationPolicy
 from dovetail.model.snapshot import Snapshot
+from dovetail.model.verdict import Score
 from dovetail.observe.meters import Meters
 
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -89,6 +91,18 @@ def count_unhealthy(meters: Meters, claim: ClaimObject, condition: str) -> None:
         capacity_type=claim.labels.get(labels.CAPACITY_TYPE, ""),
         image_id=claim.image_id,
     ).inc()
+
+
+def count_scores(meters: Meters, scores: Iterable[Score], *, is_approved: bool) -> None:
+    """Balanced pools have weighed a move (spec/core.md 6.10)."""
+    for one in scores:
+        labelled = {
+            "decision": "approved" if is_approved else "rejected",
+            "nodepool": one.node_pool,
+            "policy": snake_case(ConsolidationPolicy.BALANCED),
+        }
+        meters.consolidation_moves_total.labels(**labelled).inc()
+        meters.consolidation_score.labels(**labelled).observe(one.thousandths / 1000)
 
 
 def count_node_step(meters: Meters, node: NodeObject, step: Step, now: datetime) -> None:

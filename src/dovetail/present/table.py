@@ -280,6 +280,8 @@ def optimality(cost: Cost) -> str:
         return "without a proven minimum to compare with"
     if paid <= bound:
         return "which is the proven minimum"
+    if price(paid) == price(bound):
+        return "which is the proven minimum but for less than a hundredth of a cent"
     tenths = -(-(paid - bound) * 1000 // bound)  # rounded up: never claim to be closer
     return f"{tenths // 10}.{tenths % 10} % above the proven minimum of {price(bound)}"
 

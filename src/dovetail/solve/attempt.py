@@ -64,7 +64,6 @@ class Attempt:
 
 def new_attempt(enc: Encoded, offers: Int, values: Values, prefer: Prefer | None = None) -> Attempt:
     """An empty plan."""
-    weights = sorted(set(enc.weight_o.tolist()), reverse=True)
     return Attempt(
         enc,
         offers,
@@ -73,7 +72,7 @@ def new_attempt(enc: Encoded, offers: Int, values: Values, prefer: Prefer | None
         UnitBook(enc),
         Settler(enc, ZoneState.of(enc)),
         prefer or {},
-        weights=weights,
+        weights=enc.weights,
     )
 
 

@@ -39,9 +39,9 @@ class Bins:
         self.attached = np.zeros((len(enc.claims.resource), room), dtype=np.int32)
         self.log: list[tuple[int, Int, Int]] = []  # unit, nodes, how many on each
         self.limits = Limits(enc)
-        rows = enc.cap_or if enc.n_offers else enc.free_nr
-        # About what a node has: makes resources comparable.
-        self.mean = np.maximum(rows.mean(axis=0), 1.0) if len(rows) else np.ones(len(enc.resources))
+        self.mean = enc.mean_r
+        if not enc.n_offers and self.n:
+            self.mean = np.maximum(enc.free_nr.mean(axis=0), 1.0)
         self.floor = np.zeros(n_hosts, dtype=np.int64)  # the minimum that host spreads start from
         held = slice(0, self.n)
         self.free[:, held] = enc.free_nr.T

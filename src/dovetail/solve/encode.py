@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -19,7 +20,7 @@ from dovetail.model.requirements import Requirement
 from dovetail.model.resources import CPU, MEMORY, PODS
 from dovetail.model.topology import NodeTerm
 from dovetail.model.volumes import NO_VOLUMES
-from dovetail.solve.axes import UNLIMITED, Bool, Int
+from dovetail.solve.axes import UNLIMITED, Bool, Float, Int
 from dovetail.solve.columns import Columns
 from dovetail.solve.groups import Group, distinct_specs, group_pods, read_labels
 from dovetail.solve.market_labels import label_column
@@ -67,7 +68,7 @@ class Running(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Encoded:
     """A problem as arrays; see `axes` for the letters."""
 
@@ -98,6 +99,19 @@ class Encoded:
     def n_offers(self) -> int:
         """How many rows can be bought."""
         return len(self.market.price_o)
+
+    @cached_property
+    def mean_r(self) -> Float:
+        """About what a new node has: makes resources comparable."""
+        if not self.n_offers:
+            return np.ones(len(self.resources))
+        mean: Float = np.maximum(self.cap_or.mean(axis=0), 1.0)
+        return mean
+
+    @cached_property
+    def weights(self) -> list[int]:
+        """The weights of pools that have anything to offer, heaviest first."""
+        return sorted(set(self.weight_o.tolist()), reverse=True)
 
     @property
     def price_o(self) -> Int:

@@ -33,6 +33,8 @@ def alternatives(attempt: Attempt) -> dict[int, tuple[Int, bool]]:
     """For every new node the other offers that would do (cheapest first), and whether minValues
     had to give way.
     """
+    if attempt.bins.n == attempt.bins.n_existing:
+        return {}
     finder = _Finder(attempt)
     result: dict[int, tuple[Int, bool]] = {}
     memo: dict[tuple[_Load, bytes], tuple[Int, bool]] = {}

@@ -16,6 +16,7 @@ from typing import Final
 import numpy as np
 
 from dovetail.solve.attempt import Attempt, Prefer
+from dovetail.solve.axes import UNLIMITED
 from dovetail.solve.bins import EXISTING
 from dovetail.solve.contents import loads
 from dovetail.solve.drafts import Desk, Draft
@@ -30,6 +31,7 @@ _MORE_PODS: Final = 20  # makes puzzles small that have so many times more
 _PLAIN_PODS: Final = 500  # beyond, the plain way is never the cheapest
 _WORK: Final = 75_000  # looks at places, in all, for each unit of effort
 _WORK_PER_POD: Final = 200
+_FEW_PODS: Final = 20  # the search finds by itself what the program would say of so few
 _TRIES: Final = 40  # ruins for each way to settle the groups
 _MORE_TRIES: Final = 1_000  # for the best of them, as long as there is work left to do
 _MOST_CELLS: Final = 6
@@ -55,7 +57,8 @@ def cheaper_plan(base: Attempt) -> Attempt | None:
     n_pods = int(enc.count_g.sum())
     if n_pods > _MOST_PODS * _MORE_PODS ** min(effort - 1, 4):
         return None
-    return _Search(base, Purse(effort * (_WORK + _WORK_PER_POD * n_pods))).found()
+    purse = Purse(effort * (_WORK + _WORK_PER_POD * n_pods))
+    return _Search(base, purse, (int(base.left_u.sum()), range(len(enc.groups)))).found()
 
 
 def rank(outcome: tuple[Attempt, dict[int, int]]) -> tuple[list[int], list[int], int, int]:
@@ -81,11 +84,32 @@ def rank(outcome: tuple[Attempt, dict[int, int]]) -> tuple[list[int], list[int],
     )
 
 
-class _Search:
-    """Looks for the cells and loads that cost least."""
+def plan_for_few(start: Attempt) -> Attempt | None:
+    """A plan for a few pods that nodes which are there have no room for, without the program.
 
-    def __init__(self, base: Attempt, purse: Purse) -> None:
+    The start is settled, and nothing is bought yet. None where pods are many, or where the program
+    knows more than what a load costs.
+    """
+    effort, n_left = start.enc.problem.policy.effort, int(start.left_u.sum())
+    is_bound = bool(start.bins.limits.rows) and len(start.weights) > 1
+    is_scarce = bool((start.enc.supply_o[start.offers] < UNLIMITED).any())
+    if effort < 1 or n_left > _FEW_PODS or is_bound or is_scarce or start.unsettled:
+        return None
+    waiting = {
+        group
+        for number in np.flatnonzero(start.left_u).tolist()
+        for group, _ in start.units[number].members
+    }
+    purse = Purse(effort * (_WORK + _WORK_PER_POD * n_left))
+    return _Search(start, purse, (0, sorted(waiting))).found()
+
+
+class _Search:
+    """Looks for the cells and loads that cost least, for these groups; leaves so many pods out."""
+
+    def __init__(self, base: Attempt, purse: Purse, about: tuple[int, Iterable[int]]) -> None:
         self._base = base
+        self._n_left_out, self._groups = about
         self._purse = purse
         self._rates = Rates(base.enc, base.offers, purse)
         self._desk = Desk(base, self._rates, purse)
@@ -134,9 +158,8 @@ class _Search:
     def _movable(self) -> list[int]:
         """Groups tied to zones, those that ask for most first."""
         enc = self._base.enc
-        mean = np.maximum(enc.cap_or.mean(axis=0), 1.0) if enc.n_offers else 1.0
-        size = (enc.requests_gr / mean).max(axis=1, initial=0.0) * enc.count_g
-        tied = [group for group in range(len(enc.groups)) if is_tied_to_zones(enc, group)]
+        size = (enc.requests_gr / enc.mean_r).max(axis=1, initial=0.0) * enc.count_g
+        tied = [group for group in self._groups if is_tied_to_zones(enc, group)]
         return sorted(tied, key=lambda group: (-size[group], group))
 
     def _cells(self) -> list[int]:
@@ -167,7 +190,7 @@ class _Search:
         """The best layout found for groups settled like this; None if that is known or worse."""
         draft = self._desk.draft(prefer)
         key = (frozenset(draft.pods.items()), draft.price)
-        is_worse = draft.n_left_out > int(self._base.left_u.sum())
+        is_worse = draft.n_left_out > self._n_left_out
         if key in self._known or is_worse or draft.attempt.unsettled != self._base.unsettled:
             return None
         self._known.add(key)

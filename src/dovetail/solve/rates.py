@@ -9,10 +9,12 @@ larger at once. Loads come back again and again, so they are numbered and every 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from operator import ge
 from typing import Final, NamedTuple
 
 import numpy as np
 
+from dovetail.solve import kernel
 from dovetail.solve.axes import UNLIMITED, Bool, Int
 from dovetail.solve.bins import Bins
 from dovetail.solve.encode import Encoded
@@ -36,11 +38,23 @@ class Purse:
 
 @dataclass(frozen=True, slots=True)
 class _Shelf:
-    """The offers that a combination of wishes admits, cheapest first."""
+    """The offers that a combination of wishes admits, cheapest first.
+
+    `front` are the rows of those that are larger in something than any cheaper one: the first that
+    fits is among them.
+    """
 
     offers: Int
     cap_or: Int
     price_o: list[int]
+    front: list[tuple[int, list[int]]]
+
+    def first_fit(self, use: list[int]) -> int | None:
+        """The row of the cheapest offer that has as much as is used."""
+        for row, cap in self.front:
+            if all(map(ge, cap, use)):
+                return row
+        return None
 
 
 class Company(NamedTuple):
@@ -208,15 +222,19 @@ class Rates:
         shelf = self._shelves.get(key)
         if shelf is None:
             shelf = self._shelves[key] = self._stocked(*key)
-        fits: Bool = np.all(shelf.cap_or >= np.array(demand.use), axis=1)
-        for term, company in demand.company.items():
-            host = self._enc.ties.hosts[term]
-            if host.match_o is not None or host.own_o is not None:
-                fits &= self._welcome(term, company, shelf.offers)
-        best = int(fits.argmax()) if len(fits) else 0
-        if not len(fits) or not fits[best]:
-            return None
-        return shelf.price_o[best], int(shelf.offers[best])
+        hosts = self._enc.ties.hosts
+        best = shelf.first_fit(demand.use)
+        strict = [
+            term
+            for term in (demand.company if best is not None else ())
+            if hosts[term].match_o is not None or hosts[term].own_o is not None
+        ]
+        if strict:  # daemon pods are not on all offers alike
+            fits: Bool = np.all(shelf.cap_or >= np.array(demand.use), axis=1)
+            for term in strict:
+                fits &= self._welcome(term, demand.company[term], shelf.offers)
+            best = int(fits.argmax()) if fits.any() else None
+        return None if best is None else (shelf.price_o[best], int(shelf.offers[best]))
 
     def _welcome(self, term: int, company: Company, offers: Int) -> Bool:
         """The offers whose daemon pods get on with the load."""
@@ -245,7 +263,19 @@ class Rates:
             accept &= enc.weight_o[offers] == weight
         found = offers[accept]
         found = found[np.lexsort((found, enc.plan_price_o[found]))]
-        return _Shelf(found, enc.cap_or[found], enc.plan_price_o[found].tolist())
+        cap_or = np.ascontiguousarray(enc.cap_or[found])
+        front = [(row, cap_or[row].tolist()) for row in _front(cap_or).tolist()]
+        return _Shelf(found, cap_or, enc.plan_price_o[found].tolist(), front)
+
+
+def _front(cap_or: Int) -> Int:
+    """The rows that are larger in something than any row before them."""
+    library = kernel.library()
+    if library is None:
+        return np.arange(len(cap_or))
+    nothing = np.zeros(len(cap_or), dtype=np.int64)
+    alike = (np.zeros((len(cap_or), 1), dtype=np.uint64), np.zeros(len(cap_or), dtype=bool))
+    return np.flatnonzero(kernel.skyline(library, nothing, cap_or, alike) == np.arange(len(cap_or)))
 
 
 class Site:

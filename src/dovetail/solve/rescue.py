@@ -41,8 +41,7 @@ def rescue(attempt: Attempt) -> dict[int, int]:
 
 def _order(attempt: Attempt, waiting: dict[int, int]) -> list[int]:
     enc = attempt.enc
-    mean = np.maximum(enc.cap_or.mean(axis=0), 1.0) if enc.n_offers else 1.0
-    size = (enc.requests_gr / mean).max(axis=1)
+    size = (enc.requests_gr / enc.mean_r).max(axis=1)
     return sorted(waiting, key=lambda group: (-int(enc.priority_g[group]), -size[group], group))
 
 

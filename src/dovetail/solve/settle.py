@@ -32,7 +32,7 @@ def settle_all(attempt: Attempt, groups: Iterable[int]) -> None:
         free_units.add(attempt.book.add(group, ANY_CELL, int(enc.count_g[group]), weight))
     attempt.left_u = left_of(attempt)
     span = slice(0, attempt.bins.n)
-    mean = np.maximum(enc.cap_or.mean(axis=0), 1.0) if enc.n_offers else np.ones(len(enc.resources))
+    mean = enc.mean_r
     items: list[tuple[tuple[int, int, float, int], bool]] = []
     for number in sorted(free_units):
         unit = attempt.units[number]

@@ -5,15 +5,16 @@ from __future__ import annotations
 import msgspec
 
 from dovetail.model.pod import Pod
-from dovetail.solve.attempt import Attempt
+from dovetail.solve.attempt import Attempt, left_of, new_attempt
 from dovetail.solve.axes import Int
 from dovetail.solve.bound import certify
+from dovetail.solve.colocate import colocate
 from dovetail.solve.decode import decode, unplaced
 from dovetail.solve.encode import Encoded
 from dovetail.solve.hopeless import without_a_place
-from dovetail.solve.minvalues import hold_min_values, may_give_way
+from dovetail.solve.minvalues import hold_min_values, may_give_way, relaxed_groups
 from dovetail.solve.planning import run_attempt
-from dovetail.solve.portfolio import cheaper_plan, rank
+from dovetail.solve.portfolio import cheaper_plan, plan_for_few, rank
 from dovetail.solve.preferences import prefer
 from dovetail.solve.promote import promote
 from dovetail.solve.puzzle import Puzzle, Solution, canonical
@@ -21,7 +22,9 @@ from dovetail.solve.rescue import rescue
 from dovetail.solve.rightsize import right_size
 from dovetail.solve.robust import with_robust_prices
 from dovetail.solve.searched import Searched, appraised, encoded, searched
+from dovetail.solve.settle import settle_all
 from dovetail.solve.soundness import is_sound
+from dovetail.solve.values import rough
 from dovetail.solve.vectors import Values
 from dovetail.solve.waves import Outcome, by_priority
 from dovetail.solve.wishes import wishes_of
@@ -58,8 +61,23 @@ def planned(enc: Encoded) -> Solution:
         return Solution(unplaced=tuple(pod for group in lost for pod in enc.groups[group].pods))
     held = hold_min_values(with_robust_prices(enc))
     shop = plain if held is enc else searched(held)
-    attempt, waiting = _planned(shop, appraised(shop))
+    attempt, waiting = _planned_for_few(shop) or _planned(shop, appraised(shop))
     return _said(attempt, waiting, ())
+
+
+def _planned_for_few(shop: Searched) -> Outcome | None:
+    """A plan without the program, where few pods need new nodes; None if that is not the way."""
+    if relaxed_groups(shop.enc):
+        return None
+    start = new_attempt(shop.enc, shop.offers, rough(shop.enc, shop.offers))
+    settle_all(start, range(len(shop.enc.groups)))
+    start.left_u = left_of(start)
+    colocate(start.bins, start.units, start.left_u)
+    found = plan_for_few(start)
+    if found is None or not is_sound(found):
+        return None
+    attempt, waiting = _wished_for(_finished(found))
+    return None if waiting else (attempt, waiting)
 
 
 def _planned(shop: Searched, values: Values) -> Outcome:
@@ -102,10 +120,16 @@ def _without_min_values(
 def _best_attempt(enc: Encoded, offers: Int, values: Values) -> Outcome:
     attempt = run_attempt(enc, offers, values)
     other = cheaper_plan(attempt)
-    attempt, waiting = _finished(attempt)
+    outcome = _finished(attempt)
     if other is not None and is_sound(other):
-        attempt, waiting = min((attempt, waiting), _finished(other), key=rank)
-    attempt.wishes = wishes_of(enc)
+        outcome = min(outcome, _finished(other), key=rank)
+    return _wished_for(outcome)
+
+
+def _wished_for(outcome: Outcome) -> Outcome:
+    """The same plan as its pods like it best."""
+    attempt, waiting = outcome
+    attempt.wishes = wishes_of(attempt.enc)
     if attempt.wishes is not None:
         prefer(attempt, attempt.wishes)
         if waiting:

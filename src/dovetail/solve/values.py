@@ -160,6 +160,23 @@ def _distinct(rows: Int) -> tuple[Int, Int]:
     return first, np.array(which, dtype=np.int64)
 
 
+def rough(enc: Encoded, offers: Int) -> Values:
+    """Values without a program: a pod is worth the share of a node that it fills by itself."""
+    values = worthless(enc, offers)
+    groups = np.arange(len(enc.groups))
+    cap = np.maximum(enc.cap_or[offers], 1).astype(np.float64)
+    share = np.zeros((len(groups), len(offers)))
+    for resource in range(cap.shape[1]):
+        mine = enc.requests_gr[:, resource][:, None] / cap[:, resource][None, :]
+        np.maximum(share, mine, out=share)
+    worth = share * enc.plan_price_o[offers][None, :]
+    worth[~_eligible(enc, groups, values)] = np.inf
+    cell_p = enc.cell_o[offers]
+    for cell in np.unique(cell_p).tolist():
+        values.worth_sc[:, cell] = worth[:, cell_p == cell].min(axis=1)
+    return values
+
+
 def worthless(enc: Encoded, offers: Int) -> Values:
     """Values when there is nothing to buy: every pod is priceless everywhere."""
     n_groups = len(enc.groups)

@@ -121,7 +121,8 @@ class GivenMinValues(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class GivenPool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A NodePool. `types` names the instance types it may launch; without it, all of them.
 
-    `consolidate_after` is a duration or `Never`, `least_saving` in dollars an hour.
+    `consolidate_after` and `expire_after` are durations or `Never`, `least_saving` is in dollars an
+    hour.
     """
 
     weight: int = 0
@@ -135,6 +136,7 @@ class GivenPool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     is_ready: bool = True
     is_deleting: bool = False
     consolidate_after: str = "0s"
+    expire_after: str = "720h"
     consolidation_policy: ConsolidationPolicy = ConsolidationPolicy.WHEN_EMPTY_OR_UNDERUTILIZED
     budgets: list[GivenBudget] | None = None
     least_saving: float | None = None
@@ -152,6 +154,7 @@ class GivenPool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             startup_taints=tuple(shorthand.taint(text) for text in self.startup_taints),
             limits=shorthand.resources(self.limits),
             node_class=NodeClassRef(labels.KWOK_GROUP, "KWOKNodeClass", "default"),
+            expire_after=span(self.expire_after),
             replicas=self.replicas,
             is_ready=self.is_ready,
             is_deleting=self.is_deleting,

@@ -231,6 +231,27 @@ async def test_a_pod_that_would_end_too_late_is_deleted_with_what_time_is_left()
         assert not moments(process, "evict")
 
 
+async def test_a_pod_that_is_deleted_at_its_deadline_counts_as_evicted() -> None:
+    """Its workload suffers the same; but not where it was leaving already."""
+    world = World()
+    await world.pod("a", "n", owner="ReplicaSet")
+    await world.budget("b", "a", 0)
+    async with running(world) as process:
+        process.evictions.enqueue(await wanted(world, 60))
+        await world.pass_(61)
+        assert await world.leaving() == {"a"}
+        [counted] = process.known.cluster.snapshot(world.time.now()).ledger.evictions
+        assert counted.n_evictions == 1
+    world = World()
+    await world.pod("a", "n", grace=600, owner="ReplicaSet")
+    await world.delete(POD, "a")
+    async with running(world) as process:
+        process.evictions.enqueue(await wanted(world, 20))
+        await world.pass_(1)
+        assert moments(process, "delete") == [0.0]
+        assert process.known.cluster.snapshot(world.time.now()).ledger.evictions == ()
+
+
 async def test_a_pod_under_timed_protection_goes_when_that_ends() -> None:
     """And users hear when that will be, and that it was."""
     world = World()

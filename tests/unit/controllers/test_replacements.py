@@ -16,6 +16,7 @@ from dovetail.kube.errors import ForbiddenError, UnavailableError
 from dovetail.kube.seam import Body, Patch, Ref
 from dovetail.model.plan import Disrupt, Launch, Nominate
 from dovetail.model.pool import NodeClassRef, NodePool
+from dovetail.model.verdict import Score
 from dovetail.state.changes import Catalogued
 from tests.unit.controllers.leaving import BUDGET, Process, World, running
 from tests.unit.controllers.test_disruptions import departing, fences, is_going
@@ -155,6 +156,26 @@ async def test_a_node_goes_once_its_replacement_has_started() -> None:
         assert not await world.exists(NODE, "a")
         assert await world.exists(NODE, "new")
         assert process.said("ERROR") == []
+
+
+@pytest.mark.parametrize("nodes", [("a",), ("a", "b")], ids=["one node", "several"])
+async def test_what_balanced_pools_approve_of_is_told_and_counted(nodes: tuple[str, ...]) -> None:
+    """Of a single node on it and its claim; of several on the pool."""
+    world = World()
+    async with replacing(world) as process:
+        await world.node("b")
+        await world.pass_()
+        disrupt = moved(*nodes, reason=UNDERUTILIZED, scores=(Score("default", 1250),))
+        assert await process.disruptions.begin(disrupt, (POOL,))
+        await world.pass_(1)
+        of_one = {("Node", "a"), ("NodeClaim", "a")}
+        want = of_one if len(nodes) == 1 else {("NodePool", "default")}
+        told = await world.events()
+        assert {one[:2] for one in told if one[2] == "ConsolidationApproved"} == want
+        labelled = {"decision": "approved", "nodepool": "default", "policy": "balanced"}
+        meters = process.means.meters
+        assert metered(meters, "karpenter_consolidation_moves_total", **labelled) == [1]
+        assert metered(meters, "karpenter_consolidation_score_sum", **labelled) == [1.25]
 
 
 async def test_a_saving_is_told_to_whoever_looks_at_the_nodes() -> None:

@@ -9,7 +9,7 @@ from dovetail.model.node import Condition, Node
 from dovetail.model.plan import Disrupt, DisruptionReason, Plan
 from dovetail.model.policy import Policy
 from dovetail.model.snapshot import Snapshot
-from dovetail.model.verdict import Blocked, Blocker
+from dovetail.model.verdict import Blocked, Blocker, Score
 from dovetail.observe.decisions import DecisionMeters, eligible_nodes
 from dovetail.observe.meters import Meters
 from dovetail.testing.virtual_time import VirtualTime
@@ -60,3 +60,20 @@ def test_every_search_for_nodes_to_go_is_timed() -> None:
     none = Meters()
     DecisionMeters(none, VirtualTime()).end(Snapshot(policy=Policy(disrupts_for=())), Plan(), 1.0)
     assert metered(none, name) == []
+
+
+def test_moves_that_balanced_pools_reject_are_counted_with_their_scores() -> None:
+    """Others were not weighed."""
+    meters = Meters()
+    said = (Score("even", 250), Score("other", 1500))
+    plan = Plan(
+        blocked=(
+            Blocked("dear", Blocker.NOT_WORTH_IT, "", scores=said),
+            Blocked("kept", Blocker.BUDGET, ""),
+        )
+    )
+    DecisionMeters(meters, VirtualTime()).end(Snapshot(policy=ALL), plan, 0.25)
+    for pool, want in (("even", 0.25), ("other", 1.5)):
+        labelled = {"decision": "rejected", "nodepool": pool, "policy": "balanced"}
+        assert metered(meters, "karpenter_consolidation_moves_total", **labelled) == [1]
+        assert metered(meters, "karpenter_consolidation_score_sum", **labelled) == [want]

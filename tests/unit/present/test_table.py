@@ -20,6 +20,7 @@ from dovetail.present.table import (
 )
 
 GI = 1024**3
+CENT = 10**7
 LAUNCH = Launch(
     name="general-0",
     node_pool="general",
@@ -122,8 +123,13 @@ def test_nodes_that_stay_for_the_same_reason_share_a_row() -> None:
 @pytest.mark.parametrize(
     ("cost", "want"),
     [
-        pytest.param(Cost(103, 100), "3.0 % above the proven minimum", id="three percent"),
-        pytest.param(Cost(100_001, 100_000), "0.1 % above", id="rounded up, never flattered"),
+        pytest.param(Cost(103 * CENT, 100 * CENT), "3.0 % above the proven", id="three percent"),
+        pytest.param(
+            Cost(100_001 * CENT, 100_000 * CENT), "0.1 % above", id="rounded up, never flattered"
+        ),
+        pytest.param(
+            Cost(40 * CENT + 1, 40 * CENT), "but for less than a hundredth of a cent", id="so close"
+        ),
         pytest.param(Cost(100, 100), "which is the proven minimum", id="the minimum itself"),
         pytest.param(Cost(100, 0), "without a proven minimum", id="no bound"),
     ],

@@ -13,13 +13,14 @@ from dovetail.model.plan import Plan
 from dovetail.model.pod import Pod
 from dovetail.model.policy import Policy
 from dovetail.model.pool import NodePool
-from dovetail.solve.attempt import Attempt
+from dovetail.solve.attempt import Attempt, left_of, new_attempt
 from dovetail.solve.encode import encode
 from dovetail.solve.planning import run_attempt
-from dovetail.solve.portfolio import cheaper_plan, rank
+from dovetail.solve.portfolio import cheaper_plan, plan_for_few, rank
 from dovetail.solve.puzzle import Puzzle, canonical
 from dovetail.solve.rescue import rescue
-from dovetail.solve.values import worthless
+from dovetail.solve.settle import settle_all
+from dovetail.solve.values import rough, worthless
 from dovetail.testing.builders import deployment, instance_type, node, node_pool, pod, snapshot
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -244,3 +245,48 @@ def test_pods_that_share_a_node_are_tried_in_other_domains_too() -> None:
     terms = [{"topology_key": "hostname"}, {"topology_key": "zone"}]
     (launch,) = planned(deployment(2, cpu=1, affinity=terms), dear, cheap).launches
     assert launch.instance_type == "cheap"
+
+
+def settled(pods: Iterable[Pod], pools: tuple[NodePool, ...] = (), **changes: object) -> Attempt:
+    """Pods that need new nodes, before anything is bought."""
+    attempt = attempted([], pools=pools, **changes)
+    puzzle = msgspec.structs.replace(attempt.enc.problem, pods=tuple(pods))
+    enc = encode(puzzle)
+    offers = np.arange(enc.n_offers)
+    start = new_attempt(enc, offers, rough(enc, offers))
+    settle_all(start, range(len(enc.groups)))
+    start.left_u = left_of(start)
+    return start
+
+
+def test_a_few_pods_need_no_program() -> None:
+    """The search alone finds the nodes that hold them for least."""
+    pods = deployment(7, "web", cpu=1)
+    found = plan_for_few(settled(pods))
+    assert found is not None
+    assert found.price() == planned(pods).cost.new_nanousd
+    assert not found.left_u.any()
+
+
+def test_many_pods_are_left_to_the_program() -> None:
+    """And everything is, where no effort is wanted."""
+    assert plan_for_few(settled(deployment(21, "web", cpu=1))) is None
+    lazy = settled(deployment(1, "web", cpu=1), policy=Policy(effort=0))
+    assert plan_for_few(lazy) is None
+
+
+def test_limits_of_weighed_pools_are_left_to_the_program() -> None:
+    """It knows when to turn to the next pool; without weights, limits are simply kept."""
+    pools = (node_pool(weight=5), node_pool("light"))
+    limits = {"default": {"cpu": 4000}}
+    pods = deployment(1, "web", cpu=1)
+    assert plan_for_few(settled(pods, pools=pools, limits=limits)) is None
+    assert plan_for_few(settled(pods, limits=limits)) is not None
+
+
+def test_reservations_are_left_to_the_program() -> None:
+    """What a load costs does not know how many are left."""
+    one = {"zone": "a", "price": 0.1, "capacity_type": "reserved", "reservation_id": "r"}
+    kept = instance_type("kept", cpu=4, offerings=[{**one, "reservation_capacity": 1}])
+    start = settled(deployment(1, "web", cpu=1), instance_types={"default": (kept,)})
+    assert plan_for_few(start) is None

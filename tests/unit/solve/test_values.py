@@ -13,7 +13,7 @@ from dovetail.solve.lots import Lot
 from dovetail.solve.planning import run_attempt
 from dovetail.solve.prune import undominated
 from dovetail.solve.units import ANY_CELL, unit_of
-from dovetail.solve.values import appraise, takes, wants_company, weights_bind, worthless
+from dovetail.solve.values import appraise, rough, takes, wants_company, weights_bind, worthless
 from dovetail.solve.vectors import Values, capacity, full_node
 from dovetail.testing.builders import deployment, instance_type, node_pool, pod
 from tests.unit.solve.puzzles import LARGE, SMALL, encoded, random_puzzle
@@ -218,3 +218,27 @@ def test_what_a_machine_has_without_limit_is_worth_nothing() -> None:
     place = enc.resources.index("attach/csi")
     assert enc.cap_or[0, place] > 10**15
     assert capacity(enc, np.arange(1))[0, place] == 0.0
+
+
+def test_roughly_a_pod_is_worth_the_share_of_a_node_that_it_fills() -> None:
+    """On the cheapest offer that takes it, cell by cell; priceless where none does."""
+    enc = encoded([pod("half", cpu="4", memory="1Gi"), pod("giant", cpu="100")], LARGE)
+    values = rough(enc, np.arange(enc.n_offers))
+    names = [group.pods[0].name for group in enc.groups]
+    half = values.cell_worth(names.index("half"))
+    share = 4000 / LARGE.allocatable["cpu"] * LARGE.offerings[0].price_nanousd
+    assert half.min() == pytest.approx(share)
+    assert np.isinf(values.cell_worth(names.index("giant"))).all()
+
+
+def test_rough_values_know_the_same_places_as_exact_ones() -> None:
+    """Whoever may go somewhere by one may go there by the other."""
+    for seed in range(60):
+        enc = encode(random_puzzle(seed))
+        exact = valued(enc)
+        if exact is None:
+            continue
+        about = rough(enc, exact.offers)
+        for group in range(len(enc.groups)):
+            want = np.isfinite(exact.cell_worth(group))
+            assert np.array_equal(np.isfinite(about.cell_worth(group)), want), f"seed {seed}"

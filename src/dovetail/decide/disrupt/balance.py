@@ -6,7 +6,7 @@ are disturbed. A move that concerns several such pools needs all of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Final
 
@@ -18,8 +18,10 @@ from dovetail.decide.prices import price_of, prices
 from dovetail.decide.recall import recalled
 from dovetail.model.node import Node
 from dovetail.model.pool import ConsolidationPolicy
+from dovetail.model.verdict import Score
 
-LEAST_SCORE: Final = Fraction(1, 2)
+THOUSAND: Final = 1000
+LEAST_SCORE: Final = 500  # thousandths
 
 
 class Stake(msgspec.Struct, frozen=True):
@@ -52,20 +54,26 @@ def _stake(nodes: Sequence[Node], ground: Ground) -> Stake:
     )
 
 
-def is_balanced(
+def scores(
     going: Sequence[Node], saving: int, held: Mapping[str, Stake], ground: Ground
-) -> bool:
-    """Whether every Balanced pool that loses nodes approves of this."""
+) -> tuple[Score, ...]:
+    """What every Balanced pool that loses nodes makes of this, by the pool's name."""
     concerned = sorted({node.node_pool for node in going} & held.keys())
     if not concerned:
-        return True
+        return ()
     paid = _stake(going, ground).price_nanousd
+    found = []
     for pool in concerned:
         part = _stake([node for node in going if node.node_pool == pool], ground)
         share = Fraction(saving * part.price_nanousd, paid) if paid else Fraction(0)
-        if score(share, part.cost, held[pool]) < LEAST_SCORE:
-            return False
-    return True
+        exact = score(share, part.cost, held[pool])
+        found.append(Score(pool, exact * THOUSAND // 1))
+    return tuple(found)
+
+
+def is_approved(found: Iterable[Score]) -> bool:
+    """Whether every pool that was asked approves."""
+    return all(one.thousandths >= LEAST_SCORE for one in found)
 
 
 def score(saving: Fraction, cost: int, held: Stake) -> Fraction:

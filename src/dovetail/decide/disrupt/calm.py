@@ -70,10 +70,13 @@ def unrest(node: Node, scene: Scene) -> Blocked | None:
             until, pod = held
             return blocked(node.name, blocker, until=until, pod=pod.key, workload=pod.workload)
     over = overtaxed(pods, scene.snapshot, scene.now)
-    if over is None:
-        return None
+    return None if over is None else evicted_often(node.name, over)
+
+
+def evicted_often(node: str, over: Overtaxed) -> Blocked:
+    """Why a node stays whose pods were moved enough."""
     return blocked(
-        node.name,
+        node,
         Blocker.EVICTED_OFTEN,
         until=over.until,
         workload=over.workload,

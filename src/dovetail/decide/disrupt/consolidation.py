@@ -17,6 +17,7 @@ from dovetail.decide.disrupt.blockers import blocked
 from dovetail.decide.disrupt.budgets import Allowance
 from dovetail.decide.disrupt.calm import unrest
 from dovetail.decide.disrupt.candidates import Findings, disruption_verdict
+from dovetail.decide.disrupt.cost import ages_at
 from dovetail.decide.disrupt.course import Course, budgets_for, noted, over_budget
 from dovetail.decide.disrupt.emptiness import is_dynamic, is_empty, is_quiet
 from dovetail.decide.disrupt.probe import ground_of
@@ -109,7 +110,14 @@ def _closed(course: Course, free: Sequence[Candidate], whys: dict[str, Blocked])
         for one in free
         if one.name not in proposed
     ]
-    return noted(course, Findings(blocked=tuple(kept), wake_at=_ends_at(kept)))
+    wake_at = soonest(_ends_at(kept), _turns_at(free, course) if proposed else None)
+    return noted(course, Findings(blocked=tuple(kept), wake_at=wake_at))
+
+
+def _turns_at(free: Sequence[Candidate], course: Course) -> datetime | None:
+    """When time alone could change which of these nodes go first."""
+    pools = {pool.name: pool for pool in course.world.node_pools}
+    return soonest(*(ages_at(one.node, pools.get(one.node.node_pool), course.now) for one in free))
 
 
 def _stays(node: Node, budget: Allowance) -> Blocked:

@@ -1,7 +1,8 @@
 """What does it cost the cluster to move pods? (spec/core.md 6.2, designs/0008)
 
 Counted twice. To compare moves, in parts of an ordinary pod, as a whole number: a node is one, and
-each pod that moves is one more, or less by its priority and by the deletion cost that it states.
+each pod that moves is one more, or less by its priority and by the deletion cost that it states;
+and the pods count less the nearer the node is to the end of its life.
 
 To say whether a move is worth it, in money: what a pod occupies is paid for while it starts again
 and does nothing, what a Job has worked is paid for once more, and a node that is replaced is paid
@@ -12,10 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from fractions import Fraction
 from typing import Final
 
 from dovetail.decide.disrupt.endings import is_job
+from dovetail.model.node import Node
 from dovetail.model.pod import Pod
+from dovetail.model.pool import NodePool
 
 ONE: Final = 2**27  # an ordinary pod
 DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
@@ -30,13 +34,43 @@ SAVING_SECONDS: Final = 12 * 60 * 60  # how long a saving is expected to last
 WARM_AFTER: Final = timedelta(hours=1)  # a service that ran for so long has filled its caches
 _WARM: Final = 2  # and takes so many times as long until it is what it was
 _FIRST_LOSS: Final = timedelta(minutes=5)  # work of less than that is not counted
+PARTS_OF_LIFE: Final = 4  # in so many steps the nodes of a pool that expires grow old
+_WHOLE: Final = Fraction(1)
 _NO_TIME: Final = timedelta(0)
+_MOMENT: Final = timedelta(microseconds=1)
 _ONE_SECOND: Final = timedelta(seconds=1)
 
 
-def moving_cost(pods: Iterable[Pod]) -> int:
-    """What it costs to take away a node from which these pods move."""
-    return ONE + sum(max(0, eviction_cost(pod)) for pod in pods)
+def moving_cost(pods: Iterable[Pod], parts: int = PARTS_OF_LIFE) -> int:
+    """What it costs to take away a node from which these pods move; less, the fewer parts of its
+    life are left: they would have to move anyway.
+    """
+    return ONE + sum(max(0, eviction_cost(pod)) for pod in pods) * parts // PARTS_OF_LIFE
+
+
+def life_left(node: Node, pool: NodePool | None, now: datetime) -> Fraction:
+    """Which share of a node's life is still to come: all of it, if it never expires."""
+    span = None if pool is None else pool.expire_after
+    if span is None or node.created_at is None or span <= _NO_TIME:
+        return _WHOLE
+    left = (node.created_at + span - now) // _MOMENT
+    return max(Fraction(0), min(_WHOLE, Fraction(left, span // _MOMENT)))
+
+
+def parts_left(node: Node, pool: NodePool | None, now: datetime) -> int:
+    """How many parts of a node's life are left, one that has begun counted: what a move costs
+    should not change all the time. The same until `ages_at`.
+    """
+    return -(-life_left(node, pool, now) * PARTS_OF_LIFE // 1)
+
+
+def ages_at(node: Node, pool: NodePool | None, now: datetime) -> datetime | None:
+    """When a node has a part of its life less; None if it never has."""
+    span = None if pool is None else pool.expire_after
+    parts = parts_left(node, pool, now)
+    if span is None or node.created_at is None or span <= _NO_TIME or not parts:
+        return None
+    return node.created_at + span * (PARTS_OF_LIFE + 1 - parts) / PARTS_OF_LIFE
 
 
 def eviction_cost(pod: Pod) -> int:

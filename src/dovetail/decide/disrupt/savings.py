@@ -14,10 +14,10 @@ from typing import Final
 
 import msgspec
 
-from dovetail.decide.disrupt.balance import is_balanced, stakes
+from dovetail.decide.disrupt.balance import is_approved, scores, stakes
 from dovetail.decide.disrupt.blockers import blocked
-from dovetail.decide.disrupt.calm import changes_at, least_saving, overtaxed
-from dovetail.decide.disrupt.cost import moving_cost
+from dovetail.decide.disrupt.calm import changes_at, evicted_often, least_saving, overtaxed
+from dovetail.decide.disrupt.cost import moving_cost, parts_left
 from dovetail.decide.disrupt.course import Course, disruption_of, launches_of, removal_price
 from dovetail.decide.disrupt.probe import Ground, Move, Stuck, movable_pods, probe
 from dovetail.decide.disrupt.replacing import bought, replacements
@@ -30,7 +30,7 @@ from dovetail.model.verdict import Blocked, Blocker
 from dovetail.units.money import dollars
 
 REASON: Final = DisruptionReason.UNDERUTILIZED
-_TRIES: Final = 3  # at leaving equals out of a move
+_TRIES: Final = 4  # at leaving equals out of a move
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -58,15 +58,23 @@ class Saving(msgspec.Struct, frozen=True):
 def candidates_of(nodes: Iterable[Node], ground: Ground) -> list[Candidate]:
     """The nodes with what they cost."""
     known = prices(ground.snapshot)
+    pools = {pool.name: pool for pool in ground.snapshot.node_pools}
     return [
-        Candidate(node, price_of(node, known), moving_cost(movable_pods(node.name, ground)))
+        Candidate(
+            node,
+            price_of(node, known),
+            moving_cost(
+                movable_pods(node.name, ground),
+                parts_left(node, pools.get(node.node_pool), ground.now),
+            ),
+        )
         for node in nodes
     ]
 
 
 def judged(course: Course, ground: Ground, chosen: Sequence[Candidate]) -> Saving | Blocked | None:
     """What comes of these nodes together: a saving, or what is against it; None if nothing is."""
-    for _ in range(_TRIES):
+    for number in range(_TRIES):
         if not chosen:
             return None
         first = chosen[0].node
@@ -74,23 +82,27 @@ def judged(course: Course, ground: Ground, chosen: Sequence[Candidate]) -> Savin
         if isinstance(move, Stuck):
             return blocked(first.name, Blocker.POD_STUCK, pod=move.pod, why=move.why)
         launches = launches_of(course, move)
-        fewer = _without_equals(chosen, launches)
+        fewer = _without_equals(chosen, launches, keeps_all=number > 0)
         if len(fewer) == len(chosen):
             return _weighed(course, ground, chosen, (move, launches))
         chosen = fewer
     return None
 
 
-def _without_equals(chosen: Sequence[Candidate], launches: Iterable[Launch]) -> list[Candidate]:
-    """Those of which nothing comes again that is just like them."""
+def _without_equals(
+    chosen: Sequence[Candidate], launches: Iterable[Launch], *, keeps_all: bool
+) -> list[Candidate]:
+    """Those of which nothing comes again that is just like them: as many stay as would come, the
+    last first; or all that are like what would come.
+    """
     coming = Counter(bought(one) for one in launches)
-    kept = []
-    for one in chosen:
+    going: list[Candidate] = []
+    for one in reversed(chosen):
         if coming[bought(one.node)] > 0:
-            coming[bought(one.node)] -= 1
+            coming[bought(one.node)] -= not keeps_all
         else:
-            kept.append(one)
-    return kept
+            going.append(one)
+    return going[::-1]
 
 
 def _weighed(
@@ -111,14 +123,17 @@ def _weighed(
     narrowed = replacements(course, going, launches, saved - least)
     if narrowed is None:
         return None
-    if overtaxed(moving, course.world, course.now) is not None:
-        return None
+    over = overtaxed(moving, course.world, course.now)
+    if over is not None:
+        return evicted_often(first.name, over)
     disrupt = disruption_of(course, move, REASON, narrowed)
-    if not is_balanced(going, disrupt.saving_nanousd, stakes(ground), ground):
-        return blocked(first.name, Blocker.NOT_WORTH_IT, pool=first.node_pool)
+    found_scores = scores(going, disrupt.saving_nanousd, stakes(ground), ground)
+    if not is_approved(found_scores):
+        why = blocked(first.name, Blocker.NOT_WORTH_IT, pool=first.node_pool)
+        return msgspec.structs.replace(why, scores=found_scores)
     return Saving(
         going,
-        disrupt,
+        msgspec.structs.replace(disrupt, scores=found_scores) if found_scores else disrupt,
         sum(one.cost for one in chosen),
         changes_at(moving, course.world, course.now),
     )

@@ -35,7 +35,7 @@ from dovetail.model.snapshot import Snapshot
 from dovetail.model.verdict import Blocked, Blocker
 from dovetail.solve import Screen
 
-_TOGETHER: Final = 20  # nodes that are bought anew at once
+_TOGETHER: Final = 30  # nodes that are bought anew at once
 _LOOKS: Final = 50  # at single nodes that may be replaced, for each step of `Policy.effort`
 
 

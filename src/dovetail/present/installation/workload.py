@@ -19,6 +19,8 @@ _ENVIRONMENT: Final = {
     "DISABLE_CLUSTER_STATE_OBSERVABILITY": "false",
     "DISABLE_CONTROLLER_WARMUP": "true",
     "DISABLE_LEADER_ELECTION": "false",
+    "DOVETAIL_LEAST_SAVING_PER_EVICTION": "0",
+    "DOVETAIL_MOST_EVICTIONS_PER_DAY": "-1",
     "ENABLE_PROFILING": "false",
     "FEATURE_GATES": "CapacityBuffer=false,NodeOverlay=false,NodeRepair=false,"
     "ReservedCapacity=true,SpotToSpotConsolidation=false,StaticCapacity=false",

@@ -7,8 +7,9 @@ from fractions import Fraction
 
 import pytest
 
-from dovetail.decide.disrupt.balance import Stake, is_balanced, score, stakes
+from dovetail.decide.disrupt.balance import Stake, is_approved, score, scores, stakes
 from dovetail.decide.disrupt.probe import Ground, ground_of
+from dovetail.model.verdict import Score
 from dovetail.testing import instance_type, node, node_pool, pod, snapshot
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -50,14 +51,24 @@ def test_half_is_enough() -> None:
     there = ground()
     held, a = stakes(there), there.nodes[:1]
     assert held.keys() == {"even"}
-    assert is_balanced(a, TENTH // 2, held, there)
-    assert not is_balanced(a, TENTH // 2 - 1, held, there)
+    assert is_approved(scores(a, TENTH // 2, held, there))
+    assert not is_approved(scores(a, TENTH // 2 - 1, held, there))
 
 
 def test_each_balanced_pool_counts_its_own_part() -> None:
     """Savings are shared out by price; other pools ask for nothing."""
     there = ground()
     held, (a, _, c) = stakes(there), there.nodes
-    assert is_balanced([c], 1, held, there)
-    assert is_balanced([a, c], TENTH, held, there)
-    assert not is_balanced([a, c], TENTH - 2, held, there)
+    assert is_approved(scores([c], 1, held, there))
+    assert is_approved(scores([a, c], TENTH, held, there))
+    assert not is_approved(scores([a, c], TENTH - 2, held, there))
+
+
+def test_a_score_is_told_in_thousandths_and_never_flattered() -> None:
+    """Of each Balanced pool that loses nodes, rounded down."""
+    there = ground()
+    held, (a, b, c) = stakes(there), there.nodes
+    assert scores([a], TENTH // 2, held, there) == (Score("even", 500),)
+    assert scores([a], TENTH // 2 - 1, held, there) == (Score("even", 499),)
+    assert scores([a, b], 2 * TENTH, held, there) == (Score("even", 1000),)
+    assert scores([c], TENTH, held, there) == ()

@@ -47,7 +47,7 @@ def test_where_all_would_come_again_nothing_is_saved() -> None:
 
 def test_a_pod_without_a_place_is_said() -> None:
     """Nobody sells what it asks for."""
-    found = asked({"a": 7, "b": 0.5})
+    found = asked({"b": 0.5, "a": 7})  # the most wasteful first, as they are tried
     assert isinstance(found, Saving)  # b's pod fits beside a's, which stays
     assert [one.name for one in found.going] == ["b"]
     stuck = asked({"a": 9})
