@@ -122,6 +122,22 @@ def spread(key: str, app: str, *, max_skew: int = 1, when: str = "DoNotSchedule"
     }
 
 
+def budget(name: str, **rule: object) -> Tree:
+    """How many pods of an app must stay, or may go."""
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": name},
+        "spec": {"selector": {"matchLabels": {"app": name}}} | rule,
+    }
+
+
+def company(kind: str, app: str) -> Tree:
+    """Apart from each other, or on one node."""
+    term = {"topologyKey": HOSTNAME, "labelSelector": {"matchLabels": {"app": app}}}
+    return {kind: {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+
+
 def listed(trees: Iterable[Tree]) -> Tree:
     """Many objects as one."""
     return {"apiVersion": "v1", "kind": "List", "items": list(trees)}

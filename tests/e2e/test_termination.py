@@ -6,13 +6,13 @@ Everything is applied at once, all nodes are deleted at once as a user would, an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 
 from tests.controlplane.plane import ControlPlane
+from tests.e2e.history import fewest_ready
 from tests.e2e.live import Objects, Running, condition, objects, until, watching
-from tests.e2e.manifests import HOSTNAME, STAGE, Tree, deployment, pod
+from tests.e2e.manifests import STAGE, Tree, budget, company, deployment, pod
 from tests.e2e.stage import Script, Stage, staged
 
 pytestmark = pytest.mark.xdist_group("controlplane")
@@ -24,22 +24,6 @@ BUDGETED, HELD, GRACED, BLOCKED, TIERED = (
     Script(name, HOME) for name in ("budgeted", "held", "graced", "blocked", "tiered")
 )
 N_REPLICAS = 3
-
-
-def budget(name: str, **rule: object) -> Tree:
-    """How many pods of an app must stay, or may go."""
-    return {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": {"name": name},
-        "spec": {"selector": {"matchLabels": {"app": name}}} | rule,
-    }
-
-
-def company(kind: str, app: str) -> Tree:
-    """Apart from each other, or on one node."""
-    term = {"topologyKey": HOSTNAME, "labelSelector": {"matchLabels": {"app": app}}}
-    return {kind: {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
 
 
 def everything() -> list[Tree]:
@@ -154,19 +138,4 @@ def test_a_budget_is_kept_while_all_nodes_of_an_app_leave(leaving: tuple[Stage, 
     until(lambda: is_gone(stage, BUDGETED), "the nodes are gone")
     until(lambda: stage.has_running(N_REPLICAS, "-l", "app=budgeted"), "the replacements run")
     assert len(nodes(stage, BUDGETED, is_leaving=False)) == N_REPLICAS
-    assert fewest_available(changes(), "budgeted") == N_REPLICAS - 1
-
-
-def fewest_available(changes: Objects, app: str) -> int:
-    """How few pods of an app were ready at the worst moment since all of them were."""
-    available: dict[str, bool] = {}
-    counts: list[int] = []
-    for change in changes:
-        found: dict[str, Any] = change["object"]
-        if found["metadata"]["labels"].get("app") == app:
-            is_ready = condition(found, "Ready").get("status") == "True"
-            is_staying = "deletionTimestamp" not in found["metadata"]
-            is_there = change["type"] != "DELETED"
-            available[found["metadata"]["uid"]] = is_ready and is_staying and is_there
-            counts.append(sum(available.values()))
-    return min(counts[counts.index(N_REPLICAS) :])
+    assert fewest_ready(changes(), "budgeted", at_first=N_REPLICAS) == N_REPLICAS - 1

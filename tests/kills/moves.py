@@ -131,7 +131,7 @@ _MOVES = (
         drift,
         n_nodes=1,
         drain_grace=_HOUR,
-        dies_at_every=8,
+        dies_at_every=25,
         longest_seconds=2 * _HOUR.total_seconds(),
     ),
     Scenario(

@@ -95,12 +95,12 @@ async def taken_over(scenario: Scenario, dies_at: int, when: When, seed: int | N
 
 
 def _in_the_wake_of(storm: Storm, scenario: Scenario) -> Scenario:
-    """What is still to be expected. Pods that could not be steered take each other's room, so that
-    a node may come that nobody needs any more.
+    """What is still to be expected. Pods that could not be steered take each other's room, and a
+    claim is made again that the API said it had not taken: a node may come that nobody needs.
     """
     return replace(
         scenario,
-        n_nodes=None if scenario.is_scale_up else scenario.n_nodes,
+        n_nodes=None if scenario.is_scale_up or not storm.lets_steer else scenario.n_nodes,
         is_scale_up=scenario.is_scale_up and storm.lets_steer and not storm.sets_clock,
         has_budgets=not storm.takes_machines,
         longest_seconds=scenario.longest_seconds + (_HOUR_SECONDS if storm.sets_clock else 0),

@@ -73,7 +73,7 @@ def cluster(chance: Random, scale: Scale | None = None) -> Snapshot:
     daemons = daemon_sets(chance)
     deployed = apps(chance, scale)
     nodes = tuple(_nodes(chance, scale, pools, types))
-    pods = [*_replicas(chance, deployed, nodes), *_daemon_pods(chance, daemons, nodes)]
+    pods = [*_replicas(chance, deployed, nodes), *daemon_pods(chance, daemons, nodes)]
     if one_in(chance, 20):
         pods.append(spoiled("spoiled"))
     claims = {pod.namespace + "/" + name: pod for pod in pods for name in pod.claim_names}
@@ -120,12 +120,13 @@ def _nodes(
         offering = chance.choice(kind.offerings)
         is_ours = not one_in(chance, 5)
         pool = chance.choice(pools) if is_ours else None
-        yield _node(chance, f"node-{number}", pool, (kind, offering))
+        yield bought_node(chance, f"node-{number}", pool, (kind, offering))
 
 
-def _node(
+def bought_node(
     chance: Random, name: str, pool: NodePool | None, bought: tuple[InstanceType, Offering]
 ) -> Node:
+    """A node of this pool, or of nobody's, that may still be starting."""
     kind, offering = bought
     is_starting = pool is not None and one_in(chance, 4)
     carried = {
@@ -198,9 +199,10 @@ def _room(chance: Random, app: App, free: dict[str, dict[str, int]]) -> str:
     return name if fits else ""
 
 
-def _daemon_pods(
+def daemon_pods(
     chance: Random, daemons: tuple[DaemonSet, ...], nodes: tuple[Node, ...]
 ) -> Iterator[Pod]:
+    """What daemon sets run on nodes already; half of it is still to come."""
     for daemon in daemons:
         for node in nodes:
             belongs = daemon_belongs(daemon, node.labels, node.taints, node.name)

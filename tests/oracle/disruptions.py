@@ -6,6 +6,7 @@ back as its duration reaches, is one at which it strikes.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -17,9 +18,8 @@ from dovetail.model.pod import Pod
 from dovetail.model.pool import Budget, NodePool
 from dovetail.model.snapshot import DisruptionBudget, Snapshot
 from dovetail.model.taints import Taint
-from dovetail.units import duration
 from tests.oracle.filters import untolerated
-from tests.oracle.hosts import is_leaving
+from tests.oracle.hosts import is_leaving, is_protected
 
 MINUTE: Final = timedelta(minutes=1)
 PLENTY: Final = 10**9
@@ -166,20 +166,6 @@ def needs_a_node(pod: Pod) -> bool:
     return pod.phase not in ("Succeeded", "Failed")
 
 
-def is_protected(pod: Pod, now: datetime) -> bool:
-    """Whether its annotation forbids to disturb it."""
-    wish = pod.annotations.get(labels.DO_NOT_DISRUPT, "")
-    if pod.deleting_at is not None or pod.phase in ("Succeeded", "Failed") or not wish:
-        return False
-    if wish == "true":
-        return True
-    try:
-        span = duration.parse(wish)
-    except ValueError:
-        return False
-    return span > timedelta(0) and (pod.started_at is None or now < pod.started_at + span)
-
-
 def is_held(snapshot: Snapshot, pod: Pod, now: datetime) -> bool:
     """Whether a PodDisruptionBudget, or several at once, would not let it be evicted."""
     is_over = pod.deleting_at is not None or pod.phase in ("Succeeded", "Failed")
@@ -207,18 +193,20 @@ def is_used_up(budget: DisruptionBudget, pod: Pod) -> bool:
 
 
 def over_budget(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
-    """No pool loses more nodes than its budgets let go."""
-    pool_of = {node.name: node.node_pool for node in snapshot.nodes}
+    """No pool loses more nodes than its budgets let go. What was decided before counts, but for
+    nodes that were away already.
+    """
+    by_name = {node.name: node for node in snapshot.nodes}
     n_going: Counter[str] = Counter()
     broken = []
     for one in plan.disruptions:
-        n_going.update(pool_of.get(name, "") for name in one.nodes)
-        broken += [
-            f"pool {pool.name} loses {n_going[pool.name]} nodes"
-            for pool in snapshot.node_pools
-            if pool.name in {pool_of.get(name) for name in one.nodes}
-            and n_going[pool.name] > room(snapshot, now, pool, one.reason)
-        ]
+        here = [by_name[name] for name in one.nodes if name in by_name]
+        for pool in snapshot.node_pools:
+            n_here = sum(node.node_pool == pool.name for node in here)
+            n_left = room(snapshot, now, pool, one.reason) - n_going[pool.name]
+            if n_here and n_here > n_left:
+                broken.append(f"pool {pool.name} loses {n_here} for {one.reason}, not {n_left}")
+        n_going.update(node.node_pool for node in here if node.is_ready)
     return broken
 
 
@@ -254,7 +242,7 @@ def allowance(budget: Budget, n_nodes: int, now: datetime) -> int:
         return PLENTY
     if not percent:
         return stated
-    return next(whole for whole in range(n_nodes + 1) if whole * 100 >= stated * n_nodes)
+    return next(whole for whole in itertools.count() if whole * 100 >= stated * n_nodes)
 
 
 def strikes_within(budget: Budget, now: datetime) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
 from typing import Final
 
 from dovetail import labels as well_known
@@ -12,6 +13,7 @@ from dovetail.model.plan import Launch
 from dovetail.model.pod import Pod
 from dovetail.model.snapshot import DisruptionBudget, Snapshot
 from dovetail.model.taints import Taint
+from dovetail.units import duration
 from tests.oracle.filters import UNSCHEDULABLE, daemon_belongs
 from tests.oracle.world import Host, World
 
@@ -134,8 +136,8 @@ def new_host(
     )
 
 
-def waiting_pods(snapshot: Snapshot) -> list[Pod]:
-    """The pods that need a node: unbound ones, and those whose node is leaving.
+def waiting_pods(snapshot: Snapshot, now: datetime) -> list[Pod]:
+    """The pods that need a node: unbound ones, and those that will have to leave theirs.
 
     A pod that has been promised one needs none, be it by kube-scheduler or by an earlier plan.
     """
@@ -143,11 +145,37 @@ def waiting_pods(snapshot: Snapshot) -> list[Pod]:
     return [
         pod
         for pod in snapshot.pods
-        if not (pod.is_terminal or pod.is_daemon or pod.is_mirror or pod.deleting_at)
-        and (pod.node_name in leaving or not pod.node_name)
-        and not (pod.node_name and cannot_be_evicted(snapshot, pod))
+        if not (pod.is_terminal or pod.is_daemon or pod.is_mirror)
+        and (_must_leave(snapshot, pod, now) if pod.node_name in leaving else _is_new(pod))
         and not promised_node(snapshot, pod)
     ]
+
+
+def _is_new(pod: Pod) -> bool:
+    return not pod.node_name and pod.deleting_at is None
+
+
+def _must_leave(snapshot: Snapshot, pod: Pod, now: datetime) -> bool:
+    """Whether a pod on a node that leaves will be wanted elsewhere; a StatefulSet makes again what
+    is being deleted, by the same name.
+    """
+    if pod.deleting_at is not None:
+        return pod.owner is not None and pod.owner.kind == "StatefulSet"
+    return not is_protected(pod, now) and not cannot_be_evicted(snapshot, pod)
+
+
+def is_protected(pod: Pod, now: datetime) -> bool:
+    """Whether its annotation forbids to disturb it."""
+    wish = pod.annotations.get(well_known.DO_NOT_DISRUPT, "")
+    if pod.deleting_at is not None or pod.phase in ("Succeeded", "Failed") or not wish:
+        return False
+    if wish == "true":
+        return True
+    try:
+        span = duration.parse(wish)
+    except ValueError:
+        return False
+    return span > timedelta(0) and (pod.started_at is None or now < pod.started_at + span)
 
 
 def cannot_be_evicted(snapshot: Snapshot, pod: Pod) -> bool:

@@ -21,7 +21,7 @@ from dovetail.model.policy import MinValuesPolicy
 from dovetail.model.pool import NodePool
 from dovetail.model.requirements import Requirement
 from dovetail.model.snapshot import Snapshot
-from tests.oracle.hosts import is_leaving, new_host, waiting_pods
+from tests.oracle.hosts import is_leaving, new_host
 from tests.oracle.world import Host
 
 FRESH_NAME: Final = "a-node-nobody-planned"
@@ -175,7 +175,7 @@ def mentioned(
     for spec in _distinct([*present, *daemons]):
         for key in topology_keys(spec):
             found.setdefault(key, set())
-    asking = [one.spec for one in (waiting_pods(snapshot) if pods is None else pods)]
+    asking = [one.spec for one in (_unsettled(snapshot) if pods is None else pods)]
     for spec in _distinct([*asking, *daemons]):
         terms += spec.required_terms
         note(
@@ -190,6 +190,12 @@ def mentioned(
         # Of all values that nobody mentions one is as good as another: one is enough.
         values.update(planned if planned - values else {FRESH_VALUE, *planned})
     return found
+
+
+def _unsettled(snapshot: Snapshot) -> list[Pod]:
+    """Every pod that might want a node now: it has none, or one that leaves."""
+    leaving = {node.name for node in snapshot.nodes if is_leaving(snapshot, node)}
+    return [pod for pod in snapshot.pods if not pod.node_name or pod.node_name in leaving]
 
 
 def _named_by_pools(snapshot: Snapshot, key: str) -> set[str]:

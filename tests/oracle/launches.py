@@ -46,7 +46,7 @@ def check(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
     """What is wrong with the launches of a plan."""
     pools = {pool.name: pool for pool in snapshot.node_pools}
     pod_by_key = {pod.key: pod for pod in snapshot.pods}
-    broken = _reservations(snapshot, plan)
+    broken = reservations(snapshot, plan)
     mentions = mentioned(snapshot, (), [pod_by_key[key] for key in plan.binding_order])
     for pod in snapshot.pods:
         for term in pod.spec.anti_affinity if pod.node_name else ():
@@ -65,7 +65,8 @@ def check(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
     return broken
 
 
-def _reservations(snapshot: Snapshot, plan: Plan) -> list[str]:
+def reservations(snapshot: Snapshot, plan: Plan) -> list[str]:
+    """No reservation is used more often than it can be."""
     capacity: dict[str, int] = {}
     for kinds in snapshot.instance_types.values():
         for kind in kinds:

@@ -41,22 +41,35 @@ def cheapest_split(proof: Proof, worth_by_pod: dict[str, Fraction]) -> Fraction:
 
 def _alike(proof: Proof, pod: Pod) -> list[Pod]:
     """The placed pods that scheduling cannot tell from this one, and that go where it goes."""
+    counted = _counted(proof, pod)
     return [
         one
         for one in proof.pods
-        if (one.spec, one.labels, one.namespace) == (pod.spec, pod.labels, pod.namespace)
+        if (one.spec, one.namespace) == (pod.spec, pod.namespace)
         and proof.accepted[one.key] == proof.accepted[pod.key]
+        and (one.labels == pod.labels or _counted(proof, one) == counted)
+    ]
+
+
+def _wide(proof: Proof, pod: Pod) -> list[Spread]:
+    return [one for one in hard_spread(proof.world, pod) if one.topology_key != well_known.HOSTNAME]
+
+
+def _counted(proof: Proof, pod: Pod) -> list[set[str]]:
+    """The pods with a place that each wide spread of this one counts."""
+    return [
+        {other.key for other in proof.pods if spread_selects(one, pod, other)}
+        for one in _wide(proof, pod)
     ]
 
 
 def _lone_spread(proof: Proof, pod: Pod, group: list[Pod]) -> Spread | None:
     """The one wide spread of the group, if it selects the group and nobody else with a place."""
-    wide = [one for one in hard_spread(proof.world, pod) if one.topology_key != well_known.HOSTNAME]
+    wide = _wide(proof, pod)
     if len(wide) != 1:
         return None
-    constraint, members = wide[0], {one.key for one in group}
-    selected = {other.key for other in proof.pods if spread_selects(constraint, pod, other)}
-    return constraint if selected == members else None
+    members = {one.key for one in group}
+    return wide[0] if _counted(proof, pod) == [members] else None
 
 
 def _can_all_be_opened(proof: Proof, pod: Pod, key: str) -> bool:

@@ -22,7 +22,7 @@ from dovetail.model.pod import Pod
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Snapshot
 from tests.oracle import disruptions
-from tests.oracle.hosts import is_leaving
+from tests.oracle.hosts import is_leaving, is_protected
 from tests.oracle.launchable import can_be_had, kinds_of, label_choices, said
 
 SURPLUS: Final = "Overprovisioned"
@@ -181,7 +181,7 @@ def _order(does: Does) -> Iterator[str]:
 
 def _worth(does: Does, node: Node) -> tuple[int, bool, Fraction]:
     pods, now = does.pods(node), does.now
-    is_kept = any(disruptions.is_protected(pod, now) for pod in pods)
+    is_kept = any(is_protected(pod, now) for pod in pods)
     cost = sum((_eviction(pod) for pod in pods), Fraction(0)) * _life(does.pool, node, now)
     if not node.provider_id:
         return 0, is_kept, cost
@@ -272,7 +272,7 @@ def _replaced(does: Does) -> Iterator[str]:
         node = nodes[one.nodes[0]]
         yield from (f"{node.name} goes although {why}" for why in _keeps(does, node))
         moving = {pod.key for pod in does.pods(node) if disruptions.needs_a_node(pod)}
-        if not set(one.pods) <= moving:
+        if not set(one.pods) <= moving | disruptions.fakes(does.snapshot):
             yield f"{node.name} moves {one.pods}"
         if any(place.node in (node.name, node.node_claim) for place in _places(does.plan)):
             yield f"pods are moved to {node.name}, which goes"
@@ -284,15 +284,15 @@ def _places(plan: Plan) -> Iterator[Nominate]:
 
 def _keeps(does: Does, node: Node) -> Iterator[str]:
     pods, is_bounded = does.pods(node), node.termination_grace_period is not None
-    meant = disruptions.expected(does.snapshot, does.now, does.plan)
+    unreal = frozenset(disruptions.fakes(does.snapshot))
+    meant = disruptions.expected(does.snapshot, does.now, does.plan, ignored=unreal)
     reasons = {
         "it has not drifted": not disruptions.holds(node, "Drifted"),
         "it has not started": not node.is_initialized,
         "it is leaving already": node not in does.staying or node.name in does.surplus,
         "it is protected": node.annotations.get(well_known.DO_NOT_DISRUPT) == "true",
         "pods are meant for it": bool({node.name, node.node_claim} & meant),
-        "a pod is protected": not is_bounded
-        and any(disruptions.is_protected(pod, does.now) for pod in pods),
+        "a pod is protected": not is_bounded and any(is_protected(pod, does.now) for pod in pods),
         "a pod may not be evicted": not is_bounded
         and any(disruptions.is_held(does.snapshot, pod, does.now) for pod in pods),
     }

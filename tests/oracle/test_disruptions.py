@@ -87,7 +87,7 @@ def test_nothing_is_wrong_with_an_empty_node_that_goes() -> None:
             id="promised by an earlier plan",
         ),
         pytest.param(cluster(empty("a"), pods=(pod("p", node="a"),)), "runs pods", id="busy"),
-        pytest.param(cluster(empty("a"), budget="0"), "loses 1 nodes", id="no budget"),
+        pytest.param(cluster(empty("a"), budget="0"), "loses 1 for Empty, not 0", id="no budget"),
     ],
 )
 def test_a_node_that_may_not_go_is_found(given: Snapshot, says: str) -> None:

@@ -119,9 +119,14 @@ class Disruptions:
         free = [one for one in there if one.name not in why]
         gone = await self._tried(disrupt, free, self._delete)
         if gone:
-            self._news.begun(disrupt, gone)
+            self._tell_begun(disrupt, gone)
             self._news.gone(disrupt, gone)
         return len(gone) + len(kept) == len(going)
+
+    def _tell_begun(self, disrupt: Disrupt, going: Sequence[Departing]) -> None:
+        self._news.begun(disrupt, going)
+        for place in disrupt.places:
+            self._ordering.tell_nominated(place.pods, f"node/{place.node}")
 
     async def _tried(
         self,
@@ -187,7 +192,7 @@ class Disruptions:
             if is_fenced:
                 self._news.failed(disrupt, going, "a replacement could not be ordered")
             return False
-        self._news.begun(disrupt, going)
+        self._tell_begun(disrupt, going)
         self._replacements.await_(disrupt, going)
         return True
 

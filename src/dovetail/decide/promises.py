@@ -41,15 +41,27 @@ def kept_places(
 
 
 def promised_by_node(snapshot: Snapshot, now: datetime) -> Mapping[str, tuple[Pod, ...]]:
-    """The pods for which nodes keep room that an earlier plan promised them."""
+    """The pods for which nodes keep room that an earlier plan promised them, or that kube-scheduler
+    makes by preempting others.
+    """
     where, gone = census(snapshot.pods), leaving(snapshot)
     staying = frozenset(node.name for node in snapshot.nodes) - gone
-    places = kept_places(snapshot, staying, where, now)
+    places = kept_places(snapshot, staying, where, now) | _theirs(snapshot, staying, where)
     found: dict[str, list[Pod]] = {}
     for pod in _coming(snapshot, where) if places else ():
         if pod.uid in places and not pod.is_terminal and pod.deleting_at is None:
             found.setdefault(places[pod.uid], []).append(pod)
     return {node: tuple(pods) for node, pods in found.items()}
+
+
+def _theirs(snapshot: Snapshot, staying: frozenset[str], where: Census) -> dict[str, str]:
+    """The node on which kube-scheduler makes room for each pod, by uid; what we said is not its."""
+    ours = {(one.pod_uid, one.node) for one in snapshot.ledger.nominations}
+    return {
+        pod.uid: pod.nominated_node_name
+        for pod in where.unbound
+        if pod.nominated_node_name in staying and (pod.uid, pod.nominated_node_name) not in ours
+    }
 
 
 def with_kept_rooms(snapshot: Snapshot, now: datetime) -> Snapshot:

@@ -10,6 +10,7 @@
     walk         which moves are made, one after another
     prospects    which nodes are worth a closer look
     savings      whether one move saves money for sure
+    parts        which parts of a move have nothing to do with each other
     probe        what would happen if some nodes went
     balance      whether a move saves enough for what it disturbs
     replacing    what may come instead of nodes that go, so that it is sure to be cheaper

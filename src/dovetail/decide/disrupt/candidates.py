@@ -54,16 +54,15 @@ class Findings(msgspec.Struct, frozen=True):
 
 def scene_of(snapshot: Snapshot, plan: Plan, now: datetime) -> Scene:
     """What disruptions need to know, once the plan for waiting pods is made."""
-    moves = (place for one in plan.disruptions for place in one.places)
-    planned = (*plan.nominations, *moves)
+    moves = tuple(place for one in plan.disruptions for place in one.places)
     return Scene(
         snapshot=snapshot,
         now=now,
         pods_by_node=census(snapshot.pods).by_node,
         leaving=leaving(snapshot),
         disrupting={one.node: one.reason for one in snapshot.ledger.disrupting},
-        nominated=_nominated(snapshot, planned, now),
-        buffered=_buffered(snapshot, planned, now),
+        nominated=_nominated(snapshot, plan.nominations, now) | {one.node for one in moves},
+        buffered=_buffered(snapshot, (*plan.nominations, *moves), now),
     )
 
 
@@ -122,8 +121,8 @@ def _state_verdict(node: Node, scene: Scene) -> Blocked | None:
 
 
 def _setback(node: Node, scene: Scene) -> Blocked | None:
-    until = next(
-        (one.until for one in scene.snapshot.ledger.setbacks if one.node == node.name), None
+    until = max(
+        (one.until for one in scene.snapshot.ledger.setbacks if one.node == node.name), default=None
     )
     if until is None or until <= scene.now:
         return None

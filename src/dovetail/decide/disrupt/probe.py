@@ -18,7 +18,7 @@ import msgspec
 from dovetail.decide.candidates import is_movable, spec_problem
 from dovetail.decide.census import census
 from dovetail.decide.disrupt.emptiness import is_quiet
-from dovetail.decide.nodes import CORDON, usable
+from dovetail.decide.nodes import usable
 from dovetail.decide.pools import eligible_pools, remaining_limits
 from dovetail.decide.promises import promised_by_node
 from dovetail.decide.provision import obtainable
@@ -27,23 +27,24 @@ from dovetail.decide.volumes import volumes_by_pod
 from dovetail.model.node import Node
 from dovetail.model.plan import Nominate
 from dovetail.model.pod import Pod
+from dovetail.model.policy import Policy
 from dovetail.model.pool import NodePool
+from dovetail.model.resources import PODS
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.volumes import PodVolumes
 from dovetail.solve import PlannedNode, Prepared, Puzzle, Solution, prepare, solve_without
 
 
 class Ground(msgspec.Struct, frozen=True):
-    """A cluster that nodes may be taken from. `pods_by_node` are those that hold room, `closed` the
-    nodes that nobody may be moved to, `volumes` what volumes ask for, by pod key, `spread` the pods
-    by key as default constraints complete them, if there are any.
+    """A cluster that nodes may be taken from; those that nobody may be moved to have no room.
+    `pods_by_node` are those that hold room, `volumes` what volumes ask for, by pod key, `spread`
+    the pods by key as default constraints complete them, if there are any.
     """
 
     snapshot: Snapshot
     now: datetime
     nodes: tuple[Node, ...]
     pods_by_node: Mapping[str, tuple[Pod, ...]]
-    closed: frozenset[str]
     pools: tuple[NodePool, ...]
     volumes: Mapping[str, PodVolumes]
     spread: Mapping[str, Pod]
@@ -75,19 +76,20 @@ def ground_of(
     *,
     is_saving: bool,
     shunned: frozenset[str] = frozenset(),
+    is_quick: bool = False,
 ) -> Ground:
     """What probes of this cluster share. Pods that wait are none of their business: the plan for
     those is made, and whoever was given a place stands there already. Nobody is moved to nodes that
-    are shunned, if it can be helped.
+    are shunned, if it can be helped. Where many pods move at once, quick answers are as good.
     """
     nodes = usable(snapshot)
     busy = _waiting_pools(snapshot) if is_saving else frozenset()
-    closed = frozenset(node.name for node in nodes if _is_closed(node, busy))
     by_node = _holding(snapshot, {node.name for node in nodes}, now)
     pools, _ = eligible_pools(snapshot)
     held = (pod for pods in by_node.values() for pod in pods if pod.claim_names)
-    shut = closed | shunned
-    seen = tuple(_cordoned(node) if node.name in shut else node for node in nodes)
+    seen = tuple(
+        _full(node) if node.name in shunned or _is_closed(node, busy) else node for node in nodes
+    )
     volumes = volumes_by_pod(held, snapshot)[0]
     everybody = (pod for pods in by_node.values() for pod in pods)
     spread = with_default_spread(everybody, snapshot) if snapshot.policy.default_spread else ()
@@ -100,20 +102,23 @@ def ground_of(
         volumes=volumes,
         reserved_by_id=snapshot.ledger.reserved_by_id,
         namespaces=snapshot.namespaces,
-        policy=snapshot.policy,
+        policy=_hasty(snapshot.policy) if is_quick else snapshot.policy,
     )
     return Ground(
         snapshot=snapshot,
         now=now,
         nodes=seen,
         pods_by_node=by_node,
-        closed=closed,
         pools=pools,
         volumes=volumes,
         spread={pod.key: pod for pod in spread},
         puzzle=puzzle,
         prepared=prepare(puzzle, by_node),
     )
+
+
+def _hasty(policy: Policy) -> Policy:
+    return msgspec.structs.replace(policy, effort=0)
 
 
 def _holding(snapshot: Snapshot, names: set[str], now: datetime) -> dict[str, tuple[Pod, ...]]:
@@ -145,8 +150,11 @@ def _waiting_pools(snapshot: Snapshot) -> frozenset[str]:
     )
 
 
-def _cordoned(node: Node) -> Node:
-    return msgspec.structs.replace(node, taints=(*node.taints, CORDON))
+def _full(node: Node) -> Node:
+    """The node without room for anybody. A taint would take it out of spreads that honour taints,
+    though kube-scheduler counts it.
+    """
+    return msgspec.structs.replace(node, allocatable={**node.allocatable, PODS: 0})
 
 
 def movable_pods(name: str, ground: Ground) -> tuple[Pod, ...]:
@@ -169,7 +177,7 @@ def probe(ground: Ground, names: Iterable[str]) -> Move | Stuck:
             return Stuck(gone, pod.key, why)
     pods = [ground.spread.get(pod.key, pod) for pod in moving]
     limits = _limits(ground, frozenset(gone))
-    return _outcome(gone, moving, solve_without(ground.prepared, pods, gone, limits), ground)
+    return _outcome(gone, moving, solve_without(ground.prepared, pods, gone, limits))
 
 
 def _hindrance(pod: Pod, ground: Ground) -> str:
@@ -190,16 +198,9 @@ def _limits(ground: Ground, gone: frozenset[str]) -> dict[str, dict[str, int]]:
     return {pool.name: remaining_limits(pool, staying) for pool in ground.pools}
 
 
-def _outcome(
-    gone: tuple[str, ...], moving: tuple[Pod, ...], found: Solution, ground: Ground
-) -> Move | Stuck:
+def _outcome(gone: tuple[str, ...], moving: tuple[Pod, ...], found: Solution) -> Move | Stuck:
     if found.unplaced:
         return Stuck(gone, min(pod.key for pod in found.unplaced))
-    for name, pods in found.placed:
-        if name in ground.closed:  # it tolerates even that
-            return Stuck(
-                gone, pods[0].key, f"the only room for it is on {name}, which is not settled"
-            )
     return Move(
         nodes=gone,
         pods=tuple(sorted(pod.key for pod in moving)),

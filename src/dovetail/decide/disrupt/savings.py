@@ -1,8 +1,8 @@
 """Does it save money if these nodes go, for sure, and enough of it? The exact word on one move.
 
-It must pay for what it disturbs, and what comes instead is priced at the worst that the provider
-may ask. Of nodes that
-would be replaced by their very equals the others can do without, so those are left where they are.
+Each part of it must pay for what it disturbs, and what comes instead is priced at the worst that
+the provider may ask. Parts that do not pay stay as they are. So do nodes that would be replaced by
+their very equals, which the others can do without.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ from dovetail.decide.disrupt.balance import is_approved, scores, stakes
 from dovetail.decide.disrupt.blockers import blocked
 from dovetail.decide.disrupt.calm import changes_at, evicted_often, least_saving, overtaxed
 from dovetail.decide.disrupt.cost import moving_cost, parts_left
-from dovetail.decide.disrupt.course import Course, disruption_of, launches_of, removal_price
-from dovetail.decide.disrupt.probe import Ground, Move, Stuck, movable_pods, probe
+from dovetail.decide.disrupt.course import Course, launches_of
+from dovetail.decide.disrupt.parts import Part, parts_of
+from dovetail.decide.disrupt.probe import Ground, Stuck, movable_pods, probe
 from dovetail.decide.disrupt.replacing import bought, replacements
+from dovetail.decide.lifecycle.step import soonest
 from dovetail.decide.prices import price_of, prices
 from dovetail.model.node import Node
 from dovetail.model.plan import Disrupt, DisruptionReason, Launch
@@ -30,7 +32,7 @@ from dovetail.model.verdict import Blocked, Blocker
 from dovetail.units.money import dollars
 
 REASON: Final = DisruptionReason.UNDERUTILIZED
-_TRIES: Final = 4  # at leaving equals out of a move
+_TRIES: Final = 6  # at leaving out of a move what does not pay
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -47,10 +49,10 @@ class Candidate(msgspec.Struct, frozen=True):
 
 
 class Saving(msgspec.Struct, frozen=True):
-    """A move that saves money."""
+    """A move that saves money, in parts that have nothing to do with each other."""
 
     going: tuple[Node, ...]
-    disrupt: Disrupt
+    disrupts: tuple[Disrupt, ...]
     cost: int
     changes_at: datetime | None = None  # when time alone could make it look worse
 
@@ -84,9 +86,49 @@ def judged(course: Course, ground: Ground, chosen: Sequence[Candidate]) -> Savin
         launches = launches_of(course, move)
         fewer = _without_equals(chosen, launches, keeps_all=number > 0)
         if len(fewer) == len(chosen):
-            return _weighed(course, ground, chosen, (move, launches))
+            found = _in_parts(course, ground, chosen, parts_of(move, launches, ground))
+            if not isinstance(found, list):
+                return found
+            fewer = found
         chosen = fewer
     return None
+
+
+def _in_parts(
+    course: Course, ground: Ground, chosen: Sequence[Candidate], parts: Sequence[Part]
+) -> Saving | Blocked | list[Candidate] | None:
+    """What comes of these nodes if every part of the move pays for itself, or those whose part
+    does, to be looked at again.
+    """
+    by_name = {one.name: one for one in chosen}
+    found = [
+        _weighed(course, ground, [by_name[name] for name in part.move.nodes], part)
+        for part in parts
+    ]
+    worth = [one for one in found if isinstance(one, Saving)]
+    if len(worth) == len(found):
+        return _joined(course, ground, worth)
+    if not worth:
+        return next((one for one in found if one is not None), None)
+    going = {node.name for one in worth for node in one.going}
+    return [one for one in chosen if one.name in going]
+
+
+def _joined(course: Course, ground: Ground, parts: Sequence[Saving]) -> Saving | Blocked:
+    """All parts as one move, unless together they evict somebody too often."""
+    if len(parts) == 1:
+        return parts[0]
+    going = tuple(node for one in parts for node in one.going)
+    moving = [pod for node in going for pod in movable_pods(node.name, ground)]
+    over = overtaxed(moving, course.world, course.now)
+    if over is not None:
+        return evicted_often(going[0].name, over)
+    return Saving(
+        going,
+        tuple(disrupt for one in parts for disrupt in one.disrupts),
+        sum(one.cost for one in parts),
+        soonest(*(one.changes_at for one in parts)),
+    )
 
 
 def _without_equals(
@@ -106,15 +148,12 @@ def _without_equals(
 
 
 def _weighed(
-    course: Course,
-    ground: Ground,
-    chosen: Sequence[Candidate],
-    found: tuple[Move, tuple[Launch, ...]],
+    course: Course, ground: Ground, chosen: Sequence[Candidate], part: Part
 ) -> Saving | Blocked | None:
-    move, launches = found
-    going = tuple(one.node for one in chosen)
+    going, launches = tuple(one.node for one in chosen), part.launches
     first = going[0]
-    saved = removal_price(course, move.nodes) - sum(one.price_nanousd for one in launches)
+    paid = sum(one.price_nanousd for one in chosen)
+    saved = paid - sum(one.price_nanousd for one in launches)
     moving = [pod for node in going for pod in movable_pods(node.name, ground)]
     least = _least(course, moving, going, launches)
     if 0 < saved <= least:
@@ -126,14 +165,14 @@ def _weighed(
     over = overtaxed(moving, course.world, course.now)
     if over is not None:
         return evicted_often(first.name, over)
-    disrupt = disruption_of(course, move, REASON, narrowed)
-    found_scores = scores(going, disrupt.saving_nanousd, stakes(ground), ground)
-    if not is_approved(found_scores):
+    found = scores(going, saved, stakes(ground), ground)
+    if not is_approved(found):
         why = blocked(first.name, Blocker.NOT_WORTH_IT, pool=first.node_pool)
-        return msgspec.structs.replace(why, scores=found_scores)
+        return msgspec.structs.replace(why, scores=found)
+    move = part.move
     return Saving(
         going,
-        msgspec.structs.replace(disrupt, scores=found_scores) if found_scores else disrupt,
+        (Disrupt(REASON, move.nodes, narrowed, move.pods, saved, move.places, found),),
         sum(one.cost for one in chosen),
         changes_at(moving, course.world, course.now),
     )

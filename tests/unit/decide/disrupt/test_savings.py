@@ -36,8 +36,9 @@ def test_what_would_come_again_stays() -> None:
     found = asked({"a": 3, "b": 3, "c": 2})
     assert isinstance(found, Saving)
     assert len(found.going) == 2
-    assert found.disrupt.replacements == ()
-    assert found.disrupt.saving_nanousd == 800_000_000
+    (disrupt,) = found.disrupts
+    assert disrupt.replacements == ()
+    assert disrupt.saving_nanousd == 800_000_000
 
 
 def test_where_all_would_come_again_nothing_is_saved() -> None:

@@ -1,0 +1,104 @@
+"""What happened in what order, and what was true at the worst moment? Read from watches.
+
+A watch is a list of changes, each with its `type` and `object`, as `live.watching` gives them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from tests.e2e.live import Objects, condition
+from tests.e2e.manifests import POOL
+
+DISRUPTED = "karpenter.sh/disrupted"
+_Object = Mapping[str, Any]
+
+
+def fewest_ready(changes: Objects, app: str, *, at_first: int) -> int:
+    """How few pods of an app were ready at the worst moment since so many were."""
+
+    def is_ready(pod: _Object) -> bool:
+        is_staying = "deletionTimestamp" not in pod["metadata"]
+        return is_staying and condition(pod, "Ready").get("status") == "True"
+
+    chosen = [one for one in changes if one["object"]["metadata"]["labels"].get("app") == app]
+    counts = list(_counts(chosen, is_ready))
+    return min(counts[counts.index(at_first) :])
+
+
+def most_leaving(changes: Objects, pool: str) -> int:
+    """How many claims of a pool were on their way out at once, at the worst moment. One whose
+    instance is being ended is not counted any more: its pods are gone (spec/core.md 6.3).
+    """
+
+    def is_leaving(claim: _Object) -> bool:
+        is_marked = condition(claim, "DisruptionReason").get("status") == "True"
+        is_over = condition(claim, "InstanceTerminating").get("status") == "True"
+        return (is_marked or "deletionTimestamp" in claim["metadata"]) and not is_over
+
+    chosen = [one for one in changes if one["object"]["metadata"]["labels"].get(POOL) == pool]
+    return max(_counts(chosen, is_leaving), default=0)
+
+
+def _counts(changes: Objects, holds: Callable[[_Object], bool]) -> Iterator[int]:
+    """After each change, of how many objects something holds."""
+    held: dict[str, bool] = {}
+    for change in changes:
+        found = change["object"]
+        held[found["metadata"]["uid"]] = change["type"] != "DELETED" and holds(found)
+        yield sum(held.values())
+
+
+def ever_fenced(changes: Objects, pool: str) -> set[str]:
+    """The nodes of a pool that were ever fenced off or deleted."""
+    return {
+        one["object"]["metadata"]["name"]
+        for one in changes
+        if one["object"]["metadata"]["labels"].get(POOL) == pool
+        and (is_fenced(one["object"]) or "deletionTimestamp" in one["object"]["metadata"])
+    }
+
+
+def is_fenced(node: _Object) -> bool:
+    """Whether no pod may come to it because it is to go."""
+    return any(one["key"] == DISRUPTED for one in node["spec"].get("taints", ()))
+
+
+def evictions(changes: Objects, app: str) -> list[datetime]:
+    """When pods of an app were told to go, in order."""
+    found = {
+        one["object"]["metadata"]["uid"]: moment(one["object"]["metadata"]["deletionTimestamp"])
+        for one in changes
+        if one["object"]["metadata"]["labels"].get("app") == app
+        and "deletionTimestamp" in one["object"]["metadata"]
+    }
+    return sorted(found.values())
+
+
+def became_true(claim: _Object, kind: str) -> datetime | None:
+    """When a condition became true; None if it is not."""
+    held = condition(claim, kind)
+    return moment(held["lastTransitionTime"]) if held.get("status") == "True" else None
+
+
+def longest_wait(changes: Objects, since: datetime) -> tuple[float, str]:
+    """For how many seconds a pod that was made since then waited for a node, at the worst, and its
+    name. One that still waits has waited for ever.
+    """
+    waits: dict[str, tuple[float, str]] = {}
+    for one in changes:
+        pod = one["object"]
+        made_at = moment(pod["metadata"]["creationTimestamp"])
+        if made_at < since:
+            continue
+        placed_at = became_true(pod, "PodScheduled")
+        seconds = (placed_at - made_at).total_seconds() if placed_at else float("inf")
+        waits[pod["metadata"]["uid"]] = (seconds, pod["metadata"]["name"])
+    return max(waits.values(), default=(0.0, ""))
+
+
+def moment(text: str) -> datetime:
+    """A moment as the API writes it."""
+    return datetime.fromisoformat(text)
