@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
+import msgspec
+
 from dovetail import labels
 from dovetail.model.plan import Launch, Plan
 from dovetail.model.pod import Pod
@@ -96,6 +98,7 @@ def check(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
     """Everything that is wrong with the plan; nothing if it is right."""
     from tests.oracle import moves  # it judges moves as plans for pods that wait, by this module
 
+    snapshot = believed(snapshot, now)
     world, rest = static.apart(snapshot, now, plan)
     return [
         *static.check(snapshot, now, plan),
@@ -103,6 +106,13 @@ def check(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
         *disruptions.check(world, now, rest),
         *moves.check(world, now, rest),
     ]
+
+
+def believed(snapshot: Snapshot, now: datetime) -> Snapshot:
+    """The cluster without promises that are not believed any more."""
+    held = tuple(one for one in snapshot.ledger.nominations if one.until > now)
+    ledger = msgspec.structs.replace(snapshot.ledger, nominations=held)
+    return msgspec.structs.replace(snapshot, ledger=ledger)
 
 
 def placing(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:

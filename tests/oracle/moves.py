@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 import msgspec
@@ -18,6 +18,7 @@ from dovetail.model.ledger import Departure
 from dovetail.model.node import Node
 from dovetail.model.plan import Disrupt, Launch, Nominate, Plan
 from dovetail.model.pod import Pod
+from dovetail.model.pool import Disruption
 from dovetail.model.snapshot import Snapshot
 from tests.oracle import launches
 from tests.oracle.check import Case, pool_limits
@@ -55,6 +56,7 @@ def check(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
         ]
         if move.reason == UNDERUTILIZED:
             laws += _pays(snapshot, now, going, move)
+            laws += _spares(snapshot, now, plan, move)
         broken += [f"{', '.join(move.nodes)}: {law}" for law in laws]
     return broken or (_together(snapshot, now, plan) if moves else [])
 
@@ -93,15 +95,18 @@ def _keeps(snapshot: Snapshot, now: datetime, plan: Plan, node: Node, reason: st
             "nobody knows its price": not price(snapshot, node),
             "it is unconfirmed": since.get(node.name, now) + snapshot.policy.confirm_after > now,
             "it runs no pods": not any(needs_a_node(pod) for pod in pods)
-            and not _kept_room(snapshot, plan, node),
+            and not _kept_room(snapshot, plan, {node.name, node.node_claim}),
         }
     yield from (f"{node.name} goes although {why}" for why, is_so in reasons.items() if is_so)
 
 
-def _kept_room(snapshot: Snapshot, plan: Plan, node: Node) -> set[str]:
-    """Room that a buffer has there."""
+def _kept_room(snapshot: Snapshot, plan: Plan, names: set[str]) -> set[str]:
+    """Room that buffers have on these nodes, by this plan or by an earlier one."""
     unreal = fakes(snapshot)
-    return {pod for one in plan.nominations if one.node == node.name for pod in one.pods} & unreal
+    planned = {pod for one in plan.nominations if one.node in names for pod in one.pods}
+    promised = {one.pod_uid for one in snapshot.ledger.nominations if one.node in names}
+    earlier = {pod.key for pod in snapshot.pods if pod.uid in promised and not pod.node_name}
+    return (planned | earlier) & unreal
 
 
 # ------------------------------------------------------------------ who moves where
@@ -111,15 +116,13 @@ def _who_moves(snapshot: Snapshot, now: datetime, plan: Plan, move: Disrupt) -> 
     """Just the pods move that need a node and may be evicted, some day at least; and room that a
     buffer was to have there.
     """
-    names, unreal = set(move.nodes), fakes(snapshot)
+    names = set(move.nodes)
     want = {
         pod.key
         for pod in snapshot.pods
         if pod.node_name in names and needs_a_node(pod) and not _never_goes(snapshot, pod, now)
     }
-    want |= {
-        pod for one in plan.nominations if one.node in names for pod in one.pods if pod in unreal
-    }
+    want |= _kept_room(snapshot, plan, names)
     if want != set(move.pods):
         yield f"moves {sorted(move.pods)}, not {sorted(want)}"
 
@@ -165,10 +168,13 @@ def _together(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
     going = tuple(
         Departure(name, one.reason, now) for one in plan.disruptions for name in one.nodes
     )
-    ledger = msgspec.structs.replace(
-        snapshot.ledger, disrupting=(*snapshot.ledger.disrupting, *going)
-    )
     moved = [pod for move in plan.disruptions for pod in move.pods]
+    uids = {pod.uid for pod in snapshot.pods if pod.key in moved}
+    ledger = msgspec.structs.replace(
+        snapshot.ledger,
+        disrupting=(*snapshot.ledger.disrupting, *going),
+        nominations=tuple(one for one in snapshot.ledger.nominations if one.pod_uid not in uids),
+    )
     # Room of a buffer on a node that goes is found elsewhere by the move.
     first = [Nominate(one.node, _others(one.pods, moved)) for one in plan.nominations]
     places: dict[str, list[str]] = {}
@@ -258,6 +264,57 @@ def _pays(snapshot: Snapshot, now: datetime, going: list[Node], move: Disrupt) -
                 yield "spot comes for spot"
             elif len(going) == 1 and len(new.instance_types) < ENOUGH_SPOT:
                 yield f"spot comes for spot with {len(new.instance_types)} types"
+
+
+# ------------------------------------------------------------------ what owners were promised
+
+
+def _spares(snapshot: Snapshot, now: datetime, plan: Plan, move: Disrupt) -> Iterator[str]:
+    """It brings what is wanted for every pod, and nobody is evicted more often than may be."""
+    nodes = {node.name: node for node in snapshot.nodes}
+    pools = {pool.name: pool.disruption for pool in snapshot.node_pools}
+    moving = [pod for pod in snapshot.pods if pod.key in move.pods and pod.node_name]
+    wanted = 0
+    for pod in moving:
+        theirs = pools[nodes[pod.node_name].node_pool].least_saving_nanousd
+        wanted += snapshot.policy.least_saving_nanousd if theirs is None else theirs
+    going = [nodes[name] for name in move.nodes]
+    if move.saving_nanousd < wanted and not _is_promotion(snapshot, going, move):
+        yield f"saves {move.saving_nanousd}, {wanted} is wanted"
+    earlier = plan.disruptions[: plan.disruptions.index(move)]
+    done = Counter(pod.workload for pod in snapshot.pods for one in earlier if pod.key in one.pods)
+    for pod in moving:
+        most = _most_evictions(snapshot, pod, pools[nodes[pod.node_name].node_pool])
+        if most is None or not pod.workload:
+            continue
+        n_pods = sum(one.workload == pod.workload and _is_active(one) for one in snapshot.pods)
+        n_here = sum(one.workload == pod.workload for one in moving)
+        n_evicted = _evicted(snapshot, now, pod.workload) + done[pod.workload] + n_here
+        if n_evicted > most * max(n_pods, n_here):
+            yield f"{pod.workload} is evicted {n_evicted} times a day, with {n_pods} pods"
+
+
+def _most_evictions(snapshot: Snapshot, pod: Pod, theirs: Disruption) -> int | None:
+    said = pod.annotations.get("dovetail.sh/most-evictions-per-day", "")
+    if said.isdecimal():
+        return int(said)
+    return (
+        snapshot.policy.most_evictions if theirs.most_evictions is None else theirs.most_evictions
+    )
+
+
+def _evicted(snapshot: Snapshot, now: datetime, workload: str) -> int:
+    """How often its pods were evicted within a day; whole hours count."""
+    span = timedelta(hours=25)
+    return sum(
+        one.n_evictions
+        for one in snapshot.ledger.evictions
+        if one.workload == workload and one.hour + span > now
+    )
+
+
+def _is_active(pod: Pod) -> bool:
+    return pod.deleting_at is None and not pod.is_terminal
 
 
 def _worst(snapshot: Snapshot, now: datetime, launch: Launch) -> int:

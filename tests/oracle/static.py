@@ -272,7 +272,7 @@ def _replaced(does: Does) -> Iterator[str]:
         node = nodes[one.nodes[0]]
         yield from (f"{node.name} goes although {why}" for why in _keeps(does, node))
         moving = {pod.key for pod in does.pods(node) if disruptions.needs_a_node(pod)}
-        if not set(one.pods) <= moving:
+        if not set(one.pods) <= moving | disruptions.fakes(does.snapshot):
             yield f"{node.name} moves {one.pods}"
         if any(place.node in (node.name, node.node_claim) for place in _places(does.plan)):
             yield f"pods are moved to {node.name}, which goes"
@@ -284,7 +284,8 @@ def _places(plan: Plan) -> Iterator[Nominate]:
 
 def _keeps(does: Does, node: Node) -> Iterator[str]:
     pods, is_bounded = does.pods(node), node.termination_grace_period is not None
-    meant = disruptions.expected(does.snapshot, does.now, does.plan)
+    unreal = frozenset(disruptions.fakes(does.snapshot))
+    meant = disruptions.expected(does.snapshot, does.now, does.plan, ignored=unreal)
     reasons = {
         "it has not drifted": not disruptions.holds(node, "Drifted"),
         "it has not started": not node.is_initialized,

@@ -36,11 +36,13 @@ _SLACK: Final = 1.05  # several new nodes cost more than their pods are worth
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """What would become of the pods of a node. `n_left` of them, or more, need new nodes that cost
-    about `price_nanousd`; `stuck` is one that nothing takes.
+    about `price_nanousd`, of one of `n_types` that cost less than was given; `stuck` is a pod that
+    nothing takes.
     """
 
     n_left: int = 0
     price_nanousd: int = 0
+    n_types: int = 0
     stuck: Pod | None = None
 
 
@@ -50,8 +52,7 @@ class Screen:
     def __init__(self, puzzle: Puzzle) -> None:
         puzzle = canonical(puzzle)
         enc = encode(puzzle)
-        self._shop = searched(enc)
-        self._values = appraised(self._shop)
+        self._values = appraised(searched(enc))
         self._enc = enc
         self._number_of = {node.name: number for number, node in enumerate(puzzle.nodes)}
         self._bins = Bins(enc)
@@ -132,7 +133,7 @@ class Screen:
             self._take_back()
             self._bins.accept[:, node] = is_open_m
         self._bins.log.clear()
-        return self._priced(left)
+        return self._priced(left, price)
 
     def is_visited(self, name: str) -> bool:
         """Whether pods of nodes that were let go are there now."""
@@ -158,30 +159,36 @@ class Screen:
         for number, nodes, counts in self._bins.log:
             self._bins.shift(self._units[number], nodes, -counts)
 
-    def _priced(self, left: Mapping[int, int]) -> Estimate:
+    def _priced(self, left: Mapping[int, int], price: int) -> Estimate:
         if not left:
             return Estimate()
         n_left = sum(left.values())
         worth = 0.0
         for number, count in left.items():
             if not np.isfinite(self._worth[number]):
-                return Estimate(n_left, 0, self._first[number])
+                return Estimate(n_left, stuck=self._first[number])
             worth += count * self._worth[number]
-        single = self._one_node(left)
-        return Estimate(n_left, int(worth * _SLACK) if single is None else single)
+        if worth >= price:
+            return Estimate(n_left, int(worth))
+        fits_o = self._one_node(left)
+        if not fits_o.any():
+            return Estimate(n_left, int(worth * _SLACK))
+        price_o, type_o = self._enc.plan_price_o[fits_o], self._enc.type_o[fits_o]
+        n_types = len(np.unique(type_o[price_o < price]))
+        return Estimate(n_left, int(price_o.min()), n_types)
 
-    def _one_node(self, left: Mapping[int, int]) -> int | None:
-        """The cheapest offer that takes all of these on one node."""
-        enc, offers = self._enc, self._shop.offers
+    def _one_node(self, left: Mapping[int, int]) -> Bool:
+        """The offers that take all of these on one node."""
+        enc = self._enc
         asked = np.zeros(len(enc.resources), dtype=np.int64)
         for number, count in left.items():
             asked += count * self._units[number].request
-        fits: Bool = np.all(enc.cap_or[offers] >= asked, axis=1)
+        fits: Bool = np.all(enc.cap_or >= asked, axis=1)
         for number, count in left.items():
             unit = self._units[number]
             if unit.own and count > 1:
-                return None
-            fits &= enc.masks_me[unit.mask, offers]
+                return np.zeros(enc.n_offers, dtype=bool)
+            fits &= enc.masks_me[unit.mask, : enc.n_offers]
             if unit.cell != ANY_CELL:
-                fits &= enc.cell_o[offers] == unit.cell
-        return int(enc.plan_price_o[offers][fits].min()) if fits.any() else None
+                fits &= enc.cell_o == unit.cell
+        return fits

@@ -121,8 +121,8 @@ def _state_verdict(node: Node, scene: Scene) -> Blocked | None:
 
 
 def _setback(node: Node, scene: Scene) -> Blocked | None:
-    until = next(
-        (one.until for one in scene.snapshot.ledger.setbacks if one.node == node.name), None
+    until = max(
+        (one.until for one in scene.snapshot.ledger.setbacks if one.node == node.name), default=None
     )
     if until is None or until <= scene.now:
         return None

@@ -27,6 +27,7 @@ from dovetail.decide.volumes import volumes_by_pod
 from dovetail.model.node import Node
 from dovetail.model.plan import Nominate
 from dovetail.model.pod import Pod
+from dovetail.model.policy import Policy
 from dovetail.model.pool import NodePool
 from dovetail.model.resources import PODS
 from dovetail.model.snapshot import Snapshot
@@ -75,10 +76,11 @@ def ground_of(
     *,
     is_saving: bool,
     shunned: frozenset[str] = frozenset(),
+    is_quick: bool = False,
 ) -> Ground:
     """What probes of this cluster share. Pods that wait are none of their business: the plan for
     those is made, and whoever was given a place stands there already. Nobody is moved to nodes that
-    are shunned, if it can be helped.
+    are shunned, if it can be helped. Where many pods move at once, quick answers are as good.
     """
     nodes = usable(snapshot)
     busy = _waiting_pools(snapshot) if is_saving else frozenset()
@@ -100,7 +102,7 @@ def ground_of(
         volumes=volumes,
         reserved_by_id=snapshot.ledger.reserved_by_id,
         namespaces=snapshot.namespaces,
-        policy=snapshot.policy,
+        policy=_hasty(snapshot.policy) if is_quick else snapshot.policy,
     )
     return Ground(
         snapshot=snapshot,
@@ -113,6 +115,10 @@ def ground_of(
         puzzle=puzzle,
         prepared=prepare(puzzle, by_node),
     )
+
+
+def _hasty(policy: Policy) -> Policy:
+    return msgspec.structs.replace(policy, effort=0)
 
 
 def _holding(snapshot: Snapshot, names: set[str], now: datetime) -> dict[str, tuple[Pod, ...]]:

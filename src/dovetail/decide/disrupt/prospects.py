@@ -16,11 +16,12 @@ import msgspec
 
 from dovetail import labels
 from dovetail.decide.disrupt.probe import Ground, movable_pods
+from dovetail.decide.disrupt.replacing import SPOT_TYPES
 from dovetail.decide.disrupt.savings import Candidate
 from dovetail.decide.pools import remaining_limits
 from dovetail.decide.spread import with_default_spread
 from dovetail.model.pod import Pod
-from dovetail.solve import Puzzle, Screen
+from dovetail.solve import Estimate, Puzzle, Screen
 
 _POOR: Final = Fraction(1, 10)  # of a node's price that is wasted
 
@@ -77,6 +78,11 @@ def prospects_of(screen: Screen, free: Sequence[Candidate]) -> list[Prospect]:
 def may_be_replaced(one: Candidate, ground: Ground) -> bool:
     """Whether anything else may come for it, so that it makes sense to look."""
     return ground.snapshot.policy.replaces_spot_by_spot or one.node.capacity_type != labels.SPOT
+
+
+def has_choice(one: Candidate, found: Estimate) -> bool:
+    """Whether enough types would do: a spot node gives way to another only if many are cheaper."""
+    return one.node.capacity_type != labels.SPOT or found.n_types >= SPOT_TYPES
 
 
 def light_pools(ground: Ground) -> frozenset[str]:

@@ -23,6 +23,7 @@ from dovetail.decide.disrupt.course import Course, budgets_for, carried_on
 from dovetail.decide.disrupt.probe import Ground, ground_of
 from dovetail.decide.disrupt.prospects import (
     Prospect,
+    has_choice,
     light_pools,
     may_be_replaced,
     prospects_of,
@@ -36,7 +37,7 @@ from dovetail.model.verdict import Blocked, Blocker
 from dovetail.solve import Screen
 
 _TOGETHER: Final = 30  # nodes that are bought anew at once
-_LOOKS: Final = 50  # at single nodes that may be replaced, for each step of `Policy.effort`
+_LOOKS: Final = 20  # at single nodes that may be replaced, for each step of `Policy.effort`
 
 
 class Walk:
@@ -73,7 +74,13 @@ class Walk:
         course = self.course
         held = self._held
         if held is None or held[0] is not course.world or held[1] != shunned:
-            found = ground_of(course.world, course.now, is_saving=True, shunned=shunned)
+            found = ground_of(
+                course.world,
+                course.now,
+                is_saving=True,
+                shunned=shunned,
+                is_quick=bool(shunned),
+            )
             held = self._held = (course.world, shunned, found)
         return held[2]
 
@@ -98,8 +105,10 @@ class Walk:
             elif not found.n_left and is_within:
                 going.append(one)
                 left[pool] -= 1
-            elif found.price_nanousd < one.price_nanousd + (pool in light) and may_be_replaced(
-                one, ground
+            elif (
+                found.price_nanousd < one.price_nanousd + (pool in light)
+                and may_be_replaced(one, ground)
+                and has_choice(one, found)
             ):
                 likely.append((Fraction(one.price_nanousd - found.price_nanousd, one.cost), one))
         self._first_that_saves(ground, going)
