@@ -117,6 +117,7 @@ class World:
         buys: tuple[str, ...] = ("spot", "on-demand"),
         types: tuple[str, ...] = (),
         weight: int = 1,
+        budget: str = "100%",
     ) -> None:
         """A pool; its nodes go when they are empty for so long, and drain for `grace`."""
         wanted: list[Json] = [{"key": labels.CAPACITY_TYPE, "operator": "In", "values": [*buys]}]
@@ -128,7 +129,7 @@ class World:
         }
         if grace:
             spec["terminationGracePeriod"] = grace
-        disruption: Json = {"consolidateAfter": after, "budgets": [{"nodes": "100%"}]}
+        disruption: Json = {"consolidateAfter": after, "budgets": [{"nodes": budget}]}
         body: dict[str, Json] = {
             **_head(NODE_POOL, name),
             "spec": {"template": {"spec": spec}, "disruption": disruption, "weight": weight},
