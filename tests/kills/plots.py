@@ -7,7 +7,7 @@ find a place in the end: somebody always sells what the largest of them needs.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from random import Random
 from typing import Final
@@ -40,6 +40,7 @@ class Pool:
     after: str
     budget: str
     weight: int
+    replicas: int | None = None
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,6 @@ class Plot:
     events: tuple[Event, ...]
     is_aloof: bool
     keeps_somebody: bool  # for ever, by a budget that lets nobody go
-    delays: dict[str, str] = field(default_factory=dict)
 
     async def given(self, world: World) -> None:
         """Pools, workloads, and the nodes that were made for them."""
@@ -75,6 +75,7 @@ class Plot:
                 after=pool.after,
                 budget=pool.budget,
                 weight=pool.weight,
+                replicas=pool.replicas,
             )
         for work in self.works:
             await world.workload(work.name, work.n_pods, work.cpu)
@@ -128,6 +129,9 @@ def plot_of(seed: int) -> Plot:
     if keeps_somebody:  # a node that is deleted by hand would never go
         events = [one for one in events if one is not delete_a_claim] or [drift]
     is_aloof = chance.random() < 0.3
+    if len(pools) > 1 and chance.random() < 0.3:  # drawn last, so that other worlds stay
+        n_nodes = chance.randint(1, 2)
+        pools = (replace(pools[0], replicas=n_nodes), replace(pools[1], buys=("on-demand",)))
     return Plot(seed, pools, works, tuple(events), is_aloof, keeps_somebody)
 
 

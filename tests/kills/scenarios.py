@@ -33,6 +33,7 @@ class Scenario:
     is_stuck: bool = False  # nodes that should be replaced stay
     dies_at_every: int = 1  # where it takes long, not at all calls but at every so many
     laws: Callable[[World], Awaitable[list[str]]] | None = None  # of its own; what is wrong
+    n_made: int | None = None  # instances in all
 
 
 async def scale_up(world: World) -> None:

@@ -224,7 +224,9 @@ class Decisions:
             subjects += [("NodeClaim", claim.metadata) for claim in claims]
             for kind, meta in subjects:
                 event = Event(kind, meta.name, reason, one.message, uid=meta.uid)
-                self._tell(msgspec.structs.replace(event, dedupe_for=told_for))
+                # What keeps it now is news, though something else did a moment ago.
+                dedupe = (str(one.reason),)
+                self._tell(msgspec.structs.replace(event, dedupe=dedupe, dedupe_for=told_for))
 
     def _tell_waiting(self, plan: Plan) -> None:
         for one in plan.unschedulable:

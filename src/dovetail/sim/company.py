@@ -56,12 +56,15 @@ class Company:
         }
         found = dict.fromkeys(there.values(), 0)
         for breed in self._rooms.breeds():
-            if spread_selects(one, self._pod, breed.sample):
+            if self._counts_breed(one, breed):
                 for name, n_pods in breed.n_by_node.items():
                     if name in there:
                         found[there[name]] += n_pods
         n_lowest = min(found.values(), default=0) if len(found) >= one.min_domains else 0
         return _Counted(one, found, n_lowest, int(spread_selects(one, self._pod, self._pod)))
+
+    def _counts_breed(self, one: Spread, breed: Breed) -> bool:
+        return breed.answer(one, self._pod, lambda: spread_selects(one, self._pod, breed.sample))
 
     def _spread_objection(self, node: Node) -> str:
         for one in self._spread:
@@ -81,9 +84,9 @@ class Company:
         """Where pods are that will not have this one near."""
         return {
             (term.topology_key, node.labels[term.topology_key])
-            for breed in self._rooms.breeds()
+            for breed in self._rooms.choosy_breeds()
             for term in breed.sample.spec.anti_affinity
-            if term_selects(term, breed.sample, self._pod, self._namespaces)
+            if self._minds(breed, term)
             for node, _ in self._rooms.places(breed)
             if term.topology_key in node.labels
         }
@@ -96,6 +99,14 @@ class Company:
                     if term.topology_key in node.labels:
                         found[node.labels[term.topology_key]] += n_pods
         return found
+
+    def _minds(self, breed: Breed, term: PodTerm) -> bool:
+        """Whether pods of that breed will not have this one near."""
+
+        def selects() -> bool:
+            return term_selects(term, breed.sample, self._pod, self._namespaces)
+
+        return selects() if term.namespace_selector else breed.answer(term, self._pod, selects)
 
     def _count_near(self) -> list[Counter[str]]:
         """For each affinity term the domains of pods that all of the terms mean."""

@@ -13,7 +13,7 @@ from typing import Final
 
 from dovetail.model.node import Node
 from dovetail.model.pod import Pod, PodKey
-from dovetail.model.resources import total
+from dovetail.model.resources import CPU, total
 from dovetail.model.verdict import Problem
 from dovetail.model.volumes import NO_VOLUMES, PodVolumes
 from dovetail.sim.company import Company
@@ -56,7 +56,7 @@ class Placing:
             return pod.nominated_node_name
         feasible = [
             (node, room)
-            for node, room in self.rooms.nodes()
+            for node, room in self.rooms.roomy(pod.spec.requests.get(CPU, 0))
             if self._will_do(pod, asked, company, room)
         ]
         return best(Choice(pod, feasible, self.rooms, self.namespaces)) if feasible else ""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from dovetail.model.node import Node
 from dovetail.model.pod import Pod, PodKey, PodSpec
+from dovetail.model.resources import CPU
 from dovetail.model.taints import repelling
 from dovetail.sim.filters import UNSCHEDULABLE, wants
 
 _Likeness = tuple[object, ...]
+_MOST_ANSWERS = 1_000  # of a breed that are remembered
 
 
 class Room:
@@ -77,6 +79,20 @@ class Breed:
     def __init__(self, sample: Pod) -> None:
         self.sample = sample
         self.n_by_node: dict[str, int] = {}
+        self._answers: dict[tuple[int, int, str], tuple[object, object, bool]] = {}
+
+    def answer(self, what: object, whose: Pod, work_out: Callable[[], bool]) -> bool:
+        """Whether something is so of these pods, which is the same for all pods like this one.
+
+        `what` must be an object that lives on, such as a constraint of a template.
+        """
+        key = (id(what), id(whose.labels), whose.namespace)
+        known = self._answers.get(key)
+        if known is None:
+            if len(self._answers) >= _MOST_ANSWERS:
+                self._answers.clear()
+            known = self._answers[key] = (what, whose.labels, work_out())
+        return known[2]
 
     def count(self, node_name: str, n_pods: int) -> None:
         """So many more, or fewer, are there."""
@@ -100,17 +116,21 @@ class Rooms:
         self._places: dict[PodKey, tuple[str, Breed]] = {}
         self._names: list[str] = []  # of the rooms, in order
         self._breeds: dict[_Likeness, Breed] = {}
+        self._choosy: dict[_Likeness, Breed] = {}  # those that keep others away
         self._n_swept = 0
-        self.n_breeds = 0  # how many there ever were
+        self._free: list[tuple[int, str]] = []  # how much cpu is left on which node, in order
+        self._free_by_name: dict[str, int] = {}
 
     def put_node(self, node: Node) -> None:
         """A node is like this now."""
         self._room(node.name).stand(node)
+        self._measure(node.name)
 
     def drop_node(self, name: str) -> None:
         """A node is gone; pods may still speak of it."""
         if name in self._rooms:
             self._rooms[name].stand(None)
+            self._measure(name)
             self._tidy(name)
 
     def put_pod(self, pod: Pod, node_name: str) -> None:
@@ -120,6 +140,7 @@ class Rooms:
         breed.count(node_name, 1)
         self._places[pod.key] = (node_name, breed)
         self._room(node_name).put(pod)
+        self._measure(node_name)
 
     def drop_pod(self, key: PodKey) -> None:
         """A pod is nowhere."""
@@ -128,6 +149,7 @@ class Rooms:
             name, breed = held
             breed.count(name, -1)
             self._rooms[name].take(key)
+            self._measure(name)
             self._tidy(name)
 
     def has(self, key: PodKey) -> bool:
@@ -146,9 +168,32 @@ class Rooms:
             if room.node is not None:
                 yield room.node, room
 
+    def roomy(self, cpu_millis: int) -> Iterator[tuple[Node, Room]]:
+        """Every node that has so much cpu left, in no order that means anything."""
+        start = bisect_left(self._free, (cpu_millis, "")) if cpu_millis > 0 else 0
+        for _, name in self._free[start:]:
+            room = self._rooms[name]
+            if room.node is not None:
+                yield room.node, room
+
+    def _measure(self, name: str) -> None:
+        """Keep the list of what is left where in order."""
+        before = self._free_by_name.pop(name, None)
+        if before is not None:
+            del self._free[bisect_left(self._free, (before, name))]
+        room = self.get(name)
+        if room is not None and room.node is not None:
+            left = room.node.allocatable.get(CPU, 0) - room.used.get(CPU, 0)
+            self._free_by_name[name] = left
+            insort(self._free, (left, name))
+
     def breeds(self) -> Iterator[Breed]:
         """Every breed of which there are pods."""
         return (one for one in self._breeds.values() if one.n_by_node)
+
+    def choosy_breeds(self) -> Iterator[Breed]:
+        """Those among them that keep others away."""
+        return (one for one in self._choosy.values() if one.n_by_node)
 
     def places(self, breed: Breed) -> Iterator[tuple[Node, int]]:
         """The nodes with pods of a breed, and how many."""
@@ -163,13 +208,15 @@ class Rooms:
         if found is None:
             self._sweep()
             found = self._breeds[likeness] = Breed(pod)
-            self.n_breeds += 1
+            if pod.spec.anti_affinity:
+                self._choosy[likeness] = found
         return found
 
     def _sweep(self) -> None:
         """Forget breeds that have died out, once they are many."""
         if len(self._breeds) > 2 * self._n_swept + 100:
             self._breeds = {key: one for key, one in self._breeds.items() if one.n_by_node}
+            self._choosy = {key: one for key, one in self._choosy.items() if one.n_by_node}
             self._n_swept = len(self._breeds)
 
     def _room(self, name: str) -> Room:

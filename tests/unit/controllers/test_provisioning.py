@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime
 
+import msgspec
+
 from dovetail import api
 from dovetail.actuate.launching import Orders
 from dovetail.actuate.steering import Steering
@@ -18,11 +20,13 @@ from dovetail.controllers.provisioning import Decisions, Hands
 from dovetail.controllers.steers import Steers
 from dovetail.decide import decide
 from dovetail.kube.errors import ForbiddenError
-from dovetail.kube.seam import Json, Patch, Ref
+from dovetail.kube.seam import Json, Patch, Ref, Scope
 from dovetail.model.plan import Disrupt, Plan
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Snapshot
-from dovetail.state.changes import Catalogued
+from dovetail.model.verdict import Blocked, Blocker
+from dovetail.observe.events import EVENT
+from dovetail.state.changes import Catalogued, Touched
 from tests.unit.controllers.worlds import TYPES, FlakyKube, World, at_work
 
 UNSCHEDULABLE: Json = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
@@ -34,6 +38,7 @@ class Deciding:
     def __init__(self, world: World, *, steers: bool = True, acts: bool = True) -> None:
         self.world = world
         self.plans: list[Plan] = []
+        self.plan: Plan | None = None  # to be made; without it, whatever is right
         means = world.means
         orders = Orders(world.kube, mark="run", timer=means.timer, chance=means.chance)
         hands = Hands(
@@ -47,7 +52,7 @@ class Deciding:
         self.loop = Decisions(means, world.known, hands, Window())
 
     async def _compute(self, snapshot: Snapshot, now: datetime) -> Plan:
-        return decide(snapshot, now)
+        return self.plan or decide(snapshot, now)
 
     async def _disrupt(self, disrupt: Disrupt, _pools: tuple[NodePool, ...]) -> bool:
         raise AssertionError(disrupt)
@@ -165,6 +170,28 @@ async def test_the_scheduler_is_told_of_a_place_on_a_node_that_is_there() -> Non
         await world.pass_(5)
         assert await _word(world, "a") != "free"
         assert await world.names(NODE_CLAIM) != []
+
+
+async def test_a_node_that_stays_for_another_reason_says_so_at_once() -> None:
+    """And for the same reason only now and then."""
+    world = World()
+    async with deciding(world) as found:
+        await world.api.create(api.KINDS["", "Node"], _node("busy", "4"))
+        for reason in (Blocker.NOMINATED, Blocker.POD_PROTECTED, Blocker.NOMINATED):
+            blocked = Blocked("busy", reason, f"{reason}.")
+            found.plan = Plan(blocked=(blocked,))
+            found.loop.touched(Touched.PENDING)
+            await world.pass_(5)
+        assert await _messages(world, "busy") == ["Nominated.", "PodDoNotDisrupt."]
+
+
+async def _messages(world: World, name: str) -> list[str]:
+    """What was written about an object, each once."""
+    await world.told.close()
+    page = await world.api.list(Scope(EVENT))
+    written = [msgspec.json.decode(raw) for raw in page.items]
+    found = [one for one in written if one["involvedObject"]["name"] == name]
+    return [one["message"] for one in sorted(found, key=lambda one: one["metadata"]["name"])]
 
 
 async def test_without_steering_no_pod_is_touched() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from functools import partial
+from heapq import heappop, heappush
 
 import msgspec
 
@@ -33,42 +34,53 @@ class Binder:
         self._cluster = cluster
         self._placing = cluster.placing
         self._waiting: dict[PodKey, Pod] = {}
+        self._due: dict[PodKey, None] = {}  # to be tried as soon as something has changed
         self._tried: dict[PodKey, _Tried] = {}
+        self._asleep: list[tuple[datetime, PodKey]] = []  # a heap
         self._revision = 0
         self._round_at: datetime | None = None
 
     def add(self, pod: Pod) -> None:
         """A pod waits."""
         self._waiting[pod.key] = pod
+        self._due[pod.key] = None
         self._plan_round(self._cluster.now)
 
     def changed(self) -> None:
         """The cluster is another now."""
         self._revision += 1
-        if self._waiting:
+        if self._due:
             self._plan_round(self._cluster.now)
+        elif self._asleep:
+            self._plan_round(self._asleep[0][0])
 
     def waiting(self) -> tuple[Pod, ...]:
         """The pods that wait."""
-        self._tidy()
+        for pod in [one for one in self._waiting.values() if self._is_over(one)]:
+            self._leave(pod)
         return tuple(self._waiting.values())
 
     def steer(self, node: str, keys: Iterable[PodKey]) -> None:
         """These pods, as far as they wait, are meant for that node."""
-        steerable = Steerable(self.waiting())
-        for key in keys:
-            pod = self._waiting.get(key)
-            if pod is not None and pod.nominated_node_name != node and steerable.admits(pod):
+        meant = [key for key in keys if key in self._waiting]
+        if not meant:
+            return
+        steerable = Steerable(self._waiting.values())
+        for key in meant:
+            pod = self._waiting[key]
+            if pod.nominated_node_name != node and steerable.admits(pod):
                 self._placing.take_back(pod)
-                meant = msgspec.structs.replace(pod, nominated_node_name=node)
-                self._waiting[key] = meant
-                self._placing.promise(meant)
+                nominated = msgspec.structs.replace(pod, nominated_node_name=node)
+                self._waiting[key] = nominated
+                self._placing.promise(nominated)
                 self._tried.pop(key, None)
+                self._due[key] = None
         self._plan_round(self._cluster.now)
 
     # ---- rounds
 
     def _plan_round(self, at: datetime) -> None:
+        at = max(at, self._cluster.now)
         if self._round_at is None or at < self._round_at:
             self._round_at = at
             self._cluster.agenda.at(at, partial(self._round, at))
@@ -77,35 +89,40 @@ class Binder:
         if self._round_at != at:
             return  # an earlier one came instead
         self._round_at = None
-        self._tidy()
+        self._wake()
         hopeless: set[tuple[int, int, str, str]] = set()
-        for pod in sorted(self._waiting.values(), key=_turn):
-            if self._may_try(pod.key):
+        found = [self._waiting[key] for key in self._due if key in self._waiting]
+        for pod in sorted(found, key=_turn):
+            if self._is_over(pod):
+                self._leave(pod)
+            elif self._may_try(pod.key):
                 self._try(pod, hopeless)
-        self._plan_next()
+        if self._asleep and any(one.revision < self._revision for one in self._tried.values()):
+            self._plan_round(self._asleep[0][0])
 
-    def _plan_next(self) -> None:
-        soonest = [one.next_at for one in self._tried.values() if one.revision < self._revision]
-        if soonest:
-            self._plan_round(max(min(soonest), self._cluster.now))
+    def _wake(self) -> None:
+        """Those whose wait is over are due."""
+        now = self._cluster.now
+        while self._asleep and self._asleep[0][0] <= now:
+            until, key = heappop(self._asleep)
+            held = self._tried.get(key)
+            if held is not None and held.next_at == until:
+                self._due[key] = None
 
-    def _tidy(self) -> None:
-        """Forget pods that are gone."""
-        pods = self._cluster.pods
-        gone = [one for one in self._waiting.values() if _is_over(pods.get(one.key), one)]
-        for pod in gone:
-            self._leave(pod)
+    def _is_over(self, waiting: Pod) -> bool:
+        """Whether the pod is gone, or another of its name has come."""
+        now = self._cluster.pods.get(waiting.key)
+        return now is None or now.uid != waiting.uid or bool(now.node_name)
 
     def _leave(self, pod: Pod) -> None:
         self._placing.take_back(pod)
         self._waiting.pop(pod.key, None)
         self._tried.pop(pod.key, None)
+        self._due.pop(pod.key, None)
 
     def _may_try(self, key: PodKey) -> bool:
         tried = self._tried.get(key)
-        if tried is None:
-            return True
-        return tried.revision < self._revision and self._cluster.now >= tried.next_at
+        return tried is None or tried.revision < self._revision
 
     def _try(self, pod: Pod, hopeless: set[tuple[int, int, str, str]]) -> None:
         likeness = (id(pod.spec), id(pod.labels), pod.namespace, pod.nominated_node_name)
@@ -118,12 +135,12 @@ class Binder:
         held = self._tried.get(pod.key)
         n_times = held.n_times + 1 if held is not None else 1
         wait = min(_SHORTEST * 2 ** min(n_times - 1, 10), _LONGEST)
-        self._tried[pod.key] = _Tried(n_times, self._revision, self._cluster.now + wait)
+        until = self._cluster.now + wait
+        self._tried[pod.key] = _Tried(n_times, self._revision, until)
+        self._due.pop(pod.key, None)
+        heappush(self._asleep, (until, pod.key))
 
 
-def _turn(pod: Pod) -> tuple[int, str, str]:
-    return (-pod.spec.priority, str(pod.created_at), pod.key)
-
-
-def _is_over(now: Pod | None, waiting: Pod) -> bool:
-    return now is None or now.uid != waiting.uid or bool(now.node_name)
+def _turn(pod: Pod) -> tuple[int, float, str]:
+    since = pod.created_at.timestamp() if pod.created_at is not None else 0.0
+    return (-pod.spec.priority, since, pod.key)
