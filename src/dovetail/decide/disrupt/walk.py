@@ -37,6 +37,8 @@ from dovetail.model.verdict import Blocked, Blocker
 from dovetail.solve import Screen
 
 _TOGETHER: Final = 30  # nodes that are bought anew at once
+_FEW: Final = 8  # poor nodes; of fewer also parts are tried
+_VAIN_SETS: Final = 6  # of poor nodes, for each step of `Policy.effort`
 _LOOKS: Final = 20  # at single nodes that may be replaced, for each step of `Policy.effort`
 
 
@@ -115,14 +117,20 @@ class Walk:
         return sorted(likely, key=lambda one: (-one[0], one[1].name))
 
     def _renewed(self, poor: Sequence[Prospect], shunned: frozenset[str]) -> bool:
-        """Buy poor nodes anew, set by set; whether any could be."""
+        """Buy poor nodes anew, set by set, until some sets were tried in vain; whether any could
+        be.
+        """
         left = [one.candidate for one in poor if one.candidate.name not in self._done]
-        is_any = False
-        while left:
+        n_vain, is_any = 0, False
+        while left and n_vain < _VAIN_SETS * max(1, self.course.world.policy.effort):
             chosen = self._within(left, _TOGETHER)
-            if not chosen or not self._first_that_saves(self._ground(shunned), chosen):
+            if not chosen:
                 break
-            is_any = True
+            least = 1 if len(chosen) <= _FEW else len(chosen)
+            if self._first_that_saves(self._ground(shunned), chosen, least):
+                is_any = True
+            else:
+                n_vain += 1
             tried = {one.name for one in chosen}
             left = [one for one in left if one.name not in tried]
         return is_any
