@@ -113,6 +113,9 @@ class AtRest:
                 yield f"claim {claim.metadata.name} says it is being disrupted"
 
     def _outdated(self) -> Iterator[str]:
+        for node in self.nodes:
+            if not wire.is_true(node.status.conditions, "Ready"):
+                yield f"node {node.metadata.name} is not well"
         for claim in () if self._is_stuck else self.claims:
             if wire.is_true(claim.status.conditions, DRIFTED):
                 yield f"claim {claim.metadata.name} has drifted"

@@ -7,6 +7,7 @@ from datetime import timedelta
 from dovetail import api
 from dovetail.controllers.known import NODE
 from dovetail.kube.seam import Json, Scope
+from tests.kills.kept import KEPT
 from tests.kills.scenarios import PLAIN, Scenario
 from tests.kills.world import World
 
@@ -138,4 +139,4 @@ _MOVES = (
         "drift forbidden", one_node_to_be_kept, drift, n_nodes=1, is_scale_up=True, is_stuck=True
     ),
 )
-SCENARIOS = (*PLAIN, *_MOVES)
+SCENARIOS = (*PLAIN, *_MOVES, *KEPT)

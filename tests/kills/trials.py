@@ -101,6 +101,7 @@ def _in_the_wake_of(storm: Storm, scenario: Scenario) -> Scenario:
     return replace(
         scenario,
         n_nodes=None if scenario.is_scale_up or not storm.lets_steer else scenario.n_nodes,
+        n_made=None,
         is_scale_up=scenario.is_scale_up and storm.lets_steer and not storm.sets_clock,
         has_budgets=not storm.takes_machines,
         longest_seconds=scenario.longest_seconds + (_HOUR_SECONDS if storm.sets_clock else 0),
@@ -139,6 +140,8 @@ async def judged(scenario: Scenario, world: World) -> list[str]:
     if scenario.drain_grace is not None:
         excused = _deadline(world, scenario.drain_grace)
     complaints += breaches(world, excused)
+    if scenario.n_made not in (None, len(machines_made(world))):
+        complaints.append(f"{len(machines_made(world))} instances came, not {scenario.n_made}")
     if scenario.is_scale_up:
         complaints += [f"node {name} was launched in vain" for name in seen.idle_nodes()]
         n_made = len(machines_made(world))

@@ -13,11 +13,12 @@ from dovetail.api.crds import crds
 from dovetail.cloud.provider import CloudWorker
 from dovetail.cloud.registry import Surroundings
 from dovetail.controllers.buffers import CAPACITY_BUFFER
-from dovetail.controllers.known import NODE_CLAIM, NODE_POOL
+from dovetail.controllers.known import NODE, NODE_CLAIM, NODE_POOL
 from dovetail.controllers.leadership import LEASE, Candidate, ElectionMeans
 from dovetail.controllers.means import Means
 from dovetail.controllers.whole import Controller, Setup
 from dovetail.decide import decide
+from dovetail.kube.errors import UnavailableError
 from dovetail.kube.memory import MemoryKube
 from dovetail.kube.seam import Deletion, Json, Kube, Patch, Ref, Scope
 from dovetail.model.plan import DisruptionReason, Plan
@@ -30,11 +31,12 @@ from dovetail.providers.kwok.catalogue import instance_types
 from dovetail.providers.kwok.faults import Faults
 from dovetail.providers.kwok.provider import KwokProvider
 from dovetail.sim.budgets import BUDGET
-from dovetail.sim.kubelets import Habits
+from dovetail.sim.kubelets import Habits, Kubelets
 from dovetail.sim.replicas import REPLICA_SET
-from dovetail.sim.world import run_world
+from dovetail.sim.scheduler import Scheduler
+from dovetail.sim.workloads import Workloads
 from dovetail.testing.slow_kube import SlowKube
-from dovetail.testing.troubled_kube import TroubledKube
+from dovetail.testing.troubled_kube import Call, Trouble, TroubledKube
 from dovetail.testing.virtual_time import VirtualTime
 from tests.kills.aloof_cloud import AloofCloud, CloudOfAProcess
 from tests.kills.history import History
@@ -67,6 +69,7 @@ class World:
         self.faults = Faults()
         self.aloof = AloofCloud(self.api, self.time, self.faults, TYPES) if is_aloof else None
         self.history = History(self.api, self.time)
+        self.broken: set[str] = set()  # nodes whose kubelets do not come back
         self.dismissed: set[str] = set()  # labels of pods that the scenario itself sends away
         self.n_started = 0
         self._chance = None if seed is None else Random(seed)  # noqa: S311  repeatable
@@ -77,7 +80,13 @@ class World:
         habits = Habits(ready_after_seconds=1.0, start_pod_seconds=1.0, lease_seconds=0)
         async with self._network as group:
             group.create_task(self.history.run())
-            group.create_task(run_world(self.api, self.time, self.time, habits=habits))
+            kubelets = TroubledKube(self.api, self._silence)
+            for one in (
+                Scheduler(self.api, self.time, self.time, chance=_halfway),
+                Kubelets(kubelets, self.time, self.time, chance=_halfway, habits=habits),
+                Workloads(self.api, self.time, self.time, chance=_halfway),
+            ):
+                group.create_task(one.run())
             if self.aloof is not None:
                 group.create_task(self.aloof.run())
 
@@ -117,8 +126,11 @@ class World:
         buys: tuple[str, ...] = ("spot", "on-demand"),
         types: tuple[str, ...] = (),
         weight: int = 1,
+        replicas: int | None = None,
     ) -> None:
-        """A pool; its nodes go when they are empty for so long, and drain for `grace`."""
+        """A pool; its nodes go when they are empty for so long, and drain for `grace`. One with
+        replicas has so many nodes, and no weight.
+        """
         wanted: list[Json] = [{"key": labels.CAPACITY_TYPE, "operator": "In", "values": [*buys]}]
         if types:
             wanted.append({"key": labels.INSTANCE_TYPE, "operator": "In", "values": [*types]})
@@ -129,11 +141,40 @@ class World:
         if grace:
             spec["terminationGracePeriod"] = grace
         disruption: Json = {"consolidateAfter": after, "budgets": [{"nodes": "100%"}]}
+        size: dict[str, Json] = {"weight": weight} if replicas is None else {"replicas": replicas}
         body: dict[str, Json] = {
             **_head(NODE_POOL, name),
-            "spec": {"template": {"spec": spec}, "disruption": disruption, "weight": weight},
+            "spec": {"template": {"spec": spec}, "disruption": disruption, **size},
         }
         await self.api.create(NODE_POOL, body)
+
+    async def scale(self, pool: str, replicas: int) -> None:
+        """From now on the pool has so many nodes."""
+        await self.api.patch(Ref(NODE_POOL, pool), Patch({"spec": {"replicas": replicas}}))
+
+    async def break_node(self, name: str) -> None:
+        """The kubelet of a node says that it is not well, and nothing more."""
+        self.broken.add(name)
+        page = await self.api.list(Scope(NODE))
+        [node] = [
+            one for raw in page.items if (one := api.decode(api.Node, raw)).metadata.name == name
+        ]
+        since = self.time.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+        said: list[Json] = [
+            {"type": one.type, "status": one.status, "reason": one.reason}
+            for one in node.status.conditions
+            if one.type != "Ready"
+        ]
+        said.append({"type": "Ready", "status": "False", "lastTransitionTime": since})
+        await self.api.patch(
+            Ref(NODE, name), Patch({"status": {"conditions": said}}, subresource="status")
+        )
+
+    def _silence(self, call: Call) -> Trouble | None:
+        """Nothing comes of what the kubelet of a broken node would say of it."""
+        if call.kind == NODE.name and call.is_write and call.name in self.broken:
+            return Trouble(UnavailableError(503, "ServiceUnavailable", "the kubelet hangs"))
+        return None
 
     async def forbid_disruption(self, pool: str) -> None:
         """From now on the pool lets no node go that need not."""
@@ -313,6 +354,11 @@ async def running(world: World, *, is_elected: bool = False) -> AsyncIterator[Pr
 
 def _unseen(_: Snapshot, __: Plan, ___: datetime, ____: float) -> None:
     """Nobody looks at decisions here."""
+
+
+def _halfway() -> float:
+    """Chance that repeats itself."""
+    return 0.5
 
 
 def _head(kind: api.Kind, name: str) -> dict[str, Json]:
