@@ -93,14 +93,13 @@ def judged(course: Course, ground: Ground, chosen: Sequence[Candidate]) -> Savin
                 return blocked(chosen[0].name, Blocker.POD_STUCK, pod=move.pod, why=move.why)
             chosen = _without_host(chosen, move.pod, ground)
             continue
-        launches = launches_of(course, move)
-        if len(chosen) >= MANY and _paid(chosen) <= sum(one.price_nanousd for one in launches):
+        if len(chosen) >= MANY and _paid(chosen) <= move.price_nanousd:
             return mixed
+        launches = launches_of(course, move)
         found = _in_parts(course, ground, chosen, parts_of(move, launches, ground))
         fewer = _without_equals(chosen, launches, keeps_all=number > 0)
         if len(fewer) < len(chosen):
-            if isinstance(found, Saving) and mixed is None and _is_worth_equals(found, chosen):
-                mixed = found
+            mixed = mixed or _worth_equals(found, chosen)
         elif isinstance(found, list):
             fewer = found
         else:
@@ -120,9 +119,11 @@ def _without_host(chosen: Sequence[Candidate], pod: str, ground: Ground) -> list
     ]
 
 
-def _is_worth_equals(found: Saving, chosen: Sequence[Candidate]) -> bool:
-    """Whether so much is saved that nodes may even be replaced by their equals."""
-    return len(chosen) >= MANY and _saved(found) >= WORTH_EQUALS * _paid(chosen)
+def _worth_equals(found: object, chosen: Sequence[Candidate]) -> Saving | None:
+    """The move if it saves so much that nodes may even be replaced by their equals."""
+    if not isinstance(found, Saving) or len(chosen) < MANY:
+        return None
+    return found if _saved(found) >= WORTH_EQUALS * _paid(chosen) else None
 
 
 def _better(found: Saving | Blocked | None, mixed: Saving | None) -> Saving | Blocked | None:
