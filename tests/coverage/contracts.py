@@ -16,6 +16,8 @@ EVICTIONS: Final = f"{_CONTROLLERS}/test_evictions.py::"
 INFIRMARY: Final = f"{_CONTROLLERS}/test_infirmary.py::"
 _REPAIRED: Final = f"{INFIRMARY}test_a_node_that_is_not_ready_for_ten_minutes_goes_at_once"
 DISRUPTIONS: Final = f"{_CONTROLLERS}/test_disruptions.py::"
+BUFFERS: Final = f"{_CONTROLLERS}/test_buffers.py::"
+_UNRESOLVED: Final = f"{BUFFERS}test_a_buffer_whose_template_is_missing_says_so_until_it_is_there"
 REPLACEMENTS: Final = f"{_CONTROLLERS}/test_replacements.py::"
 _APPROVED: Final = f"{REPLACEMENTS}test_what_balanced_pools_approve_of_is_told_and_counted"
 CATALOGUE: Final = f"{_CONTROLLERS}/test_catalogue.py::"
@@ -33,6 +35,26 @@ _VOLUMES: Final = f"{TERMINATIONS}test_volumes_are_awaited_but_not_past_the_dead
 
 # Kind, type, status, reason.
 CONDITIONS: Final[dict[tuple[str, str, str, str], str]] = {
+    ("CapacityBuffer", "ReadyForProvisioning", "True", "Resolved"): (
+        f"{BUFFERS}test_room_that_is_there_is_said_to_be"
+    ),
+    ("CapacityBuffer", "ReadyForProvisioning", "False", "PodTemplateNotFound"): _UNRESOLVED,
+    ("CapacityBuffer", "ReadyForProvisioning", "False", "ScalableRefNotFound"): (
+        f"{BUFFERS}test_a_buffer_of_a_workload_says_whether_that_is_there"
+    ),
+    ("CapacityBuffer", "ReadyForProvisioning", "False", "ResolutionFailed"): (
+        f"{BUFFERS}test_a_buffer_of_a_workload_says_whether_that_is_there"
+    ),
+    ("CapacityBuffer", "Provisioning", "True", "FitsExistingCapacity"): (
+        f"{BUFFERS}test_room_that_is_there_is_said_to_be"
+    ),
+    ("CapacityBuffer", "Provisioning", "False", "RequiresNewCapacity"): (
+        f"{BUFFERS}test_a_buffer_says_what_it_comes_to"
+    ),
+    ("CapacityBuffer", "Provisioning", "False", "BufferEmpty"): (
+        f"{BUFFERS}test_a_buffer_for_nobody_says_so"
+    ),
+    ("CapacityBuffer", "Provisioning", "False", "NotReadyForProvisioning"): _UNRESOLVED,
     ("NodeClaim", "Launched", "Unknown", "AwaitingReconciliation"): PLAY,
     ("NodeClaim", "Launched", "Unknown", "QuotaExceeded"): PLAY,  # a reason of the provider's
     ("NodeClaim", "Launched", "Unknown", "LaunchFailed"): (

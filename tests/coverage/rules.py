@@ -478,6 +478,7 @@ RULES: Final[dict[tuple[str, str], tuple[str, ...]]] = {
         f"{_BUFFERS}room_that_is_there_is_said_to_be",
         f"{_BUFFERS}a_buffer_for_nobody_says_so",
         "kills/test_buffers.py::test_room_for_a_buffer_is_bought_once",
+        "e2e/test_buffers.py::test_room_is_bought_for_a_buffer_and_taken_by_a_pod",
     ),
     # ---- 7.5, 7.6 pools
     ("7.5", "a pool is unwell when half of the last four registrations failed"): (

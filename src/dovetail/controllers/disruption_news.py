@@ -60,7 +60,8 @@ class DisruptionNews:
             **{
                 "disrupted-node-count": len(going),
                 "replacement-node-count": len(disrupt.replacements),
-                "pod-count": len(disrupt.pods),
+                # Without those of capacity buffers, of whom nobody is disturbed.
+                "pod-count": sum(self._known.pod(pod) is not None for pod in disrupt.pods),
                 "disrupted-nodes": [one.name for one in going],
                 "replacement-nodes": [one.name for one in disrupt.replacements],
                 "savings_per_hour": saved,
