@@ -24,6 +24,7 @@ from dovetail.decide.disrupt.probe import Ground, ground_of
 from dovetail.decide.disrupt.prospects import (
     Prospect,
     has_choice,
+    keepers,
     light_pools,
     may_be_replaced,
     prospects_of,
@@ -64,7 +65,7 @@ class Walk:
         self.waste += sum(max(0, one.waste) for one in found)
         poor = [one for one in found if one.is_poor and may_be_replaced(one.candidate, ground)]
         shunned = frozenset(one.candidate.name for one in poor)
-        screen.shun(shunned)
+        screen.shun(shunned - keepers(poor))
         likely = self._emptied(free, screen, ground)
         if poor and not self._renewed(poor, shunned):
             left = [one for one in free if one.name not in self._done]
