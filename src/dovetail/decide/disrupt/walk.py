@@ -40,7 +40,7 @@ from dovetail.solve import Screen
 _TOGETHER: Final = 30  # nodes that are bought anew at once
 _FEW: Final = 8  # poor nodes; of fewer also parts are tried
 _VAIN_SETS: Final = 5  # of poor nodes, for each step of `Policy.effort`
-_VAIN_LOOKS: Final = 8  # at single nodes, for each step of `Policy.effort`
+_VAIN_LOOKS: Final = 5  # at single nodes, for each step of `Policy.effort`
 
 
 class Walk:
@@ -64,18 +64,19 @@ class Walk:
         found = prospects_of(screen, free)
         self.waste += sum(max(0, one.waste) for one in found)
         poor = [one for one in found if one.is_poor and may_be_replaced(one.candidate, ground)]
-        shunned = frozenset(one.candidate.name for one in poor)
-        screen.shun(shunned - keepers(poor))
-        likely = self._emptied(free, screen, ground)
-        if poor and not self._renewed(poor, shunned):
-            left = [one for one in free if one.name not in self._done]
+        if poor:
+            shunned = frozenset(one.candidate.name for one in poor)
+            screen.shun(shunned - keepers(poor))
+            self._emptied(free, screen, ground, is_hasty=True)
+            if self._renewed(poor, shunned) and len(free) > _TOGETHER:
+                return  # of so many, what else would be cheaper is seen once that is done
+            free = [one for one in free if one.name not in self._done]
             if self._ground() is ground:
                 screen.welcome()
             else:
                 ground = self._ground()
-                screen = screen_of(ground, left)
-            likely = self._emptied(left, screen, ground)
-        self._improved(likely)
+                screen = screen_of(ground, free)
+        self._improved(self._emptied(free, screen, ground))
 
     def _ground(self) -> Ground:
         """The cluster as it is by now; the same until the next move."""
@@ -97,9 +98,16 @@ class Walk:
     # ------------------------------------------------------------------ sets of nodes
 
     def _emptied(
-        self, free: Sequence[Candidate], screen: Screen, ground: Ground
+        self,
+        free: Sequence[Candidate],
+        screen: Screen,
+        ground: Ground,
+        *,
+        is_hasty: bool = False,
     ) -> list[tuple[Fraction, Candidate]]:
-        """Let go whose pods others have room for; who else would likely be cheaper, best first."""
+        """Let go whose pods others have room for; and who else would likely be cheaper, best first,
+        unless in haste.
+        """
         going: list[Candidate] = []
         likely: list[tuple[Fraction, Candidate]] = []
         left, light = self._left(), light_pools(ground)
@@ -109,7 +117,8 @@ class Walk:
             if is_done or one.name in self.course.scene.nominated:
                 continue
             is_within = left[pool] > 0
-            found = screen.estimate(one.name, one.price_nanousd, lets_go=is_within)
+            price = 0 if is_hasty else one.price_nanousd
+            found = screen.estimate(one.name, price, lets_go=is_within)
             if found.stuck is not None:
                 self._stuck(one, found.stuck.key)
             elif not found.n_left and is_within:
