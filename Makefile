@@ -38,8 +38,8 @@ fmt: $(STAMP) ## Format, and mend what the linter can mend
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 
-fuzz: $(STAMP) ## Judge plans of 20,000 random clusters by the independent checker
-	$(BIN)/python tests/fuzz/run.py
+fuzz: $(STAMP) ## Judge thousands of random clusters; goes on where it was stopped (FUZZ="--only rest")
+	$(BIN)/python tests/fuzz/run.py $(FUZZ)
 
 bench: $(STAMP) ## Measure speed and price, and write them as JSON
 	$(BIN)/python -m benchmarks

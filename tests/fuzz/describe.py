@@ -28,6 +28,16 @@ def described(plan: Plan) -> str:
     ]
     lines += [f"nominate {one.node}: {', '.join(one.pods)}" for one in plan.nominations]
     lines += [f"waits {one.pod}: {one.summary}" for one in plan.unschedulable]
+    for move in plan.disruptions:
+        lines.append(f"{move.reason} {', '.join(move.nodes)} saves {move.saving_nanousd}")
+        lines += [f"  to {one.node}: {', '.join(one.pods)}" for one in move.places]
+        lines += [
+            f"  new {one.name} {one.instance_type} {one.zone}/{one.capacity_type} "
+            f"{one.price_nanousd}: {', '.join(one.pods)}"
+            for one in move.replacements
+        ]
+    lines += [f"stays {one.node}: {one.reason}" for one in plan.blocked]
+    lines += [f"proposes {one.node}: {one.reason} since {one.since}" for one in plan.proposals]
     return "\n".join([*lines, f"order {plan.binding_order}", _short(plan.certificate)])
 
 

@@ -1,118 +1,125 @@
-"""Judge the plans of many generated clusters. `python tests/fuzz/run.py --help` says how.
+"""Judge many generated clusters and worlds. `python tests/fuzz/run.py --help` says how.
 
-Seeds are numbers, so a run can be taken up where it stopped: `--start` with the number that was
-printed last.
-`--show SEED` shrinks one failing cluster and prints what is left of it.
+Seeds are numbers, and what is done is remembered below `.fuzz/`: a run that was stopped goes on
+where it was. `--show SEED` runs one of them again and prints the least that still goes wrong.
 """
 
 from __future__ import annotations
 
 import argparse
 import multiprocessing
-import re
+import signal
 import sys
 import time
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
-from dovetail.decide import decide  # noqa: E402  the path above comes first
-from dovetail.model.snapshot import Snapshot  # noqa: E402  the path above comes first
-from tests.fuzz.describe import describe, described  # noqa: E402  the path above comes first
-from tests.fuzz.judge import snapshot_of, wrong, wrong_when_shuffled, wrong_with  # noqa: E402  the path above comes first
-from tests.fuzz.shrink import shrink  # noqa: E402  the path above comes first
-from tests.laws.strategies import NOW  # noqa: E402  the path above comes first
+from tests.fuzz.parts import BY_NAME, PARTS, Part  # noqa: E402  the path above comes first
+from tests.fuzz.progress import Progress, code_mark  # noqa: E402  the path above comes first
+from tests.fuzz.show import show  # noqa: E402  the path above comes first
 
-CHUNK = 16
+JUDGED = (ROOT / "src", *(ROOT / "tests" / name for name in ("fuzz", "kills", "laws", "oracle")))
+KEPT = ROOT / ".fuzz"
+TELLS_EVERY_SECONDS = 15.0
+INTERRUPTED = 130
 
 
-def judged(seed: int) -> tuple[int, list[str]]:
-    """A seed and what is wrong with its plan; a crash is wrong too."""
+def judged(part: Part, seed: int) -> tuple[int, list[str]]:
+    """A seed and what is wrong with it; a crash is wrong too."""
     try:
-        return seed, wrong(seed)
+        return seed, part.wrong(seed)
     except Exception:  # noqa: BLE001  a fuzz run reports every crash and goes on
-        return seed, [_last_frames()]
+        lines = traceback.format_exc().strip().splitlines()
+        return seed, [" | ".join(line.strip() for line in lines[-5:])]
 
 
-def _last_frames() -> str:
-    lines = traceback.format_exc().strip().splitlines()
-    return " | ".join(line.strip() for line in lines[-5:])
-
-
-def complaints(snapshot: Snapshot, seed: int) -> list[str]:
-    """What is wrong with a cluster, shuffled input included; a crash is wrong too."""
-    try:
-        return wrong_with(snapshot) or wrong_when_shuffled(snapshot, seed)
-    except Exception:  # noqa: BLE001  a crash is as wrong as a bad plan
-        return [_last_frames()]
-
-
-def symptom(complaint: str) -> str:
-    """A complaint without its names and numbers."""
-    return re.sub(r"\S*\d\S*", "#", complaint)
-
-
-def show(seed: int, match: str = "") -> None:
-    """Print the least of this seed's cluster that still goes wrong in the same way."""
-    first = [one for one in complaints(snapshot_of(seed), seed) if match in one]
-    if not first:
-        print(f"seed {seed}: nothing is wrong")
-        return
-    wanted = symptom(first[0])
-    least = shrink(
-        snapshot_of(seed),
-        lambda smaller: any(symptom(one) == wanted for one in complaints(smaller, seed)),
-    )
-    print(f"seed {seed}, shrunk:\n{describe(least)}")
-    print("wrong:", *complaints(least, seed), sep="\n  ")
-    print(f"plan:\n{described(decide(least, NOW))}" if "Error" not in wanted else "no plan")
-
-
-def run(seeds: range, jobs: int) -> int:
-    """Judge all seeds; returns how many went wrong."""
-    started, n_done, n_wrong = time.monotonic(), 0, 0
-    with multiprocessing.Pool(jobs) as workers:
-        for seed, found in _in_order(workers, seeds, jobs):
-            n_done += 1
+def run(part: Part, seeds: range, jobs: int, kept: Path) -> dict[int, str]:
+    """Judge all seeds that are not done yet; returns what is wrong with which."""
+    with Progress(kept / part.name) as progress:
+        left = [seed for seed in seeds if seed not in progress.found]
+        known = f", {len(seeds) - len(left)} of them done before" if len(left) < len(seeds) else ""
+        _tell(f"{part.name}: {part.says}; {len(seeds)} seeds from {seeds.start}{known}")
+        told = started = time.monotonic()
+        for n_done, (seed, found) in enumerate(_judged(part, left, jobs), start=1):
+            progress.note(seed, found)
             if found:
-                n_wrong += 1
-                print(f"seed {seed}: {'; '.join(found[:3])}", flush=True)
-            if n_done % 500 == 0:
-                rate = n_done / (time.monotonic() - started)
-                print(
-                    f"{n_done} of {len(seeds)} clusters, {n_wrong} wrong, {rate:.0f}/s, "
-                    f"go on with --start {seed + 1}",
-                    file=sys.stderr,
-                    flush=True,
+                _tell(f"{part.name} {seed}: {progress.found[seed]}")
+            now = time.monotonic()
+            if now - told > TELLS_EVERY_SECONDS or n_done == len(left):
+                told, rate = now, n_done / (now - started)
+                n_wrong, minutes = len(progress.wrong(seeds)), (len(left) - n_done) / rate / 60
+                _tell(
+                    f"{part.name}: {n_done} of {len(left)}, {n_wrong} wrong, {rate:.1f}/s, "
+                    f"{minutes:.0f} min left"
                 )
-    print(f"{n_done} clusters, {n_wrong} wrong")
-    return n_wrong
+        return progress.wrong(seeds)
 
 
-def _in_order(
-    workers: multiprocessing.pool.Pool, seeds: range, jobs: int
-) -> Iterable[tuple[int, list[str]]]:
+def _judged(part: Part, seeds: list[int], jobs: int) -> Iterator[tuple[int, list[str]]]:
     if jobs == 1:
-        return map(judged, seeds)
-    return workers.imap(judged, seeds, chunksize=CHUNK)
+        yield from (judged(part, seed) for seed in seeds)
+        return
+    with multiprocessing.Pool(jobs, initializer=_heed_no_interrupt) as workers:
+        yield from workers.imap_unordered(partial(judged, part), seeds, chunksize=part.at_once)
+
+
+def _heed_no_interrupt() -> None:
+    """Workers are ended by whoever started them."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _tell(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def report(found: Iterable[tuple[Part, range, dict[int, str]]]) -> int:
+    """Print what was judged and what is wrong; 1 if anything is."""
+    is_wrong = False
+    for part, seeds, wrong in found:
+        print(f"{part.name}: {len(seeds)} judged, {len(wrong)} wrong")
+        for seed, said in wrong.items():
+            is_wrong = True
+            print(f"  seed {seed}: {said}")
+            print(f"    again: python tests/fuzz/run.py --only {part.name} --show {seed}")
+    return int(is_wrong)
+
+
+def _given() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Judge many generated clusters and worlds.")
+    names = [part.name for part in PARTS]
+    parser.add_argument("--only", choices=names, action="append", help="one part; may be repeated")
+    parser.add_argument("--clusters", type=int, metavar="N", help="how many; each part has its own")
+    parser.add_argument("--start", type=int, default=0, metavar="SEED")
+    parser.add_argument("--jobs", type=int, default=multiprocessing.cpu_count())
+    parser.add_argument("--show", type=int, metavar="SEED", help="with --only: one seed, shrunk")
+    parser.add_argument("--match", default="", help="with --show: the complaint to shrink for")
+    parser.add_argument("--keep", type=Path, default=KEPT, metavar="DIR", help="where progress is")
+    return parser.parse_args()
 
 
 def main() -> int:
     """Read the arguments and run."""
-    parser = argparse.ArgumentParser(description="Judge the plans of many generated clusters.")
-    parser.add_argument("--clusters", type=int, default=20000)
-    parser.add_argument("--start", type=int, default=0, metavar="SEED")
-    parser.add_argument("--jobs", type=int, default=multiprocessing.cpu_count())
-    parser.add_argument("--show", type=int, metavar="SEED", help="shrink one failing cluster")
-    parser.add_argument("--match", default="", help="with --show: the complaint to shrink for")
-    given = parser.parse_args()
+    given = _given()
+    parts = [BY_NAME[name] for name in given.only or BY_NAME]
     if given.show is not None:
-        show(given.show, given.match)
+        show(parts[0].name, given.show, given.match)
         return 0
-    return 1 if run(range(given.start, given.start + given.clusters), given.jobs) else 0
+    kept = given.keep / code_mark(JUDGED)
+    found = []
+    try:
+        for part in parts:
+            n_seeds = part.n_seeds if given.clusters is None else given.clusters
+            seeds = range(given.start, given.start + n_seeds)
+            found.append((part, seeds, run(part, seeds, given.jobs, kept)))
+    except KeyboardInterrupt:
+        _tell("stopped; the same command goes on from here")
+        return INTERRUPTED
+    return report(found)
 
 
 if __name__ == "__main__":

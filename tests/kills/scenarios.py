@@ -32,6 +32,7 @@ class Scenario:
     meanwhile: Callable[[World], Awaitable[None]] | None = None  # while there is no controller
     is_stuck: bool = False  # nodes that should be replaced stay
     dies_at_every: int = 1  # where it takes long, not at all calls but at every so many
+    laws: Callable[[World], Awaitable[list[str]]] | None = None  # of its own; what is wrong
     n_made: int | None = None  # instances in all
 
 

@@ -11,13 +11,12 @@ from __future__ import annotations
 import pytest
 
 from dovetail.testing import idle_loop
-from dovetail.testing.troubled_kube import Call, When
+from dovetail.testing.troubled_kube import When
 from tests.kills.moves import SCENARIOS
 from tests.kills.scenarios import Scenario
-from tests.kills.trials import killed, left_alone
+from tests.kills.trials import kill_points, killed, left_alone
 
 LEAST_POINTS = 500
-FEW = 5
 N_PARTS = 3  # of the kill points of a scenario, so that they can be seen to side by side
 SEED = 1  # of a slow world
 PROMPT = [(scenario, None) for scenario in SCENARIOS]
@@ -26,21 +25,6 @@ WORLDS = [
     pytest.param(scenario, seed, id=scenario.name + (" slowly" if seed is not None else ""))
     for scenario, seed in (*PROMPT, *SLOW)
 ]
-
-
-def kill_points(calls: list[Call]) -> list[int]:
-    """The numbers of the calls to die at. Of evictions that are tried again and again, the first
-    and the last few are enough.
-    """
-    tried: dict[str, list[int]] = {}
-    found: set[int] = set()
-    for number, call in enumerate(calls, start=1):
-        if call.verb == "evict":
-            tried.setdefault(call.name, []).append(number)
-        elif call.is_write:
-            found.add(number)
-    few = {one for numbers in tried.values() for one in (*numbers[:FEW], *numbers[-FEW:])}
-    return sorted(found | few)
 
 
 def test_there_are_at_least_five_hundred_places_to_die_at() -> None:

@@ -8,8 +8,7 @@ from dovetail.testing import idle_loop
 from dovetail.testing.troubled_kube import When
 from tests.kills.moves import SCENARIOS
 from tests.kills.scenarios import Scenario
-from tests.kills.test_kills import kill_points
-from tests.kills.trials import left_alone, taken_over
+from tests.kills.trials import kill_points, left_alone, taken_over
 
 EVERY = 4  # so many kill points are one too many to see them all: each costs a lease
 SOME = [one for one in SCENARIOS if one.is_tried_slowly and one.meanwhile is None]

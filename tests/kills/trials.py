@@ -19,8 +19,24 @@ _STEP_SECONDS = 5.0
 _HOUR_SECONDS = 3_600.0
 _QUIET_SECONDS = 130.0  # long enough for garbage to be looked for once more
 _N_CRASHES = 6
+_FEW = 5
 _MOST_CALLS = 120  # of a process that will crash; to start takes some fifty
 _LEASE_SECONDS = 20.0  # until another replica has noticed
+
+
+def kill_points(calls: list[Call]) -> list[int]:
+    """The numbers of the calls to die at. Of evictions that are tried again and again, the first
+    and the last few are enough.
+    """
+    tried: dict[str, list[int]] = {}
+    found: set[int] = set()
+    for number, call in enumerate(calls, start=1):
+        if call.verb == "evict":
+            tried.setdefault(call.name, []).append(number)
+        elif call.is_write:
+            found.add(number)
+    few = {one for numbers in tried.values() for one in (*numbers[:_FEW], *numbers[-_FEW:])}
+    return sorted(found | few)
 
 
 async def left_alone(scenario: Scenario, seed: int | None = None) -> tuple[list[Call], list[str]]:
@@ -147,6 +163,8 @@ async def judged(scenario: Scenario, world: World) -> list[str]:
         n_made = len(machines_made(world))
         if n_made != len(seen.nodes):
             complaints.append(f"{n_made} instances were launched for {len(seen.nodes)} nodes")
+    if scenario.laws is not None:
+        complaints += await scenario.laws(world)
     return complaints
 
 

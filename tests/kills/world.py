@@ -126,6 +126,7 @@ class World:
         buys: tuple[str, ...] = ("spot", "on-demand"),
         types: tuple[str, ...] = (),
         weight: int = 1,
+        budget: str = "100%",
         replicas: int | None = None,
     ) -> None:
         """A pool; its nodes go when they are empty for so long, and drain for `grace`. One with
@@ -140,7 +141,7 @@ class World:
         }
         if grace:
             spec["terminationGracePeriod"] = grace
-        disruption: Json = {"consolidateAfter": after, "budgets": [{"nodes": "100%"}]}
+        disruption: Json = {"consolidateAfter": after, "budgets": [{"nodes": budget}]}
         size: dict[str, Json] = {"weight": weight} if replicas is None else {"replicas": replicas}
         body: dict[str, Json] = {
             **_head(NODE_POOL, name),

@@ -23,7 +23,7 @@ from dovetail.model.snapshot import Snapshot
 from tests.laws.market import Scale, instance_types, node_pools, one_in
 from tests.laws.packed import packed
 from tests.laws.rest import rested
-from tests.laws.strategies import bought_node, daemon_pods, seeded
+from tests.laws.strategies import bought_node, daemon_pods, seeded, surrounded
 from tests.laws.wishes import stirred
 from tests.laws.workloads import NAMESPACES, apps, daemon_sets, replica
 from tests.oracle.hosts import present_world
@@ -79,15 +79,17 @@ def _mixed(chance: Random) -> Snapshot:
     nodes = tuple(_nodes(chance, pools, types))
     made = apps(chance, scale)
     pods = tuple(replica(app, number) for app in made for number in range(app.replicas))
+    there = tuple(daemon_pods(chance, daemons, nodes))
     found = Snapshot(
-        pods=tuple(daemon_pods(chance, daemons, nodes)),
+        pods=(*there, *pods),
         nodes=nodes,
         node_pools=pools,
         instance_types={pool.name: types for pool in pools},
         daemon_sets=daemons,
         namespaces=NAMESPACES,
     )
-    return _bound(chance, found, pods)
+    found = surrounded(chance, found, made)
+    return _bound(chance, msgspec.structs.replace(found, pods=there), pods)
 
 
 def _nodes(

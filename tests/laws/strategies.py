@@ -96,6 +96,21 @@ def cluster(chance: Random, scale: Scale | None = None) -> Snapshot:
     return rested(chance, found)
 
 
+def surrounded(chance: Random, snapshot: Snapshot, deployed: tuple[App, ...]) -> Snapshot:
+    """The cluster with the storage that its pods ask for, services, and what the operator wants."""
+    claims = {f"{pod.namespace}/{name}": pod for pod in snapshot.pods for name in pod.claim_names}
+    storage = _storage(chance, {key: _is_missing(deployed, pod) for key, pod in claims.items()})
+    return msgspec.structs.replace(
+        snapshot,
+        volume_claims=storage[0],
+        volumes=storage[1],
+        storage_classes=storage[2],
+        services=_services(chance, deployed),
+        owner_selectors={f"uid-{app.name}": equality({"app": app.name}) for app in deployed},
+        policy=_policy(chance),
+    )
+
+
 def _is_missing(deployed: tuple[App, ...], pod: Pod) -> bool:
     return any(app.volume == "missing" for app in deployed if app.labels == pod.labels)
 

@@ -5,7 +5,7 @@ and what is remembered of earlier decisions.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 from random import Random
 from typing import Final
 
@@ -234,8 +234,3 @@ def _ledger(chance: Random, snapshot: Snapshot) -> Ledger:
 
 def _before(chance: Random) -> timedelta:
     return chance.choice((timedelta(0), 5 * SECOND, 15 * SECOND, HOUR))
-
-
-def at_midnight() -> datetime:
-    """When generated clusters begin."""
-    return MIDNIGHT

@@ -100,11 +100,12 @@ def check(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
 
     snapshot = believed(snapshot, now)
     world, rest = static.apart(snapshot, now, plan)
+    replaced = [one for one in plan.disruptions if static.is_static(one, snapshot)]
     return [
         *static.check(snapshot, now, plan),
         *placing(world, now, rest),
         *disruptions.check(world, now, rest),
-        *moves.check(world, now, rest),
+        *moves.check(world, now, rest, frozenset(name for one in replaced for name in one.nodes)),
     ]
 
 

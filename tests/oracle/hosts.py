@@ -218,21 +218,23 @@ def promised_node(snapshot: Snapshot, pod: Pod) -> str:
 
 def _is_room_kept(snapshot: Snapshot, pod: Pod, name: str) -> bool:
     """Whether the room that was promised is still there. Pods that were promised room on the same
-    node before this one come first; where nobody is bound yet, nobody can have taken it.
+    node before this one come first, whether they wait or have yet to leave another; where nobody is
+    bound yet, nobody can have taken it.
     """
     (node,) = (one for one in snapshot.nodes if one.name == name)
     bound = [one for one in snapshot.pods if one.node_name == name and not one.is_terminal]
-    if not bound or pod.node_name:
+    if not bound:
         return True
     left = dict(node.allocatable)
     for other in bound:
         for resource, amount in other.spec.requests.items():
             left[resource] = left.get(resource, 0) - amount
-    unbound = {one.uid: one for one in snapshot.pods if not one.node_name}
+    leaving = {one.name for one in snapshot.nodes if is_leaving(snapshot, one)}
+    coming = {one.uid: one for one in snapshot.pods if one.node_name in {"", *leaving}}
     for promise in snapshot.ledger.nominations:
-        if promise.node != name or promise.pod_uid not in unbound:
+        if promise.node != name or promise.pod_uid not in coming:
             continue
-        asked = unbound[promise.pod_uid].spec.requests
+        asked = coming[promise.pod_uid].spec.requests
         is_there = all(left.get(key, 0) >= amount for key, amount in asked.items() if amount)
         if promise.pod_uid == pod.uid:
             return is_there

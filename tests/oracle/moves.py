@@ -37,10 +37,13 @@ from tests.oracle.scheduler import bind_in_any_order, bind_in_order, some_order_
 DRIFTED: Final = "Drifted"
 UNDERUTILIZED: Final = "Underutilized"
 ENOUGH_SPOT: Final = 15
+FEW: Final = 2  # nodes: one is never replaced by its equal
 
 
-def check(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
-    """Everything that is wrong with the moves of a plan."""
+def check(
+    snapshot: Snapshot, now: datetime, plan: Plan, others: frozenset[str] = frozenset()
+) -> list[str]:
+    """Everything that is wrong with the moves of a plan; `others` are nodes that go besides."""
     moves = [one for one in plan.disruptions if one.reason != "Empty"]
     nodes = {node.name: node for node in snapshot.nodes}
     unknown = [name for one in moves for name in one.nodes if name not in nodes]
@@ -52,13 +55,22 @@ def check(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
         laws = [
             *(why for node in going for why in _keeps(snapshot, now, plan, node, move.reason)),
             *_who_moves(snapshot, now, plan, move),
-            *_where_to(snapshot, plan, move),
+            *_where_to(snapshot, plan, move, others),
         ]
         if move.reason == UNDERUTILIZED:
             laws += _pays(snapshot, now, going, move)
             laws += _spares(snapshot, now, plan, move)
         broken += [f"{', '.join(move.nodes)}: {law}" for law in laws]
-    return broken or (_together(snapshot, now, plan) if moves else [])
+    return broken or (_together(_without(snapshot, now, others), now, plan) if moves else [])
+
+
+def _without(snapshot: Snapshot, now: datetime, names: frozenset[str]) -> Snapshot:
+    """The cluster while these nodes go."""
+    going = tuple(Departure(name, DRIFTED, now) for name in sorted(names))
+    ledger = msgspec.structs.replace(
+        snapshot.ledger, disrupting=(*snapshot.ledger.disrupting, *going)
+    )
+    return msgspec.structs.replace(snapshot, ledger=ledger)
 
 
 # ------------------------------------------------------------------ which nodes
@@ -134,13 +146,15 @@ def _never_goes(snapshot: Snapshot, pod: Pod, now: datetime) -> bool:
     return is_protected(pod, now) or cannot_be_evicted(snapshot, pod)
 
 
-def _where_to(snapshot: Snapshot, plan: Plan, move: Disrupt) -> Iterator[str]:
+def _where_to(
+    snapshot: Snapshot, plan: Plan, move: Disrupt, others: frozenset[str]
+) -> Iterator[str]:
     """Everybody has one place: on a replacement, or on a node that stays and has started."""
     placed = Counter(pod for new in move.replacements for pod in new.pods)
     placed += Counter(pod for place in move.places for pod in place.pods)
     if placed != Counter(move.pods):
         yield f"places {sorted(placed.elements())}, not {sorted(move.pods)}"
-    gone = {name for one in plan.disruptions for name in one.nodes}
+    gone = {name for one in plan.disruptions for name in one.nodes} | others
     nodes = {node.name: node for node in snapshot.nodes}
     for place in move.places:
         node = nodes.get(place.node)
@@ -248,8 +262,9 @@ def _is_promotion(snapshot: Snapshot, going: list[Node], move: Disrupt) -> bool:
 
 
 def _pays(snapshot: Snapshot, now: datetime, going: list[Node], move: Disrupt) -> Iterator[str]:
-    """It is cheaper afterwards, at the worst price too, and nothing comes back that went. Where all
-    comes from pools that are preferred to those that lose nodes, it may cost as much.
+    """It is cheaper afterwards, at the worst price too, and of a few nodes nothing comes back that
+    went. Where all comes from pools that are preferred to those that lose nodes, it may cost as
+    much.
     """
     before = sum(price(snapshot, node) for node in going)
     worst = sum(_worst(snapshot, now, new) for new in move.replacements)
@@ -257,7 +272,8 @@ def _pays(snapshot: Snapshot, now: datetime, going: list[Node], move: Disrupt) -
         yield f"may cost {worst} afterwards, {before} before"
     bought = [(one.node_pool, one.instance_type, one.zone, one.capacity_type) for one in going]
     for new in move.replacements:
-        if (new.node_pool, new.instance_type, new.zone, new.capacity_type) in bought:
+        offer = (new.node_pool, new.instance_type, new.zone, new.capacity_type)
+        if offer in bought and len(going) < FEW:
             yield f"{new.instance_type} comes for its equal"
         if new.capacity_type == "spot" and all(node.capacity_type == "spot" for node in going):
             if not snapshot.policy.replaces_spot_by_spot:

@@ -9,7 +9,9 @@ import msgspec
 import pytest
 
 from dovetail.decide import decide
+from dovetail.model.ledger import EvictionCount, Ledger
 from dovetail.model.plan import Disrupt, DisruptionReason, Nominate, Plan
+from dovetail.model.pod import Owner
 from dovetail.model.policy import Policy
 from dovetail.model.snapshot import Snapshot
 from dovetail.testing import instance_type, node, node_pool, pod, snapshot
@@ -111,6 +113,32 @@ def test_nothing_is_wrong_with_pods_that_find_room() -> None:
 def test_what_is_wrong_is_said(given: Snapshot, plan: Plan, says: str) -> None:
     """One law broken at a time."""
     assert any(says in line for line in check(given, NOW, plan)), check(given, NOW, plan)
+
+
+def test_what_owners_were_promised_is_judged() -> None:
+    """What each pod must bring, and how often pods may be evicted a day, those of earlier moves of
+    the same plan counted.
+    """
+    given = cluster()
+    pods = tuple(
+        msgspec.structs.replace(one, owner=Owner("ReplicaSet", "web")) for one in given.pods
+    )
+    given = msgspec.structs.replace(given, pods=pods)
+    hour = NOW.replace(minute=0, second=0, microsecond=0)
+    for policy, n_evicted, says in (
+        ({"least_saving_nanousd": 10**9}, 0, "is wanted"),
+        ({"most_evictions": 0}, 0, "1 times a day"),
+        ({"most_evictions": 1}, 2, "3 times a day"),
+        ({"most_evictions": 1}, 1, ""),
+    ):
+        count = EvictionCount("ReplicaSet/default/web", hour, n_evicted)
+        asked = msgspec.structs.replace(
+            given,
+            policy=msgspec.structs.replace(POLICY, **policy),
+            ledger=Ledger(evictions=(count,)),
+        )
+        said = check(asked, NOW, moved(saving_nanousd=10**8))
+        assert any(says in line for line in said) if says else said == [], said
 
 
 def test_what_comes_instead_is_judged() -> None:

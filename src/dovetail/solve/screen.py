@@ -61,6 +61,7 @@ class Screen:
         self._first: list[Pod] = []
         self._held: list[dict[int, int]] = [{} for _ in puzzle.nodes]
         self._visited: set[int] = set()
+        self._shunned: tuple[list[int], Bool] = ([], np.zeros((len(enc.masks_me), 0), dtype=bool))
         self._stand()
 
     def _stand(self) -> None:
@@ -115,7 +116,14 @@ class Screen:
 
     def shun(self, names: Iterable[str]) -> None:
         """Let nobody be moved to these nodes."""
-        self._bins.accept[:, [self._number_of[name] for name in names]] = False
+        shunned = [self._number_of[name] for name in names]
+        self._shunned = (shunned, self._bins.accept[:, shunned].copy())
+        self._bins.accept[:, shunned] = False
+
+    def welcome(self) -> None:
+        """Let pods be moved to shunned nodes after all."""
+        shunned, is_open = self._shunned
+        self._bins.accept[:, shunned] = is_open
 
     def estimate(self, name: str, price: int = NO_LIMIT, *, lets_go: bool = False) -> Estimate:
         """What becomes of the pods of a node, were it gone. Once new nodes are sure to cost as much

@@ -73,6 +73,8 @@ def test_nobody_goes_to_a_shunned_node() -> None:
     there = screen(pod("p", node="a", cpu=5), pod("q", node="b", cpu=5))
     there.shun("c")
     assert there.estimate("a").n_left == 1
+    there.welcome()
+    assert there.estimate("a") == Estimate()
 
 
 APART: dict[str, Any] = {

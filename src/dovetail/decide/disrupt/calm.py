@@ -157,17 +157,19 @@ def _says_so(pools: tuple[NodePool, ...], pods: tuple[Pod, ...]) -> bool:
 
 
 def _limits(moving: Iterable[Pod], snapshot: Snapshot) -> dict[str, tuple[int, int]]:
-    """For each workload with a limit: what a pod of it may suffer, and how many of them move."""
+    """For each workload with a limit: what a pod of it may suffer, and how many of them move, those
+    that have no limit where they are counted too.
+    """
     pools, pool_of = _pools(snapshot.node_pools), _pool_names(snapshot.nodes)
-    found: dict[str, tuple[int, int]] = {}
+    limits: dict[str, int] = {}
+    n_moving: Counter[str] = Counter()
     for pod in moving:
-        most = _most_evictions(pod, pools.get(pool_of.get(pod.node_name, "")), snapshot)
         workload = pod.workload
-        if most is None or not workload:
-            continue
-        known, n_moving = found.get(workload, (most, 0))
-        found[workload] = (min(known, most), n_moving + 1)
-    return found
+        n_moving[workload] += 1
+        most = _most_evictions(pod, pools.get(pool_of.get(pod.node_name, "")), snapshot)
+        if most is not None and workload:
+            limits[workload] = min(limits.get(workload, most), most)
+    return {workload: (most, n_moving[workload]) for workload, most in limits.items()}
 
 
 def _most_evictions(pod: Pod, pool: NodePool | None, snapshot: Snapshot) -> int | None:

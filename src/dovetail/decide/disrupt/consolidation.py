@@ -40,10 +40,11 @@ def consolidation(course: Course) -> Course:
     course = noted(course, Findings(blocked=tuple(kept), wake_at=_ends_at(kept)))
     ground = ground_of(course.world, course.now, is_saving=True)
     free = candidates_of((node for node, one in verdicts if one is None), ground)
-    walk = Walk(course)
+    walk = Walk(course, ground)
     for some in _by_turn(free, course):
         walk.go(some)
-    return _with_target(_closed(walk.course, free, walk.whys), walk.waste)
+    is_same = walk.course.world is course.world
+    return _with_target(_closed(walk.course, free, walk.whys, is_same=is_same), walk.waste)
 
 
 def _with_target(course: Course, waste: int) -> Course:
@@ -99,12 +100,16 @@ def _ends_at(kept: Iterable[Blocked]) -> datetime | None:
     return soonest(*(one.until for one in kept))
 
 
-def _closed(course: Course, free: Sequence[Candidate], whys: dict[str, Blocked]) -> Course:
-    """The plan with a word on every candidate that stays."""
+def _closed(
+    course: Course, free: Sequence[Candidate], whys: dict[str, Blocked], *, is_same: bool
+) -> Course:
+    """The plan with a word on every candidate that stays. Unless the cluster is the same, pods may
+    have been given to some meanwhile.
+    """
     proposed = {one.node for one in course.plan.proposals}
     budgets = budgets_for(course, REASON)
     kept = [
-        disruption_verdict(one.node, course.scene)  # pods may have been given to it meanwhile
+        (None if is_same else disruption_verdict(one.node, course.scene))
         or whys.get(one.name)
         or _stays(one.node, budgets[one.node.node_pool])
         for one in free

@@ -50,6 +50,7 @@ class Ground(msgspec.Struct, frozen=True):
     spread: Mapping[str, Pod]
     puzzle: Puzzle
     prepared: Prepared
+    movable_by_node: dict[str, tuple[Pod, ...]] = {}  # as far as anybody has asked
 
 
 class Move(msgspec.Struct, frozen=True):
@@ -159,10 +160,13 @@ def _full(node: Node) -> Node:
 
 def movable_pods(name: str, ground: Ground) -> tuple[Pod, ...]:
     """The pods of a node that would want another, were it gone."""
-    budgets = ground.snapshot.disruption_budgets
-    return tuple(
-        pod for pod in ground.pods_by_node.get(name, ()) if is_movable(pod, budgets, ground.now)
-    )
+    found = ground.movable_by_node.get(name)
+    if found is None:
+        budgets = ground.snapshot.disruption_budgets
+        found = ground.movable_by_node[name] = tuple(
+            pod for pod in ground.pods_by_node.get(name, ()) if is_movable(pod, budgets, ground.now)
+        )
+    return found
 
 
 def probe(ground: Ground, names: Iterable[str]) -> Move | Stuck:

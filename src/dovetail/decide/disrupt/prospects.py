@@ -16,7 +16,7 @@ import msgspec
 
 from dovetail import labels
 from dovetail.decide.disrupt.probe import Ground, movable_pods
-from dovetail.decide.disrupt.replacing import SPOT_TYPES
+from dovetail.decide.disrupt.replacing import SPOT_TYPES, Bought, bought
 from dovetail.decide.disrupt.savings import Candidate
 from dovetail.decide.pools import remaining_limits
 from dovetail.decide.spread import with_default_spread
@@ -73,6 +73,23 @@ def prospects_of(screen: Screen, free: Sequence[Candidate]) -> list[Prospect]:
     worth = screen.worth_by_node
     found = [Prospect(one, worth[one.name]) for one in free]
     return sorted(found, key=lambda one: (-one.ratio, one.candidate.name))
+
+
+def keepers(poor: Sequence[Prospect]) -> frozenset[str]:
+    """The fullest of poor nodes that are each other's equals: as many as all their pods are worth,
+    within what a node may waste. Bought anew they would cost as much, so the others may move there.
+    """
+    groups: dict[Bought, list[Prospect]] = {}
+    for one in poor:
+        groups.setdefault(bought(one.candidate.node), []).append(one)
+    kept: list[Prospect] = []
+    for alike in groups.values():
+        price = max(one.candidate.price_nanousd for one in alike)
+        worth = sum(one.worth_nanousd for one in alike)
+        n_kept = int(Fraction(worth, price) + _POOR) if price else 0
+        alike.sort(key=lambda one: (-one.worth_nanousd, one.candidate.name))
+        kept += alike[:n_kept]
+    return frozenset(one.candidate.name for one in kept)
 
 
 def may_be_replaced(one: Candidate, ground: Ground) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from fractions import Fraction
 from typing import Final
 
 import msgspec
@@ -32,6 +33,8 @@ from dovetail.model.verdict import Blocked, Blocker
 from dovetail.units.money import dollars
 
 REASON: Final = DisruptionReason.UNDERUTILIZED
+MANY: Final = 4  # nodes of a move that may bring back equals of some
+WORTH_EQUALS: Final = Fraction(1, 16)  # of the price of nodes, if equals of some come back
 _TRIES: Final = 6  # at leaving out of a move what does not pay
 
 
@@ -75,23 +78,65 @@ def candidates_of(nodes: Iterable[Node], ground: Ground) -> list[Candidate]:
 
 
 def judged(course: Course, ground: Ground, chosen: Sequence[Candidate]) -> Saving | Blocked | None:
-    """What comes of these nodes together: a saving, or what is against it; None if nothing is."""
+    """What comes of these nodes together: a saving, or what is against it; None if nothing is.
+
+    Nodes of which the very equals would come are left where they are. Where many go it may be that
+    only all of them anew save much; then equals may come, too.
+    """
+    mixed: Saving | None = None
     for number in range(_TRIES):
         if not chosen:
-            return None
-        first = chosen[0].node
+            return mixed
         move = probe(ground, tuple(one.name for one in chosen))
         if isinstance(move, Stuck):
-            return blocked(first.name, Blocker.POD_STUCK, pod=move.pod, why=move.why)
+            if len(chosen) == 1:
+                return blocked(chosen[0].name, Blocker.POD_STUCK, pod=move.pod, why=move.why)
+            chosen = _without_host(chosen, move.pod, ground)
+            continue
+        if len(chosen) >= MANY and _paid(chosen) <= move.price_nanousd:
+            return mixed
         launches = launches_of(course, move)
+        found = _in_parts(course, ground, chosen, parts_of(move, launches, ground))
         fewer = _without_equals(chosen, launches, keeps_all=number > 0)
-        if len(fewer) == len(chosen):
-            found = _in_parts(course, ground, chosen, parts_of(move, launches, ground))
-            if not isinstance(found, list):
-                return found
+        if len(fewer) < len(chosen):
+            mixed = mixed or _worth_equals(found, chosen)
+        elif isinstance(found, list):
             fewer = found
+        else:
+            return _better(found, mixed)
         chosen = fewer
-    return None
+    return mixed
+
+
+def _paid(chosen: Iterable[Candidate]) -> int:
+    return sum(one.price_nanousd for one in chosen)
+
+
+def _without_host(chosen: Sequence[Candidate], pod: str, ground: Ground) -> list[Candidate]:
+    """Those on whose nodes the pod does not stand."""
+    return [
+        one for one in chosen if all(pod != held.key for held in movable_pods(one.name, ground))
+    ]
+
+
+def _worth_equals(found: object, chosen: Sequence[Candidate]) -> Saving | None:
+    """The move if it saves so much that nodes may even be replaced by their equals."""
+    if not isinstance(found, Saving) or len(chosen) < MANY:
+        return None
+    return found if _saved(found) >= WORTH_EQUALS * _paid(chosen) else None
+
+
+def _better(found: Saving | Blocked | None, mixed: Saving | None) -> Saving | Blocked | None:
+    """What leaves equals alone, unless far more is saved otherwise."""
+    if mixed is None:
+        return found
+    if not isinstance(found, Saving) or 2 * _saved(found) < _saved(mixed):
+        return mixed
+    return found
+
+
+def _saved(one: Saving) -> int:
+    return sum(part.saving_nanousd for part in one.disrupts)
 
 
 def _in_parts(
@@ -152,8 +197,7 @@ def _weighed(
 ) -> Saving | Blocked | None:
     going, launches = tuple(one.node for one in chosen), part.launches
     first = going[0]
-    paid = sum(one.price_nanousd for one in chosen)
-    saved = paid - sum(one.price_nanousd for one in launches)
+    saved = _paid(chosen) - sum(one.price_nanousd for one in launches)
     moving = [pod for node in going for pod in movable_pods(node.name, ground)]
     least = _least(course, moving, going, launches)
     if 0 < saved <= least:

@@ -24,6 +24,7 @@ from dovetail.decide.disrupt.probe import Ground, ground_of
 from dovetail.decide.disrupt.prospects import (
     Prospect,
     has_choice,
+    keepers,
     light_pools,
     may_be_replaced,
     prospects_of,
@@ -37,18 +38,21 @@ from dovetail.model.verdict import Blocked, Blocker
 from dovetail.solve import Screen
 
 _TOGETHER: Final = 30  # nodes that are bought anew at once
-_LOOKS: Final = 20  # at single nodes that may be replaced, for each step of `Policy.effort`
+_FEW: Final = 8  # poor nodes; of fewer also parts are tried
+_VAIN_SETS: Final = 5  # of poor nodes, for each step of `Policy.effort`
+_VAIN_LOOKS: Final = 5  # at single nodes, for each step of `Policy.effort`
 
 
 class Walk:
     """A course on which moves are made, and why nodes by themselves would not go."""
 
-    def __init__(self, course: Course) -> None:
+    def __init__(self, course: Course, ground: Ground) -> None:
         self.course = course
         self.whys: dict[str, Blocked] = {}
         self.waste = 0  # what candidates cost beyond what their pods are worth
         self._done: set[str] = set()  # nodes that go, or are proposed to
         self._n_proposed: Counter[str] = Counter()  # of each pool, without those that go
+        self._ground_now = ground
         self._held: tuple[Snapshot, frozenset[str], Ground] | None = None
 
     def go(self, free: Sequence[Candidate]) -> None:
@@ -60,26 +64,33 @@ class Walk:
         found = prospects_of(screen, free)
         self.waste += sum(max(0, one.waste) for one in found)
         poor = [one for one in found if one.is_poor and may_be_replaced(one.candidate, ground)]
-        shunned = frozenset(one.candidate.name for one in poor)
-        screen.shun(shunned)
-        likely = self._emptied(free, screen, ground)
-        if poor and not self._renewed(poor, shunned):
-            left = [one for one in free if one.name not in self._done]
-            ground = self._ground()
-            likely = self._emptied(left, screen_of(ground, left), ground)
-        self._improved(likely)
+        if poor:
+            shunned = frozenset(one.candidate.name for one in poor)
+            screen.shun(shunned - keepers(poor))
+            self._emptied(free, screen, ground, is_hasty=True)
+            if self._renewed(poor, shunned) and len(free) > _TOGETHER:
+                return  # of so many, what else would be cheaper is seen once that is done
+            free = [one for one in free if one.name not in self._done]
+            if self._ground() is ground:
+                screen.welcome()
+            else:
+                ground = self._ground()
+                screen = screen_of(ground, free)
+        self._improved(self._emptied(free, screen, ground))
 
-    def _ground(self, shunned: frozenset[str] = frozenset()) -> Ground:
+    def _ground(self) -> Ground:
         """The cluster as it is by now; the same until the next move."""
         course = self.course
-        held = self._held
+        if self._ground_now.snapshot is not course.world:
+            self._ground_now = ground_of(course.world, course.now, is_saving=True)
+        return self._ground_now
+
+    def _quick_ground(self, shunned: frozenset[str]) -> Ground:
+        """The same for many nodes at once, with nobody moved to those that are shunned."""
+        held, course = self._held, self.course
         if held is None or held[0] is not course.world or held[1] != shunned:
             found = ground_of(
-                course.world,
-                course.now,
-                is_saving=True,
-                shunned=shunned,
-                is_quick=bool(shunned),
+                course.world, course.now, is_saving=True, shunned=shunned, is_quick=True
             )
             held = self._held = (course.world, shunned, found)
         return held[2]
@@ -87,9 +98,16 @@ class Walk:
     # ------------------------------------------------------------------ sets of nodes
 
     def _emptied(
-        self, free: Sequence[Candidate], screen: Screen, ground: Ground
+        self,
+        free: Sequence[Candidate],
+        screen: Screen,
+        ground: Ground,
+        *,
+        is_hasty: bool = False,
     ) -> list[tuple[Fraction, Candidate]]:
-        """Let go whose pods others have room for; who else would likely be cheaper, best first."""
+        """Let go whose pods others have room for; and who else would likely be cheaper, best first,
+        unless in haste.
+        """
         going: list[Candidate] = []
         likely: list[tuple[Fraction, Candidate]] = []
         left, light = self._left(), light_pools(ground)
@@ -99,7 +117,8 @@ class Walk:
             if is_done or one.name in self.course.scene.nominated:
                 continue
             is_within = left[pool] > 0
-            found = screen.estimate(one.name, one.price_nanousd, lets_go=is_within)
+            price = 0 if is_hasty else one.price_nanousd
+            found = screen.estimate(one.name, price, lets_go=is_within)
             if found.stuck is not None:
                 self._stuck(one, found.stuck.key)
             elif not found.n_left and is_within:
@@ -115,28 +134,37 @@ class Walk:
         return sorted(likely, key=lambda one: (-one[0], one[1].name))
 
     def _renewed(self, poor: Sequence[Prospect], shunned: frozenset[str]) -> bool:
-        """Buy poor nodes anew, set by set; whether any could be."""
+        """Buy poor nodes anew, set by set; whether any could be. After a set that was tried in vain
+        ever more are passed over: what holds for one likely holds for those that are like it.
+        """
         left = [one.candidate for one in poor if one.candidate.name not in self._done]
-        is_any = False
-        while left:
+        n_vain, is_any = 0, False
+        while left and n_vain < _VAIN_SETS * max(1, self.course.world.policy.effort):
             chosen = self._within(left, _TOGETHER)
-            if not chosen or not self._first_that_saves(self._ground(shunned), chosen):
+            if not chosen:
                 break
-            is_any = True
-            tried = {one.name for one in chosen}
-            left = [one for one in left if one.name not in tried]
+            least = 1 if len(chosen) <= _FEW else len(chosen)
+            is_vain = not self._first_that_saves(self._quick_ground(shunned), chosen, least)
+            is_any = is_any or not is_vain
+            n_vain += is_vain
+            passed_over = _TOGETHER * (2 ** (n_vain - 1) - 1) if is_vain else 0
+            left = left[left.index(chosen[-1]) + 1 + passed_over :]
         return is_any
 
     def _improved(self, likely: Sequence[tuple[Fraction, Candidate]]) -> None:
         """Replace nodes that would likely be cheaper: the best together, then one by one."""
         left = [one for _, one in likely]
         chosen = self._within(left, _TOGETHER)
-        if len(chosen) > 1:
+        if len(chosen) > _FEW:
+            self._first_that_saves(self._quick_ground(frozenset()), chosen, least=_FEW)
+        elif len(chosen) > 1:
             self._first_that_saves(self._ground(), chosen, least=2)
-        n_looks = _LOOKS * max(1, self.course.world.policy.effort)
-        for one in left[:n_looks]:
+        n_vain = 0
+        for one in left:
+            if n_vain == _VAIN_LOOKS * max(1, self.course.world.policy.effort):
+                break
             if self._within([one], 1):
-                self._first_that_saves(self._ground(), [one])
+                n_vain += not self._first_that_saves(self._ground(), [one])
 
     # ------------------------------------------------------------------ one set
 
