@@ -17,6 +17,7 @@ MIN_VALUES_RELAXED: Final = "karpenter.sh/nodeclaim-min-values-relaxed"
 REPLACES: Final = "dovetail.sh/replaces"  # on a claim: which nodes go once it has started
 LEAST_SAVING: Final = "dovetail.sh/least-saving-per-eviction"  # of a NodePool, dollars an hour
 MOST_EVICTIONS: Final = "dovetail.sh/most-evictions-per-day"  # of a NodePool or a pod
+DISCOURAGED: Final = "dovetail.sh/discouraged"  # a taint: pods should rather go elsewhere
 MADE_BY_RUN: Final = "dovetail.sh/made-by-run"  # which run of the program made a claim
 TERMINATION_TIMESTAMP: Final = "karpenter.sh/nodeclaim-termination-timestamp"
 REQUESTED_DRA_DRIVERS: Final = "karpenter.sh/requested-dra-drivers"

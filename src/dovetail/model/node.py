@@ -34,7 +34,8 @@ class Node(msgspec.Struct, frozen=True, gc=False):
     """A node and its claim as one thing: what is known of either, the node's word first.
 
     A claim in flight is a Node whose `name` is the claim's. `taints` are as observed; what still
-    counts while the node starts is worked out by `decide/nodes.py`.
+    counts while the node starts is worked out by `decide/nodes.py`. Our own word to the scheduler
+    that pods should rather go elsewhere is not among them, but `is_discouraged`.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Node(msgspec.Struct, frozen=True, gc=False):
     is_initialized: bool = True
     is_ready: bool = True
     is_unschedulable: bool = False  # cordoned
+    is_discouraged: bool = False
     attach_limits: Mapping[str, int] = {}
     conditions: tuple[Condition, ...] = ()
     created_at: datetime | None = None

@@ -141,8 +141,9 @@ class Plan(msgspec.Struct, frozen=True, gc=False):
 
     `binding_order` lists every placed pod in an order in which kube-scheduler could bind them.
     `n_groups` says how many distinct shapes the pending pods had. `proposals` take the place of the
-    ledger's; `blocked` are nodes that could go but may not. `wake_at` is the next instant at which
-    time alone could change the answer.
+    ledger's; `blocked` are nodes that could go but may not. New pods should rather keep off those
+    that are `discouraged`, and off no others. `wake_at` is the next instant at which time alone
+    could change the answer.
     """
 
     launches: tuple[Launch, ...] = ()
@@ -151,6 +152,7 @@ class Plan(msgspec.Struct, frozen=True, gc=False):
     disruptions: tuple[Disrupt, ...] = ()
     proposals: tuple[Proposal, ...] = ()
     blocked: tuple[Blocked, ...] = ()
+    discouraged: tuple[str, ...] = ()
     cost: Cost = Cost()
     certificate: Certificate = Certificate()
     binding_order: tuple[str, ...] = ()
