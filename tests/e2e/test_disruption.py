@@ -54,7 +54,8 @@ from tests.e2e.stage import Script, Stage, staged
 
 pytestmark = pytest.mark.xdist_group("controlplane")
 
-FLAGS = ("--feature-gates", disruptions.GATES, *conftest.ALONE)
+ANY_SAVING = ("--eviction-cost", "0s")  # pods are moved here that are seconds old
+FLAGS = ("--feature-gates", disruptions.GATES, *ANY_SAVING, *conftest.ALONE)
 _LONG = 150  # seconds: a minute in which nobody is moved, a while to be sure, and the moves
 _PATIENCE = 20  # seconds for which a pod that was evicted may wait, on a busy machine
 _BROKEN_FOR = timedelta(minutes=11)

@@ -31,6 +31,7 @@ _TEMPLATE: Final = "spec.template.spec"
 _KNOBS: Final = {
     labels.LEAST_SAVING: knobs.least_saving,
     labels.MOST_EVICTIONS: knobs.most_evictions,
+    labels.EVICTION_COST: knobs.eviction_cost,
 }
 _SCALABLE: Final = ("Deployment", "ReplicaSet", "StatefulSet")
 
@@ -50,7 +51,7 @@ def pool_problems(pool: NodePool) -> Iterator[FieldProblem]:
 
 
 def knob_problems(
-    said: Mapping[str, str], at: str, readings: Mapping[str, Callable[[str], int]]
+    said: Mapping[str, str], at: str, readings: Mapping[str, Callable[[str], object]]
 ) -> Iterator[FieldProblem]:
     """What is wrong with annotations that say how calm it is to be."""
     for key, read in readings.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 import typer
@@ -130,6 +130,17 @@ MostEvictions = Annotated[
         "Manifests say nothing of earlier evictions, so only 0 matters here.",
     ),
 ]
+EvictionCost = Annotated[
+    str,
+    typer.Option(
+        "--eviction-cost",
+        metavar="DURATION",
+        envvar="DOVETAIL_EVICTION_COST",
+        help="What evicting a pod is worth: for so long what it occupies is paid for in vain. "
+        "A move must make up for that within the time that its pods have stood; 0s for any saving.",
+        show_default="2h",
+    ),
+]
 WithCertificate = Annotated[
     bool,
     typer.Option("--certificate", help="Add the proof of the lower bound to json and yaml output."),
@@ -157,6 +168,19 @@ def dollars(text: str) -> str:
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--least-saving-per-eviction") from None
     return text.strip()
+
+
+def worth(text: str) -> timedelta:
+    """What `--eviction-cost` says, if that is a duration; the default if it says nothing."""
+    from dovetail.settings import policies
+    from dovetail.units import knobs
+
+    if not text:
+        return policies.DEFAULT.eviction_cost
+    try:
+        return knobs.eviction_cost(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--eviction-cost") from None
 
 
 def sources(files: list[str], more: list[str] | None) -> tuple[str, ...]:

@@ -31,6 +31,7 @@ def plan(  # noqa: PLR0913  typer reads one flag from each argument
     effort: options.Effort = _DEFAULT.effort,
     least_saving_per_eviction: options.LeastSaving = "0",
     most_evictions_per_day: options.MostEvictions = -1,
+    eviction_cost: options.EvictionCost = "",
     certificate: options.WithCertificate = False,
 ) -> None:
     """Show which nodes to launch for waiting pods, at what price, and why a pod must wait.
@@ -60,7 +61,11 @@ def plan(  # noqa: PLR0913  typer reads one flag from each argument
         spot_robustness=spot_robustness,
         default_spread=settings.default_spread(scheduler_config),
     )
-    calm = policies.Calm(options.dollars(least_saving_per_eviction), most_evictions_per_day)
+    calm = policies.Calm(
+        options.dollars(least_saving_per_eviction),
+        most_evictions_per_day,
+        options.worth(eviction_cost),
+    )
     planned = _planned(
         PlanRequest(
             sources=options.sources(files, more),

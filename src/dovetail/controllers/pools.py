@@ -47,8 +47,6 @@ _NO_TOTALS: Final[Mapping[str, int]] = {}
 
 Totals = Mapping[str, Mapping[str, int]]  # by pool
 
-_Mark = tuple[int, str | None, str | None]  # of what a pool says
-
 
 class PoolLoop:
     """Sees to every pool of ours."""
@@ -59,7 +57,7 @@ class PoolLoop:
         self._log = means.log.named("nodepool")
         self._health: dict[str, Health] = {}  # by the pool's UID
         self._notes: dict[str, tuple[NoteRegistration, ...]] = {}  # by the pool's name
-        self._problems: dict[str, tuple[_Mark, tuple[str, ...]]] = {}  # by UID
+        self._problems: dict[str, tuple[tuple[object, ...], tuple[str, ...]]] = {}  # by UID
         self._nodes: tuple[Node, ...] | None = None
         self._totals: Totals | None = None  # None: not added up yet
         self._conflicts = Conflicts(means.chance)
@@ -179,7 +177,7 @@ class PoolLoop:
         do not belong.
         """
         uid, said = view.pool.uid, wire.metadata.annotations
-        mark = (view.generation, said.get(labels.LEAST_SAVING), said.get(labels.MOST_EVICTIONS))
+        mark = (view.generation, *(said.get(key) for key in labels.POOL_KNOBS))
         held = self._problems.get(uid)
         if held is None or held[0] != mark:
             found = tuple(str(one) for one in api.problems(wire))

@@ -35,7 +35,8 @@ class Policy(msgspec.Struct, frozen=True, gc=False):
     at so many nodes, `discourages` whether new pods are asked to keep off nodes that waste much.
 
     `least_saving_nanousd` is what a move that saves money must save an hour for each pod that it
-    evicts, `most_evictions` how often such moves may evict a pod a day (None: any number of times).
+    evicts, `most_evictions` how often such moves may evict a pod a day (None: any number of times),
+    `eviction_cost` what evicting a pod is worth: for so long what it occupies is paid for in vain.
     """
 
     preference_policy: str = PreferencePolicy.RESPECT
@@ -51,3 +52,4 @@ class Policy(msgspec.Struct, frozen=True, gc=False):
     discourages: bool = True
     least_saving_nanousd: int = 0
     most_evictions: int | None = None
+    eviction_cost: timedelta = timedelta(hours=2)

@@ -46,6 +46,7 @@ class Disruption(msgspec.Struct, frozen=True, gc=False):
     budgets: tuple[Budget, ...] = (Budget(),)
     least_saving_nanousd: int | None = None
     most_evictions: int | None = None
+    eviction_cost: timedelta | None = None
 
 
 class NodeClassRef(msgspec.Struct, frozen=True, gc=False):

@@ -214,6 +214,16 @@ FLAGS: Final = (
         readings.evictions,
         "N",
     ),
+    Flag(
+        "eviction-cost",
+        "DOVETAIL_EVICTION_COST",
+        DECISIONS,
+        "What evicting a pod is worth: for so long what it occupies is paid for in vain. A move "
+        "must make up for that within the time that its pods have stood. A NodePool may say "
+        f"otherwise by its annotation {labels.EVICTION_COST}.",
+        readings.cost,
+        "DURATION",
+    ),
     _switch(
         "disable-leader-election",
         "DISABLE_LEADER_ELECTION",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Final
 
 import msgspec
@@ -17,11 +18,12 @@ NO_LIMIT: Final = -1
 
 class Calm(msgspec.Struct, frozen=True):
     """What a move must save for each pod that it evicts, in dollars an hour as they were written,
-    and how often a pod may be evicted a day; -1 for any number of times.
+    how often a pod may be evicted a day (-1 for any number of times), and what that is worth.
     """
 
     least_saving_per_eviction: str = "0"
     most_evictions_per_day: int = NO_LIMIT
+    eviction_cost: timedelta = DEFAULT.eviction_cost
 
     @property
     def most_evictions(self) -> int | None:
@@ -57,4 +59,5 @@ def calmed(chosen: Policy, calm: Calm) -> Policy:
         chosen,
         least_saving_nanousd=knobs.least_saving(calm.least_saving_per_eviction),
         most_evictions=calm.most_evictions,
+        eviction_cost=calm.eviction_cost,
     )

@@ -93,6 +93,11 @@ def saving(given: str) -> str:
     return given.strip()
 
 
+def cost(given: str) -> timedelta:
+    """What evicting a pod is worth, in time."""
+    return knobs.eviction_cost(given)
+
+
 def evictions(given: str) -> int:
     """So many a day; -1 for any number."""
     return -1 if given.strip() == "-1" else knobs.most_evictions(given)

@@ -11,14 +11,16 @@ from typing import Final
 
 import msgspec
 
+from dovetail import labels
 from dovetail.model.node import Node
 from dovetail.model.pod import Pod
 from dovetail.model.resources import CPU, MEMORY
-from dovetail.model.taints import Effect
+from dovetail.model.taints import Effect, Taint
 from dovetail.sim.company import Namespaces, spread_selects, term_selects
 from dovetail.sim.rooms import Room, Rooms
 
 _BEST: Final = 100.0
+_DISCOURAGED: Final = Taint(labels.DISCOURAGED, "", Effect.PREFER_NO_SCHEDULE)
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -76,8 +78,9 @@ def _preferred_nodes(choice: Choice) -> dict[str, float]:
 
 def _soft_taints(choice: Choice) -> dict[str, float]:
     held = choice.pod.spec.tolerations
-    if not any(node.taints for node, _ in choice.feasible):
+    if not any(node.taints or node.is_discouraged for node, _ in choice.feasible):
         return {}
+    is_deterred = not any(one.tolerates(_DISCOURAGED) for one in held)
     return {
         node.name: float(
             sum(
@@ -85,6 +88,7 @@ def _soft_taints(choice: Choice) -> dict[str, float]:
                 and not any(one.tolerates(taint) for one in held)
                 for taint in node.taints
             )
+            + (node.is_discouraged and is_deterred)
         )
         for node, _ in choice.feasible
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 from dovetail import api, labels
 from dovetail.model.pool import Budget, Disruption, NodeClassRef, NodePool
@@ -11,6 +12,8 @@ from dovetail.model.verdict import Problem, Reason
 from dovetail.state.amounts import resources, span
 from dovetail.state.constraints import taints
 from dovetail.units import knobs
+
+V = TypeVar("V")
 
 
 def node_pool(wire: api.NodePool) -> NodePool:
@@ -73,10 +76,11 @@ def _disruption(wire: api.karpenter.Disruption, said: Mapping[str, str]) -> Disr
         ),
         least_saving_nanousd=_read(said, labels.LEAST_SAVING, knobs.least_saving),
         most_evictions=_read(said, labels.MOST_EVICTIONS, knobs.most_evictions),
+        eviction_cost=_read(said, labels.EVICTION_COST, knobs.eviction_cost),
     )
 
 
-def _read(said: Mapping[str, str], key: str, read: Callable[[str], int]) -> int | None:
+def _read(said: Mapping[str, str], key: str, read: Callable[[str], V]) -> V | None:
     if key not in said:
         return None
     try:

@@ -55,6 +55,8 @@ class GivenPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     keeps_replicas: bool = False
     least_saving: float = 0.0
     most_evictions: int | None = None
+    eviction_cost: str = "2h"
+    discourages: bool = True
 
     def policy(self) -> Policy:
         """The policy."""
@@ -69,6 +71,8 @@ class GivenPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             keeps_replicas=self.keeps_replicas,
             least_saving_nanousd=money.nanousd(self.least_saving),
             most_evictions=self.most_evictions,
+            eviction_cost=duration.parse(self.eviction_cost),
+            discourages=self.discourages,
         )
 
 

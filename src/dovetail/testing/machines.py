@@ -20,7 +20,7 @@ from dovetail.model.verdict import Problem, Reason
 from dovetail.testing import shorthand
 from dovetail.testing.keeping import GivenBudget, disruption, span
 from dovetail.testing.pods import GivenPod, Quantity
-from dovetail.units import money
+from dovetail.units import duration, money
 
 _CONSOLIDATABLE: Final = Condition("Consolidatable", "True")
 
@@ -141,6 +141,7 @@ class GivenPool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     budgets: list[GivenBudget] | None = None
     least_saving: float | None = None
     most_evictions: int | None = None
+    eviction_cost: str | None = None
     problems: dict[Reason, str] = {}
 
     def node_pool(self, name: str) -> NodePool:
@@ -167,7 +168,12 @@ class GivenPool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         said = disruption(self.consolidate_after, self.consolidation_policy, self.budgets)
         least = None if self.least_saving is None else money.nanousd(self.least_saving)
         return msgspec.structs.replace(
-            said, least_saving_nanousd=least, most_evictions=self.most_evictions
+            said,
+            least_saving_nanousd=least,
+            most_evictions=self.most_evictions,
+            eviction_cost=None
+            if self.eviction_cost is None
+            else duration.parse(self.eviction_cost),
         )
 
 

@@ -1,17 +1,19 @@
-"""How calm is it to be? What people write of evictions, in flags and annotations, as whole numbers.
+"""How calm is it to be? What people write of evictions, in flags and annotations.
 
 Each raises ValueError with what was expected.
 """
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Final
 
-from dovetail.units import money
+from dovetail.units import duration, money
 
 _MOST_NANOUSD: Final = 10**15  # a million dollars an hour
 _MOST_EVICTIONS: Final = 1_000_000
 _LONGEST: Final = 40
+_DEAREST: Final = timedelta(days=7)
 
 
 def least_saving(text: str) -> int:
@@ -34,3 +36,15 @@ def most_evictions(text: str) -> int:
         msg = f'{text[:_LONGEST]!r} is no count; expected a whole number such as "4", or "0"'
         raise ValueError(msg)
     return int(number)
+
+
+def eviction_cost(text: str) -> timedelta:
+    """For how long what a pod occupies is paid for in vain when it is evicted."""
+    try:
+        found = duration.parse(text.strip()) if len(text) <= _LONGEST else None
+    except ValueError:
+        found = None
+    if found is None or not timedelta(0) <= found <= _DEAREST:
+        msg = f'{text[:_LONGEST]!r} is no cost; expected a duration such as "2h", up to "168h"'
+        raise ValueError(msg)
+    return found

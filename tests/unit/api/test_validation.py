@@ -49,6 +49,13 @@ BAD = [
     (
         POOL,
         "metadata.annotations",
+        {"dovetail.sh/eviction-cost": "-1h"},
+        "metadata.annotations.dovetail.sh/eviction-cost",
+        "expected a duration",
+    ),
+    (
+        POOL,
+        "metadata.annotations",
         {"dovetail.sh/least-saving-per-eviction": "-0.1"},
         "metadata.annotations.dovetail.sh/least-saving-per-eviction",
         "expected dollars an hour",

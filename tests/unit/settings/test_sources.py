@@ -53,6 +53,7 @@ REFERENCE = {
 OWN = {"steer-pods",
     "kubeconfig", "context", "provider", "kubelets", "dry-run", "spot-robustness", "effort",
     "least-saving-per-eviction", "most-evictions-per-day",
+    "eviction-cost",
 }  # fmt: skip
 # A value for every flag that is not its default.
 OTHER = {
@@ -73,6 +74,7 @@ OTHER = {
     "effort": "3",
     "least-saving-per-eviction": "0.005",
     "most-evictions-per-day": "4",
+    "eviction-cost": "30m0s",
 }
 WITHOUT_FILE = [flag for flag in FLAGS if flag.name != "scheduler-config"]
 
@@ -266,9 +268,14 @@ def test_values_are_written_as_flags_take_them() -> None:
 def test_how_calm_it_is_reaches_decisions() -> None:
     """In nanodollars, and no limit as none."""
     assert OperatorSettings().policy == Policy(disrupts_for=tuple(DisruptionReason))
-    flags = {"least-saving-per-eviction": "0.005", "most-evictions-per-day": "0"}
+    flags = {
+        "least-saving-per-eviction": "0.005",
+        "most-evictions-per-day": "0",
+        "eviction-cost": "30m",
+    }
     policy = read(flags, {}).policy
     assert (policy.least_saving_nanousd, policy.most_evictions) == (5_000_000, 0)
+    assert policy.eviction_cost == timedelta(minutes=30)
 
 
 @pytest.mark.parametrize("said", ["a little", "-0.1", "nan"])

@@ -107,15 +107,19 @@ def test_a_pool_says_how_calm_it_is(freeze: Freeze) -> None:
     """By annotations of its own, not of its nodes; without them it says nothing."""
     said = (
         "annotations: {dovetail.sh/least-saving-per-eviction: '0.005', "
-        "dovetail.sh/most-evictions-per-day: '0'}"
+        "dovetail.sh/most-evictions-per-day: '0', dovetail.sh/eviction-cost: 30m}"
     )
     [got] = freeze(pool(meta=said)).node_pools
     assert (got.disruption.least_saving_nanousd, got.disruption.most_evictions) == (5_000_000, 0)
+    assert got.disruption.eviction_cost == timedelta(minutes=30)
     [bare] = freeze(pool()).node_pools
     assert (bare.disruption.least_saving_nanousd, bare.disruption.most_evictions) == (None, None)
+    assert bare.disruption.eviction_cost is None
 
 
-@pytest.mark.parametrize("key", ["least-saving-per-eviction", "most-evictions-per-day"])
+@pytest.mark.parametrize(
+    "key", ["least-saving-per-eviction", "most-evictions-per-day", "eviction-cost"]
+)
 def test_a_pool_that_misspells_how_calm_it_is_says_so(freeze: Freeze, key: str) -> None:
     """Object, field and remedy."""
     [got] = freeze(pool(meta=f"annotations: {{dovetail.sh/{key}: lots}}")).node_pools

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from dovetail.units import knobs
+
+WEEK = timedelta(days=7)
 
 
 @pytest.mark.parametrize(("text", "want"), [("0", 0), ("0.005", 5_000_000), (" 1 ", 10**9)])
@@ -31,3 +35,18 @@ def test_a_count_that_makes_no_sense_is_refused(text: str) -> None:
     """With what was expected."""
     with pytest.raises(ValueError, match='expected a whole number such as "4"'):
         knobs.most_evictions(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "want"), [("0s", timedelta(0)), (" 90m ", timedelta(minutes=90)), ("168h", WEEK)]
+)
+def test_what_an_eviction_is_worth_is_a_time(text: str, want: timedelta) -> None:
+    """Up to a week."""
+    assert knobs.eviction_cost(text) == want
+
+
+@pytest.mark.parametrize("text", ["", "-1s", "2", "long", "169h", "1h" * 50])
+def test_a_cost_that_makes_no_sense_is_refused(text: str) -> None:
+    """With what was expected."""
+    with pytest.raises(ValueError, match='expected a duration such as "2h"'):
+        knobs.eviction_cost(text)

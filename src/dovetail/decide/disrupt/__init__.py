@@ -15,7 +15,9 @@
     balance      whether a move saves enough for what it disturbs
     replacing    what may come instead of nodes that go, so that it is sure to be cheaper
     cost         what moving pods costs the cluster
-    calm         who is better left alone, and what a move must save for its cost
+    calm         who is better left alone for now
+    toll         what a move must save to pay for what it disturbs
+    discouraged  nodes that new pods should rather keep off, so that they empty by themselves
     rollouts     which workloads are being rolled out
     endings      which pods end by themselves, and when
     course       what was decided so far, and what follows for the next method
@@ -33,6 +35,7 @@ from datetime import datetime
 from dovetail.decide.disrupt.candidates import scene_of
 from dovetail.decide.disrupt.consolidation import consolidation
 from dovetail.decide.disrupt.course import Course, noted, started
+from dovetail.decide.disrupt.discouraged import discouraged
 from dovetail.decide.disrupt.drift import drift
 from dovetail.decide.disrupt.emptiness import emptiness
 from dovetail.decide.disrupt.static import static_drift
@@ -51,5 +54,5 @@ def disrupt(snapshot: Snapshot, plan: Plan, now: datetime) -> Plan:
     if DisruptionReason.DRIFTED in chosen:
         course = drift(static_drift(started(course)))
     if DisruptionReason.UNDERUTILIZED in chosen:
-        course = consolidation(started(course))
+        course = discouraged(consolidation(started(course)))
     return course.plan

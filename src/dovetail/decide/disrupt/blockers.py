@@ -43,8 +43,8 @@ SENTENCES: Final[Mapping[Blocker, str]] = {
         "Moving its pods saves too little for what it disturbs; NodePool {pool} is Balanced."
     ),
     Blocker.SAVES_TOO_LITTLE: (
-        "Moving its pods would save ${saving} an hour, which does not pay for what it disturbs:"
-        " it would have to save ${least}."
+        "Moving its pods would save ${saving} an hour at most, which does not pay for what it"
+        " disturbs: it would have to save ${least} by now, and less, the longer they have stood."
     ),
     Blocker.ROLLOUT: "{workload}, of which it runs pod {pod}, is being rolled out.",
     Blocker.ENDS_SOON: "Pod {pod} ends soon by itself.",

@@ -1,9 +1,8 @@
-"""Is it worth disturbing anybody? What is left alone for now, and what a move must save.
+"""Who is better left alone for now, whatever could be saved?
 
-    unrest        why the pods of a node are better left alone for now
-    least_saving  what a move must save an hour to pay for what it disturbs
-    overtaxed     the workload that a move would evict too often in a day
-    changes_at    when time alone could make a move look worse
+    unrest      why the pods of a node are better left alone for now
+    overtaxed   the workload that a move would evict too often in a day
+    changes_at  when time alone could make a move look worse
 
 All of it is about moves that save money; nodes that must go are not asked. What workloads have in
 common is worked out once for each list of pods, so that asking for every node costs what looking
@@ -22,22 +21,14 @@ import msgspec
 from dovetail import labels
 from dovetail.decide.disrupt.blockers import blocked
 from dovetail.decide.disrupt.candidates import Scene
-from dovetail.decide.disrupt.cost import (
-    SAVING_SECONDS,
-    START_SECONDS,
-    grows_at,
-    lost_seconds,
-    occupied_price,
-)
+from dovetail.decide.disrupt.cost import grows_at
 from dovetail.decide.disrupt.endings import expected_end
 from dovetail.decide.disrupt.rollouts import rollouts
 from dovetail.decide.evictions import free_at
 from dovetail.decide.lifecycle.protection import is_active
 from dovetail.decide.lifecycle.step import soonest
-from dovetail.decide.prices import price_of, prices
 from dovetail.decide.recall import recalled
 from dovetail.model.node import Node
-from dovetail.model.plan import Launch
 from dovetail.model.pod import Pod
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Snapshot
@@ -200,39 +191,7 @@ def _pool_names(nodes: tuple[Node, ...]) -> Mapping[str, str]:
     return {node.name: node.node_pool for node in nodes}
 
 
-# ------------------------------------------------------------------ what is worth it
-
-
-def least_saving(
-    moving: Iterable[Pod],
-    *,
-    going: Sequence[Node],
-    launches: Sequence[Launch],
-    snapshot: Snapshot,
-    now: datetime,
-) -> int:
-    """What a move must save an hour, at least, to pay for what it disturbs for as long as the
-    saving lasts, and to bring what the operator wants for each pod that is evicted.
-    """
-    known, pools = prices(snapshot), _pools(snapshot.node_pools)
-    places = {node.name: (price_of(node, known), node) for node in going}
-    renewed = {pod for one in launches for pod in one.pods}
-    lost = START_SECONDS * sum(one.price_nanousd for one in launches)
-    wanted = 0
-    for pod in moving:
-        place = places.get(pod.node_name)
-        if place is None or pod.is_virtual:
-            continue
-        price, node = place
-        in_vain = lost_seconds(pod, now, is_new_node=bool(renewed) and pod.key in renewed)
-        lost += in_vain * occupied_price(pod, price, node.allocatable)
-        wanted += _wanted(pools.get(node.node_pool), snapshot)
-    return max(wanted, -(-lost // SAVING_SECONDS))
-
-
-def _wanted(pool: NodePool | None, snapshot: Snapshot) -> int:
-    theirs = pool.disruption.least_saving_nanousd if pool is not None else None
-    return snapshot.policy.least_saving_nanousd if theirs is None else theirs
+# ------------------------------------------------------------------ what grows dearer
 
 
 def changes_at(moving: Iterable[Pod], snapshot: Snapshot, now: datetime) -> datetime | None:

@@ -44,7 +44,8 @@ def consolidation(course: Course) -> Course:
     for some in _by_turn(free, course):
         walk.go(some)
     is_same = walk.course.world is course.world
-    return _with_target(_closed(walk.course, free, walk.whys, is_same=is_same), walk.waste)
+    closed = _closed(walk.course, free, walk.whys, is_same=is_same)
+    return _with_target(noted(closed, Findings(wake_at=_ends_at(walk.heard))), walk.waste)
 
 
 def _with_target(course: Course, waste: int) -> Course:

@@ -4,8 +4,8 @@ Counted twice. To compare moves, in parts of an ordinary pod, as a whole number:
 each pod that moves is one more, or less by its priority and by the deletion cost that it states;
 and the pods count less the nearer the node is to the end of its life.
 
-To say whether a move is worth it, in money: what a pod occupies is paid for while it starts again
-and does nothing, what a Job has worked is paid for once more, and a node that is replaced is paid
+To say whether a move is worth it, in money (`toll`): what a pod occupies is paid for until it is
+again what it was, what a Job has worked is paid for once more, and a node that is replaced is paid
 for until its replacement has started.
 """
 
@@ -15,6 +15,8 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import Final
+
+import msgspec
 
 from dovetail.decide.disrupt.endings import is_job
 from dovetail.model.node import Node
@@ -27,12 +29,9 @@ _MOST: Final = 10 * ONE
 _PER_PRIORITY: Final = 4  # 2**27 / 2**25
 _LARGEST: Final = 2**31 - 1
 
-RESTART_SECONDS: Final = 30  # until a pod that was moved is at work again
-PULL_SECONDS: Final = 30  # more of that on a new node, which has no images yet
+PULL_PARTS: Final = 8  # a new node has no images yet: a restart there costs so much of it more
 START_SECONDS: Final = 180  # until a new node takes pods; meanwhile the old one is paid for too
-SAVING_SECONDS: Final = 12 * 60 * 60  # how long a saving is expected to last
-WARM_AFTER: Final = timedelta(hours=1)  # a service that ran for so long has filled its caches
-_WARM: Final = 2  # and takes so many times as long until it is what it was
+LONGEST_SECONDS: Final = 7 * 24 * 60 * 60  # that a saving is expected to last
 _FIRST_LOSS: Final = timedelta(minutes=5)  # work of less than that is not counted
 PARTS_OF_LIFE: Final = 4  # in so many steps the nodes of a pool that expires grow old
 _WHOLE: Final = Fraction(1)
@@ -100,28 +99,38 @@ def occupied_price(pod: Pod, price: int, allocatable: Mapping[str, int]) -> int:
     return min(price, most)
 
 
-def lost_seconds(pod: Pod, now: datetime, *, is_new_node: bool) -> int:
-    """For how long what the pod occupies is paid for in vain if it is moved now. Never less as
-    time goes on, and the same until `grows_at`.
+class Toil(msgspec.Struct, frozen=True):
+    """For how long what a pod occupies is paid for in vain if it is moved."""
+
+    restart_seconds: int
+    worked_seconds: int = 0
+
+
+def toil(pod: Pod, now: datetime, restart_seconds: int, *, is_new: bool) -> Toil:
+    """What it takes until the pod is what it was: by its own word to start again, and what a Job
+    has worked. Never less as time goes on, and the same until `grows_at`.
     """
-    start = RESTART_SECONDS + PULL_SECONDS * is_new_node
+    cost = max(0, eviction_cost(pod))
+    restart = restart_seconds if cost == ONE else restart_seconds * cost // ONE
+    restart += restart // PULL_PARTS if is_new else 0
     age = _age(pod, now)
-    if age is not None and _works_towards_an_end(pod):
-        return start + _worked(age) // _ONE_SECOND
-    if age is not None and age >= WARM_AFTER:
-        start *= _WARM
-    cost = eviction_cost(pod)
-    return start if cost == ONE else start * max(0, cost) // ONE
+    if age is None or not _works_towards_an_end(pod):
+        return Toil(restart)
+    return Toil(restart, _worked(age) // _ONE_SECOND)
+
+
+def standing_seconds(pod: Pod, now: datetime) -> int:
+    """For how long the pod has stood where it is, as far as that counts."""
+    age = _age(pod, now)
+    return LONGEST_SECONDS if age is None else min(LONGEST_SECONDS, age // _ONE_SECOND)
 
 
 def grows_at(pod: Pod, now: datetime) -> datetime | None:
     """When moving the pod begins to cost more; None if it never does."""
     age = _age(pod, now)
-    if age is None:
+    if age is None or not _works_towards_an_end(pod):
         return None
-    if _works_towards_an_end(pod):
-        return now - age + max(_FIRST_LOSS, 2 * _worked(age))
-    return now - age + WARM_AFTER if age < WARM_AFTER else None
+    return now - age + max(_FIRST_LOSS, 2 * _worked(age))
 
 
 def _works_towards_an_end(pod: Pod) -> bool:

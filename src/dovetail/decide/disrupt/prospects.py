@@ -39,8 +39,10 @@ class Prospect(msgspec.Struct, frozen=True):
 
     @property
     def is_poor(self) -> bool:
-        """Whether much of its price is wasted."""
-        return self.waste > _POOR * self.candidate.price_nanousd
+        """Whether much of its price is wasted, and enough to pay for moving its pods."""
+        one = self.candidate
+        is_much = self.waste > _POOR * one.price_nanousd
+        return is_much and self.waste > one.toll.least_nanousd
 
     @property
     def ratio(self) -> Fraction:

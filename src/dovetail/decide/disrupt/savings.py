@@ -17,17 +17,17 @@ import msgspec
 
 from dovetail.decide.disrupt.balance import is_approved, scores, stakes
 from dovetail.decide.disrupt.blockers import blocked
-from dovetail.decide.disrupt.calm import changes_at, evicted_often, least_saving, overtaxed
+from dovetail.decide.disrupt.calm import changes_at, evicted_often, overtaxed
 from dovetail.decide.disrupt.cost import moving_cost, parts_left
 from dovetail.decide.disrupt.course import Course, launches_of
 from dovetail.decide.disrupt.parts import Part, parts_of
 from dovetail.decide.disrupt.probe import Ground, Stuck, movable_pods, probe
 from dovetail.decide.disrupt.replacing import bought, replacements
+from dovetail.decide.disrupt.toll import Toll, toll_of
 from dovetail.decide.lifecycle.step import soonest
 from dovetail.decide.prices import price_of, prices
 from dovetail.model.node import Node
 from dovetail.model.plan import Disrupt, DisruptionReason, Launch
-from dovetail.model.pod import Pod
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.verdict import Blocked, Blocker
 from dovetail.units.money import dollars
@@ -39,11 +39,14 @@ _TRIES: Final = 6  # at leaving out of a move what does not pay
 
 
 class Candidate(msgspec.Struct, frozen=True):
-    """A node from which pods might move, what it costs, and what it costs to move them."""
+    """A node from which pods might move, what it costs, and what it costs to move them, compared to
+    others and at least.
+    """
 
     node: Node
     price_nanousd: int
     cost: int
+    toll: Toll = Toll()
 
     @property
     def name(self) -> str:
@@ -72,13 +75,23 @@ def candidates_of(nodes: Iterable[Node], ground: Ground) -> list[Candidate]:
                 movable_pods(node.name, ground),
                 parts_left(node, pools.get(node.node_pool), ground.now),
             ),
+            toll_of(
+                movable_pods(node.name, ground),
+                going=(node,),
+                launches=(),
+                snapshot=ground.snapshot,
+                now=ground.now,
+            ),
         )
         for node in nodes
     ]
 
 
-def judged(course: Course, ground: Ground, chosen: Sequence[Candidate]) -> Saving | Blocked | None:
+def judged(
+    course: Course, ground: Ground, chosen: Sequence[Candidate], heard: list[Blocked]
+) -> Saving | Blocked | None:
     """What comes of these nodes together: a saving, or what is against it; None if nothing is.
+    What is against parts of it is heard, too.
 
     Nodes of which the very equals would come are left where they are. Where many go it may be that
     only all of them anew save much; then equals may come, too.
@@ -96,7 +109,7 @@ def judged(course: Course, ground: Ground, chosen: Sequence[Candidate]) -> Savin
         if len(chosen) >= MANY and _paid(chosen) <= move.price_nanousd:
             return mixed
         launches = launches_of(course, move)
-        found = _in_parts(course, ground, chosen, parts_of(move, launches, ground))
+        found = _in_parts(course, ground, chosen, parts_of(move, launches, ground), heard)
         fewer = _without_equals(chosen, launches, keeps_all=number > 0)
         if len(fewer) < len(chosen):
             mixed = mixed or _worth_equals(found, chosen)
@@ -140,7 +153,11 @@ def _saved(one: Saving) -> int:
 
 
 def _in_parts(
-    course: Course, ground: Ground, chosen: Sequence[Candidate], parts: Sequence[Part]
+    course: Course,
+    ground: Ground,
+    chosen: Sequence[Candidate],
+    parts: Sequence[Part],
+    heard: list[Blocked],
 ) -> Saving | Blocked | list[Candidate] | None:
     """What comes of these nodes if every part of the move pays for itself, or those whose part
     does, to be looked at again.
@@ -151,6 +168,7 @@ def _in_parts(
         for part in parts
     ]
     worth = [one for one in found if isinstance(one, Saving)]
+    heard += [one for one in found if isinstance(one, Blocked)]
     if len(worth) == len(found):
         return _joined(course, ground, worth)
     if not worth:
@@ -199,10 +217,10 @@ def _weighed(
     first = going[0]
     saved = _paid(chosen) - sum(one.price_nanousd for one in launches)
     moving = [pod for node in going for pod in movable_pods(node.name, ground)]
-    least = _least(course, moving, going, launches)
+    toll = toll_of(moving, going=going, launches=launches, snapshot=course.world, now=course.now)
+    least = -1 if _is_return(going, launches, course.world) else toll.least_nanousd
     if 0 < saved <= least:
-        words = _shown(saved), _shown(least)
-        return blocked(first.name, Blocker.SAVES_TOO_LITTLE, saving=words[0], least=words[1])
+        return saves_too_little(first.name, saved, toll, course.now)
     narrowed = replacements(course, going, launches, saved - least)
     if narrowed is None:
         return None
@@ -222,18 +240,23 @@ def _weighed(
     )
 
 
-def _least(
-    course: Course, moving: Iterable[Pod], going: Sequence[Node], launches: Sequence[Launch]
-) -> int:
-    """What must be saved, and more than that. Pods that come back to a heavier pool are where the
-    operator wants them: that may cost as much as before.
+def _is_return(going: Sequence[Node], launches: Sequence[Launch], snapshot: Snapshot) -> bool:
+    """Whether pods come back to heavier pools, where the operator wants them: that may cost as much
+    as before.
     """
-    weights = weight_by_pool(course.world)
+    weights = weight_by_pool(snapshot)
     heaviest = max(weights[one.node_pool] for one in going)
-    if launches and all(weights[one.node_pool] > heaviest for one in launches):
-        return -1
-    return least_saving(
-        moving, going=going, launches=launches, snapshot=course.world, now=course.now
+    return bool(launches) and all(weights[one.node_pool] > heaviest for one in launches)
+
+
+def saves_too_little(node: str, saved: int, toll: Toll, now: datetime) -> Blocked:
+    """Why a node stays whose move would save so much, and until when."""
+    return blocked(
+        node,
+        Blocker.SAVES_TOO_LITTLE,
+        until=toll.pays_at(saved, now),
+        saving=_shown(saved),
+        least=_shown(toll.least_nanousd),
     )
 
 

@@ -30,7 +30,7 @@ from dovetail.decide.disrupt.prospects import (
     prospects_of,
     screen_of,
 )
-from dovetail.decide.disrupt.savings import REASON, Candidate, Saving, judged
+from dovetail.decide.disrupt.savings import REASON, Candidate, Saving, judged, saves_too_little
 from dovetail.decide.lifecycle.step import soonest
 from dovetail.model.ledger import Proposal
 from dovetail.model.snapshot import Snapshot
@@ -48,21 +48,31 @@ class Walk:
 
     def __init__(self, course: Course, ground: Ground) -> None:
         self.course = course
-        self.whys: dict[str, Blocked] = {}
+        self._whys: dict[str, Blocked] = {}
+        self.heard: list[Blocked] = []  # what was against moves, or parts of them
         self.waste = 0  # what candidates cost beyond what their pods are worth
+        self._laters: dict[str, tuple[int, Blocked]] = {}  # who may save how much some day
         self._done: set[str] = set()  # nodes that go, or are proposed to
         self._n_proposed: Counter[str] = Counter()  # of each pool, without those that go
         self._ground_now = ground
         self._held: tuple[Snapshot, frozenset[str], Ground] | None = None
 
+    @property
+    def whys(self) -> dict[str, Blocked]:
+        """Why nodes by themselves would not go."""
+        return {name: said for name, (_, said) in self._laters.items()} | self._whys
+
     def go(self, free: Sequence[Candidate]) -> None:
         """Make every move with these nodes that saves money."""
+        ground = self._ground()
+        free = self._worthwhile(free, ground)
         if not free:
             return
-        ground = self._ground()
         screen = screen_of(ground, free)
         found = prospects_of(screen, free)
         self.waste += sum(max(0, one.waste) for one in found)
+        for one in found:
+            self._later(one.candidate, one.waste)
         poor = [one for one in found if one.is_poor and may_be_replaced(one.candidate, ground)]
         if poor:
             shunned = frozenset(one.candidate.name for one in poor)
@@ -77,6 +87,23 @@ class Walk:
                 ground = self._ground()
                 screen = screen_of(ground, free)
         self._improved(self._emptied(free, screen, ground))
+
+    def _worthwhile(self, free: Sequence[Candidate], ground: Ground) -> list[Candidate]:
+        """Those that would pay for what is disturbed, if nothing had to come instead."""
+        light = light_pools(ground)
+        kept: list[Candidate] = []
+        for one in free:
+            if one.price_nanousd > one.toll.least_nanousd or one.node.node_pool in light:
+                kept.append(one)
+            else:
+                self._later(one, one.price_nanousd)
+        return kept
+
+    def _later(self, one: Candidate, saved: int) -> None:
+        """A node that could save so much, and stays if that does not pay yet."""
+        if 0 < saved <= one.toll.least_nanousd and saved > self._laters.get(one.name, (0,))[0]:
+            said = saves_too_little(one.name, saved, one.toll, self.course.now)
+            self._laters[one.name] = (saved, said)
 
     def _ground(self) -> Ground:
         """The cluster as it is by now; the same until the next move."""
@@ -124,12 +151,12 @@ class Walk:
             elif not found.n_left and is_within:
                 going.append(one)
                 left[pool] -= 1
-            elif (
-                found.price_nanousd < one.price_nanousd + (pool in light)
-                and may_be_replaced(one, ground)
-                and has_choice(one, found)
-            ):
-                likely.append((Fraction(one.price_nanousd - found.price_nanousd, one.cost), one))
+            elif not is_hasty and may_be_replaced(one, ground) and has_choice(one, found):
+                saved = one.price_nanousd - found.price_nanousd
+                if saved > one.toll.least_nanousd or (saved >= 0 and pool in light):
+                    likely.append((Fraction(saved, one.cost), one))
+                else:
+                    self._later(one, saved)
         self._first_that_saves(ground, going)
         return sorted(likely, key=lambda one: (-one[0], one[1].name))
 
@@ -173,12 +200,12 @@ class Walk:
     ) -> bool:
         """Make the move, or the one with the better half of its nodes, and so on."""
         for some in _halves(chosen, least):
-            found = judged(self.course, ground, some)
+            found = judged(self.course, ground, some, self.heard)
             if isinstance(found, Saving):
                 self._make(found)
                 return True
             if found is not None and len(some) == 1:
-                self.whys.setdefault(found.node, found)
+                self._whys.setdefault(found.node, found)
         return False
 
     def _make(self, one: Saving) -> None:
@@ -205,7 +232,7 @@ class Walk:
     def _stuck(self, one: Candidate, pod: str) -> None:
         why = "no node that stays has room for it, and none can be launched"
         said = blocked(one.name, Blocker.POD_STUCK, pod=pod, why=why)
-        self.whys.setdefault(one.name, said)
+        self._whys.setdefault(one.name, said)
 
     # ------------------------------------------------------------------ budgets
 

@@ -253,6 +253,15 @@ class Cluster:
         self.placing.rooms.put_node(node)
         self.put_node(node)
 
+    def discourage(self, names: frozenset[str]) -> None:
+        """The scheduler rather keeps off these nodes, and off no others."""
+        for node in list(self.nodes.values()):
+            if node.is_initialized and node.is_discouraged != (node.name in names):
+                changed = msgspec.structs.replace(node, is_discouraged=node.name in names)
+                self.placing.rooms.put_node(changed)
+                self.nodes[node.name] = changed
+                self._nodes = None
+
     def drop_node(self, name: str) -> None:
         """A node is no more."""
         node = self.nodes.pop(name)

@@ -207,6 +207,7 @@ class _Simulation:
             self._promise(one.node, one.pods)
             self._binder.steer(one.node, one.pods)
         cluster.book.propose(plan.proposals)
+        cluster.discourage(frozenset(plan.discouraged))
         for disrupt in plan.disruptions:
             self._departures.begin(disrupt)
             for new in disrupt.replacements:

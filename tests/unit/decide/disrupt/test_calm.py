@@ -1,4 +1,4 @@
-"""Who is left alone, and what a move must save."""
+"""Who is left alone."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ import msgspec
 import pytest
 
 from dovetail import labels
-from dovetail.decide.disrupt.calm import changes_at, least_saving, overtaxed, unrest
+from dovetail.decide.disrupt.calm import changes_at, overtaxed, unrest
 from dovetail.decide.disrupt.candidates import scene_of
 from dovetail.decide.evictions import with_evictions
 from dovetail.model.ledger import EvictionCount, Ledger
-from dovetail.model.plan import Launch, Plan
+from dovetail.model.plan import Plan
 from dovetail.model.pod import Pod
 from dovetail.model.policy import Policy
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.verdict import Blocked, Blocker
-from dovetail.testing import deployment, node, node_pool, pod, snapshot
+from dovetail.testing import node, node_pool, pod, snapshot
 from dovetail.testing.given import STANDARD_TYPES
-from dovetail.units import money
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -231,95 +230,7 @@ def limited_counts() -> tuple[EvictionCount, ...]:
     return (EvictionCount(WEB, NOW, 1000),)
 
 
-# ------------------------------------------------------------------ least saving
-
-
-def launch(price: float, *pods: str) -> Launch:
-    """A new node at this price for these pods."""
-    return Launch(
-        "new", "default", "small", "a", "on-demand", money.nanousd(price), ("small",), {}, pods
-    )
-
-
-def least(*pods: Pod, launches: tuple[Launch, ...] = (), **fields: object) -> float:
-    """What a move of these pods must save, as a share of what their node costs."""
-    cluster = msgspec.structs.replace(snapshot(pods, nodes=[LARGE]), **fields)
-    got = least_saving(pods, going=[LARGE], launches=launches, snapshot=cluster, now=NOW)
-    return got / money.nanousd(0.4)
-
-
-def service(n_pods: int, **words: object) -> tuple[Pod, ...]:
-    """Pods of 2 cpu on the node, a quarter of it each."""
-    return deployment(n_pods, "web", node="n1", cpu=2, owner="ReplicaSet/web", **words)
-
-
-def test_a_move_that_disturbs_nobody_must_only_save() -> None:
-    """Any strict saving will do."""
-    assert least() == 0
-
-
-def test_disturbing_a_whole_node_costs_less_than_a_hundredth_of_it() -> None:
-    """So that a tenth above the bound can always be reached."""
-    assert least(*service(4)) == pytest.approx(30 / 43200)
-    replaced = launch(0.39, *(f"default/web-{index}" for index in range(4)))
-    assert least(*service(4), launches=(replaced,)) == pytest.approx(
-        (180 * 0.39 / 0.4 + 60) / 43200
-    )
-    assert least(*service(4, started_at=LONG_AGO.isoformat()), launches=(replaced,)) < 0.01
-
-
-@pytest.mark.parametrize(
-    ("words", "times"),
-    [
-        pytest.param({}, 1, id="an ordinary pod"),
-        pytest.param({"priority": 2**25}, 2, id="priority"),
-        pytest.param(
-            {"annotations": {"controller.kubernetes.io/pod-deletion-cost": str(-(2**27))}},
-            0,
-            id="one that would rather go",
-        ),
-        pytest.param({"started_at": LONG_AGO.isoformat()}, 2, id="warm caches"),
-        pytest.param({"started_at": (NOW - 59 * MINUTE).isoformat()}, 1, id="not yet warm"),
-    ],
-)
-def test_a_restart_costs_by_what_the_pod_says_and_how_long_it_ran(
-    words: dict[str, object], times: int
-) -> None:
-    """Half a minute of what it occupies, spread over half a day."""
-    assert least(*service(1, **words)) == pytest.approx(times * 30 / 43200 / 4, 1e-4)
-
-
-def test_a_job_loses_the_work_that_it_has_done() -> None:
-    """In steps that double, so that it does not change all the time."""
-    assert least(worker("a", cpu=8, minutes=4)) == pytest.approx(30 / 43200)
-    assert least(worker("a", cpu=8, minutes=5)) == pytest.approx((30 + 300) / 43200)
-    assert least(worker("a", cpu=8, minutes=179)) == pytest.approx((30 + 160 * 60) / 43200)
-    alone = pod("a", node="n1", cpu=8, started_at=(NOW - 5 * MINUTE).isoformat())
-    assert least(alone) == pytest.approx((30 + 300) / 43200)
-
-
-def test_the_operator_may_want_more_for_each_pod() -> None:
-    """The pool's word counts more than the flag's, and either is about every pod."""
-    policy = Policy(least_saving_nanousd=money.nanousd(0.01))
-    assert least(*service(4), policy=policy) == pytest.approx(0.04 / 0.4)
-    mild = node_pool(least_saving=0.005)
-    assert least(*service(4), policy=policy, node_pools=(mild,)) == pytest.approx(0.02 / 0.4)
-
-
-def test_a_move_is_judged_the_same_until_it_changes() -> None:
-    """Costs grow in steps, and the moment of the next one is known."""
-    pods = (worker("a", minutes=7), *service(1, started_at=(NOW - 58 * MINUTE).isoformat()))
-    cluster = snapshot(pods, nodes=[LARGE])
-
-    def at(now: datetime) -> int:
-        return least_saving(pods, going=[LARGE], launches=(), snapshot=cluster, now=now)
-
-    first = changes_at(pods, cluster, NOW)
-    assert first == NOW + 2 * MINUTE
-    assert at(first - timedelta(microseconds=1)) == at(NOW) < at(first)
-    second = changes_at(pods, cluster, first)
-    assert second == NOW + 3 * MINUTE
-    assert at(second - timedelta(microseconds=1)) == at(first) < at(second)
+# ------------------------------------------------------------------ what grows dearer
 
 
 def test_a_pod_that_nears_its_end_is_known_beforehand() -> None:

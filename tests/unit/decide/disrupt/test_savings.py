@@ -28,7 +28,7 @@ def asked(sizes: dict[str, float]) -> Saving | Blocked | None:
         pods=[pod(f"p{name}", node=name, cpu=size) for name, size in sizes.items()],
     )
     ground = ground_of(there, NOW, is_saving=True)
-    return judged(course_of(there, Plan(), NOW), ground, candidates_of(nodes, ground))
+    return judged(course_of(there, Plan(), NOW), ground, candidates_of(nodes, ground), [])
 
 
 def test_what_would_come_again_stays() -> None:

@@ -1,0 +1,111 @@
+"""Which nodes should new pods rather keep off, so that they empty by themselves?
+
+kube-scheduler prefers the emptiest nodes, and so keeps alive those that nobody would miss. As pods
+come and go anyway, a word to it saves evictions: of each pool the emptiest nodes are discouraged,
+as long as what they run is within reach of the room that the others have left. Who is discouraged
+stays so until others are clearly emptier: words that change all the time help nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Final
+
+import msgspec
+
+from dovetail.decide.disrupt.course import Course
+from dovetail.decide.disrupt.emptiness import is_dynamic
+from dovetail.decide.lifecycle.protection import is_active
+from dovetail.model.node import Node
+from dovetail.model.pod import Pod
+from dovetail.model.pool import ConsolidationPolicy, NodePool
+from dovetail.model.resources import CPU, MEMORY
+
+_WITHIN_REACH: Final = 3  # times the room that others have; pods come and go, and some end soon
+_HELD_BACK: Final = Fraction(1, 20)  # of a node that others must be emptier to take its place
+_COUNTED: Final = (CPU, MEMORY)
+
+
+class _Filled(msgspec.Struct, frozen=True):
+    """A node, what its pods take of it, and what is left."""
+
+    node: Node
+    used: tuple[int, ...]
+    free: tuple[int, ...]
+
+    @property
+    def turn(self) -> tuple[Fraction, str]:
+        """The emptiest first."""
+        shares = (
+            Fraction(used, used + free)
+            for used, free in zip(self.used, self.free, strict=True)
+            if used + free > 0
+        )
+        return max(shares, default=Fraction(0)) - _HELD_BACK * self.node.is_discouraged, (
+            self.node.name
+        )
+
+
+def discouraged(course: Course) -> Course:
+    """The plan with the nodes that new pods should rather keep off."""
+    if not course.world.policy.discourages:
+        return course
+    names: list[str] = []
+    for pool in course.world.node_pools:
+        if _shrinks(pool):
+            names += _emptiest([_filled(node, course) for node in _standing(pool, course)])
+    plan = msgspec.structs.replace(course.plan, discouraged=tuple(sorted(names)))
+    return msgspec.structs.replace(course, plan=plan)
+
+
+def _shrinks(pool: NodePool) -> bool:
+    """Whether nodes of it that run pods may be taken away to save money."""
+    said = pool.disruption
+    is_wanted = said.consolidation_policy != ConsolidationPolicy.WHEN_EMPTY
+    return is_wanted and said.consolidate_after is not None and not pool.problems
+
+
+def _standing(pool: NodePool, course: Course) -> Iterable[Node]:
+    """Its nodes that take pods."""
+    return (
+        node
+        for node in course.world.nodes
+        if node.node_pool == pool.name
+        and node.is_initialized
+        and not node.is_unschedulable
+        and node.name not in course.scene.leaving
+        and is_dynamic(node, course.world)
+    )
+
+
+def _filled(node: Node, course: Course) -> _Filled:
+    pods = [pod for pod in course.scene.pods_by_node.get(node.name, ()) if is_active(pod)]
+    used = tuple(_asked(pods, name) for name in _COUNTED)
+    return _Filled(
+        node,
+        used,
+        tuple(
+            max(0, node.allocatable.get(name, 0) - taken)
+            for name, taken in zip(_COUNTED, used, strict=True)
+        ),
+    )
+
+
+def _asked(pods: Iterable[Pod], name: str) -> int:
+    return sum(pod.spec.requests.get(name, 0) for pod in pods)
+
+
+def _emptiest(nodes: list[_Filled]) -> list[str]:
+    """Those whose pods, all together, are within reach of the room on the others; never all."""
+    nodes.sort(key=lambda one: one.turn)
+    room = [sum(one.free[at] for one in nodes) for at in range(len(_COUNTED))]
+    used = [0] * len(_COUNTED)
+    found: list[str] = []
+    for one in nodes[:-1]:
+        room = [have - gone for have, gone in zip(room, one.free, strict=True)]
+        used = [have + more for have, more in zip(used, one.used, strict=True)]
+        if any(need > _WITHIN_REACH * have for need, have in zip(used, room, strict=True)):
+            break
+        found.append(one.node.name)
+    return found
