@@ -14,7 +14,7 @@ from dovetail.controllers.known import NODE, NODE_CLAIM
 from dovetail.kube.errors import ApiError, ConflictError, UnavailableError
 from dovetail.kube.seam import Body, Json, Patch, Ref
 from dovetail.model.plan import Disrupt
-from tests.unit.controllers.leaving import CLASS_LABEL, Process, World, running
+from tests.unit.controllers.leaving import CLASS_LABEL, Process, World, deaf, running
 
 MARK: Json = {"key": labels.DISCOURAGED, "effect": "PreferNoSchedule"}
 FENCE: Json = {"key": labels.DISRUPTED_TAINT, "effect": "NoSchedule"}
@@ -39,7 +39,14 @@ class Marking:
 @asynccontextmanager
 async def marking(world: World, lives: int | None = None) -> AsyncIterator[Marking]:
     """Such a process at work."""
-    async with running(world, lives) as process, asyncio.TaskGroup() as group:
+    async with running(world, lives) as process, at_it(world, process) as found:
+        yield found
+
+
+@asynccontextmanager
+async def at_it(world: World, process: Process) -> AsyncIterator[Marking]:
+    """Nodes are marked in this process."""
+    async with asyncio.TaskGroup() as group:
         found = Marking(world, process)
         task = group.create_task(found.loop.run())
         yield found
@@ -121,6 +128,21 @@ async def test_who_leaves_starts_or_is_not_ours_is_left_alone() -> None:
         await world.pass_()
         assert await found.decide() == ["patch starts"]
         assert await marked(world, *every[:-1]) == ["doomed", "fenced", "going", "theirs"]
+
+
+async def test_what_was_written_is_known_before_the_watch_says_so() -> None:
+    """So that nothing is written twice. A Node that is being deleted is left alone, though nothing
+    else says so yet.
+    """
+    world = World()
+    for name in ("a", "going"):
+        await world.node(name)
+    await mark(world, "going")
+    await world.delete(NODE, "going")
+    async with at_it(world, await deaf(world)) as found:
+        assert await found.decide("a") == ["patch a"]
+        assert await found.decide("a") == []
+        assert await found.decide() == ["patch a"]
 
 
 async def test_a_node_that_is_put_back_loses_a_mark_that_nobody_wants() -> None:
