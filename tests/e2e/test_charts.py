@@ -166,6 +166,7 @@ def test_false_is_no_default() -> None:
         "serviceAccount": {"create": False, "name": "mine"},
         "settings": {
             "ignoreDRARequests": False,
+            "discourageScheduling": False,
             "disableControllerWarmup": False,
             "featureGates": gates,
         },
@@ -176,6 +177,7 @@ def test_false_is_no_default() -> None:
     assert {tree["subjects"][0]["name"] for tree in bindings} == {"mine"}
     said = environment(values)
     assert said["IGNORE_DRA_REQUESTS"] == said["DISABLE_CONTROLLER_WARMUP"] == "false"
+    assert said["DOVETAIL_DISCOURAGE_SCHEDULING"] == "false"
     assert "ReservedCapacity=false" in said["FEATURE_GATES"]
     assert "hostNetwork" not in pod({"hostNetwork": False})
     assert pod({"hostNetwork": True})["hostNetwork"] is True

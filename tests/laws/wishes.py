@@ -200,6 +200,7 @@ def _policy(chance: Random, policy: Policy) -> Policy:
         spot_robustness=0.5 if one_in(chance, 8) else 0.0,
         least_saving_nanousd=CENT // 10 if one_in(chance, 10) else 0,
         most_evictions=chance.choice((1, 3)) if one_in(chance, 8) else None,
+        eviction_cost=chance.choice((timedelta(0), timedelta(minutes=30), timedelta(hours=2))),
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from fractions import Fraction
 from typing import Final
 
 import msgspec
@@ -37,6 +38,8 @@ from tests.oracle.scheduler import bind_in_any_order, bind_in_order, some_order_
 DRIFTED: Final = "Drifted"
 UNDERUTILIZED: Final = "Underutilized"
 ENOUGH_SPOT: Final = 15
+WEEK: Final = timedelta(days=7)
+SECOND: Final = timedelta(seconds=1)
 FEW: Final = 2  # nodes: one is never replaced by its equal
 
 
@@ -297,6 +300,8 @@ def _spares(snapshot: Snapshot, now: datetime, plan: Plan, move: Disrupt) -> Ite
     going = [nodes[name] for name in move.nodes]
     if move.saving_nanousd < wanted and not _is_promotion(snapshot, going, move):
         yield f"saves {move.saving_nanousd}, {wanted} is wanted"
+    if not _is_promotion(snapshot, going, move):
+        yield from _makes_up(snapshot, now, move, moving)
     earlier = plan.disruptions[: plan.disruptions.index(move)]
     done = Counter(pod.workload for pod in snapshot.pods for one in earlier if pod.key in one.pods)
     for pod in moving:
@@ -308,6 +313,32 @@ def _spares(snapshot: Snapshot, now: datetime, plan: Plan, move: Disrupt) -> Ite
         n_evicted = _evicted(snapshot, now, pod.workload) + done[pod.workload] + n_here
         if n_evicted > most * max(n_pods, n_here):
             yield f"{pod.workload} is evicted {n_evicted} times a day, with {n_pods} pods"
+
+
+def _makes_up(snapshot: Snapshot, now: datetime, move: Disrupt, moving: list[Pod]) -> Iterator[str]:
+    """Within the longest that any of its pods has stood it makes up for what each eviction is worth
+    at least: the pod's share of its node, for so long. Pods with a word of their own do not count.
+    """
+    nodes = {node.name: node for node in snapshot.nodes}
+    pools = {pool.name: pool.disruption for pool in snapshot.node_pools}
+    lost = Fraction(0)
+    longest = timedelta(minutes=1)
+    for pod in moving:
+        node = nodes[pod.node_name]
+        since = pod.started_at or pod.created_at
+        longest = max(longest, WEEK if since is None else min(WEEK, now - since))
+        if pod.spec.priority or pod.annotations or pod.is_virtual:
+            continue
+        share = max(
+            Fraction(amount, node.allocatable[name])
+            for name, amount in (*pod.spec.requests.items(), ("cpu", 0))
+            if node.allocatable.get(name)
+        )
+        theirs = pools[node.node_pool].eviction_cost
+        worth = snapshot.policy.eviction_cost if theirs is None else theirs
+        lost += min(Fraction(1), share) * price(snapshot, node) * (worth // SECOND)
+    if move.saving_nanousd * Fraction(longest // SECOND + 1) < lost - len(moving):
+        yield f"saves {move.saving_nanousd} for {longest} at most, which does not pay for {lost}"
 
 
 def _most_evictions(snapshot: Snapshot, pod: Pod, theirs: Disruption) -> int | None:

@@ -52,7 +52,11 @@ def cluster(
 
 def moved(reason: str = "Underutilized", **words: Any) -> Plan:
     """Take node a away, its pod to b."""
-    right = {"pods": ("default/p",), "places": (Nominate("b", ("default/p",)),)}
+    right = {
+        "pods": ("default/p",),
+        "places": (Nominate("b", ("default/p",)),),
+        "saving_nanousd": 10**8,
+    }
     return Plan(disruptions=(Disrupt(reason, ("a",), **{**right, **words}),))
 
 
@@ -127,6 +131,7 @@ def test_what_owners_were_promised_is_judged() -> None:
     hour = NOW.replace(minute=0, second=0, microsecond=0)
     for policy, n_evicted, says in (
         ({"least_saving_nanousd": 10**9}, 0, "is wanted"),
+        ({"eviction_cost": timedelta(days=700)}, 0, "does not pay"),
         ({"most_evictions": 0}, 0, "1 times a day"),
         ({"most_evictions": 1}, 2, "3 times a day"),
         ({"most_evictions": 1}, 1, ""),
@@ -137,7 +142,7 @@ def test_what_owners_were_promised_is_judged() -> None:
             policy=msgspec.structs.replace(POLICY, **policy),
             ledger=Ledger(evictions=(count,)),
         )
-        said = check(asked, NOW, moved(saving_nanousd=10**8))
+        said = check(asked, NOW, moved())
         assert any(says in line for line in said) if says else said == [], said
 
 

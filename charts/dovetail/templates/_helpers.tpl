@@ -68,6 +68,7 @@ annotations:
   "DISABLE_CONTROLLER_WARMUP" "disableControllerWarmup"
   "DISABLE_LEADER_ELECTION" "disableLeaderElection"
   "DOVETAIL_EVICTION_COST" "evictionCost"
+  "DOVETAIL_DISCOURAGE_SCHEDULING" "discourageScheduling"
   "DOVETAIL_LEAST_SAVING_PER_EVICTION" "leastSavingPerEviction"
   "DOVETAIL_MOST_EVICTIONS_PER_DAY" "mostEvictionsPerDay"
   "ENABLE_PROFILING" "enableProfiling"

@@ -6,14 +6,12 @@ is not overwritten: what was read is read again, and the same change is made to 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime
-from typing import Final
 
 import msgspec
 
 from dovetail import api
-from dovetail.actuate.writing import NODE, NODE_CLAIM, Answers, write_claim, write_node
+from dovetail.actuate.writing import NODE_CLAIM, TRIES, Answers, change_node, write_claim
 from dovetail.decide.lifecycle.conditions import (
     DISRUPTION_REASON,
     ClearCondition,
@@ -26,9 +24,7 @@ from dovetail.decide.lifecycle.step import Step, claim_with
 from dovetail.kube.errors import ConflictError
 from dovetail.kube.seam import Kube, Ref
 from dovetail.model.claim import ClaimObject, NodeObject
-from dovetail.state.objects import claim_object, node_object
-
-_TRIES: Final = 5
+from dovetail.state.objects import claim_object
 
 
 async def fence(kube: Kube, node: api.Node) -> Answers:
@@ -38,7 +34,7 @@ async def fence(kube: Kube, node: api.Node) -> Answers:
         others = tuple(one for one in held.taints if one.key != DISRUPTED.key)
         return msgspec.structs.replace(held, taints=(*others, DISRUPTED))
 
-    return await _node_changed(kube, node, fenced)
+    return await change_node(kube, node, fenced)
 
 
 async def unfence(kube: Kube, node: api.Node) -> Answers:
@@ -48,7 +44,7 @@ async def unfence(kube: Kube, node: api.Node) -> Answers:
         left = tuple(one for one in held.taints if one.key != DISRUPTED.key)
         return msgspec.structs.replace(held, taints=left)
 
-    return await _node_changed(kube, node, unfenced)
+    return await change_node(kube, node, unfenced)
 
 
 async def give_reason(kube: Kube, claim: api.NodeClaim, reason: str, now: datetime) -> Answers:
@@ -62,24 +58,10 @@ async def take_back_reason(kube: Kube, claim: api.NodeClaim, now: datetime) -> A
     return await _claim_changed(kube, claim, ClearCondition(DISRUPTION_REASON), now)
 
 
-async def _node_changed(
-    kube: Kube, node: api.Node, change: Callable[[NodeObject], NodeObject]
-) -> Answers:
-    for _ in range(_TRIES - 1):
-        try:
-            return await write_node(kube, node, change(node_object(node)))
-        except ConflictError:
-            fresh = api.decode(api.Node, await kube.get(Ref(NODE, node.metadata.name)))
-            if fresh.metadata.uid != node.metadata.uid:
-                raise
-            node = fresh
-    return await write_node(kube, node, change(node_object(node)))
-
-
 async def _claim_changed(
     kube: Kube, claim: api.NodeClaim, change: ConditionChange, now: datetime
 ) -> Answers:
-    for _ in range(_TRIES - 1):
+    for _ in range(TRIES - 1):
         try:
             return await write_claim(kube, claim, _saying(claim_object(claim), change, now))
         except ConflictError:

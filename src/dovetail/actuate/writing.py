@@ -8,7 +8,7 @@ where nothing differs. Each function returns what the API answered, the latest l
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 import msgspec
@@ -17,7 +17,8 @@ from dovetail import api
 from dovetail.decide.lifecycle.finalization import rfc3339
 from dovetail.decide.lifecycle.patches import ClaimPatch, NodePatch, claim_patches, node_patches
 from dovetail.decide.lifecycle.pool import PoolView
-from dovetail.kube.seam import Json, Patch, Ref, Writer
+from dovetail.kube.errors import ConflictError
+from dovetail.kube.seam import Json, Kube, Patch, Ref, Writer
 from dovetail.model.claim import ClaimObject, NodeObject
 from dovetail.model.node import Condition
 from dovetail.model.taints import Taint
@@ -28,6 +29,7 @@ NODE: Final = api.KINDS["", "Node"]
 NODE_CLAIM: Final = api.KINDS["karpenter.sh", "NodeClaim"]
 NODE_POOL: Final = api.KINDS["karpenter.sh", "NodePool"]
 STATUS: Final = "status"
+TRIES: Final = 5  # at changing what others change as well
 
 _Part = dict[str, Json]
 Answers = tuple[msgspec.Raw, ...]
@@ -77,6 +79,23 @@ async def write_node(
     writing = _Writing(kube, Ref(NODE, before.name), held.metadata.resource_version)
     await writing.write(body)
     return tuple(writing.answers)
+
+
+async def change_node(
+    kube: Kube, node: api.Node, change: Callable[[NodeObject], NodeObject]
+) -> Answers:
+    """Change this very Node; where somebody else has written meanwhile, it is read again and the
+    same change made to that. Raises ApiError.
+    """
+    for _ in range(TRIES - 1):
+        try:
+            return await write_node(kube, node, change(node_object(node)))
+        except ConflictError:
+            fresh = api.decode(api.Node, await kube.get(Ref(NODE, node.metadata.name)))
+            if fresh.metadata.uid != node.metadata.uid:
+                raise
+            node = fresh
+    return await write_node(kube, node, change(node_object(node)))
 
 
 async def write_pool(kube: Writer, held: api.NodePool, after: PoolView) -> Answers:

@@ -51,9 +51,7 @@ class Fences:
         self._means = means
         self._known = known
         self._log = means.log.named("disruption")
-        self._supported = tuple(
-            NodeClassRef(one.group, one.kind) for one in means.cloud.supported_node_classes
-        )
+        self._supported = supported(means)
         self._under_way: dict[str, str] = {}  # the claim's uid by the Node's name
 
     # ---- who
@@ -157,16 +155,13 @@ class Fences:
                 del self._under_way[name]
 
     def _is_left_over(self, node: api.Node) -> bool:
-        if not any(one.key == DISRUPTED.key for one in node.spec.taints) or is_deleted(node):
+        if not is_fenced(node) or is_deleted(node):
             return False
         if node.metadata.name in self._under_way:
             return False
         if any(is_deleted(one) for one in self._known.claims_with(node.spec.provider_id)):
             return False
-        try:
-            return is_managed_node(node_object(node), self._supported)
-        except InputError:
-            return False  # it is left alone, whatever it is
+        return is_ours(node, self._supported)
 
     async def _put_back(self, node: api.Node | None, claim: api.NodeClaim | None) -> None:
         """Take down a fence, take back a reason. What fails is left to `tidy`."""
@@ -189,6 +184,24 @@ class Fences:
 def is_deleted(held: api.Object) -> bool:
     """Whether it is on its way out."""
     return held.metadata.deletion_timestamp is not None
+
+
+def is_fenced(node: api.Node) -> bool:
+    """Whether no pod may come to it, since it is being taken away."""
+    return any(one.key == DISRUPTED.key for one in node.spec.taints)
+
+
+def supported(means: Means) -> tuple[NodeClassRef, ...]:
+    """The kinds of node classes that our cloud launches with."""
+    return tuple(NodeClassRef(one.group, one.kind) for one in means.cloud.supported_node_classes)
+
+
+def is_ours(node: api.Node, kinds: tuple[NodeClassRef, ...]) -> bool:
+    """Whether it was launched with one of these kinds of node classes."""
+    try:
+        return is_managed_node(node_object(node), kinds)
+    except InputError:
+        return False  # it is left alone, whatever it is
 
 
 def _is_unfounded(claim: api.NodeClaim, founded: set[str]) -> bool:

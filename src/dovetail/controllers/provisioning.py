@@ -58,15 +58,16 @@ Witness = Callable[[Snapshot, Plan, datetime, float], None]
 
 class Hands(msgspec.Struct, frozen=True):
     """What the decision loop works through. `compute` runs `decide` without holding up the rest;
-    `disrupt` begins a disruption and says whether nothing failed so far; `witness` is shown every
-    decision, with how long it took. Where it does not act, decisions are told in the log and
-    nowhere else.
+    `disrupt` begins a disruption and says whether nothing failed so far; `discourage` hears which
+    nodes new pods should keep off, and waits for nothing; `witness` is shown every decision, with
+    how long it took. Where it does not act, decisions are told in the log and nowhere else.
     """
 
     ordering: Ordering
     steers: Steers
     compute: Compute
     disrupt: Callable[[Disrupt, tuple[NodePool, ...]], Coroutine[None, None, bool]]
+    discourage: Callable[[tuple[str, ...]], None]
     witness: Witness
     acts: bool = True
 
@@ -170,6 +171,7 @@ class Decisions:
                 for disrupt in plan.disruptions
             ]
             group.create_task(self._hands.steers.take_back())
+        self._hands.discourage(plan.discouraged)  # once fences are up: those are left alone
         done = (*launching, *disrupting)
         self._note_refusals(is_refused=not all(one.result() for one in done))
 

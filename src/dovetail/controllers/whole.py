@@ -20,6 +20,7 @@ from dovetail.controllers.batching import Window
 from dovetail.controllers.buffers import BufferLoop
 from dovetail.controllers.catalogue import Admitted, CatalogueLoop
 from dovetail.controllers.claims import ClaimHands, ClaimLoop
+from dovetail.controllers.discouragement import Discouragement
 from dovetail.controllers.disruptions import Disruptions
 from dovetail.controllers.eviction_memory import EvictionMemory
 from dovetail.controllers.evictions import Evictions
@@ -89,6 +90,7 @@ class Controller:
         orders = Orders(means.kube, mark=setup.mark, timer=means.timer, chance=means.chance)
         self._ordering = Ordering(means, self.known, orders)
         self._disruptions = Disruptions(means, self.known, self._ordering)
+        self._discouragement = Discouragement(means, self.known)
         self._surplus = Surplus(means, self.known)
         self._pools = PoolLoop(means, self.known)
         self._catalogue = CatalogueLoop(
@@ -113,6 +115,7 @@ class Controller:
             steers=self._steers,
             compute=setup.compute,
             disrupt=self._disrupt,
+            discourage=self._discouragement.decided,
             witness=self._witness(setup.witness),
             acts=setup.acts,
         )
@@ -184,6 +187,7 @@ class Controller:
             Work("evictions", self._evictions.run, self._evictions.finish),
             Work("eviction-memory", self._memory.run, self._memory.finish),
             Work("disruptions", self._disruptions.run, self._disruptions.finish),
+            Work("discouragement", self._discouragement.run, self._discouragement.finish),
             Work("garbage", self._garbage.run, self._garbage.finish),
             *self._optional(),
         )

@@ -91,6 +91,15 @@ def tolerates(taints: Iterable[Taint], tolerations: Iterable[Toleration]) -> boo
     return repelling(taints, tolerations) is None
 
 
+# Ours, on nodes that new pods should rather keep off. It counts as nobody's preference.
+DISCOURAGED: Final = Taint(labels.DISCOURAGED, "", Effect.PREFER_NO_SCHEDULE)
+
+
+def is_discouraging(taint: Taint) -> bool:
+    """Whether this is that mark; key and effect tell taints apart."""
+    return (taint.key, taint.effect) == (DISCOURAGED.key, DISCOURAGED.effect)
+
+
 _EPHEMERAL: Final = frozenset(
     {
         ("node.kubernetes.io/not-ready", Effect.NO_SCHEDULE),

@@ -225,6 +225,13 @@ FLAGS: Final = (
         "DURATION",
     ),
     _switch(
+        "discourage-scheduling",
+        "DOVETAIL_DISCOURAGE_SCHEDULING",
+        DECISIONS,
+        "Ask new pods to keep off nodes that waste much, by the soft taint "
+        f"{labels.DISCOURAGED}:PreferNoSchedule, so that those empty by themselves.",
+    ),
+    _switch(
         "disable-leader-election",
         "DISABLE_LEADER_ELECTION",
         ELECTION,

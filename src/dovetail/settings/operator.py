@@ -62,6 +62,7 @@ class OperatorSettings(msgspec.Struct, frozen=True, kw_only=True):
     least_saving_per_eviction: str = policies.ANY_SAVING.least_saving_per_eviction
     most_evictions_per_day: int = policies.ANY_SAVING.most_evictions_per_day
     eviction_cost: timedelta = policies.ANY_SAVING.eviction_cost
+    discourage_scheduling: bool = policies.DEFAULT.discourages
     # Leader election
     disable_leader_election: bool = False
     leader_election_name: str = "karpenter-leader-election"
@@ -94,6 +95,7 @@ class OperatorSettings(msgspec.Struct, frozen=True, kw_only=True):
             chosen,
             keeps_replicas=self.feature_gates.get("StaticCapacity", False),
             replaces_spot_by_spot=self.feature_gates.get("SpotToSpotConsolidation", False),
+            discourages=self.discourage_scheduling,
         )
         calm = policies.Calm(
             self.least_saving_per_eviction, self.most_evictions_per_day, self.eviction_cost

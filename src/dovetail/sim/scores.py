@@ -11,16 +11,14 @@ from typing import Final
 
 import msgspec
 
-from dovetail import labels
 from dovetail.model.node import Node
 from dovetail.model.pod import Pod
 from dovetail.model.resources import CPU, MEMORY
-from dovetail.model.taints import Effect, Taint
+from dovetail.model.taints import DISCOURAGED, Effect
 from dovetail.sim.company import Namespaces, spread_selects, term_selects
 from dovetail.sim.rooms import Room, Rooms
 
 _BEST: Final = 100.0
-_DISCOURAGED: Final = Taint(labels.DISCOURAGED, "", Effect.PREFER_NO_SCHEDULE)
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -80,7 +78,7 @@ def _soft_taints(choice: Choice) -> dict[str, float]:
     held = choice.pod.spec.tolerations
     if not any(node.taints or node.is_discouraged for node, _ in choice.feasible):
         return {}
-    is_deterred = not any(one.tolerates(_DISCOURAGED) for one in held)
+    is_deterred = not any(one.tolerates(DISCOURAGED) for one in held)
     return {
         node.name: float(
             sum(

@@ -17,7 +17,7 @@ from dovetail.model.instance import InstanceType
 from dovetail.model.node import Condition, Node
 from dovetail.model.requirements import Requirement, Requirements, requirement
 from dovetail.model.resources import PODS
-from dovetail.model.taints import Taint
+from dovetail.model.taints import Taint, is_discouraging
 from dovetail.state.amounts import instant, resources, span
 from dovetail.state.constraints import taints
 from dovetail.state.inventory import Inventory
@@ -198,17 +198,20 @@ def observed(wire: api.Node) -> Node:
     """A node by its own word alone."""
     meta = wire.metadata
     held = node_labels(meta.labels)
+    borne = taints(wire.spec.taints)
+    others = tuple(one for one in borne if not is_discouraging(one))
     return Node(
         name=meta.name,
         labels=held,
         annotations=meta.annotations,
-        taints=taints(wire.spec.taints),
+        taints=others,
         capacity=resources(wire.status.capacity),
         allocatable=resources(wire.status.allocatable),
         node_pool=held.get(labels.NODE_POOL, ""),
         provider_id=wire.spec.provider_id,
         is_ready=all(one.status == _TRUE for one in wire.status.conditions if one.type == "Ready"),
         is_unschedulable=wire.spec.unschedulable,
+        is_discouraged=len(others) < len(borne),
         conditions=_conditions(wire.status.conditions),
         created_at=instant(meta.creation_timestamp),
         deleting_at=instant(meta.deletion_timestamp),

@@ -39,6 +39,7 @@ class Deciding:
         self.world = world
         self.plans: list[Plan] = []
         self.plan: Plan | None = None  # to be made; without it, whatever is right
+        self.discouraged: list[tuple[str, ...]] = []  # nodes, of each decision carried out
         means = world.means
         orders = Orders(world.kube, mark="run", timer=means.timer, chance=means.chance)
         hands = Hands(
@@ -46,6 +47,7 @@ class Deciding:
             steers=Steers(means, world.known, Steering(world.kube) if steers else None),
             compute=self._compute,
             disrupt=self._disrupt,
+            discourage=self.discouraged.append,
             witness=self._witness,
             acts=acts,
         )
@@ -153,6 +155,20 @@ async def test_a_dry_run_decides_and_changes_nothing() -> None:
         assert any(plan.launches for plan in found.plans)
         assert await world.names(NODE_CLAIM) == []
         assert world.told.events == []
+        assert found.discouraged == []
+
+
+async def test_every_decision_says_which_nodes_pods_should_keep_off() -> None:
+    """Also that there are none."""
+    world = World()
+    async with deciding(world) as found:
+        await world.pass_(5)
+        found.discouraged.clear()
+        for names in (("a", "b"), ()):
+            found.plan = Plan(discouraged=names)
+            found.loop.touched(Touched.PENDING)
+            await world.pass_(5)
+        assert found.discouraged == [("a", "b"), ()]
 
 
 async def test_the_scheduler_is_told_of_a_place_on_a_node_that_is_there() -> None:

@@ -52,7 +52,7 @@ REFERENCE = {
 }
 OWN = {"steer-pods",
     "kubeconfig", "context", "provider", "kubelets", "dry-run", "spot-robustness", "effort",
-    "least-saving-per-eviction", "most-evictions-per-day",
+    "least-saving-per-eviction", "most-evictions-per-day", "discourage-scheduling",
     "eviction-cost",
 }  # fmt: skip
 # A value for every flag that is not its default.
@@ -284,3 +284,10 @@ def test_how_calm_it_is_may_not_be_misspelled(said: str) -> None:
     for name in ("DOVETAIL_LEAST_SAVING_PER_EVICTION", "DOVETAIL_MOST_EVICTIONS_PER_DAY"):
         with pytest.raises(InputError, match=f"{name}: .*expected"):
             read({}, {name: said})
+
+
+def test_whether_pods_are_asked_to_keep_off_nodes_reaches_decisions() -> None:
+    """Yes, unless somebody says no."""
+    assert OperatorSettings().policy.discourages
+    assert not read({"discourage-scheduling": "false"}, {}).policy.discourages
+    assert not read({}, {"DOVETAIL_DISCOURAGE_SCHEDULING": "false"}).policy.discourages

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 
+import msgspec
 import pytest
 
 from dovetail.model.instance import InstanceType
@@ -208,3 +209,33 @@ def test_deletion_of_either_is_the_deletion_of_both(freeze: Freeze) -> None:
     linked = "nodeName: n"
     for text in (node(at), node() + claim(at, status=linked), node(at) + claim(status=linked)):
         assert only(freeze(text)).deleting_at == datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def test_our_own_mark_is_nobodys_preference(freeze: Freeze) -> None:
+    """It is told apart by key and effect, whatever its value; all other taints are."""
+    harder = "{key: dovetail.sh/discouraged, effect: NoSchedule}"
+    soft = "{key: t, effect: PreferNoSchedule}"
+    mark = "{key: dovetail.sh/discouraged, value: x, effect: PreferNoSchedule}"
+    plain = only(freeze(node(spec=f"taints: [{soft}, {harder}]")))
+    marked = only(freeze(node(spec=f"taints: [{soft}, {mark}, {harder}]")))
+    assert not plain.is_discouraged
+    assert marked.is_discouraged
+    assert (
+        marked.taints
+        == plain.taints
+        == (
+            Taint("t", "", "PreferNoSchedule"),
+            Taint("dovetail.sh/discouraged", "", "NoSchedule"),
+        )
+    )
+
+
+def test_a_node_with_a_claim_keeps_its_mark(freeze: Freeze) -> None:
+    """And is otherwise what it would be without."""
+    mark = "taints: [{key: dovetail.sh/discouraged, effect: PreferNoSchedule}]"
+    both = [
+        only(freeze(node(spec=f"providerID: id, {spec}") + claim(status="providerID: id")))
+        for spec in ("", mark)
+    ]
+    assert [one.is_discouraged for one in both] == [False, True]
+    assert both[0] == msgspec.structs.replace(both[1], is_discouraged=False)

@@ -203,7 +203,7 @@ def test_both_forms_end_with_the_same_nodes_the_same_pods_and_the_same_price(
     curves: dict[str, tuple[str, Curve]],
 ) -> None:
     """Pods come, grow in number and go; nodes are launched, emptied and consolidated."""
-    policy = Policy(effort=0, disrupts_for=tuple(DisruptionReason))
+    policy = Policy(effort=0, disrupts_for=tuple(DisruptionReason), eviction_cost=timedelta(0))
     faithful = Faithful(curves, policy, 40 * MINUTE)
     asyncio.run(faithful.run())
     known, ended = faithful.seen[-1], fast(faithful)

@@ -1,0 +1,93 @@
+"""Which nodes new pods should rather keep off."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import msgspec
+import pytest
+
+from dovetail.decide import decide
+from dovetail.model.node import Node
+from dovetail.model.plan import DisruptionReason
+from dovetail.model.policy import Policy
+from dovetail.model.pool import Disruption
+from dovetail.model.snapshot import Snapshot
+from dovetail.testing import node, node_pool, pod, snapshot
+from dovetail.testing.given import STANDARD_TYPES
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+TYPES = tuple(given.instance_type(name) for name, given in STANDARD_TYPES.items())
+ALL = Policy(disrupts_for=tuple(DisruptionReason))
+
+
+def cluster(cpus: dict[str, float], **marks: object) -> Snapshot:
+    """Large nodes of 8 cpu by name, with so much of it taken."""
+    nodes = [_node(name, **marks) for name in cpus]
+    pods = [pod(f"p-{name}", node=name, cpu=cpu) for name, cpu in cpus.items() if cpu]
+    return msgspec.structs.replace(snapshot(pods, nodes=nodes), policy=ALL)
+
+
+def _node(name: str, **marks: object) -> Node:
+    return msgspec.structs.replace(node(name, pool="default", type="large", types=TYPES), **marks)
+
+
+def found(given: Snapshot, **policy: object) -> tuple[str, ...]:
+    """Who is discouraged."""
+    chosen = msgspec.structs.replace(given.policy, **policy)
+    return decide(msgspec.structs.replace(given, policy=chosen), NOW).discouraged
+
+
+def test_the_emptiest_are_discouraged_as_long_as_others_have_room() -> None:
+    """What they run is at most three times what the others have left."""
+    assert found(cluster({"a": 2, "b": 7.5, "c": 6.5})) == ("a",)
+    assert found(cluster({"a": 2, "b": 7.5, "c": 7.5})) == ("a",)
+    assert found(cluster({"a": 4, "b": 7.5, "c": 7.5})) == ()
+
+
+def test_somebody_must_take_new_pods() -> None:
+    """However empty all of them are."""
+    assert found(cluster({"a": 1, "b": 1, "c": 1})) == ("a", "b")
+    assert found(cluster({"a": 1})) == ()
+
+
+def test_who_is_discouraged_stays_so_until_others_are_clearly_emptier() -> None:
+    """A twentieth of a node does not matter."""
+    given = cluster({"a": 5.0, "b": 5.2})
+    marked = tuple(
+        msgspec.structs.replace(one, is_discouraged=one.name == "b") for one in given.nodes
+    )
+    assert found(given) == ("a",)
+    assert found(msgspec.structs.replace(given, nodes=marked)) == ("b",)
+    emptier = cluster({"a": 4.0, "b": 5.2})
+    assert found(msgspec.structs.replace(emptier, nodes=marked)) == ("a",)
+
+
+@pytest.mark.parametrize(
+    "marks",
+    [{"is_initialized": False}, {"is_unschedulable": True}, {"deleting_at": NOW}],
+    ids=["starting", "cordoned", "leaving"],
+)
+def test_nodes_that_take_no_pods_count_for_nothing(marks: dict[str, object]) -> None:
+    """Neither as room nor as nodes to be emptied."""
+    assert found(cluster({"a": 1, "b": 1}, **marks)) == ()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [Disruption(consolidate_after=None), Disruption(consolidation_policy="WhenEmpty")],
+    ids=["never", "only when empty"],
+)
+def test_pools_that_do_not_shrink_discourage_nobody(said: Disruption) -> None:
+    """Nobody waits for their nodes to empty."""
+    pool = msgspec.structs.replace(node_pool(), disruption=said)
+    given = msgspec.structs.replace(cluster({"a": 1, "b": 7}), node_pools=(pool,))
+    assert found(given) == ()
+
+
+def test_nobody_is_discouraged_where_nobody_wants_that() -> None:
+    """By the switch, or because nothing is taken away to save money."""
+    given = cluster({"a": 1, "b": 7})
+    assert found(given) == ("a",)
+    assert found(given, discourages=False) == ()
+    assert found(given, disrupts_for=(DisruptionReason.EMPTY,)) == ()
