@@ -52,7 +52,12 @@ TYPES = tuple(
 _DEFINITIONS = tuple(crds())
 _SLOWEST_SECONDS = 0.3
 # Plans need not be the best.
-_QUICKLY = Policy(effort=0, disrupts_for=tuple(DisruptionReason), keeps_replicas=True)
+_QUICKLY = Policy(
+    effort=0,
+    disrupts_for=tuple(DisruptionReason),
+    keeps_replicas=True,
+    eviction_cost=timedelta(0),  # pods are moved here that are minutes old
+)
 _GATES = {"CapacityBuffer": True, "NodeRepair": True, "StaticCapacity": True}
 _METERS = Meters()  # nobody reads them here, and to make them takes long
 

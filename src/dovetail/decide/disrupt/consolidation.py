@@ -57,18 +57,17 @@ def _with_target(course: Course, waste: int) -> Course:
 
 
 def _by_turn(free: Sequence[Candidate], course: Course) -> tuple[list[Candidate], ...]:
-    """Those that have been found fit to go for long enough, and the others."""
+    """Those that have been found fit to go for long enough, and all: what they cannot do by
+    themselves they may together with others, as it was found before.
+    """
     before = course.now - course.world.policy.confirm_after
     known = {
         one.node
         for one in course.origin.ledger.proposals
         if one.reason == REASON and one.since <= before
     }
-    if before == course.now:
-        return (list(free),)
-    return [one for one in free if one.name in known], [
-        one for one in free if one.name not in known
-    ]
+    first = [one for one in free if one.name in known]
+    return (first, list(free)) if 0 < len(first) < len(free) else (list(free),)
 
 
 # ------------------------------------------------------------------ which nodes

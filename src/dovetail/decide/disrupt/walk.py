@@ -50,7 +50,7 @@ class Walk:
         self.course = course
         self._whys: dict[str, Blocked] = {}
         self.heard: list[Blocked] = []  # what was against moves, or parts of them
-        self.waste = 0  # what candidates cost beyond what their pods are worth
+        self._wastes: dict[str, int] = {}  # what candidates cost beyond what their pods are worth
         self._laters: dict[str, tuple[int, Blocked]] = {}  # who may save how much some day
         self._done: set[str] = set()  # nodes that go, or are proposed to
         self._n_proposed: Counter[str] = Counter()  # of each pool, without those that go
@@ -62,16 +62,21 @@ class Walk:
         """Why nodes by themselves would not go."""
         return {name: said for name, (_, said) in self._laters.items()} | self._whys
 
+    @property
+    def waste(self) -> int:
+        """What candidates cost beyond what their pods are worth."""
+        return sum(self._wastes.values())
+
     def go(self, free: Sequence[Candidate]) -> None:
-        """Make every move with these nodes that saves money."""
+        """Make every move with these nodes that saves money, but for those that go already."""
         ground = self._ground()
-        free = self._worthwhile(free, ground)
+        free = self._worthwhile([one for one in free if one.name not in self._done], ground)
         if not free:
             return
         screen = screen_of(ground, free)
         found = prospects_of(screen, free)
-        self.waste += sum(max(0, one.waste) for one in found)
         for one in found:
+            self._wastes[one.candidate.name] = max(0, one.waste)
             self._later(one.candidate, one.waste)
         poor = [one for one in found if one.is_poor and may_be_replaced(one.candidate, ground)]
         if poor:
@@ -214,13 +219,15 @@ class Walk:
         ledger, now = course.origin.ledger, course.now
         known = {given.node: given.since for given in ledger.proposals if given.reason == REASON}
         since = {node.name: min(known.get(node.name, now), now) for node in one.going}
-        confirmed_at = max(since.values()) + course.world.policy.confirm_after
+        stood = {at + course.world.policy.confirm_after for at in since.values()}
+        confirmed_at = max(stood)
         budgets = budgets_for(course, REASON)
         found = Findings(
             disruptions=one.disrupts if confirmed_at <= now else (),
             proposals=tuple(Proposal(REASON, name, since[name]) for name in sorted(since)),
             wake_at=soonest(
-                *((confirmed_at, one.changes_at) if confirmed_at > now else ()),
+                *(at for at in stood if at > now),
+                *((one.changes_at,) if confirmed_at > now else ()),
                 *(budgets[node.node_pool].changes_at for node in one.going),
             ),
         )
