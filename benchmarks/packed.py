@@ -38,7 +38,7 @@ from dovetail.sim.reference.provisioning import provisioning
 from dovetail.sim.reference.standing import Standing
 
 NOW: Final = datetime(2026, 1, 1, 12, tzinfo=UTC)
-_BEGAN: Final = NOW - timedelta(hours=20)
+_BEGAN: Final = NOW - timedelta(days=7)
 _N_WAVES: Final = 20
 _CPUS_AT_MOST: Final = 16
 _LARGEST: Final = 8_000  # millicores of a pod

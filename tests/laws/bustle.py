@@ -84,11 +84,10 @@ class Bustle:
 
     def _promised(self, plan: Plan, launches: list[Launch]) -> tuple[Nomination, ...]:
         """Promises that still hold, one for each pod at most."""
-        new = self._promises(plan, launches)
-        uids = {one.pod_uid for one in new}
         held = self.snapshot.ledger.nominations
-        kept = (one for one in held if one.until > self.now and one.pod_uid not in uids)
-        return (*kept, *new)
+        kept = [one for one in held if one.until > self.now]
+        last = {one.pod_uid: one for one in (*kept, *self._promises(plan, launches))}
+        return tuple(last.values())
 
     def _promises(self, plan: Plan, launches: list[Launch]) -> list[Nomination]:
         places = [place for one in plan.disruptions for place in one.places]

@@ -141,11 +141,15 @@ def fakes(snapshot: Snapshot) -> set[str]:
 def expected(
     snapshot: Snapshot, now: datetime, plan: Plan, *, ignored: frozenset[str] = frozenset()
 ) -> set[str]:
-    """The nodes on which pods are to start, but for some."""
+    """The nodes on which pods are to start, but for some. Whom the plan gives a new node does not
+    come to the one that was promised before.
+    """
+    launched = {key for one in plan.launches for key in one.pods}
+    elsewhere = {pod.uid for pod in snapshot.pods if pod.key in launched} | ignored
     found = {
         one.node
         for one in snapshot.ledger.nominations
-        if one.until > now and one.pod_uid not in ignored
+        if one.until > now and one.pod_uid not in elsewhere
     }
     found |= {one.node for one in plan.nominations if set(one.pods) - ignored}
     found |= {pod.nominated_node_name for pod in snapshot.pods if not pod.node_name}

@@ -142,8 +142,10 @@ def _pool_verdict(node: Node, snapshot: Snapshot) -> Blocked | None:
 
 
 def _pod_verdicts(node: Node, scene: Scene) -> Iterator[Blocked]:
-    held = scene.pods_by_node.get(node.name, ())
-    pods = sorted((pod for pod in held if not pod.is_virtual), key=lambda pod: pod.key)
+    held = [pod for pod in scene.pods_by_node.get(node.name, ()) if not pod.is_virtual]
+    if not any(_is_kept(pod, scene) for pod in held):
+        return  # as nearly always
+    pods = sorted(held, key=lambda pod: pod.key)
     for pod in pods:
         kept = protection(pod, scene.now)
         if kept.is_active:
@@ -158,6 +160,15 @@ def _pod_verdicts(node: Node, scene: Scene) -> Iterator[Blocked]:
     for pod in pods if budgets else ():
         if is_evictable(pod, scene.now):
             yield from _budget_verdicts(node.name, pod, selecting(pod, budgets))
+
+
+def _is_kept(pod: Pod, scene: Scene) -> bool:
+    """Whether anything is to be said of the pod."""
+    if pod.annotations and protection(pod, scene.now).is_active:
+        return True
+    about = selecting(pod, scene.snapshot.disruption_budgets)
+    is_forbidden = len(about) > 1 or any(_forbids(one, pod) for one in about)
+    return is_forbidden and is_evictable(pod, scene.now)
 
 
 def _budget_verdicts(node: str, pod: Pod, about: tuple[DisruptionBudget, ...]) -> Iterator[Blocked]:

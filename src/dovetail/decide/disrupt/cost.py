@@ -74,6 +74,8 @@ def ages_at(node: Node, pool: NodePool | None, now: datetime) -> datetime | None
 
 def eviction_cost(pod: Pod) -> int:
     """What it costs to evict one pod; less than nothing if it would rather go than others."""
+    if not pod.annotations and not pod.spec.priority:
+        return ONE
     cost = ONE + _deletion_cost(pod) + _PER_PRIORITY * pod.spec.priority
     return max(-_MOST, min(_MOST, cost))
 

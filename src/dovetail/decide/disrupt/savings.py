@@ -21,7 +21,7 @@ from dovetail.decide.disrupt.calm import changes_at, evicted_often, overtaxed
 from dovetail.decide.disrupt.cost import moving_cost, parts_left
 from dovetail.decide.disrupt.course import Course, launches_of
 from dovetail.decide.disrupt.parts import Part, parts_of
-from dovetail.decide.disrupt.probe import Ground, Stuck, movable_pods, probe
+from dovetail.decide.disrupt.probe import Ground, Move, Stuck, movable_pods, probe
 from dovetail.decide.disrupt.replacing import bought, replacements
 from dovetail.decide.disrupt.toll import Toll, toll_of
 from dovetail.decide.lifecycle.step import soonest
@@ -35,6 +35,7 @@ from dovetail.units.money import dollars
 REASON: Final = DisruptionReason.UNDERUTILIZED
 MANY: Final = 4  # nodes of a move that may bring back equals of some
 WORTH_EQUALS: Final = Fraction(1, 16)  # of the price of nodes, if equals of some come back
+WORTH_A_LOOK: Final = Fraction(1, 40)  # of the price of many nodes
 _TRIES: Final = 6  # at leaving out of a move what does not pay
 
 
@@ -106,7 +107,7 @@ def judged(
                 return blocked(chosen[0].name, Blocker.POD_STUCK, pod=move.pod, why=move.why)
             chosen = _without_host(chosen, move.pod, ground)
             continue
-        if len(chosen) >= MANY and _paid(chosen) <= move.price_nanousd:
+        if len(chosen) >= MANY and _is_vain(chosen, move):
             return mixed
         launches = launches_of(course, move)
         found = _in_parts(course, ground, chosen, parts_of(move, launches, ground), heard)
@@ -119,6 +120,11 @@ def judged(
             return _better(found, mixed)
         chosen = fewer
     return mixed
+
+
+def _is_vain(chosen: Sequence[Candidate], move: Move) -> bool:
+    """Whether so little would be saved that parts of it save nothing."""
+    return move.price_nanousd > (1 - WORTH_A_LOOK) * _paid(chosen)
 
 
 def _paid(chosen: Iterable[Candidate]) -> int:

@@ -40,7 +40,8 @@ from dovetail.solve import Screen
 _TOGETHER: Final = 30  # nodes that are bought anew at once
 _FEW: Final = 8  # poor nodes; of fewer also parts are tried
 _VAIN_SETS: Final = 5  # of poor nodes, for each step of `Policy.effort`
-_VAIN_LOOKS: Final = 5  # at single nodes, for each step of `Policy.effort`
+_VAIN_LOOKS: Final = 3  # at single nodes, for each step of `Policy.effort`
+_PROMISING: Final = 300  # nodes that are looked at again, where poor ones were tried in vain
 
 
 class Walk:
@@ -85,7 +86,8 @@ class Walk:
             self._emptied(free, screen, ground, is_hasty=True)
             if self._renewed(poor, shunned) and len(free) > _TOGETHER:
                 return  # of so many, what else would be cheaper is seen once that is done
-            free = [one for one in free if one.name not in self._done]
+            free = [one.candidate for one in found if one.candidate.name not in self._done]
+            free = free[: _PROMISING * max(1, self.course.world.policy.effort)]
             if self._ground() is ground:
                 screen.welcome()
             else:
@@ -149,7 +151,8 @@ class Walk:
             if is_done or one.name in self.course.scene.nominated:
                 continue
             is_within = left[pool] > 0
-            price = 0 if is_hasty else one.price_nanousd
+            least = -1 if pool in light else one.toll.least_nanousd
+            price = 0 if is_hasty else one.price_nanousd - least
             found = screen.estimate(one.name, price, lets_go=is_within)
             if found.stuck is not None:
                 self._stuck(one, found.stuck.key)
@@ -158,7 +161,7 @@ class Walk:
                 left[pool] -= 1
             elif not is_hasty and may_be_replaced(one, ground) and has_choice(one, found):
                 saved = one.price_nanousd - found.price_nanousd
-                if saved > one.toll.least_nanousd or (saved >= 0 and pool in light):
+                if saved > least:
                     likely.append((Fraction(saved, one.cost), one))
                 else:
                     self._later(one, saved)
@@ -187,16 +190,19 @@ class Walk:
         """Replace nodes that would likely be cheaper: the best together, then one by one."""
         left = [one for _, one in likely]
         chosen = self._within(left, _TOGETHER)
-        if len(chosen) > _FEW:
-            self._first_that_saves(self._quick_ground(frozenset()), chosen, least=_FEW)
-        elif len(chosen) > 1:
-            self._first_that_saves(self._ground(), chosen, least=2)
+        is_many = len(chosen) > _FEW
+        if len(chosen) > 1:
+            self._first_that_saves(self._at_leisure(is_many), chosen, _FEW if is_many else 2)
         n_vain = 0
         for one in left:
             if n_vain == _VAIN_LOOKS * max(1, self.course.world.policy.effort):
                 break
             if self._within([one], 1):
-                n_vain += not self._first_that_saves(self._ground(), [one])
+                n_vain += not self._first_that_saves(self._at_leisure(is_many), [one])
+
+    def _at_leisure(self, is_many: bool) -> Ground:  # noqa: FBT001  one word says it
+        """Where to look for the best, unless there is much to look at."""
+        return self._quick_ground(frozenset()) if is_many else self._ground()
 
     # ------------------------------------------------------------------ one set
 
