@@ -5,9 +5,9 @@
     packed_cluster(4_000, leaving=0.3)      of all that came, three in ten pods have gone since
 
 Deployments come in waves, and each wave is placed by first fit as the reference does it: on what is
-free, then on new nodes. Then everything has been quiet for long enough to be consolidated. Pods are
-mixed in constraints as in `fleet_mix`; some are guarded by disruption budgets. Nodes that lost all
-their pods are gone, as even the reference would have it.
+free, then on new nodes. Then everything stands for a week, so that savings may be expected to last.
+Pods are mixed in constraints as in `fleet_mix`; some are guarded by disruption budgets. Nodes that
+lost all their pods are gone, as even the reference would have it.
 """
 
 from __future__ import annotations

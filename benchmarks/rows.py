@@ -94,7 +94,7 @@ ROWS: Final[tuple[Row, ...]] = (
     RestRow("judge-20000", "judge", 20_000, {MS_A_MOVE: 1.0}),
     RestRow("decide-20000", "decide", 20_000, {SECONDS: 5.0, PEAK_MB: 1_000}),
     RestRow("rest-20000", "rest", 20_000, {SECONDS: 1.0, RATIO: 1.10, EVICTIONS: 1.5}),
-    DayRow("day-1200", 1_200, 24.0, {PRICE_SHARE: 1.0, EVICTIONS_SHARE: 0.3}),
+    DayRow("day-600", 600, 24.0, {PRICE_SHARE: 1.0, EVICTIONS_SHARE: 0.3}),
 )
 
 

@@ -1,6 +1,6 @@
 """What does a day cost under Dovetail, and what under the reference's own policy?
 
-    python -m benchmarks.simulated_day --pods 1200 --hours 24 --seed 1 [--spot]
+    python -m benchmarks.simulated_day --pods 600 --hours 24 --seed 1 [--spot]
 
 Both get the same demand, the same pools and the same cluster around them (`dovetail.sim.fast`). The
 first hour fills the cluster and does not count. Where no pod waits, the reference looks every ten
@@ -122,7 +122,7 @@ _NAMES: Final = ("dovetail", "reference")
 def main() -> None:
     """Read the flags, let the day pass under each policy that was asked for, and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.simulated_day", description=__doc__)
-    parser.add_argument("--pods", type=int, default=1200)
+    parser.add_argument("--pods", type=int, default=600)
     parser.add_argument("--hours", type=float, default=24.0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--spot", action="store_true")
