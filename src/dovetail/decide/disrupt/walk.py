@@ -39,6 +39,7 @@ from dovetail.solve import Screen
 
 _TOGETHER: Final = 30  # nodes that are bought anew at once
 _FEW: Final = 8  # poor nodes; of fewer also parts are tried
+_HOPEFUL: Final = Fraction(3, 20)  # of the price of many nodes that is wasted; less is in vain
 _VAIN_SETS: Final = 5  # of poor nodes, for each step of `Policy.effort`
 _VAIN_LOOKS: Final = 3  # at single nodes, for each step of `Policy.effort`
 _PROMISING: Final = 300  # nodes that are looked at again, where poor ones were tried in vain
@@ -178,6 +179,9 @@ class Walk:
             chosen = self._within(left, _TOGETHER)
             if not chosen:
                 break
+            if len(chosen) > _FEW and not self._is_worth_a_try(chosen):
+                left = left[left.index(chosen[-1]) + 1 :]
+                continue
             least = 1 if len(chosen) <= _FEW else len(chosen)
             is_vain = not self._first_that_saves(self._quick_ground(shunned), chosen, least)
             is_any = is_any or not is_vain
@@ -185,6 +189,13 @@ class Walk:
             passed_over = _TOGETHER * (2 ** (n_vain - 1) - 1) if is_vain else 0
             left = left[left.index(chosen[-1]) + 1 + passed_over :]
         return is_any
+
+    def _is_worth_a_try(self, chosen: Sequence[Candidate]) -> bool:
+        """Whether enough is wasted that whole nodes, bought anew, could cost less. Pods cannot be
+        cut: of what a node wastes at least a tenth of its price cannot be had.
+        """
+        waste = sum(self._wastes[one.name] for one in chosen)
+        return waste > _HOPEFUL * sum(one.price_nanousd for one in chosen)
 
     def _improved(self, likely: Sequence[tuple[Fraction, Candidate]]) -> None:
         """Replace nodes that would likely be cheaper: the best together, then one by one."""
