@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+from datetime import timedelta
 from functools import cache
 from pathlib import Path
 
@@ -69,7 +70,11 @@ def _type(cpu: int) -> Json:
 
 async def _play(faults: str, types: str) -> Seen:
     gates = {**FEATURE_GATES, "NodeOverlay": True}
-    settings = OperatorSettings(feature_gates=gates, instance_types_file_path=types)
+    settings = OperatorSettings(
+        feature_gates=gates,
+        instance_types_file_path=types,
+        eviction_cost=timedelta(0),  # nobody has stood for long
+    )
     stage = Stage(settings, {"KWOK_FAULTS_FILE_PATH": faults})
     async with playing(stage):
         await _set_up(stage)
