@@ -20,6 +20,7 @@ import msgspec
 from dovetail import labels
 from dovetail.decide.evictions import with_evictions
 from dovetail.decide.lifecycle.conditions import CONSOLIDATABLE
+from dovetail.decide.pools import pools_by_name
 from dovetail.model.instance import InstanceType
 from dovetail.model.ledger import Departure, Ledger
 from dovetail.model.node import Condition, Node
@@ -143,7 +144,7 @@ def _is_quiet_at_once(pool: str, snapshot: Snapshot) -> bool:
 def _node(launch: Launch, snapshot: Snapshot, *, is_started: bool) -> Node:
     """The node that comes of a launch, if its first choice can be had."""
     kind = _kind(launch, snapshot)
-    pool = next((one for one in snapshot.node_pools if one.name == launch.node_pool), None)
+    pool = pools_by_name(snapshot.node_pools).get(launch.node_pool)
     is_quiet = is_started and _is_quiet_at_once(launch.node_pool, snapshot)
     return Node(
         name=launch.name,

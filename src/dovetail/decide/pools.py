@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from dovetail.decide.explain import say
 from dovetail.decide.nodes import is_leaving
+from dovetail.decide.recall import recalled
 from dovetail.model.node import Node
 from dovetail.model.pool import NodePool
 from dovetail.model.resources import NODES
@@ -13,6 +14,12 @@ from dovetail.model.snapshot import Snapshot
 from dovetail.model.verdict import Problem, Reason
 
 RefusedPool = tuple[NodePool, Problem]
+
+
+@recalled
+def pools_by_name(pools: tuple[NodePool, ...]) -> Mapping[str, NodePool]:
+    """The pools of a snapshot, to be looked up for every node."""
+    return {pool.name: pool for pool in pools}
 
 
 def eligible_pools(snapshot: Snapshot) -> tuple[tuple[NodePool, ...], tuple[RefusedPool, ...]]:

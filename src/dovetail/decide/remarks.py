@@ -12,7 +12,7 @@ from dovetail import labels
 from dovetail.decide.census import census
 from dovetail.decide.disrupt.budgets import allowances
 from dovetail.decide.lifecycle.step import Event, EventType
-from dovetail.decide.pools import eligible_pools
+from dovetail.decide.pools import eligible_pools, pools_by_name
 from dovetail.decide.recall import recalled
 from dovetail.model.instance import InstanceType
 from dovetail.model.plan import DisruptionReason
@@ -40,7 +40,7 @@ def pool_events(snapshot: Snapshot, now: datetime) -> Iterator[Event]:
 
 
 def _blocked_pools(snapshot: Snapshot, now: datetime) -> Iterator[Event]:
-    pools = {pool.name: pool for pool in snapshot.node_pools}
+    pools = pools_by_name(snapshot.node_pools)
     for reason in DisruptionReason:
         for name, allowance in allowances(snapshot, reason, now).items():
             if allowance.n_nodes and not allowance.n_allowed:

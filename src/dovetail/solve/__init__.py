@@ -31,15 +31,17 @@ The only package that imports NumPy. `solve(problem) -> Solution` is its face. O
 from __future__ import annotations
 
 from dovetail.solve.appraisal import Appraisal, appraisal
-from dovetail.solve.prepared import Prepared, prepare
+from dovetail.solve.prepared import THOROUGH, Manner, Prepared, prepare
 from dovetail.solve.probing import solve_without
 from dovetail.solve.puzzle import PlannedNode, Puzzle, Solution
 from dovetail.solve.screen import Estimate, Screen
 from dovetail.solve.solving import solve
 
 __all__ = [
+    "THOROUGH",
     "Appraisal",
     "Estimate",
+    "Manner",
     "PlannedNode",
     "Prepared",
     "Puzzle",

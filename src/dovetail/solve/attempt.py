@@ -54,12 +54,24 @@ class Attempt:
 
     def worth(self, number: int) -> float:
         """What one pod of a unit is worth, at least something."""
+        return self._worth(number, self.values)
+
+    def _worth(self, number: int, values: Values) -> float:
         unit = self.units[number]
         if not unit.members:
             return 0.0
-        worth_c = self.values.cell_worth(unit.members[0][0])
+        worth_c = values.cell_worth(unit.members[0][0])
         value = worth_c.min(initial=np.inf) if unit.cell == ANY_CELL else worth_c[unit.cell]
         return float(value) if np.isfinite(value) else 0.0
+
+    def worth_left(self, values: Values) -> float:
+        """What all pods that are not on a node are worth by these values."""
+        left = np.flatnonzero(self.left_u).tolist()
+        found = sum(int(self.left_u[number]) * self._worth(number, values) for number in left)
+        for group, count in self.unsettled.items():
+            least = float(values.cell_worth(group).min(initial=np.inf))
+            found += count * least if np.isfinite(least) else 0.0
+        return found
 
 
 def new_attempt(enc: Encoded, offers: Int, values: Values, prefer: Prefer | None = None) -> Attempt:

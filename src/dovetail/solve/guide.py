@@ -22,6 +22,7 @@ from dovetail.solve.lots import Classes, Lot, acceptance, merge
 from dovetail.solve.units import ANY_CELL
 
 _ROUNDS: Final = 4
+_FEW_ROUNDS: Final = 1  # come within a percent
 _ADDED: Final = 24
 _MAJOR: Final = 0.8  # of the bill: the classes that the first offers are chosen for
 _NO_GAIN: Final = 1e-4
@@ -118,16 +119,23 @@ def _shop(
 
 
 def guide(
-    enc: Encoded, offers: Int, lots: Sequence[Lot], limits: Sequence[tuple[Float, float]] = ()
+    enc: Encoded,
+    offers: Int,
+    lots: Sequence[Lot],
+    limits: Sequence[tuple[Float, float]] = (),
+    *,
+    is_proof: bool = True,
 ) -> Guide:
-    """Sift the offers for these lots. Every lot must fit some offer."""
+    """Sift the offers for these lots, roughly if nothing is to be proven by it. Every lot must fit
+    some offer.
+    """
     shop = _shop(enc, offers, lots, limits)
     market = shop.market()
     chosen = _first_choice(market, shop.classes, enc.cell_o[offers])
     solver = Solver(_with_likely_cuts(shop.program(chosen)))
     answer = solver.solve()
     is_cutting = True
-    for _ in range(_ROUNDS):
+    for _ in range(_ROUNDS if is_proof else _FEW_ROUNDS):
         ratio = _bargains(answer, solver.program, market, shop.classes)
         ratio[chosen] = 0.0
         best = np.argsort(-ratio, kind="stable")[:_ADDED]
@@ -145,7 +153,7 @@ def guide(
             is_cutting = answer.value > last * (1 + _NO_GAIN)
         if not len(best) and not (broken and is_cutting):
             break
-    for _ in range(_PROOF_ROUNDS):
+    for _ in range(_PROOF_ROUNDS if is_proof else 0):
         best = _unproven(shop, chosen, (answer, solver.program))
         if not len(best):
             break
@@ -221,7 +229,9 @@ def without_sifting(
     limits: Sequence[tuple[Float, float]],
     favourites: Int,
 ) -> Guide:
-    """The central answer over offers known to be good, and for whom those are no good, others."""
+    """The answer over offers known to be good, and for whom those are no good, others: the central
+    one, which is the easiest to round, unless in haste.
+    """
     shop = _shop(enc, offers, lots, limits)
     accept, classes = shop.accept_lp, shop.classes
     good = np.isin(offers, favourites)
@@ -232,7 +242,8 @@ def without_sifting(
     cost = enc.plan_price_o[offers][None, :] / np.maximum(fit, 1e-3)
     good[np.argmin(np.where(accept, cost, np.inf)[uncovered], axis=1)] = True
     chosen = np.flatnonzero(good & accept.any(axis=0))
-    solver = Solver(_with_likely_cuts(shop.program(chosen)), central=True)
+    is_hasty = not enc.problem.policy.effort
+    solver = Solver(_with_likely_cuts(shop.program(chosen)), central=not is_hasty)
     return shop.guide(chosen, solver.solve(), solver.program)
 
 

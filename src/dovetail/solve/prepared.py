@@ -18,6 +18,7 @@ import numpy as np
 
 from dovetail import labels
 from dovetail.model.pod import Pod
+from dovetail.model.resources import PODS
 from dovetail.model.volumes import NO_VOLUMES, PodVolumes
 from dovetail.solve.axes import Bool, Int
 from dovetail.solve.encode import (
@@ -49,6 +50,19 @@ from dovetail.solve.ties import Assembly, Ground, Ties
 _MAX_TABLES: Final = 8  # pools may leave labels open, and what is on offer depends on who asks
 
 Limits = Mapping[str, Mapping[str, int]]
+
+
+class Manner(msgspec.Struct, frozen=True):
+    """How a question is answered: nobody goes to nodes that count as `full`; where a quick answer
+    is as good, the best is not searched for; and what costs too much need not be worked out.
+    """
+
+    full: frozenset[str] = frozenset()
+    is_quick: bool = False
+    most_nanousd: int | None = None
+
+
+THOROUGH: Final = Manner()
 
 
 class Prepared:
@@ -161,7 +175,13 @@ def prepare(puzzle: Puzzle, bound: Bound) -> Prepared:
     return Prepared(puzzle, bound)
 
 
-def picked(prepared: Prepared, pods: Sequence[Pod], gone: Iterable[str], limits: Limits) -> Encoded:
+def picked(
+    prepared: Prepared,
+    pods: Sequence[Pod],
+    gone: Iterable[str],
+    limits: Limits,
+    how: Manner = THOROUGH,
+) -> Encoded:
     """The question as arrays: where could these pods go if these nodes were gone?"""
     members, leaving = prepared.members(pods), frozenset(gone)
     groups = [one.group for one in members]
@@ -174,8 +194,14 @@ def picked(prepared: Prepared, pods: Sequence[Pod], gone: Iterable[str], limits:
     cell_e, ties = _tied(tables, scene, (masks_me, mask_g), away)
     resources = resources_of(groups)
     cap_or, overhead_or, free_nr = tables.room(resources, prepared.attached)
+    policy = prepared.puzzle.policy
     return Encoded(
-        problem=msgspec.structs.replace(prepared.puzzle, pods=tuple(pods), limits=limits),
+        problem=msgspec.structs.replace(
+            prepared.puzzle,
+            pods=tuple(pods),
+            limits=limits,
+            policy=msgspec.structs.replace(policy, effort=0) if how.is_quick else policy,
+        ),
         market=tables.market,
         groups=groups,
         resources=resources,
@@ -191,12 +217,23 @@ def picked(prepared: Prepared, pods: Sequence[Pod], gone: Iterable[str], limits:
         weight_o=tables.weight_o,
         supply_o=tables.supply_o,
         cell_o=cell_e[: tables.n_offers],
-        free_nr=free_nr,
+        free_nr=_without_room(
+            free_nr, resources, [place[name] for name in how.full if name in place]
+        ),
         cell_n=cell_e[tables.n_offers :],
         ties=ties,
         claims=shared_claims(groups, resources, len(place), prepared.attached),
         running=scene,
     )
+
+
+def _without_room(free_nr: Int, resources: Sequence[str], full: Sequence[int]) -> Int:
+    """What nodes have left, of which these take nobody."""
+    if not full:
+        return free_nr
+    free_nr = free_nr.copy()
+    free_nr[full, resources.index(PODS)] = 0
+    return free_nr
 
 
 def _tied(tables: Tables, scene: Picked, accepted: tuple[Bool, Int], away: Int) -> tuple[Int, Ties]:

@@ -15,7 +15,7 @@ from dovetail.solve.attempt import Attempt, left_of, new_attempt
 from dovetail.solve.decode import decode
 from dovetail.solve.encode import Encoded
 from dovetail.solve.preferences import prefer
-from dovetail.solve.prepared import Limits, Prepared, picked
+from dovetail.solve.prepared import THOROUGH, Limits, Manner, Prepared, picked
 from dovetail.solve.puzzle import Solution
 from dovetail.solve.settle import settle_all
 from dovetail.solve.solving import planned
@@ -24,28 +24,30 @@ from dovetail.solve.wishes import wishes_of
 
 
 def solve_without(
-    prepared: Prepared, pods: Sequence[Pod], gone: Iterable[str], limits: Limits
+    prepared: Prepared,
+    pods: Sequence[Pod],
+    gone: Iterable[str],
+    limits: Limits,
+    how: Manner = THOROUGH,
 ) -> Solution:
     """Place these pods, whose nodes are gone, as cheaply as can be found; nothing is proven."""
     if not pods:
         return Solution()
-    enc = picked(prepared, pods, gone, limits)
+    enc = picked(prepared, pods, gone, limits, how)
     attempt = _on_nodes(enc)
-    if attempt is None:
-        return planned(enc)
+    if attempt.unsettled or attempt.left_u.any():
+        return planned(enc, attempt, how.most_nanousd)
+    attempt.wishes = wishes_of(enc)
+    if attempt.wishes is not None:
+        prefer(attempt, attempt.wishes)
     _, placed, order = decode(attempt)
     return Solution(placed=tuple(placed), order=tuple(order), n_groups=len(enc.groups))
 
 
-def _on_nodes(enc: Encoded) -> Attempt | None:
-    """Everybody on nodes that are there; None if those do not take all."""
+def _on_nodes(enc: Encoded) -> Attempt:
+    """As many as can be on nodes that are there."""
     nothing = np.zeros(0, dtype=np.int64)
     attempt = new_attempt(enc, nothing, worthless(enc, nothing))
     settle_all(attempt, range(len(enc.groups)))
     attempt.left_u = left_of(attempt)
-    if attempt.unsettled or attempt.left_u.any():
-        return None
-    attempt.wishes = wishes_of(enc)
-    if attempt.wishes is not None:
-        prefer(attempt, attempt.wishes)
     return attempt

@@ -92,3 +92,4 @@ class Solution(msgspec.Struct, frozen=True, gc=False):
     price_nanousd: int = 0
     certificate: Certificate = Certificate()
     n_groups: int = 0
+    is_dear: bool = False  # whether all that was found costs more than was asked for

@@ -21,7 +21,7 @@ from typing import Final
 import numpy as np
 
 from dovetail.model.pod import Pod
-from dovetail.solve.axes import Bool, Float
+from dovetail.solve.axes import Bool, Float, Int
 from dovetail.solve.bins import Bins
 from dovetail.solve.encode import encode
 from dovetail.solve.filling import snug_fill
@@ -52,8 +52,9 @@ class Screen:
     def __init__(self, puzzle: Puzzle) -> None:
         puzzle = canonical(puzzle)
         enc = encode(puzzle)
-        self._values = appraised(searched(enc))
-        self._enc = enc
+        shop = searched(enc)
+        self._values = appraised(shop, is_proof=False)
+        self._enc, self._offers = enc, shop.offers
         self._number_of = {node.name: number for number, node in enumerate(puzzle.nodes)}
         self._bins = Bins(enc)
         self._units: list[Unit] = []
@@ -61,6 +62,7 @@ class Screen:
         self._first: list[Pod] = []
         self._held: list[dict[int, int]] = [{} for _ in puzzle.nodes]
         self._visited: set[int] = set()
+        self._is_homeless: dict[int, bool] = {}  # units for which no node has room, as far as known
         self._shunned: tuple[list[int], Bool] = ([], np.zeros((len(enc.masks_me), 0), dtype=bool))
         self._stand()
 
@@ -68,6 +70,7 @@ class Screen:
         """Put every pod where it stands, as units of a group and, where that counts, a cell."""
         enc = self._enc
         numbers: dict[tuple[int, int], int] = {}
+        standing: list[list[tuple[int, int]]] = []  # of each unit, on which node how many
         for group, held in enumerate(enc.groups):
             is_tied = is_tied_to_zones(enc, group)
             where = Counter(self._number_of[pod.node_name] for pod in held.pods)
@@ -76,10 +79,12 @@ class Screen:
                 unit = numbers.setdefault((group, cell), len(self._units))
                 if unit == len(self._units):
                     self._add_unit(group, cell)
+                    standing.append([])
                 self._held[node][unit] = count
-        for node, mine in enumerate(self._held):
-            for unit, count in mine.items():
-                self._bins.shift(self._units[unit], np.array([node]), np.array([count]))
+                standing[unit].append((node, count))
+        for mine, held_by in zip(self._units, standing, strict=True):
+            nodes, counts = np.array(held_by, dtype=np.int64).T
+            self._bins.shift(mine, nodes, counts)
         size = self._enc.requests_gr / self._bins.mean
         self._turn = {
             unit: place
@@ -119,11 +124,13 @@ class Screen:
         shunned = [self._number_of[name] for name in names]
         self._shunned = (shunned, self._bins.accept[:, shunned].copy())
         self._bins.accept[:, shunned] = False
+        self._is_homeless.clear()
 
     def welcome(self) -> None:
         """Let pods be moved to shunned nodes after all."""
         shunned, is_open = self._shunned
         self._bins.accept[:, shunned] = is_open
+        self._is_homeless.clear()
 
     def estimate(self, name: str, price: int = NO_LIMIT, *, lets_go: bool = False) -> Estimate:
         """What becomes of the pods of a node, were it gone. Once new nodes are sure to cost as much
@@ -131,6 +138,9 @@ class Screen:
         have room for all its pods: those stay there from now on.
         """
         node = self._number_of[name]
+        left = self._homeless(self._held[node])
+        if left and sum(count * self._worth[unit] for unit, count in left.items()) >= price:
+            return self._priced(left, price)
         is_open_m = self._bins.accept[:, node].copy()
         self._bins.accept[:, node] = False
         left = self._placed(self._held[node], price)
@@ -146,6 +156,18 @@ class Screen:
     def is_visited(self, name: str) -> bool:
         """Whether pods of nodes that were let go are there now."""
         return self._number_of[name] in self._visited
+
+    def _homeless(self, moving: Mapping[int, int]) -> dict[int, int]:
+        """Of these, the units for which no node has room. As nodes go, room becomes ever less."""
+        span = slice(0, self._bins.n_existing)
+        found: dict[int, int] = {}
+        for number, count in moving.items():
+            if number not in self._is_homeless:
+                room = self._bins.room(self._units[number], span)
+                self._is_homeless[number] = not room.any()
+            if self._is_homeless[number]:
+                found[number] = count
+        return found
 
     def _placed(self, moving: Mapping[int, int], price: int) -> dict[int, int]:
         """Place pods on nodes that stay; how many of each unit find no room."""
@@ -178,25 +200,27 @@ class Screen:
             worth += count * self._worth[number]
         if worth >= price:
             return Estimate(n_left, int(worth))
-        fits_o = self._one_node(left)
-        if not fits_o.any():
+        fitting = self._one_node(left, self._offers)
+        if not len(fitting):
             return Estimate(n_left, int(worth * _SLACK))
-        price_o, type_o = self._enc.plan_price_o[fits_o], self._enc.type_o[fits_o]
-        n_types = len(np.unique(type_o[price_o < price]))
-        return Estimate(n_left, int(price_o.min()), n_types)
+        cheapest = int(self._enc.plan_price_o[fitting].min())
+        if cheapest >= price:
+            return Estimate(n_left, cheapest)
+        fitting = self._one_node(left, np.flatnonzero(self._enc.plan_price_o < price))
+        return Estimate(n_left, cheapest, len(np.unique(self._enc.type_o[fitting])))
 
-    def _one_node(self, left: Mapping[int, int]) -> Bool:
-        """The offers that take all of these on one node."""
+    def _one_node(self, left: Mapping[int, int], offers: Int) -> Int:
+        """Those of these offers that take all of these on one node."""
         enc = self._enc
         asked = np.zeros(len(enc.resources), dtype=np.int64)
         for number, count in left.items():
             asked += count * self._units[number].request
-        fits: Bool = np.all(enc.cap_or >= asked, axis=1)
+        fits: Bool = np.all(enc.cap_or[offers] >= asked, axis=1)
         for number, count in left.items():
             unit = self._units[number]
             if unit.own and count > 1:
-                return np.zeros(enc.n_offers, dtype=bool)
-            fits &= enc.masks_me[unit.mask, : enc.n_offers]
+                return offers[:0]
+            fits &= enc.masks_me[unit.mask, offers]
             if unit.cell != ANY_CELL:
-                fits &= enc.cell_o == unit.cell
-        return fits
+                fits &= enc.cell_o[offers] == unit.cell
+        return offers[fits]

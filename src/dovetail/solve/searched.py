@@ -61,15 +61,17 @@ def encoded(puzzle: Puzzle) -> tuple[Searched, Searched, tuple[Pod, ...]]:
         puzzle = msgspec.structs.replace(puzzle, pods=rest)
 
 
-def appraised(shop: Searched) -> Values:
-    """What pods are worth, by the multipliers of the relaxed program."""
-    found = _relaxation(shop.enc, shop.offers, shop.fits_gp)
+def appraised(shop: Searched, *, is_proof: bool = True) -> Values:
+    """What pods are worth, by the multipliers of the relaxed program; roughly, if nothing is to be
+    proven by it.
+    """
+    found = _relaxation(shop.enc, shop.offers, shop.fits_gp, is_proof=is_proof)
     if found is None:
         return worthless(shop.enc, shop.offers)
     return appraise(shop.enc, shop.offers, found)
 
 
-def _relaxation(enc: Encoded, offers: Int, fits_gp: Bool) -> Guide | None:
+def _relaxation(enc: Encoded, offers: Int, fits_gp: Bool, *, is_proof: bool) -> Guide | None:
     """The program over all pods, zones free but for lone spreads: its multipliers price all."""
     weight_p, cell_p = enc.weight_o[offers], enc.cell_o[offers]
     top_g = np.full(len(enc.groups), ANY_WEIGHT)
@@ -97,4 +99,4 @@ def _relaxation(enc: Encoded, offers: Int, fits_gp: Bool) -> Guide | None:
                 lot.low, lot.high = bounds
                 lot.weight = ANY_WEIGHT
         lots.append(lot)
-    return guide(enc, offers, lots) if lots else None
+    return guide(enc, offers, lots, is_proof=is_proof) if lots else None

@@ -38,7 +38,7 @@ def solve(puzzle: Puzzle) -> Solution:
     if not shop.enc.groups:
         return Solution(unplaced=hopeless)
     values = appraised(shop)
-    attempt, waiting = _planned(shop, values)
+    attempt, waiting = _wished_for(_planned(shop, values))
     found = _said(attempt, waiting, hopeless)
     placed_g = shop.enc.count_g.copy()
     for group, count in waiting.items():
@@ -51,9 +51,11 @@ def solve(puzzle: Puzzle) -> Solution:
     return msgspec.structs.replace(found, certificate=proof)
 
 
-def planned(enc: Encoded) -> Solution:
+def planned(enc: Encoded, start: Attempt, most_nanousd: int | None) -> Solution:
     """The same for a puzzle as arrays, without a proof; pods that nothing could ever take are
-    the only ones left out, if there are any.
+    the only ones left out, if there are any. What costs too much is not worked out.
+
+    The start is how many of them nodes that are there would take.
     """
     plain = searched(enc)
     lost = without_a_place(enc, plain.fits_gp)
@@ -61,13 +63,22 @@ def planned(enc: Encoded) -> Solution:
         return Solution(unplaced=tuple(pod for group in lost for pod in enc.groups[group].pods))
     held = hold_min_values(with_robust_prices(enc))
     shop = plain if held is enc else searched(held)
-    attempt, waiting = _planned_for_few(shop) or _planned(shop, appraised(shop))
-    return _said(attempt, waiting, ())
+    dear = Solution(n_groups=len(enc.groups), is_dear=True)
+    found = _planned_for_few(shop)
+    if found is None:
+        values = appraised(shop, is_proof=False)
+        if most_nanousd is not None and start.worth_left(values) > most_nanousd:
+            return dear
+        found = _planned(shop, values)
+    attempt, waiting = found
+    if most_nanousd is not None and not waiting and attempt.price() > most_nanousd:
+        return dear
+    return _said(*_wished_for(found), ())
 
 
 def _planned_for_few(shop: Searched) -> Outcome | None:
     """A plan without the program, where few pods need new nodes; None if that is not the way."""
-    if relaxed_groups(shop.enc):
+    if not shop.enc.problem.policy.effort or relaxed_groups(shop.enc):
         return None
     start = new_attempt(shop.enc, shop.offers, rough(shop.enc, shop.offers))
     settle_all(start, range(len(shop.enc.groups)))
@@ -76,7 +87,7 @@ def _planned_for_few(shop: Searched) -> Outcome | None:
     found = plan_for_few(start)
     if found is None or not is_sound(found):
         return None
-    attempt, waiting = _wished_for(_finished(found))
+    attempt, waiting = _finished(found)
     return None if waiting else (attempt, waiting)
 
 
@@ -123,7 +134,7 @@ def _best_attempt(enc: Encoded, offers: Int, values: Values) -> Outcome:
     outcome = _finished(attempt)
     if other is not None and is_sound(other):
         outcome = min(outcome, _finished(other), key=rank)
-    return _wished_for(outcome)
+    return outcome
 
 
 def _wished_for(outcome: Outcome) -> Outcome:

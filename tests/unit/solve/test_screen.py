@@ -110,10 +110,10 @@ def test_a_pod_that_nothing_takes_is_named() -> None:
 
 def test_what_costs_too_much_already_is_not_looked_at_further() -> None:
     """The first pod that needs a node as dear is enough to know."""
-    full = [pod(f"p{name}", node=name, cpu=8) for name in "bc"]
-    there = screen(pod("p", node="a", cpu=5), pod("q", node="a", cpu=2), *full)
+    mine = [pod("p", node="a", cpu=4), *(pod(name, node="a", cpu=2) for name in "qr")]
+    there = screen(*mine, pod("s", node="b", cpu=6), pod("t", node="c", cpu=8))
     assert there.estimate("a", price=TENTH).n_left == 1
-    assert there.estimate("a").n_left == 2
+    assert there.estimate("a").n_left == 2  # b has room for one of the others
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -27,6 +27,7 @@ from dovetail.decide.disrupt.rollouts import rollouts
 from dovetail.decide.evictions import free_at
 from dovetail.decide.lifecycle.protection import is_active
 from dovetail.decide.lifecycle.step import soonest
+from dovetail.decide.pools import pools_by_name
 from dovetail.decide.recall import recalled
 from dovetail.model.node import Node
 from dovetail.model.pod import Pod
@@ -151,7 +152,7 @@ def _limits(moving: Iterable[Pod], snapshot: Snapshot) -> dict[str, tuple[int, i
     """For each workload with a limit: what a pod of it may suffer, and how many of them move, those
     that have no limit where they are counted too.
     """
-    pools, pool_of = _pools(snapshot.node_pools), _pool_names(snapshot.nodes)
+    pools, pool_of = pools_by_name(snapshot.node_pools), _pool_names(snapshot.nodes)
     limits: dict[str, int] = {}
     n_moving: Counter[str] = Counter()
     for pod in moving:
@@ -179,11 +180,6 @@ def _most_evictions(pod: Pod, pool: NodePool | None, snapshot: Snapshot) -> int 
 def _n_pods(pods: tuple[Pod, ...]) -> Mapping[str, int]:
     """How many pods each workload has."""
     return Counter([pod.workload for pod in pods if pod.owner is not None and is_active(pod)])
-
-
-@recalled
-def _pools(pools: tuple[NodePool, ...]) -> Mapping[str, NodePool]:
-    return {pool.name: pool for pool in pools}
 
 
 @recalled

@@ -18,6 +18,7 @@ from dovetail.decide.lifecycle.draining import is_evictable
 from dovetail.decide.lifecycle.protection import protection
 from dovetail.decide.nodes import leaving
 from dovetail.decide.pdbs import lets_unhealthy_go, never_allows, selecting
+from dovetail.decide.pools import pools_by_name
 from dovetail.decide.recall import recalled
 from dovetail.model.ledger import Proposal
 from dovetail.model.node import Node
@@ -130,7 +131,7 @@ def _setback(node: Node, scene: Scene) -> Blocked | None:
 
 
 def _pool_verdict(node: Node, snapshot: Snapshot) -> Blocked | None:
-    pool = next((one for one in snapshot.node_pools if one.name == node.node_pool), None)
+    pool = pools_by_name(snapshot.node_pools).get(node.node_pool)
     if pool is None:
         return blocked(node.name, Blocker.NO_NODE_POOL, pool=node.node_pool or "(none)")
     if pool.problems:  # what it says of disruption may be a default, not its word

@@ -24,6 +24,7 @@ from dovetail.decide.disrupt.probe import ground_of
 from dovetail.decide.disrupt.savings import REASON, Candidate, candidates_of
 from dovetail.decide.disrupt.walk import Walk
 from dovetail.decide.lifecycle.step import soonest
+from dovetail.decide.pools import pools_by_name
 from dovetail.decide.prices import price_of, prices
 from dovetail.model.node import Node
 from dovetail.model.pool import ConsolidationPolicy
@@ -84,7 +85,7 @@ def _is_open(node: Node, course: Course) -> bool:
 
 
 def _verdict(node: Node, course: Course) -> Blocked | None:
-    pool = next((one for one in course.world.node_pools if one.name == node.node_pool), None)
+    pool = pools_by_name(course.world.node_pools).get(node.node_pool)
     if pool is not None and not pool.problems:
         if pool.disruption.consolidate_after is None:
             return blocked(node.name, Blocker.NEVER, pool=pool.name)
@@ -121,7 +122,7 @@ def _closed(
 
 def _turns_at(free: Sequence[Candidate], course: Course) -> datetime | None:
     """When time alone could change which of these nodes go first."""
-    pools = {pool.name: pool for pool in course.world.node_pools}
+    pools = pools_by_name(course.world.node_pools)
     return soonest(*(ages_at(one.node, pools.get(one.node.node_pool), course.now) for one in free))
 
 

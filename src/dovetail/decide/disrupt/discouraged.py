@@ -9,7 +9,6 @@ stays so until others are clearly emptier: words that change all the time help n
 from __future__ import annotations
 
 from collections.abc import Iterable
-from fractions import Fraction
 from typing import Final
 
 import msgspec
@@ -23,7 +22,7 @@ from dovetail.model.pool import ConsolidationPolicy, NodePool
 from dovetail.model.resources import CPU, MEMORY
 
 _WITHIN_REACH: Final = 3  # times the room that others have; pods come and go, and some end soon
-_HELD_BACK: Final = Fraction(1, 20)  # of a node that others must be emptier to take its place
+_HELD_BACK: Final = 0.05  # of a node that others must be emptier to take its place
 _COUNTED: Final = (CPU, MEMORY)
 
 
@@ -35,16 +34,15 @@ class _Filled(msgspec.Struct, frozen=True):
     free: tuple[int, ...]
 
     @property
-    def turn(self) -> tuple[Fraction, str]:
+    def turn(self) -> tuple[float, str]:
         """The emptiest first."""
         shares = (
-            Fraction(used, used + free)
+            used / (used + free)
             for used, free in zip(self.used, self.free, strict=True)
             if used + free > 0
         )
-        return max(shares, default=Fraction(0)) - _HELD_BACK * self.node.is_discouraged, (
-            self.node.name
-        )
+        held_back = _HELD_BACK if self.node.is_discouraged else 0.0
+        return max(shares, default=0.0) - held_back, self.node.name
 
 
 def discouraged(course: Course) -> Course:

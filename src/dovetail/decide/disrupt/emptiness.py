@@ -20,6 +20,7 @@ from dovetail.decide.disrupt.candidates import Findings, Scene, disruption_verdi
 from dovetail.decide.lifecycle.conditions import CONSOLIDATABLE
 from dovetail.decide.lifecycle.protection import is_active
 from dovetail.decide.lifecycle.step import soonest
+from dovetail.decide.pools import pools_by_name
 from dovetail.decide.prices import price_of, prices
 from dovetail.decide.recall import recalled
 from dovetail.model.ledger import Proposal
@@ -107,9 +108,8 @@ def is_quiet(node: Node) -> bool:
 
 def is_dynamic(node: Node, snapshot: Snapshot) -> bool:
     """Static pools say how many nodes they want, empty or not."""
-    return not any(
-        pool.name == node.node_pool and pool.replicas is not None for pool in snapshot.node_pools
-    )
+    pool = pools_by_name(snapshot.node_pools).get(node.node_pool)
+    return pool is None or pool.replicas is None
 
 
 def _verdict(node: Node, scene: Scene) -> Blocked | None:

@@ -27,12 +27,20 @@ from dovetail.decide.volumes import volumes_by_pod
 from dovetail.model.node import Node
 from dovetail.model.plan import Nominate
 from dovetail.model.pod import Pod
-from dovetail.model.policy import Policy
 from dovetail.model.pool import NodePool
 from dovetail.model.resources import PODS
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.volumes import PodVolumes
-from dovetail.solve import PlannedNode, Prepared, Puzzle, Solution, prepare, solve_without
+from dovetail.solve import (
+    THOROUGH,
+    Manner,
+    PlannedNode,
+    Prepared,
+    Puzzle,
+    Solution,
+    prepare,
+    solve_without,
+)
 
 
 class Ground(msgspec.Struct, frozen=True):
@@ -50,6 +58,7 @@ class Ground(msgspec.Struct, frozen=True):
     spread: Mapping[str, Pod]
     puzzle: Puzzle
     prepared: Prepared
+    how: Manner = THOROUGH
     movable_by_node: dict[str, tuple[Pod, ...]] = {}  # as far as anybody has asked
 
 
@@ -71,26 +80,16 @@ class Stuck(msgspec.Struct, frozen=True):
     why: str = "no node that stays has room for it, and none can be launched"
 
 
-def ground_of(
-    snapshot: Snapshot,
-    now: datetime,
-    *,
-    is_saving: bool,
-    shunned: frozenset[str] = frozenset(),
-    is_quick: bool = False,
-) -> Ground:
+def ground_of(snapshot: Snapshot, now: datetime, *, is_saving: bool) -> Ground:
     """What probes of this cluster share. Pods that wait are none of their business: the plan for
-    those is made, and whoever was given a place stands there already. Nobody is moved to nodes that
-    are shunned, if it can be helped. Where many pods move at once, quick answers are as good.
+    those is made, and whoever was given a place stands there already.
     """
     nodes = usable(snapshot)
     busy = _waiting_pools(snapshot) if is_saving else frozenset()
     by_node = _holding(snapshot, {node.name for node in nodes}, now)
     pools, _ = eligible_pools(snapshot)
     held = (pod for pods in by_node.values() for pod in pods if pod.claim_names)
-    seen = tuple(
-        _full(node) if node.name in shunned or _is_closed(node, busy) else node for node in nodes
-    )
+    seen = tuple(_full(node) if _is_closed(node, busy) else node for node in nodes)
     volumes = volumes_by_pod(held, snapshot)[0]
     everybody = (pod for pods in by_node.values() for pod in pods)
     spread = with_default_spread(everybody, snapshot) if snapshot.policy.default_spread else ()
@@ -103,7 +102,7 @@ def ground_of(
         volumes=volumes,
         reserved_by_id=snapshot.ledger.reserved_by_id,
         namespaces=snapshot.namespaces,
-        policy=_hasty(snapshot.policy) if is_quick else snapshot.policy,
+        policy=snapshot.policy,
     )
     return Ground(
         snapshot=snapshot,
@@ -118,8 +117,11 @@ def ground_of(
     )
 
 
-def _hasty(policy: Policy) -> Policy:
-    return msgspec.structs.replace(policy, effort=0)
+def hurried(ground: Ground, shunned: frozenset[str]) -> Ground:
+    """The same cluster for many pods at once, where quick answers are as good; nobody is moved to
+    nodes that are shunned.
+    """
+    return msgspec.structs.replace(ground, how=Manner(shunned, is_quick=True))
 
 
 def _holding(snapshot: Snapshot, names: set[str], now: datetime) -> dict[str, tuple[Pod, ...]]:
@@ -171,17 +173,40 @@ def movable_pods(name: str, ground: Ground) -> tuple[Pod, ...]:
 
 def probe(ground: Ground, names: Iterable[str]) -> Move | Stuck:
     """What would happen if these nodes went."""
-    gone = tuple(names)
+    asked = _asked(ground, tuple(names))
+    return asked if isinstance(asked, Stuck) else _outcome(asked, _answer(ground, asked))
+
+
+def probe_within(ground: Ground, names: Iterable[str], most_nanousd: int) -> Move | Stuck | None:
+    """The same; None if what would come costs more than this."""
+    asked = _asked(ground, tuple(names))
+    if isinstance(asked, Stuck):
+        return asked
+    found = _answer(ground, asked, most_nanousd)
+    return None if found.is_dear else _outcome(asked, found)
+
+
+class _Asked(msgspec.Struct, frozen=True):
+    """Nodes that might go, and the pods that would move."""
+
+    gone: tuple[str, ...]
+    moving: tuple[Pod, ...]
+
+
+def _asked(ground: Ground, gone: tuple[str, ...]) -> _Asked | Stuck:
     moving = tuple(pod for name in gone for pod in movable_pods(name, ground))
-    if not moving:
-        return Move(gone)
     for pod in moving:
         why = _hindrance(pod, ground)
         if why:
             return Stuck(gone, pod.key, why)
-    pods = [ground.spread.get(pod.key, pod) for pod in moving]
-    limits = _limits(ground, frozenset(gone))
-    return _outcome(gone, moving, solve_without(ground.prepared, pods, gone, limits))
+    return _Asked(gone, moving)
+
+
+def _answer(ground: Ground, asked: _Asked, most_nanousd: int | None = None) -> Solution:
+    pods = [ground.spread.get(pod.key, pod) for pod in asked.moving]
+    limits = _limits(ground, frozenset(asked.gone))
+    how = msgspec.structs.replace(ground.how, most_nanousd=most_nanousd)
+    return solve_without(ground.prepared, pods, asked.gone, limits, how)
 
 
 def _hindrance(pod: Pod, ground: Ground) -> str:
@@ -202,12 +227,12 @@ def _limits(ground: Ground, gone: frozenset[str]) -> dict[str, dict[str, int]]:
     return {pool.name: remaining_limits(pool, staying) for pool in ground.pools}
 
 
-def _outcome(gone: tuple[str, ...], moving: tuple[Pod, ...], found: Solution) -> Move | Stuck:
+def _outcome(asked: _Asked, found: Solution) -> Move | Stuck:
     if found.unplaced:
-        return Stuck(gone, min(pod.key for pod in found.unplaced))
+        return Stuck(asked.gone, min(pod.key for pod in found.unplaced))
     return Move(
-        nodes=gone,
-        pods=tuple(sorted(pod.key for pod in moving)),
+        nodes=asked.gone,
+        pods=tuple(sorted(pod.key for pod in asked.moving)),
         places=tuple(Nominate(name, tuple(pod.key for pod in pods)) for name, pods in found.placed),
         replacements=found.launches,
         price_nanousd=found.price_nanousd,

@@ -45,9 +45,9 @@ class Prospect(msgspec.Struct, frozen=True):
         return is_much and self.waste > one.toll.least_nanousd
 
     @property
-    def ratio(self) -> Fraction:
+    def ratio(self) -> float:
         """What could be saved for each pod that is disturbed."""
-        return Fraction(self.waste, self.candidate.cost)
+        return self.waste / self.candidate.cost
 
 
 def screen_of(ground: Ground, free: Iterable[Candidate]) -> Screen:

@@ -15,11 +15,11 @@ import msgspec
 
 from dovetail import labels
 from dovetail.decide.disrupt.course import Course
+from dovetail.decide.pools import pools_by_name
 from dovetail.decide.provision import obtainable
 from dovetail.model.instance import InstanceType, Offering
 from dovetail.model.node import Node
 from dovetail.model.plan import Launch
-from dovetail.model.pool import NodePool
 from dovetail.model.requirements import Requirement
 
 SPOT_TYPES: Final = 15
@@ -97,7 +97,7 @@ def _is_diverse(course: Course, launch: Launch, kinds: Sequence[InstanceType]) -
     """Whether the types that are left are still as many as the pool insists on."""
     if launch.is_min_values_relaxed:
         return True
-    pool = _pool(course, launch.node_pool)
+    pool = pools_by_name(course.world.node_pools).get(launch.node_pool)
     wanted = [one for one in pool.requirements if one.min_values] if pool else []
     return all(_n_values(one, kinds) >= (one.min_values or 0) for one in wanted)
 
@@ -110,10 +110,6 @@ def _n_values(asked: Requirement, kinds: Sequence[InstanceType]) -> int:
         said = kind.requirements.get(asked.key)
         found |= said.values if said is not None and not said.complement else frozenset()
     return len(found)
-
-
-def _pool(course: Course, name: str) -> NodePool | None:
-    return next((one for one in course.world.node_pools if one.name == name), None)
 
 
 def _asking(launch: Launch, types: tuple[str, ...], zones: frozenset[str]) -> Launch:

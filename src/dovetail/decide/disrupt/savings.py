@@ -21,10 +21,11 @@ from dovetail.decide.disrupt.calm import changes_at, evicted_often, overtaxed
 from dovetail.decide.disrupt.cost import moving_cost, parts_left
 from dovetail.decide.disrupt.course import Course, launches_of
 from dovetail.decide.disrupt.parts import Part, parts_of
-from dovetail.decide.disrupt.probe import Ground, Move, Stuck, movable_pods, probe
+from dovetail.decide.disrupt.probe import Ground, Stuck, movable_pods, probe_within
 from dovetail.decide.disrupt.replacing import bought, replacements
 from dovetail.decide.disrupt.toll import Toll, toll_of
 from dovetail.decide.lifecycle.step import soonest
+from dovetail.decide.pools import pools_by_name
 from dovetail.decide.prices import price_of, prices
 from dovetail.model.node import Node
 from dovetail.model.plan import Disrupt, DisruptionReason, Launch
@@ -67,7 +68,7 @@ class Saving(msgspec.Struct, frozen=True):
 def candidates_of(nodes: Iterable[Node], ground: Ground) -> list[Candidate]:
     """The nodes with what they cost."""
     known = prices(ground.snapshot)
-    pools = {pool.name: pool for pool in ground.snapshot.node_pools}
+    pools = pools_by_name(ground.snapshot.node_pools)
     return [
         Candidate(
             node,
@@ -101,14 +102,14 @@ def judged(
     for number in range(_TRIES):
         if not chosen:
             return mixed
-        move = probe(ground, tuple(one.name for one in chosen))
+        move = probe_within(ground, (one.name for one in chosen), _most(chosen))
+        if move is None:
+            return mixed
         if isinstance(move, Stuck):
             if len(chosen) == 1:
                 return blocked(chosen[0].name, Blocker.POD_STUCK, pod=move.pod, why=move.why)
             chosen = _without_host(chosen, move.pod, ground)
             continue
-        if len(chosen) >= MANY and _is_vain(chosen, move):
-            return mixed
         launches = launches_of(course, move)
         found = _in_parts(course, ground, chosen, parts_of(move, launches, ground), heard)
         fewer = _without_equals(chosen, launches, keeps_all=number > 0)
@@ -122,9 +123,12 @@ def judged(
     return mixed
 
 
-def _is_vain(chosen: Sequence[Candidate], move: Move) -> bool:
-    """Whether so little would be saved that parts of it save nothing."""
-    return move.price_nanousd > (1 - WORTH_A_LOOK) * _paid(chosen)
+def _most(chosen: Sequence[Candidate]) -> int:
+    """What may come instead at most: of many nodes a part that saves little has parts that save
+    nothing.
+    """
+    paid = _paid(chosen)
+    return int((1 - WORTH_A_LOOK) * paid) if len(chosen) >= MANY else paid
 
 
 def _paid(chosen: Iterable[Candidate]) -> int:

@@ -25,6 +25,7 @@ from dovetail.decide.disrupt.cost import (
     toil,
 )
 from dovetail.decide.lifecycle.protection import is_active
+from dovetail.decide.pools import pools_by_name
 from dovetail.decide.prices import Prices, price_of, prices
 from dovetail.decide.recall import recalled
 from dovetail.model.node import Node
@@ -75,8 +76,8 @@ def toll_of(
     """What it costs to move these pods off nodes that go. The same for the whole of a minute, but
     for the work of Jobs.
     """
-    known, pools = prices(snapshot), _pools(snapshot.node_pools)
-    places = {node.name: (node, price_of(node, known)) for node in going}
+    known = prices(snapshot)
+    places = {node.name: _place(node, snapshot, known) for node in going}
     renewed = {pod for one in launches for pod in one.pods}
     ordinary = _ordinary_price(snapshot.nodes, snapshot.pods, known)
     lost = stood = wanted = 0
@@ -85,17 +86,35 @@ def toll_of(
         held = places.get(pod.node_name)
         if held is None or pod.is_virtual:
             continue
-        node, price = held
-        pool = pools.get(node.node_pool)
-        done = toil(pod, now, _eviction_seconds(pool, snapshot), is_new=pod.key in renewed)
-        paid = _lost(done, occupied_price(pod, price, node.allocatable), ordinary)
+        is_new = bool(renewed) and pod.key in renewed
+        done = toil(pod, now, held.restart_seconds, is_new=is_new)
+        paid = _lost(done, occupied_price(pod, held.price_nanousd, held.allocatable), ordinary)
         lost += paid
         stood += paid * standing_seconds(pod, minute)
-        wanted += _wanted(pool, snapshot)
+        wanted += held.wanted_nanousd
     return Toll(
         lost + START_SECONDS * sum(one.price_nanousd for one in launches),
         max(_SHORTEST_SECONDS, stood // lost) if lost else LONGEST_SECONDS,
         wanted,
+    )
+
+
+class _Place(msgspec.Struct, frozen=True):
+    """A node that goes: what it has and costs, and what its operator says of each of its pods."""
+
+    allocatable: Mapping[str, int]
+    price_nanousd: int
+    restart_seconds: int
+    wanted_nanousd: int
+
+
+def _place(node: Node, snapshot: Snapshot, known: Prices) -> _Place:
+    pool = pools_by_name(snapshot.node_pools).get(node.node_pool)
+    return _Place(
+        node.allocatable,
+        price_of(node, known),
+        _eviction_seconds(pool, snapshot),
+        _wanted(pool, snapshot),
     )
 
 
@@ -125,8 +144,3 @@ def _wanted(pool: NodePool | None, snapshot: Snapshot) -> int:
 def _minute(now: datetime) -> datetime:
     """When the minute began."""
     return now.replace(second=0, microsecond=0)
-
-
-@recalled
-def _pools(pools: tuple[NodePool, ...]) -> Mapping[str, NodePool]:
-    return {pool.name: pool for pool in pools}

@@ -20,7 +20,7 @@ from typing import Final
 from dovetail.decide.disrupt.blockers import blocked
 from dovetail.decide.disrupt.candidates import Findings, disruption_verdict
 from dovetail.decide.disrupt.course import Course, budgets_for, carried_on
-from dovetail.decide.disrupt.probe import Ground, ground_of
+from dovetail.decide.disrupt.probe import Ground, ground_of, hurried
 from dovetail.decide.disrupt.prospects import (
     Prospect,
     has_choice,
@@ -33,7 +33,6 @@ from dovetail.decide.disrupt.prospects import (
 from dovetail.decide.disrupt.savings import REASON, Candidate, Saving, judged, saves_too_little
 from dovetail.decide.lifecycle.step import soonest
 from dovetail.model.ledger import Proposal
-from dovetail.model.snapshot import Snapshot
 from dovetail.model.verdict import Blocked, Blocker
 from dovetail.solve import Screen
 
@@ -57,7 +56,6 @@ class Walk:
         self._done: set[str] = set()  # nodes that go, or are proposed to
         self._n_proposed: Counter[str] = Counter()  # of each pool, without those that go
         self._ground_now = ground
-        self._held: tuple[Snapshot, frozenset[str], Ground] | None = None
 
     @property
     def whys(self) -> dict[str, Blocked]:
@@ -120,16 +118,6 @@ class Walk:
             self._ground_now = ground_of(course.world, course.now, is_saving=True)
         return self._ground_now
 
-    def _quick_ground(self, shunned: frozenset[str]) -> Ground:
-        """The same for many nodes at once, with nobody moved to those that are shunned."""
-        held, course = self._held, self.course
-        if held is None or held[0] is not course.world or held[1] != shunned:
-            found = ground_of(
-                course.world, course.now, is_saving=True, shunned=shunned, is_quick=True
-            )
-            held = self._held = (course.world, shunned, found)
-        return held[2]
-
     # ------------------------------------------------------------------ sets of nodes
 
     def _emptied(
@@ -139,14 +127,14 @@ class Walk:
         ground: Ground,
         *,
         is_hasty: bool = False,
-    ) -> list[tuple[Fraction, Candidate]]:
+    ) -> list[tuple[float, Candidate]]:
         """Let go whose pods others have room for; and who else would likely be cheaper, best first,
         unless in haste.
         """
         going: list[Candidate] = []
-        likely: list[tuple[Fraction, Candidate]] = []
+        likely: list[tuple[float, Candidate]] = []
         left, light = self._left(), light_pools(ground)
-        for one in sorted(free, key=lambda one: (-Fraction(one.price_nanousd, one.cost), one.name)):
+        for one in sorted(free, key=lambda one: (-one.price_nanousd / one.cost, one.name)):
             pool = one.node.node_pool
             is_done = one.name in self._done or screen.is_visited(one.name)
             if is_done or one.name in self.course.scene.nominated:
@@ -163,7 +151,7 @@ class Walk:
             elif not is_hasty and may_be_replaced(one, ground) and has_choice(one, found):
                 saved = one.price_nanousd - found.price_nanousd
                 if saved > least:
-                    likely.append((Fraction(saved, one.cost), one))
+                    likely.append((saved / one.cost, one))
                 else:
                     self._later(one, saved)
         self._first_that_saves(ground, going)
@@ -183,7 +171,7 @@ class Walk:
                 left = left[left.index(chosen[-1]) + 1 :]
                 continue
             least = 1 if len(chosen) <= _FEW else len(chosen)
-            is_vain = not self._first_that_saves(self._quick_ground(shunned), chosen, least)
+            is_vain = not self._first_that_saves(hurried(self._ground(), shunned), chosen, least)
             is_any = is_any or not is_vain
             n_vain += is_vain
             passed_over = _TOGETHER * (2 ** (n_vain - 1) - 1) if is_vain else 0
@@ -191,29 +179,31 @@ class Walk:
         return is_any
 
     def _is_worth_a_try(self, chosen: Sequence[Candidate]) -> bool:
-        """Whether enough is wasted that whole nodes, bought anew, could cost less. Pods cannot be
-        cut: of what a node wastes at least a tenth of its price cannot be had.
+        """Whether enough is wasted that whole nodes, bought anew, could cost less: pods cannot be
+        cut.
         """
         waste = sum(self._wastes[one.name] for one in chosen)
         return waste > _HOPEFUL * sum(one.price_nanousd for one in chosen)
 
-    def _improved(self, likely: Sequence[tuple[Fraction, Candidate]]) -> None:
+    def _improved(self, likely: Sequence[tuple[float, Candidate]]) -> None:
         """Replace nodes that would likely be cheaper: the best together, then one by one."""
         left = [one for _, one in likely]
         chosen = self._within(left, _TOGETHER)
         is_many = len(chosen) > _FEW
         if len(chosen) > 1:
-            self._first_that_saves(self._at_leisure(is_many), chosen, _FEW if is_many else 2)
+            self._first_that_saves(
+                self._at_leisure(is_many=is_many), chosen, _FEW if is_many else 2
+            )
         n_vain = 0
         for one in left:
             if n_vain == _VAIN_LOOKS * max(1, self.course.world.policy.effort):
                 break
             if self._within([one], 1):
-                n_vain += not self._first_that_saves(self._at_leisure(is_many), [one])
+                n_vain += not self._first_that_saves(self._at_leisure(is_many=is_many), [one])
 
-    def _at_leisure(self, is_many: bool) -> Ground:  # noqa: FBT001  one word says it
+    def _at_leisure(self, *, is_many: bool) -> Ground:
         """Where to look for the best, unless there is much to look at."""
-        return self._quick_ground(frozenset()) if is_many else self._ground()
+        return hurried(self._ground(), frozenset()) if is_many else self._ground()
 
     # ------------------------------------------------------------------ one set
 

@@ -21,6 +21,7 @@ from dovetail.decide.disrupt.course import over_budget
 from dovetail.decide.disrupt.emptiness import is_empty, is_quiet
 from dovetail.decide.lifecycle.conditions import DRIFTED
 from dovetail.decide.lifecycle.finalization import rfc3339
+from dovetail.decide.pools import pools_by_name
 from dovetail.model.node import Node
 from dovetail.model.plan import DisruptionReason, Plan
 from dovetail.model.pool import ConsolidationPolicy, NodePool
@@ -100,7 +101,7 @@ def _reasons(node: Node, scene: Scene) -> Iterator[Blocked]:
     found = disruption_verdict(node, scene, ignores_pods=True)
     if found is not None:
         yield found
-    pool = next((one for one in scene.snapshot.node_pools if one.name == node.node_pool), None)
+    pool = pools_by_name(scene.snapshot.node_pools).get(node.node_pool)
     if (found is not None and found.reason not in _BY_ITSELF) or pool is None or pool.problems:
         return
     if pool.replicas is not None:
