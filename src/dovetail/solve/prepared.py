@@ -194,14 +194,8 @@ def picked(
     cell_e, ties = _tied(tables, scene, (masks_me, mask_g), away)
     resources = resources_of(groups)
     cap_or, overhead_or, free_nr = tables.room(resources, prepared.attached)
-    policy = prepared.puzzle.policy
     return Encoded(
-        problem=msgspec.structs.replace(
-            prepared.puzzle,
-            pods=tuple(pods),
-            limits=limits,
-            policy=msgspec.structs.replace(policy, effort=0) if how.is_quick else policy,
-        ),
+        problem=_problem(prepared.puzzle, pods, limits, how),
         market=tables.market,
         groups=groups,
         resources=resources,
@@ -225,6 +219,13 @@ def picked(
         claims=shared_claims(groups, resources, len(place), prepared.attached),
         running=scene,
     )
+
+
+def _problem(puzzle: Puzzle, pods: Sequence[Pod], limits: Limits, how: Manner) -> Puzzle:
+    policy = puzzle.policy
+    if how.is_quick:
+        policy = msgspec.structs.replace(policy, effort=0)
+    return msgspec.structs.replace(puzzle, pods=tuple(pods), limits=limits, policy=policy)
 
 
 def _without_room(free_nr: Int, resources: Sequence[str], full: Sequence[int]) -> Int:

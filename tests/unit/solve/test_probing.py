@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from dovetail.model.pod import Pod
-from dovetail.solve import Puzzle, Solution, solve, solve_without
+from dovetail.solve import THOROUGH, Manner, Puzzle, Solution, solve, solve_without
 from dovetail.testing.builders import deployment, node, pod
 from tests.unit.solve.puzzles import LARGE, SMALL, puzzle
 from tests.unit.solve.questions import Question, questions
@@ -17,10 +19,10 @@ def cluster(*bound: Pod, zones: str = "ab") -> Puzzle:
     return puzzle((), nodes=nodes, bound=bound)
 
 
-def asked(there: Puzzle, *gone: str) -> Solution:
+def asked(there: Puzzle, *gone: str, how: Manner = THOROUGH) -> Solution:
     """Where the pods of these nodes would go."""
     pods = tuple(one for one in there.bound if one.node_name in gone)
-    return solve_without(Question(there, (), ()).prepared(), pods, gone, {})
+    return solve_without(Question(there, (), ()).prepared(), pods, gone, {}, how)
 
 
 def placed(found: Solution) -> dict[str, list[str]]:
@@ -47,6 +49,27 @@ def test_what_has_no_room_is_bought() -> None:
     found = asked(there, "a")
     assert [one.instance_type.name for one in found.launches] == ["large"]
     assert found.price_nanousd == found.launches[0].offering.price_nanousd
+
+
+@pytest.mark.parametrize("n_pods", [1, 30], ids=["few", "many"])
+@pytest.mark.parametrize("is_quick", [False, True])
+def test_what_costs_more_than_was_asked_for_is_not_worked_out(
+    n_pods: int, *, is_quick: bool
+) -> None:
+    """What costs just as much is."""
+    there = cluster(*deployment(n_pods, "web", cpu="6", node="a"), pod("full", cpu="7", node="b"))
+    price = asked(there, "a", how=Manner(is_quick=is_quick)).price_nanousd
+    just = asked(there, "a", how=Manner(is_quick=is_quick, most_nanousd=price))
+    less = asked(there, "a", how=Manner(is_quick=is_quick, most_nanousd=price - 1))
+    assert (just.price_nanousd, just.is_dear) == (price, False)
+    assert (less.launches, less.is_dear) == ((), True)
+
+
+def test_nobody_goes_to_a_node_that_counts_as_full() -> None:
+    """Nodes that are not there are none."""
+    there = cluster(pod("web", cpu="1", node="a"), zones="abc")
+    found = asked(there, "a", how=Manner(full=frozenset({"b", "gone"})))
+    assert placed(found) == {"c": ["web"]}
 
 
 def test_pods_that_nothing_takes_are_named() -> None:

@@ -163,7 +163,8 @@ class Walk:
         """
         left = [one.candidate for one in poor if one.candidate.name not in self._done]
         n_vain, is_any = 0, False
-        while left and n_vain < _VAIN_SETS * max(1, self.course.world.policy.effort):
+        most_vain = _VAIN_SETS * max(1, self.course.world.policy.effort)
+        while left and n_vain < most_vain:
             chosen = self._within(left, _TOGETHER)
             if not chosen:
                 break
@@ -174,8 +175,9 @@ class Walk:
             is_vain = not self._first_that_saves(hurried(self._ground(), shunned), chosen, least)
             is_any = is_any or not is_vain
             n_vain += is_vain
-            passed_over = _TOGETHER * (2 ** (n_vain - 1) - 1) if is_vain else 0
-            left = left[left.index(chosen[-1]) + 1 + passed_over :]
+            left = left[left.index(chosen[-1]) + 1 :]
+            if is_vain:
+                left = left[_passed_over(len(left), n_vain, most_vain) :]
         return is_any
 
     def _is_worth_a_try(self, chosen: Sequence[Candidate]) -> bool:
@@ -270,6 +272,14 @@ class Walk:
                 left[pool] -= 1
                 kept.append(one)
         return kept
+
+
+def _passed_over(n_left: int, n_vain: int, most_vain: int) -> int:
+    """How many are not looked at after so many sets were tried in vain: ever more, but no more than
+    there are beyond what may still be tried.
+    """
+    spare = n_left // max(1, most_vain - n_vain) - _TOGETHER
+    return max(0, min(spare, _TOGETHER * ((1 << n_vain - 1) - 1)))
 
 
 def _halves(chosen: Sequence[Candidate], least: int) -> Iterator[Sequence[Candidate]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dovetail.decide.disrupt.probe import Move, Stuck, ground_of, probe
+from dovetail.decide.disrupt.probe import Move, Stuck, ground_of, hurried, probe, probe_within
 from dovetail.model.plan import Nominate
 from dovetail.model.pod import Pod
 from dovetail.testing import instance_type, node, node_pool, pod, snapshot
@@ -51,6 +51,36 @@ def test_what_does_not_fit_asks_for_a_new_node() -> None:
     assert isinstance(found, Move)
     assert [one.instance_type.name for one in found.replacements] == ["small"]
     assert (found.price_nanousd, found.places) == (100_000_000, ())
+
+
+@pytest.mark.parametrize("price", [100_000_000, 99_999_999], ids=["just", "too dear"])
+def test_what_costs_more_than_it_may_is_no_move(price: int) -> None:
+    """Pods without a place are named all the same."""
+    nodes = [node(name, pool="default", type="small", types=TYPES) for name in "abc"]
+    pods = [
+        *(pod(name, node=name, cpu=2) for name in "ab"),
+        pod("c", node="c", node_selector={"zone": "z"}),
+    ]
+    ground = ground_of(
+        snapshot(nodes=nodes, node_pools=[node_pool()], types=TYPES, pods=pods),
+        NOW,
+        is_saving=False,
+    )
+    found = probe_within(ground, ("a",), price)
+    assert isinstance(found, Move) == (price == 100_000_000)
+    assert isinstance(probe_within(ground, ("c",), price), Stuck)
+
+
+def test_in_a_hurry_nobody_is_moved_to_nodes_that_are_shunned() -> None:
+    """Others must do."""
+    nodes = [node(name, pool="default", type="small", types=TYPES) for name in "abc"]
+    pods = [pod("p", node="a", cpu=1)]
+    there = snapshot(nodes=nodes, node_pools=[node_pool()], types=TYPES, pods=pods)
+    ground = ground_of(there, NOW, is_saving=False)
+    for shunned, taken in (("b", "c"), ("c", "b")):
+        found = probe(hurried(ground, frozenset(shunned)), ("a",))
+        assert isinstance(found, Move)
+        assert found.places == (Nominate(taken, ("default/p",)),)
 
 
 @pytest.mark.parametrize(
