@@ -7,13 +7,15 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
+from msgspec.structs import replace
 
 from dovetail import labels
 from dovetail.controllers.discouragement import Discouragement
 from dovetail.controllers.known import NODE, NODE_CLAIM
 from dovetail.kube.errors import ApiError, ConflictError, UnavailableError
-from dovetail.kube.seam import Body, Json, Patch, Ref
+from dovetail.kube.seam import Body, Json, Kube, Patch, Ref
 from dovetail.model.plan import Disrupt
+from dovetail.testing.slow_kube import SlowKube
 from tests.unit.controllers.leaving import CLASS_LABEL, Process, World, deaf, running
 
 MARK: Json = {"key": labels.DISCOURAGED, "effect": "PreferNoSchedule"}
@@ -23,10 +25,11 @@ FENCE: Json = {"key": labels.DISRUPTED_TAINT, "effect": "NoSchedule"}
 class Marking:
     """A process that is told which nodes pods should keep off."""
 
-    def __init__(self, world: World, process: Process) -> None:
+    def __init__(self, world: World, process: Process, kube: Kube | None = None) -> None:
         self.world = world
         self.process = process
-        self.loop = Discouragement(process.means, process.known)
+        means = process.means if kube is None else replace(process.means, kube=kube)
+        self.loop = Discouragement(means, process.known)
 
     async def decide(self, *names: str) -> list[str]:
         """A decision that wants these marked; what was asked of the API for it."""
@@ -44,10 +47,10 @@ async def marking(world: World, lives: int | None = None) -> AsyncIterator[Marki
 
 
 @asynccontextmanager
-async def at_it(world: World, process: Process) -> AsyncIterator[Marking]:
-    """Nodes are marked in this process."""
+async def at_it(world: World, process: Process, kube: Kube | None = None) -> AsyncIterator[Marking]:
+    """Nodes are marked in this process, by its API or another in front of that."""
     async with asyncio.TaskGroup() as group:
-        found = Marking(world, process)
+        found = Marking(world, process, kube)
         task = group.create_task(found.loop.run())
         yield found
         task.cancel()
@@ -255,23 +258,16 @@ async def test_one_round_at_a_time_and_the_latest_decision_counts() -> None:
     world = World()
     for name in "ab":
         await world.node(name)
-    async with marking(world) as found:
-        answer = asyncio.Event()
-        kube = found.process.kube
-        straight = kube.patch
-
-        async def slow(ref: Ref, patch: Patch) -> object:
-            await answer.wait()
-            return await straight(ref, patch)
-
-        kube.patch = slow  # type: ignore[assignment,method-assign]  # as slow as an API can be
-        assert await found.decide("a") == []
-        assert await found.decide("b") == []
-        assert await found.decide("a", "b") == []
-        answer.set()
-        await world.pass_()
-        assert [f"{verb} {name}" for _, verb, name in kube.calls] == ["patch a", "patch b"]
-        assert await marked(world, *"ab") == ["a", "b"]
+    async with running(world) as process, asyncio.TaskGroup() as network:
+        slow = SlowKube(process.kube, world.time, lambda: 5.0, network)
+        async with at_it(world, process, slow) as found:
+            assert await found.decide("a") == []
+            assert await found.decide("b") == []
+            assert await found.decide("a", "b") == []
+            await world.pass_(30)
+            calls = [f"{verb} {name}" for _, verb, name in process.kube.calls]
+            assert calls == ["patch a", "patch b"]
+            assert await marked(world, *"ab") == ["a", "b"]
 
 
 async def test_to_finish_is_to_end_the_round_and_begin_no_other() -> None:

@@ -2,60 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from datetime import datetime
-
 from dovetail.controllers.known import NODE, NODE_CLAIM, NODE_POOL
 from dovetail.controllers.surplus import Surplus
-from dovetail.controllers.whole import Controller, Setup
-from dovetail.decide import decide
 from dovetail.decide.static import OVERPROVISIONED
 from dovetail.kube.errors import UnavailableError
 from dovetail.kube.seam import Json, Kube, Patch, Ref
-from dovetail.model.plan import Disrupt, DisruptionReason, Plan
+from dovetail.model.plan import Disrupt, DisruptionReason
 from dovetail.model.policy import Policy
-from dovetail.model.snapshot import Snapshot
-from dovetail.sim.kubelets import Habits
-from dovetail.sim.world import run_world
+from tests.unit.controllers.living import living
 from tests.unit.controllers.worlds import FlakyKube, World, at_work, said
 from tests.unit.observe.scraped import metered
 
-HABITS = Habits(ready_after_seconds=1.0, start_pod_seconds=1.0, lease_seconds=0)
 
-
-async def _computed(snapshot: Snapshot, now: datetime) -> Plan:
-    return decide(snapshot, now)
-
-
-def _unseen(_: Snapshot, __: Plan, ___: datetime, ____: float) -> None:
-    """Nobody looks at decisions here."""
-
-
-@asynccontextmanager
-async def living(world: World, *, keeps_replicas: bool = True) -> AsyncIterator[None]:
-    """A world with kubelets and a scheduler, and our whole controller at work in it."""
-    setup = Setup(
-        mark="run",
-        compute=_computed,
-        witness=_unseen,
-        policy=Policy(
-            effort=0, keeps_replicas=keeps_replicas, disrupts_for=(DisruptionReason.DRIFTED,)
-        ),
-    )
-    controller = Controller(world.means, setup)
-    async with asyncio.TaskGroup() as group:
-        tasks = [
-            group.create_task(run_world(world.api, world.time, world.time, habits=HABITS)),
-            group.create_task(world.cloud.run()),
-            group.create_task(controller.follow()),
-            group.create_task(controller.lead()),
-        ]
-        await world.pass_(1)
-        yield
-        for task in tasks:
-            task.cancel()
+def policy(*, keeps_replicas: bool = True) -> Policy:
+    """Only drift and numbers of replicas make nodes go."""
+    drifted = (DisruptionReason.DRIFTED,)
+    return Policy(effort=0, keeps_replicas=keeps_replicas, disrupts_for=drifted)
 
 
 async def scale(world: World, n_nodes: int) -> None:
@@ -76,7 +38,7 @@ async def test_a_pool_with_replicas_gets_so_many_nodes_and_no_others() -> None:
     world = World()
     await world.node_class()
     await world.pool(replicas=3)
-    async with living(world):
+    async with living(world, policy()):
         await world.pass_(60)
         names = await world.names(NODE)
         assert len(names) == 3
@@ -94,7 +56,7 @@ async def test_replicas_are_followed_up_and_down() -> None:
     world = World()
     await world.node_class()
     await world.pool(replicas=1)
-    async with living(world):
+    async with living(world, policy()):
         await world.pass_(60)
         await scale(world, 4)
         await world.pass_(60)
@@ -115,7 +77,7 @@ async def test_a_node_that_is_deleted_is_made_up_for() -> None:
     world = World()
     await world.node_class()
     await world.pool(replicas=2)
-    async with living(world):
+    async with living(world, policy()):
         await world.pass_(60)
         before = await world.names(NODE)
         await world.delete(NODE_CLAIM, before[0])
@@ -132,7 +94,7 @@ async def test_drifted_nodes_are_replaced_before_they_go_one_for_one() -> None:
     await world.node_class()
     disruption: Json = {"budgets": [{"nodes": "2"}], "consolidateAfter": "0s"}
     await world.pool(replicas=3, limits={"nodes": "4"}, disruption=disruption)
-    async with living(world):
+    async with living(world, policy()):
         await world.pass_(60)
         before = set(await world.names(NODE))
         template: dict[str, Json] = {"metadata": {"labels": {"team": "new"}}}
@@ -156,7 +118,7 @@ async def test_nodes_with_labels_of_the_pools_choice_do_not_drift() -> None:
     await world.node_class()
     open_label: Json = {"key": "team", "operator": "In", "values": ["b", "a"]}
     await world.pool(replicas=1, template={"requirements": [open_label]})
-    async with living(world):
+    async with living(world, policy()):
         await world.pass_(600)
         (name,) = await world.names(NODE)
         assert (await world.read_node(name)).metadata.labels["team"] == "a"
@@ -168,7 +130,7 @@ async def test_a_pool_never_has_more_nodes_than_its_limit() -> None:
     world = World()
     await world.node_class()
     await world.pool(replicas=5, limits={"nodes": "2"})
-    async with living(world):
+    async with living(world, policy()):
         await world.pass_(60)
         names = await world.names(NODE)
         assert len(names) == 2
@@ -184,7 +146,7 @@ async def test_without_the_feature_replicas_mean_nothing() -> None:
     world = World()
     await world.node_class()
     await world.pool(replicas=2)
-    async with living(world, keeps_replicas=False):
+    async with living(world, policy(keeps_replicas=False)):
         await world.pass_(120)
         assert await world.names(NODE_CLAIM) == []
 
@@ -202,7 +164,7 @@ async def test_a_launch_that_fails_is_tried_again() -> None:
     await world.pool(replicas=2)
     for _ in range(5):
         flaky[0].fail("NodeClaim", "create", UnavailableError(503, "", "no"))
-    async with living(world):
+    async with living(world, policy()):
         await world.pass_(120)
         assert len(await world.names(NODE)) == 2
 

@@ -192,13 +192,15 @@ class World:
         ]
         await self.api.patch(Ref(NODE, name), Patch({"spec": {"taints": left}}))
 
-    async def pod(self, name: str, node: str, **meta: Json) -> None:
-        """A pod that is bound."""
+    async def pod(self, name: str, node: str = "", cpu: str = "", **meta: Json) -> None:
+        """A pod that is bound, or waits."""
+        asked: Json = {"requests": {"cpu": cpu}} if cpu else {}
+        containers: Json = [{"name": "c", "image": "i", "resources": asked}]
         body: dict[str, Json] = {
             "apiVersion": "v1",
             "kind": "Pod",
             "metadata": {"name": name, "namespace": "default", **meta},
-            "spec": {"nodeName": node, "containers": [{"name": "c", "image": "i"}]},
+            "spec": {"containers": containers, **({"nodeName": node} if node else {})},
         }
         await self.api.create(POD, body, "default")
 
@@ -219,6 +221,10 @@ class World:
     async def read_pool(self, name: str = "default") -> api.NodePool:
         """The pool. Raises NotFoundError."""
         return api.decode(api.NodePool, await self.api.get(Ref(NODE_POOL, name)))
+
+    async def read_pod(self, name: str) -> api.Pod:
+        """The pod. Raises NotFoundError."""
+        return api.decode(api.Pod, await self.api.get(Ref(POD, name, "default")))
 
     async def names(self, kind: api.Kind) -> list[str]:
         """Every object of a kind."""
