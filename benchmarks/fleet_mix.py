@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 import msgspec
@@ -65,13 +65,17 @@ def daemon_sets() -> tuple[DaemonSet, ...]:
     )
 
 
-def deployments(n_pods: int, chance: random.Random) -> Iterator[Deployment]:
-    """Deployments of `n_pods` pods in all, each with the constraints it happens to draw."""
+def deployments(
+    n_pods: int, chance: random.Random, *, largest: int | None = None
+) -> Iterator[Deployment]:
+    """Deployments of `n_pods` pods in all, each with the constraints it happens to draw; none with
+    more pods than the largest, if that is given.
+    """
     mix = _Mix(n_pods)
     left = n_pods
     ordinal = 0
     while left:
-        drawn = mix.draw(min(size(n_pods, chance), left), chance)
+        drawn = mix.draw(min(size(n_pods, chance), left, largest or left), chance)
         yield Deployment(f"fleet-{ordinal}", drawn.size, _spec(f"fleet-{ordinal}", drawn, chance))
         left -= drawn.size
         ordinal += 1
@@ -156,6 +160,15 @@ def _on_nodes(spec: PodSpec, kind: str, chance: random.Random) -> PodSpec:
             return msgspec.structs.replace(spec, required_terms=(_category_term(categories),))
         case _:
             return spec
+
+
+def wishing(name: str, requests: Mapping[str, int], chance: random.Random) -> PodSpec:
+    """A pod that would rather have this or that, and takes whatever there is."""
+    own = equality({"app": name})
+    spec = PodSpec(requests=requests)
+    for kind in chance.sample(tuple(_PREFERENCES), k=chance.choice((1, 1, 2, 3))):
+        spec = _preferring(spec, own, kind)
+    return spec
 
 
 def _preferring(spec: PodSpec, own: LabelSelector, kind: str) -> PodSpec:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
-from benchmarks import catalogues, fleet_mix
+import msgspec
+
+from benchmarks import catalogues, fleet_mix, gpu_mix
 from benchmarks.diverse_mix import diverse_pod
 from benchmarks.seeds import seeded
+from benchmarks.surges import crowd, host_surge, zone_surge
 from benchmarks.tiny_mix import tiny_pods
 from benchmarks.workloads import (
     Deployment,
@@ -16,9 +19,15 @@ from benchmarks.workloads import (
     pods_of,
     sizes,
 )
+from dovetail import labels
 from dovetail.model.pod import PodSpec
 from dovetail.model.pool import NodePool
+from dovetail.model.requirements import Operator, requirement
 from dovetail.model.snapshot import Snapshot
+from dovetail.model.topology import Spread, equality
+
+_N_HUGE: Final = 5
+_CRUMB: Final = 3  # pods of the largest of tiny deployments
 
 
 def plain(n_pods: int, seed: int = 1) -> Snapshot:
@@ -44,16 +53,63 @@ def odd(n_pods: int, seed: int = 1) -> Snapshot:
 def fleet(n_pods: int, seed: int = 1) -> Snapshot:
     """As `plain`, with mixed constraints, two pools, daemon sets and a few preferences."""
     chance = seeded("fleet", seed)
-    deployments = fleet_mix.deployments(n_pods, chance)
-    types = catalogues.cloud(seed)
-    pools = fleet_mix.pools()
+    return _on_fleet_pools(fleet_mix.deployments(n_pods, chance), seed)
+
+
+def on_demand(n_pods: int, seed: int = 1) -> Snapshot:
+    """The pods of `plain`, on machines that nobody takes back."""
+    found = plain(n_pods, seed)
+    wanted = requirement(labels.CAPACITY_TYPE, Operator.IN, (labels.ON_DEMAND,))
+    return msgspec.structs.replace(
+        found,
+        node_pools=tuple(
+            msgspec.structs.replace(pool, requirements=(*pool.requirements, wanted))
+            for pool in found.node_pools
+        ),
+    )
+
+
+def gpus(n_pods: int, seed: int = 1) -> Snapshot:
+    """Training in jobs of whole machines, inference on a gpu or two, and what feeds them."""
+    chance = seeded("gpus", seed)
+    deployments = gpu_mix.deployments(n_pods, chance)
     return Snapshot(
         pods=tuple(pod for one in deployments for pod in pods_of(one)),
-        node_pools=pools,
-        instance_types={pool.name: types for pool in pools},
-        daemon_sets=fleet_mix.daemon_sets(),
-        namespaces={"bench": {}, "kube-system": {}},
+        node_pools=gpu_mix.pools(),
+        instance_types=dict.fromkeys((one.name for one in gpu_mix.pools()), catalogues.cloud(seed)),
+        namespaces={"bench": {}},
     )
+
+
+def huge(n_pods: int, seed: int = 1) -> Snapshot:
+    """A few deployments of thousands of pods; every other one is spread over zones."""
+    chance = seeded("huge", seed)
+    deployments = []
+    for ordinal in range(_N_HUGE):
+        name = f"huge-{ordinal}"
+        spread = (Spread(labels.ZONE, equality({"app": name})),) if ordinal % 2 else ()
+        size = n_pods // _N_HUGE + (ordinal < n_pods % _N_HUGE)
+        spec = PodSpec(requests=everyday_requests(chance), spread=spread)
+        deployments.append(Deployment(name, size, spec))
+    return _unconstrained(deployments, seed)
+
+
+def crumbs(n_pods: int, seed: int = 1) -> Snapshot:
+    """As `fleet`, in thousands of deployments of one to three pods."""
+    chance = seeded("crumbs", seed)
+    deployments = fleet_mix.deployments(n_pods, chance, largest=_CRUMB)
+    return _on_fleet_pools(deployments, seed)
+
+
+def wishful(n_pods: int, seed: int = 1) -> Snapshot:
+    """As `plain`, where everybody prefers something: kinds of machines, zones, its own node."""
+    chance = seeded("wishful", seed)
+    deployments = [
+        Deployment(name, size, fleet_mix.wishing(name, everyday_requests(chance), chance))
+        for ordinal, size in enumerate(sizes(n_pods, chance))
+        for name in [f"wishful-{ordinal}"]
+    ]
+    return _unconstrained(deployments, seed)
 
 
 def diverse(n_pods: int, seed: int = 1) -> Snapshot:
@@ -84,7 +140,27 @@ SCENARIOS: Final[dict[str, Callable[[int, int], Snapshot]]] = {
     "fleet": fleet,
     "diverse": diverse,
     "odd": odd,
+    "on_demand": on_demand,
+    "gpus": gpus,
+    "huge": huge,
+    "crumbs": crumbs,
+    "wishful": wishful,
+    "host_surge": host_surge,
+    "zone_surge": zone_surge,
+    "crowd": crowd,
 }
+
+
+def _on_fleet_pools(deployments: Iterable[Deployment], seed: int) -> Snapshot:
+    types = catalogues.cloud(seed)
+    pools = fleet_mix.pools()
+    return Snapshot(
+        pods=tuple(pod for one in deployments for pod in pods_of(one)),
+        node_pools=pools,
+        instance_types={pool.name: types for pool in pools},
+        daemon_sets=fleet_mix.daemon_sets(),
+        namespaces={"bench": {}, "kube-system": {}},
+    )
 
 
 def _unconstrained(deployments: list[Deployment], seed: int) -> Snapshot:

@@ -8,6 +8,7 @@ from benchmarks.scenarios import SCENARIOS, diverse, fleet, odd, plain, tiny
 from dovetail import labels
 from dovetail.model.instance import InstanceType
 from dovetail.model.pod import PodSpec
+from dovetail.model.pool import NodePool
 from dovetail.model.requirements import Requirement, Requirements
 from dovetail.model.resources import fits
 from dovetail.model.snapshot import Snapshot
@@ -19,7 +20,8 @@ N_PODS = 2_000
 def test_a_scenario_has_as_many_pods_as_it_was_asked_for(name: str) -> None:
     """Sizes add up, and no two pods share a name."""
     snapshot = SCENARIOS[name](N_PODS, 1)
-    assert len({pod.key for pod in snapshot.pods}) == N_PODS
+    assert len({pod.key for pod in snapshot.pods}) == len(snapshot.pods)
+    assert sum(not pod.node_name for pod in snapshot.pods) == N_PODS
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
@@ -35,7 +37,9 @@ def test_every_pod_fits_some_type_that_its_selectors_allow(name: str) -> None:
     """A row that left pods unplaced would measure nothing, so none is impossible alone."""
     snapshot = SCENARIOS[name](N_PODS, 1)
     for spec in {id(pod.spec): pod.spec for pod in snapshot.pods}.values():
-        assert any(_runs(spec, one) for one in _types(snapshot)), spec
+        assert any(
+            _runs(spec, one, pool) for pool in snapshot.node_pools for one in _types(snapshot, pool)
+        ), spec
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -43,9 +47,25 @@ def test_a_tiny_cluster_is_tiny_and_each_of_its_pods_has_a_home(seed: int) -> No
     """6 to 25 pods, 8 types; every pod fits a type that its selector allows."""
     snapshot = tiny(seed)
     assert 6 <= len(snapshot.pods) <= 25
-    assert len(_types(snapshot)) == 8
+    assert len(snapshot.instance_types["default"]) == 8
     for pod in snapshot.pods:
-        assert any(_runs(pod.spec, one) for one in _types(snapshot))
+        [pool] = snapshot.node_pools
+        assert any(_runs(pod.spec, one, pool) for one in _types(snapshot, pool))
+
+
+@pytest.mark.parametrize(
+    ("name", "n_nodes"), [("host_surge", 1_000), ("zone_surge", 1_000), ("crowd", 1_060)]
+)
+def test_pods_that_are_there_fit_their_nodes_and_fill_them(name: str, n_nodes: int) -> None:
+    """In a surge to the last, in a crowd but for a sixth."""
+    snapshot = SCENARIOS[name](10, 1)
+    assert len(snapshot.nodes) == n_nodes
+    used: Counter[str] = Counter()
+    for pod in snapshot.pods:
+        used[pod.node_name] += pod.spec.requests["cpu"]
+    for node in snapshot.nodes:
+        left = node.allocatable["cpu"] - used[node.name]
+        assert 0 <= left <= (0.16 if name == "crowd" else 0.001) * node.allocatable["cpu"]
 
 
 def test_pods_of_a_deployment_share_one_spec_where_deployments_exist() -> None:
@@ -114,14 +134,15 @@ def _kinds(spec: PodSpec) -> list[str]:
     return [kind for kind, is_so in claims.items() if is_so]
 
 
-def _types(snapshot: Snapshot) -> tuple[InstanceType, ...]:
-    return snapshot.instance_types["default"]
+def _types(snapshot: Snapshot, pool: NodePool) -> tuple[InstanceType, ...]:
+    return snapshot.instance_types[pool.name]
 
 
-def _runs(spec: PodSpec, one: InstanceType) -> bool:
+def _runs(spec: PodSpec, one: InstanceType, pool: NodePool) -> bool:
+    said = one.requirements & tuple(Requirements.of_labels(pool.labels).values())
     alternatives: list[tuple[Requirement, ...]] = [term.expressions for term in spec.required_terms]
     wishes = [
         Requirements.of_labels(spec.node_selector) & expressions
         for expressions in alternatives or [()]
     ]
-    return fits(spec.requests, one.allocatable) and any(map(one.requirements.compatible, wishes))
+    return fits(spec.requests, one.allocatable) and any(map(said.compatible, wishes))
