@@ -58,7 +58,7 @@ def _surge(n_pods: int, seed: int, topology_key: str, n_replicas: int) -> Snapsh
         spec = PodSpec(requests=everyday_requests(chance), anti_affinity=apart)
         coming += pods_of(Deployment(name, min(n_replicas, n_pods - start), spec))
     return Snapshot(
-        pods=(*(pod for one in nodes for pod in _filling(one, 0.0)), *coming),
+        pods=(*_filling(nodes, 0.0), *coming),
         nodes=tuple(nodes),
         node_pools=(pool,),
         instance_types={pool.name: types},
@@ -82,7 +82,7 @@ def crowd(n_pods: int, seed: int = 1) -> Snapshot:
         )
         coming += pods_of(Deployment(f"crowd-{ordinal}", size, spec))
     return Snapshot(
-        pods=(*(pod for one in nodes for pod in _filling(one, _FREE_IN_CROWD)), *coming),
+        pods=(*_filling(nodes, _FREE_IN_CROWD), *coming),
         nodes=tuple(nodes),
         node_pools=tuple(pools),
         instance_types={pool.name: types for pool in pools},
@@ -132,25 +132,27 @@ def _node(number: int, pool: NodePool, types: tuple[InstanceType, ...]) -> Node:
     )
 
 
-def _filling(node: Node, left: float) -> Iterator[Pod]:
-    """Pods that fill a node but for this share of it."""
-    pool = node.node_pool
+def _filling(nodes: list[Node], left: float) -> Iterator[Pod]:
+    """Pods that fill nodes but for this share of them; those of a pool share a template."""
+    specs = {node.node_pool: _filler(node, left) for node in nodes}
+    for node in nodes:
+        for number in range(_PODS_A_NODE):
+            name = f"{node.name}-{number}"
+            yield Pod(
+                name=name,
+                namespace=NAMESPACE,
+                spec=specs[node.node_pool],
+                uid=name,
+                labels={"app": f"standing-{number}"},
+                owner=Owner("ReplicaSet", f"standing-{number}", uid=f"standing-{number}"),
+                node_name=node.name,
+                phase="Running",
+            )
+
+
+def _filler(node: Node, left: float) -> PodSpec:
     share = {
         name: int(node.allocatable[name] * (1 - left)) // _PODS_A_NODE for name in ("cpu", "memory")
     }
-    spec = PodSpec(
-        requests={**share, "pods": 1},
-        tolerations=(Toleration(_TEAM, value=pool),),
-    )
-    for number in range(_PODS_A_NODE):
-        name = f"{node.name}-{number}"
-        yield Pod(
-            name=name,
-            namespace=NAMESPACE,
-            spec=spec,
-            uid=name,
-            labels={"app": f"standing-{number}"},
-            owner=Owner("ReplicaSet", f"standing-{number}", uid=f"standing-{number}"),
-            node_name=node.name,
-            phase="Running",
-        )
+    tolerations = (Toleration(_TEAM, value=node.node_pool),)
+    return PodSpec(requests={**share, "pods": 1}, tolerations=tolerations)

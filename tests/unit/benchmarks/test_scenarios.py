@@ -37,9 +37,8 @@ def test_every_pod_fits_some_type_that_its_selectors_allow(name: str) -> None:
     """A row that left pods unplaced would measure nothing, so none is impossible alone."""
     snapshot = SCENARIOS[name](N_PODS, 1)
     for spec in {id(pod.spec): pod.spec for pod in snapshot.pods}.values():
-        assert any(
-            _runs(spec, one, pool) for pool in snapshot.node_pools for one in _types(snapshot, pool)
-        ), spec
+        pools = [pool for pool in snapshot.node_pools if _is_for(spec, pool)]
+        assert any(_runs(spec, one, pool) for pool in pools for one in _types(snapshot, pool)), spec
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -136,6 +135,11 @@ def _kinds(spec: PodSpec) -> list[str]:
 
 def _types(snapshot: Snapshot, pool: NodePool) -> tuple[InstanceType, ...]:
     return snapshot.instance_types[pool.name]
+
+
+def _is_for(spec: PodSpec, pool: NodePool) -> bool:
+    wanted = {**pool.labels, **spec.node_selector}
+    return all(wanted[key] == value for key, value in pool.labels.items())
 
 
 def _runs(spec: PodSpec, one: InstanceType, pool: NodePool) -> bool:
