@@ -106,9 +106,10 @@ class Answer(msgspec.Struct, frozen=True):
         return sum(one.price_nanousd for one in self.node_claims)
 
     @property
-    def n_placed(self) -> int:
-        """How many pods get a node, new or not."""
-        return sum(len(one.pods) for one in (*self.node_claims, *self.existing_nodes))
+    def placed(self) -> tuple[str, ...]:
+        """Every pod that gets a node, new or not."""
+        new = (pod for one in self.node_claims for pod in one.pods)
+        return (*new, *(pod for one in self.existing_nodes for pod in one.pods))
 
 
 def solved(scenario: bytes, *, timeout_seconds: float, n_workers: int = 1) -> Answer:
@@ -117,7 +118,7 @@ def solved(scenario: bytes, *, timeout_seconds: float, n_workers: int = 1) -> An
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
         file.write(scenario)
         file.flush()
-        command = [program, "--timeout", f"{timeout_seconds}s", "--workers", str(n_workers)]
+        command = [str(program), "--timeout", f"{timeout_seconds}s", "--workers", str(n_workers)]
         try:
             ended = subprocess.run(
                 [*command, file.name],
@@ -159,7 +160,9 @@ def _build(program: Path) -> None:
     go = shutil.which("go")
     if go is None:
         raise MissingGoError(_HOW_TO_GET_GO)
-    print("building the reference's scheduler (once, some minutes) ...", file=sys.stderr, flush=True)
+    print(
+        "building the reference's scheduler (once, some minutes) ...", file=sys.stderr, flush=True
+    )
     unfinished = program.with_suffix(".part")
     command = [go, "build", "-o", str(unfinished), "."]
     subprocess.run(command, cwd=SOURCES, check=True)

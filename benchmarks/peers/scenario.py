@@ -26,6 +26,7 @@ from dovetail.model import resources
 from dovetail.model.instance import InstanceType
 from dovetail.model.node import Node
 from dovetail.model.pod import Pod, PodSpec
+from dovetail.model.pool import NodePool
 from dovetail.model.requirements import Requirement
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.taints import Effect, Taint
@@ -40,10 +41,12 @@ def written(snapshot: Snapshot) -> bytes:
     ordinals = {identity: ordinal for ordinal, identity in enumerate(catalogues)}
     document: Manifest = {
         "well_known_labels": sorted(set(filter(labels.is_well_known, _keys(snapshot)))),
-        "node_pools": [manifests.node_pool(one) for one in snapshot.node_pools],
+        "node_pools": [manifests.node_pool(one) for one in snapshot.node_pools if _grows(one)],
         "catalogues": [[_instance_type(one) for one in types] for types in catalogues.values()],
         "catalogue_by_pool": {
-            pool: ordinals[id(types)] for pool, types in snapshot.instance_types.items()
+            pool.name: ordinals[id(snapshot.instance_types[pool.name])]
+            for pool in snapshot.node_pools
+            if _grows(pool) and pool.name in snapshot.instance_types
         },
         "daemon_sets": [manifests.daemon_set(one) for one in snapshot.daemon_sets],
         "namespaces": [_namespace(*pair) for pair in snapshot.namespaces.items()],
@@ -71,6 +74,11 @@ def _keys(snapshot: Snapshot) -> Iterator[str]:
 def _node_expressions(spec: PodSpec) -> Iterator[Requirement]:
     for term in (*spec.required_terms, *(term for _, term in spec.preferred_terms)):
         yield from term.expressions
+
+
+def _grows(pool: NodePool) -> bool:
+    """Whether pods that wait may be given nodes of it."""
+    return pool.is_ready and not pool.is_deleting and pool.replicas is None
 
 
 def _takes_room(pod: Pod) -> bool:
