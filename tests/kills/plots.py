@@ -19,13 +19,17 @@ from dovetail.kube.seam import Json
 from dovetail.providers.kwok.faults import ErrorClass, FailedLaunch, NoCapacity, SlowLaunch
 from dovetail.sim import wire
 from tests.kills.scenarios import Scenario
+from tests.kills.starter import TAINT
 from tests.kills.world import World
 
 LARGE: Final = "c-4x-amd64-linux"
 SMALL: Final = ("c-2x-amd64-linux", "s-2x-amd64-linux")
 LONGEST_SECONDS: Final = 3 * 3_600.0
 CALM_SECONDS: Final = 200.0
-_HINDRANCE: Final[Json] = {"key": "example.com/starting", "effect": "NoSchedule"}
+# Moves come one after another, each as soon as the last has settled; and what could not be had is
+# asked for again after three minutes.
+RESTS_AFTER_SECONDS: Final = 400.0
+_HINDRANCE: Final[Json] = {"key": TAINT, "effect": "NoSchedule"}
 
 Event = Callable[[World, Random], Awaitable[None]]
 
@@ -112,6 +116,7 @@ def scenario_of(seed: int) -> Scenario:
         is_aloof=plot.is_aloof,
         is_stuck=plot.keeps_somebody,
         longest_seconds=LONGEST_SECONDS,
+        rests_after_seconds=RESTS_AFTER_SECONDS,
         laws=plot.laws,
     )
 
@@ -218,9 +223,11 @@ async def launch_slowly(world: World, chance: Random) -> None:
 
 async def hinder(world: World, chance: Random) -> None:
     """For a while nobody takes the taint off that new nodes have: replacements never start."""
+    world.starter.hinder()
     await world.amend("pool-0", spec={"startupTaints": [_HINDRANCE]})
     await world.pass_(chance.choice((30, 200, 900)))
     await world.amend("pool-0", spec={"startupTaints": None})
+    await world.starter.resume()
 
 
 _EVENTS: Final[tuple[Event, ...]] = (

@@ -28,6 +28,7 @@ class Scenario:
     is_aloof: bool = False  # the cloud keeps its machines to itself
     has_budgets: bool = True  # that can be kept
     longest_seconds: float = LONGEST_SECONDS  # until rest
+    rests_after_seconds: float = 0.0  # that no node comes or goes, if pauses are not rest
     is_tried_slowly: bool = False  # also where calls take their time
     meanwhile: Callable[[World], Awaitable[None]] | None = None  # while there is no controller
     is_stuck: bool = False  # nodes that should be replaced stay

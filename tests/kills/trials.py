@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from random import Random
 
 from dovetail import api
+from dovetail.controllers.known import NODE_CLAIM
 from dovetail.testing.troubled_kube import Call, When
 from dovetail.testing.virtual_time import START
 from tests.kills.laws import AtRest, breaches, machines_made
@@ -149,7 +150,7 @@ async def _died(world: World, process: Process, within_seconds: float = LONGEST_
 async def judged(scenario: Scenario, world: World) -> list[str]:
     """Wait for rest, and hold what there is and what was to the laws; what is wrong."""
     seen = AtRest(world, scenario.n_nodes, is_stuck=scenario.is_stuck)
-    complaints = await _unrest(world, seen, scenario.longest_seconds)
+    complaints = await _unrest(world, seen, scenario)
     if complaints:
         return complaints
     excused = None if scenario.has_budgets else START
@@ -168,16 +169,22 @@ async def judged(scenario: Scenario, world: World) -> list[str]:
     return complaints
 
 
-async def _unrest(world: World, seen: AtRest, longest_seconds: float) -> list[str]:
-    """Wait until the cluster is as it should be; what is wrong if it never is, or does not stay."""
+async def _unrest(world: World, seen: AtRest, scenario: Scenario) -> list[str]:
+    """Wait until the cluster is as it should be, for long enough; what is wrong if it never is, or
+    does not stay.
+    """
     complaints: list[str] = []
-    for _ in range(int(longest_seconds / _STEP_SECONDS)):
+    stood_seconds, names = 0.0, await world.names(NODE_CLAIM)
+    for _ in range(int(scenario.longest_seconds / _STEP_SECONDS)):
         await world.pass_(_STEP_SECONDS)
         complaints = await seen.complaints()
-        if not complaints:
+        before, names = names, await world.names(NODE_CLAIM)
+        is_same = not complaints and names == before
+        stood_seconds = stood_seconds + _STEP_SECONDS if is_same else 0.0
+        if not complaints and stood_seconds >= scenario.rests_after_seconds:
             await world.pass_(_QUIET_SECONDS)
             return await seen.complaints()
-    return complaints
+    return complaints or ["nodes come and go for ever"]
 
 
 def _deadline(world: World, grace: timedelta) -> datetime | None:

@@ -41,6 +41,7 @@ from dovetail.testing.virtual_time import VirtualTime
 from tests.kills.aloof_cloud import AloofCloud, CloudOfAProcess
 from tests.kills.history import History
 from tests.kills.mortal import Mortal
+from tests.kills.starter import Starter
 
 KWOK = api.KINDS[labels.KWOK_GROUP, "KWOKNodeClass"]
 POD_TEMPLATE = api.KINDS["", "PodTemplate"]
@@ -74,6 +75,7 @@ class World:
         self.faults = Faults()
         self.aloof = AloofCloud(self.api, self.time, self.faults, TYPES) if is_aloof else None
         self.history = History(self.api, self.time)
+        self.starter = Starter(self.api)
         self.broken: set[str] = set()  # nodes whose kubelets do not come back
         self.dismissed: set[str] = set()  # labels of pods that the scenario itself sends away
         self.n_started = 0
@@ -85,6 +87,7 @@ class World:
         habits = Habits(ready_after_seconds=1.0, start_pod_seconds=1.0, lease_seconds=0)
         async with self._network as group:
             group.create_task(self.history.run())
+            group.create_task(self.starter.run())
             kubelets = TroubledKube(self.api, self._silence)
             for one in (
                 Scheduler(self.api, self.time, self.time, chance=_halfway),
