@@ -118,7 +118,7 @@ def solved(scenario: bytes, *, timeout_seconds: float, n_workers: int = 1) -> An
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
         file.write(scenario)
         file.flush()
-        command = [str(program), "--timeout", f"{timeout_seconds}s", "--workers", str(n_workers)]
+        command = [str(program), "--timeout", f"{timeout_seconds:f}s", "--workers", str(n_workers)]
         try:
             ended = subprocess.run(
                 [*command, file.name],
@@ -164,7 +164,7 @@ def _build(program: Path) -> None:
         "building the reference's scheduler (once, some minutes) ...", file=sys.stderr, flush=True
     )
     unfinished = program.with_suffix(".part")
-    command = [go, "build", "-o", str(unfinished), "."]
+    command = [go, "build", "-buildvcs=false", "-o", str(unfinished), "."]
     subprocess.run(command, cwd=SOURCES, check=True)
     unfinished.rename(program)
 

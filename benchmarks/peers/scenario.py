@@ -8,8 +8,8 @@
     nodes, node_claims  what is there already; a claim in flight has no node yet
     pods                all that run or wait
 
-Quantities are text; prices are in dollars an hour. Volumes have no place in it: a pod that has one
-is refused rather than told half of.
+Quantities are text; prices are in dollars an hour. Volumes and reserved capacity have no place in
+it: a cluster that has any is refused rather than told half of.
 """
 
 from __future__ import annotations
@@ -102,6 +102,9 @@ def _namespace(name: str, labels_by_key: Mapping[str, str]) -> Manifest:
 
 
 def _instance_type(kind: InstanceType) -> Manifest:
+    if any(one.capacity_type == labels.RESERVED for one in kind.offerings):
+        msg = f"instance type {kind.name} has reserved capacity, which no scenario can tell of"
+        raise ValueError(msg)
     kept = resources.subtract(kind.capacity, kind.allocatable)
     return {
         "name": kind.name,

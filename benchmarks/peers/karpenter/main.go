@@ -63,8 +63,9 @@ func main() {
 	if err != nil {
 		fail("solving: %v", err)
 	}
+	peak := peakMB() // before the answer takes memory of its own
 	answer := told(solution)
-	answer.PeakMB, answer.PeakMBBefore = peakMB(), before
+	answer.PeakMB, answer.PeakMBBefore = peak, before
 	answer.Workers = *workers
 	say(answer, 0)
 }

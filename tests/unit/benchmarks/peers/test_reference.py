@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -85,15 +86,15 @@ def test_pods_that_keep_apart_get_a_node_each() -> None:
 def test_a_tainted_pool_takes_only_who_tolerates_it() -> None:
     """The heavier pool would be first, but for its taint. Each pod fills a machine."""
     pools = [
-        node_pool("batch", weight=10, taints=["dedicated=batch:NoSchedule"]),
-        node_pool("default"),
+        node_pool("a"),
+        node_pool("b", weight=10, taints=["dedicated=batch:NoSchedule"]),
     ]
     tolerant = pod("tolerant", cpu=8, tolerations=["dedicated=batch:NoSchedule"])
     pods = [pod("plain", cpu=8), tolerant]
     found = _answer(snapshot(pods, node_pools=pools))
     assert {claim.node_pool: claim.pods for claim in found.node_claims} == {
-        "default": ("default/plain",),
-        "batch": ("default/tolerant",),
+        "a": ("default/plain",),
+        "b": ("default/tolerant",),
     }
 
 
@@ -122,6 +123,19 @@ def test_pods_that_run_count_where_they_run() -> None:
     pods = [msgspec.structs.replace(bound, node_name="n1", phase="Running"), *waiting]
     found = _answer(snapshot(pods, nodes=[held]))
     assert sorted(claim.zone for claim in found.node_claims) == ["a", "c"]
+
+
+def test_pods_that_run_keep_away_whom_they_exclude() -> None:
+    """There is room beside it, but it would not have the other on its host."""
+    jealous = pod(
+        "jealous",
+        node="n1",
+        anti_affinity=[{"topology_key": "hostname", "selector": {"app": "web"}}],
+    )
+    pods = [jealous, pod("web"), pod("other")]
+    found = _answer(snapshot(pods, nodes=[node("n1", pool="default")]))
+    assert [one.pods for one in found.existing_nodes] == [("default/other",)]
+    assert [one.pods for one in found.node_claims] == [("default/web",)]
 
 
 def test_a_claim_in_flight_takes_pods_too() -> None:
@@ -197,11 +211,33 @@ def test_what_cannot_be_read_is_an_answer() -> None:
 
 def test_a_panic_is_an_answer() -> None:
     """A pool without a node class is refused by the API, and takes the reference by surprise."""
-    document = msgspec.json.decode(written(snapshot([pod()])))
-    del document["node_pools"][0]["spec"]["template"]["spec"]["nodeClassRef"]
-    found = solved(msgspec.json.encode(document), timeout_seconds=60)
+    found = solved(_surprising(), timeout_seconds=60)
     assert found.error.startswith("panic: ")
     assert found.node_claims == ()
+
+
+def _surprising() -> bytes:
+    document = msgspec.json.decode(written(snapshot([pod()])))
+    del document["node_pools"][0]["spec"]["template"]["spec"]["nodeClassRef"]
+    return msgspec.json.encode(document)
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        pytest.param(_surprising(), "panic: ", id="a panic"),
+        pytest.param(b"[]", "reading ", id="not a scenario"),
+    ],
+)
+def test_the_program_says_in_json_what_keeps_it_from_an_answer(
+    text: bytes, want: str, tmp_path: Path
+) -> None:
+    """With exit code 2, for whoever runs it by hand."""
+    path = tmp_path / "scenario.json"
+    path.write_bytes(text)
+    ended = subprocess.run([built(), path], capture_output=True, check=False)
+    assert ended.returncode == 2
+    assert msgspec.json.decode(ended.stdout, type=dict[str, str])["error"].startswith(want)
 
 
 def test_a_program_that_breaks_down_is_an_answer(

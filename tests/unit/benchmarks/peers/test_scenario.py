@@ -133,3 +133,10 @@ def test_a_pod_with_volumes_is_refused() -> None:
     """Half the truth about it would make the comparison worthless."""
     with pytest.raises(ValueError, match="default/p has volumes"):
         written(snapshot([pod("p", claims=["data"])]))
+
+
+def test_reserved_capacity_is_refused() -> None:
+    """The reference would be asked with that feature off, and Dovetail would use it."""
+    held = {"zone": "a", "price": 0.01, "capacity_type": "reserved", "reservation_id": "r1"}
+    with pytest.raises(ValueError, match="type s has reserved capacity"):
+        written(snapshot(types=[instance_type("s", price=0.1, offerings=[held])]))
