@@ -1,21 +1,24 @@
-"""How would a benchmark cluster look as a dump of manifests? For the command row."""
+"""How would a benchmark cluster look as a dump of manifests? For the command row and for peers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Final
 
 import yaml
 
 from dovetail.model.pod import DaemonSet, Pod, PodSpec
 from dovetail.model.pool import NodePool
-from dovetail.model.requirements import Requirement
+from dovetail.model.requirements import Operator, Requirement
+from dovetail.model.resources import Resources
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.taints import Taint, Toleration
-from dovetail.model.topology import LabelSelector, NodeTerm, PodTerm, Spread
+from dovetail.model.topology import HostPort, LabelSelector, NodePolicy, NodeTerm, PodTerm, Spread
 from dovetail.units import quantity
 
 Manifest = dict[str, object]
+NODE_CLASS: Final = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}
 
 
 def write(snapshot: Snapshot, path: Path) -> None:
@@ -40,6 +43,8 @@ def pod(one: Pod) -> Manifest:
     """A Pod as a cluster lists it."""
     metadata: Manifest = {"name": one.name, "namespace": one.namespace, "uid": one.uid}
     metadata["labels"] = dict(one.labels)
+    if one.deleting_at is not None:
+        metadata["deletionTimestamp"] = one.deleting_at.isoformat()
     if one.owner is not None:
         owner = {
             "apiVersion": one.owner.api_version,
@@ -49,11 +54,12 @@ def pod(one: Pod) -> Manifest:
             "controller": True,
         }
         metadata["ownerReferences"] = [owner]
+    bound: Manifest = {"nodeName": one.node_name} if one.node_name else {}
     return {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": metadata,
-        "spec": pod_spec(one.spec),
+        "spec": pod_spec(one.spec) | bound,
         "status": {"phase": one.phase},
     }
 
@@ -72,28 +78,32 @@ def daemon_set(one: DaemonSet) -> Manifest:
 def node_pool(one: NodePool) -> Manifest:
     """A NodePool of karpenter.sh/v1 that launches on AWS."""
     spec: Manifest = {
-        "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"},
-        "requirements": _expressions(one.requirements),
+        "nodeClassRef": dict(NODE_CLASS),
+        "requirements": expressions(one.requirements),
     }
-    if one.taints:
-        spec["taints"] = [_taint(taint) for taint in one.taints]
+    optional: Manifest = {"taints": taints(one.taints), "startupTaints": taints(one.startup_taints)}
+    spec |= {name: value for name, value in optional.items() if value}
+    template: Manifest = {"spec": spec}
+    if one.labels:
+        template["metadata"] = {"labels": dict(one.labels)}
+    limited: Manifest = {"weight": one.weight, "limits": resources(one.limits)}
     return {
         "apiVersion": "karpenter.sh/v1",
         "kind": "NodePool",
         "metadata": {"name": one.name},
-        "spec": {"template": {"spec": spec}},
+        "spec": {"template": template} | {name: value for name, value in limited.items() if value},
     }
 
 
 def pod_spec(one: PodSpec) -> Manifest:
     """The scheduling part of a pod's spec, in one container."""
-    requests = {
-        name: quantity.render(name, amount)
-        for name, amount in one.requests.items()
-        if name != "pods"
-    }
-    spec: Manifest = {"containers": [{"name": "main", "resources": {"requests": requests}}]}
+    requests = resources({name: held for name, held in one.requests.items() if name != "pods"})
+    container: Manifest = {"name": "main", "resources": {"requests": requests}}
+    if one.host_ports:
+        container["ports"] = [_port(held) for held in one.host_ports]
+    spec: Manifest = {"containers": [container]}
     optional: Manifest = {
+        "priority": one.priority,
         "nodeSelector": dict(one.node_selector),
         "tolerations": [_toleration(held) for held in one.tolerations],
         "topologySpreadConstraints": [_spread(held) for held in one.spread],
@@ -140,38 +150,101 @@ def _pod_affinity(
 
 
 def _node_term(term: NodeTerm) -> Manifest:
-    return {"matchExpressions": _expressions(term.expressions)}
+    parts: Manifest = {
+        "matchExpressions": _kubernetes_expressions(term.expressions),
+        "matchFields": _kubernetes_expressions(term.fields),
+    }
+    return {name: part for name, part in parts.items() if part}
+
+
+def _kubernetes_expressions(requirements: Iterable[Requirement]) -> list[Manifest]:
+    """Kubernetes itself knows no Gte and Lte, unlike pools."""
+    return [_strict(one) for one in expressions(requirements)]
+
+
+def _strict(one: Manifest) -> Manifest:
+    match one:
+        case {"operator": Operator.GTE, "values": [str(value)]}:
+            return one | {"operator": "Gt", "values": [str(int(value) - 1)]}
+        case {"operator": Operator.LTE, "values": [str(value)]}:
+            return one | {"operator": "Lt", "values": [str(int(value) + 1)]}
+        case _:
+            return one
 
 
 def _pod_term(term: PodTerm) -> Manifest:
-    return {"topologyKey": term.topology_key, "labelSelector": _selector(term.selector)}
+    fields: Manifest = {
+        "topologyKey": term.topology_key,
+        "namespaces": list(term.namespaces),
+        "matchLabelKeys": list(term.match_label_keys),
+        "mismatchLabelKeys": list(term.mismatch_label_keys),
+    }
+    result = {name: value for name, value in fields.items() if value}
+    if term.namespace_selector is not None:
+        result["namespaceSelector"] = _selector(term.namespace_selector)
+    return result | _selected(term.selector)
 
 
 def _spread(one: Spread) -> Manifest:
-    return {
+    result: Manifest = {
         "topologyKey": one.topology_key,
         "maxSkew": one.max_skew,
         "whenUnsatisfiable": "DoNotSchedule" if one.is_hard else "ScheduleAnyway",
-        "labelSelector": _selector(one.selector),
     }
+    if one.min_domains != 1:
+        result["minDomains"] = one.min_domains
+    if one.node_affinity_policy != NodePolicy.HONOR:
+        result["nodeAffinityPolicy"] = str(one.node_affinity_policy)
+    if one.node_taints_policy != NodePolicy.IGNORE:
+        result["nodeTaintsPolicy"] = str(one.node_taints_policy)
+    if one.match_label_keys:
+        result["matchLabelKeys"] = list(one.match_label_keys)
+    return result | _selected(one.selector)
+
+
+def _selected(one: LabelSelector) -> Manifest:
+    """A selector that selects nothing is one that is not there."""
+    return {} if one.nothing else {"labelSelector": _selector(one)}
 
 
 def _selector(one: LabelSelector) -> Manifest:
-    return {"matchExpressions": _expressions(one.expressions)}
+    return {"matchExpressions": expressions(one.expressions)}
 
 
-def _expressions(requirements: Iterable[Requirement]) -> list[Manifest]:
+def expressions(requirements: Iterable[Requirement]) -> list[Manifest]:
+    """Requirements as pools, claims and selectors list them."""
     return [
         {"key": key, "operator": str(operator), "values": values}
+        | ({} if min_values is None else {"minValues": min_values})
         for one in requirements
-        for key, operator, values, _ in one.wire()
+        for key, operator, values, min_values in one.wire()
     ]
 
 
-def _taint(one: Taint) -> Manifest:
-    return {"key": one.key, "value": one.value, "effect": str(one.effect)}
+def resources(amounts: Resources) -> dict[str, str]:
+    """Amounts as quantities."""
+    return {name: quantity.render(name, amount) for name, amount in amounts.items()}
+
+
+def taints(held: Iterable[Taint]) -> list[Manifest]:
+    """Taints as nodes, pools and claims list them."""
+    return [{"key": one.key, "value": one.value, "effect": str(one.effect)} for one in held]
+
+
+def _port(one: HostPort) -> Manifest:
+    return {
+        "containerPort": one.port,
+        "hostPort": one.port,
+        "protocol": one.protocol,
+        "hostIP": one.ip,
+    }
 
 
 def _toleration(one: Toleration) -> Manifest:
-    fields = {"key": one.key, "operator": str(one.operator), "value": one.value}
+    fields = {
+        "key": one.key,
+        "operator": str(one.operator),
+        "value": one.value,
+        "effect": str(one.effect),
+    }
     return {name: value for name, value in fields.items() if value}

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from benchmarks.peers.reference import cache
+
 REFERENCE: Final = "sigs.k8s.io/karpenter/kwok@v1.14.1"
 _PATIENCE_SECONDS: Final = 120.0
 
@@ -79,8 +81,7 @@ def reference(kubeconfig: Path, folder: Path) -> Iterator[Program]:
 
 def built_reference() -> Path:
     """The Go program, built now if it is not there yet (some minutes, once)."""
-    root = os.environ.get("DOVETAIL_CACHE") or os.environ.get("XDG_CACHE_HOME") or ""
-    place = (Path(root) if root else Path.home() / ".cache") / "dovetail" / "peers"
+    place = cache()
     binary = place / "kwok"
     if not binary.exists():
         print(f"building {REFERENCE} (once) ...", file=sys.stderr, flush=True)

@@ -94,13 +94,13 @@ def _build(unfinished: Path) -> None:
     else:
         sys.stderr.write("building the control plane for tests (once, about 8 minutes) ...\n")
         wanted += [f"k8s.io/kubernetes/cmd/{name}" for name in COMMANDS]
-    command = [_go(), "build", *_linked_with(_VERSIONS), "-o", f"{unfinished}/", *wanted]
+    command = [go(), "build", *_linked_with(_VERSIONS), "-o", f"{unfinished}/", *wanted]
     subprocess.run(command, cwd=HERE, check=True)
 
 
 def _build_helm(unfinished: Path) -> None:
     sys.stderr.write("building helm for tests (once, about 2 minutes) ...\n")
-    command = [_go(), "build", *_linked_with(_HELM_VERSIONS), "-o", f"{unfinished}/"]
+    command = [go(), "build", *_linked_with(_HELM_VERSIONS), "-o", f"{unfinished}/"]
     subprocess.run([*command, "helm.sh/helm/v3/cmd/helm"], cwd=HELM, check=True)
 
 
@@ -121,7 +121,7 @@ def _linked_with(versions: Mapping[str, str]) -> tuple[str, str]:
     return "-ldflags", " ".join(["-s -w", *said])
 
 
-def _go() -> str:
+def go() -> str:
     """The Go compiler; on a machine without one, that of the pinned package."""
     found = shutil.which("go")
     if found:
