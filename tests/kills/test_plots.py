@@ -10,9 +10,10 @@ from tests.kills.plots import overdrawn
 from tests.kills.world import World, living, running
 
 N_WORLDS, N_KILLS = 10, 6
+RESTLESS = (184,)  # pods took each other's room, and nodes came and went for ever
 
 
-@pytest.mark.parametrize("seed", range(N_WORLDS))
+@pytest.mark.parametrize("seed", [*range(N_WORLDS), *RESTLESS])
 def test_nothing_is_lost_in_a_random_world(seed: int) -> None:
     """Every law holds once the next controller has brought the cluster to rest, budgets of pools
     were kept all the way, and in the end no node comes or goes any more.

@@ -4,15 +4,20 @@ kube-scheduler prefers the emptiest nodes, and so keeps alive those that nobody 
 come and go anyway, a word to it saves evictions: of each pool the emptiest nodes are discouraged,
 as long as what they run is within reach of the room that the others have left. Who is discouraged
 stays so until others are clearly emptier: words that change all the time help nobody.
+
+Pods that are moved come anew, and nobody can tell kube-scheduler where they were meant to go. The
+small ones would take the room that was meant for large ones. So of the nodes that they are meant
+for all but the fullest are discouraged too: whoever fits there goes there, the others must not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
 
+from dovetail.decide.census import census
 from dovetail.decide.disrupt.course import Course
 from dovetail.decide.disrupt.emptiness import is_dynamic
 from dovetail.decide.lifecycle.protection import is_active
@@ -52,7 +57,8 @@ def discouraged(course: Course) -> Course:
     names: list[str] = []
     for pool in course.world.node_pools:
         if _shrinks(pool):
-            names += _emptiest([_filled(node, course) for node in _standing(pool, course)])
+            standing = tuple(_standing(pool, course))
+            names += {*_emptiest(standing, course), *_awaited(standing, course)}
     plan = msgspec.structs.replace(course.plan, discouraged=tuple(sorted(names)))
     return msgspec.structs.replace(course, plan=plan)
 
@@ -77,8 +83,13 @@ def _standing(pool: NodePool, course: Course) -> Iterable[Node]:
     )
 
 
-def _filled(node: Node, course: Course) -> _Filled:
-    pods = [pod for pod in course.scene.pods_by_node.get(node.name, ()) if is_active(pod)]
+def _by_turn(nodes: Iterable[Node], held: Mapping[str, Iterable[Pod]]) -> list[_Filled]:
+    found = [_filled(node, held.get(node.name, ())) for node in nodes]
+    return sorted(found, key=lambda one: one.turn)
+
+
+def _filled(node: Node, held: Iterable[Pod]) -> _Filled:
+    pods = [pod for pod in held if is_active(pod)]
     used = tuple(_asked(pods, name) for name in _COUNTED)
     return _Filled(
         node,
@@ -94,9 +105,22 @@ def _asked(pods: Iterable[Pod], name: str) -> int:
     return sum(pod.spec.requests.get(name, 0) for pod in pods)
 
 
-def _emptiest(nodes: list[_Filled]) -> list[str]:
+def _awaited(nodes: Sequence[Node], course: Course) -> Iterator[str]:
+    """Those that pods are moved to, but for the one that is fullest before they come; and those
+    that bear the mark while pods are on their way to them.
+    """
+    nominated = course.scene.nominated
+    yield from (one.name for one in nodes if one.is_discouraged and one.name in nominated)
+    held = census(course.origin.pods).by_node
+    for move in course.plan.disruptions:
+        meant = {place.node for place in move.places}
+        there = _by_turn((one for one in nodes if one.name in meant), held)
+        yield from (one.node.name for one in there[:-1])
+
+
+def _emptiest(standing: Sequence[Node], course: Course) -> list[str]:
     """Those whose pods, all together, are within reach of the room on the others; never all."""
-    nodes.sort(key=lambda one: one.turn)
+    nodes = _by_turn(standing, course.scene.pods_by_node)
     room = [sum(one.free[at] for one in nodes) for at in range(len(_COUNTED))]
     used = [0] * len(_COUNTED)
     found: list[str] = []

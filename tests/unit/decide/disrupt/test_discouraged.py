@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
 
 from dovetail.decide import decide
-from dovetail.model.node import Node
+from dovetail.decide.lifecycle.conditions import CONSOLIDATABLE
+from dovetail.model.ledger import Ledger, Nomination
+from dovetail.model.node import Condition, Node
 from dovetail.model.plan import DisruptionReason
 from dovetail.model.policy import Policy
 from dovetail.model.pool import Disruption
@@ -91,3 +93,40 @@ def test_nobody_is_discouraged_where_nobody_wants_that() -> None:
     assert found(given) == ("a",)
     assert found(given, discourages=False) == ()
     assert found(given, disrupts_for=(DisruptionReason.EMPTY,)) == ()
+
+
+def test_of_the_nodes_that_pods_are_moved_to_all_but_the_fullest_are_discouraged() -> None:
+    """Small pods, which could go anywhere, do not take the room that was meant for large ones."""
+    given = moving()
+    plan = decide(given, NOW)
+    [move] = plan.disruptions
+    assert move.nodes == ("going",)
+    assert {one.node for one in move.places} == {"full", "roomy"}
+    assert plan.discouraged == ("roomy",)
+    quiet = msgspec.structs.replace(given, policy=msgspec.structs.replace(ALL, disrupts_for=()))
+    assert decide(quiet, NOW).discouraged == ()
+
+
+def test_whoever_waits_for_pods_stays_discouraged() -> None:
+    """The word must not change while they are on their way."""
+    given = cluster({"a": 7.0, "b": 7.5, "c": 7.5})
+    waiting = pod("waits", cpu=0.5)
+    promised = Ledger(nominations=(Nomination(waiting.uid, "a", NOW + timedelta(minutes=5)),))
+    given = msgspec.structs.replace(given, pods=(*given.pods, waiting), ledger=promised)
+    marked = tuple(
+        msgspec.structs.replace(one, is_discouraged=one.name == "a") for one in given.nodes
+    )
+    assert found(given) == ()
+    assert found(msgspec.structs.replace(given, nodes=marked)) == ("a",)
+
+
+def moving() -> Snapshot:
+    """A node whose small and large pod have room elsewhere, the large one only on one of two."""
+    cpus = {"full": 7.0, "roomy": 5.0}
+    given = cluster(cpus, conditions=(Condition(CONSOLIDATABLE, "True", changed_at=NOW),))
+    going = _node("going", conditions=(Condition(CONSOLIDATABLE, "True", changed_at=NOW),))
+    held = [pod("small", node="going", cpu=0.5), pod("large", node="going", cpu=2.75)]
+    policy = msgspec.structs.replace(ALL, eviction_cost=timedelta(0), confirm_after=timedelta(0))
+    return msgspec.structs.replace(
+        given, nodes=(*given.nodes, going), pods=(*given.pods, *held), policy=policy
+    )
