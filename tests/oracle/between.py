@@ -76,7 +76,7 @@ def hard_spread(world: World, pod: Pod) -> list[Spread]:
     ]
 
 
-def _counts_node(constraint: Spread, pod: Pod, host: Host) -> bool:
+def counts_node(constraint: Spread, pod: Pod, host: Host) -> bool:
     """Whether the constraint's policies let this node take part in the count."""
     if constraint.node_affinity_policy == "Honor" and not wants(pod.spec, host.labels, host.name):
         return False
@@ -89,7 +89,7 @@ def pods_by_domain(
     """How many pods the constraint counts in each domain that nodes make for it."""
     found: dict[str, int] = {}
     for host in world.hosts.values():
-        if any(key not in host.labels for key in keys) or not _counts_node(constraint, pod, host):
+        if any(key not in host.labels for key in keys) or not counts_node(constraint, pod, host):
             continue
         domain = host.labels[constraint.topology_key]
         here = sum(spread_selects(constraint, pod, other) for other in world.bound[host.name])

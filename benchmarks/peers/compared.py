@@ -1,0 +1,81 @@
+"""How do the two compare on one scenario? Run in turns, each time in a process of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from benchmarks.peers.reference import Answer, solved
+from benchmarks.peers.rows import LONG_SECONDS, MANY_PODS, SWIFT_SECONDS, PeerRow
+from benchmarks.peers.scenario import written
+from benchmarks.results import Result
+from benchmarks.rows import PEAK_MB, RATIO, SECONDS
+from benchmarks.runs import Trials, planned
+from benchmarks.scenarios import SCENARIOS
+
+_ONCE_FROM_SECONDS: Final = 60.0  # what takes the reference longer is run once
+_NANOUSD: Final = 1e9
+
+
+class Compared(msgspec.Struct, frozen=True):
+    """The best answers of both to one row, and what else is to be said."""
+
+    row: PeerRow
+    theirs: Answer
+    ours: Result
+    notes: tuple[str, ...] = ()
+
+    @property
+    def speed(self) -> float | None:
+        """How many times faster we were; None if there is nothing to compare with."""
+        if self.theirs.error or SECONDS not in self.ours.figures:
+            return None
+        return self.theirs.seconds.all / self.ours.figures[SECONDS]
+
+    @property
+    def price(self) -> float | None:
+        """Our price over theirs, if both have placed every pod."""
+        if self.theirs.error or self.theirs.not_placed or self.ours.failures:
+            return None
+        return self.ours.figures["$/h"] * _NANOUSD / self.theirs.price_nanousd
+
+    @property
+    def misses(self) -> tuple[str, ...]:
+        """Every reason for which this row is not good enough."""
+        return (*self.ours.failures, *self._misses())
+
+    def _misses(self) -> Iterator[str]:
+        row, figures = self.row, self.ours.figures
+        seconds = figures.get(SECONDS, 0.0)
+        is_short = row.is_swift and not self.theirs.error and self.theirs.seconds.all < LONG_SECONDS
+        if is_short and seconds > SWIFT_SECONDS:
+            yield f"{seconds:.2f} s instead of {SWIFT_SECONDS} s"
+        elif not is_short and row.speed and self.speed is not None and self.speed < row.speed:
+            yield f"{self.speed:.0f} times as fast instead of {row.speed:g}"
+        if row.price and self.price is not None and self.price > row.price:
+            yield f"{self.price:.3f} of the price instead of {row.price:g}"
+        if row.bound and figures.get(RATIO, 0.0) > row.bound:
+            yield f"{figures[RATIO]:.4f} of the bound instead of {row.bound:g}"
+        is_large = row.n_pods >= MANY_PODS and not self.theirs.error
+        if is_large and figures.get(PEAK_MB, 0.0) > self.theirs.peak_mb:
+            yield f"{figures[PEAK_MB]:.0f} MB instead of {self.theirs.peak_mb:.0f} MB"
+
+
+def compared(row: PeerRow, trials: Trials, *, timeout_seconds: float) -> Compared:
+    """Let both answer in turns; of each the fastest run counts."""
+    snapshot = SCENARIOS[row.scenario](row.n_pods, trials.seed)
+    scenario = written(snapshot)
+    del snapshot
+    theirs: list[Answer] = []
+    ours: list[Result] = []
+    for _ in range(trials.repeat):
+        if not theirs or (not theirs[0].error and theirs[0].seconds.all < _ONCE_FROM_SECONDS):
+            theirs.append(solved(scenario, timeout_seconds=timeout_seconds))
+        ours.append(planned(row.scenario, row.n_pods, Trials(2, trials.seed)))
+    return Compared(
+        row,
+        min(theirs, key=lambda one: (bool(one.error), one.seconds.all)),
+        min(ours, key=lambda one: (bool(one.failures), one.figures.get(SECONDS, 0.0))),
+    )
