@@ -6,7 +6,7 @@ STAMP  := .venv/.stamp
 CHECKED := src tests hatch_build.py $(wildcard benchmarks) $(wildcard tools)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fmt fuzz bench bench-live docs requirements clean
+.PHONY: help setup demo test check fmt fuzz bench bench-live bench-peers docs requirements clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,6 +46,9 @@ bench: $(STAMP) ## Measure speed and price, and write them as JSON
 
 bench-live: $(STAMP) ## Measure the controller on a real control plane, beside the Go program
 	$(BIN)/python -m benchmarks.live
+
+bench-peers: $(STAMP) ## Compare speed and price with Go Karpenter's scheduler, in one run
+	$(BIN)/python -m benchmarks.peers
 
 docs: $(STAMP) ## Check that the documentation covers the code
 	$(BIN)/python -m pytest -q tests/docs tests/architecture
