@@ -11,7 +11,7 @@ from dovetail.kube.errors import ConflictError, UnavailableError
 from dovetail.providers.kwok.provider import KwokProvider
 from dovetail.testing.troubled_kube import Call, Trouble, TroubledKube
 from dovetail.testing.virtual_time import VirtualTime
-from tests.unit.controllers.test_claims import initialized, seeing_to_claims
+from tests.unit.controllers.claiming import initialized, seeing_to_claims
 from tests.unit.controllers.worlds import HOUR, MINUTE, SECOND, FlakyKube, World
 
 _ENOUGH = 500  # calls, after which a test gives up

@@ -12,7 +12,7 @@ from dovetail.kube.seam import Body, Json, Patch, Ref
 from dovetail.model.claim import ClaimObject
 from dovetail.model.pool import NodeClassRef
 from dovetail.providers.kwok.faults import Call, LostInstance, Throttling
-from tests.unit.controllers.test_claims import Claims, initialized
+from tests.unit.controllers.claiming import Claims, initialized
 from tests.unit.controllers.worlds import MINUTE, SECOND, World, at_work
 
 KWOK_REF = NodeClassRef(labels.KWOK_GROUP, "KWOKNodeClass", "default")
