@@ -10,6 +10,8 @@ from typing import Final
 PLAY: Final = "the play"
 _CONTROLLERS: Final = "tests/unit/controllers"
 CLAIMS: Final = f"{_CONTROLLERS}/test_claims.py::"
+CLAIM_LIVES: Final = f"{_CONTROLLERS}/test_claim_lives.py::"
+FAILED_LAUNCHES: Final = f"{_CONTROLLERS}/test_failed_launches.py::"
 POOLS: Final = f"{_CONTROLLERS}/test_pools.py::"
 TERMINATIONS: Final = f"{_CONTROLLERS}/test_terminations.py::"
 EVICTIONS: Final = f"{_CONTROLLERS}/test_evictions.py::"
@@ -58,7 +60,7 @@ CONDITIONS: Final[dict[tuple[str, str, str, str], str]] = {
     ("NodeClaim", "Launched", "Unknown", "AwaitingReconciliation"): PLAY,
     ("NodeClaim", "Launched", "Unknown", "QuotaExceeded"): PLAY,  # a reason of the provider's
     ("NodeClaim", "Launched", "Unknown", "LaunchFailed"): (
-        f"{CLAIMS}test_an_error_of_no_class_is_a_failed_launch"
+        f"{FAILED_LAUNCHES}test_an_error_of_no_class_is_a_failed_launch"
     ),
     ("NodeClaim", "Launched", "True", "Launched"): PLAY,
     ("NodeClaim", "Registered", "Unknown", "NodeNotFound"): PLAY,
@@ -87,15 +89,15 @@ CONDITIONS: Final[dict[tuple[str, str, str, str], str]] = {
     ("NodeClaim", "Ready", "True", "Ready"): PLAY,
     ("NodeClaim", "Drifted", "True", "RequirementsDrifted"): PLAY,
     ("NodeClaim", "Drifted", "True", "NodePoolDrifted"): (
-        f"{CLAIMS}test_a_claim_drifts_with_its_pools_template"
+        f"{CLAIM_LIVES}test_a_claim_drifts_with_its_pools_template"
     ),
     ("NodeClaim", "Drifted", "True", "InstanceTypeNotFound"): (
-        f"{CLAIMS}test_a_claim_whose_type_is_no_longer_offered_drifts"
+        f"{CLAIM_LIVES}test_a_claim_whose_type_is_no_longer_offered_drifts"
     ),
     ("NodeClaim", "Consolidatable", "True", "Consolidatable"): PLAY,
     ("NodeClaim", "ConsistentStateFound", "True", "ConsistentStateFound"): PLAY,
     ("NodeClaim", "ConsistentStateFound", "False", "ConsistencyCheckFailed"): (
-        f"{CLAIMS}test_a_node_that_turned_out_too_small_is_told_of"
+        f"{CLAIM_LIVES}test_a_node_that_turned_out_too_small_is_told_of"
     ),
     ("NodeClaim", "DisruptionReason", "True", "Empty"): PLAY,
     ("NodeClaim", "DisruptionReason", "True", "Drifted"): PLAY,
@@ -162,7 +164,7 @@ EVENTS: Final[dict[tuple[str, str, str], str]] = {
         f"{CLAIMS}test_a_node_without_the_unregistered_taint_is_told_of"
     ),
     ("NodeClaim", "Warning", "FailedConsistencyCheck"): (
-        f"{CLAIMS}test_a_node_that_turned_out_too_small_is_told_of"
+        f"{CLAIM_LIVES}test_a_node_that_turned_out_too_small_is_told_of"
     ),
     ("NodeClaim", "Warning", "TerminationGracePeriodExpiring"): PLAY,
     ("NodeClaim", "Normal", "Launched"): PLAY,
