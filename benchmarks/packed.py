@@ -22,9 +22,11 @@ import msgspec
 
 from benchmarks import catalogues, fleet_mix
 from benchmarks.seeds import seeded
+from benchmarks.standing import standing_node
 from benchmarks.workloads import NAMESPACE, Deployment, pods_of
 from dovetail import labels
 from dovetail.decide.lifecycle.conditions import CONSOLIDATABLE
+from dovetail.decide.pools import pools_by_name
 from dovetail.model.node import Condition, Node
 from dovetail.model.plan import DisruptionReason, Launch, Plan
 from dovetail.model.pod import Owner, Pod
@@ -164,20 +166,9 @@ def _running(pod: Pod, node: str, at: datetime) -> Pod:
 def _node(launch: Launch, snapshot: Snapshot, at: datetime) -> Node:
     kinds = snapshot.instance_types[launch.node_pool]
     kind = next(one for one in kinds if one.name == launch.instance_type)
-    return Node(
-        name=launch.name,
-        labels={
-            **launch.labels,
-            labels.NODE_POOL: launch.node_pool,
-            labels.REGISTERED: "true",
-            labels.INITIALIZED: "true",
-        },
-        taints=launch.taints,
-        capacity=kind.capacity,
-        allocatable=kind.allocatable,
-        node_pool=launch.node_pool,
-        node_claim=launch.name,
-        provider_id=f"bench://{launch.name}",
+    pool = pools_by_name(snapshot.node_pools)[launch.node_pool]
+    return msgspec.structs.replace(
+        standing_node(launch.name, pool, kind, launch.labels),
         conditions=(_QUIET,),
         created_at=at,
         last_pod_event_at=at,

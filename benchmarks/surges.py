@@ -15,6 +15,7 @@ from typing import Final
 from benchmarks import catalogues, fleet_mix
 from benchmarks.catalogues import ZONES
 from benchmarks.seeds import seeded
+from benchmarks.standing import standing_node
 from benchmarks.workloads import NAMESPACE, Deployment, everyday_requests, pods_of, sizes
 from dovetail import labels
 from dovetail.model.instance import InstanceType
@@ -106,30 +107,14 @@ def _team_pool(number: int) -> NodePool:
 def _node(number: int, pool: NodePool, types: tuple[InstanceType, ...]) -> Node:
     kind = next(one for one in types if one.name == _STANDING)
     name = f"standing-{number:04}"
-    fixed = {
-        said.key: next(iter(said.values))
-        for said in kind.requirements.values()
-        if not said.complement and len(said.values) == 1
+    labels_by_key = {
+        **kind.requirements.settled(),
+        **pool.labels,
+        labels.HOSTNAME: name,
+        labels.ZONE: ZONES[number % len(ZONES)],
+        labels.CAPACITY_TYPE: labels.ON_DEMAND,
     }
-    return Node(
-        name=name,
-        labels={
-            **fixed,
-            **pool.labels,
-            labels.HOSTNAME: name,
-            labels.ZONE: ZONES[number % len(ZONES)],
-            labels.CAPACITY_TYPE: labels.ON_DEMAND,
-            labels.NODE_POOL: pool.name,
-            labels.REGISTERED: "true",
-            labels.INITIALIZED: "true",
-        },
-        taints=pool.taints,
-        capacity=kind.capacity,
-        allocatable=kind.allocatable,
-        node_pool=pool.name,
-        node_claim=name,
-        provider_id=f"bench://{name}",
-    )
+    return standing_node(name, pool, kind, labels_by_key)
 
 
 def _filling(nodes: list[Node], left: float) -> Iterator[Pod]:

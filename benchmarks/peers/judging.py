@@ -60,12 +60,11 @@ def _labels(claim: PeerClaim, snapshot: Snapshot) -> dict[str, str]:
     """What a node of this type, zone and capacity type says of itself."""
     kinds = snapshot.instance_types[claim.node_pool]
     kind = next(one for one in kinds if one.name == claim.instance_type)
-    fixed = {
-        said.key: next(iter(said.values))
-        for said in kind.requirements.values()
-        if not said.complement and len(said.values) == 1
+    return {
+        **kind.requirements.settled(),
+        labels.ZONE: claim.zone,
+        labels.CAPACITY_TYPE: claim.capacity_type,
     }
-    return {**fixed, labels.ZONE: claim.zone, labels.CAPACITY_TYPE: claim.capacity_type}
 
 
 def _pods(held: Iterable[Launch | Nominate]) -> tuple[str, ...]:

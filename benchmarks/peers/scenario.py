@@ -22,6 +22,7 @@ import msgspec
 from benchmarks import manifests
 from benchmarks.manifests import Manifest
 from dovetail import labels
+from dovetail.decide.nodes import CORDON
 from dovetail.model import resources
 from dovetail.model.instance import InstanceType
 from dovetail.model.node import Node
@@ -29,10 +30,8 @@ from dovetail.model.pod import Pod, PodSpec
 from dovetail.model.pool import NodePool
 from dovetail.model.requirements import Requirement
 from dovetail.model.snapshot import Snapshot
-from dovetail.model.taints import Effect, Taint
 
 _NANOUSD: Final = 1e9
-_CORDON: Final = Taint("node.kubernetes.io/unschedulable", "", Effect.NO_SCHEDULE)
 
 
 def written(snapshot: Snapshot) -> bytes:
@@ -123,7 +122,7 @@ def _instance_type(kind: InstanceType) -> Manifest:
 
 
 def _node(node: Node) -> Manifest:
-    taints = (*node.taints, _CORDON) if node.is_unschedulable else node.taints
+    taints = (*node.taints, CORDON) if node.is_unschedulable else node.taints
     return {
         "metadata": {
             "name": node.name,

@@ -226,6 +226,15 @@ class Requirements(Mapping[str, Requirement]):
             for key, value in by_key.items()
         )
 
+    def settled(self) -> dict[str, str]:
+        """The labels for which just one value is left, by key."""
+        return {
+            one.key: value
+            for one in self.sorted()
+            if not one.complement and len(one.values) == 1
+            for value in one.values
+        }
+
     def __getitem__(self, key: str) -> Requirement:
         return self._by_key[key]
 

@@ -22,7 +22,7 @@ from dovetail.solve.lots import Classes, Lot, acceptance, merge
 from dovetail.solve.units import ANY_CELL
 
 _ROUNDS: Final = 4
-_FEW_ROUNDS: Final = 1  # come within a percent
+_FEW_ROUNDS: Final = 1  # where nothing is proven
 _ADDED: Final = 24
 _MAJOR: Final = 0.8  # of the bill: the classes that the first offers are chosen for
 _NO_GAIN: Final = 1e-4

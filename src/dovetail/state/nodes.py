@@ -294,12 +294,7 @@ def claim_requirements(claim: api.NodeClaim) -> Requirements:
 
 def _claim_labels(claim: api.NodeClaim) -> dict[str, str]:
     """Labels that are certain: those of the claim, and requirements that leave one value."""
-    certain = {
-        one.key: value
-        for one in claim_requirements(claim).sorted()
-        if not one.complement and len(one.values) == 1
-        for value in one.values
-    }
+    certain = claim_requirements(claim).settled()
     pools = [one.name for one in claim.metadata.owner_references if one.kind == "NodePool"]
     owned = {labels.NODE_POOL: pools[0]} if pools else {}
     return {**owned, **certain, **node_labels(claim.metadata.labels)}

@@ -262,7 +262,7 @@ class GivenNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             yield Condition("Drifted", "True", changed_at=self.drifted_at)
 
     def _labels(self, known: InstanceType | None) -> dict[str, str]:
-        fixed = {} if known is None else _single_values(known.requirements)
+        fixed = {} if known is None else known.requirements.settled()
         own = {
             labels.ARCH: "amd64",
             labels.OS: "linux",
@@ -275,11 +275,3 @@ class GivenNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.pool:
             own |= {labels.NODE_POOL: self.pool, labels.CAPACITY_TYPE: self.capacity_type}
         return own | shorthand.keys(self.labels)
-
-
-def _single_values(requirements: Requirements) -> dict[str, str]:
-    return {
-        one.key: next(iter(one.values))
-        for one in requirements.sorted()
-        if not one.complement and len(one.values) == 1
-    }

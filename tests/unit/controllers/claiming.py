@@ -10,6 +10,7 @@ from dovetail.cloud.provider import Instance
 from dovetail.controllers.claims import ClaimHands, ClaimLoop
 from dovetail.decide.lifecycle.actions import NoteRegistration
 from dovetail.kube.errors import ApiError
+from dovetail.kube.seam import Json
 from dovetail.model.claim import ClaimObject
 from dovetail.providers.kwok.provider import KwokProvider
 from tests.unit.controllers.worlds import (
@@ -44,11 +45,11 @@ class Claims:
 
 
 @asynccontextmanager
-async def seeing_to_claims(world: World, **pool: object) -> AsyncIterator[Claims]:
+async def seeing_to_claims(world: World, **pool: Json) -> AsyncIterator[Claims]:
     """A world with a node class, a pool and a claim loop."""
     if "default" not in await world.names(api.KINDS[labels.KWOK_GROUP, "KWOKNodeClass"]):
         await world.node_class()
-        await world.pool(**pool)  # type: ignore[arg-type]  # JSON, by whoever calls
+        await world.pool("default", **pool)
     claims = Claims(world)
     async with at_work(world, claims.loop.run):
         yield claims

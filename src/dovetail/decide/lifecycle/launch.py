@@ -32,7 +32,7 @@ from dovetail.model.claim import (
     LaunchFailure,
     Launching,
 )
-from dovetail.model.requirements import Requirement
+from dovetail.model.requirements import Requirement, Requirements
 
 LAUNCH_FAILED: Final = "LaunchFailed"
 INSUFFICIENT_CAPACITY_EVENT: Final = "InsufficientCapacityError"
@@ -76,12 +76,8 @@ def _taken_down(claim: ClaimObject, instance: Launched) -> Step:
 
 def _settled(requirements: Iterable[Requirement]) -> Mapping[str, str]:
     """Labels for which the claim left no choice: pods were planned against them."""
-    return {
-        one.key: value
-        for one in requirements
-        if not one.complement and len(one.values) == 1 and not labels.is_restricted(one.key)
-        for value in one.values
-    }
+    settled = Requirements(requirements).settled()
+    return {key: value for key, value in settled.items() if not labels.is_restricted(key)}
 
 
 def _failed(claim: ClaimObject, failed: LaunchFailed, now: datetime) -> Step:
