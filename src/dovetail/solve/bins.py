@@ -248,13 +248,16 @@ class Bins:
 
     def fits_new(self, unit: Unit) -> Bool:
         """The offers on whose empty node one pod of the unit could run."""
-        present = self._daemon_terms.intersection((*unit.own, *unit.match))
-        tied = (unit.own, unit.match) if present else ()
+        tied = (unit.own, unit.match) if self.is_near_daemons(unit) else ()
         key = (unit.request.tobytes(), unit.mask, unit.cell, unit.weight, unit.claims, tied)
         if key not in self._fits_new:
             self._fits_new[key] = self._find_fits_new(unit)
             self._fits_new[key].setflags(write=False)
         return self._fits_new[key]
+
+    def is_near_daemons(self, unit: Unit) -> bool:
+        """Whether some term ties the unit to pods of daemon sets."""
+        return not self._daemon_terms.isdisjoint((*unit.own, *unit.match))
 
     def _find_fits_new(self, unit: Unit) -> Bool:
         enc = self.enc

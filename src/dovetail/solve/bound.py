@@ -17,7 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from dovetail.model.plan import Certificate, HostCap, OfferKey, WholePods
+from dovetail.model.plan import Certificate, HostCap, WholePods
 from dovetail.solve.axes import Bool, Float, Int
 from dovetail.solve.cuts import KINDS
 from dovetail.solve.encode import Encoded
@@ -48,8 +48,8 @@ def certify(
     choice_o = np.full(enc.n_offers, -1)
     choice_o[values.offers] = values.choice_p
     choice = tuple(
-        (offer_key(enc, offer), number)
-        for offer, number in enumerate(choice_o[stands_for].tolist())
+        (key, number)
+        for key, number in zip(enc.market.keys, choice_o[stands_for].tolist(), strict=True)
         if number >= 0
     )
     return Certificate(
@@ -71,20 +71,6 @@ def certify(
             if values.vector_kw[:, kind].any()
         ),
         bound_nanousd=max(0, int(total * _MARGIN)),
-    )
-
-
-def offer_key(enc: Encoded, offer: int) -> OfferKey:
-    """An offer by name."""
-    one = enc.market.offers[offer]
-    chosen = enc.market.choices[one.choice]
-    return OfferKey(
-        enc.market.pools[one.pool].name,
-        enc.market.types[one.type].name,
-        one.offering.zone,
-        one.offering.capacity_type,
-        one.offering.reservation_id,
-        tuple((key, value) for key, value in chosen if value is not None),
     )
 
 

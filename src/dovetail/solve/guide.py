@@ -338,15 +338,17 @@ def _least_worth(
     caps: Sequence[tuple[float, list[int]]],
 ) -> Float:
     fit, cap, request = shapes
-    best = np.full(cap.shape[0], np.inf)
     capped = np.zeros(len(pi), dtype=bool)
     for _, members in caps:
         capped[members] = True
-    for vector in vectors:
-        beyond = np.maximum(pi - request @ vector, 0.0)
-        worth = np.minimum(cap, 1e6) @ vector + (beyond * ~capped) @ fit
-        for limit, members in caps:
-            # Of all these, a node takes only so many: the best ones.
-            worth += (np.minimum(fit[members], limit) * beyond[members][:, None]).max(axis=0)
-        best = np.minimum(best, worth)
-    return best
+    beyond_kl = np.maximum(pi - vectors @ request.T, 0.0)
+    worth_kp = vectors @ np.minimum(cap, 1e6).T + (beyond_kl * ~capped) @ fit
+    for limit, members in caps:
+        # Of all these, a node takes only so many: the best ones.
+        most = np.minimum(fit[members], limit)
+        for worth, beyond in zip(worth_kp, beyond_kl[:, members], strict=True):
+            some = np.flatnonzero(beyond)
+            if len(some):
+                worth += (most[some] * beyond[some, None]).max(axis=0)
+    least: Float = worth_kp.min(axis=0, initial=np.inf)
+    return least

@@ -18,6 +18,7 @@ import numpy as np
 
 from dovetail import labels
 from dovetail.model.instance import InstanceType, Offering
+from dovetail.model.plan import OfferKey
 from dovetail.model.pool import NodePool
 from dovetail.model.requirements import Requirement, Requirements
 from dovetail.solve.axes import Int
@@ -56,6 +57,24 @@ class Market:
     part_o: Int  # which of `parts` an offering brings
     parts: tuple[Requirements, ...]
     label_columns: dict[str, tuple[Int, list[str | None]]] = field(default_factory=dict)
+    _keys: list[OfferKey] = field(default_factory=list)
+
+    @property
+    def keys(self) -> list[OfferKey]:
+        """The offers by name; worked out once."""
+        if not self._keys:
+            self._keys.extend(map(self._key, self.offers))
+        return self._keys
+
+    def _key(self, one: Offer) -> OfferKey:
+        return OfferKey(
+            self.pools[one.pool].name,
+            self.types[one.type].name,
+            one.offering.zone,
+            one.offering.capacity_type,
+            one.offering.reservation_id,
+            tuple((key, value) for key, value in self.choices[one.choice] if value is not None),
+        )
 
     def at(self, offer_o: Int) -> Market:
         """The market of these offers, in this order; one may be named twice."""
@@ -68,6 +87,7 @@ class Market:
             price_o=self.price_o[offer_o],
             way_o=self.way_o[offer_o],
             part_o=self.part_o[offer_o],
+            _keys=[],
             label_columns={
                 key: (codes[offer_o], values) for key, (codes, values) in self.label_columns.items()
             },

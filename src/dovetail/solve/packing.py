@@ -26,6 +26,7 @@ from dovetail.solve.guidance import Guide
 from dovetail.solve.guide import without_sifting
 from dovetail.solve.lots import Lot
 from dovetail.solve.tail import pack_tail
+from dovetail.solve.takers import with_takers
 from dovetail.solve.units import ANY_CELL, Unit
 
 _POOR: Final = 0.85  # a node whose pods are worth less of its price is packed again
@@ -75,11 +76,7 @@ def _buy(
 
 def lots_left(bins: Bins, units: list[Unit], left: Int, offers: Int) -> tuple[Int, list[Lot]]:
     """What is left of every unit that some of the offers would take, as the program sees it."""
-    numbers = [
-        number
-        for number in np.flatnonzero(left).tolist()
-        if bins.fits_new(units[number])[offers].any()
-    ]
+    numbers = with_takers(bins, units, np.flatnonzero(left).tolist(), offers)
     lots = [lot_of(units[number], int(left[number])) for number in numbers]
     return np.array(numbers, dtype=np.int64), lots
 

@@ -11,7 +11,7 @@ from dovetail.model.plan import Certificate, OfferKey
 from dovetail.model.pod import Pod
 from dovetail.model.volumes import PodVolumes
 from dovetail.solve import Solution, solve
-from dovetail.solve.bound import certify, fits_existing, most_in_one, offer_key
+from dovetail.solve.bound import certify, fits_existing, most_in_one
 from dovetail.solve.encode import Encoded, encode
 from dovetail.solve.prune import undominated
 from dovetail.solve.ties import ZoneTerm
@@ -209,7 +209,7 @@ def test_an_offer_is_named_by_all_that_makes_it() -> None:
         node_pools=(node_pool("p", requirements=["team NotIn red"]),),
         instance_types={"p": (instance_type("x", price=None, offerings=[reserved]),)},
     )
-    keys = [offer_key(enc, offer) for offer in range(enc.n_offers)]
+    keys = enc.market.keys
     plain = OfferKey("p", "x", "a", "reserved", "cr-1")
     assert plain in keys
     assert OfferKey("p", "x", "a", "reserved", "cr-1", (("team", "blue"),)) in keys
