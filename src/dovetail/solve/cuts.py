@@ -48,14 +48,18 @@ def _weights(program: Program, offer: int) -> Float:
     """kinds x classes: what every class weighs on an offer (nothing where it cannot go)."""
     held = program.weights.get(offer)
     if held is None:
-        share = (program.request_lr[:, :2] / program.cap_or[offer, :2]).T
-        scaled = _KS[None, :, None] * share[:, None, :]
-        below = np.floor(scaled * (1 - 1e-12)) / (_KS - 1)[None, :, None]
-        whole = np.abs(scaled - np.round(scaled)) < 1e-9
-        weight = np.where(whole, share[:, None, :], below)
+        weight = _weighed((program.request_lr[:, :2] / program.cap_or[offer, :2]).T)
         held = np.where(program.accept_lo[:, offer], weight, 0.0).reshape(len(KINDS), -1)
         program.weights[offer] = held
     return held
+
+
+def _weighed(share: Float) -> Float:
+    """resources x k x classes: the weights of all kinds."""
+    scaled = _KS[None, :, None] * share[:, None, :]
+    below = np.floor(scaled * (1 - 1e-12)) / (_KS - 1)[None, :, None]
+    whole = np.abs(scaled - np.round(scaled)) < 1e-9
+    return np.where(whole, share[:, None, :], below)
 
 
 def likely(program: Program, worth_l: Float) -> list[tuple[int, int]]:
@@ -67,14 +71,15 @@ def likely(program: Program, worth_l: Float) -> list[tuple[int, int]]:
     for offer in range(len(program.price_o)):
         worth = np.where(program.accept_lo[:, offer], worth_l, 0.0)
         total = float(worth.sum())
-        if total <= 0:
+        share = (program.request_lr[:, :2] / program.cap_or[offer, :2]).T
+        is_big = (share > _BIG) & (share <= 1.0)
+        some = np.flatnonzero(is_big.any(axis=0) & (worth > 0))
+        if not len(some):
             continue
-        share = np.repeat(
-            (program.request_lr[:, :2] / program.cap_or[offer, :2]).T, len(_KS), axis=0
-        )
-        big = (share > _BIG) & (share <= 1.0)
-        gain = np.where(big, _weights(program, offer) / np.maximum(share, 1e-9) - 1.0, 0.0)
-        gain_k = np.maximum(gain, 0.0) @ worth / total
+        share, is_big = share[:, some], is_big[:, some]
+        gain = _weighed(share) / np.maximum(share, 1e-9)[:, None, :] - 1.0
+        gain = np.where(is_big[:, None, :], np.maximum(gain, 0.0), 0.0)
+        gain_k = gain.reshape(len(KINDS), -1) @ worth[some] / total
         best = np.argsort(-gain_k, kind="stable")[:_LIKELY]
         found += [(offer, int(kind)) for kind in best if gain_k[kind] > _GAIN]
     return found
