@@ -32,6 +32,9 @@ class Board:
             mine = self.held.setdefault(number, {})
             for node, count in zip(nodes.tolist(), counts.tolist(), strict=True):
                 mine[node] = mine.get(node, 0) + count
+        best = [int(row.max(initial=0)) for row in wishes.rows]
+        self._best_s = [best[row] for row in wishes.row_s]
+        self._choosy_s: dict[int, bool] = {}
         self._match: list[Int] = []
         self._own: list[Int] = []
         existing = place[: bins.n_existing]
@@ -66,10 +69,41 @@ class Board:
         group = unit.members[0][0]
         return self.wishes.own_g[group], self.wishes.match_g[group]
 
+    def choosy_nodes(self) -> list[int]:
+        """The nodes that hold a pod to which it matters which offer they are, in order."""
+        units = self.attempt.units
+        choosy = (mine for number, mine in self.held.items() if self._is_choosy(units[number]))
+        return sorted({node for mine in choosy for node in mine})
+
+    def _is_choosy(self, unit: Unit) -> bool:
+        """Whether it matters to a unit which offer its node is, and not only who else is there."""
+        wish = self.wish(unit)
+        if wish not in self._choosy_s:
+            company = [
+                self.wishes.company[number] for held in self.company(unit) for number in held
+            ]
+            is_about_offers = not all(one.is_host for one in company)
+            self._choosy_s[wish] = self.wishes.has_scores(wish) or is_about_offers
+        return self._choosy_s[wish]
+
+    def is_content(self, unit: Unit, node: int) -> bool:
+        """Whether a pod of the unit could like no node better than this one, which is its own."""
+        wish, entity = self.wish(unit), self.entity_n[node]
+        if self.wishes.scores(wish)[entity] < self._best_s[wish]:
+            return False
+        own, match = self.company(unit)
+        for counts_t, terms, others in ((self._match, own, match), (self._own, match, own)):
+            for number in terms:
+                term = self.wishes.company[number]
+                slot = node if term.is_host else term.domain_e[entity]
+                if term.weight > 0 or (slot >= 0 and counts_t[number][slot] > (number in others)):
+                    return False
+        return True
+
     def liking(self, unit: Unit, nodes: Int, leaving: int) -> Int:
         """What one pod of the unit would make of these nodes, once it has left its own."""
         own, match = self.company(unit)
-        value: Int = self.wishes.score_se[self.wish(unit), self.entity_n[nodes]].copy()
+        value: Int = self.wishes.scores(self.wish(unit))[self.entity_n[nodes]]
         for number in own:
             counts = self._match[number].copy()
             counts[self._slots(number, np.array([leaving]))] -= number in match
@@ -88,7 +122,7 @@ class Board:
             self._count(units[number], node, -count)
         value = np.zeros(len(offers), dtype=np.int64)
         for number, count in held:
-            value += count * self.wishes.score_se[self.wish(units[number]), offers]
+            value += count * self.wishes.scores(self.wish(units[number]))[offers]
             own, match = self.company(units[number])
             for counts_t, terms in ((self._match, own), (self._own, match)):
                 for term in terms:

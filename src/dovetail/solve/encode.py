@@ -43,7 +43,7 @@ from dovetail.solve.standing import (
     vector,
 )
 from dovetail.solve.terms import Namespaces, Term
-from dovetail.solve.ties import Filters, Ground, Ties, tie_groups
+from dovetail.solve.ties import Filters, Ground, Ties, sights, tie_groups
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +112,11 @@ class Encoded:
     def weights(self) -> list[int]:
         """The weights of pools that have anything to offer, heaviest first."""
         return sorted(set(self.weight_o.tolist()), reverse=True)
+
+    @cached_property
+    def sight_o(self) -> Int:
+        """A number for each offer: nodes of equal numbers are counted by the same spreads."""
+        return sights(self.ties, self.n_offers)
 
     @property
     def price_o(self) -> Int:

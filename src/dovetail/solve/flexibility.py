@@ -24,7 +24,6 @@ from dovetail.solve.bins import EXISTING
 from dovetail.solve.contents import kinds_by_node
 from dovetail.solve.naming import Shelf, closed, few_enough, in_turn, shelf_of, wide
 from dovetail.solve.terms import Kind
-from dovetail.solve.ties import sights
 from dovetail.solve.units import ANY_CELL
 from dovetail.solve.variety import demands
 
@@ -52,7 +51,7 @@ def alternatives(attempt: Attempt) -> dict[int, tuple[Int, bool]]:
     return result
 
 
-_Traits = tuple[int, bool, int, tuple[int, ...]]  # mask, pinned to its cell, wish, company
+_Traits = tuple[int, bool, int, tuple[int, ...]]  # mask, pinned to its cell, scores, topologies
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +61,8 @@ class _Load:
     offer: int
     masks: tuple[int, ...]
     is_pinned: bool
-    wishes: tuple[int, ...]
-    company: tuple[int, ...]
+    scores: tuple[int, ...]
+    topologies: tuple[int, ...]
     is_lenient: bool = False  # whether spreads may count fallbacks unlike, if none is upset by it
 
 
@@ -82,6 +81,8 @@ class _Finder:
         self._loads: dict[tuple[int, tuple[int, ...]], _Load] = {}
         self._liked: dict[tuple[int, int], Int] = {}
         self._domains: dict[tuple[int, int], tuple[Int, Int]] = {}
+        self._scores = [] if attempt.wishes is None else attempt.wishes.rows
+        self._topologies: dict[int, Int] = {}
         self._places: dict[int, int] = {}
         self._alike_o: dict[int, Bool] = {}
         enc = self._enc
@@ -90,7 +91,7 @@ class _Finder:
             {term.key for term in enc.ties.zones if term.kind == Kind.SPREAD}
         )
 
-        self._sight_o = sights(enc.ties, enc.n_offers)
+        self._sight_o = enc.sight_o
         self._present = [
             present
             for term in enc.ties.hosts
@@ -104,8 +105,8 @@ class _Finder:
         number_of: dict[_Traits, int] = {}
         for unit in attempt.units:
             mask = unit.mask if self._origin is None else int(self._origin.mask_m[unit.mask])
-            wish, company = self._wishes(unit.members[0][0]) if unit.members else (0, ())
-            one = (mask, unit.cell != ANY_CELL, wish, company)
+            scores, topologies = self._wishes(unit.members[0][0]) if unit.members else (0, ())
+            one = (mask, unit.cell != ANY_CELL, scores, topologies)
             self._traits_u.append(number_of.setdefault(one, len(number_of)))
         self._traits = list(number_of)
         return np.array(self._traits_u, dtype=np.int64)
@@ -118,17 +119,22 @@ class _Finder:
                 offer if self._origin is None else int(self._origin.offer_o[offer]),
                 tuple(sorted({mask for mask, _, _, _ in found})),
                 any(is_pinned for _, is_pinned, _, _ in found),
-                tuple(sorted({wish for _, _, wish, _ in found} - {0})),
-                tuple(sorted({term for _, _, _, company in found for term in company})),
+                tuple(sorted({row for _, _, row, _ in found} - {0})),
+                tuple(sorted({one for _, _, _, topologies in found for one in topologies})),
             )
         return self._loads[offer, traits]
 
     def _wishes(self, group: int) -> tuple[int, tuple[int, ...]]:
-        """What a group wishes for, and which wishes about company concern it."""
+        """Which scores a group gives, and the topologies that its wishes about company are about:
+        those of its own and those of others about it. Company on a node comes with the node.
+        """
         held = self._attempt.wishes
         if held is None:
             return 0, ()
-        return int(held.wish_g[group]), (*held.own_g[group], *held.match_g[group])
+        terms = (held.company[term] for term in (*held.own_g[group], *held.match_g[group]))
+        found = {id(one.domain_e): one.domain_e for one in terms if not one.is_host}
+        self._topologies |= found
+        return held.row_s[int(held.wish_g[group])], tuple(sorted(found))
 
     def fallbacks(self, load: _Load, used: Int) -> tuple[Int, bool]:
         """The other offers that would do, and whether the pool's minValues are not reached."""
@@ -241,28 +247,24 @@ class _Finder:
         """
         welcome = in_turn(shelf, self._enc.market.offers[load.offer].offering.capacity_type)
         planned = shelf.way_o[self._place(load.offer, shelf)]
-        for wish in load.wishes:
-            best_w = self._best_scores(wish, shelf)
+        for row in load.scores:
+            best_w = self._best_scores(row, shelf)
             welcome &= best_w >= best_w[planned]
-        for term in load.company:
-            welcome &= self._in_same_domain(term, load.offer, shelf)
+        for topology in load.topologies:
+            welcome &= self._in_same_domain(topology, load.offer, shelf)
         return welcome
 
-    def _best_scores(self, wish: int, shelf: Shelf) -> Int:
-        """What a wish makes of each way to buy, at best."""
-        held = self._attempt.wishes
-        key = (wish, id(shelf))
-        if key not in self._liked and held is not None:
-            self._liked[key] = shelf.extremes(held.score_se[wish, shelf.offers])[1]
+    def _best_scores(self, row: int, shelf: Shelf) -> Int:
+        """What one row of scores makes of each way to buy, at best."""
+        key = (row, id(shelf))
+        if key not in self._liked:
+            self._liked[key] = shelf.extremes(self._scores[row][shelf.offers])[1]
         return self._liked[key]
 
-    def _in_same_domain(self, term: int, offer: int, shelf: Shelf) -> Bool:
-        """The ways to buy that stay in an offer's domain of a wish about company."""
-        held = self._attempt.wishes
-        if held is None:
-            return np.ones(len(shelf.ways), dtype=bool)
-        domain_e = held.company[term].domain_e
-        key = (term, id(shelf))
+    def _in_same_domain(self, topology: int, offer: int, shelf: Shelf) -> Bool:
+        """The ways to buy that stay in an offer's domain of a topology."""
+        domain_e = self._topologies[topology]
+        key = (topology, id(shelf))
         if key not in self._domains:
             self._domains[key] = shelf.extremes(domain_e[shelf.offers])
         least_w, most_w = self._domains[key]

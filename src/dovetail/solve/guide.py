@@ -346,9 +346,9 @@ def _least_worth(
     for limit, members in caps:
         # Of all these, a node takes only so many: the best ones.
         most = np.minimum(fit[members], limit)
-        for worth, beyond in zip(worth_kp, beyond_kl[:, members], strict=True):
+        for number, beyond in enumerate(beyond_kl[:, members]):
             some = np.flatnonzero(beyond)
             if len(some):
-                worth += (most[some] * beyond[some, None]).max(axis=0)
+                worth_kp[number] += (most[some] * beyond[some, None]).max(axis=0)
     least: Float = worth_kp.min(axis=0, initial=np.inf)
     return least

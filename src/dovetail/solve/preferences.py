@@ -73,7 +73,7 @@ def _tell_apart(board: Board, number: int) -> None:
 def _best_places(board: Board, wish: int, count: int, room: dict[int, int]) -> dict[int, int]:
     """Take so many places, the most liked first."""
     nodes = np.array(sorted(node for node, left in room.items() if left), dtype=np.int64)
-    score = board.wishes.score_se[wish, board.entity_n[nodes]]
+    score = board.wishes.scores(wish)[board.entity_n[nodes]]
     taken: dict[int, int] = {}
     for node in nodes[np.lexsort((nodes, -score))].tolist():
         if not count:
@@ -94,10 +94,9 @@ def _choose_offers(board: Board) -> None:
     units_by_node = board.units_by_node()
     rivals: dict[tuple[int, int, int], Int] = {}
     spread_keys = sorted({term.key for term in enc.ties.zones if term.kind == Kind.SPREAD})
-    for node in sorted(units_by_node):
+    for node in board.choosy_nodes():
         offer = int(bins.offer[node])
-        units = [attempt.units[number] for number in units_by_node[node]]
-        if offer == EXISTING or not any(board.wish(unit) for unit in units):
+        if offer == EXISTING:
             continue
         key = (int(enc.price_o[offer]), int(enc.plan_price_o[offer]), int(enc.weight_o[offer]))
         if key not in rivals:
@@ -105,6 +104,7 @@ def _choose_offers(board: Board) -> None:
             rivals[key] = np.flatnonzero(same & (enc.weight_o == key[2]))
         if len(rivals[key]) < 2:
             continue
+        units = [attempt.units[number] for number in units_by_node[node]]
         fitting = rivals[key][_holds(attempt, node, units, (rivals[key], spread_keys))]
         if len(fitting) < 2:
             continue
@@ -147,7 +147,8 @@ def _move(board: Board, number: int, looks: int) -> int:
     for source in sorted(board.held[number]):
         while looked < looks and board.held[number].get(source):
             looked += 1
-            target = _better(board, unit, source, room)
+            is_content = board.is_content(unit, source)
+            target = None if is_content else _better(board, unit, source, room)
             if target is None:
                 break
             # Company changes with every pod; a score does not.

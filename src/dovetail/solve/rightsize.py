@@ -13,7 +13,6 @@ from dovetail.solve.bins import EXISTING
 from dovetail.solve.contents import kinds_by_node
 from dovetail.solve.encode import Encoded
 from dovetail.solve.terms import Kind
-from dovetail.solve.ties import sights
 from dovetail.solve.units import ANY_CELL
 
 
@@ -103,7 +102,7 @@ class _Domains:
         enc, bins = attempt.enc, attempt.bins
         self._enc = enc
         self._matters = any(term.kind == Kind.SPREAD for term in enc.ties.zones)
-        self._sight_o = sights(enc.ties, enc.n_offers)
+        self._sight_o = enc.sight_o
         n_sights = int(self._sight_o.max(initial=0)) + 1
         self._count = np.zeros((n_sights, len(enc.ties.domains_ck)), dtype=np.int64)
         new = slice(bins.n_existing, bins.n)

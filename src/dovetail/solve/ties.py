@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from dovetail.solve.groups import Group
 from dovetail.solve.puzzle import Puzzle
 from dovetail.solve.scene import Interner, Scene
 from dovetail.solve.terms import Kind, Namespaces, Term, spread_keys
+
+_BITS: Final = 30  # as many more have room in a number beside the rank of the others
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,11 +295,19 @@ def sights(ties: Ties, n_offers: int) -> Int:
     """A number for each offer: nodes of equal numbers are counted by the same spreads."""
     code_o = np.zeros(n_offers, dtype=np.int64)
     seen: set[bytes] = set()
-    zones = [term.eligible_o for term in ties.zones if term.kind == Kind.SPREAD]
-    hosts = [term.eligible_o for term in ties.hosts if term.kind == Kind.SPREAD]
-    for eligible_o in (*zones, *hosts):
+    terms = (*ties.zones, *ties.hosts)
+    spreads = [term.eligible_o for term in terms if term.kind == Kind.SPREAD]
+    # Most spreads count by the same rule, and share one array.
+    for eligible_o in {one.__array_interface__["data"][0]: one for one in spreads}.values():
         key = b"" if eligible_o.all() else np.packbits(eligible_o).tobytes()
         if key and key not in seen:
             seen.add(key)
-            code_o = np.unique(2 * code_o + eligible_o, return_inverse=True)[1].reshape(-1)
-    return code_o
+            code_o = 2 * code_o + eligible_o
+            if len(seen) % _BITS == 0:
+                code_o = _ranked(code_o)
+    return _ranked(code_o) if seen else code_o
+
+
+def _ranked(code_o: Int) -> Int:
+    """Equal numbers for equal codes, as small as can be."""
+    return np.unique(code_o, return_inverse=True)[1].reshape(-1)

@@ -41,13 +41,24 @@ class Company:
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """Scores (s: distinct wishes) and company (by number) for every group."""
+    """Scores and company (by number) for every group; `rows` are the distinct scores, of which
+    each distinct wish (s) has one.
+    """
 
     wish_g: Int
-    score_se: Int
+    row_s: list[int]
+    rows: list[Int]
     company: list[Company]
     own_g: list[tuple[int, ...]]
     match_g: list[tuple[int, ...]]
+
+    def scores(self, wish: int) -> Int:
+        """How much a wish likes every entity."""
+        return self.rows[self.row_s[wish]]
+
+    def has_scores(self, wish: int) -> bool:
+        """Whether a wish likes some entities better than others."""
+        return self.row_s[wish] != 0
 
 
 def wishes_of(enc: Encoded) -> Wishes | None:
@@ -62,16 +73,18 @@ def wishes_of(enc: Encoded) -> Wishes | None:
     scores = _Scores(enc, has_soft_taints=soft_taints)
     company, own_g, match_g = _company(enc)
     number_of: dict[tuple[object, ...], int] = {(0, (), ()): 0}
-    rows = [np.zeros(enc.columns.n_entities, dtype=np.int64)]
+    row_s = [0]
     wish_g = np.zeros(len(enc.groups), dtype=np.int64)
     for number, group in enumerate(enc.groups):
-        score, code = scores.of(group.spec)
+        code = scores.of(group.spec)
         key = (code, own_g[number], match_g[number])
         if key not in number_of:
-            number_of[key] = len(rows)
-            rows.append(score)
+            number_of[key] = len(row_s)
+            row_s.append(code)
         wish_g[number] = number_of[key]
-    return Wishes(wish_g, np.array(rows), company, own_g, match_g) if len(rows) > 1 else None
+    if len(row_s) < 2:
+        return None
+    return Wishes(wish_g, row_s, scores.rows, company, own_g, match_g)
 
 
 def _has_wishes(spec: PodSpec) -> bool:
@@ -90,13 +103,13 @@ class _Scores:
         self._columns = enc.columns
         self._has_soft_taints = has_soft_taints
         self._code_of: dict[bytes, int] = {b"": 0}
-        self._by_spec: dict[int, tuple[Int, int]] = {}
-        self._nothing = np.zeros(enc.columns.n_entities, dtype=np.int64)
+        self._by_spec: dict[int, int] = {}
+        self.rows = [np.zeros(enc.columns.n_entities, dtype=np.int64)]  # by code
 
-    def of(self, spec: PodSpec) -> tuple[Int, int]:
-        """How much a pod of this template likes every entity, and a code for that."""
+    def of(self, spec: PodSpec) -> int:
+        """The code of how much a pod of this template likes every entity."""
         if not spec.preferred_terms and not self._has_soft_taints:
-            return self._nothing, 0
+            return 0
         if id(spec) not in self._by_spec:
             score = np.zeros(self._columns.n_entities, dtype=np.int64)
             for weight, term in spec.preferred_terms:
@@ -105,8 +118,9 @@ class _Scores:
                 score -= _SOFT_TAINT * self._columns.disliked(spec.tolerations)
             # Where everything is liked alike, nothing is preferred.
             key = score.tobytes() if len(score) and (score != score[0]).any() else b""
-            code = self._code_of.setdefault(key, len(self._code_of))
-            self._by_spec[id(spec)] = (score if code else np.zeros_like(score), code)
+            code = self._by_spec[id(spec)] = self._code_of.setdefault(key, len(self.rows))
+            if code == len(self.rows):
+                self.rows.append(score)
         return self._by_spec[id(spec)]
 
 
