@@ -37,7 +37,9 @@ _LARGEST_JOB: Final = 2_000  # millicores
 def empty_cluster(seed: int = 1, *, is_spot: bool = False) -> Snapshot:
     """The pools, what they can buy, and nothing else."""
     types = catalogues.cloud(seed)
-    pools = tuple(_patient(pool(one, is_spot=is_spot)) for one in fleet_mix.pools())
+    pools = tuple(
+        _patient(pool(one, is_spot=is_spot)) for one in fleet_mix.pools(fleet_mix.steady_machines())
+    )
     return Snapshot(
         node_pools=pools,
         instance_types={one.name: types for one in pools},

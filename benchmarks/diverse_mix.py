@@ -1,7 +1,9 @@
 """What is the reference's own benchmark mix? A fifth each of five kinds of pod, at random.
 
-Every pod draws its own label, selector and size, and has its own spec object: equal pods are not
-told to be equal. That is what makes the mix adversarial.
+In `reference_pod` pods that want company in their zone want that of their own kind, since others
+may never come; in `diverse_pod` they want anybody's. Every pod draws its own label, selector and
+size, and has its own spec object: equal pods are not told to be equal. That is what makes the mix
+adversarial.
 """
 
 from __future__ import annotations
@@ -23,7 +25,16 @@ _MEMORY_MIB: Final = (100, 256, 512, 1024, 2048, 4096)
 
 def diverse_pod(ordinal: int, chance: random.Random) -> Pod:
     """One pod; its ordinal says which of the five kinds it is."""
-    make = _KINDS[ordinal % len(_KINDS)]
+    return _pod(ordinal, chance, _KINDS)
+
+
+def reference_pod(ordinal: int, chance: random.Random) -> Pod:
+    """The same, where zone affinity is to pods with the same label."""
+    return _pod(ordinal, chance, _REFERENCE_KINDS)
+
+
+def _pod(ordinal: int, chance: random.Random, kinds: _Kinds) -> Pod:
+    make = kinds[ordinal % len(kinds)]
     requests = {
         "cpu": chance.choice(_CPU_MILLIS),
         "memory": chance.choice(_MEMORY_MIB) * MIB,
@@ -61,6 +72,11 @@ def _zone_affinity(requests: dict[str, int], chance: random.Random) -> _Drawn:
     return {"my-affinity": chance.choice(_VALUES)}, spec
 
 
+def _own_zone_affinity(requests: dict[str, int], chance: random.Random) -> _Drawn:
+    own = {"my-affinity": chance.choice(_VALUES)}
+    return own, PodSpec(requests=requests, affinity=(PodTerm(labels.ZONE, equality(own)),))
+
+
 def _host_anti_affinity(requests: dict[str, int], _: random.Random) -> _Drawn:
     """All of these exclude each other, so that a fifth of the pods needs a node each."""
     alike = {"app": "nginx"}
@@ -68,10 +84,18 @@ def _host_anti_affinity(requests: dict[str, int], _: random.Random) -> _Drawn:
     return alike, PodSpec(requests=requests, anti_affinity=(term,))
 
 
-_KINDS: Final[tuple[Callable[[dict[str, int], random.Random], _Drawn], ...]] = (
+_Kinds = tuple[Callable[[dict[str, int], random.Random], _Drawn], ...]
+_KINDS: Final[_Kinds] = (
     _plain,
     _zone_spread,
     _host_spread,
     _zone_affinity,
+    _host_anti_affinity,
+)
+_REFERENCE_KINDS: Final[_Kinds] = (
+    _plain,
+    _zone_spread,
+    _host_spread,
+    _own_zone_affinity,
     _host_anti_affinity,
 )

@@ -10,7 +10,7 @@ import msgspec
 
 from benchmarks.catalogues import CATEGORY, MIB
 from benchmarks.quotas import Quotas
-from benchmarks.workloads import Deployment, everyday_requests, size
+from benchmarks.workloads import Deployment, Requests, everyday_requests, size
 from dovetail import labels
 from dovetail.model.pod import DaemonSet, PodSpec
 from dovetail.model.pool import NodePool
@@ -37,10 +37,10 @@ _ONE_PER_NODE_SHARE: Final = 200
 _ONE_PER_NODE: Final = frozenset({"host anti-affinity", "host spread"})
 
 
-def pools() -> tuple[NodePool, ...]:
-    """Two pools of equal weight; the second is tainted."""
+def pools(*machines: Requirement) -> tuple[NodePool, ...]:
+    """Two pools of equal weight, of such machines; the second is tainted."""
     kinds = requirement(labels.CAPACITY_TYPE, Operator.IN, (labels.SPOT, labels.ON_DEMAND))
-    wanted = (kinds, steady_machines())
+    wanted = (kinds, *machines)
     return (
         NodePool("default", requirements=wanted),
         NodePool("batch", requirements=wanted, taints=(BATCH_TAINT,)),
@@ -66,7 +66,11 @@ def daemon_sets() -> tuple[DaemonSet, ...]:
 
 
 def deployments(
-    n_pods: int, chance: random.Random, *, largest: int | None = None
+    n_pods: int,
+    chance: random.Random,
+    *,
+    largest: int | None = None,
+    requests: Requests = everyday_requests,
 ) -> Iterator[Deployment]:
     """Deployments of `n_pods` pods in all, each with the constraints it happens to draw; none with
     more pods than the largest, if that is given.
@@ -76,7 +80,8 @@ def deployments(
     ordinal = 0
     while left:
         drawn = mix.draw(min(size(n_pods, chance), left, largest or left), chance)
-        yield Deployment(f"fleet-{ordinal}", drawn.size, _spec(f"fleet-{ordinal}", drawn, chance))
+        name = f"fleet-{ordinal}"
+        yield Deployment(name, drawn.size, _spec(name, drawn, requests(chance), chance))
         left -= drawn.size
         ordinal += 1
 
@@ -121,10 +126,10 @@ def _drawn_and_counted(quotas: Quotas, n_replicas: int, chance: random.Random) -
     return kind
 
 
-def _spec(name: str, drawn: _Drawn, chance: random.Random) -> PodSpec:
+def _spec(name: str, drawn: _Drawn, requests: Mapping[str, int], chance: random.Random) -> PodSpec:
     own = equality({"app": name})
     spec = PodSpec(
-        requests=everyday_requests(chance),
+        requests=requests,
         tolerations=(_BATCH_TOLERATION,) if drawn.is_tolerating else (),
     )
     spec = _between_pods(spec, own, drawn.between_pods)

@@ -57,7 +57,9 @@ def packed_cluster(
     n_coming = round(n_pods / (1 - leaving))
     deployments = [moderate(one) for one in fleet_mix.deployments(n_coming, chance)]
     types = catalogues.cloud(seed)
-    pools = tuple(pool(one, is_spot=is_spot) for one in fleet_mix.pools())
+    pools = tuple(
+        pool(one, is_spot=is_spot) for one in fleet_mix.pools(fleet_mix.steady_machines())
+    )
     empty = Snapshot(
         node_pools=pools,
         instance_types={one.name: types for one in pools},

@@ -5,24 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-import msgspec
-
 from benchmarks import catalogues, fleet_mix, gpu_mix
-from benchmarks.diverse_mix import diverse_pod
+from benchmarks.diverse_mix import diverse_pod, reference_pod
+from benchmarks.fleet_mix import steady_machines
 from benchmarks.seeds import seeded
 from benchmarks.surges import crowd, host_surge, zone_surge
 from benchmarks.tiny_mix import tiny_pods
 from benchmarks.workloads import (
     Deployment,
+    Requests,
     everyday_requests,
     odd_requests,
     pods_of,
+    production_requests,
     sizes,
 )
 from dovetail import labels
-from dovetail.model.pod import PodSpec
+from dovetail.model.pod import Pod, PodSpec
 from dovetail.model.pool import NodePool
-from dovetail.model.requirements import Operator, requirement
+from dovetail.model.requirements import Operator, Requirement, requirement
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.topology import Spread, equality
 
@@ -32,12 +33,28 @@ _CRUMB: Final = 3  # pods of the largest of tiny deployments
 
 def plain(n_pods: int, seed: int = 1) -> Snapshot:
     """Deployments of heavy-tailed size without constraints, on the cloud's catalogue."""
+    return _unconstrained(_plain_deployments(n_pods, seed, everyday_requests), seed)
+
+
+def wide_plain(n_pods: int, seed: int = 1) -> Snapshot:
+    """As `plain`, by production traces, and a pool that takes whatever the cloud sells."""
+    deployments = _plain_deployments(n_pods, seed, production_requests)
+    return _unconstrained(deployments, seed, NodePool("default"))
+
+
+def wide_on_demand(n_pods: int, seed: int = 1) -> Snapshot:
+    """The pods of `wide_plain`, on machines that nobody takes back."""
+    wanted = requirement(labels.CAPACITY_TYPE, Operator.IN, (labels.ON_DEMAND,))
+    deployments = _plain_deployments(n_pods, seed, production_requests)
+    return _unconstrained(deployments, seed, NodePool("default", requirements=(wanted,)))
+
+
+def _plain_deployments(n_pods: int, seed: int, requests: Requests) -> list[Deployment]:
     chance = seeded("plain", seed)
-    deployments = [
-        Deployment(f"plain-{ordinal}", size, PodSpec(requests=everyday_requests(chance)))
+    return [
+        Deployment(f"plain-{ordinal}", size, PodSpec(requests=requests(chance)))
         for ordinal, size in enumerate(sizes(n_pods, chance))
     ]
-    return _unconstrained(deployments, seed)
 
 
 def odd(n_pods: int, seed: int = 1) -> Snapshot:
@@ -53,20 +70,14 @@ def odd(n_pods: int, seed: int = 1) -> Snapshot:
 def fleet(n_pods: int, seed: int = 1) -> Snapshot:
     """As `plain`, with mixed constraints, two pools, daemon sets and a few preferences."""
     chance = seeded("fleet", seed)
-    return _on_fleet_pools(fleet_mix.deployments(n_pods, chance), seed)
+    return _on_fleet_pools(fleet_mix.deployments(n_pods, chance), seed, steady_machines())
 
 
-def on_demand(n_pods: int, seed: int = 1) -> Snapshot:
-    """The pods of `plain`, on machines that nobody takes back."""
-    found = plain(n_pods, seed)
-    wanted = requirement(labels.CAPACITY_TYPE, Operator.IN, (labels.ON_DEMAND,))
-    return msgspec.structs.replace(
-        found,
-        node_pools=tuple(
-            msgspec.structs.replace(pool, requirements=(*pool.requirements, wanted))
-            for pool in found.node_pools
-        ),
-    )
+def wide_fleet(n_pods: int, seed: int = 1) -> Snapshot:
+    """As `fleet`, by production traces, and pools that take whatever the cloud sells."""
+    chance = seeded("fleet", seed)
+    deployments = fleet_mix.deployments(n_pods, chance, requests=production_requests)
+    return _on_fleet_pools(deployments, seed)
 
 
 def gpus(n_pods: int, seed: int = 1) -> Snapshot:
@@ -98,7 +109,7 @@ def crumbs(n_pods: int, seed: int = 1) -> Snapshot:
     """As `fleet`, in thousands of deployments of one to three pods."""
     chance = seeded("crumbs", seed)
     deployments = fleet_mix.deployments(n_pods, chance, largest=_CRUMB)
-    return _on_fleet_pools(deployments, seed)
+    return _on_fleet_pools(deployments, seed, steady_machines())
 
 
 def wishful(n_pods: int, seed: int = 1) -> Snapshot:
@@ -113,10 +124,20 @@ def wishful(n_pods: int, seed: int = 1) -> Snapshot:
 
 
 def diverse(n_pods: int, seed: int = 1) -> Snapshot:
-    """The reference's own benchmark mix, on 400 types with linear prices."""
+    """An older benchmark mix of the reference's, on 400 types with linear prices."""
     chance = seeded("diverse", seed)
+    return _on_linear_types(diverse_pod(ordinal, chance) for ordinal in range(n_pods))
+
+
+def reference(n_pods: int, seed: int = 1) -> Snapshot:
+    """The reference's own benchmark mix, on 400 types with linear prices."""
+    chance = seeded("reference", seed)
+    return _on_linear_types(reference_pod(ordinal, chance) for ordinal in range(n_pods))
+
+
+def _on_linear_types(pods: Iterable[Pod]) -> Snapshot:
     return Snapshot(
-        pods=tuple(diverse_pod(ordinal, chance) for ordinal in range(n_pods)),
+        pods=tuple(pods),
         node_pools=(NodePool("default"),),
         instance_types={"default": catalogues.linear()},
         namespaces={"bench": {}},
@@ -140,7 +161,10 @@ SCENARIOS: Final[dict[str, Callable[[int, int], Snapshot]]] = {
     "fleet": fleet,
     "diverse": diverse,
     "odd": odd,
-    "on_demand": on_demand,
+    "reference": reference,
+    "wide_plain": wide_plain,
+    "wide_fleet": wide_fleet,
+    "wide_on_demand": wide_on_demand,
     "gpus": gpus,
     "huge": huge,
     "crumbs": crumbs,
@@ -151,9 +175,11 @@ SCENARIOS: Final[dict[str, Callable[[int, int], Snapshot]]] = {
 }
 
 
-def _on_fleet_pools(deployments: Iterable[Deployment], seed: int) -> Snapshot:
+def _on_fleet_pools(
+    deployments: Iterable[Deployment], seed: int, *machines: Requirement
+) -> Snapshot:
     types = catalogues.cloud(seed)
-    pools = fleet_mix.pools()
+    pools = fleet_mix.pools(*machines)
     return Snapshot(
         pods=tuple(pod for one in deployments for pod in pods_of(one)),
         node_pools=pools,
@@ -163,10 +189,12 @@ def _on_fleet_pools(deployments: Iterable[Deployment], seed: int) -> Snapshot:
     )
 
 
-def _unconstrained(deployments: list[Deployment], seed: int) -> Snapshot:
+def _unconstrained(
+    deployments: list[Deployment], seed: int, pool: NodePool | None = None
+) -> Snapshot:
     return Snapshot(
         pods=tuple(pod for one in deployments for pod in pods_of(one)),
-        node_pools=(NodePool("default", requirements=(fleet_mix.steady_machines(),)),),
+        node_pools=(pool or NodePool("default", requirements=(steady_machines(),)),),
         instance_types={"default": catalogues.cloud(seed)},
         namespaces={"bench": {}},
     )

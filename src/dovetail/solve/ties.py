@@ -295,7 +295,7 @@ def sights(ties: Ties, n_offers: int) -> Int:
     """A number for each offer: nodes of equal numbers are counted by the same spreads."""
     code_o = np.zeros(n_offers, dtype=np.int64)
     seen: set[bytes] = set()
-    terms = (*ties.zones, *ties.hosts)
+    terms: list[ZoneTerm | HostTerm] = [*ties.zones, *ties.hosts]
     spreads = [term.eligible_o for term in terms if term.kind == Kind.SPREAD]
     # Most spreads count by the same rule, and share one array.
     for eligible_o in {one.__array_interface__["data"][0]: one for one in spreads}.values():

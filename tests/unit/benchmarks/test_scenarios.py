@@ -1,10 +1,23 @@
 from __future__ import annotations
 
+import statistics
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 
-from benchmarks.scenarios import SCENARIOS, diverse, fleet, odd, plain, tiny
+from benchmarks.scenarios import (
+    SCENARIOS,
+    diverse,
+    fleet,
+    odd,
+    plain,
+    reference,
+    tiny,
+    wide_fleet,
+    wide_on_demand,
+    wide_plain,
+)
 from dovetail import labels
 from dovetail.model.instance import InstanceType
 from dovetail.model.pod import PodSpec
@@ -65,6 +78,28 @@ def test_pods_that_are_there_fit_their_nodes_and_fill_them(name: str, n_nodes: i
     for node in snapshot.nodes:
         left = node.allocatable["cpu"] - used[node.name]
         assert 0 <= left <= (0.16 if name == "crowd" else 0.001) * node.allocatable["cpu"]
+
+
+@pytest.mark.parametrize("make", [wide_plain, wide_fleet, wide_on_demand])
+def test_wide_pools_take_every_machine_and_their_pods_ask_as_in_production(
+    make: Callable[[int], Snapshot],
+) -> None:
+    """3 to 4 GiB a core at the median, and no word about kinds of machines."""
+    snapshot = make(N_PODS)
+    specs = {id(pod.spec): pod.spec for pod in snapshot.pods}.values()
+    ratios = [spec.requests["memory"] / spec.requests["cpu"] * 1000 / 2**30 for spec in specs]
+    assert 3 <= statistics.median(ratios) <= 4
+    said = {one.key for pool in snapshot.node_pools for one in pool.requirements}
+    assert said <= {labels.CAPACITY_TYPE}
+
+
+def test_pods_of_the_reference_mix_that_want_company_want_that_of_their_own_kind() -> None:
+    """A fifth of them; where others are wanted, they may never come."""
+    shy = [pod for pod in reference(N_PODS).pods if pod.spec.affinity]
+    assert len(shy) == N_PODS // 5
+    for pod in shy:
+        [term] = pod.spec.affinity
+        assert term.selector.matches(pod.labels)
 
 
 def test_pods_of_a_deployment_share_one_spec_where_deployments_exist() -> None:
