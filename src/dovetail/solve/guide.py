@@ -26,6 +26,8 @@ _FEW_ROUNDS: Final = 1  # where nothing is proven
 _ADDED: Final = 24
 _MAJOR: Final = 0.8  # of the bill: the classes that the first offers are chosen for
 _NO_GAIN: Final = 1e-4
+_MANY_TIES: Final = 100
+_TIED_SHARE: Final = 0.2
 _PROOF_ROUNDS: Final = 1
 _WHOLE: Final = 1e-3  # of the bill: whole pods that weigh less hardly show in the proof
 _UNPROVEN: Final = 1e-4  # of the bill; an offer that costs the proof more is priced properly
@@ -137,6 +139,7 @@ def guide(
     is_cutting = True
     for _ in range(_ROUNDS if is_proof else _FEW_ROUNDS):
         ratio = _bargains(answer, solver.program, market, shop.classes)
+        is_cutting = is_cutting and not _has_many_ties(ratio)
         ratio[chosen] = 0.0
         best = np.argsort(-ratio, kind="stable")[:_ADDED]
         best = np.sort(best[ratio[best] > _GOOD_ENOUGH])
@@ -161,6 +164,14 @@ def guide(
         chosen = np.concatenate([chosen, best])
         answer = solver.solve()
     return shop.guide(chosen, answer, solver.program)
+
+
+def _has_many_ties(ratio: Float) -> bool:
+    """Whether so many offers are as good as those that were bought that cuts would be in vain: pods
+    would move on to the next size, and to the one after that.
+    """
+    n_tied = int(((ratio > 2 - _GOOD_ENOUGH) & (ratio <= _GOOD_ENOUGH)).sum())
+    return n_tied > max(_MANY_TIES, _TIED_SHARE * len(ratio))
 
 
 def _unproven(shop: _Shop, chosen: Int, known: tuple[Assignment, Program]) -> Int:
