@@ -47,8 +47,9 @@ class Board:
     def count_everybody(self) -> None:
         """Count the placed pods in their domains; units must wish for one thing each by now."""
         for number, mine in self.held.items():
-            for node, count in mine.items():
-                self._count(self.attempt.units[number], node, count)
+            unit = self.attempt.units[number]
+            for node, count in mine.items() if any(self.company(unit)) else ():
+                self._count(unit, node, count)
 
     def units_by_node(self) -> dict[int, list[int]]:
         """The numbers of the units on every node."""

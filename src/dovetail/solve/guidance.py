@@ -79,7 +79,7 @@ def least_loss(
     for term, (_, rows) in enumerate(classes.cap_groups):
         member_tl[term, rows] = 1.0
     worth_kl = vector_kr @ classes.request_lr.T + vector_kt @ member_tl
-    accept = enc.masks_me[classes.mask_l][:, offers]
+    accept = enc.masks_me[:, offers][classes.mask_l]
     pinned = classes.cell_l >= 0
     accept[pinned] &= enc.cell_o[offers][None, :] == classes.cell_l[pinned][:, None]
     for resource in range(enc.cap_or.shape[1]):

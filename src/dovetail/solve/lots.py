@@ -161,7 +161,7 @@ def _classes(
 
 def acceptance(enc: Encoded, classes: Classes, offers: Int) -> Bool:
     """classes x offers: labels, taints, cell, an empty node large enough, and the weight."""
-    accept = enc.masks_me[classes.mask_l][:, offers].copy()
+    accept = enc.masks_me[:, offers][classes.mask_l]
     pinned = classes.cell_l != ANY_CELL
     accept[pinned] &= enc.cell_o[offers][None, :] == classes.cell_l[pinned][:, None]
     for resource in range(enc.cap_or.shape[1]):

@@ -143,7 +143,7 @@ def takes(enc: Encoded, groups: Int, offers: Int) -> Bool:
     # Few groups differ in what they ask for; a table for those is smaller.
     first, which = _distinct(rows)
     shapes = groups[first]
-    fits = enc.masks_me[enc.mask_g[shapes]][:, offers]
+    fits = enc.masks_me[:, offers][enc.mask_g[shapes]]
     for resource in range(enc.cap_or.shape[1]):
         asked = enc.requests_gr[shapes, resource][:, None]
         fits &= (asked <= enc.cap_or[offers, resource][None, :]) | (asked == 0)
