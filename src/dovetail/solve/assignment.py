@@ -57,6 +57,7 @@ class Program:
     limits: list[tuple[Float, float]] = field(default_factory=list)  # weights over o, limit
     cuts: list[Cut] = field(default_factory=list)
     weights: dict[int, Float] = field(default_factory=dict)  # what `cuts.py` has worked out
+    guest_o: Int | None = None  # a class of which every node of an offer holds one, or -1
 
 
 @dataclass(slots=True)
@@ -120,7 +121,7 @@ class Solver:
         for those.
         """
         n_held, cuts = len(self.program.price_o), more.cuts
-        self.program = _joined(self.program, more)
+        self.program = joined(self.program, more)
         self._insert(more)
         self.add_cuts([replace(cut, offer=n_held + cut.offer) for cut in cuts])
         self._highs.setOptionValue("simplex_strategy", _PRIMAL)  # the last answer is feasible
@@ -157,6 +158,9 @@ class Solver:
         for number, (weight_o, _) in enumerate(more.limits):
             rows.append(np.full((1, n_o), self._limit + number))
             values.append(weight_o[None, :])
+        if more.guest_o is not None:
+            rows.append(self._demand_l[np.maximum(more.guest_o, 0)][None, :])
+            values.append((more.guest_o >= 0).astype(np.float64)[None, :])
         self._add_sparse(more.price_o, more.supply_o, np.concatenate(rows), np.concatenate(values))
 
     def _add_pair_columns(self, more: Program, own: Int, pairs_l: Int, pairs_o: Int) -> None:
@@ -240,6 +244,9 @@ class Solver:
         p = self.program
         pods = np.where(self._y_lo >= 0, cols[np.maximum(self._y_lo, 0)], 0.0)
         nodes = cols[self._x_o]
+        if p.guest_o is not None:
+            hosts = np.flatnonzero(p.guest_o >= 0)
+            pods[p.guest_o[hosts], hosts] += nodes[hosts]
         zone = {
             row: duals[start : start + len(p.range_ld[row][0])] for row, start in self._zone.items()
         }
@@ -267,7 +274,7 @@ def _highs(*, central: bool) -> highspy.Highs:
     return solver
 
 
-def _joined(held: Program, more: Program) -> Program:
+def joined(held: Program, more: Program) -> Program:
     """The same classes over the offers of both."""
     return Program(
         price_o=np.concatenate([held.price_o, more.price_o]),

@@ -17,6 +17,7 @@ from dovetail.solve.assignment import PENALTY, Assignment, Cut, Program, Solver
 from dovetail.solve.axes import Bool, Float, Int
 from dovetail.solve.cuts import cut_of, likely, violated
 from dovetail.solve.encode import Encoded
+from dovetail.solve.guests import with_guests
 from dovetail.solve.guidance import Guide, least_loss, multipliers
 from dovetail.solve.lots import Classes, Lot, acceptance, merge
 from dovetail.solve.units import ANY_CELL
@@ -110,9 +111,10 @@ def _prices(enc: Encoded, offers: Int, classes: Classes, accept: Bool) -> Float:
     return price * (1.0 + _ROUNDING * price / max(bill, 1e-9)) if bill > 0 else price
 
 
-def _shop(
+def open_shop(
     enc: Encoded, offers: Int, lots: Sequence[Lot], limits: Sequence[tuple[Float, float]]
 ) -> _Shop:
+    """The offers and the lots that they are for, as far as programs over some of them ask."""
     classes = merge(enc, lots)
     scale = _scale(enc.cap_or[offers].astype(np.float64), classes)
     accept = acceptance(enc, classes, offers)
@@ -131,7 +133,7 @@ def guide(
     """Sift the offers for these lots, roughly if nothing is to be proven by it. Every lot must fit
     some offer.
     """
-    shop = _shop(enc, offers, lots, limits)
+    shop = open_shop(enc, offers, lots, limits)
     market = shop.market()
     chosen = _first_choice(market, shop.classes, enc.cell_o[offers])
     solver = Solver(_with_likely_cuts(shop.program(chosen)))
@@ -243,7 +245,7 @@ def without_sifting(
     """The answer over offers known to be good, and for whom those are no good, others: the central
     one, which is the easiest to round, unless in haste.
     """
-    shop = _shop(enc, offers, lots, limits)
+    shop = open_shop(enc, offers, lots, limits)
     accept, classes = shop.accept_lp, shop.classes
     good = np.isin(offers, favourites)
     if (classes.cell_l != ANY_CELL).any():
@@ -254,7 +256,9 @@ def without_sifting(
     good[np.argmin(np.where(accept, cost, np.inf)[uncovered], axis=1)] = True
     chosen = np.flatnonzero(good & accept.any(axis=0))
     is_hasty = not enc.problem.policy.effort
-    solver = Solver(_with_likely_cuts(shop.program(chosen)), central=not is_hasty)
+    program, again = with_guests(shop.program(chosen))
+    chosen = np.concatenate([chosen, chosen[again]])
+    solver = Solver(_with_likely_cuts(program), central=not is_hasty)
     return shop.guide(chosen, solver.solve(), solver.program)
 
 

@@ -25,6 +25,7 @@ from dovetail.solve.filling import snug_fill, water_fill
 from dovetail.solve.guidance import Guide
 from dovetail.solve.guide import without_sifting
 from dovetail.solve.lots import Lot
+from dovetail.solve.squeeze import squeeze
 from dovetail.solve.tail import pack_tail
 from dovetail.solve.takers import with_takers
 from dovetail.solve.units import ANY_CELL, Unit
@@ -52,6 +53,7 @@ def pack(bins: Bins, units: list[Unit], left: Int, offers: Int, good: tuple[Int,
         if left.any() and dissolve_poor(bins, units, left, worth_u, _POOR):
             _fill_gaps(bins, units, left, worth_u)
     pack_tail(bins, units, left, offers, worth_u)
+    squeeze(bins, units, left, worth_u)
 
 
 def _fill_gaps(bins: Bins, units: list[Unit], left: Int, worth_u: Float) -> None:

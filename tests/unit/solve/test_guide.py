@@ -9,7 +9,7 @@ from dovetail.solve.assignment import Solver
 from dovetail.solve.axes import Int
 from dovetail.solve.encode import Encoded, encode
 from dovetail.solve.guidance import Guide
-from dovetail.solve.guide import guide, without_sifting
+from dovetail.solve.guide import guide, open_shop, without_sifting
 from dovetail.solve.lots import Lot
 from dovetail.solve.prune import undominated
 from dovetail.solve.units import ANY_CELL, unit_of
@@ -72,7 +72,7 @@ def test_a_sifted_answer_is_never_cheaper_than_one_over_all_offers() -> None:
     """A few offers, and cuts on top, cannot cost less than everything without cuts."""
     for seed, enc, offers, lots in seeds():
         found = guide(enc, offers, lots)
-        everything = without_sifting(enc, offers, lots, (), offers).program
+        everything = open_shop(enc, offers, lots, ()).program(np.arange(len(offers)))
         everything.cuts = []
         least = Solver(everything).solve()
         short = everything.count_l - least.pods_lo.sum(axis=1)
