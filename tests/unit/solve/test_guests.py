@@ -33,7 +33,7 @@ EVEN = (200, 1.0, 3)
 
 
 def test_what_a_guest_leaves_of_its_node_is_all_that_others_can_have() -> None:
-    """Large pods leave more cpu than memory, and other nodes run out of cpu: sums do not show it."""
+    """They leave more cpu than memory, and other nodes run out of cpu: sums do not show that."""
     program = program_of(LARGE, EVEN)
     plain = Solver(program).solve()
     whole, hosts = with_guests(program)
