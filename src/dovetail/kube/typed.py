@@ -23,6 +23,8 @@ _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _MANY: Final = 1 << 14  # templates, and what goes with them
 _FEW: Final = 1 << 10  # what only neighbours have in common: moments
 _UNNAMED: Final = api.ObjectMeta()
+_POD_VERSION: Final = "v1"
+_POD: Final = "Pod"
 
 _Labels = dict[str, str]
 
@@ -74,7 +76,7 @@ class Intake:
             name = _name(data)
             return Unreadable(kind, name.namespace, name.name, str(error))
         if isinstance(found, api.Pod):
-            return self._pod(found, kind)
+            return self.pod(found, found.spec.content())
         return msgspec.structs.replace(
             found,
             api_version=self._text(kind.api_version),
@@ -82,12 +84,13 @@ class Intake:
             metadata=self._meta(found.metadata),
         )
 
-    def _pod(self, found: api.Pod, kind: api.Kind) -> api.Pod:
+    def pod(self, found: api.Pod, content: bytes) -> api.Pod:
+        """The same pod, with what decisions read of it; `content` is that of its spec."""
         return api.Pod(
-            api_version=self._text(kind.api_version),
-            kind=kind.name,
+            api_version=_POD_VERSION,
+            kind=_POD,
             metadata=self._meta(found.metadata, _DOMAINS),
-            spec=self._spec(found.spec),
+            spec=self._spec(found.spec, content),
             status=self._status(found.status),
         )
 
@@ -109,16 +112,21 @@ class Intake:
             owner_references=self._owners.equal(hash(owners), owners) if owners else (),
         )
 
-    def _spec(self, spec: api.PodSpec) -> api.PodSpec:
-        key = blake2b(spec.content(), digest_size=16).digest()
+    def _spec(self, spec: api.PodSpec, content: bytes) -> api.PodSpec:
+        key = blake2b(content, digest_size=16).digest()
         template = self._specs.get(key)
         if template is None:
             template = _detached(spec)
             self._specs.put(key, template)
+        volumes = tuple(one for one in spec.volumes if _has_claim(one))
+        deadline = spec.active_deadline_seconds
+        if not volumes and not spec.node_name and deadline is None:
+            return template
         return msgspec.structs.replace(
             template,
             node_name=self._text(spec.node_name),
-            volumes=tuple(one for one in spec.volumes if _has_claim(one)),
+            volumes=volumes,
+            active_deadline_seconds=deadline,
         )
 
     def _status(self, status: PodStatus) -> PodStatus:
@@ -161,8 +169,8 @@ class Intake:
 
 
 def _detached(spec: api.PodSpec) -> api.PodSpec:
-    """The template of a pod, in bytes of its own."""
-    template = msgspec.structs.replace(spec, node_name="", volumes=())
+    """The template of a pod, in bytes of its own; without what `content` leaves out."""
+    template = msgspec.structs.replace(spec, node_name="", volumes=(), active_deadline_seconds=None)
     return api.decode(api.PodSpec, api.encode(template))
 
 
