@@ -96,7 +96,7 @@ class Intake:
 
     def _meta(self, meta: api.ObjectMeta, domains: tuple[str, ...] = ("",)) -> api.ObjectMeta:
         """Annotations are kept if they are of one of these domains; an empty one means of any."""
-        annotations = {
+        annotations = meta.annotations and {
             key: value
             for key, value in meta.annotations.items()
             if key.partition("/")[0].endswith(domains) and key != _LAST_APPLIED
@@ -118,7 +118,7 @@ class Intake:
         if template is None:
             template = _detached(spec)
             self._specs.put(key, template)
-        volumes = tuple(one for one in spec.volumes if _has_claim(one))
+        volumes = tuple([one for one in spec.volumes if _has_claim(one)])
         deadline = spec.active_deadline_seconds
         if not volumes and not spec.node_name and deadline is None:
             return template
@@ -153,6 +153,8 @@ class Intake:
         )
 
     def _given(self, statuses: tuple[ContainerStatus, ...]) -> tuple[ContainerStatus, ...]:
+        if not statuses:
+            return ()
         told = tuple(one for one in statuses if one.allocated_resources or one.resources)
         return self._statuses.equal(hash(api.encode(told)), told) if told else ()
 
@@ -162,7 +164,13 @@ class Intake:
         return self._labels.equal(hash(frozenset(mapping.items())), mapping)
 
     def _text(self, text: str) -> str:
-        return self._texts.equal(text, text) if text else ""
+        if not text:
+            return ""
+        held = self._texts.get(text)
+        if held is None:
+            self._texts.put(text, text)
+            return text
+        return held
 
     def _instant(self, instant: datetime | None) -> datetime | None:
         return self._instants.equal(instant, instant) if instant else None
