@@ -36,7 +36,7 @@ def measure_plan(scenario: str, n_pods: int, *, repeat: int, seed: int) -> Resul
     """Plan one scenario; the first time (nothing warm) is given besides the best."""
     snapshot = SCENARIOS[scenario](n_pods, seed)
     built_mb = peak_mb()
-    plan, seconds = _timed(snapshot, repeat)
+    plan, seconds = timed(snapshot, repeat)
     price, bound = plan.cost.new_nanousd, plan.cost.lower_bound_nanousd
     figures = {
         "pods": n_pods,
@@ -68,7 +68,7 @@ def measure_tiny(n_clusters: int, *, repeat: int, seed: int) -> Result:
         number = (seed - 1) * n_clusters + ordinal
         snapshot = tiny(number)
         optimum = optimum_nanousd(snapshot)
-        plan, seconds = _timed(snapshot, repeat)
+        plan, seconds = timed(snapshot, repeat)
         ratios.append(plan.cost.new_nanousd / optimum)
         times.append(min(seconds))
         bound_ratios.append(plan.cost.lower_bound_nanousd / optimum)
@@ -87,6 +87,21 @@ def measure_tiny(n_clusters: int, *, repeat: int, seed: int) -> Result:
     return Result("tiny", figures, failures=tuple(failures))
 
 
+def timed(snapshot: Snapshot, repeat: int) -> tuple[Plan, list[float]]:
+    """Decide; the plan, and the seconds of every run. No collection of garbage in between."""
+    seconds = []
+    plan = Plan()
+    for _ in range(repeat):
+        gc.collect()
+        gc.freeze()
+        gc.disable()
+        started = time.perf_counter()
+        plan = decide(snapshot, _NOW)
+        seconds.append(time.perf_counter() - started)
+        gc.enable()
+    return plan, seconds
+
+
 def n_placed(plan: Plan) -> int:
     """How many pods the plan gives a node."""
     launched = sum(len(launch.pods) for launch in plan.launches)
@@ -103,21 +118,6 @@ def _faults(snapshot: Snapshot, plan: Plan, optimum: int) -> list[str]:
     if plan.cost.lower_bound_nanousd > optimum:
         found.append("the bound exceeds the optimum")
     return found
-
-
-def _timed(snapshot: Snapshot, repeat: int) -> tuple[Plan, list[float]]:
-    """The plan, and the seconds of every run. No collection of garbage in between."""
-    seconds = []
-    plan = Plan()
-    for _ in range(repeat):
-        gc.collect()
-        gc.freeze()
-        gc.disable()
-        started = time.perf_counter()
-        plan = decide(snapshot, _NOW)
-        seconds.append(time.perf_counter() - started)
-        gc.enable()
-    return plan, seconds
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -50,15 +50,15 @@ def run(row: Row, trials: Trials) -> Result:
     """Measure one row and hold it against its limits. A crash is a result, too."""
     match row:
         case PlanRow():
-            result = _measured(("plan", row.scenario, str(row.n_pods)), trials)
+            result = measured(("plan", row.scenario, str(row.n_pods)), trials)
         case TinyRow():
-            result = _measured(("tiny", str(row.n_clusters)), trials)
+            result = measured(("tiny", str(row.n_clusters)), trials)
         case GrowthRow():
             result = _growth(row, trials)
         case CommandRow():
             result = _command(row, trials)
         case RestRow():
-            result = _measured((row.what, str(row.n_pods)), trials)
+            result = measured((row.what, str(row.n_pods)), trials)
         case DayRow():
             result = _day(row, trials)
         case _:
@@ -68,13 +68,29 @@ def run(row: Row, trials: Trials) -> Result:
 
 def planned(scenario: str, n_pods: int, trials: Trials) -> Result:
     """Plan one scenario, of a size of one's own."""
-    return _measured(("plan", scenario, str(n_pods)), trials)
+    return measured(("plan", scenario, str(n_pods)), trials)
+
+
+def measured(
+    what: Sequence[str],
+    trials: Trials,
+    *,
+    program: str = "benchmarks.measure",
+    seconds_at_most: int = _SECONDS_AT_MOST,
+) -> Result:
+    """Have a program that prints a `Result` measure one thing, in a process of its own."""
+    arguments = (*what, str(trials.repeat), str(trials.seed))
+    command = (sys.executable, "-m", program, *arguments)
+    done = _process(command, seconds_at_most)
+    if done.returncode:
+        return Result(what[0], {}, failures=(_last_line(done.stderr),))
+    return msgspec.json.decode(done.stdout, type=Result)
 
 
 def _day(row: DayRow, trials: Trials) -> Result:
     """Once is enough: what counts is not how long it takes."""
     what = ("day", str(row.n_pods), f"{row.hours:g}")
-    return _measured(what, trials._replace(repeat=1), _DAY_SECONDS_AT_MOST)
+    return measured(what, trials._replace(repeat=1), seconds_at_most=_DAY_SECONDS_AT_MOST)
 
 
 def exponent(seconds_by_size: Mapping[int, float]) -> float:
@@ -87,7 +103,7 @@ def exponent(seconds_by_size: Mapping[int, float]) -> float:
 
 
 def _growth(row: GrowthRow, trials: Trials) -> Result:
-    results = {size: _measured(("plan", row.scenario, str(size)), trials) for size in row.sizes}
+    results = {size: measured(("plan", row.scenario, str(size)), trials) for size in row.sizes}
     failures = tuple(
         f"{size} pods: {miss}" for size, result in results.items() for miss in result.misses
     )
@@ -147,17 +163,6 @@ def _planned(stdout: bytes) -> dict[str, float]:
         "nodes": len(printed.node_claims),
         "unschedulable": len(printed.unschedulable),
     }
-
-
-def _measured(
-    what: Sequence[str], trials: Trials, seconds_at_most: int = _SECONDS_AT_MOST
-) -> Result:
-    arguments = (*what, str(trials.repeat), str(trials.seed))
-    command = (sys.executable, "-m", "benchmarks.measure", *arguments)
-    done = _process(command, seconds_at_most)
-    if done.returncode:
-        return Result(what[0], {}, failures=(_last_line(done.stderr),))
-    return msgspec.json.decode(done.stdout, type=Result)
 
 
 def _process(

@@ -99,6 +99,7 @@ def plan_from(request: PlanRequest, *, stdin: BinaryIO, tell: Tell) -> Planned:
         read_at = perf_counter()
         tell("putting the cluster together")
         given = _given(request, manifests)
+        del manifests  # a large dump takes room that planning could use
         if not request.may_disrupt:
             given = _undisturbed(given)
         frozen_at = perf_counter()

@@ -18,14 +18,21 @@ from dovetail.errors import InputError
 from dovetail.kube import yaml_trees
 
 _whole: Final = msgspec.json.Decoder(msgspec.Raw)
+_lists: Final = msgspec.json.Decoder(api.Envelope)
 _one: Final = json.JSONDecoder()
 _BLANKS: Final = re.compile(r"\s*")
 _MORE_FOLLOWS: Final = "trailing characters"
 _LARGEST_FLOW_YAML: Final = 16 << 20  # YAML that begins like JSON is written by hand
 
 
-def documents(name: str, data: bytearray) -> Iterator[tuple[int, msgspec.Raw | api.Tree]]:
+def documents(
+    name: str, data: bytearray
+) -> Iterator[tuple[int, api.Envelope | msgspec.Raw | api.Tree]]:
     """Every document with its number from 1. Raises InputError."""
+    listed = _listed(data)
+    if listed is not None:
+        yield 1, listed
+        return
     try:
         raw = _whole.decode(data)
     except RecursionError:
@@ -37,6 +44,22 @@ def documents(name: str, data: bytearray) -> Iterator[tuple[int, msgspec.Raw | a
         yield from _several(name, data) if has_more else _flow(name, data, complaint)
         return
     yield 1, raw
+
+
+def is_list(api_version: str, kind: str) -> bool:
+    """Whether it stands for its items: `List`, or a list of a kind that is not itself known."""
+    return kind.endswith("List") and api.find(api_version, kind) is None
+
+
+def _listed(data: bytearray) -> api.Envelope | None:
+    """The list that all of it is, taken apart while it is first looked at: large dumps are lists.
+    None for anything else, and for what is wrong, which is found out below.
+    """
+    try:
+        found = _lists.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return found if found.api_version and is_list(found.api_version, found.kind) else None
 
 
 def _several(name: str, data: bytearray) -> Iterator[tuple[int, api.Tree]]:

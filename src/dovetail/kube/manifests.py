@@ -17,9 +17,14 @@ from dovetail.api.validation import problems as field_problems
 from dovetail.errors import InputError
 from dovetail.kube import json_trees, sources, yaml_trees
 from dovetail.kube.figures import figure_problems
+from dovetail.kube.typed import Intake
 
 _SCENARIO_KEYS: Final = frozenset({"given", "now", "want", "because"})
 _DEFAULT_NAMESPACE: Final = "default"
+_START: Final = 256  # bytes in which an object says what it is, if it says so first
+_SAYS_FIRST: Final = re.compile(
+    rb'\s*\{\s*"apiVersion"\s*:\s*"([^"\\]+)"\s*,\s*"kind"\s*:\s*"([^"\\]+)"'
+)
 _FINE_NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,200}[a-z0-9])?")
 
 
@@ -103,6 +108,7 @@ class _Reader:
         self._origins: dict[tuple[str, str, str, str], Origin] = {}
         self._judged: dict[bytes, tuple[api.FieldProblem, ...]] = {}
         self._n_generated: dict[str, int] = {}
+        self._intake = Intake()
 
     def read(self, names: Sequence[str], stdin: BinaryIO) -> Manifests:
         for source in sources.sources(names):
@@ -130,10 +136,13 @@ class _Reader:
             )
             raise InputError(msg)
 
-    def admit(self, origin: Origin, tree: msgspec.Raw | api.Tree) -> None:
-        """Take in one document or list item, whatever it turns out to be."""
+    def admit(self, origin: Origin, tree: api.Envelope | msgspec.Raw | api.Tree) -> None:
+        """Take in one document, whatever it turns out to be; an envelope is that of a list."""
         try:
-            self._admit(origin, tree, "", "")
+            if isinstance(tree, api.Envelope):
+                self._admit_items(origin, tree)
+            else:
+                self._admit(origin, tree, "", "")
         except api.DecodeError as error:
             self._report(InputError(f"{origin}: {error.problem}"))
         except RecursionError:
@@ -143,17 +152,38 @@ class _Reader:
         self, origin: Origin, tree: msgspec.Raw | api.Tree, api_version: str, kind: str
     ) -> None:
         data = tree if isinstance(tree, msgspec.Raw) else msgspec.Raw(api.encode(tree))
-        if not bytes(memoryview(data)[:64]).lstrip().startswith(b"{"):
+        start = bytes(memoryview(data)[:_START])
+        if self._admit_as_said(origin, start, data):
+            return
+        if not start.lstrip().startswith(b"{"):
             self._refuse(origin, _name_of(msgspec.json.decode(data)))
             return
         envelope = api.decode(api.Envelope, data)
         api_version, kind = envelope.api_version or api_version, envelope.kind or kind
         if not api_version or not kind:
             self._admit_untyped(origin, data, "kind" if api_version else "apiVersion")
-        elif _is_list(api_version, kind):
-            self._admit_items(origin, envelope, kind.removesuffix("List"))
+        elif json_trees.is_list(api_version, kind):
+            typed = msgspec.structs.replace(envelope, api_version=api_version, kind=kind)
+            self._admit_items(origin, typed)
         else:
             self._admit_object(origin, api_version, kind, data)
+
+    def _admit_as_said(self, origin: Origin, start: bytes, data: msgspec.Raw) -> bool:
+        """Take in an object that says first what it is, as nearly all do: they are read once, and
+        not a first time for what they are. Whatever is odd about one is left to be found out.
+        """
+        said = _SAYS_FIRST.match(start)
+        kind = api.find(*(one.decode(errors="replace") for one in said.groups())) if said else None
+        if said is None or kind is None:
+            return False
+        try:
+            found = _read(kind, data)
+        except api.DecodeError:
+            return False
+        if (found.api_version.encode(), found.kind.encode()) != said.groups():
+            return False
+        self._admit_found(origin, kind, found)
+        return True
 
     def _admit_untyped(self, origin: Origin, data: msgspec.Raw, missing: str) -> None:
         tree: api.Tree = msgspec.json.decode(data)
@@ -166,7 +196,8 @@ class _Reader:
         msg = f"{origin}: found {found}; expected an object with apiVersion and kind"
         self._report(InputError(msg))
 
-    def _admit_items(self, origin: Origin, envelope: api.Envelope, kind: str) -> None:
+    def _admit_items(self, origin: Origin, envelope: api.Envelope) -> None:
+        kind = envelope.kind.removesuffix("List")
         of_items = envelope.api_version if kind else ""
         for at, item in enumerate(envelope.items):
             place = Origin(origin.file, origin.document, at)
@@ -182,15 +213,20 @@ class _Reader:
             full = f"{name}.{group}" if group else name
             self._skipped[full] = self._skipped.get(full, 0) + 1
             return
-        found = self._named(api.read(kind, data))
+        self._admit_found(origin, kind, _read(kind, data))
+
+    def _admit_found(self, origin: Origin, kind: api.Kind, unnamed: api.Object) -> None:
+        found = self._named(unnamed)
+        content = found.spec.content() if isinstance(found, api.Pod) else b""
         problems = (
             *self._name_problems(origin, kind, found.metadata),
-            *self._field_problems(found),
+            *self._field_problems(found, content),
         )
         for problem in problems:
             self._report(InputError(f"{origin}: {problem}"))
         if not problems:
-            self._manifests.append(Manifest(origin, kind, found))
+            held = self._intake.pod(found, content) if isinstance(found, api.Pod) else found
+            self._manifests.append(Manifest(origin, kind, held))
 
     def _named(self, found: api.Object) -> api.Object:
         """With a name, if it only has the beginning of one."""
@@ -215,18 +251,19 @@ class _Reader:
         message = f"{kind.name} {full} is already in {earlier}; expected each object once"
         return (api.FieldProblem("metadata.name", message),)
 
-    def _field_problems(self, found: api.Object) -> tuple[api.FieldProblem, ...]:
+    def _field_problems(self, found: api.Object, content: bytes) -> tuple[api.FieldProblem, ...]:
         """What is wrong with its fields; pods of one template are judged once."""
         if not isinstance(found, api.Pod) or not _FINE_NAME.fullmatch(found.metadata.name):
             return (*field_problems(found), *figure_problems(found))
-        content = found.spec.content()
         held = self._judged.get(content)
         if held is None:
             held = self._judged[content] = tuple(field_problems(found))
         return held
 
 
-def _documents(content: sources.Content) -> Iterator[tuple[int, msgspec.Raw | api.Tree]]:
+def _documents(
+    content: sources.Content,
+) -> Iterator[tuple[int, api.Envelope | msgspec.Raw | api.Tree]]:
     if content.looks_like_json:
         yield from json_trees.documents(content.name, content.data)
         return
@@ -237,9 +274,11 @@ def _documents(content: sources.Content) -> Iterator[tuple[int, msgspec.Raw | ap
         raise InputError(msg) from None
 
 
-def _is_list(api_version: str, kind: str) -> bool:
-    """Whether it stands for its items: `List`, or a list of a kind that is not itself known."""
-    return kind.endswith("List") and api.find(api_version, kind) is None
+def _read(kind: api.Kind, data: msgspec.Raw) -> api.Object:
+    """The object. What stays undecoded would hold on to the whole input, so what it is read from
+    is its own, but for pods, whose parts are copied by those who keep them.
+    """
+    return api.read(kind, data if kind.wire_type is api.Pod else bytes(data))
 
 
 def _name_of(tree: api.Tree) -> str:

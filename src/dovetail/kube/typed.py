@@ -23,6 +23,8 @@ _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _MANY: Final = 1 << 14  # templates, and what goes with them
 _FEW: Final = 1 << 10  # what only neighbours have in common: moments
 _UNNAMED: Final = api.ObjectMeta()
+_POD_VERSION: Final = "v1"
+_POD: Final = "Pod"
 
 _Labels = dict[str, str]
 
@@ -74,7 +76,7 @@ class Intake:
             name = _name(data)
             return Unreadable(kind, name.namespace, name.name, str(error))
         if isinstance(found, api.Pod):
-            return self._pod(found, kind)
+            return self.pod(found, found.spec.content())
         return msgspec.structs.replace(
             found,
             api_version=self._text(kind.api_version),
@@ -82,18 +84,19 @@ class Intake:
             metadata=self._meta(found.metadata),
         )
 
-    def _pod(self, found: api.Pod, kind: api.Kind) -> api.Pod:
+    def pod(self, found: api.Pod, content: bytes) -> api.Pod:
+        """The same pod, with what decisions read of it; `content` is that of its spec."""
         return api.Pod(
-            api_version=self._text(kind.api_version),
-            kind=kind.name,
+            api_version=_POD_VERSION,
+            kind=_POD,
             metadata=self._meta(found.metadata, _DOMAINS),
-            spec=self._spec(found.spec),
+            spec=self._spec(found.spec, content),
             status=self._status(found.status),
         )
 
     def _meta(self, meta: api.ObjectMeta, domains: tuple[str, ...] = ("",)) -> api.ObjectMeta:
         """Annotations are kept if they are of one of these domains; an empty one means of any."""
-        annotations = {
+        annotations = meta.annotations and {
             key: value
             for key, value in meta.annotations.items()
             if key.partition("/")[0].endswith(domains) and key != _LAST_APPLIED
@@ -109,16 +112,21 @@ class Intake:
             owner_references=self._owners.equal(hash(owners), owners) if owners else (),
         )
 
-    def _spec(self, spec: api.PodSpec) -> api.PodSpec:
-        key = blake2b(spec.content(), digest_size=16).digest()
+    def _spec(self, spec: api.PodSpec, content: bytes) -> api.PodSpec:
+        key = blake2b(content, digest_size=16).digest()
         template = self._specs.get(key)
         if template is None:
             template = _detached(spec)
             self._specs.put(key, template)
+        volumes = tuple([one for one in spec.volumes if _has_claim(one)])
+        deadline = spec.active_deadline_seconds
+        if not volumes and not spec.node_name and deadline is None:
+            return template
         return msgspec.structs.replace(
             template,
             node_name=self._text(spec.node_name),
-            volumes=tuple(one for one in spec.volumes if _has_claim(one)),
+            volumes=volumes,
+            active_deadline_seconds=deadline,
         )
 
     def _status(self, status: PodStatus) -> PodStatus:
@@ -145,6 +153,8 @@ class Intake:
         )
 
     def _given(self, statuses: tuple[ContainerStatus, ...]) -> tuple[ContainerStatus, ...]:
+        if not statuses:
+            return ()
         told = tuple(one for one in statuses if one.allocated_resources or one.resources)
         return self._statuses.equal(hash(api.encode(told)), told) if told else ()
 
@@ -154,15 +164,21 @@ class Intake:
         return self._labels.equal(hash(frozenset(mapping.items())), mapping)
 
     def _text(self, text: str) -> str:
-        return self._texts.equal(text, text) if text else ""
+        if not text:
+            return ""
+        held = self._texts.get(text)
+        if held is None:
+            self._texts.put(text, text)
+            return text
+        return held
 
     def _instant(self, instant: datetime | None) -> datetime | None:
         return self._instants.equal(instant, instant) if instant else None
 
 
 def _detached(spec: api.PodSpec) -> api.PodSpec:
-    """The template of a pod, in bytes of its own."""
-    template = msgspec.structs.replace(spec, node_name="", volumes=())
+    """The template of a pod, in bytes of its own; without what `content` leaves out."""
+    template = msgspec.structs.replace(spec, node_name="", volumes=(), active_deadline_seconds=None)
     return api.decode(api.PodSpec, api.encode(template))
 
 

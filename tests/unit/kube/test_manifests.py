@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -335,6 +336,56 @@ def test_pods_of_one_template_are_all_refused() -> None:
         "standard input, document 1",
         "standard input, document 2",
     ]
+
+
+def test_pods_of_one_template_hold_it_once_and_their_own_apart() -> None:
+    """A dump of 150,000 pods is a few thousand templates."""
+    items = [dict(one) for one in as_json("a", "b", "c") if isinstance(one, dict)]
+    items[2] |= {"spec": {"containers": [{"name": "c"}], "nodeName": "n", "hostNetwork": True}}
+    found = given(json.dumps({"apiVersion": "v1", "kind": "List", "items": items})).objects
+    a, b, c = (one for one in found if isinstance(one, api.Pod))
+    assert a.spec is b.spec
+    assert (c.spec.node_name, c.spec.host_network, a.spec.host_network) == ("n", True, False)
+
+
+@pytest.mark.parametrize("kind", ["Pod", "DaemonSet"])
+def test_what_was_read_does_not_hold_on_to_the_input(kind: str) -> None:
+    """Which may be a gigabyte, most of which nobody asks for."""
+    told: dict[str, object] = {"name": "a", "annotations": {"example.test/x": "x" * 2_000_000}}
+    spec = {"containers": [{"name": "c", "resources": {"requests": {"cpu": 1}}}]}
+    templated = {"selector": {"matchLabels": {"a": "b"}}, "template": {"spec": spec}}
+    held: dict[str, object] = {
+        "Pod": {"apiVersion": "v1", "kind": kind, "metadata": {"name": "b"}, "spec": spec},
+        "DaemonSet": {
+            "apiVersion": "apps/v1", "kind": kind, "metadata": {"name": "b"}, "spec": templated
+        },
+    }  # fmt: skip
+    large = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": told}
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": [large, held[kind]]}).encode()
+    stream = io.BytesIO(text)
+    tracemalloc.start()
+    found = read(["-"], stream)
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert names(found) == ["b"]
+    assert kept < 1_000_000
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        '{"metadata": {"name": "n"}, "kind": "Node", "apiVersion": "v1"}',
+        '{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "n"}, "kind": "Node"}',
+        '{"apiVersion": "v1", "kind": "\\u004eode", "metadata": {"name": "n"}}',
+        ' {\n  "apiVersion" : "v1" ,\n  "kind" : "Node", "metadata": {"name": "n"}}',
+    ],
+    ids=["said last", "said twice", "escaped", "spaced"],
+)
+def test_an_object_is_of_the_kind_that_it_says_wherever_it_says_so(item: str) -> None:
+    """Of two kinds the last one counts, as everywhere in JSON."""
+    for text in (item, f'{{"kind": "List", "items": [{item}], "apiVersion": "v1"}}'):
+        (found,) = given(text).objects
+        assert isinstance(found, api.Node)
 
 
 def test_a_bad_pod_name_is_found_though_its_template_is_fine() -> None:

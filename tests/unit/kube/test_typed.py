@@ -145,6 +145,15 @@ def test_templates_that_differ_stay_apart() -> None:
     assert one.spec.content() != two.spec.content()
 
 
+def test_a_deadline_is_each_pods_own() -> None:
+    """It is no part of what tells templates apart, so it must not come with the template."""
+    intake = Intake()
+    deadlines = (60, None, 90)
+    pods = [read(intake, pod(at, activeDeadlineSeconds=each)) for at, each in enumerate(deadlines)]
+    assert tuple(one.spec.active_deadline_seconds for one in pods) == deadlines
+    assert len({id(one.spec.containers) for one in pods}) == 1
+
+
 def test_an_object_does_not_hold_on_to_the_page_it_came_in() -> None:
     """A pod of a page of megabytes costs what a pod costs."""
     intake = Intake()
