@@ -39,7 +39,9 @@ def written(snapshot: Snapshot) -> bytes:
     catalogues = {id(types): types for types in snapshot.instance_types.values()}
     ordinals = {identity: ordinal for ordinal, identity in enumerate(catalogues)}
     document: Manifest = {
-        "well_known_labels": sorted(set(filter(labels.is_well_known, _keys(snapshot)))),
+        "well_known_labels": sorted(
+            {*_provided(snapshot), *filter(labels.is_well_known, _asked_for(snapshot))}
+        ),
         "node_pools": [manifests.node_pool(one) for one in snapshot.node_pools if _grows(one)],
         "catalogues": [[_instance_type(one) for one in types] for types in catalogues.values()],
         "catalogue_by_pool": {
@@ -56,13 +58,17 @@ def written(snapshot: Snapshot) -> bytes:
     return msgspec.json.encode(document)
 
 
-def _keys(snapshot: Snapshot) -> Iterator[str]:
-    """Every label key that a node of this cluster may be asked for."""
+def _provided(snapshot: Snapshot) -> Iterator[str]:
+    """Every label key that machines have: their provider makes those known to the reference."""
     for types in {id(one): one for one in snapshot.instance_types.values()}.values():
         for kind in types:
             yield from kind.requirements
             for offering in kind.offerings:
                 yield from offering.requirements
+
+
+def _asked_for(snapshot: Snapshot) -> Iterator[str]:
+    """Every label key that pools and pods ask for."""
     for pool in snapshot.node_pools:
         yield from (one.key for one in pool.requirements)
     for spec in {id(pod.spec): pod.spec for pod in snapshot.pods}.values():
