@@ -92,6 +92,7 @@ class _Launches:
     def __init__(self, attempt: Attempt) -> None:
         self._attempt = attempt
         self._names: dict[tuple[int, int], Names3] = {}
+        self._type_names = np.array([one.name for one in attempt.enc.market.types], dtype=object)
         self._labels: dict[int, dict[str, str]] = {}
         self._daemons: dict[int, dict[str, int]] = {}
 
@@ -123,14 +124,15 @@ class _Launches:
 
     def _named(self, offer: int, fallbacks: Int) -> Names3:
         """The types, zones and capacity types of an offer and its fallbacks, by name."""
-        enc = self._attempt.enc
+        enc, market = self._attempt.enc, self._attempt.enc.market
         every = np.concatenate([np.array([offer], dtype=np.int64), fallbacks])
-        kinds = dict.fromkeys(enc.type_o[every].tolist())  # in order of price
-        ranked = list(kinds)[: enc.problem.policy.max_instance_types]
-        market = enc.market
-        ways = [market.ways[way] for way in set(market.way_o[every].tolist())]
+        kinds = in_order(enc.type_o[every], len(market.types))  # of price
+        ranked = kinds[: enc.problem.policy.max_instance_types]
+        is_way = np.zeros(len(market.ways), dtype=bool)
+        is_way[market.way_o[every]] = True
+        ways = [way for way, is_named in zip(market.ways, is_way.tolist(), strict=True) if is_named]
         return (
-            tuple(enc.market.types[kind].name for kind in ranked),
+            tuple(self._type_names[ranked].tolist()),
             tuple(sorted({zone for _, zone in ways})),
             tuple(sorted({capacity_type for capacity_type, _ in ways})),
         )
@@ -152,6 +154,14 @@ class _Launches:
             if amount and not name.startswith(ATTACH):
                 result[name] = result.get(name, 0) + amount
         return {name: result[name] for name in sorted(result)}
+
+
+def in_order(numbers: Int, n_numbers: int) -> Int:
+    """The distinct ones of many numbers, in the order in which they come."""
+    first = np.full(n_numbers, len(numbers))
+    first[numbers[::-1]] = np.arange(len(numbers))[::-1]
+    found = np.flatnonzero(first < len(numbers))
+    return found[np.argsort(first[found])]
 
 
 def node_labels(attempt: Attempt, one: Offer) -> dict[str, str]:
