@@ -143,11 +143,10 @@ class _Finder:
         shelf = self._shelf(one.pool, one.choice)
         fine_o, welcome_w = self._acceptable(load, shelf)
         if shelf.compiled is not None and not shelf.asked:
-            quick = shelf.compiled.fallbacks(
-                fine_o, welcome_w, used, self._place(load.offer, shelf)
-            )
-            if quick is not None and quick[1] <= enc.problem.policy.max_instance_types:
-                return shelf.offers[quick[0]], False
+            own, most = self._place(load.offer, shelf), enc.problem.policy.max_instance_types
+            quick = shelf.compiled.fallbacks(fine_o, welcome_w, used, own, most)
+            if quick is not None:
+                return shelf.offers[quick], False
         fits_x: Bool = np.all((shelf.sizes_xr >= used) | (used == 0), axis=1)
         fine_o = fine_o & fits_x[shelf.size_o]
         found = few_enough(

@@ -260,14 +260,15 @@ typedef struct {
     uint8_t *is_left;
     int64_t *sizes;                 /* sizes x resources */
     int64_t *kind_w, *zone_w;       /* capacity type and zone of every way to buy, by number */
-    uint8_t *fits_x, *fine_t, *wrong_t, *near_w;  /* scratch */
+    uint8_t *fits_x, *fine_t, *named_t, *near_w, *fits_o;  /* scratch */
 } Shelf;
 
 /* The offers that may be named beside `own` for a node that uses so much: all that is sold under
- * their names must do. Answers how many types are named and writes the places of the offers; -1 where
- * some type is right in one way and wrong in another, so that names must be chosen with care. */
+ * their names must do, and no more than `most` types are named, the cheapest ones. Answers how many
+ * offers that are and writes their places; -1 where some type is right in one way and wrong in
+ * another, so that names must be chosen with care. */
 EXPORT int64_t dovetail_fallbacks(const Shelf *s, const uint8_t *fine_o, const uint8_t *may_w, const int64_t *used,
-                                  int64_t own, int64_t *places, int64_t *n_places) {
+                                  int64_t own, int64_t most, int64_t *places) {
     for (int64_t x = 0; x < s->n_sizes; x++) {
         int64_t r = 0;
         const int64_t *size = s->sizes + x * s->n_resources;
@@ -276,9 +277,11 @@ EXPORT int64_t dovetail_fallbacks(const Shelf *s, const uint8_t *fine_o, const u
     }
     /* near_w: bit 1 = sold, bit 2 = its capacity type and its zone are each sold somehow */
     for (int64_t w = 0; w < s->n_ways; w++) s->near_w[w] = 0;
-    for (int64_t t = 0; t < s->n_types; t++) s->fine_t[t] = s->wrong_t[t] = 0;
+    for (int64_t t = 0; t < s->n_types; t++) s->fine_t[t] = s->named_t[t] = 0;
     for (int64_t o = 0; o < s->n_offers; o++) {
-        if (!fine_o[o] || !s->fits_x[s->size[o]] || !s->is_left[o]) continue;
+        uint8_t fits = fine_o[o] & s->fits_x[s->size[o]];
+        s->fits_o[o] = fits;
+        if (!(fits & s->is_left[o])) continue;
         s->near_w[s->way[o]] |= may_w[s->way[o]];
         s->fine_t[s->row[o]] = 1;
     }
@@ -294,21 +297,19 @@ EXPORT int64_t dovetail_fallbacks(const Shelf *s, const uint8_t *fine_o, const u
         s->near_w[w] |= 2;
     }
     for (int64_t o = 0; o < s->n_offers; o++) {
-        if (fine_o[o] && s->fits_x[s->size[o]]) continue;
-        if (!(s->near_w[s->way[o]] & 2)) continue;
-        if (s->fine_t[s->row[o]]) return -1;
+        if (!s->fits_o[o] && (s->near_w[s->way[o]] & 2) && s->fine_t[s->row[o]]) return -1;
     }
     int64_t n = 0, types = 1;
-    s->wrong_t[s->row[own]] = 1;  /* from here on: the types that are named */
+    s->named_t[s->row[own]] = 1;
     for (int64_t o = 0; o < s->n_offers; o++) {
-        if (o == own || !fine_o[o] || !s->fits_x[s->size[o]] || !s->is_left[o]) continue;
-        if (!(s->near_w[s->way[o]] & 2)) continue;
+        if (!(s->fits_o[o] & s->is_left[o]) || !(s->near_w[s->way[o]] & 2) || o == own) continue;
+        uint8_t *is_named = s->named_t + s->row[o];
+        if (!*is_named && types == most) continue;
+        types += !*is_named;
+        *is_named = 1;
         places[n++] = o;
-        types += !s->wrong_t[s->row[o]];
-        s->wrong_t[s->row[o]] = 1;
     }
-    *n_places = n;
-    return types;
+    return n;
 }
 
 /* ------------------------------------------------------------------ dominance */

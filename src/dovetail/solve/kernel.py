@@ -28,7 +28,7 @@ _SIGNATURES: Final = {
     "dovetail_fill": [_ADDRESS, _ADDRESS, *[_INT] * 5, _FLOAT, _FLOAT, _ADDRESS, _ADDRESS],
     "dovetail_fill_one": [_ADDRESS, _INT, *[_ADDRESS] * 3, _INT, _ADDRESS],
     "dovetail_first_fit": [*[_INT] * 3, *[_ADDRESS] * 5],
-    "dovetail_fallbacks": [*[_ADDRESS] * 4, _INT, *[_ADDRESS] * 2],
+    "dovetail_fallbacks": [*[_ADDRESS] * 4, *[_INT] * 2, _ADDRESS],
     "dovetail_least_loss": [*[_INT] * 4, *[_ADDRESS] * 10],
     "dovetail_skyline": [*[_INT] * 3, *[_ADDRESS] * 6],
     "dovetail_greedy_value": [*[_INT] * 3, *[_ADDRESS] * 7],
@@ -239,26 +239,27 @@ class Shelf:
         kinds = {kind: number for number, (kind, _) in enumerate(ways)}
         zones = {zone: number for number, (_, zone) in enumerate(ways)}
         n_types = int(offers[1].max(initial=-1)) + 1
-        self._places = np.zeros(len(offers[0]) + 1, dtype=np.int64)
+        self._places = np.zeros(len(offers[0]), dtype=np.int64)
         self._kept = (
             *map(np.ascontiguousarray, offers),
             np.ascontiguousarray(sizes_xr),
             np.array([kinds[kind] for kind, _ in ways], dtype=np.int64),
             np.array([zones[zone] for _, zone in ways], dtype=np.int64),
             *(np.zeros(n, dtype=bool) for n in (len(sizes_xr), n_types, n_types, len(ways))),
+            np.zeros(len(offers[0]), dtype=bool),
         )
         shape = (len(offers[0]), n_types, len(ways), *sizes_xr.shape)
         self._block = np.array([*shape, *map(address, self._kept)], dtype=np.int64)
         self._at = address(self._block)
-        self._out = (address(self._places) + 8, address(self._places))
+        self._out = address(self._places)
 
-    def fallbacks(self, fine_o: Bool, may_w: Bool, used: Int, own: int) -> tuple[Int, int] | None:
-        """The places of the offers that may be named beside one, and how many types those are;
-        None where names must be chosen with care.
+    def fallbacks(
+        self, fine_o: Bool, may_w: Bool, used: Int, own: int, most: int
+    ) -> Int | None:
+        """The places of the offers that may be named beside one, of so many types in all; None
+        where names must be chosen with care.
         """
-        n_types = self._library.dovetail_fallbacks(
-            self._at, address(fine_o), address(may_w), address(used), own, *self._out
+        n_places = self._library.dovetail_fallbacks(
+            self._at, address(fine_o), address(may_w), address(used), own, most, self._out
         )
-        if n_types < 0:
-            return None
-        return self._places[1 : 1 + int(self._places[0])].copy(), int(n_types)
+        return None if n_places < 0 else self._places[:n_places].copy()
