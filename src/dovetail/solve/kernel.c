@@ -372,3 +372,7 @@ EXPORT void dovetail_least_loss(int64_t n_vectors, int64_t n_classes, int64_t n_
         }
     }
 }
+
+/* ------------------------------------------------------------------ settling */
+
+#include "quotas.c"

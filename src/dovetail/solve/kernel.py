@@ -32,6 +32,7 @@ _SIGNATURES: Final = {
     "dovetail_least_loss": [*[_INT] * 4, *[_ADDRESS] * 10],
     "dovetail_skyline": [*[_INT] * 3, *[_ADDRESS] * 6],
     "dovetail_greedy_value": [*[_INT] * 3, *[_ADDRESS] * 7],
+    "dovetail_settle": [_ADDRESS],
 }
 
 

@@ -1,0 +1,136 @@
+"""How are all groups settled at once, before there is any node?
+
+The compiled twin of `_settle_group` in `settle` and of `Settler.settle`, in `quotas.c`: for pools
+of one weight without limits, and groups that prefer no cell. What was counted by domain is laid end
+to end for it, term after term, and taken back afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from ctypes import CDLL
+from itertools import chain
+
+import numpy as np
+import numpy.typing as npt
+
+from dovetail.solve import kernel
+from dovetail.solve.attempt import Attempt, Step
+from dovetail.solve.axes import Int
+from dovetail.solve.terms import Kind
+
+_Arrays = list[npt.NDArray[np.generic]]
+
+
+def settle_at_once(
+    library: CDLL, attempt: Attempt, groups: Sequence[int]
+) -> tuple[list[Step], list[Step]]:
+    """Settle these groups in this order: the turns they take, and what goes where in the end."""
+    n_cells = len(attempt.settler.domain_ck)
+    placed_gc = np.zeros((len(groups), n_cells), dtype=np.int64)
+    n_turns_g = np.zeros(len(groups), dtype=np.int64)
+    count_g = attempt.enc.count_g[list(groups)]
+    cells, steps = np.empty((2, int(count_g.sum())), dtype=np.int64)
+    state, followers = attempt.settler.state, attempt.settler.followers
+    held = [np.concatenate(one) for one in (state.match, state.own, state.foreseen)]
+    nobody = [np.zeros(len(one), dtype=np.int64) for one in state.match]
+    following = [followers.get(number, one) for number, one in enumerate(nobody)]
+    arrays: _Arrays = [
+        *_terms(attempt),
+        *held,
+        np.concatenate(following),
+        np.array([number in followers for number in range(len(nobody))], dtype=bool),
+        count_g,
+        *_groups(attempt, groups),
+        attempt.values.is_open_sc,
+        np.argsort(attempt.values.worth_sc, axis=1, kind="stable"),
+        _company_there(attempt),
+        *np.empty((3, n_cells), dtype=bool),
+        np.empty(max(map(len, nobody)), dtype=bool),
+        *np.empty((3, n_cells), dtype=np.int64),
+        placed_gc,
+        n_turns_g,
+        cells,
+        steps,
+    ]
+    arrays = [np.ascontiguousarray(one) for one in arrays]
+    places = [kernel.address(one) for one in arrays]
+    block = np.array([len(groups), n_cells, *places, 0], dtype=np.int64)
+    library.dovetail_settle(kernel.address(block))
+    _take_back(attempt, held)
+    n_turns = int(block[-1])
+    who = np.array(groups, dtype=np.int64)
+    turns = (np.repeat(who, n_turns_g), cells[:n_turns], steps[:n_turns])
+    place, cell = np.nonzero(placed_gc)
+    return _listed(*turns), _listed(who[place], cell, placed_gc[place, cell])
+
+
+def _listed(group: Int, cell: Int, count: Int) -> list[Step]:
+    return list(zip(group.tolist(), cell.tolist(), count.tolist(), strict=True))
+
+
+def _terms(attempt: Attempt) -> _Arrays:
+    """What zone terms are, each array in the order of the terms."""
+    zones = attempt.enc.ties.zones
+    size = np.array([len(term.match_d) for term in zones], dtype=np.int64)
+    columns = [(term.kind, term.key, term.max_skew, term.min_domains) for term in zones]
+    return [
+        attempt.settler.domain_ck.T,
+        *np.array(columns, dtype=np.int64).T,
+        np.cumsum(size) - size,
+        size,
+        np.array([term.counts_c for term in zones], dtype=bool),
+        np.array([len(term.groups) == 1 for term in zones], dtype=bool),
+    ]
+
+
+def _groups(attempt: Attempt, groups: Sequence[int]) -> _Arrays:
+    """What groups are, each array in the order of the groups."""
+    ties = attempt.enc.ties
+    host_kind, zone_kind = ([term.kind for term in held] for held in (ties.hosts, ties.zones))
+    lacks: list[Sequence[int]] = []
+    may_lead, wants_host = np.zeros((2, len(groups)), dtype=bool)
+    for place, group in enumerate(groups):
+        hosts = [t for t in ties.host_own_g[group] if host_kind[t] == Kind.AFFINITY]
+        zones = [t for t in ties.zone_own_g[group] if zone_kind[t] == Kind.AFFINITY]
+        others = [t for t in hosts if t not in ties.host_match_g[group]]
+        lacks.append([t for t in others if ties.hosts[t].match_o is None])
+        if hosts or zones:
+            wants_host[place] = bool(hosts)
+            may_lead[place] = not others and set(zones) <= set(ties.zone_match_g[group])
+    return [
+        attempt.values.shape_g[list(groups)],
+        *_end_to_end([ties.zone_own_g[group] for group in groups]),
+        *_end_to_end([ties.zone_match_g[group] for group in groups]),
+        *_end_to_end(lacks),
+        *_end_to_end([ties.host_match_g[group] for group in groups]),
+        may_lead,
+        wants_host,
+    ]
+
+
+def _end_to_end(lists: Sequence[Sequence[int]]) -> tuple[Int, Int]:
+    """Where each list begins (and the last one ends), and all of them one after another."""
+    start = np.zeros(len(lists) + 1, dtype=np.int64)
+    np.cumsum([len(one) for one in lists], out=start[1:])
+    return start, np.fromiter(chain.from_iterable(lists), np.int64, int(start[-1]))
+
+
+def _company_there(attempt: Attempt) -> npt.NDArray[np.bool_]:
+    """For every host term, whether pods that it selects are settled already."""
+    there = np.zeros(len(attempt.enc.ties.hosts), dtype=bool)
+    for unit in attempt.units:
+        if unit.count:
+            there[list(unit.match)] = True
+    return there
+
+
+def _take_back(attempt: Attempt, held: _Arrays) -> None:
+    """Let the state of zones be what was counted: who is selected, who states, what is foreseen."""
+    state, start = attempt.settler.state, 0
+    for number, match in enumerate(state.match):
+        mine = slice(start, start + len(match))
+        match[:] = held[0][mine]
+        state.own[number][:] = held[1][mine]
+        state.foreseen[number][:] = held[2][mine]
+        start = mine.stop
