@@ -70,14 +70,24 @@ class Bins:
     def _code(self, unit: Unit) -> kernel.Code:
         """A unit for the compiled loops."""
         if unit.code is None:
-            hosts = self.enc.ties.hosts
-            numbers = [unit.mask, unit.cell, len(unit.own), len(unit.match)]
-            numbers += unit.request.tolist()
-            for mine, others in ((unit.own, unit.match), (unit.match, unit.own)):
-                for term in mine:
-                    numbers += [term, hosts[term].kind, hosts[term].max_skew, term in others]
-            unit.code = kernel.Code(numbers)
+            unit.code = kernel.Code(self._numbers(unit))
         return unit.code
+
+    def _codes(self, units: list[Unit]) -> Int:
+        """Where the compiled loops find these units."""
+        new = [unit for unit in units if unit.code is None]
+        for unit, code in zip(new, kernel.codes([self._numbers(one) for one in new]), strict=True):
+            unit.code = code
+        return np.array([self._code(unit).at for unit in units], dtype=np.int64)
+
+    def _numbers(self, unit: Unit) -> list[int]:
+        hosts = self.enc.ties.hosts
+        numbers = [unit.mask, unit.cell, len(unit.own), len(unit.match)]
+        numbers += unit.request.tolist()
+        for mine, others in ((unit.own, unit.match), (unit.match, unit.own)):
+            for term in mine:
+                numbers += [term, hosts[term].kind, hosts[term].max_skew, term in others]
+        return numbers
 
     def fill(self, number: int, unit: Unit, want: int, span: slice, how: int) -> int | None:
         """Place pods by the compiled loops; None if those are not there, or do not know how."""
@@ -88,6 +98,14 @@ class Bins:
         if len(nodes):
             self.log.append((number, nodes, counts))
         return int(counts.sum())
+
+    def compiled(self, units: list[Unit]) -> tuple[kernel.Nodes, Int] | None:
+        """The nodes and these units for a whole pass of the compiled loops; None if those are not
+        there, or do not know how.
+        """
+        if self._nodes is None or any(unit.claims for unit in units):
+            return None
+        return self._nodes, self._codes(units)
 
     def fill_one(
         self, units: list[Unit], left: Int, node: int, order: Int

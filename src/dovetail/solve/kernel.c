@@ -373,6 +373,7 @@ EXPORT void dovetail_least_loss(int64_t n_vectors, int64_t n_classes, int64_t n_
     }
 }
 
-/* ------------------------------------------------------------------ settling */
+/* ------------------------------------------------------------------ whole passes */
 
 #include "quotas.c"
+#include "packing.c"

@@ -33,6 +33,7 @@ _SIGNATURES: Final = {
     "dovetail_skyline": [*[_INT] * 3, *[_ADDRESS] * 6],
     "dovetail_greedy_value": [*[_INT] * 3, *[_ADDRESS] * 7],
     "dovetail_settle": [_ADDRESS],
+    "dovetail_share_out": [_ADDRESS] * 2,
 }
 
 
@@ -79,6 +80,10 @@ def address(array: npt.NDArray[np.generic]) -> int:
     return int(array.__array_interface__["data"][0])
 
 
+Log = list[tuple[int, Int, Int]]  # a unit, nodes, and how many of its pods go to each
+_LEFT: Final = 4  # where `share_out` finds how many pods are left
+
+
 class Nodes:
     """The arrays of `Bins`, as the library wants to see them. Made anew whenever those grow."""
 
@@ -114,6 +119,26 @@ class Nodes:
         )
         return self._nodes[:used].copy(), self._counts[:used].copy()
 
+    def share_out(self, numbers: Sequence[int], arrays: Sequence[npt.NDArray[np.generic]]) -> Log:
+        """Fill new nodes by shares: which units, in how many places, and all these places.
+
+        `numbers`: how many units and offers, and how to fill. `arrays`: as `packing.c` lists them.
+        """
+        most = int(arrays[_LEFT].sum())
+        who, used = np.empty((2, most), dtype=np.int64)
+        nodes, counts = np.empty((2, most + len(self._nodes)), dtype=np.int64)
+        kept = [np.ascontiguousarray(one) for one in arrays]
+        places = [address(one) for one in (*kept, who, used, nodes, counts)]
+        block = np.array([*numbers, *places, 0, 0], dtype=np.int64)
+        self._library.dovetail_share_out(self._at, address(block))
+        n_entries = int(block[-2])
+        ends = np.cumsum(used[:n_entries]).tolist()
+        starts = [0, *ends]
+        return [
+            (one, nodes[start:end], counts[start:end])
+            for one, start, end in zip(who[:n_entries].tolist(), starts, ends, strict=False)
+        ]
+
     def fill_one(self, codes: Int, weights: Int, left: Int, node: int) -> Int:
         """Fill one node with units in order; counts `left` down and returns what it took."""
         taken = np.empty(len(codes), dtype=np.int64)
@@ -137,6 +162,18 @@ class Code:
     def __init__(self, numbers: Sequence[int]) -> None:
         self._kept = np.array(numbers, dtype=np.int64)
         self.at = address(self._kept)
+
+
+def codes(rows: Sequence[Sequence[int]]) -> list[Code]:
+    """Many units at once, all in one block."""
+    kept = np.array([number for row in rows for number in row], dtype=np.int64)
+    at, found = address(kept), []
+    for row in rows:
+        code = Code.__new__(Code)
+        code.at, code._kept = at, kept  # noqa: SLF001  # its own kind
+        at += 8 * len(row)
+        found.append(code)
+    return found
 
 
 def greedy_value(

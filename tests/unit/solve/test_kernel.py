@@ -17,13 +17,14 @@ from dovetail.solve.attempt import Attempt, new_attempt
 from dovetail.solve.bins import Bins
 from dovetail.solve.encode import encode
 from dovetail.solve.filling import snug_fill, water_fill
+from dovetail.solve.planning import run_attempt
 from dovetail.solve.prune import undominated
 from dovetail.solve.puzzle import canonical
 from dovetail.solve.searched import appraised, searched
 from dovetail.solve.settle import settle_all
 from dovetail.solve.units import Unit
 from tests.laws.market import Scale
-from tests.unit.solve.puzzles import random_puzzle, units_of
+from tests.unit.solve.puzzles import arrays_of, random_puzzle, units_of
 from tests.unit.solve.questions import questions
 
 Fill = Callable[[Bins, int, Unit, int, slice], int]
@@ -114,6 +115,20 @@ def test_both_settle_the_same_quotas(seed: int) -> None:
             attempt = new_attempt(shop.enc, shop.offers, values)
             settle_all(attempt, range(len(shop.enc.groups)))
             found.append(_settled(attempt))
+    assert found[0] == found[1]
+
+
+@given(SEEDS)
+def test_both_pack_the_same_nodes(seed: int) -> None:
+    """In the same order, each unit by its share of what the program would buy."""
+    shop = searched(encode(canonical(random_puzzle(seed, MANY))))
+    values = appraised(shop)
+    found = []
+    for how in (nullcontext(), kernel.plain()):
+        with how:
+            attempt = run_attempt(shop.enc, shop.offers, values)
+            log = [(n, at.tolist(), counts.tolist()) for n, at, counts in attempt.bins.log]
+            found.append((log, arrays_of(attempt.bins), attempt.left_u.tolist()))
     assert found[0] == found[1]
 
 
