@@ -17,6 +17,8 @@ from dovetail.solve.units import ANY_CELL, ANY_WEIGHT, Unit
 
 EXISTING = -1
 
+Queue = tuple[Int, Int]  # where the compiled loops find units, and the weights these ask for
+
 
 class Bins:
     """Nodes being filled. Arrays have spare columns; only the first `n` count."""
@@ -99,26 +101,24 @@ class Bins:
             self.log.append((number, nodes, counts))
         return int(counts.sum())
 
-    def compiled(self, units: list[Unit]) -> tuple[kernel.Nodes, Int] | None:
-        """The nodes and these units for a whole pass of the compiled loops; None if those are not
-        there, or do not know how.
+    def compiled(self, units: list[Unit]) -> tuple[kernel.Nodes, Queue] | None:
+        """The nodes and these units for the compiled loops; None if those are not there, or do not
+        know how.
         """
         if self._nodes is None or any(unit.claims for unit in units):
             return None
-        return self._nodes, self._codes(units)
+        weights = np.array([unit.weight for unit in units], dtype=np.int64)
+        return self._nodes, (self._codes(units), weights)
 
     def fill_one(
-        self, units: list[Unit], left: Int, node: int, order: Int
+        self, left: Int, node: int, order: Int, queue: Queue | None
     ) -> list[tuple[int, int]] | None:
         """Fill one node with units in order; says how many of whom it took, and counts `left`
         down. None if the compiled loops are not there, or do not know how.
         """
-        mine = [units[number] for number in order.tolist()]
-        if self._nodes is None or any(unit.claims for unit in mine):
+        if self._nodes is None or queue is None:
             return None
-        codes = np.array([self._code(unit).at for unit in mine], dtype=np.int64)
-        weights = np.array([unit.weight for unit in mine], dtype=np.int64)
-        counts = self._nodes.fill_one(codes, weights, left[order], node)
+        counts = self._nodes.fill_one(*queue, left[order], node)
         taken = []
         for place in np.flatnonzero(counts).tolist():
             number, count = int(order[place]), int(counts[place])

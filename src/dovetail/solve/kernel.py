@@ -31,9 +31,9 @@ _SIGNATURES: Final = {
     "dovetail_fallbacks": [*[_ADDRESS] * 4, _INT, *[_ADDRESS] * 2],
     "dovetail_least_loss": [*[_INT] * 4, *[_ADDRESS] * 10],
     "dovetail_skyline": [*[_INT] * 3, *[_ADDRESS] * 6],
-    "dovetail_greedy_value": [*[_INT] * 3, *[_ADDRESS] * 7],
     "dovetail_settle": [_ADDRESS],
     "dovetail_share_out": [_ADDRESS] * 2,
+    "dovetail_greedy_values": [_ADDRESS, *[_INT] * 2, *[_ADDRESS] * 2],
 }
 
 
@@ -176,34 +176,29 @@ def codes(rows: Sequence[Sequence[int]]) -> list[Code]:
     return found
 
 
-def greedy_value(
-    library: ctypes.CDLL,
-    order: Int,
-    units: tuple[Float, Float, Float],
-    offers: tuple[Bool, Float],
-) -> Float:
-    """What an empty node of every offer would hold, filled in this order.
+class Looks:
+    """Units and offers, as the library wants to see them when it looks for the next node."""
 
-    `units`: requests, most and worth, turn by turn. `offers`: who takes which unit, capacities.
-    """
-    request, most, worth = units
-    accept_up, cap_rp = offers
-    n_resources, n_offers = cap_rp.shape
-    free = cap_rp.copy()
-    value = np.zeros(n_offers)
-    library.dovetail_greedy_value(
-        len(order),
-        n_offers,
-        n_resources,
-        address(order),
-        address(request),
-        address(most),
-        address(worth),
-        address(accept_up),
-        address(free),
-        address(value),
-    )
-    return value
+    def __init__(
+        self, library: ctypes.CDLL, units: Sequence[Float], takers: tuple[Int, Int], cap_pr: Float
+    ) -> None:
+        """`units`: requests, their inverse, padding, most and worth; `most` may change. `takers`:
+        where the offers that take each unit begin, and those offers.
+        """
+        self._library = library
+        arrays = (*units, *takers, cap_pr, np.empty(cap_pr.shape))
+        self._kept = [np.ascontiguousarray(one) for one in arrays]
+        self._block = np.array([*cap_pr.shape, *map(address, self._kept)], dtype=np.int64)
+        self._at = address(self._block)
+        self._n_offers = len(cap_pr)
+
+    def values(self, orders: Int) -> Float:
+        """orders x offers: what an empty node would hold, filled in each of these orders."""
+        value = np.empty((len(orders), self._n_offers))
+        self._library.dovetail_greedy_values(
+            self._at, *orders.shape, address(orders), address(value)
+        )
+        return value
 
 
 def first_fit(library: ctypes.CDLL, nodes: tuple[Int, Int], offers: tuple[Bool, Int]) -> Int:

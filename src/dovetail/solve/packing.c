@@ -54,3 +54,51 @@ EXPORT void dovetail_share_out(const Bins *b, Shares *s) {
         if (s->left[unit] > 0) fill_span(b, s, unit, s->left[unit], s->n_offers, WATER);
     }
 }
+
+/* ------------------------------------------------------------------ the tail */
+
+typedef struct {
+    int64_t n_offers, n_resources;
+    const double *request, *inverse, *padding;  /* units x resources */
+    const double *most, *worth;                 /* by unit */
+    const int64_t *from, *taker;                /* the offers that take each unit, end to end */
+    const double *cap;                          /* offers x resources */
+    double *free;                               /* scratch, the same */
+} Looks;
+
+/* Put what fits of one unit on a node of every offer that takes it; adds to what the nodes hold. */
+static inline __attribute__((always_inline)) void try_unit(const Looks *l, int64_t unit, double *restrict value, const int64_t n) {
+    const int64_t *taker = l->taker + l->from[unit], *end = l->taker + l->from[unit + 1];
+    const double *restrict inverse = l->inverse + unit * n, *restrict padding = l->padding + unit * n;
+    const double *restrict request = l->request + unit * n;
+    const double most = l->most[unit], worth = l->worth[unit];
+    for (; taker < end; taker++) {
+        double *restrict free = l->free + *taker * n, held = most;
+        for (int64_t r = 0; r < n; r++) {
+            double share = free[r] * inverse[r], count = share + padding[r];
+            held = count < held ? count : held;
+        }
+        if (held < 1.0) continue;
+        held = (double)(int64_t)held;
+        double gain = held * worth;
+        value[*taker] += gain;
+        for (int64_t r = 0; r < n; r++) {
+            double taken = request[r] * held;
+            free[r] -= taken;
+        }
+    }
+}
+
+/* orders x offers: what an empty node of every offer would hold if filled in this order of units, by
+ * value. Resources that a unit does not ask for have no share of it, and much padding. */
+EXPORT void dovetail_greedy_values(const Looks *l, int64_t n_orders, int64_t n_turns, const int64_t *orders,
+                                   double *value) {
+    for (int64_t o = 0; o < n_orders; o++, value += l->n_offers, orders += n_turns) {
+        for (int64_t i = 0; i < l->n_offers * l->n_resources; i++) l->free[i] = l->cap[i];
+        for (int64_t p = 0; p < l->n_offers; p++) value[p] = 0.0;
+        if (l->n_resources == 3)
+            for (int64_t turn = 0; turn < n_turns; turn++) try_unit(l, orders[turn], value, 3);
+        else
+            for (int64_t turn = 0; turn < n_turns; turn++) try_unit(l, orders[turn], value, l->n_resources);
+    }
+}

@@ -159,13 +159,12 @@ class _Filler:
         compiled = bins.compiled(mine)
         if compiled is None:
             return False
-        nodes, codes = compiled
+        nodes, queue = compiled
         row_u = self._found.classes.class_of[[self._place[number] for number in order]]
         wish_lo = self._answer.pods_lo
         turn = {number: place for place, number in enumerate(order)}
         by_unit = (
-            codes,
-            np.array([unit.weight for unit in mine], dtype=np.int64),
+            *queue,
             row_u,
             left_u / self._found.classes.count_l[row_u],
             left_u,
