@@ -284,8 +284,9 @@ def _split(
     numbers_g: list[list[int]], terms: list[Term], place_of: list[int]
 ) -> tuple[list[list[int]], list[list[int]]]:
     """Term numbers by group, host terms apart from zone terms."""
-    hosts = [[place_of[t] for t in mine if terms[t].is_host] for mine in numbers_g]
-    zones = [[place_of[t] for t in mine if not terms[t].is_host] for mine in numbers_g]
+    is_host = [term.is_host for term in terms]
+    hosts = [[place_of[t] for t in mine if is_host[t]] for mine in numbers_g]
+    zones = [[place_of[t] for t in mine if not is_host[t]] for mine in numbers_g]
     return hosts, zones
 
 
