@@ -7,7 +7,8 @@ that a snapshot read back from a file groups in the same way.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Final
 
 import msgspec
@@ -17,6 +18,8 @@ from dovetail.model.topology import LabelSelector
 from dovetail.model.volumes import NO_VOLUMES, PodVolumes
 
 _CANONICAL: Final = msgspec.msgpack.Encoder(order="deterministic")
+
+_by_name: Final[Callable[[Pod], tuple[str, str]]] = attrgetter("namespace", "name")
 
 Profile = tuple[str, tuple[str | None, ...]]  # namespace, values of the labels that selectors read
 
@@ -107,10 +110,6 @@ def group_pods(
         groups.append(Group(first.spec, profile, asked, tuple(alike), first.labels, spec_key))
     groups.sort(key=lambda group: _by_name(group.pods[0]))
     return groups
-
-
-def _by_name(pod: Pod) -> tuple[str, str]:
-    return (pod.namespace, pod.name)
 
 
 def _merged(

@@ -67,7 +67,8 @@ typedef struct {
 } Looks;
 
 /* Put what fits of one unit on a node of every offer that takes it; adds to what the nodes hold. */
-static inline __attribute__((always_inline)) void try_unit(const Looks *l, int64_t unit, double *restrict value, const int64_t n) {
+static inline __attribute__((always_inline)) void try_unit(const Looks *l, int64_t unit, double *restrict value,
+                                                           const int64_t n) {
     const int64_t *taker = l->taker + l->from[unit], *end = l->taker + l->from[unit + 1];
     const double *restrict inverse = l->inverse + unit * n, *restrict padding = l->padding + unit * n;
     const double *restrict request = l->request + unit * n;

@@ -87,17 +87,18 @@ def _terms(attempt: Attempt) -> _Arrays:
 def _groups(attempt: Attempt, groups: Sequence[int]) -> _Arrays:
     """What groups are, each array in the order of the groups."""
     ties = attempt.enc.ties
-    host_kind, zone_kind = ([term.kind for term in held] for held in (ties.hosts, ties.zones))
-    lacks: list[Sequence[int]] = []
+    hosts = {number for number, term in enumerate(ties.hosts) if term.kind == Kind.AFFINITY}
+    zones = {number for number, term in enumerate(ties.zones) if term.kind == Kind.AFFINITY}
+    lacks: list[Sequence[int]] = [()] * len(groups)
     may_lead, wants_host = np.zeros((2, len(groups)), dtype=bool)
-    for place, group in enumerate(groups):
-        hosts = [t for t in ties.host_own_g[group] if host_kind[t] == Kind.AFFINITY]
-        zones = [t for t in ties.zone_own_g[group] if zone_kind[t] == Kind.AFFINITY]
-        others = [t for t in hosts if t not in ties.host_match_g[group]]
-        lacks.append([t for t in others if ties.hosts[t].match_o is None])
-        if hosts or zones:
-            wants_host[place] = bool(hosts)
-            may_lead[place] = not others and set(zones) <= set(ties.zone_match_g[group])
+    for place, group in enumerate(groups if hosts or zones else ()):
+        here = hosts.intersection(ties.host_own_g[group])
+        there = zones.intersection(ties.zone_own_g[group])
+        if here or there:
+            others = here.difference(ties.host_match_g[group])
+            lacks[place] = [t for t in sorted(others) if ties.hosts[t].match_o is None]
+            wants_host[place] = bool(here)
+            may_lead[place] = not others and there.issubset(ties.zone_match_g[group])
     return [
         attempt.values.shape_g[list(groups)],
         *_end_to_end([ties.zone_own_g[group] for group in groups]),

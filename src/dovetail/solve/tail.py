@@ -15,6 +15,7 @@ import numpy as np
 from dovetail.solve import kernel
 from dovetail.solve.axes import Bool, Float, Int
 from dovetail.solve.bins import Bins
+from dovetail.solve.encode import Encoded
 from dovetail.solve.units import ANY_CELL, ANY_WEIGHT, Unit
 
 _LOOKED_AT: Final = 48  # units that one look considers; the rest join when the node is filled
@@ -50,8 +51,9 @@ class _Table:
         self.most_u = np.zeros(len(request))
         library, self.looks = kernel.library(), None
         if library is not None:
-            unit, taker = np.nonzero(self.accept_up)
-            takers = (np.searchsorted(unit, np.arange(len(request) + 1)), taker)
+            start = np.zeros(len(request) + 1, dtype=np.int64)
+            np.cumsum(np.count_nonzero(self.accept_up, axis=1), out=start[1:])
+            takers = (start, np.nonzero(self.accept_up)[1])
             units = (*self.requests, self.most_u, self.worth_u)
             self.looks = kernel.Looks(library, units, takers, np.ascontiguousarray(self.cap_rp.T))
 
@@ -144,11 +146,7 @@ def _table(
     enc = bins.enc
     mine = [units[number] for number in waiting.tolist()]
     request = np.array([unit.request for unit in mine])
-    accept = enc.masks_me[np.array([unit.mask for unit in mine])][:, offers]
-    cell = np.array([unit.cell for unit in mine])[:, None]
-    accept &= (cell == ANY_CELL) | (enc.cell_o[offers][None, :] == cell)
-    weight = np.array([unit.weight for unit in mine])[:, None]
-    accept &= (weight == ANY_WEIGHT) | (enc.weight_o[offers][None, :] == weight)
+    accept = _accepted(enc, mine, offers)
     for resource in range(request.shape[1]):
         asked = request[:, resource][:, None]
         accept &= (asked <= enc.cap_or[offers, resource][None, :]) | (asked == 0)
@@ -172,6 +170,18 @@ def _table(
         worth_u=worth_u[waiting],
         price_p=price[short],
     )
+
+
+def _accepted(enc: Encoded, units: list[Unit], offers: Int) -> Bool:
+    """units x offers: who takes whom, whatever its size; worked out once for units alike in it."""
+    row_of: dict[tuple[int, int, int], int] = {}
+    row_u = [row_of.setdefault((unit.mask, unit.cell, unit.weight), len(row_of)) for unit in units]
+    mask, cell, weight = np.array(list(row_of)).T[:, :, None]
+    accept: Bool = enc.masks_me[mask, offers]
+    accept &= (cell == ANY_CELL) | (enc.cell_o[offers] == cell)
+    accept &= (weight == ANY_WEIGHT) | (enc.weight_o[offers] == weight)
+    every: Bool = accept[row_u]
+    return every
 
 
 def _fit(request_ur: Float, cap_rp: Float) -> Float:
