@@ -1,6 +1,6 @@
 /* How many pods of a group go to which cell? The compiled twin of quotas.py and settle.py, for groups
- * that find no node at all, so that only what can be launched makes domains; whose pools all have the
- * same weight; and that prefer no cell: group after group in the order given. Included by kernel.c; whoever calls it owns all memory.
+ * that find no node at all, so that only what can be launched makes domains, and that prefer no cell:
+ * group after group in the order given. Included by kernel.c; whoever calls it owns all memory.
  */
 
 typedef struct {
@@ -16,12 +16,12 @@ typedef struct {
     const int64_t *followers;
     const uint8_t *has_followers;  /* by term */
     /* groups */
-    const int64_t *count, *shape, *own_from, *own_terms, *match_from, *match_terms;
+    const int64_t *count, *own_from, *own_terms, *match_from, *match_terms;
     const int64_t *lack_from, *lacks, *offer_from, *offered;  /* company on a node: wanted, given */
     const uint8_t *may_lead, *wants_host;
-    /* shapes x cells */
-    const uint8_t *is_open;
-    const int64_t *order;
+    const uint8_t *is_open;        /* x cells */
+    const int64_t *order, *weight; /* x cells: the best first, and the heaviest pool of each */
+    int64_t has_weights;
     /* scratch */
     uint8_t *is_there;     /* company on a node: who is settled already */
     uint8_t *launch, *allowed, *fine, *reach;
@@ -156,7 +156,14 @@ static int spreads_evenly(Quotas *q, int64_t term, int64_t n_open) {
 /* Each pod to where the fewest are, for a group that is only spread or counted; 0 if it is not so. */
 static int pour_out(Quotas *q, const Turned *g) {
     int64_t n_open = 0;
-    for (int64_t c = 0; c < q->n_cells; c++) n_open += q->launch[c];
+    const int64_t *weight = q->weight + g->number * q->n_cells;
+    int64_t heaviest = -1, lightest = -1;
+    for (int64_t c = 0; c < q->n_cells; c++) {
+        if (!q->launch[c]) continue;
+        if (n_open == 0 || weight[c] > heaviest) heaviest = weight[c];
+        if (n_open++ == 0 || weight[c] < lightest) lightest = weight[c];
+    }
+    if (heaviest != lightest) return 0;
     if (n_open == 0 || g->n_own > 1) return 0;
     if (g->n_own && (!is_among(g->match, g->n_match, g->own[0]) || !spreads_evenly(q, g->own[0], n_open))) return 0;
     for (int64_t c = 0; c < q->n_cells; c++) q->crowd[c] = 0;
@@ -258,8 +265,9 @@ static int allow(Quotas *q, const Turned *g) {
     return any;
 }
 
-/* Where others can follow, then where counts are lowest, then where it is cheapest. */
+/* Where others can follow, then heavier pools, then where counts are lowest, then where it is cheapest. */
 static int64_t best_cell(Quotas *q, const Turned *g) {
+    const int64_t *weight = q->weight + g->number * q->n_cells;
     int64_t best = -1;
     for (int64_t c = 0; c < q->n_cells; c++) q->crowd[c] = q->lure[c] = 0;
     for (int64_t i = 0; i < g->n_match; i++) {
@@ -274,9 +282,10 @@ static int64_t best_cell(Quotas *q, const Turned *g) {
     for (int64_t i = 0; i < q->n_cells; i++) {
         int64_t cell = g->order[i];
         if (!q->allowed[cell]) continue;
-        if (best < 0 || q->lure[cell] > q->lure[best] ||
-            (q->lure[cell] == q->lure[best] && q->crowd[cell] < q->crowd[best]))
-            best = cell;
+        int64_t more = best < 0 ? 1 : q->lure[cell] - q->lure[best];
+        if (more == 0) more = weight[cell] - weight[best];
+        if (more == 0) more = q->crowd[best] - q->crowd[cell];
+        if (more > 0) best = cell;
     }
     return best;
 }
@@ -296,8 +305,15 @@ static int lacks_company(const Quotas *q, int64_t number) {
     return 0;
 }
 
+/* Whether pods that wait for the first of this group will follow it. */
+static int leads(const Quotas *q, const Turned *g) {
+    for (int64_t i = 0; i < g->n_match; i++)
+        if (lures(q, g->match[i])) return 1;
+    return 0;
+}
+
 static void settle_group(Quotas *q, Turned *g) {
-    for (int64_t c = 0; c < q->n_cells; c++) q->launch[c] = q->is_open[q->shape[g->number] * q->n_cells + c];
+    for (int64_t c = 0; c < q->n_cells; c++) q->launch[c] = q->is_open[g->number * q->n_cells + c];
     g->is_first = is_first(q, g);
     if (settle_lone(q, g)) return;
     for (int64_t i = 0; i < g->n_own; i++)
@@ -306,6 +322,7 @@ static void settle_group(Quotas *q, Turned *g) {
     int64_t left = pour_out(q, g) ? 0 : q->count[g->number];
     while (left > 0 && allow(q, g)) {
         int64_t cell = best_cell(q, g), step = least(left, q->most[cell]);
+        if (q->has_weights && leads(q, g)) step = 1;  /* the others go to the heaviest pool */
         take_turn(q, g, cell, step);
         record(q, g, cell, step);
         left -= step;
@@ -317,7 +334,7 @@ EXPORT void dovetail_settle(Quotas *q) {
     for (int64_t n = 0; n < q->n_groups; n++) {
         if (lacks_company(q, n)) continue;
         Turned g = {q->own_terms + q->own_from[n], q->match_terms + q->match_from[n],
-                    q->order + q->shape[n] * q->n_cells, n, q->own_from[n + 1] - q->own_from[n],
+                    q->order + n * q->n_cells, n, q->own_from[n + 1] - q->own_from[n],
                     q->match_from[n + 1] - q->match_from[n], 0};
         settle_group(q, &g);
         if (!q->n_turns[n]) continue;

@@ -14,7 +14,7 @@ from dovetail.solve.colocate import is_first
 from dovetail.solve.encode import Encoded
 from dovetail.solve.filling import snug_fill
 from dovetail.solve.quotas import Outlook, Turn, simple_spread, spread_range
-from dovetail.solve.settling import settle_at_once
+from dovetail.solve.settling import settle_at_once, ways
 from dovetail.solve.terms import Kind
 from dovetail.solve.undo import release
 from dovetail.solve.units import ANY_CELL, is_tied_to_zones, unit_of
@@ -66,15 +66,15 @@ def _tied_items(enc: Encoded, tied: list[int]) -> list[tuple[_Turn, bool]]:
 def _settle_groups(attempt: Attempt, groups: list[int]) -> None:
     """Quotas for groups in this order, as long as there is no node."""
     library = kernel.library()
-    if library is None or _has_laws(attempt) or not groups:
+    if library is None or attempt.prefer or not groups:
         for group in groups:
             _settle_group(attempt, group, slice(0, 0))
         return
     turns, settled = settle_at_once(library, attempt, groups)
     attempt.steps += turns
     left = dict(zip(groups, attempt.enc.count_g[groups].tolist(), strict=True))
-    for group, cell, count in settled:
-        attempt.book.add(group, cell, count)
+    for group, cell, count, weight in settled:
+        attempt.book.add(group, cell, count, weight)
         left[group] -= count
     attempt.unsettled.update((group, count) for group, count in left.items() if count > 0)
 
@@ -137,17 +137,11 @@ def _count_followers(attempt: Attempt, tied: list[int]) -> None:
 
 def _reach(attempt: Attempt, groups: list[int]) -> Bool:
     """groups x cells: where a pod of each could go, to a node that is there or a new one."""
-    if not attempt.bins.n and not _has_laws(attempt):
-        return attempt.values.is_open_sc[attempt.values.shape_g[groups]]
+    if not attempt.bins.n:
+        return ways(attempt, groups).is_open_gc
     span = slice(0, attempt.bins.n)
     outlooks = [_outlook(attempt, group, span) for group in groups]
     return np.array([one.launchable_c | (one.existing_c > 0) for one in outlooks])
-
-
-def _has_laws(attempt: Attempt) -> bool:
-    """Whether more than pods decides where nodes may be launched, and in which order."""
-    limits = attempt.bins.limits
-    return len(attempt.weights) > 1 or limits.are_finite or bool(attempt.prefer)
 
 
 def place_on(attempt: Attempt, number: int, span: slice, *, most: int | None = None) -> None:

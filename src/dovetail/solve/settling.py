@@ -1,32 +1,83 @@
 """How are all groups settled at once, before there is any node?
 
-The compiled twin of `_settle_group` in `settle` and of `Settler.settle`, in `quotas.c`: for pools
-of one weight without limits, and groups that prefer no cell. What was counted by domain is laid end
-to end for it, term after term, and taken back afterwards.
+The compiled twin of `_settle_group` in `settle` and of `Settler.settle`, in `quotas.c`, for groups
+that prefer no cell. What was counted by domain is laid end to end for it, term after term, and is
+taken back afterwards.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from ctypes import CDLL
+from dataclasses import dataclass
 from itertools import chain
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from dovetail.solve import kernel
 from dovetail.solve.attempt import Attempt, Step
-from dovetail.solve.axes import Int
+from dovetail.solve.axes import Bool, Int
 from dovetail.solve.terms import Kind
+from dovetail.solve.units import ANY_WEIGHT
+from dovetail.solve.values import takes
 
 _Arrays = list[npt.NDArray[np.generic]]
+_ROWS: Final = 1000  # groups that are compared with all offers at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """groups x cells: where nodes may be launched for each, by how heavy a pool, and by how heavy a
+    one if limits were no matter.
+    """
+
+    is_open_gc: Bool
+    weight_gc: Int
+    top_gc: Int
+
+
+def ways(attempt: Attempt, groups: Sequence[int]) -> Ways:
+    """Where nodes may be launched for these groups."""
+    values = attempt.values
+    is_open = values.is_open_sc[values.shape_g[list(groups)]]
+    has_weights = len(attempt.weights) > 1
+    weight_gc = np.full(is_open.shape, ANY_WEIGHT)
+    if not has_weights and not attempt.bins.limits.are_finite:
+        return Ways(is_open, weight_gc, weight_gc)
+    top_gc = weight_gc.copy()
+    for start in range(0, len(groups), _ROWS):
+        some = slice(start, start + _ROWS)
+        _weigh(attempt, groups[some], weight_gc[some], top_gc[some])
+    is_open = is_open & (weight_gc > ANY_WEIGHT)
+    if has_weights:
+        return Ways(is_open, weight_gc, top_gc)
+    nothing = np.full(is_open.shape, ANY_WEIGHT)
+    return Ways(is_open, nothing, nothing)
+
+
+def _weigh(attempt: Attempt, groups: Sequence[int], weight_gc: Int, top_gc: Int) -> None:
+    """Find the heaviest pools of every cell that take each group, with limits and without."""
+    enc, offers = attempt.enc, attempt.offers
+    weight_p, cell_p = enc.weight_o[offers], enc.cell_o[offers]
+    top_gp = np.where(takes(enc, np.array(groups), offers), weight_p, ANY_WEIGHT)
+    is_left_p = attempt.bins.limits.open_offers()[offers]
+    for cell in range(top_gc.shape[1]):
+        here = cell_p == cell
+        top_gc[:, cell] = top_gp[:, here].max(axis=1, initial=ANY_WEIGHT)
+        weight_gc[:, cell] = top_gp[:, here & is_left_p].max(axis=1, initial=ANY_WEIGHT)
 
 
 def settle_at_once(
     library: CDLL, attempt: Attempt, groups: Sequence[int]
-) -> tuple[list[Step], list[Step]]:
-    """Settle these groups in this order: the turns they take, and what goes where in the end."""
+) -> tuple[list[Step], list[tuple[int, int, int, int]]]:
+    """Settle these groups in this order: the turns they take, and what goes where in the end, with
+    the weight of the pools that it is for.
+    """
     n_cells = len(attempt.settler.domain_ck)
+    found = ways(attempt, groups)
+    worth_gc = attempt.values.worth_sc[attempt.values.shape_g[list(groups)]]
     placed_gc = np.zeros((len(groups), n_cells), dtype=np.int64)
     n_turns_g = np.zeros(len(groups), dtype=np.int64)
     count_g = attempt.enc.count_g[list(groups)]
@@ -42,8 +93,11 @@ def settle_at_once(
         np.array([number in followers for number in range(len(nobody))], dtype=bool),
         count_g,
         *_groups(attempt, groups),
-        attempt.values.is_open_sc,
-        np.argsort(attempt.values.worth_sc, axis=1, kind="stable"),
+        found.is_open_gc,
+        np.lexsort((worth_gc, -found.weight_gc), axis=1),
+        found.weight_gc,
+    ]
+    more: _Arrays = [
         _company_there(attempt),
         *np.empty((3, n_cells), dtype=bool),
         np.empty(max(map(len, nobody)), dtype=bool),
@@ -53,20 +107,21 @@ def settle_at_once(
         cells,
         steps,
     ]
-    arrays = [np.ascontiguousarray(one) for one in arrays]
-    places = [kernel.address(one) for one in arrays]
-    block = np.array([len(groups), n_cells, *places, 0], dtype=np.int64)
+    arrays, more = ([np.ascontiguousarray(one) for one in held] for held in (arrays, more))
+    places, others = (map(kernel.address, held) for held in (arrays, more))
+    numbers = [len(groups), n_cells, *places, len(attempt.weights) > 1, *others, 0]
+    block = np.array(numbers, dtype=np.int64)
     library.dovetail_settle(kernel.address(block))
     _take_back(attempt, held)
     n_turns = int(block[-1])
     who = np.array(groups, dtype=np.int64)
     turns = (np.repeat(who, n_turns_g), cells[:n_turns], steps[:n_turns])
     place, cell = np.nonzero(placed_gc)
-    return _listed(*turns), _listed(who[place], cell, placed_gc[place, cell])
-
-
-def _listed(group: Int, cell: Int, count: Int) -> list[Step]:
-    return list(zip(group.tolist(), cell.tolist(), count.tolist(), strict=True))
+    settled = (who[place], cell, placed_gc[place, cell], found.top_gc[place, cell])
+    return (
+        list(zip(*(one.tolist() for one in turns), strict=True)),
+        list(zip(*(one.tolist() for one in settled), strict=True)),
+    )
 
 
 def _terms(attempt: Attempt) -> _Arrays:
@@ -100,7 +155,6 @@ def _groups(attempt: Attempt, groups: Sequence[int]) -> _Arrays:
             wants_host[place] = bool(here)
             may_lead[place] = not others and there.issubset(ties.zone_match_g[group])
     return [
-        attempt.values.shape_g[list(groups)],
         *_end_to_end([ties.zone_own_g[group] for group in groups]),
         *_end_to_end([ties.zone_match_g[group] for group in groups]),
         *_end_to_end(lacks),

@@ -29,7 +29,7 @@ from tests.unit.solve.questions import questions
 
 Fill = Callable[[Bins, int, Unit, int, slice], int]
 SEEDS = st.integers(0, 100_000)
-MANY = Scale(most_apps=8, most_pods=30, spice=0.5, has_limits=False, has_weights=False)
+MANY = Scale(most_apps=8, most_pods=30, spice=0.5)
 
 
 def test_the_loops_are_compiled_where_there_is_a_compiler() -> None:
