@@ -180,25 +180,39 @@ class Looks:
     """Units and offers, as the library wants to see them when it looks for the next node."""
 
     def __init__(
-        self, library: ctypes.CDLL, units: Sequence[Float], takers: tuple[Int, Int], cap_pr: Float
+        self, library: ctypes.CDLL, units: Sequence[Float], offers: tuple[Bool, Float, Int]
     ) -> None:
-        """`units`: requests, their inverse, padding, most and worth; `most` may change. `takers`:
-        where the offers that take each unit begin, and those offers.
+        """`units`: requests, their inverse, most and worth; `most` may change. `offers`: who takes
+        which unit, what they have, and their places: those of one place are looked at together.
         """
+        accept_up, cap_rp, place_p = offers
+        order = np.argsort(place_p, kind="stable")
+        accept, n_offers = accept_up[:, order], len(order)
+        stop = n_offers - np.argmax(accept[:, ::-1], axis=1)
+        arrays = (
+            *units,
+            np.argmax(accept, axis=1),
+            np.where(accept.any(axis=1), stop, 0),
+            -accept.astype(np.int32),
+            cap_rp[:, order],
+            np.empty(cap_rp.shape),
+            np.empty(n_offers),
+        )
         self._library = library
-        arrays = (*units, *takers, cap_pr, np.empty(cap_pr.shape))
         self._kept = [np.ascontiguousarray(one) for one in arrays]
-        self._block = np.array([*cap_pr.shape, *map(address, self._kept)], dtype=np.int64)
+        shape = (n_offers, len(cap_rp))
+        self._block = np.array([*shape, *map(address, self._kept)], dtype=np.int64)
         self._at = address(self._block)
-        self._n_offers = len(cap_pr)
+        self._back = np.argsort(order, kind="stable")
 
     def values(self, orders: Int) -> Float:
         """orders x offers: what an empty node would hold, filled in each of these orders."""
-        value = np.empty((len(orders), self._n_offers))
+        value = np.empty((len(orders), len(self._back)))
         self._library.dovetail_greedy_values(
             self._at, *orders.shape, address(orders), address(value)
         )
-        return value
+        found: Float = value[:, self._back]
+        return found
 
 
 def first_fit(library: ctypes.CDLL, nodes: tuple[Int, Int], offers: tuple[Bool, Int]) -> Int:

@@ -59,47 +59,52 @@ EXPORT void dovetail_share_out(const Bins *b, Shares *s) {
 
 typedef struct {
     int64_t n_offers, n_resources;
-    const double *request, *inverse, *padding;  /* units x resources */
-    const double *most, *worth;                 /* by unit */
-    const int64_t *from, *taker;                /* the offers that take each unit, end to end */
-    const double *cap;                          /* offers x resources */
-    double *free;                               /* scratch, the same */
+    const double *request, *inverse;  /* units x resources */
+    const double *most, *worth;       /* by unit */
+    const int64_t *start, *stop;      /* among which offers are all those that take each unit */
+    const int32_t *takes;             /* units x offers: all bits where an offer takes a unit, or none */
+    const double *cap;                /* resources x offers */
+    double *free, *held;              /* scratch: the same, and one per offer */
 } Looks;
 
-/* Put what fits of one unit on a node of every offer that takes it; adds to what the nodes hold. */
-static inline __attribute__((always_inline)) void try_unit(const Looks *l, int64_t unit, double *restrict value,
-                                                           const int64_t n) {
-    const int64_t *taker = l->taker + l->from[unit], *end = l->taker + l->from[unit + 1];
-    const double *restrict inverse = l->inverse + unit * n, *restrict padding = l->padding + unit * n;
-    const double *restrict request = l->request + unit * n;
+/* Put what fits of one unit on a node of every offer that takes it; adds to what the nodes hold. One
+ * plain loop after another, without branches: the compiler does several offers in one step. */
+static void try_unit(const Looks *l, int64_t unit, double *restrict value) {
+    const int64_t start = l->start[unit], stop = l->stop[unit], n = l->n_resources;
     const double most = l->most[unit], worth = l->worth[unit];
-    for (; taker < end; taker++) {
-        double *restrict free = l->free + *taker * n, held = most;
-        for (int64_t r = 0; r < n; r++) {
-            double share = free[r] * inverse[r], count = share + padding[r];
-            held = count < held ? count : held;
+    const int32_t *restrict takes = l->takes + unit * l->n_offers;
+    double *restrict held = l->held;
+    for (int64_t p = start; p < stop; p++) held[p] = most;
+    for (int64_t r = 0; r < n; r++) {
+        const double *restrict free = l->free + r * l->n_offers, inverse = l->inverse[unit * n + r];
+        if (inverse == 0.0) continue;
+        for (int64_t p = start; p < stop; p++) {
+            double share = free[p] * inverse, count = share + 1e-9;
+            held[p] = count < held[p] ? count : held[p];
         }
-        if (held < 1.0) continue;
-        held = (double)(int64_t)held;
-        double gain = held * worth;
-        value[*taker] += gain;
-        for (int64_t r = 0; r < n; r++) {
-            double taken = request[r] * held;
-            free[r] -= taken;
+    }
+    for (int64_t p = start; p < stop; p++) {
+        int32_t whole = (int32_t)held[p] & takes[p];
+        double gain = (held[p] = (double)whole) * worth;
+        value[p] += gain;
+    }
+    for (int64_t r = 0; r < n; r++) {
+        double *restrict free = l->free + r * l->n_offers, request = l->request[unit * n + r];
+        if (request == 0.0) continue;
+        for (int64_t p = start; p < stop; p++) {
+            double taken = request * held[p];
+            free[p] -= taken;
         }
     }
 }
 
 /* orders x offers: what an empty node of every offer would hold if filled in this order of units, by
- * value. Resources that a unit does not ask for have no share of it, and much padding. */
+ * value. What is not asked for has no inverse. */
 EXPORT void dovetail_greedy_values(const Looks *l, int64_t n_orders, int64_t n_turns, const int64_t *orders,
                                    double *value) {
     for (int64_t o = 0; o < n_orders; o++, value += l->n_offers, orders += n_turns) {
         for (int64_t i = 0; i < l->n_offers * l->n_resources; i++) l->free[i] = l->cap[i];
         for (int64_t p = 0; p < l->n_offers; p++) value[p] = 0.0;
-        if (l->n_resources == 3)
-            for (int64_t turn = 0; turn < n_turns; turn++) try_unit(l, orders[turn], value, 3);
-        else
-            for (int64_t turn = 0; turn < n_turns; turn++) try_unit(l, orders[turn], value, l->n_resources);
+        for (int64_t turn = 0; turn < n_turns; turn++) try_unit(l, orders[turn], value);
     }
 }

@@ -39,6 +39,7 @@ class _Table:
     cap_u: Int  # how many pods an empty node takes by the unit's own terms
     worth_u: Float
     price_p: Float
+    cell_p: Int
     requests: tuple[Float, Float, Float] = field(init=False)  # as they are, inverse, and padding
     most_u: Float = field(init=False)  # scratch: how many pods of each a node takes by now
     looks: kernel.Looks | None = field(init=False)
@@ -51,11 +52,9 @@ class _Table:
         self.most_u = np.zeros(len(request))
         library, self.looks = kernel.library(), None
         if library is not None:
-            start = np.zeros(len(request) + 1, dtype=np.int64)
-            np.cumsum(np.count_nonzero(self.accept_up, axis=1), out=start[1:])
-            takers = (start, np.nonzero(self.accept_up)[1])
-            units = (*self.requests, self.most_u, self.worth_u)
-            self.looks = kernel.Looks(library, units, takers, np.ascontiguousarray(self.cap_rp.T))
+            units = (request, inverse, self.most_u, self.worth_u)
+            offers = (self.accept_up, self.cap_rp, self.cell_p)
+            self.looks = kernel.Looks(library, units, offers)
 
 
 def pack_tail(bins: Bins, units: list[Unit], left: Int, offers: Int, worth_u: Float) -> None:
@@ -169,6 +168,7 @@ def _table(
         cap_u=cap_u,
         worth_u=worth_u[waiting],
         price_p=price[short],
+        cell_p=enc.cell_o[offers[short]],
     )
 
 
