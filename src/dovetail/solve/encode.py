@@ -22,13 +22,7 @@ from dovetail.model.topology import NodeTerm
 from dovetail.model.volumes import NO_VOLUMES
 from dovetail.solve.axes import UNLIMITED, Bool, Float, Int
 from dovetail.solve.columns import Columns
-from dovetail.solve.groups import (
-    Group,
-    distinct_specs,
-    group_pods,
-    is_about_pods,
-    read_labels,
-)
+from dovetail.solve.groups import Group, distinct_specs, group_pods, read_labels
 from dovetail.solve.market_labels import label_column
 from dovetail.solve.offers import (
     Market,
@@ -232,8 +226,6 @@ def _known_domains(problem: Puzzle, key: str) -> Requirement:
 
 
 def _hard_topology_keys(spec: PodSpec) -> list[str]:
-    if not is_about_pods(spec):
-        return []
     found = [one.topology_key for one in spec.spread if one.is_hard]
     return found + [one.topology_key for one in (*spec.affinity, *spec.anti_affinity)]
 

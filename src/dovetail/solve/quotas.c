@@ -4,7 +4,7 @@
  */
 
 typedef struct {
-    int64_t n_groups, n_cells;
+    int64_t n_groups, n_cells, has_weights;
     const int64_t *domain;  /* keys x cells; -1: the cell has none */
     /* zone terms; `start` is where the domains of each begin in what is counted by domain */
     const int64_t *kind, *key, *skew, *min_domains, *start, *size;
@@ -21,7 +21,6 @@ typedef struct {
     const uint8_t *may_lead, *wants_host;
     const uint8_t *is_open;        /* x cells */
     const int64_t *order, *weight; /* x cells: the best first, and the heaviest pool of each */
-    int64_t has_weights;
     /* scratch */
     uint8_t *is_there;     /* company on a node: who is settled already */
     uint8_t *launch, *allowed, *fine, *reach;

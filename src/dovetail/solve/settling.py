@@ -75,46 +75,35 @@ def settle_at_once(
     """Settle these groups in this order: the turns they take, and what goes where in the end, with
     the weight of the pools that it is for.
     """
-    n_cells = len(attempt.settler.domain_ck)
+    count_g = attempt.enc.count_g[list(groups)]
     found = ways(attempt, groups)
     worth_gc = attempt.values.worth_sc[attempt.values.shape_g[list(groups)]]
-    placed_gc = np.zeros((len(groups), n_cells), dtype=np.int64)
+    placed_gc = np.zeros(worth_gc.shape, dtype=np.int64)
     n_turns_g = np.zeros(len(groups), dtype=np.int64)
-    count_g = attempt.enc.count_g[list(groups)]
     cells, steps = np.empty((2, int(count_g.sum())), dtype=np.int64)
-    state, followers = attempt.settler.state, attempt.settler.followers
-    held = [np.concatenate(one) for one in (state.match, state.own, state.foreseen)]
-    nobody = [np.zeros(len(one), dtype=np.int64) for one in state.match]
-    following = [followers.get(number, one) for number, one in enumerate(nobody)]
+    counted = _counted(attempt)
     arrays: _Arrays = [
         *_terms(attempt),
-        *held,
-        np.concatenate(following),
-        np.array([number in followers for number in range(len(nobody))], dtype=bool),
+        *counted,
+        *_followers(attempt),
         count_g,
         *_groups(attempt, groups),
         found.is_open_gc,
         np.lexsort((worth_gc, -found.weight_gc), axis=1),
         found.weight_gc,
-    ]
-    more: _Arrays = [
         _company_there(attempt),
-        *np.empty((3, n_cells), dtype=bool),
-        np.empty(max(map(len, nobody)), dtype=bool),
-        *np.empty((3, n_cells), dtype=np.int64),
+        *_scratch(attempt),
         placed_gc,
         n_turns_g,
         cells,
         steps,
     ]
-    arrays, more = ([np.ascontiguousarray(one) for one in held] for held in (arrays, more))
-    places, others = (map(kernel.address, held) for held in (arrays, more))
-    numbers = [len(groups), n_cells, *places, len(attempt.weights) > 1, *others, 0]
-    block = np.array(numbers, dtype=np.int64)
+    kept = [np.ascontiguousarray(one) for one in arrays]
+    shape = (*worth_gc.shape, len(attempt.weights) > 1)
+    block = np.array([*shape, *map(kernel.address, kept), 0], dtype=np.int64)
     library.dovetail_settle(kernel.address(block))
-    _take_back(attempt, held)
-    n_turns = int(block[-1])
-    who = np.array(groups, dtype=np.int64)
+    _take_back(attempt, counted)
+    who, n_turns = np.array(groups, dtype=np.int64), int(block[-1])
     turns = (np.repeat(who, n_turns_g), cells[:n_turns], steps[:n_turns])
     place, cell = np.nonzero(placed_gc)
     settled = (who[place], cell, placed_gc[place, cell], found.top_gc[place, cell])
@@ -122,6 +111,39 @@ def settle_at_once(
         list(zip(*(one.tolist() for one in turns), strict=True)),
         list(zip(*(one.tolist() for one in settled), strict=True)),
     )
+
+
+def _counted(attempt: Attempt) -> _Arrays:
+    """Term after term and domain after domain: who is selected, who states, what is foreseen."""
+    state = attempt.settler.state
+    return [np.concatenate(one) for one in (state.match, state.own, state.foreseen)]
+
+
+def _take_back(attempt: Attempt, counted: _Arrays) -> None:
+    """Let the state of zones be what was counted."""
+    state, start = attempt.settler.state, 0
+    for number, match in enumerate(state.match):
+        mine = slice(start, start + len(match))
+        match[:] = counted[0][mine]
+        state.own[number][:] = counted[1][mine]
+        state.foreseen[number][:] = counted[2][mine]
+        start = mine.stop
+
+
+def _followers(attempt: Attempt) -> _Arrays:
+    """Term after term and domain after domain who could follow; and for which terms one knows."""
+    followers, match = attempt.settler.followers, attempt.settler.state.match
+    found = [followers.get(number, np.zeros_like(one)) for number, one in enumerate(match)]
+    is_known = [number in followers for number in range(len(match))]
+    return [np.concatenate(found), np.array(is_known, dtype=bool)]
+
+
+def _scratch(attempt: Attempt) -> _Arrays:
+    """Room for the loop to work in: marks of cells and domains, and numbers of cells."""
+    n_cells = len(attempt.settler.domain_ck)
+    n_domains = max(len(one) for one in attempt.settler.state.match)
+    marks = (*np.empty((3, n_cells), dtype=bool), np.empty(n_domains, dtype=bool))
+    return [*marks, *np.empty((3, n_cells), dtype=np.int64)]
 
 
 def _terms(attempt: Attempt) -> _Arrays:
@@ -178,14 +200,3 @@ def _company_there(attempt: Attempt) -> npt.NDArray[np.bool_]:
         if unit.count:
             there[list(unit.match)] = True
     return there
-
-
-def _take_back(attempt: Attempt, held: _Arrays) -> None:
-    """Let the state of zones be what was counted: who is selected, who states, what is foreseen."""
-    state, start = attempt.settler.state, 0
-    for number, match in enumerate(state.match):
-        mine = slice(start, start + len(match))
-        match[:] = held[0][mine]
-        state.own[number][:] = held[1][mine]
-        state.foreseen[number][:] = held[2][mine]
-        start = mine.stop
