@@ -18,7 +18,7 @@ setup: $(STAMP) ## Make .venv with pinned, hash-checked dependencies
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	touch $@
 
-$(STAMP): .venv/.dependencies pyproject.toml hatch_build.py src/dovetail/solve/kernel.c
+$(STAMP): .venv/.dependencies pyproject.toml hatch_build.py $(wildcard src/dovetail/solve/*.c)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
 	touch $@
 

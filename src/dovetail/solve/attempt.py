@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 
 import numpy as np
 
@@ -60,9 +61,12 @@ class Attempt:
         unit = self.units[number]
         if not unit.members:
             return 0.0
-        worth_c = values.cell_worth(unit.members[0][0])
-        value = worth_c.min(initial=np.inf) if unit.cell == ANY_CELL else worth_c[unit.cell]
-        return float(value) if np.isfinite(value) else 0.0
+        group = unit.members[0][0]
+        if unit.cell == ANY_CELL:
+            value = float(values.cell_worth(group).min(initial=np.inf))
+        else:
+            value = float(values.worth_sc[values.shape_g[group], unit.cell])
+        return value if isfinite(value) else 0.0
 
     def worth_left(self, values: Values) -> float:
         """What all pods that are not on a node are worth by these values."""

@@ -17,6 +17,8 @@ from dovetail.solve.units import ANY_CELL, ANY_WEIGHT, Unit
 
 EXISTING = -1
 
+Queue = tuple[Int, Int]  # where the compiled loops find units, and the weights these ask for
+
 
 class Bins:
     """Nodes being filled. Arrays have spare columns; only the first `n` count."""
@@ -70,14 +72,24 @@ class Bins:
     def _code(self, unit: Unit) -> kernel.Code:
         """A unit for the compiled loops."""
         if unit.code is None:
-            hosts = self.enc.ties.hosts
-            numbers = [unit.mask, unit.cell, len(unit.own), len(unit.match)]
-            numbers += unit.request.tolist()
-            for mine, others in ((unit.own, unit.match), (unit.match, unit.own)):
-                for term in mine:
-                    numbers += [term, hosts[term].kind, hosts[term].max_skew, term in others]
-            unit.code = kernel.Code(numbers)
+            unit.code = kernel.Code(self._numbers(unit))
         return unit.code
+
+    def _codes(self, units: list[Unit]) -> Int:
+        """Where the compiled loops find these units."""
+        new = [unit for unit in units if unit.code is None]
+        for unit, code in zip(new, kernel.codes([self._numbers(one) for one in new]), strict=True):
+            unit.code = code
+        return np.array([self._code(unit).at for unit in units], dtype=np.int64)
+
+    def _numbers(self, unit: Unit) -> list[int]:
+        hosts = self.enc.ties.hosts
+        numbers = [unit.mask, unit.cell, len(unit.own), len(unit.match)]
+        numbers += unit.request.tolist()
+        for mine, others in ((unit.own, unit.match), (unit.match, unit.own)):
+            for term in mine:
+                numbers += [term, hosts[term].kind, hosts[term].max_skew, term in others]
+        return numbers
 
     def fill(self, number: int, unit: Unit, want: int, span: slice, how: int) -> int | None:
         """Place pods by the compiled loops; None if those are not there, or do not know how."""
@@ -89,18 +101,24 @@ class Bins:
             self.log.append((number, nodes, counts))
         return int(counts.sum())
 
+    def compiled(self, units: list[Unit]) -> tuple[kernel.Nodes, Queue] | None:
+        """The nodes and these units for the compiled loops; None if those are not there, or do not
+        know how.
+        """
+        if self._nodes is None or any(unit.claims for unit in units):
+            return None
+        weights = np.array([unit.weight for unit in units], dtype=np.int64)
+        return self._nodes, (self._codes(units), weights)
+
     def fill_one(
-        self, units: list[Unit], left: Int, node: int, order: Int
+        self, left: Int, node: int, order: Int, queue: Queue | None
     ) -> list[tuple[int, int]] | None:
         """Fill one node with units in order; says how many of whom it took, and counts `left`
         down. None if the compiled loops are not there, or do not know how.
         """
-        mine = [units[number] for number in order.tolist()]
-        if self._nodes is None or any(unit.claims for unit in mine):
+        if self._nodes is None or queue is None:
             return None
-        codes = np.array([self._code(unit).at for unit in mine], dtype=np.int64)
-        weights = np.array([unit.weight for unit in mine], dtype=np.int64)
-        counts = self._nodes.fill_one(codes, weights, left[order], node)
+        counts = self._nodes.fill_one(*queue, left[order], node)
         taken = []
         for place in np.flatnonzero(counts).tolist():
             number, count = int(order[place]), int(counts[place])

@@ -205,14 +205,14 @@ def said_by(
     bystanders: Sequence[Pod],
 ) -> Mentions:
     """Everything that anybody says about node labels."""
-    topology = [key for group in groups for key in _hard_topology_keys(group.spec)]
-    topology += [term.topology_key for spec in specs for term in spec.anti_affinity]
+    topology = {key for group in groups for key in _hard_topology_keys(group.spec)}
+    topology.update(term.topology_key for spec in specs for term in spec.anti_affinity)
     expressions: list[Requirement] = []
-    asking = distinct_specs((*problem.pods, *bystanders))
+    asking = [group.spec for group in groups] + distinct_specs(bystanders)
     for spec in (*asking, *(one.spec for one in problem.daemon_sets)):
         expressions += node_expressions(spec)
-    volumes = [group.volumes for group in groups]
-    volumes += [problem.volumes.get(pod.key, NO_VOLUMES) for pod in bystanders]
+    volumes = {group.volumes: None for group in groups if group.volumes is not NO_VOLUMES}
+    volumes.update((problem.volumes.get(pod.key, NO_VOLUMES), None) for pod in bystanders)
     for held in volumes:
         for terms in held.alternatives:
             expressions += [one for term in terms for one in term.expressions]
@@ -230,13 +230,15 @@ def _known_domains(problem: Puzzle, key: str) -> Requirement:
     return Requirement(key, False, frozenset(values))
 
 
-def _hard_topology_keys(spec: PodSpec) -> Iterable[str]:
-    yield from (one.topology_key for one in spec.spread if one.is_hard)
-    yield from (one.topology_key for one in (*spec.affinity, *spec.anti_affinity))
+def _hard_topology_keys(spec: PodSpec) -> list[str]:
+    found = [one.topology_key for one in spec.spread if one.is_hard]
+    return found + [one.topology_key for one in (*spec.affinity, *spec.anti_affinity)]
 
 
 def node_expressions(spec: PodSpec) -> list[Requirement]:
     """What a template says about node labels, wishes included."""
+    if not (spec.node_selector or spec.required_terms or spec.preferred_terms):
+        return []
     found = [
         Requirement(labels.normalize(key), False, frozenset({value}))
         for key, value in spec.node_selector.items()
@@ -285,13 +287,15 @@ def requests_of(groups: Sequence[Group], resources: tuple[str, ...]) -> Int:
     """What one pod of every group asks for, attached volumes included."""
     rows = []
     for group in groups:
-        # A claim that several pods share has a name, and is counted once per node elsewhere.
-        attached = {
-            ATTACH + driver: sum(not claim for claim in claims)
-            for driver, claims in group.volumes.attachments
-        }
         held = group.spec.requests
-        rows.append([attached.get(name, held.get(name, 0)) for name in resources])
+        if group.volumes.attachments:
+            # A claim that several pods share has a name, and is counted once per node elsewhere.
+            attached = {
+                ATTACH + driver: sum(not claim for claim in claims)
+                for driver, claims in group.volumes.attachments
+            }
+            held = {**held, **attached}
+        rows.append([held.get(name, 0) for name in resources])
     return np.array(rows, dtype=np.int64).reshape(len(groups), len(resources))
 
 
@@ -314,15 +318,21 @@ def allocatable_of(market: Market, resources: tuple[str, ...]) -> Int:
 def _masks(columns: Columns, groups: Sequence[Group]) -> tuple[Bool, Int]:
     """Which entities each group's own wishes admit: one row per distinct set of wishes."""
     number_of: dict[bytes, int] = {}
+    number_of_wishes: dict[tuple[object, ...], int] = {}
     rows: list[Bool] = []
     numbers = []
     for group in groups:
-        mask = group_mask(columns, group)
-        key = np.packbits(mask).tobytes()
-        if key not in number_of:
-            number_of[key] = len(rows)
-            rows.append(mask)
-        numbers.append(number_of[key])
+        spec = group.spec
+        chosen = tuple(sorted(spec.node_selector.items())) if spec.node_selector else ()
+        wishes = (chosen, spec.required_terms, spec.tolerations, group.volumes.alternatives)
+        number = number_of_wishes.get(wishes)
+        if number is None:
+            mask = group_mask(columns, group)
+            number = number_of.setdefault(np.packbits(mask).tobytes(), len(rows))
+            number_of_wishes[wishes] = number
+            if number == len(rows):
+                rows.append(mask)
+        numbers.append(number)
     masks = np.array(rows, dtype=bool).reshape(len(rows), columns.n_entities)
     return masks, np.array(numbers, dtype=np.int64)
 

@@ -7,7 +7,8 @@ that a snapshot read back from a file groups in the same way.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Final
 
 import msgspec
@@ -17,6 +18,8 @@ from dovetail.model.topology import LabelSelector
 from dovetail.model.volumes import NO_VOLUMES, PodVolumes
 
 _CANONICAL: Final = msgspec.msgpack.Encoder(order="deterministic")
+
+_by_name: Final[Callable[[Pod], tuple[str, str]]] = attrgetter("namespace", "name")
 
 Profile = tuple[str, tuple[str | None, ...]]  # namespace, values of the labels that selectors read
 
@@ -55,10 +58,24 @@ def read_labels(specs: Iterable[PodSpec], daemon_sets: Iterable[DaemonSet]) -> t
     keys: set[str] = set()
     shy = [PodSpec({}, anti_affinity=one.spec.anti_affinity) for one in daemon_sets]
     for spec in (*specs, *shy):
+        if not is_about_pods(spec):
+            continue
         for selector, more in selectors_of(spec):
-            keys.update(one.key for one in selector.expressions)
+            for one in selector.expressions:
+                keys.add(one.key)
             keys.update(more)
     return tuple(sorted(keys))
+
+
+def is_about_pods(spec: PodSpec) -> bool:
+    """Whether a spec says anything about other pods, wishes included; most say nothing."""
+    return bool(
+        spec.spread
+        or spec.affinity
+        or spec.anti_affinity
+        or spec.preferred_affinity
+        or spec.preferred_anti_affinity
+    )
 
 
 def distinct_specs(pods: Iterable[Pod]) -> list[PodSpec]:
@@ -84,43 +101,47 @@ def group_pods(
     bound_volumes: Mapping[str, PodVolumes],
 ) -> list[Group]:
     """Pods alike, in an order that does not depend on the order of the input."""
-    members = _members(pods, keys, anonymous(volumes, bound_volumes) if volumes else {})
-    spec_keys: dict[int, bytes] = {}
-    merged: dict[tuple[bytes, Profile, PodVolumes], list[Pod]] = {}
-    for (spec_id, profile, asked), alike in members.items():
-        spec_key = spec_keys.get(spec_id)
-        if spec_key is None:
-            spec_key = spec_keys[spec_id] = spec_key_of(alike[0].spec)
-        merged.setdefault((spec_key, profile, asked), []).extend(alike)
+    merged = _merged(pods, keys, anonymous(volumes, bound_volumes) if volumes else {})
     groups = []
-    for (spec_key, profile, asked), alike in merged.items():
-        alike.sort(key=_by_name)
-        groups.append(Group(alike[0].spec, profile, asked, tuple(alike), alike[0].labels, spec_key))
+    for (spec_key, asked, profile), alike in merged:
+        if len(alike) > 1:
+            alike.sort(key=_by_name)
+        first = alike[0]
+        groups.append(Group(first.spec, profile, asked, tuple(alike), first.labels, spec_key))
     groups.sort(key=lambda group: _by_name(group.pods[0]))
     return groups
 
 
-def _by_name(pod: Pod) -> tuple[str, str]:
-    return (pod.namespace, pod.name)
-
-
-def _members(
+def _merged(
     pods: Sequence[Pod], keys: tuple[str, ...], asked: Mapping[str, PodVolumes]
-) -> dict[tuple[int, Profile, PodVolumes], list[Pod]]:
-    members: dict[tuple[int, Profile, PodVolumes], list[Pod]] = {}
+) -> list[tuple[tuple[bytes, PodVolumes, Profile], list[Pod]]]:
+    """Pods alike, with what makes them so. Numbers stand for specs and volumes while they are told
+    apart, since those take long to compare.
+    """
+    number_of: dict[bytes, int] = {}
+    number_of_object: dict[int, int] = {}
+    number_of_volumes = {NO_VOLUMES: 0}
+    merged: dict[tuple[int, int, Profile], list[Pod]] = {}
     for pod in pods:
-        held = pod.labels
-        key = (
-            id(pod.spec),
-            (pod.namespace, tuple([held.get(name) for name in keys])),
-            asked.get(pod.key, NO_VOLUMES) if pod.claim_names else NO_VOLUMES,
-        )
-        alike = members.get(key)
+        held, spec, volumes = pod.labels, pod.spec, 0
+        number = number_of_object.get(id(spec))
+        if number is None:
+            number = number_of.setdefault(spec_key_of(spec), len(number_of))
+            number_of_object[id(spec)] = number
+        if pod.claim_names:
+            mine = asked.get(pod.key, NO_VOLUMES)
+            volumes = number_of_volumes.setdefault(mine, len(number_of_volumes))
+        key = (number, volumes, (pod.namespace, tuple([held.get(name) for name in keys])))
+        alike = merged.get(key)
         if alike is None:
-            members[key] = [pod]
+            merged[key] = [pod]
         else:
             alike.append(pod)
-    return members
+    specs, wanted = list(number_of), list(number_of_volumes)
+    return [
+        ((specs[number], wanted[volumes], profile), alike)
+        for (number, volumes, profile), alike in merged.items()
+    ]
 
 
 def anonymous(

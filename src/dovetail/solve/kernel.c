@@ -203,36 +203,6 @@ EXPORT void dovetail_fill_one(const Bins *b, int64_t n, const Unit *const *units
     }
 }
 
-/* ------------------------------------------------------------------ the tail */
-
-/* What an empty node of every offer would hold if filled in this order of units, by value. */
-EXPORT void dovetail_greedy_value(int64_t n_turns, int64_t n_offers, int64_t n_resources, const int64_t *order,
-                                  const double *request, const double *most, const double *worth,
-                                  const uint8_t *accept, double *free, double *value) {
-    for (int64_t turn = 0; turn < n_turns; turn++) {
-        const double *asked = request + turn * n_resources;
-        const uint8_t *takes = accept + order[turn] * n_offers;
-        for (int64_t p = 0; p < n_offers; p++) {
-            if (!takes[p]) continue;
-            double held = most[turn];
-            for (int64_t r = 0; r < n_resources; r++) {
-                if (asked[r] <= 0) continue;
-                double inverse = 1.0 / asked[r], share = free[r * n_offers + p] * inverse;
-                double count = share + 1e-9;
-                if (count < held) held = count;
-            }
-            if (held < 1.0) continue;
-            held = (double)(int64_t)held;
-            double gain = held * worth[turn];
-            value[p] += gain;
-            for (int64_t r = 0; r < n_resources; r++) {
-                double taken = asked[r] * held;
-                free[r * n_offers + p] -= taken;
-            }
-        }
-    }
-}
-
 /* ------------------------------------------------------------------ right-sizing */
 
 /* For every node the first offer (they come cheapest first) that its row accepts and that has what
@@ -373,3 +343,8 @@ EXPORT void dovetail_least_loss(int64_t n_vectors, int64_t n_classes, int64_t n_
         }
     }
 }
+
+/* ------------------------------------------------------------------ whole passes */
+
+#include "quotas.c"
+#include "packing.c"

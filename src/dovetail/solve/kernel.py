@@ -31,7 +31,9 @@ _SIGNATURES: Final = {
     "dovetail_fallbacks": [*[_ADDRESS] * 4, *[_INT] * 2, _ADDRESS],
     "dovetail_least_loss": [*[_INT] * 4, *[_ADDRESS] * 10],
     "dovetail_skyline": [*[_INT] * 3, *[_ADDRESS] * 6],
-    "dovetail_greedy_value": [*[_INT] * 3, *[_ADDRESS] * 7],
+    "dovetail_settle": [_ADDRESS],
+    "dovetail_share_out": [_ADDRESS] * 2,
+    "dovetail_greedy_values": [_ADDRESS, *[_INT] * 2, *[_ADDRESS] * 2],
 }
 
 
@@ -78,6 +80,10 @@ def address(array: npt.NDArray[np.generic]) -> int:
     return int(array.__array_interface__["data"][0])
 
 
+Log = list[tuple[int, Int, Int]]  # a unit, nodes, and how many of its pods go to each
+_LEFT: Final = 4  # where `share_out` finds how many pods are left
+
+
 class Nodes:
     """The arrays of `Bins`, as the library wants to see them. Made anew whenever those grow."""
 
@@ -113,6 +119,26 @@ class Nodes:
         )
         return self._nodes[:used].copy(), self._counts[:used].copy()
 
+    def share_out(self, numbers: Sequence[int], arrays: Sequence[npt.NDArray[np.generic]]) -> Log:
+        """Fill new nodes by shares: which units, in how many places, and all these places.
+
+        `numbers`: how many units and offers, and how to fill. `arrays`: as `packing.c` lists them.
+        """
+        most = int(arrays[_LEFT].sum())
+        who, used = np.empty((2, most), dtype=np.int64)
+        nodes, counts = np.empty((2, most + len(self._nodes)), dtype=np.int64)
+        kept = [np.ascontiguousarray(one) for one in arrays]
+        places = [address(one) for one in (*kept, who, used, nodes, counts)]
+        block = np.array([*numbers, *places, 0, 0], dtype=np.int64)
+        self._library.dovetail_share_out(self._at, address(block))
+        n_entries = int(block[-2])
+        ends = np.cumsum(used[:n_entries]).tolist()
+        starts = [0, *ends]
+        return [
+            (one, nodes[start:end], counts[start:end])
+            for one, start, end in zip(who[:n_entries].tolist(), starts, ends, strict=False)
+        ]
+
     def fill_one(self, codes: Int, weights: Int, left: Int, node: int) -> Int:
         """Fill one node with units in order; counts `left` down and returns what it took."""
         taken = np.empty(len(codes), dtype=np.int64)
@@ -138,34 +164,55 @@ class Code:
         self.at = address(self._kept)
 
 
-def greedy_value(
-    library: ctypes.CDLL,
-    order: Int,
-    units: tuple[Float, Float, Float],
-    offers: tuple[Bool, Float],
-) -> Float:
-    """What an empty node of every offer would hold, filled in this order.
+def codes(rows: Sequence[Sequence[int]]) -> list[Code]:
+    """Many units at once, all in one block."""
+    kept = np.array([number for row in rows for number in row], dtype=np.int64)
+    at, found = address(kept), []
+    for row in rows:
+        code = Code.__new__(Code)
+        code.at, code._kept = at, kept  # noqa: SLF001  # its own kind
+        at += 8 * len(row)
+        found.append(code)
+    return found
 
-    `units`: requests, most and worth, turn by turn. `offers`: who takes which unit, capacities.
-    """
-    request, most, worth = units
-    accept_up, cap_rp = offers
-    n_resources, n_offers = cap_rp.shape
-    free = cap_rp.copy()
-    value = np.zeros(n_offers)
-    library.dovetail_greedy_value(
-        len(order),
-        n_offers,
-        n_resources,
-        address(order),
-        address(request),
-        address(most),
-        address(worth),
-        address(accept_up),
-        address(free),
-        address(value),
-    )
-    return value
+
+class Looks:
+    """Units and offers, as the library wants to see them when it looks for the next node."""
+
+    def __init__(
+        self, library: ctypes.CDLL, units: Sequence[Float], offers: tuple[Bool, Float, Int]
+    ) -> None:
+        """`units`: requests, their inverse, most and worth; `most` may change. `offers`: who takes
+        which unit, what they have, and their places: those of one place are looked at together.
+        """
+        accept_up, cap_rp, place_p = offers
+        order = np.argsort(place_p, kind="stable")
+        accept, n_offers = accept_up[:, order], len(order)
+        stop = n_offers - np.argmax(accept[:, ::-1], axis=1)
+        arrays = (
+            *units,
+            np.argmax(accept, axis=1),
+            np.where(accept.any(axis=1), stop, 0),
+            -accept.astype(np.int32),
+            cap_rp[:, order],
+            np.empty(cap_rp.shape),
+            np.empty(n_offers),
+        )
+        self._library = library
+        self._kept = [np.ascontiguousarray(one) for one in arrays]
+        shape = (n_offers, len(cap_rp))
+        self._block = np.array([*shape, *map(address, self._kept)], dtype=np.int64)
+        self._at = address(self._block)
+        self._back = np.argsort(order, kind="stable")
+
+    def values(self, orders: Int) -> Float:
+        """orders x offers: what an empty node would hold, filled in each of these orders."""
+        value = np.empty((len(orders), len(self._back)))
+        self._library.dovetail_greedy_values(
+            self._at, *orders.shape, address(orders), address(value)
+        )
+        found: Float = value[:, self._back]
+        return found
 
 
 def first_fit(library: ctypes.CDLL, nodes: tuple[Int, Int], offers: tuple[Bool, Int]) -> Int:

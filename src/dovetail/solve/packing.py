@@ -24,6 +24,7 @@ from dovetail.solve.encode import Encoded
 from dovetail.solve.filling import snug_fill, water_fill
 from dovetail.solve.guidance import Guide
 from dovetail.solve.guide import without_sifting
+from dovetail.solve.kernel import SNUG, WATER
 from dovetail.solve.lots import Lot
 from dovetail.solve.squeeze import squeeze
 from dovetail.solve.tail import pack_tail
@@ -104,9 +105,12 @@ def _fill(
     bins.mean = mean_capacity(bins.enc, bought[0].offers)
     filler = _Filler(bins, units, left, bought, (spans, shares))
     order = _order(units, bought[2], worth_u)
+    rest = sorted(order, key=lambda one: not filler.is_choosy(units[one]))
+    if filler.fill_at_once(order, rest):
+        return
     for number in order:
         filler.share_out(number)
-    for number in sorted(order, key=lambda one: not filler.is_choosy(units[one])):
+    for number in rest:
         filler.place_rest(number)
 
 
@@ -146,6 +150,43 @@ class _Filler:
                 accept = accept & (bins.cell[span] == unit.cell)
             self._is_choosy[key] = float(accept.mean()) < 0.5
         return self._is_choosy[key]
+
+    def fill_at_once(self, order: list[int], rest: list[int]) -> bool:
+        """All that follows, by the compiled loops; says whether those are there."""
+        bins, left_u = self._bins, self._left[order]
+        mine = [self._units[number] for number in order]
+        compiled = bins.compiled(mine)
+        if compiled is None:
+            return False
+        nodes, queue = compiled
+        row_u = self._found.classes.class_of[[self._place[number] for number in order]]
+        wish_lo = self._answer.pods_lo
+        turn = {number: place for place, number in enumerate(order)}
+        by_unit = (
+            *queue,
+            row_u,
+            left_u / self._found.classes.count_l[row_u],
+            left_u,
+            np.array([turn[number] for number in rest], dtype=np.int64),
+        )
+        by_class = (wish_lo, np.argsort(-wish_lo, axis=1, kind="stable"), np.zeros(wish_lo.shape))
+        how = SNUG if self._is_snug else WATER
+        shape = (len(order), wish_lo.shape[1], how)
+        log = nodes.share_out(shape, (*by_unit, *by_class, *self._by_offer(wish_lo.shape[1])))
+        bins.log += [(order[place], at, counts) for place, at, counts in log]
+        self._left[order] = left_u
+        return True
+
+    def _by_offer(self, n_offers: int) -> tuple[Int, Int, Float, Float, Float]:
+        """Where nodes begin and end, their share of the wish, their cpu and memory; then of all."""
+        start, stop = np.zeros((2, n_offers + 1), dtype=np.int64)
+        part, cpu, memory = np.zeros((3, n_offers + 1))
+        for offer, span in self._spans.items():
+            start[offer], stop[offer], part[offer] = span.start, span.stop, self._shares[offer]
+            cpu[offer], memory[offer] = self._mean[offer][:2]
+        start[-1], stop[-1] = self._every.start, self._every.stop
+        cpu[-1], memory[-1] = self._mean_of_all[:2]
+        return start, stop, part, cpu, memory
 
     def share_out(self, number: int) -> None:
         """Give a unit its share of the nodes of each offer, as the program would have it."""

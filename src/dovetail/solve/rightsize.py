@@ -83,8 +83,9 @@ def _nodes(attempt: Attempt) -> _Nodes:
         rows.append(row_of.setdefault(key, len(row_of)))
         numbers.append(node)
     accept = np.empty((len(row_of), len(offers)), dtype=bool)
+    masks_mp = enc.masks_me[:, offers]
     for (masks, cell, weight), row in row_of.items():
-        accept[row] = enc.masks_me[list(masks)][:, offers].all(axis=0)
+        accept[row] = masks_mp[list(masks)].all(axis=0)
         accept[row] &= enc.weight_o[offers] == weight
         if cell != ANY_CELL:
             accept[row] &= enc.cell_o[offers] == cell

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dovetail.solve.axes import Int
-from dovetail.solve.groups import Group, Profile, profile_of
+from dovetail.solve.groups import Group, Profile, is_about_pods, profile_of
 from dovetail.solve.puzzle import Puzzle
 from dovetail.solve.terms import (
     Kind,
@@ -30,21 +30,36 @@ class Interner:
 
     def number(self, term: Term) -> int:
         """The number of a term."""
-        if term not in self.number_of:
-            self.number_of[term] = len(self.owners)
+        number = self.number_of.setdefault(term, len(self.owners))
+        if number == len(self.owners):
             self.owners.append([])
-        return self.number_of[term]
+        return number
 
     def stated(self, groups: Sequence[Group], namespaces: Namespaces) -> list[list[int]]:
         """The terms that each group states, ports among them."""
         own_g: list[list[int]] = []
+        known: dict[tuple[object, ...], list[int]] = {}
         for number, group in enumerate(groups):
-            mine = [self.number(term) for term in stated_by(group, namespaces)]
-            mine += [self.number(port_term(port)) for port in group.spec.host_ports]
-            own_g.append(sorted(set(mine)))
-            for term in own_g[-1]:
+            spec, mine = group.spec, list[int]()
+            if is_about_pods(spec) or spec.host_ports:
+                wishes = _wishes(group)
+                mine = known.get(wishes, mine)
+                if not mine:
+                    terms = stated_by(group, namespaces)
+                    terms += [port_term(port) for port in spec.host_ports]
+                    mine = known[wishes] = sorted({self.number(term) for term in terms})
+            own_g.append(mine)
+            for term in mine:
                 self.owners[term].append(number)
         return own_g
+
+
+def _wishes(group: Group) -> tuple[object, ...]:
+    """All that decides which terms a group states."""
+    spec = group.spec
+    between = (spec.spread, spec.affinity, spec.anti_affinity, spec.host_ports)
+    selector = tuple(sorted(spec.node_selector.items())) if spec.node_selector else ()
+    return (group.profile, *between, selector, spec.required_terms, spec.tolerations)
 
 
 class Scene:

@@ -6,17 +6,21 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from dovetail.solve import kernel
 from dovetail.solve.attempt import Attempt, left_of, top_weight
-from dovetail.solve.axes import Bool, Float, Int
+from dovetail.solve.axes import Bool, Int
 from dovetail.solve.bins import Bins
 from dovetail.solve.colocate import is_first
 from dovetail.solve.encode import Encoded
 from dovetail.solve.filling import snug_fill
 from dovetail.solve.quotas import Outlook, Turn, simple_spread, spread_range
+from dovetail.solve.settling import settle_at_once, ways
 from dovetail.solve.terms import Kind
 from dovetail.solve.undo import release
 from dovetail.solve.units import ANY_CELL, is_tied_to_zones, unit_of
 from dovetail.solve.values import takes
+
+_Turn = tuple[int, int, float, int]  # priority, rank and size, each turned around; and who
 
 
 def settle_all(attempt: Attempt, groups: Iterable[int]) -> None:
@@ -32,25 +36,47 @@ def settle_all(attempt: Attempt, groups: Iterable[int]) -> None:
         free_units.add(attempt.book.add(group, ANY_CELL, int(enc.count_g[group]), weight))
     attempt.left_u = left_of(attempt)
     span = slice(0, attempt.bins.n)
-    mean = enc.mean_r
-    items: list[tuple[tuple[int, int, float, int], bool]] = []
+    items = _tied_items(enc, tied)
+    _count_followers(attempt, tied)
+    if not span.stop:
+        _settle_groups(attempt, [number for (_, _, _, number), _ in sorted(items)])
+        return
     for number in sorted(free_units):
         unit = attempt.units[number]
-        items.append(((-unit.priority, 0, -_size(unit.request, mean), number), False))
-    ranks = _dependency_ranks(enc, tied)
-    for group in tied:
-        size = _size(enc.requests_gr[group], mean)
-        items.append(((-int(enc.priority_g[group]), ranks[group], -size, group), True))
-    _count_followers(attempt, tied)
+        size = float((unit.request / enc.mean_r).max(initial=0.0))
+        items.append(((-unit.priority, 0, -size, number), False))
     for (_, _, _, number), is_tied in sorted(items):
         if is_tied:
             _settle_group(attempt, number, span)
-        elif span.stop:
+        else:
             place_on(attempt, number, span)
 
 
-def _size(request: Int, mean: Float) -> float:
-    return float((request / mean).max(initial=0.0))
+def _tied_items(enc: Encoded, tied: list[int]) -> list[tuple[_Turn, bool]]:
+    """When it is the turn of each group: by priority, dependency, size."""
+    ranks = _dependency_ranks(enc, tied)
+    size_g = (enc.requests_gr / enc.mean_r).max(axis=1, initial=0.0)
+    priorities, sizes = enc.priority_g[tied].tolist(), size_g[tied].tolist()
+    return [
+        ((-priority, ranks[group], -size, group), True)
+        for group, priority, size in zip(tied, priorities, sizes, strict=True)
+    ]
+
+
+def _settle_groups(attempt: Attempt, groups: list[int]) -> None:
+    """Quotas for groups in this order, as long as there is no node."""
+    library = kernel.library()
+    if library is None or attempt.prefer or not groups:
+        for group in groups:
+            _settle_group(attempt, group, slice(0, 0))
+        return
+    turns, settled = settle_at_once(library, attempt, groups)
+    attempt.steps += turns
+    left = dict(zip(groups, attempt.enc.count_g[groups].tolist(), strict=True))
+    for group, cell, count, weight in settled:
+        attempt.book.add(group, cell, count, weight)
+        left[group] -= count
+    attempt.unsettled.update((group, count) for group, count in left.items() if count > 0)
 
 
 def _dependency_ranks(enc: Encoded, tied: list[int]) -> dict[int, int]:
@@ -92,20 +118,30 @@ def _count_followers(attempt: Attempt, tied: list[int]) -> None:
 
     Whoever comes first chooses for all of them (spec/fidelity.md 21).
     """
-    ties = attempt.enc.ties
-    for group in tied:
-        wanted = [t for t in ties.zone_own_g[group] if ties.zones[t].kind == Kind.AFFINITY]
-        if not wanted:
-            continue
-        outlook = _outlook(attempt, group, slice(0, attempt.bins.n))
-        reach_c = outlook.launchable_c | (outlook.existing_c > 0)
-        for number in wanted:
+    ties, count_g = attempt.enc.ties, attempt.enc.count_g
+    stating: dict[int, list[int]] = {
+        number: [] for number, term in enumerate(ties.zones) if term.kind == Kind.AFFINITY
+    }
+    for group in tied if stating else ():
+        for number in ties.zone_own_g[group]:
+            if number in stating:
+                stating[number].append(group)
+    followers = attempt.settler.followers
+    for number, groups in stating.items():
+        if groups:
             term = ties.zones[number]
-            domain_c = ties.domains_ck[:, term.key]
-            reach_d = np.zeros(len(term.match_d), dtype=np.int64)
-            reach_d[domain_c[reach_c & (domain_c >= 0)]] = int(attempt.enc.count_g[group])
-            held = attempt.settler.followers.get(number, np.zeros_like(reach_d))
-            attempt.settler.followers[number] = held + reach_d
+            is_in_cd = ties.domains_ck[:, [term.key]] == np.arange(len(term.match_d))
+            found_d = count_g[groups] @ (_reach(attempt, groups) @ is_in_cd)
+            followers[number] = followers.get(number, 0) + found_d
+
+
+def _reach(attempt: Attempt, groups: list[int]) -> Bool:
+    """groups x cells: where a pod of each could go, to a node that is there or a new one."""
+    if not attempt.bins.n:
+        return ways(attempt, groups).is_open_gc
+    span = slice(0, attempt.bins.n)
+    outlooks = [_outlook(attempt, group, span) for group in groups]
+    return np.array([one.launchable_c | (one.existing_c > 0) for one in outlooks])
 
 
 def place_on(attempt: Attempt, number: int, span: slice, *, most: int | None = None) -> None:

@@ -7,8 +7,7 @@ which ride in slack still count for something.
 
 from __future__ import annotations
 
-from ctypes import CDLL
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from dovetail.solve import kernel
 from dovetail.solve.axes import Bool, Float, Int
 from dovetail.solve.bins import Bins
+from dovetail.solve.encode import Encoded
 from dovetail.solve.units import ANY_CELL, ANY_WEIGHT, Unit
 
 _LOOKED_AT: Final = 48  # units that one look considers; the rest join when the node is filled
@@ -39,6 +39,22 @@ class _Table:
     cap_u: Int  # how many pods an empty node takes by the unit's own terms
     worth_u: Float
     price_p: Float
+    cell_p: Int
+    requests: tuple[Float, Float, Float] = field(init=False)  # as they are, inverse, and padding
+    most_u: Float = field(init=False)  # scratch: how many pods of each a node takes by now
+    looks: kernel.Looks | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Work out what every look needs."""
+        request = self.request_ur.astype(np.float64)
+        inverse = np.where(request > 0, 1.0 / np.maximum(request, 1.0), 0.0)
+        self.requests = (request, inverse, np.where(request > 0, 1e-9, float(_PLENTY)))
+        self.most_u = np.zeros(len(request))
+        library, self.looks = kernel.library(), None
+        if library is not None:
+            units = (request, inverse, self.most_u, self.worth_u)
+            offers = (self.accept_up, self.cap_rp, self.cell_p)
+            self.looks = kernel.Looks(library, units, offers)
 
 
 def pack_tail(bins: Bins, units: list[Unit], left: Int, offers: Int, worth_u: Float) -> None:
@@ -51,32 +67,33 @@ def pack_tail(bins: Bins, units: list[Unit], left: Int, offers: Int, worth_u: Fl
     size_ur = table.request_ur / mean
     biggest = size_ur.max(axis=1, initial=0.0)
     lean = size_ur[:, 0] - size_ur[:, 1]
-    hopeless = np.zeros(len(waiting), dtype=bool)
+    ranked = [np.argsort(key, kind="stable") for key in (-biggest, -lean, lean)]
+    is_hopeless = np.zeros(len(waiting), dtype=bool)
     first = _Hard(table, left)
+    compiled = bins.compiled([units[number] for number in waiting.tolist()])
+    codes = None if compiled is None else np.array(compiled[1])
     while True:
-        here = np.flatnonzero((left[waiting] > 0) & ~hopeless)
-        if not len(here):
+        waits = (left[waiting] > 0) & ~is_hopeless
+        if not waits.any():
             return
-        orders = np.array(
-            [here[np.lexsort((here, key[here]))][:_LOOKED_AT] for key in (-biggest, -lean, lean)]
-        )
+        orders = np.array([rank[waits[rank]][:_LOOKED_AT] for rank in ranked])
         is_open = bins.limits.open_offers()[table.offers]
-        hard = first.next_one(left, here)
+        hard = first.next_one(left, np.flatnonzero(waits))
         if hard is None:
             best = _best(table, left, orders, is_open)
         else:
             is_open &= table.accept_up[hard]
             best = _least_wasteful(table, left, _led_by(hard, orders), is_open)
         if best is None:
-            hopeless[orders[0][0]] |= hard is None
+            is_hopeless[orders[0][0]] |= hard is None
             continue
         offer, order = best
-        others = np.setdiff1d(here, order)
-        order = np.concatenate([order, others[np.argsort(-biggest[others], kind="stable")]])
-        if not _open_and_fill(bins, units, left, offer, waiting[order]):
+        waits[order] = False
+        order = np.concatenate([order, ranked[0][waits[ranked[0]]]])
+        if not _open_and_fill(bins, units, left, offer, (waiting, order, codes)):
             # Its daemons keep the pods away that it was opened for, or they lack company.
             takes_u = table.accept_up[order][:, table.offers == offer].any(axis=1)
-            hopeless[order[takes_u][0]] = True
+            is_hopeless[order[takes_u][0]] = True
 
 
 def _led_by(first: int, orders: Int) -> Int:
@@ -104,7 +121,7 @@ class _Hard:
             return None
         table, left_u = self._table, left[self._table.numbers[here]]
         most = np.minimum(table.cap_u[here], left_u)[:, None]
-        fit = _fit(table.request_ur[here], table.cap_rp.T.astype(np.int64))
+        fit = _fit(table.requests[0][here], table.cap_rp)
         held = np.minimum(fit, most) * table.accept_up[here]
         value = held * table.worth_u[here][:, None]
         every, best = np.arange(len(here)), np.argmax(value / table.price_p[None, :], axis=1)
@@ -128,11 +145,7 @@ def _table(
     enc = bins.enc
     mine = [units[number] for number in waiting.tolist()]
     request = np.array([unit.request for unit in mine])
-    accept = enc.masks_me[np.array([unit.mask for unit in mine])][:, offers]
-    cell = np.array([unit.cell for unit in mine])[:, None]
-    accept &= (cell == ANY_CELL) | (enc.cell_o[offers][None, :] == cell)
-    weight = np.array([unit.weight for unit in mine])[:, None]
-    accept &= (weight == ANY_WEIGHT) | (enc.weight_o[offers][None, :] == weight)
+    accept = _accepted(enc, mine, offers)
     for resource in range(request.shape[1]):
         asked = request[:, resource][:, None]
         accept &= (asked <= enc.cap_or[offers, resource][None, :]) | (asked == 0)
@@ -141,7 +154,8 @@ def _table(
     short = np.arange(len(offers))
     if len(offers) > _MANY_OFFERS:
         most = np.minimum(left[waiting], cap_u)[:, None]
-        good = np.minimum(_fit(request, enc.cap_or[offers]), most) / price[None, :]
+        fit = _fit(request.astype(np.float64), enc.cap_or[offers].T.astype(np.float64))
+        good = np.minimum(fit, most) / price[None, :]
         ranked = np.argsort(-np.where(accept, good, 0.0), axis=1, kind="stable")[:, :_BEST_OFFERS]
         alone = np.where(accept, price[None, :], np.inf).argmin(axis=1)
         short = np.unique(np.concatenate([ranked.reshape(-1), alone]))
@@ -154,17 +168,31 @@ def _table(
         cap_u=cap_u,
         worth_u=worth_u[waiting],
         price_p=price[short],
+        cell_p=enc.cell_o[offers[short]],
     )
 
 
-def _fit(request_ur: Int, cap_pr: Int) -> Int:
-    """units x offers: how many pods an empty node takes."""
-    fit = np.full((len(request_ur), len(cap_pr)), _PLENTY)
-    for resource in range(cap_pr.shape[1]):
-        some = np.flatnonzero(request_ur[:, resource] > 0)
-        asked = request_ur[some, resource][:, None]
-        fit[some] = np.minimum(fit[some], cap_pr[:, resource][None, :] // asked)
-    return np.maximum(fit, 0)
+def _accepted(enc: Encoded, units: list[Unit], offers: Int) -> Bool:
+    """units x offers: who takes whom, whatever its size; worked out once for units alike in it."""
+    row_of: dict[tuple[int, int, int], int] = {}
+    row_u = [row_of.setdefault((unit.mask, unit.cell, unit.weight), len(row_of)) for unit in units]
+    mask, cell, weight = np.array(list(row_of)).T[:, :, None]
+    accept: Bool = enc.masks_me[mask, offers]
+    accept &= (cell == ANY_CELL) | (enc.cell_o[offers] == cell)
+    accept &= (weight == ANY_WEIGHT) | (enc.weight_o[offers] == weight)
+    every: Bool = accept[row_u]
+    return every
+
+
+def _fit(request_ur: Float, cap_rp: Float) -> Float:
+    """units x offers: how many pods an empty node takes; exact, since no amount is beyond 2**53."""
+    fit = np.full((len(request_ur), cap_rp.shape[1]), float(_PLENTY))
+    for asked_u, cap_p in zip(request_ur.T, cap_rp, strict=True):
+        # Nobody asks for less than one of anything; who asks for none has plenty.
+        share = cap_p[None, :] / np.where(asked_u > 0, asked_u, np.nan)[:, None]
+        np.fmin(fit, np.floor(share, out=share), out=fit)
+    np.maximum(fit, 0.0, out=fit)
+    return fit
 
 
 def _best(table: _Table, left: Int, orders: Int, is_open: Bool) -> tuple[int, Int] | None:
@@ -192,16 +220,13 @@ def _greedy_value(table: _Table, left: Int, orders: Int) -> Float:
 
     An estimate that only ranks offers, so floating point is good enough, and much faster.
     """
-    library = kernel.library()
-    if library is not None:
-        return _compiled_value(library, table, left, orders)
+    table.most_u[:] = np.minimum(left[table.numbers], table.cap_u)
+    if table.looks is not None:
+        return table.looks.values(np.ascontiguousarray(orders))
     free = np.repeat(table.cap_rp[None, :, :], len(orders), axis=0)
     value = np.zeros((len(orders), len(table.offers)))
-    request = table.request_ur[orders].astype(np.float64)  # orders x turns x resources
-    inverse = np.where(request > 0, 1.0 / np.maximum(request, 1.0), 0.0)
-    padding = np.where(request > 0, 1e-9, float(_PLENTY))
-    most = np.minimum(left[table.numbers[orders]], table.cap_u[orders]).astype(np.float64)
-    worth = table.worth_u[orders]
+    request, inverse, padding = (one[orders] for one in table.requests)  # x turns x resources
+    most, worth = table.most_u[orders], table.worth_u[orders]
     accept = table.accept_up.astype(np.float64)
     for turn in range(orders.shape[1]):
         count = free * inverse[:, turn, :, None]
@@ -215,17 +240,6 @@ def _greedy_value(table: _Table, left: Int, orders: Int) -> Float:
     return value
 
 
-def _compiled_value(library: CDLL, table: _Table, left: Int, orders: Int) -> Float:
-    """The same by the compiled loop."""
-    most = np.minimum(left[table.numbers], table.cap_u).astype(np.float64)
-    offers = (table.accept_up, table.cap_rp)
-    value = np.empty((len(orders), len(table.offers)))
-    for row, order in enumerate(orders):
-        units = (table.request_ur[order].astype(np.float64), most[order], table.worth_u[order])
-        value[row] = kernel.greedy_value(library, order, units, offers)
-    return value
-
-
 def _own_cap(bins: Bins, unit: Unit) -> int:
     """How many pods of a unit an empty node takes by its own terms."""
     most = int(_PLENTY)
@@ -236,10 +250,15 @@ def _own_cap(bins: Bins, unit: Unit) -> int:
     return most
 
 
-def _open_and_fill(bins: Bins, units: list[Unit], left: Int, offer: int, order: Int) -> bool:
-    """Open one node, or as many alike as the same fill can repeat; says whether it took any pod."""
+def _open_and_fill(
+    bins: Bins, units: list[Unit], left: Int, offer: int, queued: tuple[Int, Int, Int | None]
+) -> bool:
+    """Open one node, or as many alike as the same fill can repeat; says whether it took any pod.
+
+    `queued`: who waits, in which order they come, and the same for the compiled loops.
+    """
     span = bins.open(offer, 1)
-    taken = _fill_one(bins, units, left, span.start, order[left[order] > 0])
+    taken = _fill_one(bins, units, left, span.start, queued)
     if not taken:
         bins.close_last()
         return False
@@ -255,10 +274,13 @@ def _open_and_fill(bins: Bins, units: list[Unit], left: Int, offer: int, order: 
 
 
 def _fill_one(
-    bins: Bins, units: list[Unit], left: Int, node: int, waiting: Int
+    bins: Bins, units: list[Unit], left: Int, node: int, queued: tuple[Int, Int, Int | None]
 ) -> list[tuple[int, int]]:
     """Fill a node with what waits, in order; says how many of whom it took."""
-    taken = bins.fill_one(units, left, node, waiting)
+    everybody, order, codes = queued
+    waiting = everybody[order]
+    queue = None if codes is None else (codes[0][order], codes[1][order])
+    taken = bins.fill_one(left, node, waiting, queue)
     if taken is not None:
         return taken
     taken = []

@@ -130,11 +130,10 @@ def pod_term(
 def stated_by(group: Group, namespaces: Namespaces) -> list[Term]:
     """Every hard term that the pods of a group state (ports apart)."""
     spec = group.spec
-    return [
-        *(spread_term(one, group) for one in spec.spread if one.is_hard),
-        *_affinity_terms(group, namespaces),
-        *(pod_term(Kind.ANTI, one, group, namespaces) for one in spec.anti_affinity),
-    ]
+    found = [spread_term(one, group) for one in spec.spread if one.is_hard]
+    if spec.affinity:
+        found += _affinity_terms(group, namespaces)
+    return found + [pod_term(Kind.ANTI, one, group, namespaces) for one in spec.anti_affinity]
 
 
 def _affinity_terms(group: Group, namespaces: Namespaces) -> list[Term]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -17,9 +17,6 @@ from dovetail.solve.groups import Group
 from dovetail.solve.puzzle import Puzzle
 from dovetail.solve.scene import Interner, Scene
 from dovetail.solve.terms import Kind, Namespaces, Term, spread_keys
-
-_BITS: Final = 30  # as many more have room in a number beside the rank of the others
-
 
 @dataclass(frozen=True, slots=True)
 class Ground:
@@ -166,6 +163,9 @@ class Assembly:
         self.hosts: list[HostTerm] = []
         self.zones: list[ZoneTerm] = []
         self.mixed: list[Bool] = []
+        self._keys: dict[str, tuple[int, Int, int]] = {}
+        self._counting: dict[tuple[int, tuple[int, ...]], Bool] = {}
+        self._offers: dict[int, Bool] = {}
 
     def ties(self, terms: list[Term], own_g: list[list[int]]) -> Ties:
         """All terms in order."""
@@ -216,21 +216,17 @@ class Assembly:
                 match_n,
                 own_n,
                 self._standing(eligible_e[n_offers:]),
-                eligible_e[:n_offers],
+                self._of_offers(eligible_e),
                 match_o,
                 own_o,
             )
         )
 
     def _add_zone(self, term: Term, number: int, match_n: Int, matched: list[int]) -> None:
-        ground, n_offers = self.ground, self.ground.n_offers
-        key = ground.topology_keys.index(labels.normalize(term.topology_key))
-        domain_n = ground.domains_ck[ground.cell_e[n_offers:], key]
-        # At least one, so that a key that no node carries can still be looked up.
-        n_domains = max(1, int(ground.domains_ck[:, key].max(initial=-1)) + 1)
+        key, domain_n, n_domains = self._domains(term.topology_key)
         eligible_e = self._filter(term, self.owners[number])
         has_label = domain_n >= 0
-        counts = self._standing(eligible_e[n_offers:]) & has_label
+        counts = self._standing(eligible_e[self.ground.n_offers :]) & has_label
         match_d = np.bincount(domain_n[counts], weights=match_n[counts], minlength=n_domains)
         own_n = self.scene.owners(number)
         own_d = np.bincount(domain_n[has_label], weights=own_n[has_label], minlength=n_domains)
@@ -245,11 +241,28 @@ class Assembly:
                 match_d.astype(np.int64),
                 own_d.astype(np.int64),
                 seen_d,
-                eligible_e[:n_offers],
+                self._of_offers(eligible_e),
                 self._counting_cells(eligible_e, matched),
                 tuple(sorted({*matched, *self.owners[number]})),
             )
         )
+
+    def _domains(self, topology_key: str) -> tuple[int, Int, int]:
+        """A topology key's number, the domain of every node, and how many domains there are."""
+        ground = self.ground
+        if topology_key not in self._keys:
+            key = ground.topology_keys.index(labels.normalize(topology_key))
+            domain_n = ground.domains_ck[ground.cell_e[ground.n_offers :], key]
+            # At least one, so that a key that no node carries can still be looked up.
+            n_domains = max(1, int(ground.domains_ck[:, key].max(initial=-1)) + 1)
+            self._keys[topology_key] = (key, domain_n, n_domains)
+        return self._keys[topology_key]
+
+    def _of_offers(self, eligible_e: Bool) -> Bool:
+        """The part that is about offers; the same object for the same filter, which is kept."""
+        if id(eligible_e) not in self._offers:
+            self._offers[id(eligible_e)] = eligible_e[: self.ground.n_offers]
+        return self._offers[id(eligible_e)]
 
     def _standing(self, eligible_n: Bool) -> Bool:
         """The same nodes without those that are gone."""
@@ -264,14 +277,17 @@ class Assembly:
         ground = self.ground
         if eligible_e is ground.filters.everywhere:
             return np.ones(len(ground.domains_ck), dtype=bool)
-        reach_e = ground.masks_me[sorted({int(ground.mask_g[group]) for group in matched})].any(
-            axis=0
-        )
+        masks = tuple(np.unique(ground.mask_g[matched]).tolist())
+        known = self._counting.get((id(eligible_e), masks))
+        if known is not None:
+            return known
+        reach_e = ground.masks_me[list(masks)].any(axis=0)
         n_cells = len(ground.domains_ck)
         counted = np.bincount(ground.cell_e[reach_e & eligible_e], minlength=n_cells) > 0
         ignored = np.bincount(ground.cell_e[reach_e & ~eligible_e], minlength=n_cells) > 0
         if (counted & ignored).any() and not any(held is eligible_e for held in self.mixed):
             self.mixed.append(eligible_e)
+        self._counting[id(eligible_e), masks] = counted
         return counted
 
     def _filter(self, term: Term, owners: list[int]) -> Bool:
@@ -286,8 +302,9 @@ def _split(
     numbers_g: list[list[int]], terms: list[Term], place_of: list[int]
 ) -> tuple[list[list[int]], list[list[int]]]:
     """Term numbers by group, host terms apart from zone terms."""
-    hosts = [[place_of[t] for t in mine if terms[t].is_host] for mine in numbers_g]
-    zones = [[place_of[t] for t in mine if not terms[t].is_host] for mine in numbers_g]
+    is_host = [term.is_host for term in terms]
+    hosts = [[place_of[t] for t in mine if is_host[t]] for mine in numbers_g]
+    zones = [[place_of[t] for t in mine if not is_host[t]] for mine in numbers_g]
     return hosts, zones
 
 
@@ -295,19 +312,12 @@ def sights(ties: Ties, n_offers: int) -> Int:
     """A number for each offer: nodes of equal numbers are counted by the same spreads."""
     code_o = np.zeros(n_offers, dtype=np.int64)
     seen: set[bytes] = set()
-    terms: list[ZoneTerm | HostTerm] = [*ties.zones, *ties.hosts]
-    spreads = [term.eligible_o for term in terms if term.kind == Kind.SPREAD]
-    # Most spreads count by the same rule, and share one array.
-    for eligible_o in {one.__array_interface__["data"][0]: one for one in spreads}.values():
+    zones = [term.eligible_o for term in ties.zones if term.kind == Kind.SPREAD]
+    hosts = [term.eligible_o for term in ties.hosts if term.kind == Kind.SPREAD]
+    for eligible_o in {id(one): one for one in (*zones, *hosts)}.values():
         key = b"" if eligible_o.all() else np.packbits(eligible_o).tobytes()
         if key and key not in seen:
             seen.add(key)
-            code_o = 2 * code_o + eligible_o
-            if len(seen) % _BITS == 0:
-                code_o = _ranked(code_o)
-    return _ranked(code_o) if seen else code_o
-
-
-def _ranked(code_o: Int) -> Int:
-    """Equal numbers for equal codes, as small as can be."""
-    return np.unique(code_o, return_inverse=True)[1].reshape(-1)
+            split_o = 2 * code_o + eligible_o
+            code_o = (np.cumsum(np.bincount(split_o) > 0) - 1)[split_o]
+    return code_o

@@ -50,28 +50,34 @@ class UnitBook:
 
     def __init__(self, enc: Encoded) -> None:
         self._enc = enc
-        self._number_of: dict[tuple[object, ...], int] = {}
+        self._number_of: dict[tuple[int, int, int], int] = {}
         self.units: list[Unit] = []
-        ties = enc.ties
-        self._host = [
-            (tuple(own), tuple(match))
-            for own, match in zip(ties.host_own_g, ties.host_match_g, strict=True)
-        ]
-        self._requests = [row.tobytes() for row in np.ascontiguousarray(enc.requests_gr)]
+        self._kind_g = _kinds(enc)
 
     def add(self, group: int, cell: int, count: int, weight: int = ANY_WEIGHT) -> int:
         """Put pods of a group that go to a cell into the unit they belong to."""
-        enc = self._enc
-        own, match = self._host[group]
-        mask, priority = int(enc.mask_g[group]), int(enc.priority_g[group])
-        claims = enc.claims.claims_g[group]
-        key = (self._requests[group], mask, cell, own, match, priority, weight, claims)
+        key = (self._kind_g[group], cell, weight)
         number = self._number_of.get(key)
         if number is None:
             number = self._number_of[key] = len(self.units)
-            self.units.append(unit_of(enc, group, cell, weight))
+            self.units.append(unit_of(self._enc, group, cell, weight))
         self.units[number].add(group, count)
         return number
+
+
+def _kinds(enc: Encoded) -> list[int]:
+    """A number for every group: equal where pods are interchangeable on their way to one cell."""
+    ties, numbers_of = enc.ties, dict[tuple[object, ...], int]()
+    columns = zip(
+        [row.tobytes() for row in np.ascontiguousarray(enc.requests_gr)],
+        enc.mask_g.tolist(),
+        enc.priority_g.tolist(),
+        map(tuple, ties.host_own_g),
+        map(tuple, ties.host_match_g),
+        enc.claims.claims_g,
+        strict=True,
+    )
+    return [numbers_of.setdefault(key, len(numbers_of)) for key in columns]
 
 
 def unit_of(enc: Encoded, group: int, cell: int = ANY_CELL, weight: int = ANY_WEIGHT) -> Unit:

@@ -6,23 +6,30 @@ import shutil
 from collections.abc import Callable
 from contextlib import nullcontext
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dovetail.solve import kernel, solve, solve_without
+from dovetail.solve.attempt import Attempt, new_attempt
 from dovetail.solve.bins import Bins
 from dovetail.solve.encode import encode
 from dovetail.solve.filling import snug_fill, water_fill
+from dovetail.solve.planning import run_attempt
 from dovetail.solve.prune import undominated
 from dovetail.solve.puzzle import canonical
+from dovetail.solve.searched import appraised, searched
+from dovetail.solve.settle import settle_all
 from dovetail.solve.units import Unit
-from tests.unit.solve.puzzles import random_puzzle, units_of
+from tests.laws.market import Scale
+from tests.unit.solve.puzzles import arrays_of, random_puzzle, units_of
 from tests.unit.solve.questions import questions
 
 Fill = Callable[[Bins, int, Unit, int, slice], int]
 SEEDS = st.integers(0, 100_000)
+MANY = Scale(most_apps=8, most_pods=30, spice=0.5)
 
 
 def test_the_loops_are_compiled_where_there_is_a_compiler() -> None:
@@ -94,3 +101,39 @@ def test_both_find_the_same_offers_pointless(seed: int) -> None:
         plain = undominated(enc)
     assert np.array_equal(compiled[0], plain[0])
     assert np.array_equal(compiled[1], plain[1])
+
+
+@given(SEEDS)
+def test_both_settle_the_same_quotas(seed: int) -> None:
+    """In the same turns, and count the same pods in every domain, where there is no node yet."""
+    puzzle = msgspec.structs.replace(random_puzzle(seed, MANY), nodes=(), bound=())
+    shop = searched(encode(canonical(puzzle)))
+    values = appraised(shop)
+    found = []
+    for how in (nullcontext(), kernel.plain()):
+        with how:
+            attempt = new_attempt(shop.enc, shop.offers, values)
+            settle_all(attempt, range(len(shop.enc.groups)))
+            found.append(_settled(attempt))
+    assert found[0] == found[1]
+
+
+@given(SEEDS)
+def test_both_pack_the_same_nodes(seed: int) -> None:
+    """In the same order, each unit by its share of what the program would buy."""
+    shop = searched(encode(canonical(random_puzzle(seed, MANY))))
+    values = appraised(shop)
+    found = []
+    for how in (nullcontext(), kernel.plain()):
+        with how:
+            attempt = run_attempt(shop.enc, shop.offers, values)
+            log = [(n, at.tolist(), counts.tolist()) for n, at, counts in attempt.bins.log]
+            found.append((log, arrays_of(attempt.bins), attempt.left_u.tolist()))
+    assert found[0] == found[1]
+
+
+def _settled(attempt: Attempt) -> list[object]:
+    state = attempt.settler.state
+    counted = [one.tolist() for one in (*state.match, *state.own, *state.foreseen)]
+    members = [(unit.cell, unit.members) for unit in attempt.units]
+    return [attempt.steps, attempt.unsettled, members, counted]
