@@ -18,6 +18,7 @@ from dovetail.solve.puzzle import Puzzle
 from dovetail.solve.scene import Interner, Scene
 from dovetail.solve.terms import Kind, Namespaces, Term, spread_keys
 
+
 @dataclass(frozen=True, slots=True)
 class Ground:
     """What terms stand on: entities, their cells, who accepts them, which daemons will come."""
