@@ -1,4 +1,6 @@
-"""How do the two compare on one scenario? Run in turns, each time in a process of its own."""
+"""How do the two compare on one scenario? Run in turns, each time in a process of its own; the
+checker then has its word on both plans.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from benchmarks.peers.judging import NOW, Word, word
 from benchmarks.peers.reference import Answer, solved
 from benchmarks.peers.rows import LONG_SECONDS, MANY_PODS, SWIFT_SECONDS, PeerRow
 from benchmarks.peers.scenario import written
@@ -14,6 +17,7 @@ from benchmarks.results import Result
 from benchmarks.rows import PEAK_MB, RATIO, SECONDS
 from benchmarks.runs import Trials, planned
 from benchmarks.scenarios import SCENARIOS
+from dovetail.decide import decide
 
 _ONCE_FROM_SECONDS: Final = 60.0  # what takes the reference longer is run once
 _NANOUSD: Final = 1e9
@@ -25,7 +29,7 @@ class Compared(msgspec.Struct, frozen=True):
     row: PeerRow
     theirs: Answer
     ours: Result
-    notes: tuple[str, ...] = ()
+    word: Word = Word()
 
     @property
     def speed(self) -> float | None:
@@ -36,7 +40,9 @@ class Compared(msgspec.Struct, frozen=True):
 
     @property
     def price(self) -> float | None:
-        """Our price over theirs, if both have placed every pod."""
+        """Our price over theirs, if both have placed every pod. Where some of theirs would not be
+        bound, theirs is too low.
+        """
         if self.theirs.error or self.theirs.not_placed or self.ours.failures:
             return None
         return self.ours.figures["$/h"] * _NANOUSD / self.theirs.price_nanousd
@@ -48,6 +54,8 @@ class Compared(msgspec.Struct, frozen=True):
 
     def _misses(self) -> Iterator[str]:
         row, figures = self.row, self.ours.figures
+        if self.word.n_illegal:
+            yield f"{self.word.n_illegal} pods that would not be bound"
         seconds = figures.get(SECONDS, 0.0)
         is_short = row.is_swift and not self.theirs.error and self.theirs.seconds.all < LONG_SECONDS
         if is_short and seconds > SWIFT_SECONDS:
@@ -67,15 +75,16 @@ def compared(row: PeerRow, trials: Trials, *, timeout_seconds: float) -> Compare
     """Let both answer in turns; of each the fastest run counts."""
     snapshot = SCENARIOS[row.scenario](row.n_pods, trials.seed)
     scenario = written(snapshot)
-    del snapshot
     theirs: list[Answer] = []
     ours: list[Result] = []
     for _ in range(trials.repeat):
         if not theirs or (not theirs[0].error and theirs[0].seconds.all < _ONCE_FROM_SECONDS):
             theirs.append(solved(scenario, timeout_seconds=timeout_seconds))
         ours.append(planned(row.scenario, row.n_pods, Trials(2, trials.seed)))
+    best = min(theirs, key=lambda one: (bool(one.error), one.seconds.all))
     return Compared(
         row,
-        min(theirs, key=lambda one: (bool(one.error), one.seconds.all)),
+        best,
         min(ours, key=lambda one: (bool(one.failures), one.figures.get(SECONDS, 0.0))),
+        word(snapshot, decide(snapshot, NOW), best),
     )

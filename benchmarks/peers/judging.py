@@ -6,9 +6,11 @@ them, the one whose price counts: a node of that type, in that zone, bought that
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Final
+
+import msgspec
 
 from benchmarks.peers.reference import Answer, PeerClaim
 from dovetail import labels
@@ -18,6 +20,63 @@ from tests.oracle.check import Case
 from tests.oracle.replay import bind_all
 
 NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
+_PEER: Final = "peer-"
+_MOST_WORDS: Final = 110  # characters of a reason that are shown
+
+
+class Disagreement(msgspec.Struct, frozen=True):
+    """Pods of which one says that they can be placed (so), and the other that they cannot."""
+
+    n_pods: int
+    what: str
+    reason: str
+    example: str
+    right: str  # by kube-scheduler's rules
+
+
+class Word(msgspec.Struct, frozen=True):
+    """The checker's word on both plans for a cluster."""
+
+    n_illegal: int = 0
+    n_illegal_of_theirs: int = 0
+    disagreements: tuple[Disagreement, ...] = ()
+
+
+def word(snapshot: Snapshot, ours: Plan, theirs: Answer) -> Word:
+    """Judge both plans, pod by pod."""
+    wrong, wrong_of_theirs = illegal(snapshot, ours), illegal(snapshot, plan_of(theirs, snapshot))
+    fine = {*_pods(ours.launches), *_pods(ours.nominations)} - wrong.keys()
+    fine_of_theirs = set(theirs.placed) - wrong_of_theirs.keys()
+    left_out = {one.pod: one.error for one in theirs.not_placed}
+    left_out_of_ours = {one.pod: one.summary for one in ours.unschedulable}
+    return Word(
+        len(wrong),
+        len(wrong_of_theirs),
+        (
+            *_grouped("Go places them", wrong_of_theirs, fine, "Dovetail"),
+            *_grouped("Go leaves them out", left_out, fine, "Dovetail"),
+            *_grouped("Dovetail places them", wrong, fine_of_theirs, "Go"),
+            *_grouped("Dovetail leaves them out", left_out_of_ours, fine_of_theirs, "Go"),
+        ),
+    )
+
+
+def _grouped(
+    what: str, reason_by_pod: Mapping[str, str], placed_by_the_other: set[str], right: str
+) -> Iterator[Disagreement]:
+    """Pods with the same reason, most first; who would do better has placed them legally."""
+    pods_by_reason: dict[str, list[str]] = {}
+    for pod, said in reason_by_pod.items():
+        # The checker begins with the node's name, which says nothing.
+        reason = said.partition(": ")[2] if said.startswith(_PEER) else said
+        pods_by_reason.setdefault(_shortened(reason), []).append(pod)
+    for reason, pods in sorted(pods_by_reason.items(), key=lambda pair: (-len(pair[1]), pair[0])):
+        is_better = placed_by_the_other.issuperset(pods)
+        yield Disagreement(len(pods), what, reason, pods[0], right if is_better else "neither")
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _MOST_WORDS else f"{text[:_MOST_WORDS]} ..."
 
 
 def illegal(snapshot: Snapshot, plan: Plan) -> dict[str, str]:
@@ -35,7 +94,7 @@ def plan_of(answer: Answer, snapshot: Snapshot) -> Plan:
         pool = pools[claim.node_pool]
         launches.append(
             Launch(
-                name=f"peer-{number}",
+                name=f"{_PEER}{number}",
                 node_pool=claim.node_pool,
                 instance_type=claim.instance_type,
                 zone=claim.zone,

@@ -18,7 +18,8 @@ _HEAD = (
     "of the bound",
     "Go MB",
     "Dovetail MB",
-    "not placed",
+    "Go leaves out",
+    "Go illegal",
     "",
 )
 
@@ -34,6 +35,17 @@ def table(found: Sequence[Compared]) -> str:
         ).rstrip()
         for line in lines
     )
+
+
+def disagreements(found: Sequence[Compared]) -> str:
+    """Where the two do not agree on what can be placed, and who is right by kube-scheduler."""
+    lines = [
+        f"{one.row.name}: {case.what} ({case.n_pods} pods, {case.example} for one): {case.reason}. "
+        f"Right by kube-scheduler's rules: {case.right}."
+        for one in found
+        for case in one.word.disagreements
+    ]
+    return "\n".join(lines) or "They agree on what can be placed."
 
 
 def _line(one: Compared) -> tuple[str, ...]:
@@ -52,6 +64,7 @@ def _line(one: Compared) -> tuple[str, ...]:
         "" if theirs.error else f"{theirs.peak_mb:.0f}",
         f"{figures[PEAK_MB]:.0f}" if PEAK_MB in figures else "",
         f"{len(theirs.not_placed)}" if theirs.not_placed else "",
+        f"{one.word.n_illegal_of_theirs}" if one.word.n_illegal_of_theirs else "",
         f"MISS: {verdict}" if verdict else ("PASS" if is_asked else ""),
     )
 

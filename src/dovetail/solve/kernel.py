@@ -300,9 +300,7 @@ class Shelf:
         self._at = address(self._block)
         self._out = address(self._places)
 
-    def fallbacks(
-        self, fine_o: Bool, may_w: Bool, used: Int, own: int, most: int
-    ) -> Int | None:
+    def fallbacks(self, fine_o: Bool, may_w: Bool, used: Int, own: int, most: int) -> Int | None:
         """The places of the offers that may be named beside one, of so many types in all; None
         where names must be chosen with care.
         """

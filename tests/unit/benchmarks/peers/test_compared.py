@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 import pytest
 
 from benchmarks.peers.compared import Compared
+from benchmarks.peers.judging import Disagreement, Word
+from benchmarks.peers.records import Run, write
 from benchmarks.peers.reference import Answer, NotPlaced, PeerClaim, Seconds
 from benchmarks.peers.rows import ROWS, PeerRow, selected
-from benchmarks.peers.tables import table
+from benchmarks.peers.tables import disagreements, table
 from benchmarks.results import Result
 
 ROW = PeerRow("fleet", 5_000, speed=60, price=0.5, bound=1.03)
@@ -84,10 +88,41 @@ def test_what_the_reference_cannot_do_is_told_and_misses_nothing(theirs: Answer)
     assert (theirs.error or "1") in table([found])
 
 
+def test_a_plan_of_ours_that_would_not_be_bound_is_no_good() -> None:
+    """However cheap it is."""
+    found = Compared(ROW, THEIRS, OURS, Word(n_illegal=2))
+    assert found.misses == ("2 pods that would not be bound",)
+
+
+def test_what_the_two_do_not_agree_on_is_listed_with_who_is_right() -> None:
+    """Below the table; pods of theirs that would not be bound are counted in it."""
+    case = Disagreement(3, "Go places them", "spread over zone", "bench/p-1", "Dovetail")
+    found = Compared(ROW, THEIRS, OURS, Word(0, 3, (case,)))
+    assert table([found]).splitlines()[1].split()[-2] == "3"
+    said = disagreements([found])
+    assert said.startswith("fleet-5000: Go places them (3 pods, bench/p-1 for one)")
+    assert said.endswith("Right by kube-scheduler's rules: Dovetail.")
+    assert disagreements([Compared(ROW, THEIRS, OURS)]) == "They agree on what can be placed."
+
+
+def test_figures_of_both_are_kept_without_the_plans(tmp_path: Path) -> None:
+    """As a run that can be read again."""
+    case = Disagreement(3, "Go places them", "spread over zone", "bench/p-1", "Dovetail")
+    found = Compared(ROW, THEIRS, OURS, Word(0, 3, (case,)))
+    write(tmp_path / "peers.json", {"cores": "2"}, [found], None)
+    [row] = msgspec.json.decode((tmp_path / "peers.json").read_bytes(), type=Run).rows
+    assert (row.name, row.times_as_fast, row.misses) == ("fleet-5000", found.speed, ())
+    assert (row.go["all"], row.go["illegal"], row.dovetail["seconds"]) == (30.0, 3, 0.4)
+    assert row.disagreements == (case,)
+
+
 def test_rows_are_chosen_by_name_or_scenario() -> None:
     """Or all of them; sizes differ within a scenario."""
     assert selected(None) == ROWS
-    assert [row.name for row in selected("plain")] == ["plain-5000", "plain-20000"]
-    assert [row.name for row in selected("fleet-14800")] == ["fleet-14800"]
+    assert [row.name for row in selected("wide_plain")] == [
+        "wide_plain-5000",
+        "wide_plain-20000",
+    ]
+    assert [row.name for row in selected("gpus-2000")] == ["gpus-2000"]
     assert selected("nothing") == ()
     assert len({row.name for row in ROWS}) == len(ROWS)

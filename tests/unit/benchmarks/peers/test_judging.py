@@ -5,11 +5,12 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from benchmarks.peers.judging import NOW, illegal, plan_of
-from benchmarks.peers.reference import Answer, FilledNode, PeerClaim
+from benchmarks.peers.judging import NOW, illegal, plan_of, word
+from benchmarks.peers.reference import Answer, FilledNode, NotPlaced, PeerClaim
 from benchmarks.scenarios import fleet
 from dovetail.decide import decide
 from dovetail.model.snapshot import Snapshot
+from dovetail.model.verdict import Unschedulable
 from dovetail.testing.builders import deployment, instance_type, node, node_pool, pod, snapshot
 
 LARGE = instance_type("large", cpu=4, zones=["a", "b"])
@@ -61,3 +62,41 @@ def test_our_own_plans_are_legal() -> None:
     )
     emptied = tuple(msgspec.structs.replace(one, pods=()) for one in others)
     assert illegal(given, msgspec.structs.replace(plan, launches=(crammed, *emptied)))
+
+
+def test_whoever_has_placed_a_pod_legally_is_right_about_it() -> None:
+    """One case for all pods with the same reason."""
+    given = cluster(spread=[{"topology_key": "topology.kubernetes.io/zone"}])
+    ours = decide(given, NOW)
+    said = word(given, ours, answer("a", "a"))
+    assert (said.n_illegal, said.n_illegal_of_theirs) == (0, 1)
+    [case] = said.disagreements
+    assert (case.n_pods, case.what, case.right) == (1, "Go places them", "Dovetail")
+    assert case.reason == "spread over topology.kubernetes.io/zone"
+    left_out = msgspec.structs.replace(
+        answer("a"), not_placed=(NotPlaced("default/web-1", "no domain"),)
+    )
+    [case] = word(given, ours, left_out).disagreements
+    assert (case.what, case.reason, case.example) == (
+        "Go leaves them out",
+        "no domain",
+        "default/web-1",
+    )
+
+
+def test_where_we_leave_out_what_the_other_has_placed_the_other_is_right() -> None:
+    """And where neither would have it bound, neither is."""
+    given = cluster()
+    ours = decide(given, NOW)
+    nobody = msgspec.structs.replace(
+        ours,
+        launches=(),
+        nominations=(),
+        binding_order=(),
+        unschedulable=(Unschedulable("default/web-0", "nothing takes it"),),
+    )
+    theirs = answer("a", there=("default/web-1",))
+    [case] = word(given, nobody, theirs).disagreements
+    assert (case.what, case.right) == ("Dovetail leaves them out", "Go")
+    both = answer(there=("default/web-0", "default/web-1"))
+    assert [one.right for one in word(given, nobody, both).disagreements] == ["neither", "Go"]
