@@ -8,6 +8,7 @@ rows are added only where the program's answer breaks them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -21,7 +22,7 @@ _LIKELY: Final = 3
 _WORTHWHILE: Final = 5e-4
 _BIG: Final = 0.07  # smaller pods fill any gap
 _GAIN: Final = 0.01
-_KS: Final = np.arange(2, 14, dtype=np.float64)  # k + 1
+_KS: Final = np.arange(1, 13)
 
 
 def weigh(share: Float, k: int) -> Float:
@@ -41,25 +42,35 @@ def weigh_exactly(request: Int, cap: Int, k: int) -> Float:
 
 def cut_of(program: Program, offer: int, kind: int) -> Cut:
     """One cut, for the classes that the offer takes."""
-    return Cut(offer, kind, _weights(program, offer)[kind])
+    [cut] = cuts_of(program, [(offer, kind)])
+    return cut
+
+
+def cuts_of(program: Program, pairs: Sequence[tuple[int, int]]) -> list[Cut]:
+    """Cuts by offer and kind, each for the classes that its offer takes."""
+    if not pairs:
+        return []
+    offers, kinds = np.array(pairs, dtype=np.int64).T
+    resources, ks = np.array(KINDS, dtype=np.int64)[kinds].T
+    share = program.request_lr.T[resources] / program.cap_or[offers, resources][:, None]
+    weight = np.where(program.accept_lo.T[offers], _weighed(share, ks[:, None]), 0.0)
+    return [Cut(offer, kind, row) for (offer, kind), row in zip(pairs, weight, strict=True)]
+
+
+def _weighed(share: Float, k: Int) -> Float:
+    """The dual feasible function for many k at once."""
+    scaled = (k + 1) * share
+    below = np.floor(scaled * (1 - 1e-12)) / k
+    return np.where(np.abs(scaled - np.round(scaled)) < 1e-9, share, below)
 
 
 def _weights(program: Program, offer: int) -> Float:
     """kinds x classes: what every class weighs on an offer (nothing where it cannot go)."""
     held = program.weights.get(offer)
     if held is None:
-        weight = _weighed((program.request_lr[:, :2] / program.cap_or[offer, :2]).T)
-        held = np.where(program.accept_lo[:, offer], weight, 0.0).reshape(len(KINDS), -1)
-        program.weights[offer] = held
+        cuts = cuts_of(program, [(offer, kind) for kind in range(len(KINDS))])
+        held = program.weights[offer] = np.array([cut.weight_l for cut in cuts])
     return held
-
-
-def _weighed(share: Float) -> Float:
-    """resources x k x classes: the weights of all kinds."""
-    scaled = _KS[None, :, None] * share[:, None, :]
-    below = np.floor(scaled * (1 - 1e-12)) / (_KS - 1)[None, :, None]
-    whole = np.abs(scaled - np.round(scaled)) < 1e-9
-    return np.where(whole, share[:, None, :], below)
 
 
 def likely(program: Program, worth_l: Float) -> list[tuple[int, int]]:
@@ -67,22 +78,27 @@ def likely(program: Program, worth_l: Float) -> list[tuple[int, int]]:
 
     Without them, offers that come in late look cheap until their own cuts are found.
     """
-    found = []
-    for offer in range(len(program.price_o)):
-        worth = np.where(program.accept_lo[:, offer], worth_l, 0.0)
-        total = float(worth.sum())
-        share = (program.request_lr[:, :2] / program.cap_or[offer, :2]).T
-        is_big = (share > _BIG) & (share <= 1.0)
-        some = np.flatnonzero(is_big.any(axis=0) & (worth > 0))
-        if not len(some):
-            continue
-        share, is_big = share[:, some], is_big[:, some]
-        gain = _weighed(share) / np.maximum(share, 1e-9)[:, None, :] - 1.0
-        gain = np.where(is_big[:, None, :], np.maximum(gain, 0.0), 0.0)
-        gain_k = gain.reshape(len(KINDS), -1) @ worth[some] / total
-        best = np.argsort(-gain_k, kind="stable")[:_LIKELY]
-        found += [(offer, int(kind)) for kind in best if gain_k[kind] > _GAIN]
-    return found
+    worth_ol = np.where(program.accept_lo.T, worth_l, 0.0)
+    share_olr = program.request_lr[:, :2] / program.cap_or[:, None, :2]
+    is_big = (share_olr > _BIG) & (share_olr <= 1.0)
+    offers, rows = np.nonzero(is_big.any(axis=2) & (worth_ol > 0))
+    if not len(offers):
+        return []
+    share = share_olr[offers, rows][:, :, None]
+    gain = np.maximum(_weighed(share, _KS) / np.maximum(share, 1e-9) - 1.0, 0.0)
+    gain = np.where(is_big[offers, rows][:, :, None], gain, 0.0).reshape(-1, len(KINDS))
+    gain *= (worth_ol[offers, rows] / worth_ol.sum(axis=1)[offers])[:, None]
+    starts = np.flatnonzero(np.diff(offers, prepend=-1))
+    gain_ok = np.add.reduceat(gain, starts, axis=0)
+    best = np.argsort(-gain_ok, axis=1, kind="stable")[:, :_LIKELY]
+    return [
+        (offer, kind)
+        for offer, kinds, gain_k in zip(
+            offers[starts].tolist(), best.tolist(), gain_ok.tolist(), strict=True
+        )
+        for kind in kinds
+        if gain_k[kind] > _GAIN
+    ]
 
 
 def violated(program: Program, answer: Assignment, most: int = 60) -> list[Cut]:
@@ -99,4 +115,4 @@ def violated(program: Program, answer: Assignment, most: int = 60) -> list[Cut]:
         ]
     if -sum(cost for cost, _, _ in found) < _WORTHWHILE * answer.value:
         return []
-    return [cut_of(program, offer, kind) for _, offer, kind in sorted(found)[:most]]
+    return cuts_of(program, [(offer, kind) for _, offer, kind in sorted(found)[:most]])

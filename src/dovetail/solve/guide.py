@@ -15,7 +15,7 @@ import numpy as np
 
 from dovetail.solve.assignment import PENALTY, Assignment, Cut, Program, Solver
 from dovetail.solve.axes import Bool, Float, Int
-from dovetail.solve.cuts import cut_of, likely, violated
+from dovetail.solve.cuts import cuts_of, likely, violated
 from dovetail.solve.encode import Encoded
 from dovetail.solve.guests import with_guests
 from dovetail.solve.guidance import Guide, least_loss, multipliers
@@ -198,7 +198,7 @@ def _unproven(shop: _Shop, chosen: Int, known: tuple[Assignment, Program]) -> In
 def _with_likely_cuts(program: Program) -> Program:
     """The program with the cuts that offers will break once pods come to them."""
     demand = program.count_l * program.request_lr.max(axis=1)
-    program.cuts = [cut_of(program, *pair) for pair in likely(program, demand)]
+    program.cuts = cuts_of(program, likely(program, demand))
     return program
 
 
@@ -207,7 +207,7 @@ def _for_twins(program: Program, cuts: Sequence[Cut]) -> list[Cut]:
     held = {(cut.offer, cut.kind) for cut in program.cuts}
     twins = _twins(program)
     both = dict.fromkeys((twin, cut.kind) for cut in cuts for twin in twins[cut.offer])
-    return [cut_of(program, *pair) for pair in both if pair not in held]
+    return cuts_of(program, [pair for pair in both if pair not in held])
 
 
 def _twins(program: Program) -> list[list[int]]:
