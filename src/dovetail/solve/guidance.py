@@ -6,7 +6,6 @@ scaled to its price, that undercuts the program's own pod values least.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -85,27 +84,26 @@ def least_loss(
     for resource in range(enc.cap_or.shape[1]):
         accept &= classes.request_lr[:, resource][:, None] <= enc.cap_or[offers, resource][None, :]
     demand = classes.count_l[:, None] * accept
-    cap = enc.cap_or[offers].astype(np.float64)
     kinds = [kind for kind in range(len(KINDS)) if vector_kw[used, kind].any()]
-    weights = [
-        weigh(classes.request_lr[:, r][:, None] / np.maximum(cap[:, r], 1.0)[None, :], k)
-        for r, k in (KINDS[kind] for kind in kinds)
-    ]
+    resources, ks = np.array([KINDS[kind] for kind in kinds], dtype=np.int64).reshape(-1, 2).T
+    cap_wp = np.maximum(enc.cap_or[offers][:, resources].T.astype(np.float64), 1.0)
+    cuts = (ks, classes.request_lr[:, resources].T, cap_wp)
     parts = (worth_kl[used], vector_kw[used][:, kinds], scale_kp[used])
     library = kernel.library()
     if library is None:
-        choice, best = _least_loss(parts, weights, (pi, demand))
+        choice, best = _least_loss(parts, cuts, (pi, demand))
     else:
-        choice, best = kernel.least_loss(library, parts, weights, (pi, demand))
+        choice, best = kernel.least_loss(library, parts, cuts, (pi, demand))
     return used[choice], best
 
 
 def _least_loss(
-    vectors: tuple[Float, Float, Float], weights: Sequence[Float], pods: tuple[Float, Float]
+    vectors: tuple[Float, Float, Float], cuts: tuple[Int, Float, Float], pods: tuple[Float, Float]
 ) -> tuple[Int, Float]:
     """The plain form of the compiled loop, which says what these are."""
     worth_kl, nu_kw, scale_kp = vectors
     pi, demand = pods
+    weights = [weigh(asked[:, None] / cap, k) for k, asked, cap in zip(*cuts, strict=True)]
     best = np.full(pi.shape[1], np.inf)
     choice = np.zeros(pi.shape[1], dtype=np.int64)
     for number, worth_l in enumerate(worth_kl):

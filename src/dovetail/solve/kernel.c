@@ -309,36 +309,51 @@ EXPORT void dovetail_skyline(int64_t n_offers, int64_t n_resources, int64_t n_wo
 
 /* ------------------------------------------------------------------ multipliers */
 
+/* What a pod weighs on nodes of which it asks for such a share, by a dual feasible function: see cuts.py. */
+static void weigh(int64_t n, double request, const double *cap, int64_t k, double *weight) {
+    for (int64_t p = 0; p < n; p++) {
+        double share = request / cap[p], scaled = (double)(k + 1) * share;
+        double below = (double)(int64_t)(scaled * (1 - 1e-12)), near = (double)(int64_t)(scaled + 0.5);
+        double apart = scaled - near;
+        weight[p] = apart < 1e-9 && apart > -1e-9 ? share : below / (double)k;
+    }
+}
+
 /* For every offer the multiplier that undercuts the program's pod values least, and by how much.
- * `weights` are tables of classes by offers, one for each kind of cut; `whole` and `loss` scratch. */
+ * Kinds of cuts have a k each, what classes ask for and what offers have. `weight` (kinds x offers),
+ * `whole` (offers) and `loss` (multipliers x offers, zeros) are scratch. */
 EXPORT void dovetail_least_loss(int64_t n_vectors, int64_t n_classes, int64_t n_offers, int64_t n_kinds,
-                                const double *worth, const double *nu, const double *scale, const double *const *weights,
-                                const double *pi, const double *demand, double *whole, double *loss, double *best,
-                                int64_t *choice) {
-    for (int64_t k = 0; k < n_vectors; k++) {
-        const double *s = scale + k * n_offers;
-        for (int64_t p = 0; p < n_offers; p++) loss[p] = 0.0;
-        for (int64_t l = 0; l < n_classes; l++) {
-            const double *target = pi + l * n_offers, *count = demand + l * n_offers;
+                                const double *worth, const double *nu, const double *scale, const int64_t *k_w,
+                                const double *request, const double *cap, const double *pi, const double *demand,
+                                double *weight, double *whole, double *loss, double *best, int64_t *choice) {
+    for (int64_t l = 0; l < n_classes; l++) {
+        const double *target = pi + l * n_offers, *count = demand + l * n_offers;
+        for (int64_t w = 0; w < n_kinds; w++)
+            weigh(n_offers, request[w * n_classes + l], cap + w * n_offers, k_w[w], weight + w * n_offers);
+        for (int64_t k = 0; k < n_vectors; k++) {
+            const double *s = scale + k * n_offers;
+            double *lost_so_far = loss + k * n_offers;
             for (int64_t p = 0; p < n_offers; p++) whole[p] = worth[k * n_classes + l];
             for (int64_t w = 0; w < n_kinds; w++) {
                 double amount = nu[k * n_kinds + w];
                 if (amount == 0.0) continue;
-                const double *weight = weights[w] + l * n_offers;
+                const double *each = weight + w * n_offers;
                 for (int64_t p = 0; p < n_offers; p++) {
-                    double more = weight[p] * amount;
+                    double more = each[p] * amount;
                     whole[p] += more;
                 }
             }
             for (int64_t p = 0; p < n_offers; p++) {
                 double there = whole[p] * s[p], gap = target[p] - there;
                 double lost = (gap > 0.0 ? gap : 0.0) * count[p];
-                loss[p] += lost;
+                lost_so_far[p] += lost;
             }
         }
+    }
+    for (int64_t k = 0; k < n_vectors; k++) {
         for (int64_t p = 0; p < n_offers; p++) {
-            if (!(loss[p] < best[p] - 1e-9)) continue;
-            best[p] = loss[p];
+            if (!(loss[k * n_offers + p] < best[p] - 1e-9)) continue;
+            best[p] = loss[k * n_offers + p];
             choice[p] = k;
         }
     }

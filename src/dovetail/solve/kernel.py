@@ -29,7 +29,7 @@ _SIGNATURES: Final = {
     "dovetail_fill_one": [_ADDRESS, _INT, *[_ADDRESS] * 3, _INT, _ADDRESS],
     "dovetail_first_fit": [*[_INT] * 3, *[_ADDRESS] * 5],
     "dovetail_fallbacks": [*[_ADDRESS] * 4, *[_INT] * 2, _ADDRESS],
-    "dovetail_least_loss": [*[_INT] * 4, *[_ADDRESS] * 10],
+    "dovetail_least_loss": [*[_INT] * 4, *[_ADDRESS] * 13],
     "dovetail_skyline": [*[_INT] * 3, *[_ADDRESS] * 6],
     "dovetail_settle": [_ADDRESS],
     "dovetail_share_out": [_ADDRESS] * 2,
@@ -252,21 +252,22 @@ def skyline(
 def least_loss(
     library: ctypes.CDLL,
     vectors: tuple[Float, Float, Float],
-    weights: Sequence[Float],
+    cuts: tuple[Int, Float, Float],
     pods: tuple[Float, Float],
 ) -> tuple[Int, Float]:
     """For every offer the multiplier that undercuts pod values least, and by how much.
 
     `vectors`: what a pod of each class is worth, the weight of each kind of cut, and the scale at
-    each offer. `weights`: classes by offers, for each kind. `pods`: their values and their number.
+    each offer. `cuts`: for each kind its k, what classes ask for and what offers have of its
+    resource. `pods`: their values and their number.
     """
     n_classes, n_offers = pods[0].shape
-    scratch, best = np.empty((2, n_offers)), np.full(n_offers, np.inf)
-    choice = np.zeros(n_offers, dtype=np.int64)
-    tables = np.array([address(one) for one in weights], dtype=np.int64)
-    kept = [np.ascontiguousarray(one) for one in (*vectors, *pods)]
-    arrays = (*kept[:3], tables, *kept[3:], scratch[0], scratch[1], best, choice)
-    shape = (len(kept[0]), n_classes, n_offers, len(weights))
+    n_vectors, n_kinds = len(vectors[0]), len(cuts[0])
+    scratch = (np.empty((n_kinds, n_offers)), np.empty(n_offers), np.zeros((n_vectors, n_offers)))
+    best, choice = np.full(n_offers, np.inf), np.zeros(n_offers, dtype=np.int64)
+    arrays = [np.ascontiguousarray(one) for one in (*vectors, *cuts, *pods)]
+    arrays += [*scratch, best, choice]
+    shape = (n_vectors, n_classes, n_offers, n_kinds)
     library.dovetail_least_loss(*shape, *map(address, arrays))
     return choice, best
 
