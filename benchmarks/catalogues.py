@@ -21,6 +21,7 @@ ZONES: Final = ("us-west-2a", "us-west-2b", "us-west-2c")
 CATEGORY: Final = f"{labels.AWS_GROUP}/instance-category"
 FAMILY: Final = f"{labels.AWS_GROUP}/instance-family"
 GENERATION: Final = f"{labels.AWS_GROUP}/instance-generation"
+CPUS: Final = f"{labels.AWS_GROUP}/instance-cpu"
 GPU: Final = "nvidia.com/gpu"
 
 SPOT_LOW: Final = 0.25
@@ -109,7 +110,7 @@ def _cloud_type(one: Series, index: int, chance: random.Random) -> InstanceType:
         CATEGORY: one.category,
         FAMILY: one.family,
         GENERATION: str(one.generation),
-        f"{labels.AWS_GROUP}/instance-cpu": str(cpus),
+        CPUS: str(cpus),
         f"{labels.AWS_GROUP}/instance-memory": str(memory // MIB),
         f"{labels.AWS_GROUP}/instance-size": size,
     }

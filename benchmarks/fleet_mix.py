@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from benchmarks.catalogues import CATEGORY, MIB
+from benchmarks.catalogues import CATEGORY, CPUS, MIB
 from benchmarks.quotas import Quotas
 from benchmarks.workloads import Deployment, Requests, everyday_requests, size
 from dovetail import labels
@@ -50,6 +50,11 @@ def pools(*machines: Requirement) -> tuple[NodePool, ...]:
 def steady_machines() -> Requirement:
     """General, compute and memory types, as production pools ask for: no burstable ones."""
     return requirement(CATEGORY, Operator.IN, ("c", "m", "r"))
+
+
+def no_giants() -> Requirement:
+    """Machines with at most 64 cpus."""
+    return requirement(CPUS, Operator.LT, ("65",))
 
 
 def daemon_sets() -> tuple[DaemonSet, ...]:

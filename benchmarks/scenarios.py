@@ -73,11 +73,22 @@ def fleet(n_pods: int, seed: int = 1) -> Snapshot:
     return _on_fleet_pools(fleet_mix.deployments(n_pods, chance), seed, steady_machines())
 
 
+def production(n_pods: int, seed: int = 1) -> Snapshot:
+    """As `fleet`, by production traces, and pools of machines with at most 64 cpus: who runs a
+    cluster does not want to lose hundreds of pods with one node.
+    """
+    return _production(n_pods, seed, steady_machines(), fleet_mix.no_giants())
+
+
 def wide_fleet(n_pods: int, seed: int = 1) -> Snapshot:
-    """As `fleet`, by production traces, and pools that take whatever the cloud sells."""
+    """As `production`, with pools that take whatever the cloud sells."""
+    return _production(n_pods, seed)
+
+
+def _production(n_pods: int, seed: int, *machines: Requirement) -> Snapshot:
     chance = seeded("fleet", seed)
     deployments = fleet_mix.deployments(n_pods, chance, requests=production_requests)
-    return _on_fleet_pools(deployments, seed)
+    return _on_fleet_pools(deployments, seed, *machines)
 
 
 def gpus(n_pods: int, seed: int = 1) -> Snapshot:
@@ -162,6 +173,7 @@ SCENARIOS: Final[dict[str, Callable[[int, int], Snapshot]]] = {
     "diverse": diverse,
     "odd": odd,
     "reference": reference,
+    "production": production,
     "wide_plain": wide_plain,
     "wide_fleet": wide_fleet,
     "wide_on_demand": wide_on_demand,

@@ -6,12 +6,14 @@ from collections.abc import Callable
 
 import pytest
 
+from benchmarks.catalogues import CPUS
 from benchmarks.scenarios import (
     SCENARIOS,
     diverse,
     fleet,
     odd,
     plain,
+    production,
     reference,
     tiny,
     wide_fleet,
@@ -91,6 +93,20 @@ def test_wide_pools_take_every_machine_and_their_pods_ask_as_in_production(
     assert 3 <= statistics.median(ratios) <= 4
     said = {one.key for pool in snapshot.node_pools for one in pool.requirements}
     assert said <= {labels.CAPACITY_TYPE}
+
+
+def test_pools_of_production_have_no_giants() -> None:
+    """Machines of up to 64 cpus; the pods are those of wide pools."""
+    snapshot = production(N_PODS)
+    assert snapshot.pods == wide_fleet(N_PODS).pods
+    for pool in snapshot.node_pools:
+        allowed = Requirements(pool.requirements)
+        sizes = [
+            one.capacity["cpu"] // 1000
+            for one in _types(snapshot, pool)
+            if allowed[CPUS].intersects(one.requirements[CPUS])
+        ]
+        assert max(sizes) == 64
 
 
 def test_pods_of_the_reference_mix_that_want_company_want_that_of_their_own_kind() -> None:
