@@ -11,7 +11,7 @@ from math import isfinite
 
 import numpy as np
 
-from dovetail.solve.axes import Int
+from dovetail.solve.axes import Float, Int
 from dovetail.solve.bins import Bins
 from dovetail.solve.encode import Encoded
 from dovetail.solve.quotas import Settler, ZoneState
@@ -53,10 +53,6 @@ class Attempt:
         new = slice(self.bins.n_existing, self.bins.n)
         return int(self.enc.price_o[self.bins.offer[new][~self.bins.dead[new]]].sum())
 
-    def worth(self, number: int) -> float:
-        """What one pod of a unit is worth, at least something."""
-        return self._worth(number, self.values)
-
     def _worth(self, number: int, values: Values) -> float:
         unit = self.units[number]
         if not unit.members:
@@ -67,6 +63,18 @@ class Attempt:
         else:
             value = float(values.worth_sc[values.shape_g[group], unit.cell])
         return value if isfinite(value) else 0.0
+
+    def worths(self) -> Float:
+        """What one pod of each unit is worth; nothing where that is not known."""
+        values, units = self.values, self.units
+        group_u = np.array([unit.members[0][0] if unit.members else -1 for unit in units])
+        cell_u = np.array([unit.cell for unit in units])
+        shape_u = values.shape_g[group_u]
+        least_s = values.worth_sc.min(axis=1, initial=np.inf)
+        worth_u = np.where(
+            cell_u == ANY_CELL, least_s[shape_u], values.worth_sc[shape_u, np.maximum(cell_u, 0)]
+        )
+        return np.where(np.isfinite(worth_u) & (group_u >= 0), worth_u, 0.0)
 
     def worth_left(self, values: Values) -> float:
         """What all pods that are not on a node are worth by these values."""

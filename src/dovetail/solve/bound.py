@@ -174,7 +174,7 @@ def _with_existing(
     """The bound once existing nodes may hold pods for nothing, and the vector they use."""
     if not len(enc.cell_n):
         return float(worth_g.sum()), -1
-    fits_g = np.array([fits_existing(enc, group) for group in range(len(enc.groups))])
+    fits_g = _fit_existing(enc)
     best, choice = float(worth_g[~fits_g].sum()), -1
     usable = np.array([not name.startswith(ATTACH) for name in enc.resources])
     free = (np.maximum(enc.free_nr, 0) * usable).sum(axis=0).astype(np.float64)
@@ -185,6 +185,18 @@ def _with_existing(
         if total > best:
             best, choice = total, number
     return best, choice
+
+
+def _fit_existing(enc: Encoded) -> Bool:
+    """The same for every group; those that ask for the same are asked about once."""
+    known: dict[tuple[int, bytes], bool] = {}
+    found = np.zeros(len(enc.groups), dtype=bool)
+    for group, asked in enumerate(np.ascontiguousarray(enc.requests_gr)):
+        key = (int(enc.mask_g[group]), asked.tobytes())
+        if key not in known:
+            known[key] = fits_existing(enc, group)
+        found[group] = known[key]
+    return found
 
 
 def fits_existing(enc: Encoded, group: int) -> bool:

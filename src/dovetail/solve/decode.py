@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from itertools import zip_longest
 
 import numpy as np
@@ -21,6 +22,7 @@ from dovetail.solve.standing import ATTACH, daemon_mask
 from dovetail.solve.terms import Kind
 
 Share = tuple[int, tuple[Pod, ...]]  # a group, and those of its pods that share a node
+Piles = dict[tuple[int, int], list[tuple[int, tuple[Pod, ...]]]]  # by group and cell: node, pods
 
 
 class Names:
@@ -60,26 +62,27 @@ def decode(
     nodes = _Launches(attempt)
     launches: list[PlannedNode] = []
     placed: list[tuple[str, tuple[Pod, ...]]] = []
-    piles: dict[tuple[int, int], dict[int, list[Pod]]] = defaultdict(dict)  # by group and cell
+    piles: Piles = defaultdict(list)
     starters = _starters(attempt)
     early: list[str] = []
+    cells, offers = bins.cell[: bins.n].tolist(), bins.offer[: bins.n].tolist()
     for node in sorted(by_node):
         held: list[Share] = []
         for number, count in sorted(by_node[node].items()):
             held += names.take(number, count)
-        cell = int(bins.cell[node])
         for group, pods in held:
-            piles[group, cell].setdefault(node, []).extend(pods)
-            if (group, node) in starters:
+            piles[group, cells[node]].append((node, pods))
+            if starters and (group, node) in starters:
                 early += [pod.key for pod in pods]
-        if bins.offer[node] == EXISTING:
+        if offers[node] == EXISTING:
             everybody = tuple(pod for _, pods in held for pod in pods)
             placed.append((attempt.enc.problem.nodes[node].name, everybody))
         else:
             launches.append(nodes.planned(node, held, choices[node]))
-    first = set(early)
-    order = _order(attempt, {key: _queue(attempt, key[0], held) for key, held in piles.items()})
-    turns = [*early, *(key for key in order if key not in first)]
+    turns = _order(attempt, _queues(attempt, piles))
+    if early:
+        first = set(early)
+        turns = [*early, *(key for key in turns if key not in first)]
     return launches, placed, _with_company(attempt, turns, piles)
 
 
@@ -203,15 +206,28 @@ def _starters(attempt: Attempt) -> set[tuple[int, int]]:
     return found
 
 
-def _queue(attempt: Attempt, group: int, pile_by_node: dict[int, list[Pod]]) -> list[Pod]:
-    """The pods of a group in a cell; those of a host spread node by node in turns, so that no node
-    runs ahead.
+def _queues(attempt: Attempt, piles: Piles) -> dict[tuple[int, int], list[Pod]]:
+    """The pods of every group in every cell; those of a host spread node by node in turns, so that
+    no node runs ahead.
     """
-    hosts, own = attempt.enc.ties.hosts, attempt.enc.ties.host_own_g[group]
-    piles = pile_by_node.values()
-    if not any(hosts[term].kind == Kind.SPREAD for term in own):
-        return [pod for pile in piles for pod in pile]
-    return [pod for turn in zip_longest(*piles) for pod in turn if pod is not None]
+    hosts = attempt.enc.ties.hosts
+    is_spread_g = [
+        any(hosts[term].kind == Kind.SPREAD for term in own) if own else False
+        for own in attempt.enc.ties.host_own_g
+    ]
+    return {
+        key: _in_turns(held) if is_spread_g[key[0]] else [pod for _, pods in held for pod in pods]
+        for key, held in piles.items()
+    }
+
+
+def _in_turns(held: Sequence[tuple[int, tuple[Pod, ...]]]) -> list[Pod]:
+    """The first pod of every node, then the second of each, and so on."""
+    pile_by_node: dict[int, list[Pod]] = {}
+    for node, pods in held:
+        pile_by_node.setdefault(node, []).extend(pods)
+    turns = zip_longest(*pile_by_node.values())
+    return [pod for turn in turns for pod in turn if pod is not None]
 
 
 def _order(attempt: Attempt, queues: dict[tuple[int, int], list[Pod]]) -> list[str]:
@@ -231,16 +247,14 @@ def _order(attempt: Attempt, queues: dict[tuple[int, int], list[Pod]]) -> list[s
     return [pod.key for pod in order]
 
 
-def _with_company(
-    attempt: Attempt, turns: list[str], piles: dict[tuple[int, int], dict[int, list[Pod]]]
-) -> list[str]:
+def _with_company(attempt: Attempt, turns: list[str], piles: Piles) -> list[str]:
     """The turns, so that nobody comes before the company that it wants on its node."""
     if not is_wanted(attempt):
         return turns
     places = {
         pod.key: (group, node)
-        for (group, _), pile_by_node in piles.items()
-        for node, pods in pile_by_node.items()
+        for (group, _), held in piles.items()
+        for node, pods in held
         for pod in pods
     }
     return after_company(attempt, turns, places)

@@ -102,11 +102,14 @@ def _prices(enc: Encoded, offers: Int, classes: Classes, accept: Bool) -> Float:
     is a little dearer, since numbers of nodes are rounded in the end.
     """
     price = enc.plan_price_o[offers].astype(np.float64) * 1e-9
-    share = np.zeros(accept.shape)
+    share, one = np.zeros(accept.shape), np.empty(accept.shape)
     for resource in range(enc.cap_or.shape[1]):
         cap = np.maximum(enc.cap_or[offers, resource], 1)
-        share = np.maximum(share, classes.request_lr[:, resource][:, None] / cap[None, :])
-    cost = np.where(accept, share * price[None, :], np.inf).min(axis=1, initial=np.inf)
+        np.divide(classes.request_lr[:, resource][:, None], cap, out=one)
+        np.maximum(share, one, out=share)
+    share *= price
+    share[~accept] = np.inf
+    cost = share.min(axis=1, initial=np.inf)
     bill = float(classes.count_l @ np.where(np.isfinite(cost), cost, 0.0))
     return price * (1.0 + _ROUNDING * price / max(bill, 1e-9)) if bill > 0 else price
 
@@ -337,13 +340,16 @@ def _bargains(
 
 def _whole_fit(cap: Float, request: Float, accept: Bool) -> Float:
     """classes x offers: how many pods of a class an empty node takes."""
-    fit = np.full(accept.shape, np.inf)
+    fit, one = np.full(accept.shape, np.inf), np.empty(accept.shape)
     for resource in range(cap.shape[1]):
-        asked = request[:, resource]
-        some = asked > 0
-        fit[some] = np.minimum(fit[some], cap[:, resource][None, :] / asked[some][:, None])
-    whole: Float = np.where(accept, np.floor(fit + 1e-9), 0.0)
-    return whole
+        asked = request[:, resource, None]
+        is_asked = asked > 0
+        np.divide(cap[:, resource], asked, out=one, where=is_asked)
+        np.minimum(fit, one, out=fit, where=is_asked)
+    fit += 1e-9
+    np.floor(fit, out=fit)
+    fit[~accept] = 0.0
+    return fit
 
 
 def _least_worth(

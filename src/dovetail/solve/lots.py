@@ -60,22 +60,35 @@ class Classes:
 def merge(enc: Encoded, lots: Sequence[Lot]) -> Classes:
     """Classes of lots: the shapes that matter most as they are, the rest merged on a grid."""
     caps = _cap_terms(enc, lots)
-    numbers = _numbers(lots, caps, frozenset(), 0.0)
+    capped = [
+        tuple([term for term in lot.own if term in caps and term in lot.match]) for lot in lots
+    ]
+    shapes: list[object] = [lot.request.tobytes() for lot in lots]
+    numbers = _numbers(lots, capped, shapes)
     count = int(numbers.max(initial=-1)) + 1
     if count > MAX_CLASSES:
-        kept = _weightiest(enc, lots, numbers, count)
-        numbers = _numbers(lots, caps, kept, _GRID)
+        numbers = _numbers(lots, capped, _merged(enc, lots, shapes, numbers))
         count = int(numbers.max(initial=-1)) + 1
-    return _classes(lots, numbers, count, caps, enc)
+    return _classes(lots, numbers, count, (caps, capped), enc)
 
 
-def _weightiest(enc: Encoded, lots: Sequence[Lot], numbers: Int, count: int) -> frozenset[int]:
-    """The lots of the shapes that ask for most in all."""
+def _merged(
+    enc: Encoded, lots: Sequence[Lot], shapes: Sequence[object], numbers: Int
+) -> list[object]:
+    """The shapes that ask for most in all as they are, the others by their place on the grid."""
     mean = np.maximum(np.minimum(enc.cap_or, 10**15).mean(axis=0), 1.0)
-    demand = np.array([lot.count * float((lot.request / mean).max()) for lot in lots])
-    per_class = np.bincount(numbers, weights=demand, minlength=count)
-    best = np.argsort(-per_class, kind="stable")[:_KEPT]
-    return frozenset(np.flatnonzero(np.isin(numbers, best)).tolist())
+    counts = np.array([lot.count for lot in lots])
+    demand = counts * (np.array([lot.request for lot in lots]) / mean).max(axis=1)
+    per_class = np.bincount(numbers, weights=demand)
+    is_kept = np.zeros(len(per_class), dtype=bool)
+    is_kept[np.argsort(-per_class, kind="stable")[:_KEPT]] = True
+    buckets: dict[object, tuple[int, ...]] = {}
+    found: list[object] = []
+    for lot, shape, kept in zip(lots, shapes, is_kept[numbers].tolist(), strict=True):
+        if not kept and shape not in buckets:
+            buckets[shape] = _bucket(lot.request, _GRID)
+        found.append(shape if kept else buckets[shape])
+    return found
 
 
 def _cap_terms(enc: Encoded, lots: Sequence[Lot]) -> dict[int, float]:
@@ -93,16 +106,16 @@ def _cap_terms(enc: Encoded, lots: Sequence[Lot]) -> dict[int, float]:
     return {term: caps[term] for term in best}
 
 
-def _numbers(lots: Sequence[Lot], caps: dict[int, float], kept: frozenset[int], step: float) -> Int:
+def _numbers(
+    lots: Sequence[Lot], capped: Sequence[tuple[int, ...]], shapes: Sequence[object]
+) -> Int:
+    """Equal numbers for lots that the program need not tell apart."""
     number_of: dict[tuple[object, ...], int] = {}
-    numbers = np.zeros(len(lots), dtype=np.int64)
-    for place, lot in enumerate(lots):
-        exact = not step or place in kept
-        shape = lot.request.tobytes() if exact else _bucket(lot.request, step)
-        capped = tuple(t for t in lot.own if t in caps and t in lot.match)
-        key = (shape, lot.mask, lot.cell, lot.key, lot.weight, capped)
-        numbers[place] = number_of.setdefault(key, len(number_of))
-    return numbers
+    keys = [
+        (shape, lot.mask, lot.cell, lot.key, lot.weight, terms)
+        for lot, terms, shape in zip(lots, capped, shapes, strict=True)
+    ]
+    return np.array([number_of.setdefault(key, len(number_of)) for key in keys], dtype=np.int64)
 
 
 def _bucket(request: Int, step: float) -> tuple[int, ...]:
@@ -119,7 +132,11 @@ def _bucket(request: Int, step: float) -> tuple[int, ...]:
 
 
 def _classes(
-    lots: Sequence[Lot], numbers: Int, count: int, caps: dict[int, float], enc: Encoded
+    lots: Sequence[Lot],
+    numbers: Int,
+    count: int,
+    capping: tuple[dict[int, float], Sequence[tuple[int, ...]]],
+    enc: Encoded,
 ) -> Classes:
     counts = np.array([lot.count for lot in lots], dtype=np.float64)
     count_l = np.bincount(numbers, weights=counts, minlength=count).astype(np.float64)
@@ -146,16 +163,13 @@ def _classes(
         low, high = result.range_ld.get(number, (nothing, nothing))
         more = (low + lot.low.astype(np.float64), high + lot.high.astype(np.float64))
         result.range_ld[number] = more
-    for term, cap in caps.items():
-        members = sorted(
-            {
-                int(n)
-                for n, lot in zip(numbers, lots, strict=True)
-                if term in lot.own and term in lot.match
-            }
-        )
-        result.cap_groups.append((cap, members))
-        result.cap_terms.append(term)
+    caps, capped = capping
+    members: dict[int, set[int]] = {term: set() for term in caps}
+    for number, terms in zip(numbers.tolist(), capped, strict=True):
+        for term in terms:
+            members[term].add(number)
+    result.cap_groups += [(cap, sorted(members[term])) for term, cap in caps.items()]
+    result.cap_terms += caps
     return result
 
 

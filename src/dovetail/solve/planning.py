@@ -50,8 +50,12 @@ def _worth_of_units(attempt: Attempt) -> Float:
         else np.ones(len(attempt.enc.resources))
     )
     price = float(attempt.enc.plan_price_o[attempt.offers].mean()) if len(attempt.offers) else 1.0
-    floor = [0.02 * price * float((u.request / mean).max(initial=0.0)) for u in attempt.units]
-    return np.array([max(attempt.worth(number), low, 1.0) for number, low in enumerate(floor)])
+    if not attempt.units:
+        return np.zeros(0)
+    request_ur = np.array([unit.request for unit in attempt.units])
+    floor_u = 0.02 * price * (request_ur / mean).max(axis=1, initial=0.0)
+    worth_u: Float = np.maximum(np.maximum(attempt.worths(), floor_u), 1.0)
+    return worth_u
 
 
 def _fall_back(attempt: Attempt, worth_u: Float) -> None:
