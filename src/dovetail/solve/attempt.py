@@ -67,6 +67,8 @@ class Attempt:
     def worths(self) -> Float:
         """What one pod of each unit is worth; nothing where that is not known."""
         values, units = self.values, self.units
+        if not values.worth_sc.size:
+            return np.zeros(len(units))
         group_u = np.array([unit.members[0][0] if unit.members else -1 for unit in units])
         cell_u = np.array([unit.cell for unit in units])
         shape_u = values.shape_g[group_u]

@@ -96,6 +96,12 @@ class _Launches:
         self._attempt = attempt
         self._names: dict[tuple[int, int], Names3] = {}
         self._type_names = np.array([one.name for one in attempt.enc.market.types], dtype=object)
+        enc, bins = attempt.enc, attempt.bins
+        counted = [place for place, name in enumerate(enc.resources) if not name.startswith(ATTACH)]
+        counted.sort(key=lambda place: enc.resources[place])
+        self._resources = [enc.resources[place] for place in counted]
+        new = slice(bins.n_existing, bins.n)
+        self._used_n = (enc.cap_or[bins.offer[new]] - bins.free[:, new].T)[:, counted].tolist()
         self._labels: dict[int, dict[str, str]] = {}
         self._daemons: dict[int, dict[str, int]] = {}
 
@@ -150,12 +156,12 @@ class _Launches:
 
     def _requests(self, offer: int, node: int) -> dict[str, int]:
         """What pods and daemon sets take of the node."""
-        enc, bins = self._attempt.enc, self._attempt.bins
-        result = dict(self._daemons[offer])
-        used = (enc.cap_or[offer] - bins.free[:, node]).tolist()
-        for name, amount in zip(enc.resources, used, strict=True):
-            if amount and not name.startswith(ATTACH):
-                result[name] = result.get(name, 0) + amount
+        used = zip(self._resources, self._used_n[node - self._attempt.bins.n_existing], strict=True)
+        taken = {name: amount for name, amount in used if amount}
+        daemons = self._daemons[offer]
+        if not daemons:
+            return taken
+        result = total((daemons, taken))
         return {name: result[name] for name in sorted(result)}
 
 

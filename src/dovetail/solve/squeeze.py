@@ -7,6 +7,7 @@ node is not bought.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
@@ -34,16 +35,22 @@ def squeeze(bins: Bins, units: list[Unit], left: Int, worth_u: Float) -> int:
         return 0
     n_spared = 0
     log = entries(bins.log)
+    failed: set[tuple[tuple[int, int], ...]] = set()  # what has found no gap as things stand
     for node in new[np.argsort(worth / price, kind="stable")][:_TRIES].tolist():
-        if _spare(bins, units, left, node, log):
+        held = _held(node, log)
+        load = tuple(sorted(held.items()))
+        if load in failed:
+            continue
+        failed.add(load)
+        if _spare(bins, units, left, node, held):
             n_spared += 1
             log = entries(bins.log)
+            failed.clear()
     return n_spared
 
 
-def _spare(bins: Bins, units: list[Unit], left: Int, node: int, log: tuple[Int, Int, Int]) -> bool:
+def _spare(bins: Bins, units: list[Unit], left: Int, node: int, held: Mapping[int, int]) -> bool:
     """Put the pods of a node elsewhere, all of them or none."""
-    held = _held(node, log)
     accept = bins.accept[:, node].copy()
     bins.accept[:, node] = False  # it is not elsewhere
     mark = len(bins.log)

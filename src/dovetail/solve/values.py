@@ -54,19 +54,17 @@ def _appraise_shapes(enc: Encoded, values: Values) -> None:
     first: list[int] = []
     members: list[tuple[int, ...]] = []
     slot = {term: place for place, term in enumerate(values.cap_terms)}
-    for group in range(len(enc.groups)):
-        capped = tuple(
-            slot[t]
-            for t in enc.ties.host_own_g[group]
-            if t in slot and t in enc.ties.host_match_g[group]
-        )
-        company = wants_company(enc, group)
-        key = (enc.requests_gr[group].tobytes(), int(enc.mask_g[group]), capped, company)
-        if key not in number_of:
-            number_of[key] = len(first)
+    company_g = wanting_company(enc).tolist()
+    ties, masks = enc.ties, enc.mask_g.tolist()
+    for group, asked in enumerate(np.ascontiguousarray(enc.requests_gr)):
+        own, match = ties.host_own_g[group], ties.host_match_g[group]
+        capped = tuple([slot[t] for t in own if t in slot and t in match]) if own else ()
+        key = (asked.tobytes(), masks[group], capped, company_g[group])
+        number = number_of.setdefault(key, len(first))
+        if number == len(first):
             first.append(group)
             members.append(capped)
-        shape_g[group] = number_of[key]
+        shape_g[group] = number
     values.shape_g = shape_g
     shapes = np.array(first, dtype=np.int64)
     worth_sp = _worth(enc, values, shapes, members)
@@ -110,19 +108,23 @@ def _eligible(enc: Encoded, shapes: Int, values: Values) -> Bool:
             inside = np.flatnonzero(cell_p == cell)
             sure = fits[:, inside] & endless[inside][None, :]
             best = np.where(sure, weight_p[inside][None, :], -1).max(axis=1, initial=-1)
-            best[[wants_company(enc, group) for group in shapes.tolist()]] = -1
+            best[wanting_company(enc)[shapes]] = -1
             fits[:, inside] &= weight_p[inside][None, :] >= best[:, None]
     return fits
 
 
-def wants_company(enc: Encoded, group: int) -> bool:
-    """Whether some affinity ties the group to others, which may draw it to a lighter pool."""
+def wanting_company(enc: Encoded) -> Bool:
+    """Whether some affinity ties each group to others, which may draw it to a lighter pool."""
     ties = enc.ties
-    zones = (*ties.zone_own_g[group], *ties.zone_match_g[group])
-    hosts = (*ties.host_own_g[group], *ties.host_match_g[group])
-    return any(ties.zones[one].kind == Kind.AFFINITY for one in zones) or any(
-        ties.hosts[one].kind == Kind.AFFINITY for one in hosts
-    )
+    found = np.zeros(len(enc.groups), dtype=bool)
+    for zone in ties.zones:
+        if zone.kind == Kind.AFFINITY:
+            found[list(zone.groups)] = True
+    hosts = {number for number, term in enumerate(ties.hosts) if term.kind == Kind.AFFINITY}
+    if hosts:
+        pairs = zip(ties.host_own_g, ties.host_match_g, strict=True)
+        found |= np.array([not hosts.isdisjoint((*own, *match)) for own, match in pairs])
+    return found
 
 
 def weights_bind(enc: Encoded) -> bool:

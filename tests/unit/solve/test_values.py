@@ -13,7 +13,7 @@ from dovetail.solve.lots import Lot
 from dovetail.solve.planning import run_attempt
 from dovetail.solve.prune import undominated
 from dovetail.solve.units import ANY_CELL, unit_of
-from dovetail.solve.values import appraise, rough, takes, wants_company, weights_bind, worthless
+from dovetail.solve.values import appraise, rough, takes, wanting_company, weights_bind, worthless
 from dovetail.solve.vectors import Values, capacity, full_node
 from dovetail.testing.builders import deployment, instance_type, node_pool, pod
 from tests.unit.solve.puzzles import LARGE, SMALL, encoded, random_puzzle
@@ -198,7 +198,8 @@ def test_company_is_wanted_by_those_who_ask_for_it_and_those_they_ask_for() -> N
                 pod("even", spread=[{"topology_key": reach}]),
             ]
         )
-        wanted = {group.pods[0].name: wants_company(enc, n) for n, group in enumerate(enc.groups)}
+        company = wanting_company(enc).tolist()
+        wanted = {group.pods[0].name: company[n] for n, group in enumerate(enc.groups)}
         assert wanted == {"friend": True, "fan": True, "loner": False, "even": False}
 
 
