@@ -235,6 +235,10 @@ class Solver:
         self.program.cuts = [*self.program.cuts, *cuts]
         self._highs.setOptionValue("simplex_strategy", _DUAL)  # its multipliers are
 
+    def fix(self, offer: int, amount: float) -> None:
+        """Buy just so many nodes of an offer."""
+        self._highs.changeColBounds(int(self._x_o[offer]), amount, amount)
+
     def solve(self) -> Assignment:
         """What the program says now."""
         self._highs.run()

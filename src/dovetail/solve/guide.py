@@ -20,6 +20,7 @@ from dovetail.solve.encode import Encoded
 from dovetail.solve.guests import with_guests
 from dovetail.solve.guidance import Guide, least_loss, multipliers
 from dovetail.solve.lots import Classes, Lot, acceptance, merge
+from dovetail.solve.rounding import settled
 from dovetail.solve.units import ANY_CELL
 
 _ROUNDS: Final = 4
@@ -262,7 +263,7 @@ def without_sifting(
     program, again = with_guests(shop.program(chosen))
     chosen = np.concatenate([chosen, chosen[again]])
     solver = Solver(_with_likely_cuts(program), central=not is_hasty)
-    return shop.guide(chosen, solver.solve(), solver.program)
+    return shop.guide(chosen, settled(solver), solver.program)
 
 
 def _scale(cap: Float, classes: Classes) -> Float:
