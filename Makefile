@@ -6,7 +6,7 @@ STAMP  := .venv/.stamp
 CHECKED := src tests hatch_build.py $(wildcard benchmarks) $(wildcard tools)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fmt fuzz bench bench-live bench-peers bench-growth docs requirements clean
+.PHONY: help setup demo test check fmt fuzz bench bench-live bench-peers bench-binding bench-growth docs requirements clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ bench-live: $(STAMP) ## Measure the controller on a real control plane, beside t
 
 bench-peers: $(STAMP) ## Compare speed and price with Go Karpenter's scheduler, in one run
 	$(BIN)/python -m benchmarks.peers
+
+bench-binding: $(STAMP) ## Let a real kube-scheduler bind what was planned, in several ways
+	$(BIN)/python -m benchmarks.peers.binding
 
 bench-growth: $(STAMP) ## Measure how time and memory grow, and draw docs/growth.svg
 	$(BIN)/python -m benchmarks.growth

@@ -16,8 +16,11 @@ The two prices are
     realised   the price of all nodes once nothing is pending any more
 
 Gates are taken off in the plan's binding order; in the second round there are none any more. Among
-equal nodes kube-scheduler draws lots, so that figures differ from run to run. Exit code 1 when pods
-are still pending after the second round.
+equal nodes kube-scheduler draws lots, so that figures differ from run to run. A whole run is kept
+in benchmarks/results/binding.json.
+
+Exit code 1 when pods that were told in turn are not bound: fewer than 999 in 1,000 at once, or not
+all after the second round. The other ways are measured, and nothing is asked of them.
 """
 
 from __future__ import annotations
@@ -54,6 +57,7 @@ from dovetail.units.money import dollars
 from tests.controlplane.plane import ControlPlane, running
 
 PATIENCE_SECONDS: Final = 300.0
+_RESULTS: Final = Path(__file__).parent.parent / "results" / "binding.json"
 _DEFAULT: Final = ("plain", "fleet", "diverse", "huge")
 # The controller opens a node half a second after its pods were nominated: the scheduler hears of
 # pods and of nodes by different watches (designs/0007).
@@ -175,10 +179,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print("\n".join(f"{name + ':':13}{value}" for name, value in machine.items()))
     print()
     print(table(found))
-    if chosen.json is not None:
+    path = chosen.json or (None if chosen.scenario or n_late else _RESULTS)
+    if path is not None:
         body = {"machine": machine, "judged": found}
-        chosen.json.write_bytes(msgspec.json.format(msgspec.json.encode(body), indent=2) + b"\n")
-    return int(n_late > 0 or any(one.n_left_after_round_2 for one in found))
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(body), indent=2) + b"\n")
+    return int(n_late > 0 or any(one.is_missed for one in found))
 
 
 def _parser() -> argparse.ArgumentParser:

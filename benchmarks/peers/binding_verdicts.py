@@ -16,6 +16,7 @@ _HEAD: Final = (
     "bound $/h", "paper $/h", "realised $/h", "realised/paper",
 )  # fmt: skip
 _N_WORDS: Final = 3
+_AT_ONCE: Final = 0.999  # of the planned pods
 
 
 class Telling(StrEnum):
@@ -55,6 +56,12 @@ class Judged(msgspec.Struct, frozen=True):
     def share_at_once(self) -> float:
         """The share of planned pods that needed no second plan."""
         return self.n_bound_at_once / self.n_pods
+
+    @property
+    def is_missed(self) -> bool:
+        """Whether a plan whose pods come in turn was not bound as it should be."""
+        is_short = self.share_at_once < _AT_ONCE or self.n_left_after_round_2 > 0
+        return self.telling is Telling.IN_TURN and is_short
 
 
 def table(found: Sequence[Judged]) -> str:

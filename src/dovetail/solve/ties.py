@@ -39,14 +39,15 @@ class Filters:
 
     def __init__(self, columns: Columns) -> None:
         self._columns = columns
-        self._held: dict[tuple[str, str, bytes], Bool] = {}
+        self._held: dict[tuple[str, str, bytes, tuple[str, ...]], Bool] = {}
         self.everywhere = np.ones(columns.n_entities, dtype=bool)
 
     def counted(self, term: Term, spec: PodSpec) -> Bool:
         """The entities that a spread of such a pod counts."""
         if term.kind != Kind.SPREAD or not term.filter_key:
             return self.everywhere
-        key = (term.node_affinity_policy, term.node_taints_policy, term.filter_key)
+        policies = (term.node_affinity_policy, term.node_taints_policy)
+        key = (*policies, term.filter_key, spread_keys(spec))
         if key not in self._held:
             self._held[key] = self._eligible(term, spec)
         return self._held[key]

@@ -34,7 +34,7 @@ def test_the_cheaper_of_one_more_and_one_less_is_bought(count: float, want: floa
     """Around it, everything else is bought anew: nobody is left out."""
     answer = settled(Solver(program(25.0, count), central=True))
     assert answer.nodes_o[0] == pytest.approx(want)
-    assert answer.pods_lo.sum() == pytest.approx(count, rel=1e-4)
+    assert answer.pods_lo.sum() >= count * (1 - 1e-4)
 
 
 def test_a_piece_of_a_node_that_is_a_trifle_of_the_bill_is_left_to_rounding() -> None:

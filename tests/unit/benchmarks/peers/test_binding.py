@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from benchmarks.peers import binding_objects as objects
@@ -13,6 +14,18 @@ from dovetail.decide import decide
 from dovetail.model import resources
 
 SMALL = fleet(60, 1)
+JUDGED = Judged(
+    scenario="fleet",
+    scoring=Scoring.MOST_ALLOCATED,
+    telling=Telling.IN_TURN,
+    n_pods=1000,
+    n_bound_at_once=999,
+    n_as_planned=990,
+    n_left_after_round_2=0,
+    paper=10.0,
+    bound=9.5,
+    realised=10.5,
+)
 
 
 def test_a_planned_node_has_room_for_its_pods_and_its_daemons() -> None:
@@ -75,20 +88,27 @@ def test_the_scheduler_is_done_when_all_that_wait_have_been_tried(
     assert read_queues("") == Queues()
 
 
+@pytest.mark.parametrize(
+    ("telling", "n_at_once", "n_left", "want"),
+    [
+        (Telling.IN_TURN, 999, 0, False),
+        (Telling.IN_TURN, 998, 0, True),
+        (Telling.IN_TURN, 1000, 1, True),
+        (Telling.NOTHING, 500, 20, False),
+    ],
+)
+def test_of_pods_that_come_in_turn_nearly_all_are_bound_at_once_and_all_in_the_end(
+    telling: Telling, n_at_once: int, n_left: int, *, want: bool
+) -> None:
+    """Of others nothing is asked."""
+    one = msgspec.structs.replace(
+        JUDGED, telling=telling, n_bound_at_once=n_at_once, n_left_after_round_2=n_left
+    )
+    assert one.is_missed is want
+
+
 def test_the_table_shows_shares_and_both_prices() -> None:
     """One line for each verdict."""
-    one = Judged(
-        scenario="fleet",
-        scoring=Scoring.MOST_ALLOCATED,
-        telling=Telling.IN_TURN,
-        n_pods=1000,
-        n_bound_at_once=999,
-        n_as_planned=990,
-        n_left_after_round_2=0,
-        paper=10.0,
-        bound=9.5,
-        realised=10.5,
-    )
-    words = table([one]).splitlines()[1].split()
+    words = table([JUDGED]).splitlines()[1].split()
     assert words[:2] == ["fleet", "MostAllocated"]
     assert words[-7:] == ["99.90%", "99.00%", "0", "9.50", "10.00", "10.50", "1.0500"]
