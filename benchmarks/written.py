@@ -162,13 +162,13 @@ SECTIONS: Final[Mapping[str, Callable[[bytes], str]]] = {
 def updated(text: str, content_by_name: Mapping[str, bytes]) -> str:
     """The document with the figures of these runs between their marks."""
     for name, content in content_by_name.items():
-        start, end = f"<!-- {name} -->\n", f"\n<!-- end of {name} -->"
+        start, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
         before, _, rest = text.partition(start)
         _, _, after = rest.partition(end)
         if not after:
             msg = f"{DOCUMENT.name} has no place for {name}: {start.strip()} and {end.strip()}"
             raise ValueError(msg)
-        text = f"{before}{start}{SECTIONS[name](content)}{end}{after}"
+        text = f"{before}{start}{SECTIONS[name](content)}\n{end}{after}"
     return text
 
 
