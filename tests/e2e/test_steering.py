@@ -15,7 +15,7 @@ pytestmark = pytest.mark.xdist_group("controlplane")
 
 N_PODS = 150
 SIZES = ((100, 128), (250, 512), (500, 1024), (500, 2048), (1000, 4096), (2000, 8192))
-_SHARE_ASTRAY = 0.15
+_SHARE_ASTRAY = 0.2  # unsteered more than half of them do
 _MORE_NODES = 2
 WEIGHTS = (30, 25, 20, 12, 9, 4)
 

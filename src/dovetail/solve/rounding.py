@@ -12,6 +12,7 @@ import numpy as np
 
 from dovetail.solve.assignment import Assignment, Program, Solver
 
+_MANY_NODES: Final = 20  # among few nodes every one is dear, and the tail knows better
 _DEAR: Final = 0.02  # of the bill, for one node
 _SHOWS: Final = 0.005  # of the bill, for the piece or what is missing of it
 _FEW: Final = 2  # dear offers of which pieces are bought; with more there is no end to it
@@ -31,6 +32,8 @@ def settled(solver: Solver) -> Assignment:
 
 
 def _dear_piece(answer: Assignment, program: Program) -> int | None:
+    if answer.nodes_o.sum() < _MANY_NODES:
+        return None
     price = program.price_o
     piece = np.abs(answer.nodes_o - np.round(answer.nodes_o)) * price
     pieces = np.flatnonzero((price > _DEAR * answer.value) & (piece > _SHOWS * answer.value))
