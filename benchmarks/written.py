@@ -135,7 +135,8 @@ def growth(content: bytes) -> str:
         "exponent of memory",
     )
     rows = [_axis(one) for one in told.axes]
-    return f"{_measured_on(told.machine)}\n\n{_table(head, rows, n_words=2)}"
+    picture = "![Time and memory over pods, nodes and instance types](growth.svg)"
+    return "\n\n".join((picture, _measured_on(told.machine), _table(head, rows, n_words=2)))
 
 
 def _axis(one: _Axis) -> tuple[str, ...]:
