@@ -4,10 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from benchmarks.catalogues import ZONES
 from dovetail import labels
 from dovetail.model.instance import InstanceType
 from dovetail.model.node import Node
 from dovetail.model.pool import NodePool
+
+
+def numbered_node(number: int, pool: NodePool, kind: InstanceType) -> Node:
+    """A node on demand with a number for its name, in the zones by turns."""
+    name = f"standing-{number:04}"
+    labels_by_key = {
+        **kind.requirements.settled(),
+        **pool.labels,
+        labels.HOSTNAME: name,
+        labels.ZONE: ZONES[number % len(ZONES)],
+        labels.CAPACITY_TYPE: labels.ON_DEMAND,
+    }
+    return standing_node(name, pool, kind, labels_by_key)
 
 
 def standing_node(

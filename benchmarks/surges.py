@@ -15,7 +15,7 @@ from typing import Final
 from benchmarks import catalogues, fleet_mix
 from benchmarks.catalogues import ZONES
 from benchmarks.seeds import seeded
-from benchmarks.standing import standing_node
+from benchmarks.standing import numbered_node
 from benchmarks.workloads import NAMESPACE, Deployment, everyday_requests, pods_of, sizes
 from dovetail import labels
 from dovetail.model.instance import InstanceType
@@ -106,15 +106,7 @@ def _team_pool(number: int) -> NodePool:
 
 def _node(number: int, pool: NodePool, types: tuple[InstanceType, ...]) -> Node:
     kind = next(one for one in types if one.name == _STANDING)
-    name = f"standing-{number:04}"
-    labels_by_key = {
-        **kind.requirements.settled(),
-        **pool.labels,
-        labels.HOSTNAME: name,
-        labels.ZONE: ZONES[number % len(ZONES)],
-        labels.CAPACITY_TYPE: labels.ON_DEMAND,
-    }
-    return standing_node(name, pool, kind, labels_by_key)
+    return numbered_node(number, pool, kind)
 
 
 def _filling(nodes: list[Node], left: float) -> Iterator[Pod]:

@@ -13,11 +13,10 @@ from typing import Final
 import msgspec
 
 from benchmarks import catalogues, fleet_mix
-from benchmarks.catalogues import ZONES
 from benchmarks.growth.catalogue import catalogue
 from benchmarks.scenarios import fleet
 from benchmarks.seeds import seeded
-from benchmarks.standing import standing_node
+from benchmarks.standing import numbered_node
 from benchmarks.workloads import NAMESPACE, pods_of
 from dovetail import labels
 from dovetail.model.instance import InstanceType
@@ -71,14 +70,7 @@ CLUSTERS: Final[dict[str, Callable[[int, int], Snapshot]]] = {
 def _node(number: int, pool: NodePool, standing: list[InstanceType]) -> Node:
     """Kinds and zones in turns; five kinds and three zones give every pair."""
     kind = standing[number % len(standing)]
-    name = f"standing-{number:04}"
-    labels_by_key = {
-        **kind.requirements.settled(),
-        labels.HOSTNAME: name,
-        labels.ZONE: ZONES[number % len(ZONES)],
-        labels.CAPACITY_TYPE: labels.ON_DEMAND,
-    }
-    return standing_node(name, pool, kind, labels_by_key)
+    return numbered_node(number, pool, kind)
 
 
 def _filling(nodes: tuple[Node, ...]) -> Iterator[Pod]:
