@@ -40,12 +40,6 @@ def weigh_exactly(request: Int, cap: Int, k: int) -> Float:
     return np.where(rest == 0, share, whole / k)
 
 
-def cut_of(program: Program, offer: int, kind: int) -> Cut:
-    """One cut, for the classes that the offer takes."""
-    [cut] = cuts_of(program, [(offer, kind)])
-    return cut
-
-
 def cuts_of(program: Program, pairs: Sequence[tuple[int, int]]) -> list[Cut]:
     """Cuts by offer and kind, each for the classes that its offer takes."""
     if not pairs:

@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
+from dovetail.solve import cuts
 from dovetail.solve.assignment import Assignment, Cut, Program, Solver
 from dovetail.solve.axes import Float
-from dovetail.solve.cuts import KINDS, cut_of
+from dovetail.solve.cuts import KINDS
 from tests.unit.solve.puzzles import lottery
 
 N_PROGRAMS = 60
@@ -77,7 +78,7 @@ def cuts_of(program: Program, seed: int) -> list[Cut]:
     """A few cuts of the program."""
     chance = lottery(seed)
     pairs = [(chance.randrange(len(program.price_o)), chance.choice(_TRIED)) for _ in range(3)]
-    return [cut_of(program, offer, kind) for offer, kind in sorted(set(pairs))]
+    return cuts.cuts_of(program, sorted(set(pairs)))
 
 
 WISHES = pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dovetail.solve.assignment import Program, Solver
 from dovetail.solve.axes import Float
-from dovetail.solve.cuts import KINDS, cut_of, likely, violated, weigh, weigh_exactly
+from dovetail.solve.cuts import KINDS, cuts_of, likely, violated, weigh, weigh_exactly
 
 KS = st.integers(1, 12)
 
@@ -86,7 +86,7 @@ def test_a_cut_weighs_only_the_classes_that_its_offer_takes() -> None:
     """A class that cannot go there has no weight there."""
     asked = program([0.6, 0.6], [1, 1])
     asked.accept_lo[1, 0] = False
-    cut = cut_of(asked, 0, KINDS.index((0, 1)))
+    [cut] = cuts_of(asked, [(0, KINDS.index((0, 1)))])
     assert cut.weight_l.tolist() == [1.0, 0.0]
 
 
@@ -96,7 +96,8 @@ def test_a_cut_weighs_as_the_function_says(share: float) -> None:
     asked = program([share], [1])
     for kind, (resource, k) in enumerate(KINDS):
         want = weigh(asked.request_lr[:, resource], k)
-        assert cut_of(asked, 0, kind).weight_l.tolist() == want.tolist()
+        [cut] = cuts_of(asked, [(0, kind)])
+        assert cut.weight_l.tolist() == want.tolist()
 
 
 def test_cuts_make_the_program_buy_whole_nodes_for_large_pods() -> None:
