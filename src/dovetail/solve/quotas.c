@@ -1,6 +1,6 @@
 /* How many pods of a group go to which cell? The compiled twin of quotas.py and settle.py, for groups
- * that find no node at all, so that only what can be launched makes domains, and that prefer no cell:
- * group after group in the order given. Included by kernel.c; whoever calls it owns all memory.
+ * that find no room on any node, so that all of them go to what can be launched, and that prefer no
+ * cell: group after group in the order given. Included by kernel.c; whoever calls it owns all memory.
  */
 
 typedef struct {
@@ -9,10 +9,11 @@ typedef struct {
     /* zone terms; `start` is where the domains of each begin in what is counted by domain */
     const int64_t *kind, *key, *skew, *min_domains, *start, *size;
     const uint8_t *counts;  /* x cells */
-    const uint8_t *is_lone; /* only one group is concerned */
+    const uint8_t *is_lone; /* only one group is concerned, and nobody runs */
     /* by term and domain */
     int64_t *match, *own;
     uint8_t *foreseen;
+    const uint8_t *seen;  /* nodes that are there make it */
     const int64_t *followers;
     const uint8_t *has_followers;  /* by term */
     /* groups */
@@ -77,13 +78,31 @@ static void take_turn(Quotas *q, const Turned *g, int64_t cell, int64_t step) {
     q->n_turns[g->number]++;
 }
 
-/* The domains over which a spread takes its minimum, in `reach`; answers how many. */
-static int64_t reached(Quotas *q, int64_t term) {
+/* Whether nodes that are there make a domain which is not in `reach`. */
+static int has_others(const Quotas *q, int64_t term) {
+    for (int64_t d = 0; d < q->size[term]; d++)
+        if (q->seen[q->start[term] + d] && !q->reach[d]) return 1;
+    return 0;
+}
+
+/* The domains that can be launched into, in `reach`; answers how many. */
+static int64_t launched(Quotas *q, int64_t term) {
     int64_t n = 0;
     for (int64_t d = 0; d < q->size[term]; d++) q->reach[d] = 0;
     for (int64_t c = 0; c < q->n_cells; c++)
         if (q->launch[c] && domain_at(q, term, c) >= 0) q->reach[domain_at(q, term, c)] = 1;
     for (int64_t d = 0; d < q->size[term]; d++) n += q->reach[d];
+    return n;
+}
+
+/* The domains over which a spread takes its minimum, in `reach`; answers how many. */
+static int64_t reached(Quotas *q, int64_t term) {
+    int64_t n = launched(q, term);
+    for (int64_t d = 0; d < q->size[term]; d++) {
+        int is_new = q->seen[q->start[term] + d] && !q->reach[d];
+        q->reach[d] |= is_new;
+        n += is_new;
+    }
     return n;
 }
 
@@ -102,8 +121,8 @@ static int settle_lone(Quotas *q, const Turned *g) {
     if (g->n_own != 1 || g->n_match != 1 || g->own[0] != g->match[0] || q->wants_host[g->number]) return 0;
     int64_t term = g->own[0];
     if (q->kind[term] != SPREAD || !q->is_lone[term]) return 0;
-    int64_t n = reached(q, term), count = q->count[g->number], skew = q->skew[term], low = 0, high = skew;
-    if (n == 0) return 0;
+    int64_t n = launched(q, term), count = q->count[g->number], skew = q->skew[term], low = 0, high = skew;
+    if (n == 0 || has_others(q, term)) return 0;
     if (n >= q->min_domains[term]) {
         int64_t beyond = count - (n - 1) * skew;
         low = beyond > 0 ? (beyond + n - 1) / n : 0;
@@ -139,7 +158,7 @@ static int settle_lone(Quotas *q, const Turned *g) {
 
 /* ------------------------------------------------------------------ pouring */
 
-/* Whether each cell to launch into is a domain of its own that a spread counts. */
+/* Whether each cell to launch into is a domain of its own that a spread counts, and there is no other. */
 static int spreads_evenly(Quotas *q, int64_t term, int64_t n_open) {
     if (q->kind[term] != SPREAD || n_open < q->min_domains[term]) return 0;
     for (int64_t d = 0; d < q->size[term]; d++) q->reach[d] = 0;
@@ -149,7 +168,7 @@ static int spreads_evenly(Quotas *q, int64_t term, int64_t n_open) {
         if (domain < 0 || q->reach[domain] || !q->counts[term * q->n_cells + c]) return 0;
         q->reach[domain] = 1;
     }
-    return 1;
+    return !has_others(q, term);
 }
 
 /* Each pod to where the fewest are, for a group that is only spread or counted; 0 if it is not so. */

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import groupby
 
 import numpy as np
 
@@ -38,18 +39,44 @@ def settle_all(attempt: Attempt, groups: Iterable[int]) -> None:
     span = slice(0, attempt.bins.n)
     items = _tied_items(enc, tied)
     _count_followers(attempt, tied)
-    if not span.stop:
-        _settle_groups(attempt, [number for (_, _, _, number), _ in sorted(items)])
-        return
-    for number in sorted(free_units):
+    for number in sorted(free_units) if span.stop else ():
         unit = attempt.units[number]
         size = float((unit.request / enc.mean_r).max(initial=0.0))
         items.append(((-unit.priority, 0, -size, number), False))
-    for (_, _, _, number), is_tied in sorted(items):
-        if is_tied:
-            _settle_group(attempt, number, span)
-        else:
-            place_on(attempt, number, span)
+    without_room = _without_room(attempt, tied, span)
+    for is_homeless, turns in groupby(sorted(items), lambda item: _who(item) in without_room):
+        if is_homeless:
+            _settle_homeless(attempt, [number for (_, _, _, number), _ in turns])
+            continue
+        for (_, _, _, number), is_tied in turns:
+            if is_tied:
+                _settle_group(attempt, number, span)
+            else:
+                place_on(attempt, number, span)
+
+
+def _who(item: tuple[_Turn, bool]) -> int | None:
+    """The tied group whose turn it is."""
+    (_, _, _, number), is_tied = item
+    return number if is_tied else None
+
+
+def _without_room(attempt: Attempt, tied: list[int], span: slice) -> set[int]:
+    """Groups that ask for more of something than any node has left. Those that want company are
+    not among them where there are nodes: it may be there.
+    """
+    if not span.stop:
+        return set(tied)
+    ties, request_gr = attempt.enc.ties, attempt.enc.requests_gr[tied]
+    free_r = attempt.bins.free[:, span].max(axis=1)
+    is_beyond_g = ((request_gr > free_r) & (request_gr > 0)).any(axis=1).tolist()
+    return {
+        group
+        for group, is_beyond in zip(tied, is_beyond_g, strict=True)
+        if is_beyond
+        and not any(ties.zones[one].kind == Kind.AFFINITY for one in ties.zone_own_g[group])
+        and not any(ties.hosts[one].kind == Kind.AFFINITY for one in ties.host_own_g[group])
+    }
 
 
 def _tied_items(enc: Encoded, tied: list[int]) -> list[tuple[_Turn, bool]]:
@@ -63,8 +90,8 @@ def _tied_items(enc: Encoded, tied: list[int]) -> list[tuple[_Turn, bool]]:
     ]
 
 
-def _settle_groups(attempt: Attempt, groups: list[int]) -> None:
-    """Quotas for groups in this order, as long as there is no node."""
+def _settle_homeless(attempt: Attempt, groups: list[int]) -> None:
+    """Quotas for groups in this order that no node has room for."""
     library = kernel.library()
     if library is None or attempt.prefer or not groups:
         for group in groups:

@@ -1,4 +1,4 @@
-"""How are all groups settled at once, before there is any node?
+"""How are many groups settled at once, if no node has room for any of them?
 
 The compiled twin of `_settle_group` in `settle` and of `Settler.settle`, in `quotas.c`, for groups
 that prefer no cell. What was counted by domain is laid end to end for it, term after term, and is
@@ -85,6 +85,7 @@ def settle_at_once(
     arrays: _Arrays = [
         *_terms(attempt),
         *counted,
+        np.concatenate(attempt.settler.state.seen),
         *_followers(attempt),
         count_g,
         *_groups(attempt, groups),
@@ -157,7 +158,7 @@ def _terms(attempt: Attempt) -> _Arrays:
         np.cumsum(size) - size,
         size,
         np.array([term.counts_c for term in zones], dtype=bool),
-        np.array([len(term.groups) == 1 for term in zones], dtype=bool),
+        np.array([len(term.groups) == 1 and not term.match_d.any() for term in zones], dtype=bool),
     ]
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 
 import msgspec
 import numpy as np
@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dovetail.solve import kernel, solve, solve_without
+from dovetail.solve import kernel, settle, solve, solve_without
 from dovetail.solve.attempt import Attempt, new_attempt
 from dovetail.solve.bins import Bins
 from dovetail.solve.encode import encode
 from dovetail.solve.filling import snug_fill, water_fill
 from dovetail.solve.planning import run_attempt
 from dovetail.solve.prune import undominated
-from dovetail.solve.puzzle import canonical
+from dovetail.solve.puzzle import Puzzle, canonical
 from dovetail.solve.searched import appraised, searched
 from dovetail.solve.settle import settle_all
 from dovetail.solve.units import Unit
@@ -103,19 +103,42 @@ def test_both_find_the_same_offers_pointless(seed: int) -> None:
     assert np.array_equal(compiled[1], plain[1])
 
 
-@given(SEEDS)
-def test_both_settle_the_same_quotas(seed: int) -> None:
-    """In the same turns, and count the same pods in every domain, where there is no node yet."""
-    puzzle = msgspec.structs.replace(random_puzzle(seed, MANY), nodes=(), bound=())
-    shop = searched(encode(canonical(puzzle)))
+def without_nodes(puzzle: Puzzle) -> Puzzle:
+    """Nothing is there yet."""
+    return msgspec.structs.replace(puzzle, nodes=(), bound=())
+
+
+def with_full_nodes(puzzle: Puzzle) -> Puzzle:
+    """The nodes that are there have nothing to give."""
+    nodes = tuple(
+        msgspec.structs.replace(node, allocatable=dict.fromkeys(node.allocatable, 0))
+        for node in puzzle.nodes
+    )
+    return msgspec.structs.replace(puzzle, nodes=nodes)
+
+
+@given(SEEDS, st.sampled_from([without_nodes, with_full_nodes]))
+def test_both_settle_the_same_quotas(seed: int, changed: Callable[[Puzzle], Puzzle]) -> None:
+    """In the same turns, and count the same pods in every domain, where no node has room; and so
+    does asking every node about every group.
+    """
+    shop = searched(encode(canonical(changed(random_puzzle(seed, MANY)))))
     values = appraised(shop)
     found = []
-    for how in (nullcontext(), kernel.plain()):
+    for how in (nullcontext(), kernel.plain(), _asking_nodes()):
         with how:
             attempt = new_attempt(shop.enc, shop.offers, values)
             settle_all(attempt, range(len(shop.enc.groups)))
             found.append(_settled(attempt))
     assert found[0] == found[1]
+    assert found[0] == found[2]
+
+
+@contextmanager
+def _asking_nodes() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(settle, "_without_room", lambda *_: set())
+        yield
 
 
 @given(SEEDS)
