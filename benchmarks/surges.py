@@ -112,6 +112,7 @@ def _node(number: int, pool: NodePool, types: tuple[InstanceType, ...]) -> Node:
 def _filling(nodes: list[Node], left: float) -> Iterator[Pod]:
     """Pods that fill nodes but for this share of them; those of a pool share a template."""
     specs = {node.node_pool: _filler(node, left) for node in nodes}
+    labels_by_key = [{"app": f"standing-{number}"} for number in range(_PODS_A_NODE)]
     for node in nodes:
         for number in range(_PODS_A_NODE):
             name = f"{node.name}-{number}"
@@ -120,7 +121,7 @@ def _filling(nodes: list[Node], left: float) -> Iterator[Pod]:
                 namespace=NAMESPACE,
                 spec=specs[node.node_pool],
                 uid=name,
-                labels={"app": f"standing-{number}"},
+                labels=labels_by_key[number],
                 owner=Owner("ReplicaSet", f"standing-{number}", uid=f"standing-{number}"),
                 node_name=node.name,
                 phase="Running",

@@ -72,7 +72,7 @@ def _puzzle(
     pods = with_default_spread(ready, snapshot)
     pools, refused_pools = eligible_pools(snapshot)
     nodes = usable(snapshot)
-    bound = _bound(snapshot, nodes, queue.reserved, {pod.key for pod in pods})
+    bound = _bound(snapshot, nodes, queue.reserved, {pod.key for pod in pods if pod.node_name})
     held = (pod for pod in bound if pod.claim_names)
     puzzle = Puzzle(
         pods=pods,
@@ -126,7 +126,7 @@ def _bound(
     running = [
         pod
         for pod in snapshot.pods
-        if pod.node_name in names and not pod.is_terminal and pod.key not in moving
+        if pod.node_name in names and not pod.is_terminal and (not moving or pod.key not in moving)
     ]
     return (*running, *reserved)
 

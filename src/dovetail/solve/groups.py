@@ -115,32 +115,38 @@ def group_pods(
 def _merged(
     pods: Sequence[Pod], keys: tuple[str, ...], asked: Mapping[str, PodVolumes]
 ) -> list[tuple[tuple[bytes, PodVolumes, Profile], list[Pod]]]:
-    """Pods alike, with what makes them so. Numbers stand for specs and volumes while they are told
-    apart, since those take long to compare.
+    """Pods alike, with what makes them so. Numbers stand for specs, volumes and labels while they
+    are told apart, since those take long to compare; many pods share the same objects.
     """
     number_of: dict[bytes, int] = {}
-    number_of_object: dict[int, int] = {}
     number_of_volumes = {NO_VOLUMES: 0}
-    merged: dict[tuple[int, int, Profile], list[Pod]] = {}
+    number_of_seen: dict[tuple[str | None, ...], int] = {}
+    number_of_object: dict[int, int] = {}  # of specs and labels, by identity
+    merged: dict[tuple[int, int, int, str], list[Pod]] = {}
     for pod in pods:
         held, spec, volumes = pod.labels, pod.spec, 0
         number = number_of_object.get(id(spec))
         if number is None:
             number = number_of.setdefault(spec_key_of(spec), len(number_of))
             number_of_object[id(spec)] = number
+        seen = number_of_object.get(id(held))
+        if seen is None:
+            values = tuple([held.get(name) for name in keys])
+            seen = number_of_seen.setdefault(values, len(number_of_seen))
+            number_of_object[id(held)] = seen
         if pod.claim_names:
             mine = asked.get(pod.key, NO_VOLUMES)
             volumes = number_of_volumes.setdefault(mine, len(number_of_volumes))
-        key = (number, volumes, (pod.namespace, tuple([held.get(name) for name in keys])))
+        key = (number, volumes, seen, pod.namespace)
         alike = merged.get(key)
         if alike is None:
             merged[key] = [pod]
         else:
             alike.append(pod)
-    specs, wanted = list(number_of), list(number_of_volumes)
+    specs, wanted, profiles = list(number_of), list(number_of_volumes), list(number_of_seen)
     return [
-        ((specs[number], wanted[volumes], profile), alike)
-        for (number, volumes, profile), alike in merged.items()
+        ((specs[number], wanted[volumes], (namespace, profiles[seen])), alike)
+        for (number, volumes, seen, namespace), alike in merged.items()
     ]
 
 

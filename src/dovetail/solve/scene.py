@@ -89,16 +89,25 @@ class Scene:
         for number, group in enumerate(groups):
             self.groups_of[self._number(group.profile, numbers)].append(number)
         self.waiting = set(range(len(self.profiles)))
-        for pod in self.counted if keys else ():
-            held = self.nodes_of[self._number(profile_of(pod, keys), numbers)]
-            node = self.place[pod.node_name]
-            held[node] = held.get(node, 0) + 1
+        self._count_running(keys, numbers)
         for number, daemon in enumerate(problem.daemon_sets if keys else ()):
             profile = (daemon.namespace, tuple(daemon.labels.get(key) for key in keys))
             self.daemons_of[self._number(profile, numbers)].append(number)
         self.index = ProfileIndex(self.profiles, keys)
         self.running_owners: dict[int, list[int]] = {}
         self.coming_owners: dict[int, list[int]] = {}
+
+    def _count_running(self, keys: tuple[str, ...], numbers: dict[Profile, int]) -> None:
+        """How many pods of each profile run on which node; many pods share their labels."""
+        number_of: dict[tuple[int, str], int] = {}
+        for pod in self.counted if keys else ():
+            key = (id(pod.labels), pod.namespace)
+            number = number_of.get(key)
+            if number is None:
+                number = number_of[key] = self._number(profile_of(pod, keys), numbers)
+            held = self.nodes_of[number]
+            node = self.place[pod.node_name]
+            held[node] = held.get(node, 0) + 1
 
     def _number(self, profile: Profile, numbers: dict[Profile, int]) -> int:
         if profile not in numbers:

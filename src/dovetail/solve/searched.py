@@ -78,16 +78,17 @@ def _relaxation(enc: Encoded, offers: Int, fits_gp: Bool, *, is_proof: bool) -> 
     if len(np.unique(weight_p)) > 1:
         top_g = np.where(fits_gp, weight_p[None, :], ANY_WEIGHT).max(axis=1)
     ties = enc.ties
+    masks, counts, tops = enc.mask_g.tolist(), enc.count_g.tolist(), top_g.tolist()
     lots = []
     for group in np.flatnonzero(fits_gp.any(axis=1)).tolist():
         lot = Lot(
             enc.requests_gr[group],
-            int(enc.mask_g[group]),
+            masks[group],
             ANY_CELL,
-            int(enc.count_g[group]),
+            counts[group],
             tuple(ties.host_own_g[group]),
             tuple(ties.host_match_g[group]),
-            weight=int(top_g[group]),
+            weight=tops[group],
         )
         zone = simple_spread(enc, group)
         if zone is not None:

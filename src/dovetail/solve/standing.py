@@ -6,13 +6,13 @@ claims are kept apart from the plain count of attached volumes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from dovetail.model.pod import DaemonSet
+from dovetail.model.pod import DaemonSet, Pod
 from dovetail.model.taints import Toleration
 from dovetail.solve.axes import UNLIMITED, Bool, Int
 from dovetail.solve.columns import Columns
@@ -75,17 +75,7 @@ def free_room(problem: Puzzle, resources: tuple[str, ...], coming_dn: Bool) -> I
         for node in problem.nodes
     ]
     free = np.array(rows, dtype=np.int64).reshape(len(rows), len(resources))
-    vectors: dict[int, Int] = {}
-    for pod in problem.bound:
-        number = place.get(pod.node_name)
-        if number is None:
-            continue
-        asked = vectors.get(id(pod.spec))
-        if asked is None:
-            held = pod.spec.requests
-            asked = np.array([held.get(name, 0) for name in resources], dtype=np.int64)
-            vectors[id(pod.spec)] = asked
-        free[number] -= asked
+    free -= _taken(problem.bound, place, resources)
     for number, daemon in enumerate(problem.daemon_sets if rows else ()):
         asked = np.array([daemon.spec.requests.get(name, 0) for name in resources], dtype=np.int64)
         free -= np.outer(coming_dn[number], asked)
@@ -93,6 +83,29 @@ def free_room(problem: Puzzle, resources: tuple[str, ...], coming_dn: Bool) -> I
         if ATTACH + driver in resources:
             free[number, resources.index(ATTACH + driver)] -= 1
     return free
+
+
+def _taken(bound: Sequence[Pod], place: Mapping[str, int], resources: tuple[str, ...]) -> Int:
+    """What running pods take of every node; pods of one template take the same."""
+    row_of: dict[int, int] = {}
+    rows: list[list[int]] = []
+    nodes: list[int] = []
+    asked: list[int] = []
+    for pod in bound:
+        number = place.get(pod.node_name)
+        if number is None:
+            continue
+        row = row_of.get(id(pod.spec))
+        if row is None:
+            row = row_of[id(pod.spec)] = len(rows)
+            held = pod.spec.requests
+            rows.append([held.get(name, 0) for name in resources])
+        nodes.append(number)
+        asked.append(row)
+    taken = np.zeros((len(place), len(resources)), dtype=np.int64)
+    if nodes:
+        np.add.at(taken, np.array(nodes), np.array(rows, dtype=np.int64)[asked])
+    return taken
 
 
 def attached_volumes(problem: Puzzle) -> list[tuple[int, str, str]]:

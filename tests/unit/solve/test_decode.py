@@ -12,10 +12,11 @@ from dovetail.model.resources import total
 from dovetail.solve.attempt import Attempt, left_of
 from dovetail.solve.bins import EXISTING
 from dovetail.solve.contents import loads
-from dovetail.solve.decode import Names, decode, node_labels, unplaced
+from dovetail.solve.decode import decode, node_labels, unplaced
 from dovetail.solve.encode import encode
 from dovetail.solve.planning import run_attempt
 from dovetail.solve.prune import undominated
+from dovetail.solve.seating import seats
 from dovetail.solve.solving import solve
 from dovetail.solve.values import worthless
 from dovetail.testing.builders import deployment, instance_type, node, node_pool, pod
@@ -90,9 +91,10 @@ def test_pods_of_merged_groups_are_handed_out_in_order() -> None:
     groups = {group.pods[0].name: n for n, group in enumerate(attempt.enc.groups)}
     first = attempt.book.add(groups["b-0"], -1, 2)
     attempt.units[first].add(groups["a-0"], 2)
-    names = Names(attempt)
-    taken = [[one.name for _, pods in names.take(first, n) for one in pods] for n in (1, 2, 1)]
-    assert taken == [["b-0"], ["b-1", "a-0"], ["a-1"]]
+    attempt.bins.open(0, 3)
+    attempt.bins.put(first, attempt.units[first], np.arange(3), np.array([1, 2, 1]))
+    held = [(place, [one.name for one in pods]) for place, pods in seats(attempt).by_node()]
+    assert held == [(0, ["b-0"]), (1, ["b-1", "a-0"]), (2, ["a-1"])]
 
 
 def _near(name: str) -> dict[str, object]:
