@@ -5,7 +5,8 @@ and lets kube-scheduler bind, with its default scoring and with MostAllocated. W
 pending is planned once more. Pods are
 
     no         not nominated to their nodes
-    yes        nominated as the controller does it: all but those that a hard spread counts
+    yes        nominated as the controller does it: of those that a hard spread counts no more
+               than its maxSkew for each node
     in turn    nominated all of them; those that a hard spread counts one by one, each while its
                gate holds it and after the one before it was tried. The controller does not do this:
                it has no gates to hold pods by.
@@ -108,12 +109,16 @@ async def _release(hands: Hands, snapshot: Snapshot, plan: Plan, telling: Tellin
     """Let the scheduler have the pods in the plan's order. It is told when it runs already: what
     gated pods say when it begins it does not heed.
     """
-    if telling is not Telling.NOTHING:
-        await _nominate(hands, plan, snapshot.pods)
     steerable, place = Steerable(snapshot.pods), place_by_pod(plan)
     pods = {pod.key: pod for pod in snapshot.pods}
+    if telling is Telling.AS_CONTROLLER:
+        await _nominate(hands, plan, snapshot.pods)
+    elif telling is Telling.IN_TURN:
+        for node, keys in pods_by_node(plan).items():
+            free = [key for key in keys if not steerable.is_counted(pods[key])]
+            await hands.nominate(node, free)
     for key in plan.binding_order:
-        has_turn = telling is Telling.IN_TURN and not steerable.admits(pods[key])
+        has_turn = telling is Telling.IN_TURN and steerable.is_counted(pods[key])
         if has_turn:
             await hands.nominate(place[key], [key])
         await hands.release(key)
@@ -126,7 +131,8 @@ async def _nominate(hands: Hands, plan: Plan, waiting: Iterable[Pod]) -> None:
     pods = {pod.key: pod for pod in waiting}
     steerable = Steerable(pods.values())
     for node, keys in pods_by_node(plan).items():
-        await hands.nominate(node, [key for key in keys if steerable.admits(pods[key])])
+        chosen = steerable.chosen(pods[key] for key in keys)
+        await hands.nominate(node, [pod.key for pod in chosen])
 
 
 async def _second_round(

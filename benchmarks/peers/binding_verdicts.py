@@ -23,8 +23,8 @@ class Telling(StrEnum):
     """What kube-scheduler is told of where pods are meant to go."""
 
     NOTHING = "no"
-    AS_CONTROLLER = "yes"  # all pods but those that a hard spread counts
-    IN_TURN = "in turn"  # these, too: each when all before it have been tried
+    AS_CONTROLLER = "yes"  # all pods, but of those that a hard spread counts only a few a node
+    IN_TURN = "in turn"  # all, but these one by one: each when all before it have been tried
 
 
 class Way(msgspec.Struct, frozen=True):

@@ -11,6 +11,7 @@ from dovetail.actuate.steering import Steering
 from dovetail.controllers.known import POD
 from dovetail.controllers.steers import Steers
 from dovetail.kube.seam import Json, Patch, Ref
+from dovetail.sim.wire import BINDING
 from dovetail.state.changes import Nominated, Withdrawn
 from tests.unit.controllers.worlds import World, at_work
 
@@ -45,9 +46,14 @@ async def steering(world: World, *, is_on: bool = True) -> AsyncIterator[Steers]
 async def waiting(world: World) -> None:
     """The pod, for which kube-scheduler found no node."""
     await world.api.create(POD, BODY, "default")
+    await without_a_node(world, "a")
+
+
+async def without_a_node(world: World, name: str) -> None:
+    """As kube-scheduler says that it has found none."""
     said: Json = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
     patch = Patch({"status": {"conditions": [said]}}, subresource="status")
-    await world.api.patch(REF, patch)
+    await world.api.patch(Ref(POD, name, "default"), patch)
 
 
 async def strike_out(world: World) -> None:
@@ -57,9 +63,9 @@ async def strike_out(world: World) -> None:
     await world.pass_(0.1)
 
 
-async def word(world: World) -> str:
+async def word(world: World, name: str = "a") -> str:
     """The node that the pod's status names."""
-    found = api.decode(api.Pod, await world.api.get(REF))
+    found = api.decode(api.Pod, await world.api.get(Ref(POD, name, "default")))
     return found.status.nominated_node_name
 
 
@@ -106,3 +112,35 @@ async def test_a_pod_made_anew_is_another_pod() -> None:
         await waiting(world)
         await world.pass_(1)
         assert await word(world) == ""
+
+
+async def test_of_pods_that_a_hard_spread_counts_one_follows_the_other() -> None:
+    """As many at a time as its maxSkew allows, the next when one is bound."""
+    world = World()
+    spread: dict[str, Json] = {
+        "maxSkew": 1,
+        "topologyKey": "topology.kubernetes.io/zone",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+    }
+    keys = ("default/w-0", "default/w-1")
+    async with steering(world) as steers:
+        for key in keys:
+            name = key.partition("/")[2]
+            meta: Json = {"name": name, "namespace": "default", "labels": {"app": "web"}}
+            spec: Json = {
+                "containers": [{"name": "c", "image": "i"}],
+                "topologySpreadConstraints": [spread],
+            }
+            await world.api.create(POD, {**BODY, "metadata": meta, "spec": spec}, "default")
+            await without_a_node(world, name)
+        await world.pass_(0.1)
+        world.cluster.apply(Nominated("one", keys, world.time.now()))
+        steers.consider(found for key in keys if (found := world.known.pod(key)) is not None)
+        assert await steers.steer("one", keys) == 1
+        assert [await word(world, name) for name in ("w-0", "w-1")] == ["one", ""]
+        await world.api.create(
+            BINDING, {"metadata": {"name": "w-0"}, "target": {"name": "n"}}, "default"
+        )
+        await world.pass_(0.1)
+        assert await word(world, "w-1") == "one"

@@ -15,17 +15,26 @@ def pod(name: str, app: str, *spread: Spread, namespace: str = "shop") -> Pod:
     return Pod(name=name, namespace=namespace, spec=spec, labels={"app": app})
 
 
-def over_zones(app: str, *, is_hard: bool = True) -> Spread:
+def over_zones(app: str, *, is_hard: bool = True, skew: int = 1) -> Spread:
     """An app's pods are spread."""
-    return Spread(ZONE, equality({"app": app}), is_hard=is_hard)
+    return Spread(ZONE, equality({"app": app}), max_skew=skew, is_hard=is_hard)
 
 
-def test_pods_that_a_hard_spread_counts_are_left_to_the_scheduler() -> None:
-    """It counts those of one node and not those of the others, and would bind nobody."""
-    web, other = pod("web", "web", over_zones("web")), pod("other", "other")
-    steerable = Steerable([web, other])
-    assert not steerable.admits(web)
-    assert steerable.admits(other)
+def test_a_node_gets_as_many_as_the_skew_allows_of_those_that_a_hard_spread_counts() -> None:
+    """It counts those of one node and not those of the others, so that more would seem too many."""
+    webs = [pod(f"web-{n}", "web", over_zones("web", skew=2)) for n in range(4)]
+    other = pod("other", "other")
+    steerable = Steerable([*webs, other])
+    assert steerable.chosen([*webs, other]) == [*webs[:2], other]
+    assert steerable.chosen(webs[2:], told=webs[:1]) == webs[2:3]
+    assert steerable.chosen(webs[2:], told=webs[:2]) == []
+
+
+def test_the_least_skew_of_all_who_count_holds() -> None:
+    """Each of them must find that there are not too many."""
+    webs = [pod(f"web-{n}", "web", over_zones("web", skew=3)) for n in range(3)]
+    strict = pod("strict", "strict", over_zones("web", skew=1))
+    assert Steerable([*webs, strict]).chosen(webs) == webs[:1]
 
 
 def test_a_pod_without_a_spread_of_its_own_may_be_counted_by_anothers() -> None:
@@ -33,12 +42,12 @@ def test_a_pod_without_a_spread_of_its_own_may_be_counted_by_anothers() -> None:
     counting = pod("a", "a", over_zones("b"))
     counted, elsewhere = pod("b", "b"), pod("b", "b", namespace="other")
     steerable = Steerable([counting, counted])
-    assert steerable.admits(counting)
-    assert not steerable.admits(counted)
-    assert steerable.admits(elsewhere)
+    assert not steerable.is_counted(counting)
+    assert steerable.is_counted(counted)
+    assert not steerable.is_counted(elsewhere)
 
 
 def test_a_soft_spread_keeps_nobody_out() -> None:
     """It only weighs nodes."""
-    web = pod("web", "web", over_zones("web", is_hard=False))
-    assert Steerable([web]).admits(web)
+    webs = [pod(f"web-{n}", "web", over_zones("web", is_hard=False)) for n in range(3)]
+    assert Steerable(webs).chosen(webs) == webs

@@ -62,19 +62,18 @@ class Binder:
 
     def steer(self, node: str, keys: Iterable[PodKey]) -> None:
         """These pods, as far as they wait, are meant for that node."""
-        meant = [key for key in keys if key in self._waiting]
+        meant = [self._waiting[key] for key in keys if key in self._waiting]
         if not meant:
             return
-        steerable = Steerable(self._waiting.values())
-        for key in meant:
-            pod = self._waiting[key]
-            if pod.nominated_node_name != node and steerable.admits(pod):
-                self._placing.take_back(pod)
-                nominated = msgspec.structs.replace(pod, nominated_node_name=node)
-                self._waiting[key] = nominated
-                self._placing.promise(nominated)
-                self._tried.pop(key, None)
-                self._due[key] = None
+        told = [pod for pod in meant if pod.nominated_node_name == node]
+        others = [pod for pod in meant if pod.nominated_node_name != node]
+        for pod in Steerable(self._waiting.values()).chosen(others, told):
+            self._placing.take_back(pod)
+            nominated = msgspec.structs.replace(pod, nominated_node_name=node)
+            self._waiting[pod.key] = nominated
+            self._placing.promise(nominated)
+            self._tried.pop(pod.key, None)
+            self._due[pod.key] = None
         self._plan_round(self._cluster.now)
 
     # ---- rounds
