@@ -53,7 +53,7 @@ REFERENCE = {
 OWN = {"steer-pods",
     "kubeconfig", "context", "provider", "kubelets", "dry-run", "spot-robustness", "effort",
     "least-saving-per-eviction", "most-evictions-per-day", "discourage-scheduling",
-    "eviction-cost",
+    "eviction-cost", "journal", "journal-max-size", "journal-max-age",
 }  # fmt: skip
 # A value for every flag that is not its default.
 OTHER = {
@@ -75,6 +75,8 @@ OTHER = {
     "least-saving-per-eviction": "0.005",
     "most-evictions-per-day": "4",
     "eviction-cost": "30m0s",
+    "journal-max-size": "200Mi",
+    "journal-max-age": "24h0m0s",
 }
 WITHOUT_FILE = [flag for flag in FLAGS if flag.name != "scheduler-config"]
 
