@@ -1,0 +1,253 @@
+"""What is to be said of an object as of a moment, from recorded decisions? Also if it is gone.
+
+First it is looked for, newest decision first: who asks about something that is gone means the last
+of that name. Then its life is followed from the oldest decision on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from typing import assert_never
+
+import msgspec
+
+from dovetail.errors import InputError
+from dovetail.model.decision import Decision
+from dovetail.model.node import Node
+from dovetail.model.plan import Launch
+from dovetail.model.pod import Pod
+from dovetail.model.pool import NodePool
+from dovetail.present.answer import answer
+from dovetail.present.explanation import Explanation, Section
+from dovetail.present.history.happenings import (
+    Decided,
+    Happening,
+    decision_of,
+    history,
+    history_json,
+)
+from dovetail.present.history.lives import birth_sections, end_lines, gone_verdict, life_json
+from dovetail.present.history.nodes import NodeHistory
+from dovetail.present.history.pods import PodHistory
+from dovetail.present.history.pools import PoolHistory
+from dovetail.present.lookup import Subject, SubjectKind, find
+from dovetail.present.plan import Json, claim_json, instant
+from dovetail.present.table import counted
+
+Tell = Callable[[str], None]
+_Object = Pod | Node | NodePool | Launch
+_History = PodHistory | NodeHistory | PoolHistory
+
+
+class _Asked(msgspec.Struct, frozen=True):
+    """The moment that is asked about, and the object in the last decision that has it."""
+
+    moment: Decision
+    seen: Decision
+    found: _Object
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether it is no more at that moment."""
+        return self.seen.number != self.moment.number
+
+
+def explain(asked: Subject, decided: Decided, until: datetime | None, tell: Tell) -> Explanation:
+    """The whole answer as of the last decision, or the last up to a moment. Raises InputError."""
+    tell(f"looking for {asked.kind}/{asked.name}")
+    meant = _meant(asked, decided, until)
+    life = _life(meant.found)
+    for one in decided.oldest_first(until):
+        tell(f"reading {decision_of(one.number, one.now)}")
+        life.see(one)
+    told = _told(meant, asked)
+    facts = (*told.facts, *_moments(meant))
+    return msgspec.structs.replace(
+        told,
+        facts=facts,
+        verdict=_verdict(meant, told.verdict, life),
+        sections=(*_sections(meant, told, life), *_story(life.happenings)),
+        data={
+            **told.data,
+            "asOf": {"decision": meant.moment.number, "at": instant(meant.moment.now)},
+            "isGone": meant.is_gone,
+            **_life_json(life),
+            "history": history_json(life.happenings),
+        },
+    )
+
+
+# ---------------------------------------------------------------- which object is meant
+
+
+def _meant(asked: Subject, decided: Decided, until: datetime | None) -> _Asked:
+    moment: Decision | None = None
+    for one in decided.newest_first(until):
+        moment = moment or one
+        found = _found(asked, one)
+        if found is not None:
+            return _Asked(moment, one, found)
+    if moment is None:
+        when = "" if until is None else f" up to {instant(until)}"
+        msg = f"the journal has no decision{when} that can be read"
+        raise InputError(msg)
+    try:
+        find(asked, moment.snapshot)
+    except InputError as error:
+        msg = f"{error} ({decision_of(moment.number, moment.now)}, nor any before it)"
+        raise InputError(msg) from None
+    raise AssertionError(asked)
+
+
+def _found(asked: Subject, decision: Decision) -> _Object | None:
+    """The object in a decision. Of nodes and claims either name will do."""
+    match asked.kind:
+        case SubjectKind.POD:
+            return _pod(asked, decision)
+        case SubjectKind.NODE | SubjectKind.NODE_CLAIM:
+            return _node(asked.name, decision)
+        case SubjectKind.NODE_POOL:
+            pools = decision.snapshot.node_pools
+            return next((one for one in pools if one.name == asked.name), None)
+        case unknown:
+            assert_never(unknown)
+
+
+def _pod(asked: Subject, decision: Decision) -> Pod | None:
+    alike = [
+        pod
+        for pod in decision.snapshot.pods
+        if pod.name == asked.name and asked.namespace in ("", pod.namespace)
+    ]
+    if len(alike) > 1:
+        find(asked, decision.snapshot)  # says which there are
+    return alike[0] if alike else None
+
+
+def _node(name: str, decision: Decision) -> Node | Launch | None:
+    for node in decision.snapshot.nodes:
+        if name in (node.name, node.node_claim):
+            return node
+    replacements = (one for going in decision.plan.disruptions for one in going.replacements)
+    launches = (*decision.plan.launches, *replacements)
+    return next((one for one in launches if one.name == name), None)
+
+
+def _life(found: _Object) -> _History:
+    match found:
+        case Pod():
+            return PodHistory(found.key)
+        case Node():
+            return NodeHistory(found.name, found.node_claim)
+        case Launch():
+            return NodeHistory(found.name)
+        case NodePool():
+            return PoolHistory(found.name)
+        case unknown:
+            assert_never(unknown)
+
+
+# ---------------------------------------------------------------- what is said of it
+
+
+def _moments(meant: _Asked) -> Iterator[tuple[str, str]]:
+    if meant.is_gone:
+        yield "last seen", decision_of(meant.seen.number, meant.seen.now)
+    yield "as of", decision_of(meant.moment.number, meant.moment.now)
+
+
+def _told(meant: _Asked, asked: Subject) -> Explanation:
+    """What the last decision that has it says of it."""
+    if isinstance(meant.found, Launch):
+        launch = meant.found
+        what = f"{launch.instance_type} {launch.capacity_type} {launch.zone}"
+        facts = (("what it is", what), ("whose it is", f"NodePool {launch.node_pool}"))
+        verdict = "It has been ordered, and no node has come of it yet."
+        title = f"{asked.kind}/{launch.name}"
+        return Explanation(title, facts, verdict, (), {"nodeClaim": claim_json(launch)})
+    seen = meant.seen
+    told = answer(meant.found, seen.snapshot, seen.plan, seen.now)
+    if asked.kind is SubjectKind.NODE_CLAIM:
+        return msgspec.structs.replace(told, title=f"nodeclaim/{asked.name}")
+    return told
+
+
+def _verdict(meant: _Asked, verdict: str, life: _History) -> str:
+    if not meant.is_gone:
+        return _leaving(life, meant) or verdict
+    match life:
+        case NodeHistory():
+            return gone_verdict(life) or verdict
+        case PodHistory():
+            return _gone_pod(life)
+        case PoolHistory():
+            gone = life.gone
+            since = f" since {decision_of(gone.number, gone.now)}" if gone is not None else ""
+            return f"It is gone{since}."
+        case unknown:
+            assert_never(unknown)
+
+
+def _leaving(life: _History, meant: _Asked) -> str:
+    """That a node is on its way out, which a decision before this one has begun."""
+    if not isinstance(life, NodeHistory) or life.end is None:
+        return ""
+    is_news = life.end.disrupt is not None and life.end.decision.number == meant.moment.number
+    return "" if is_news else f"It is on its way out. {next(end_lines(life.end))}"
+
+
+def _gone_pod(life: PodHistory) -> str:
+    if life.pod is None or life.gone is None:
+        return "It is gone."
+    since = f"It is gone since {decision_of(life.gone.number, life.gone.now)}."
+    if life.moved is None and life.left is not None:
+        reason = life.left or "unknown"
+        return f"{since} Its node {life.pod.node_name} was being taken away, for reason {reason}."
+    if life.moved is None:
+        place = f"It ran on node {life.pod.node_name}." if life.pod.node_name else "It had no node."
+        return f"{since} {place} No decision of this journal moved it."
+    decision, going = life.moved
+    which = decision_of(decision.number, decision.now)
+    return f"{since} Its node {life.pod.node_name} went for reason {going.reason}, by {which}."
+
+
+def _sections(meant: _Asked, told: Explanation, life: _History) -> Iterator[Section]:
+    is_settled = isinstance(life, NodeHistory) and life.end is not None
+    if not meant.is_gone:
+        yield from told.sections
+    elif not is_settled and not isinstance(meant.found, Launch):
+        yield Section("When it was last seen", (told.verdict,))
+    if isinstance(life, NodeHistory):
+        if life.birth is not None:
+            yield from birth_sections(life.birth)
+        if life.end is not None:
+            title = "Why it goes" if life.gone is None else "Why it went"
+            yield Section(title, tuple(end_lines(life.end)))
+    if isinstance(life, PoolHistory):
+        yield Section("What it launched and lost", (_balance(life),))
+
+
+def _balance(life: PoolHistory) -> str:
+    n_lost = life.lost.total()
+    reasons = ", ".join(f"{n} {reason}" for reason, n in sorted(life.lost.items()))
+    lost = f"{counted(n_lost, 'node')} lost" + (f" ({reasons})" if reasons else "")
+    return f"{counted(life.n_launched, 'node')} launched, {lost}, as far as the journal reaches."
+
+
+def _story(happenings: Iterable[Happening]) -> Iterator[Section]:
+    told = tuple(happenings)
+    if told:
+        yield history(told)
+
+
+def _life_json(life: _History) -> dict[str, Json]:
+    match life:
+        case NodeHistory():
+            return dict(life_json(life))
+        case PoolHistory():
+            return {"launched": life.n_launched, "lost": dict(life.lost)}
+        case PodHistory():
+            return {}
+        case unknown:
+            assert_never(unknown)
