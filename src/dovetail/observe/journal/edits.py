@@ -67,14 +67,17 @@ def edited(
     before: Sequence[LineT], made: Edit, read: Callable[[msgspec.Raw], LineT]
 ) -> tuple[LineT, ...]:
     """The list after an edit. Raises ValueError for the edit of some other list."""
-    gone = set(_places(made.gone))
-    came = dict(zip(_places(made.placed), map(read, made.lines), strict=True))
-    n_lines = len(before) - len(gone) + len(came)
-    if max(gone, default=_NOWHERE) >= len(before) or max(came, default=_NOWHERE) >= n_lines:
+    found = list(before)
+    gone, placed = _places(made.gone), _places(made.placed)
+    n_lines = len(found) - len(gone) + len(placed)
+    if max(gone, default=_NOWHERE) >= len(found) or max(placed, default=_NOWHERE) >= n_lines:
         msg = "an edit does not belong to what it is to change"
         raise ValueError(msg)
-    stayed = (line for place, line in enumerate(before) if place not in gone)
-    return tuple([came[place] if place in came else next(stayed) for place in range(n_lines)])
+    for place in reversed(gone):
+        del found[place]
+    for place, line in zip(placed, made.lines, strict=True):
+        found.insert(place, read(line))
+    return tuple(found)
 
 
 def _distances(places: Sequence[int]) -> tuple[int, ...]:

@@ -28,10 +28,15 @@ class JournalReader:
         self._path = path
         self._tell = tell
 
-    def oldest_first(self, until: datetime | None = None) -> Iterator[Decision]:
-        """Every decision, or those up to a moment, one after the other."""
+    def oldest_first(
+        self, until: datetime | None = None, since: datetime | None = None
+    ) -> Iterator[Decision]:
+        """Every decision, or those up to a moment, one after the other. Files whose decisions were
+        all before `since` are not read.
+        """
         for segment in self._segments(until):
-            yield from _up_to(until, self._decisions(segment))
+            if since is None or segment.ended_at is None or segment.ended_at >= since:
+                yield from _up_to(until, self._decisions(segment))
 
     def newest_first(self, until: datetime | None = None) -> Iterator[Decision]:
         """The same, the last one first; a file at a time is held in memory."""

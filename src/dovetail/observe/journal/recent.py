@@ -28,9 +28,12 @@ class RecentDecisions:
         self._held.append(Decision(self._number, now, seconds, snapshot, plan))
         self._number += 1
 
-    def oldest_first(self, until: datetime | None = None) -> Iterator[Decision]:
-        """Every decision that is remembered as of now, or those up to a moment."""
-        return iter([one for one in self._held if until is None or one.now <= until])
+    def oldest_first(
+        self, until: datetime | None = None, since: datetime | None = None
+    ) -> Iterator[Decision]:
+        """Every decision that is remembered as of now, or those up to a moment, or since one."""
+        held = (one for one in self._held if until is None or one.now <= until)
+        return iter([one for one in held if since is None or one.now >= since])
 
     def newest_first(self, until: datetime | None = None) -> Iterator[Decision]:
         """The same, the last one first."""

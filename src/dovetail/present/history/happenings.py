@@ -24,8 +24,10 @@ class Happening(msgspec.Struct, frozen=True, gc=False):
 class Decided(Protocol):
     """Decisions to look back upon, all or those up to a moment."""
 
-    def oldest_first(self, until: datetime | None = None) -> Iterator[Decision]:
-        """One after the other."""
+    def oldest_first(
+        self, until: datetime | None = None, since: datetime | None = None
+    ) -> Iterator[Decision]:
+        """One after the other; those before `since` may be left out."""
         ...
 
     def newest_first(self, until: datetime | None = None) -> Iterator[Decision]:

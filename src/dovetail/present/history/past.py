@@ -7,8 +7,8 @@ of that name. Then its life is followed from the oldest decision on.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime
-from typing import assert_never
+from datetime import datetime, timedelta
+from typing import Final, assert_never
 
 import msgspec
 
@@ -36,6 +36,7 @@ from dovetail.present.plan import Json, claim_json, instant
 from dovetail.present.table import counted
 
 Tell = Callable[[str], None]
+_EARLIER: Final = timedelta(hours=1)  # by so much an order may be older than what came of it
 _Object = Pod | Node | NodePool | Launch
 _History = PodHistory | NodeHistory | PoolHistory
 
@@ -58,7 +59,7 @@ def explain(asked: Subject, decided: Decided, until: datetime | None, tell: Tell
     tell(f"looking for {asked.kind}/{asked.name}")
     meant = _meant(asked, decided, until)
     life = _life(meant.found)
-    for one in decided.oldest_first(until):
+    for one in decided.oldest_first(until, _since(meant)):
         tell(f"reading {decision_of(one.number, one.now)}")
         life.see(one)
     told = _told(meant, asked)
@@ -144,6 +145,25 @@ def _life(found: _Object) -> _History:
             return NodeHistory(found.name)
         case NodePool():
             return PoolHistory(found.name)
+        case unknown:
+            assert_never(unknown)
+
+
+def _since(meant: _Asked) -> datetime | None:
+    """From when on it may have been heard of; None if that may be any time.
+
+    Pods of a StatefulSet have lives before this one, under the same name.
+    """
+    match meant.found:
+        case Pod(owner=owner, created_at=at):
+            is_numbered = owner is not None and owner.kind == "StatefulSet"
+            return None if at is None or is_numbered else at - _EARLIER
+        case Node(created_at=at):
+            return None if at is None else at - _EARLIER
+        case Launch():
+            return meant.seen.now - _EARLIER
+        case NodePool():
+            return None
         case unknown:
             assert_never(unknown)
 

@@ -20,8 +20,11 @@ SECOND = timedelta(seconds=1)
 def clusters() -> tuple[Snapshot, ...]:
     """One node, then pods that wait, then fewer of them; a node leaves."""
     policy = Policy(disrupts_for=tuple(DisruptionReason), confirm_after=timedelta(0))
-    nodes = (node("n1", pool="default", type="small"), node("n2", pool="default", type="small"))
-    pods = deployment(4, cpu=1)
+    nodes = tuple(
+        node(name, pool="default", type="small", cpu=2, is_consolidatable=True)
+        for name in ("n1", "n2")
+    )
+    pods = deployment(6, cpu=1)
     empty = msgspec.structs.replace(snapshot(nodes=nodes), policy=policy)
     waiting = msgspec.structs.replace(empty, pods=pods, revision=2)
     fewer = msgspec.structs.replace(waiting, pods=(pods[0], *pods[2:]), revision=3)

@@ -6,6 +6,7 @@ import os
 from datetime import timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from dovetail.errors import InputError
@@ -106,17 +107,15 @@ def test_a_record_that_was_cut_off_is_lost_alone_and_told(tmp_path: Path, n_cut:
 
 def test_every_length_that_a_kill_may_leave_can_be_read(tmp_path: Path) -> None:
     """Wherever the file ends, the whole records before that place are there."""
-    write(tmp_path, *DECISIONS[:2])
-    path = only_file(tmp_path)
-    size = path.stat().st_size
-    seen = set()
-    for length in range(size, -1, -7):
+    write(tmp_path / "one", DECISIONS[0])
+    write(tmp_path / "two", *DECISIONS[:2])
+    path = only_file(tmp_path / "two")
+    ends = [len(MAGIC), only_file(tmp_path / "one").stat().st_size, path.stat().st_size]
+    for length in range(ends[-1], -1, -7):
         os.truncate(path, length)
-        found, told = read(tmp_path)
-        assert found == [1, 2][: len(found)]
-        assert len(told) == (0 if length == size else 1) or found == [1]
-        seen.add(len(found))
-    assert seen == {0, 1, 2}
+        found, told = read(tmp_path / "two")
+        assert found == [1, 2][: sum(end <= length for end in ends[1:])]
+        assert len(told) == (length not in ends)
 
 
 def test_a_damaged_record_costs_the_rest_of_its_file_and_no_other(tmp_path: Path) -> None:
@@ -202,3 +201,13 @@ def test_recent_decisions_are_had_without_a_disk() -> None:
     assert list(recent.oldest_first()) == list(DECISIONS[-2:])
     assert list(recent.newest_first()) == list(DECISIONS[:1:-1])
     assert list(recent.oldest_first(DECISIONS[2].now)) == [DECISIONS[2]]
+
+
+def test_files_from_before_a_moment_need_not_be_read(tmp_path: Path) -> None:
+    """Whoever asks about something young reads little: of a file all or nothing."""
+    late = [msgspec.structs.replace(one, now=one.now + DAY) for one in DECISIONS]
+    write(tmp_path, *DECISIONS)
+    write(tmp_path, *late)
+    reader = JournalReader(tmp_path, pytest.fail)
+    assert [one.number for one in reader.oldest_first(since=START + DAY + SECOND)] == [5, 6, 7, 8]
+    assert len(list(reader.oldest_first(since=START + SECOND))) == 8

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import signal
+import subprocess
+import sys
 import threading
 from datetime import datetime, timedelta
 from io import BytesIO
@@ -122,3 +125,32 @@ def test_a_disk_that_fills_up_leaves_what_was_written_whole(tmp_path: Path) -> N
     writer.close()
     assert len(list(tmp_path.iterdir())) == 2
     assert len(list(JournalReader(tmp_path, pytest.fail).oldest_first())) == 3
+
+
+WRITING = """
+import sys
+from pathlib import Path
+from dovetail.observe.journal.writer import JournalWriter
+from tests.unit.observe.journal.decisions import decided
+writer, decisions = JournalWriter(Path(sys.argv[1])), decided()
+while True:
+    for one in decisions:
+        writer.add(one.snapshot, one.plan, one.now, 0.0)
+        print(flush=True)
+"""
+
+
+def test_a_process_that_is_killed_leaves_all_that_it_had_written(tmp_path: Path) -> None:
+    """At most the record under way is lost, and that is told."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", WRITING, str(tmp_path / "journal")]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        for _ in range(100):
+            assert process.stdout.readline() == b"\n"
+        process.kill()
+    told: list[str] = []
+    found = list(JournalReader(tmp_path / "journal", told.append).oldest_first())
+    assert len(found) >= 100
+    assert [one.number for one in found] == list(range(1, len(found) + 1))
+    assert len(told) <= 1
