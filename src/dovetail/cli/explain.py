@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -127,9 +128,14 @@ def _from_journal(path: str, asked: Subject, at: str) -> Explained:
     from dovetail import app
     from dovetail.cli.progress import Progress
 
-    until = options.instant(at, "--at")
+    until = _end_of_second(options.instant(at, "--at"))
     with Progress() as progress:
         return app.explained_from_journal(path, asked, at=until, tell=progress.tell)
+
+
+def _end_of_second(at: datetime | None) -> datetime | None:
+    """Answers name decisions to the second, so a whole second means all that was in it."""
+    return at if at is None or at.microsecond else at.replace(microsecond=999_999)
 
 
 def _planned(request: PlanRequest, asked: Subject, kubeconfig: str) -> Explained:

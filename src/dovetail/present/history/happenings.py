@@ -60,12 +60,17 @@ class Telling:
 
 def decision_of(number: int, at: datetime) -> str:
     """How sentences name a decision."""
-    return f"decision {number} of {instant(at)}"
+    return f"decision {number} of {moment(at)}"
+
+
+def moment(at: datetime) -> str:
+    """To the second: people do not read further."""
+    return instant(at.replace(microsecond=0))
 
 
 def history(happenings: Iterable[Happening]) -> Section:
     """All of it, as a table."""
-    rows = tuple((instant(one.at), str(one.number), one.text) for one in happenings)
+    rows = tuple((moment(one.at), str(one.number), one.text) for one in happenings)
     return Section("History", columns=("when", "decision", "what happened"), rows=rows)
 
 

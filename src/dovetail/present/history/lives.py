@@ -54,7 +54,9 @@ def end_lines(end: End) -> Iterator[str]:
             yield f"It was deleted, as {which} saw, and not by a decision of this journal."
         return
     gone = end.disrupt
-    why = f"for reason {end.reason}: that {saving(gone.saving_nanousd)}"
+    others = [name for name in gone.nodes if name != end.node]
+    along = f" together with {listing(others)}" if others else ""
+    why = f"for reason {end.reason}{along}: that {saving(gone.saving_nanousd)}"
     yield f"{_capital(which)} took it away, {why}."
     if gone.replacements:
         names = listing([one.name for one in gone.replacements])

@@ -35,6 +35,7 @@ class Birth(msgspec.Struct, frozen=True):
 class End(msgspec.Struct, frozen=True):
     """Why a node goes: by which decision, if by any of them, and for which reason."""
 
+    node: str
     decision: Decision
     reason: str
     disrupt: Disrupt | None = None
@@ -101,7 +102,7 @@ class NodeHistory:
     def _tell_plan(self, decision: Decision, node: Node) -> None:
         for going in decision.plan.disruptions:
             if node.name in going.nodes:
-                self.end = End(decision, going.reason, going)
+                self.end = End(node.name, decision, going.reason, going)
                 self._telling.say(decision, _going(going, node.name), _GOING)
                 return
         for kept in decision.plan.blocked:
@@ -113,7 +114,7 @@ class NodeHistory:
         """It is on its way out, or no longer is."""
         if is_going(decision, node):
             reason = departure_reason(decision, node)
-            self.end = self.end or End(decision, reason)
+            self.end = self.end or End(node.name, decision, reason)
             word = f" for reason {reason}" if reason else ""
             self._telling.say(decision, f"being taken away{word}", _GOING)
         elif self.end is not None and self.end.decision is not decision:
