@@ -7,13 +7,11 @@ of that name. Then its life is followed from the oldest decision on.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime, timedelta
-from typing import Final, assert_never
+from datetime import datetime
+from typing import assert_never
 
 import msgspec
 
-from dovetail.errors import InputError
-from dovetail.model.decision import Decision
 from dovetail.model.node import Node
 from dovetail.model.plan import Launch
 from dovetail.model.pod import Pod
@@ -28,38 +26,24 @@ from dovetail.present.history.happenings import (
     history_json,
 )
 from dovetail.present.history.lives import birth_sections, end_lines, gone_verdict, life_json
+from dovetail.present.history.meaning import Known, Meant, since, which
 from dovetail.present.history.nodes import NodeHistory
 from dovetail.present.history.pods import PodHistory
 from dovetail.present.history.pools import PoolHistory
-from dovetail.present.lookup import Subject, SubjectKind, find
+from dovetail.present.lookup import Subject, SubjectKind
 from dovetail.present.plan import Json, claim_json, instant
 from dovetail.present.table import counted
 
 Tell = Callable[[str], None]
-_EARLIER: Final = timedelta(hours=1)  # by so much an order may be older than what came of it
-_Object = Pod | Node | NodePool | Launch
 _History = PodHistory | NodeHistory | PoolHistory
-
-
-class _Asked(msgspec.Struct, frozen=True):
-    """The moment that is asked about, and the object in the last decision that has it."""
-
-    moment: Decision
-    seen: Decision
-    found: _Object
-
-    @property
-    def is_gone(self) -> bool:
-        """Whether it is no more at that moment."""
-        return self.seen.number != self.moment.number
 
 
 def explain(asked: Subject, decided: Decided, until: datetime | None, tell: Tell) -> Explanation:
     """The whole answer as of the last decision, or the last up to a moment. Raises InputError."""
     tell(f"looking for {asked.kind}/{asked.name}")
-    meant = _meant(asked, decided, until)
-    life = _life(meant.found)
-    for one in decided.oldest_first(until, _since(meant)):
+    meant = which(asked, decided, until)
+    life = _life(meant.object)
+    for one in decided.oldest_first(until, since(meant)):
         tell(f"reading {decision_of(one.number, one.now)}")
         life.see(one)
     told = _told(meant, asked)
@@ -79,63 +63,7 @@ def explain(asked: Subject, decided: Decided, until: datetime | None, tell: Tell
     )
 
 
-# ---------------------------------------------------------------- which object is meant
-
-
-def _meant(asked: Subject, decided: Decided, until: datetime | None) -> _Asked:
-    moment: Decision | None = None
-    for one in decided.newest_first(until):
-        moment = moment or one
-        found = _found(asked, one)
-        if found is not None:
-            return _Asked(moment, one, found)
-    if moment is None:
-        when = "" if until is None else f" up to {instant(until)}"
-        msg = f"the journal has no decision{when} that can be read"
-        raise InputError(msg)
-    try:
-        find(asked, moment.snapshot)
-    except InputError as error:
-        msg = f"{error} ({decision_of(moment.number, moment.now)}, nor any before it)"
-        raise InputError(msg) from None
-    raise AssertionError(asked)
-
-
-def _found(asked: Subject, decision: Decision) -> _Object | None:
-    """The object in a decision. Of nodes and claims either name will do."""
-    match asked.kind:
-        case SubjectKind.POD:
-            return _pod(asked, decision)
-        case SubjectKind.NODE | SubjectKind.NODE_CLAIM:
-            return _node(asked.name, decision)
-        case SubjectKind.NODE_POOL:
-            pools = decision.snapshot.node_pools
-            return next((one for one in pools if one.name == asked.name), None)
-        case unknown:
-            assert_never(unknown)
-
-
-def _pod(asked: Subject, decision: Decision) -> Pod | None:
-    alike = [
-        pod
-        for pod in decision.snapshot.pods
-        if pod.name == asked.name and asked.namespace in ("", pod.namespace)
-    ]
-    if len(alike) > 1:
-        find(asked, decision.snapshot)  # says which there are
-    return alike[0] if alike else None
-
-
-def _node(name: str, decision: Decision) -> Node | Launch | None:
-    for node in decision.snapshot.nodes:
-        if name in (node.name, node.node_claim):
-            return node
-    replacements = (one for going in decision.plan.disruptions for one in going.replacements)
-    launches = (*decision.plan.launches, *replacements)
-    return next((one for one in launches if one.name == name), None)
-
-
-def _life(found: _Object) -> _History:
+def _life(found: Known) -> _History:
     match found:
         case Pod():
             return PodHistory(found.key)
@@ -149,51 +77,29 @@ def _life(found: _Object) -> _History:
             assert_never(unknown)
 
 
-def _since(meant: _Asked) -> datetime | None:
-    """From when on it may have been heard of; None if that may be any time.
-
-    Pods of a StatefulSet have lives before this one, under the same name.
-    """
-    match meant.found:
-        case Pod(owner=owner, created_at=at):
-            is_numbered = owner is not None and owner.kind == "StatefulSet"
-            return None if at is None or is_numbered else at - _EARLIER
-        case Node(created_at=at):
-            return None if at is None else at - _EARLIER
-        case Launch():
-            return meant.seen.now - _EARLIER
-        case NodePool():
-            return None
-        case unknown:
-            assert_never(unknown)
-
-
-# ---------------------------------------------------------------- what is said of it
-
-
-def _moments(meant: _Asked) -> Iterator[tuple[str, str]]:
+def _moments(meant: Meant) -> Iterator[tuple[str, str]]:
     if meant.is_gone:
         yield "last seen", decision_of(meant.seen.number, meant.seen.now)
     yield "as of", decision_of(meant.moment.number, meant.moment.now)
 
 
-def _told(meant: _Asked, asked: Subject) -> Explanation:
+def _told(meant: Meant, asked: Subject) -> Explanation:
     """What the last decision that has it says of it."""
-    if isinstance(meant.found, Launch):
-        launch = meant.found
+    if isinstance(meant.object, Launch):
+        launch = meant.object
         what = f"{launch.instance_type} {launch.capacity_type} {launch.zone}"
         facts = (("what it is", what), ("whose it is", f"NodePool {launch.node_pool}"))
         verdict = "It has been ordered, and no node has come of it yet."
         title = f"{asked.kind}/{launch.name}"
-        return Explanation(title, facts, verdict, (), {"nodeClaim": claim_json(launch)})
+        return Explanation(title, facts, verdict, (), {"ordered": claim_json(launch)})
     seen = meant.seen
-    told = answer(meant.found, seen.snapshot, seen.plan, seen.now)
+    told = answer(meant.object, seen.snapshot, seen.plan, seen.now)
     if asked.kind is SubjectKind.NODE_CLAIM:
         return msgspec.structs.replace(told, title=f"nodeclaim/{asked.name}")
     return told
 
 
-def _verdict(meant: _Asked, verdict: str, life: _History) -> str:
+def _verdict(meant: Meant, verdict: str, life: _History) -> str:
     if not meant.is_gone:
         return _leaving(life, meant) or verdict
     match life:
@@ -209,7 +115,7 @@ def _verdict(meant: _Asked, verdict: str, life: _History) -> str:
             assert_never(unknown)
 
 
-def _leaving(life: _History, meant: _Asked) -> str:
+def _leaving(life: _History, meant: Meant) -> str:
     """That a node is on its way out, which a decision before this one has begun."""
     if not isinstance(life, NodeHistory) or life.end is None:
         return ""
@@ -232,11 +138,11 @@ def _gone_pod(life: PodHistory) -> str:
     return f"{since} Its node {life.pod.node_name} went for reason {going.reason}, by {which}."
 
 
-def _sections(meant: _Asked, told: Explanation, life: _History) -> Iterator[Section]:
+def _sections(meant: Meant, told: Explanation, life: _History) -> Iterator[Section]:
     is_settled = isinstance(life, NodeHistory) and life.end is not None
     if not meant.is_gone:
         yield from told.sections
-    elif not is_settled and not isinstance(meant.found, Launch):
+    elif not is_settled and not isinstance(meant.object, Launch):
         yield Section("When it was last seen", (told.verdict,))
     if isinstance(life, NodeHistory):
         if life.birth is not None:
