@@ -150,7 +150,9 @@ def _planned(request: PlanRequest, asked: Subject, kubeconfig: str) -> Explained
             return read(request.sources, sys.stdin.buffer)
         from dovetail.live import looking
 
-        return looking.cluster(dict(os.environ), kubeconfig, say)
+        found = looking.cluster(dict(os.environ), kubeconfig, say)
+        say("Read from the cluster as it is; what was before, only a journal knows (--journal).")
+        return found
 
     with Progress() as progress:
         progress.tell(f"looking at {asked.kind}/{asked.name}")

@@ -81,7 +81,7 @@ class JournalReader:
         except RecordError as error:
             self._tell(
                 f"{segment.path}: the decisions after its first {n_read} cannot be read"
-                f" and are left out: {error}"
+                f" and are left out; did another version of Dovetail write them? ({error})"
             )
         except NoJournalError as error:
             self._tell(f"{segment.path}: this is no file of a journal, and is left out: {error}")
