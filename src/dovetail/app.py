@@ -9,6 +9,7 @@ import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, BinaryIO, Final
 
@@ -31,12 +32,14 @@ if TYPE_CHECKING:
     from dovetail.kube.manifests import Manifests
     from dovetail.present.budgets import BudgetCalendar
     from dovetail.present.lookup import Subject
+    from dovetail.present.replay import Replay
 
 GENERIC: Final = "generic"
 AWS: Final = "aws"
 _EC2_NODE_CLASS: Final = "EC2NodeClass"
 
 Tell = Callable[[str], None]
+Read = Callable[[], "Manifests"]
 
 
 class PlanRequest(msgspec.Struct, frozen=True):
@@ -133,23 +136,49 @@ def _staying(given: _Input, plan: Plan) -> tuple[Blocked, ...]:
     return staying(given.snapshot, plan, given.now) if wanted else ()
 
 
-def explained_from(request: PlanRequest, asked: Subject, *, stdin: BinaryIO) -> Explained:
-    """Read manifests, plan for them, and answer for one object. Raises InputError."""
-    from dovetail.kube.manifests import read
-    from dovetail.present.explain_node import explain_node
-    from dovetail.present.explain_pod import explain_pod
-    from dovetail.present.lookup import SubjectKind, find_node, find_pod
+def explained_from(request: PlanRequest, asked: Subject, *, read: Read) -> Explained:
+    """Read manifests or a cluster, plan for it, and answer for one object. Raises InputError."""
+    from dovetail.present.answer import answer
+    from dovetail.present.lookup import find
 
     with _calm_collector():
-        given = _given(request, read(request.sources, stdin))
-        snapshot, now = given.snapshot, given.now
-        if asked.kind is SubjectKind.POD:
-            pod = find_pod(asked, snapshot)
-            told = explain_pod(pod, snapshot, _decided(given)[0], now)
-        else:
-            node = find_node(asked, snapshot)
-            told = explain_node(node, snapshot, _decided(given)[0], now)
+        given = _given(request, read())
+        found = find(asked, given.snapshot)
+        told = answer(found, given.snapshot, _decided(given)[0], given.now)
     return Explained(told, given.notes, given.remarks)
+
+
+def explained_from_journal(
+    path: str, asked: Subject, *, at: datetime | None, tell: Tell
+) -> Explained:
+    """Answer for one object from recorded decisions, as of a moment. Raises InputError."""
+    from dovetail.observe.journal.reader import JournalReader
+    from dovetail.present.history import past
+
+    remarks: list[str] = []
+    reader = JournalReader(Path(path), remarks.append)
+    told = past.explain(asked, reader, at, tell)
+    return Explained(told, remarks=tuple(dict.fromkeys(remarks)))
+
+
+def replayed_from(path: str, n_last: int, *, tell: Tell) -> Replay:
+    """Make the recorded decisions again, all or the newest few. Raises InputError."""
+    from dovetail.decide import decide
+    from dovetail.observe.journal.reader import JournalReader
+    from dovetail.observe.journal.records import digest
+    from dovetail.present.replay import Replay, replayed
+
+    remarks: list[str] = []
+    reader = JournalReader(Path(path), remarks.append)
+    found = []
+    for one in reader.last(n_last) if n_last else reader.oldest_first():
+        tell(f"making decision {one.number} again")
+        plan = decide(one.snapshot, one.now)
+        found.append(replayed(one, plan, digest(plan.certificate)))
+    if not found:
+        msg = f"{path}: no decision of this journal can be read"
+        raise InputError("; ".join((msg, *remarks)))
+    return Replay(tuple(found), tuple(remarks))
 
 
 def calendar_from(request: PlanRequest, span: timedelta, *, stdin: BinaryIO) -> BudgetCalendar:

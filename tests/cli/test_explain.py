@@ -185,6 +185,9 @@ def test_a_pod_that_waits_has_its_reasons_and_its_remedy(
         pytest.param(["pod/lost", "-n", "shop"], "there is no Pod shop/lost", id="elsewhere"),
         pytest.param(["deployment/web"], "expected pod/NAME, node/NAME", id="another kind"),
         pytest.param(["node/kept", "--now", "soon"], "--now", id="no time"),
+        pytest.param(["nodepool/defalt"], "did you mean default?", id="a pool, nearly"),
+        pytest.param(["node/kept", "--journal", "j"], "-f or --journal", id="two sources"),
+        pytest.param(["node/kept", "--at", "2026-01-01"], "--journal", id="no past in manifests"),
     ],
 )
 def test_what_is_not_there_is_one_clear_message(
@@ -197,7 +200,31 @@ def test_what_is_not_there_is_one_clear_message(
     assert said in err
 
 
-def test_manifests_must_be_named(capsys: pytest.CaptureFixture[str]) -> None:
-    """There is no other source."""
+def test_a_pool_says_whether_it_may_grow_and_whom_it_cannot_help(asked: Any) -> None:
+    """With what its budgets allow and what it has."""
+    said = asked("nodepool/default")
+    assert "It launches 1 x large on-demand" in said
+    assert (
+        "Underutilized: 0 of 5 nodes (budgets[1], nodes 0), 1 not available already, until" in said
+    )
+    assert "kept large on-demand a $0.4000" in said
+    assert "default/lost: No instance type satisfies" in said
+    assert "It launches no nodes for pods. The NodePool is static" in asked("nodepool/fixed")
+
+
+def test_a_pool_is_data_for_scripts(cluster: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Field for field."""
+    whole = answered(capsys, cluster, "nodepool/default")
+    assert (whole["mayLaunch"], whole["problem"], whole["exhausted"]) == (True, None, [])
+    assert [one["node"] for one in whole["nodes"]] == ["full", "giant", "kept", "leaving", "spare"]
+    assert len(whole["launches"]) == 1
+
+
+def test_without_files_the_cluster_of_the_kubeconfig_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And where there is none, it says where it looked."""
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
     assert main(["explain", "node/a"]) == 2
-    assert "-f" in capsys.readouterr().err
+    assert "expected --kubeconfig, KUBECONFIG or ~/.kube/config" in capsys.readouterr().err

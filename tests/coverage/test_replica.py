@@ -6,11 +6,16 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from datetime import timedelta
+from pathlib import Path
 from typing import ParamSpec, TypeVar
 
+import msgspec
 import pytest
 
+from dovetail.decide import decide
 from dovetail.kube.errors import UnavailableError
+from dovetail.model.plan import Certificate
+from dovetail.observe.journal.reader import JournalReader
 from dovetail.settings.operator import OperatorSettings
 from dovetail.testing.troubled_kube import Call, Trouble, TroubledKube
 from tests.coverage.stage import EVENT, KWOK, NODE_CLAIM, Stage, playing
@@ -195,3 +200,33 @@ async def test_events_are_told_under_the_name_that_users_filter_by() -> None:
         await stage.time.advance(timedelta(seconds=30))
         assert await stage.names(EVENT)
         assert {one.source.component for one in await stage.told()} >= {"karpenter"}
+
+
+async def test_every_decision_is_kept_in_the_journal_and_can_be_made_again(tmp_path: Path) -> None:
+    """Once the replica has finished, all of them are there."""
+    stage = Stage(OperatorSettings(journal=str(tmp_path / "journal")))
+    async with playing(stage):
+        await furnished(stage)
+        await stage.time.advance(timedelta(seconds=60))
+        async with asyncio.TaskGroup() as group:
+            group.create_task(stage.replica.finished(10))
+    kept = list(JournalReader(tmp_path / "journal", pytest.fail).oldest_first())
+    assert [launch.pods for one in kept for launch in one.plan.launches] == [("default/p1",)]
+    for one in kept:
+        again = decide(one.snapshot, one.now)
+        assert msgspec.structs.replace(again, certificate=Certificate()) == one.plan
+
+
+async def test_a_journal_that_cannot_be_written_is_told_once_and_harms_nobody(
+    tmp_path: Path,
+) -> None:
+    """Pods get their nodes all the same."""
+    (tmp_path / "journal").write_text("in the way")
+    stage = Stage(OperatorSettings(journal=str(tmp_path / "journal")))
+    async with playing(stage):
+        await furnished(stage)
+        await stage.time.advance(timedelta(seconds=60))
+        assert len(await stage.names(NODE_CLAIM)) == 1
+        async with asyncio.TaskGroup() as group:
+            group.create_task(stage.replica.finished(10))
+    assert len(stage.said("journal cannot be written")) == 1

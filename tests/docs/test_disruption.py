@@ -52,14 +52,11 @@ def test_what_the_page_tells_of_a_node_is_told(
     assert capsys.readouterr().out == printed
 
 
-@pytest.mark.parametrize(("command", "flag"), [("budgets", "--next"), ("explain", "--namespace")])
-def test_every_flag_is_documented(
-    command: str, flag: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_flag_is_documented(capsys: pytest.CaptureFixture[str]) -> None:
     """Whoever adds a flag says what it does."""
-    assert main([command, "--help"]) == 0
+    assert main(["budgets", "--help"]) == 0
     flags = re.findall(r"^\s+(?:-\w, )?(--[a-z-]+)", capsys.readouterr().out, re.MULTILINE)
-    assert flag in flags
+    assert "--next" in flags
     assert [flag for flag in flags if flag not in {*PAGE.split("`"), "--help"}] == []
 
 

@@ -12,6 +12,7 @@ from dovetail.cli.crds import crds
 from dovetail.cli.explain import explain
 from dovetail.cli.install import install
 from dovetail.cli.plan import plan
+from dovetail.cli.replay import replay
 from dovetail.cli.run import RunCommand, run
 from dovetail.cli.validate import validate
 
@@ -21,6 +22,7 @@ First steps:
   dovetail plan -f examples/demo               what would be launched, and why not
   dovetail plan -f examples/demo -o json       the same for scripts
   dovetail explain node/n1 -f cluster.yaml     why it stays or goes, and what without it
+  dovetail explain node/n1 --journal journal/  why it was made, what became of it
   dovetail validate -f manifests/              every problem, with file and field
   dovetail budgets -f manifests/ --next 7d     when how many nodes may be disrupted
   dovetail catalog --catalog aws --family m7g  instance types and prices
@@ -71,7 +73,8 @@ def _global_flags(
 
 for _command, _summary in (
     (plan, "What would be launched for these manifests, and why."),
-    (explain, "Why one pod waits, or one node stays or goes."),
+    (explain, "Why one pod waits, or one node came, stays or went."),
+    (replay, "Whether recorded decisions come out the same again."),
     (validate, "Every problem in these manifests."),
     (budgets, "When how many nodes may be disrupted, and for which reason."),
     (catalog, "Instance types and their prices."),

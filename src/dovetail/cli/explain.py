@@ -1,8 +1,10 @@
-"""dovetail explain: why does this pod wait, why does this node stay or go?"""
+"""dovetail explain: why does this pod wait, why was this node made, why does it stay or go?"""
 
 from __future__ import annotations
 
+import os
 import sys
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,14 +13,18 @@ from dovetail.cli import options
 from dovetail.cli.output import Output, aligned, emit, json_text, say, yaml_text
 
 if TYPE_CHECKING:
-    from dovetail.app import Explained
+    from dovetail.app import Explained, PlanRequest
+    from dovetail.kube.manifests import Manifests
     from dovetail.present.explanation import Explanation, Section
+    from dovetail.present.lookup import Subject
+
+JOURNAL_VARIABLE = "DOVETAIL_JOURNAL"
 
 What = Annotated[
     str,
     typer.Argument(
         metavar="WHAT",
-        help="pod/NAME, pod/NAMESPACE/NAME, node/NAME or nodeclaim/NAME.",
+        help="pod/NAME, pod/NAMESPACE/NAME, node/NAME, nodeclaim/NAME or nodepool/NAME.",
         show_default=False,
     ),
 ]
@@ -32,6 +38,34 @@ Namespace = Annotated[
         show_default=False,
     ),
 ]
+Journal = Annotated[
+    str,
+    typer.Option(
+        "--journal",
+        metavar="FOLDER",
+        help="Answer from recorded decisions: the folder of 'dovetail run --journal', or one of "
+        "its files. Without -f, the variable DOVETAIL_JOURNAL says so too.",
+        show_default=False,
+    ),
+]
+At = Annotated[
+    str,
+    typer.Option(
+        "--at",
+        metavar="TIME",
+        help="As of this moment of the journal, such as 2026-01-01T00:00:00Z. Default: its end.",
+        show_default=False,
+    ),
+]
+Kubeconfig = Annotated[
+    str,
+    typer.Option(
+        "--kubeconfig",
+        metavar="PATH",
+        help="Which cluster, with neither -f nor --journal. Default: as for 'run'.",
+        show_default=False,
+    ),
+]
 
 
 def explain(  # noqa: PLR0913  typer reads one flag from each argument
@@ -42,32 +76,87 @@ def explain(  # noqa: PLR0913  typer reads one flag from each argument
     output: options.OutputForm = Output.TABLE,
     catalog: options.Catalog = "",
     now: options.Now = "",
+    journal: Journal = "",
+    at: At = "",
+    kubeconfig: Kubeconfig = "",
 ) -> None:
-    """Answer for one object: why a pod waits, why a node stays or goes.
+    """Answer for one object: why a pod waits, why a node stays or goes, what a pool may do.
 
     Of a node: what it is and costs, who is on it, everything that keeps it, what would happen if
-    it were removed now, and what would let it go. Reads manifests only; no cluster is needed.
+    it were removed now, and what would let it go. With -f this is read from manifests, and no
+    cluster is needed; with neither -f nor --journal, from the cluster of the kubeconfig as it is.
+
+    With --journal it is read from recorded decisions, also for what is gone by now: why a node was
+    created, for which pods, and what else would have held them; why it went, what that saved and
+    who moved where; and what happened to the object, decision by decision.
 
     \b
     Examples:
       dovetail explain node/n1 -f cluster.yaml
       dovetail explain pod/web-0 -n shop -f cluster/
       kubectl get pods,nodes,nodepools,nodeclaims,pdb -A -o yaml | dovetail explain node/n1 -f -
+      dovetail explain node/n1 --journal /var/lib/dovetail/journal
+      dovetail explain pod/web-0 --journal journal/ --at 2026-01-01T12:00:00Z
     """  # noqa: D301  \b keeps the examples' lines apart in the help
     from dovetail import app
-    from dovetail.cli.progress import Progress
     from dovetail.present.lookup import subject
 
     asked = subject(what, namespace)
-    request = app.PlanRequest(
-        sources=options.sources(files, None), catalogue=catalog, now=options.instant(now)
-    )
-    with Progress() as progress:
-        progress.tell(f"looking at {what}")
-        found = app.explained_from(request, asked, stdin=sys.stdin.buffer)
+    recorded = _journal(files, journal)
+    if recorded:
+        found = _from_journal(recorded, asked, at)
+    else:
+        if at:
+            msg = "expected --journal with it: only a journal knows of earlier moments"
+            raise typer.BadParameter(msg, param_hint="--at")
+        request = app.PlanRequest(tuple(files), catalog, options.instant(now))
+        found = _planned(request, asked, kubeconfig)
     for remark in found.remarks:
         say(remark)
     emit(_printed(found, output))
+
+
+def _journal(files: list[str], journal: str) -> str:
+    """The journal that is meant; none where manifests are."""
+    if files and journal:
+        msg = "expected -f or --journal, not both"
+        raise typer.BadParameter(msg, param_hint="--journal")
+    return journal or ("" if files else os.environ.get(JOURNAL_VARIABLE, ""))
+
+
+def _from_journal(path: str, asked: Subject, at: str) -> Explained:
+    from dovetail import app
+    from dovetail.cli.progress import Progress
+
+    until = _end_of_second(options.instant(at, "--at"))
+    with Progress() as progress:
+        return app.explained_from_journal(path, asked, at=until, tell=progress.tell)
+
+
+def _end_of_second(at: datetime | None) -> datetime | None:
+    """Answers name decisions to the second, so a whole second means all that was in it."""
+    return at if at is None or at.microsecond else at.replace(microsecond=999_999)
+
+
+def _planned(request: PlanRequest, asked: Subject, kubeconfig: str) -> Explained:
+    """From manifests, or from the live cluster where none are named."""
+    from dovetail import app
+    from dovetail.cli.progress import Progress
+
+    def read() -> Manifests:
+        if request.sources:
+            from dovetail.kube.manifests import read
+
+            return read(request.sources, sys.stdin.buffer)
+        from dovetail.live import looking
+
+        found = looking.cluster(dict(os.environ), kubeconfig, say)
+        say("Read from the cluster as it is; what was before, only a journal knows (--journal).")
+        return found
+
+    with Progress() as progress:
+        progress.tell(f"looking at {asked.kind}/{asked.name}")
+        return app.explained_from(request, asked, read=read)
 
 
 def _printed(found: Explained, output: Output) -> str:

@@ -147,15 +147,15 @@ WithCertificate = Annotated[
 ]
 
 
-def instant(text: str) -> datetime | None:
-    """The moment that `--now` names, None without one; no offset means UTC."""
+def instant(text: str, flag: str = "--now") -> datetime | None:
+    """The moment that a flag names, None without one; no offset means UTC."""
     if not text:
         return None
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
         msg = f"expected a time such as 2026-01-01T00:00:00Z, not {text!r}"
-        raise typer.BadParameter(msg, param_hint="--now") from None
+        raise typer.BadParameter(msg, param_hint=flag) from None
     return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from datetime import datetime
 from importlib.metadata import version
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -32,6 +33,9 @@ from dovetail.model.snapshot import Snapshot
 from dovetail.observe.cloud import measured
 from dovetail.observe.decisions import DecisionMeters
 from dovetail.observe.events import Recorder
+from dovetail.observe.journal.keeping import JournalKeeper
+from dovetail.observe.journal.segments import Bounds
+from dovetail.observe.journal.writer import JournalWriter
 from dovetail.observe.logs import Log
 from dovetail.observe.meters import Meters
 from dovetail.observe.onlooker import Onlooker
@@ -78,6 +82,7 @@ class Replica:
         )
         self._decisions = DecisionMeters(self._meters, outside.timer)
         self._thinking: Executor = ThreadPoolExecutor(1, thread_name_prefix="decide")
+        self._journal = _journal(outside)
         self._latest = Snapshot()
         self._controller = Controller(self._means(), self._setup())
         self._controller.feed.listen(self._onlooker.hear_pods)
@@ -122,8 +127,10 @@ class Replica:
             self._decisions.over(snapshot)
             raise
 
-    def _witness(self, snapshot: Snapshot, plan: Plan, _now: datetime, seconds: float) -> None:
+    def _witness(self, snapshot: Snapshot, plan: Plan, now: datetime, seconds: float) -> None:
         self._latest = snapshot
+        if self._journal is not None:
+            self._journal.add(snapshot, plan, now, seconds)
         self._decisions.end(snapshot, plan, seconds)
         self._onlooker.decided(plan)
 
@@ -215,6 +222,8 @@ class Replica:
         async def finish() -> None:
             await self._controller.finish()
             await self._recorder.close()
+            if self._journal is not None:
+                await asyncio.to_thread(self._journal.close)
             done.set()
 
         async with asyncio.TaskGroup() as group:
@@ -226,6 +235,14 @@ class Replica:
 
 def _ignored(event: Event) -> None:
     """Nothing is told where nothing may be written."""
+
+
+def _journal(outside: Outside) -> JournalKeeper | None:
+    settings = outside.settings
+    if not settings.journal:
+        return None
+    bounds = Bounds(settings.journal_max_bytes, settings.journal_max_age)
+    return JournalKeeper(JournalWriter(Path(settings.journal), bounds), outside.log)
 
 
 def _cloud(outside: Outside, kube: Kube) -> CloudProvider:

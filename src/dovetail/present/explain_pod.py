@@ -39,7 +39,7 @@ def explain_pod(pod: Pod, snapshot: Snapshot, plan: Plan, now: datetime) -> Expl
     if waiting is not None:
         found = _Found(pod, now, waiting, None, "", "", f"It waits. {waiting.summary}")
     elif node is None:
-        found = _unbound(pod, plan, now)
+        found = _unbound(pod, snapshot, plan, now)
     else:
         found = _bound(pod, node, snapshot, plan, now)
     return Explanation(
@@ -51,7 +51,7 @@ def explain_pod(pod: Pod, snapshot: Snapshot, plan: Plan, now: datetime) -> Expl
     )
 
 
-def _unbound(pod: Pod, plan: Plan, now: datetime) -> _Found:
+def _unbound(pod: Pod, snapshot: Snapshot, plan: Plan, now: datetime) -> _Found:
     launch = next((one for one in plan.launches if pod.key in one.pods), None)
     if launch is not None:
         kind = f"{launch.instance_type} {launch.capacity_type} {launch.zone}"
@@ -61,13 +61,21 @@ def _unbound(pod: Pod, plan: Plan, now: datetime) -> _Found:
     place = next((one.node for one in plan.nominations if pod.key in one.pods), "")
     if place:
         return _Found(pod, now, None, None, place, "", f"It waits, and fits on node {place}.")
-    promised = pod.nominated_node_name
+    promised = pod.nominated_node_name or _promised(pod, snapshot)
     if promised:
-        verdict = f"It waits for node {promised}, which it has been promised."
+        starting = any(one.name == promised and not one.is_initialized for one in snapshot.nodes)
+        yet = " and which is still to come" if starting else ""
+        verdict = f"It waits for node {promised}, which it has been promised{yet}."
         return _Found(pod, now, None, None, promised, "", verdict)
     if pod.node_name:
         return _Found(pod, now, None, None, "", "", f"Its node {pod.node_name} is not there.")
     return _Found(pod, now, None, None, "", "", "It needs no node.")
+
+
+def _promised(pod: Pod, snapshot: Snapshot) -> str:
+    """The node that an earlier plan has given it."""
+    promises = snapshot.ledger.nominations
+    return next((one.node for one in promises if one.pod_uid == pod.uid and pod.uid), "")
 
 
 def _bound(pod: Pod, node: Node, snapshot: Snapshot, plan: Plan, now: datetime) -> _Found:
@@ -80,10 +88,23 @@ def _bound(pod: Pod, node: Node, snapshot: Snapshot, plan: Plan, now: datetime) 
         moves = f"; it moves to {to}" if to else ""
         said = f"which may go now, for reason {going.reason}{moves}"
         return _Found(pod, now, None, None, to, becomes, f"It runs on node {node.name}, {said}.")
-    to = "" if without is None else without.destination_by_pod.get(pod.key, "")
+    if without is None:
+        return _leaving(pod, node, snapshot, now)
+    to = without.destination_by_pod.get(pod.key, "")
     kept = tuple(one.message for one in obstacles(node, snapshot, plan, now))
     verdict = f"It runs on node {node.name}, which stays."
     return _Found(pod, now, None, None, to, becomes, verdict, kept)
+
+
+def _leaving(pod: Pod, node: Node, snapshot: Snapshot, now: datetime) -> _Found:
+    """What becomes of a pod whose node is on its way out already."""
+    reasons = (one.reason for one in snapshot.ledger.disrupting if one.node == node.name)
+    reason = next(reasons, "")
+    why = f", for reason {reason}" if reason else ""
+    to = _promised(pod, snapshot)
+    moves = f"; it moves to {to}" if to else ""
+    verdict = f"It runs on node {node.name}, which is on its way out{why}{moves}."
+    return _Found(pod, now, None, None, to, "", verdict)
 
 
 def _facts(found: _Found) -> Iterator[tuple[str, str]]:

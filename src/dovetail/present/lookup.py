@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import Final
+from typing import Final, assert_never
 
 import msgspec
 
 from dovetail.errors import InputError
 from dovetail.model.node import Node
 from dovetail.model.pod import Pod
+from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Snapshot
 from dovetail.present.table import listing
 
@@ -24,6 +25,7 @@ class SubjectKind(StrEnum):
     POD = "pod"
     NODE = "node"
     NODE_CLAIM = "nodeclaim"
+    NODE_POOL = "nodepool"
 
 
 _SPELLINGS: Final = {
@@ -35,6 +37,16 @@ _SPELLINGS: Final = {
     "no": SubjectKind.NODE,
     "nodeclaim": SubjectKind.NODE_CLAIM,
     "nodeclaims": SubjectKind.NODE_CLAIM,
+    "nodepool": SubjectKind.NODE_POOL,
+    "nodepools": SubjectKind.NODE_POOL,
+}
+
+
+_TITLES: Final = {
+    SubjectKind.POD: "Pod",
+    SubjectKind.NODE: "Node",
+    SubjectKind.NODE_CLAIM: "NodeClaim",
+    SubjectKind.NODE_POOL: "NodePool",
 }
 
 
@@ -47,15 +59,28 @@ class Subject(msgspec.Struct, frozen=True):
 
 
 def subject(text: str, namespace: str = "") -> Subject:
-    """What `pod/NAME`, `pod/NAMESPACE/NAME`, `node/NAME` or `nodeclaim/NAME` means."""
+    """What `pod/NAME`, `pod/NAMESPACE/NAME`, `node/NAME` and the like mean."""
     word, _, rest = text.partition("/")
     kind = _SPELLINGS.get(word.lower())
     if kind is SubjectKind.POD and "/" in rest:
         namespace, _, rest = rest.partition("/")
     if kind is None or not rest or "/" in rest:
-        msg = f"expected pod/NAME, node/NAME or nodeclaim/NAME, not {text!r}"
+        msg = f"expected pod/NAME, node/NAME, nodeclaim/NAME or nodepool/NAME, not {text!r}"
         raise InputError(msg)
     return Subject(kind, rest, namespace)
+
+
+def find(asked: Subject, snapshot: Snapshot) -> Pod | Node | NodePool:
+    """The object that is meant. Raises InputError if there is none, or more than one."""
+    match asked.kind:
+        case SubjectKind.POD:
+            return find_pod(asked, snapshot)
+        case SubjectKind.NODE | SubjectKind.NODE_CLAIM:
+            return find_node(asked, snapshot)
+        case SubjectKind.NODE_POOL:
+            return find_pool(asked, snapshot)
+        case unknown:
+            assert_never(unknown)
 
 
 def find_pod(asked: Subject, snapshot: Snapshot) -> Pod:
@@ -83,20 +108,24 @@ def find_node(asked: Subject, snapshot: Snapshot) -> Node:
     other = next((one for one in snapshot.nodes if asked.name in (one.name, one.node_claim)), None)
     if other is not None:
         kind = SubjectKind.NODE if is_claim else SubjectKind.NODE_CLAIM
-        said = f"there is no {_title(asked.kind)} {asked.name} in the input, but a {_title(kind)}"
+        said = f"there is no {_TITLES[asked.kind]} {asked.name} in the input, but a {_TITLES[kind]}"
         msg = f"{said} of that name: say {kind}/{asked.name}"
         raise InputError(msg)
     names = [node.node_claim if is_claim else node.name for node in snapshot.nodes]
     raise _unknown(asked, {name: name for name in names if name})
 
 
-def _title(kind: SubjectKind) -> str:
-    return {SubjectKind.POD: "Pod", SubjectKind.NODE: "Node"}.get(kind, "NodeClaim")
+def find_pool(asked: Subject, snapshot: Snapshot) -> NodePool:
+    """The pool that is meant. Raises InputError if there is none."""
+    for pool in snapshot.node_pools:
+        if pool.name == asked.name:
+            return pool
+    raise _unknown(asked, {pool.name: pool.name for pool in snapshot.node_pools})
 
 
 def _unknown(asked: Subject, names: Mapping[str, str]) -> InputError:
     """That there is no such object, and which have nearly the same name (keys, by bare names)."""
-    kind, name = _title(asked.kind), asked.name
+    kind, name = _TITLES[asked.kind], asked.name
     if asked.namespace:
         name, names = f"{asked.namespace}/{name}", {key: key for key in names}
     if not names:

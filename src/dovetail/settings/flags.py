@@ -24,6 +24,7 @@ DECISIONS: Final = "Decisions"
 ELECTION: Final = "Leader election"
 ENDPOINTS: Final = "Endpoints"
 LOGS: Final = "Logs"
+JOURNAL: Final = "Journal"
 RESOURCES: Final = "Resources"
 
 _ANY_PORT: Final = readings.between(0, 65535)
@@ -306,6 +307,30 @@ FLAGS: Final = (
         "Where failures of the log itself go.",
         readings.paths,
         "PATHS",
+    ),
+    Flag(
+        "journal",
+        "DOVETAIL_JOURNAL",
+        JOURNAL,
+        "Keep every decision with what it was made from in this folder, for 'dovetail explain' and "
+        "'dovetail replay'. Without it none is kept.",
+        metavar="FOLDER",
+    ),
+    Flag(
+        "journal-max-size",
+        "DOVETAIL_JOURNAL_MAX_SIZE",
+        JOURNAL,
+        "How large the journal may become; the oldest decisions go first.",
+        readings.size,
+        "QUANTITY",
+    ),
+    Flag(
+        "journal-max-age",
+        "DOVETAIL_JOURNAL_MAX_AGE",
+        JOURNAL,
+        "For how long decisions are kept.",
+        readings.span,
+        "DURATION",
     ),
     Flag(
         "memory-limit",

@@ -16,6 +16,7 @@ from dovetail.model.policy import MinValuesPolicy, Policy, PreferencePolicy
 from dovetail.model.topology import Spread
 from dovetail.settings import policies
 from dovetail.settings.gates import FEATURE_GATES
+from dovetail.units import quantity
 
 _UNLIMITED: Final = 1e6
 # From one core up to sixty the number of things done at once grows in a straight line.
@@ -77,6 +78,10 @@ class OperatorSettings(msgspec.Struct, frozen=True, kw_only=True):
     log_level: LogLevel = LogLevel.INFO
     log_output_paths: tuple[str, ...] = ("stdout",)
     log_error_output_paths: tuple[str, ...] = ("stderr",)
+    # Journal
+    journal: str = ""
+    journal_max_size: str = "1Gi"
+    journal_max_age: timedelta = timedelta(hours=168)
     # Resources
     memory_limit: int = -1
     cpu_requests: int = 1000
@@ -106,6 +111,11 @@ class OperatorSettings(msgspec.Struct, frozen=True, kw_only=True):
     def requests_per_second(self) -> float:
         """How fast the API may be asked."""
         return float(self.kube_client_qps) if self.kube_client_qps > 0 else _UNLIMITED
+
+    @property
+    def journal_max_bytes(self) -> int:
+        """How large the journal may become."""
+        return quantity.whole(self.journal_max_size)
 
     @property
     def memory_limit_bytes(self) -> int | None:

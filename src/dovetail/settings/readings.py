@@ -13,7 +13,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Final, TypeVar
 
-from dovetail.units import duration, knobs
+from dovetail.units import duration, knobs, quantity
 
 _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,18}")
 _LONGEST_SHOWN: Final = 60
@@ -113,6 +113,18 @@ def span(given: str) -> timedelta:
         msg = f"expected 0s or more, not {shown(given)}"
         raise ValueError(msg)
     return found
+
+
+def size(given: str) -> str:
+    """So many bytes, as they were written."""
+    try:
+        n_bytes = quantity.whole(given.strip())
+    except ValueError as error:
+        raise MalformedError(str(error)) from None
+    if n_bytes <= 0:
+        msg = f"expected more than nothing, not {shown(given)}"
+        raise ValueError(msg)
+    return given.strip()
 
 
 def one_of(words: type[WordT]) -> Callable[[str], WordT]:

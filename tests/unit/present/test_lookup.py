@@ -22,6 +22,7 @@ CLUSTER = snapshot(
         pytest.param("po/shop/a", Subject(SubjectKind.POD, "a", "shop"), id="with its namespace"),
         pytest.param("Node/a", Subject(SubjectKind.NODE, "a"), id="a node"),
         pytest.param("nodeclaims/a", Subject(SubjectKind.NODE_CLAIM, "a"), id="a claim"),
+        pytest.param("nodepool/a", Subject(SubjectKind.NODE_POOL, "a"), id="a pool"),
     ],
 )
 def test_a_kind_and_a_name_say_what_is_meant(text: str, want: Subject) -> None:
@@ -32,7 +33,9 @@ def test_a_kind_and_a_name_say_what_is_meant(text: str, want: Subject) -> None:
 @pytest.mark.parametrize("text", ["", "a", "node/", "deployment/a", "node/a/b", "pod/a/b/c"])
 def test_anything_else_is_refused_with_what_was_expected(text: str) -> None:
     """And with what was said."""
-    with pytest.raises(InputError, match=r"expected pod/NAME, node/NAME or nodeclaim/NAME") as said:
+    with pytest.raises(
+        InputError, match=r"expected pod/NAME, node/NAME, nodeclaim/NAME or"
+    ) as said:
         subject(text)
     assert repr(text) in str(said.value)
 

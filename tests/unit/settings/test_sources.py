@@ -53,7 +53,7 @@ REFERENCE = {
 OWN = {"steer-pods",
     "kubeconfig", "context", "provider", "kubelets", "dry-run", "spot-robustness", "effort",
     "least-saving-per-eviction", "most-evictions-per-day", "discourage-scheduling",
-    "eviction-cost",
+    "eviction-cost", "journal", "journal-max-size", "journal-max-age",
 }  # fmt: skip
 # A value for every flag that is not its default.
 OTHER = {
@@ -75,6 +75,8 @@ OTHER = {
     "least-saving-per-eviction": "0.005",
     "most-evictions-per-day": "4",
     "eviction-cost": "30m0s",
+    "journal-max-size": "200Mi",
+    "journal-max-age": "24h0m0s",
 }
 WITHOUT_FILE = [flag for flag in FLAGS if flag.name != "scheduler-config"]
 
@@ -166,6 +168,7 @@ def test_a_variable_is_true_in_every_way_that_go_knows(said: str) -> None:
         pytest.param("kube-client-burst", "-1", ["1 to"], id="less than a request"),
         pytest.param("batch-max-duration", "-1s", ["0s or more"], id="time that runs back"),
         pytest.param("spot-robustness", "1.5", ["0 to 1"], id="more than all"),
+        pytest.param("journal-max-size", "-1Gi", ["more than nothing"], id="less than nothing"),
     ],
 )
 def test_a_value_that_cannot_be_meant_stops_the_start(
@@ -184,7 +187,9 @@ def test_a_value_that_cannot_be_meant_stops_the_start(
             assert word in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["metrics-port", "batch-max-duration", "spot-robustness"])
+@pytest.mark.parametrize(
+    "name", ["metrics-port", "batch-max-duration", "spot-robustness", "journal-max-size"]
+)
 def test_a_flag_that_makes_no_sense_is_refused(name: str) -> None:
     """Only variables are forgiven; what was typed is quoted, but not without end."""
     with pytest.raises(InputError, match=f"--{name}: ") as caught:
@@ -232,6 +237,12 @@ def test_the_policy_of_decisions_is_what_was_set(tmp_path: Path) -> None:
         replaces_spot_by_spot=True,
     )
     assert OperatorSettings().policy == Policy(disrupts_for=tuple(DisruptionReason))
+
+
+def test_the_size_of_the_journal_is_a_quantity() -> None:
+    """As Kubernetes writes sizes."""
+    assert OperatorSettings().journal_max_bytes == 2**30
+    assert read({"journal-max-size": " 200Mi"}, {}).journal_max_bytes == 200 * 2**20
 
 
 def test_settings_say_themselves_as_environment() -> None:

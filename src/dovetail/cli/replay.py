@@ -1,0 +1,87 @@
+"""dovetail replay: do recorded decisions come out the same when they are made again?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dovetail.cli import options
+from dovetail.cli.output import Output, aligned, emit, json_text, say, yaml_text
+
+if TYPE_CHECKING:
+    from dovetail.present.replay import Replay, ReplayedDecision
+
+DIFFERENT = 1
+JournalPath = Annotated[
+    str,
+    typer.Argument(
+        metavar="JOURNAL",
+        help="The folder that 'dovetail run --journal' writes to, or one of its files.",
+        show_default=False,
+    ),
+]
+Last = Annotated[
+    int | None,
+    typer.Option(
+        "--last", metavar="N", min=1, help="Only the newest N decisions.", show_default=False
+    ),
+]
+_COLUMNS = ("what", "name", "recorded", "now")
+
+
+def replay(
+    journal: JournalPath,
+    *,
+    last: Last = None,
+    output: options.OutputForm = Output.TABLE,
+) -> None:
+    """Make recorded decisions again, and show what comes out differently.
+
+    A decision depends on its snapshot and its moment alone, so the same program must come to the
+    same plan; another version may not. Exit code: 0 if all came out the same, 1 if not.
+
+    \b
+    Examples:
+      dovetail replay /var/lib/dovetail/journal
+      dovetail replay /var/lib/dovetail/journal --last 10 -o json
+      dovetail replay 000000000257.journal
+    """  # noqa: D301  \b keeps the examples' lines apart in the help
+    from dovetail import app
+    from dovetail.cli.progress import Progress
+
+    with Progress() as progress:
+        found = app.replayed_from(journal, last or 0, tell=progress.tell)
+    for remark in found.remarks:
+        say(remark)
+    emit(_printed(found, output))
+    if found.different:
+        raise typer.Exit(DIFFERENT)
+
+
+def _printed(found: Replay, output: Output) -> str:
+    if output in {Output.TABLE, Output.WIDE}:
+        return _drawn(found)
+    from dovetail.present.replay import replay_json
+
+    shown = replay_json(found)
+    return json_text(shown) if output is Output.JSON else yaml_text(shown)
+
+
+def _drawn(found: Replay) -> str:
+    from dovetail.present.table import counted
+
+    made = counted(len(found.decisions), "decision")
+    if not found.different:
+        return f"{made} made again: no difference.\n"
+    blocks = "".join(map(_block, found.different))
+    return f"{blocks}{made} made again: {len(found.different):,} came out differently.\n"
+
+
+def _block(one: ReplayedDecision) -> str:
+    from dovetail.present.plan import instant
+    from dovetail.present.replay import difference_rows
+
+    table = aligned(_COLUMNS, difference_rows(one), right=())
+    lines = "".join(f"  {line}\n" for line in table.splitlines())
+    return f"Decision {one.number} of {instant(one.now)}:\n{lines}\n"

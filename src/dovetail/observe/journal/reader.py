@@ -1,0 +1,103 @@
+"""Which decisions does a journal hold? Read again from its files, oldest or newest first.
+
+What cannot be read is told in one sentence and left out; the files after it are read all the same.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from dovetail.errors import InputError
+from dovetail.model.decision import Decision
+from dovetail.observe.journal.frames import NoJournalError, TornError, frames
+from dovetail.observe.journal.records import RecordError, RecordReader
+from dovetail.observe.journal.segments import SUFFIX, Segment, segments
+
+Tell = Callable[[str], None]
+_FIRST_NUMBER: Final = 1
+
+
+class JournalReader:
+    """A journal: a folder, or one of its files. `tell` hears of what is lost."""
+
+    def __init__(self, path: Path, tell: Tell) -> None:
+        self._path = path
+        self._tell = tell
+
+    def oldest_first(
+        self, until: datetime | None = None, since: datetime | None = None
+    ) -> Iterator[Decision]:
+        """Every decision, or those up to a moment, one after the other. Files whose decisions were
+        all before `since` are not read.
+        """
+        for segment in self._segments(until):
+            if since is None or segment.ended_at is None or segment.ended_at >= since:
+                yield from _up_to(until, self._decisions(segment))
+
+    def newest_first(self, until: datetime | None = None) -> Iterator[Decision]:
+        """The same, the last one first; a file at a time is held in memory."""
+        for segment in reversed(self._segments(until)):
+            yield from reversed(tuple(_up_to(until, self._decisions(segment))))
+
+    def last(self, n_decisions: int) -> tuple[Decision, ...]:
+        """So many of the newest, oldest first."""
+        found: deque[Decision] = deque()
+        for decision in self.newest_first():
+            if len(found) == n_decisions:
+                break
+            found.appendleft(decision)
+        return tuple(found)
+
+    def _segments(self, until: datetime | None) -> tuple[Segment, ...]:
+        """Its files that matter, oldest first. Raises InputError if there are none at all."""
+        path = self._path
+        try:
+            if path.is_file():
+                return (Segment(path, _FIRST_NUMBER, path.stat().st_size),)
+            found = segments(path)
+        except OSError as error:
+            msg = f"{path}: reading the journal: {error.strerror or error}"
+            raise InputError(msg) from error
+        if not found:
+            msg = f"{path}: expected a journal, but there are no files NUMBER{SUFFIX} in it"
+            raise InputError(msg)
+        return tuple(one for one in found if _began_by(until, one))
+
+    def _decisions(self, segment: Segment) -> Iterator[Decision]:
+        """The decisions of one file, as far as it can be read."""
+        records = RecordReader()
+        n_read = 0
+        try:
+            with segment.path.open("rb") as file:
+                for frame in frames(file):
+                    yield records.decision(frame.record)
+                    n_read += 1
+        except TornError as torn:
+            self._tell(_torn(segment, n_read, str(torn)))
+        except RecordError as error:
+            self._tell(
+                f"{segment.path}: the decisions after its first {n_read} cannot be read"
+                f" and are left out; did another version of Dovetail write them? ({error})"
+            )
+        except NoJournalError as error:
+            self._tell(f"{segment.path}: this is no file of a journal, and is left out: {error}")
+        except OSError as error:
+            self._tell(f"{segment.path}: reading the journal: {error.strerror or error}")
+
+
+def _up_to(until: datetime | None, decisions: Iterator[Decision]) -> Iterator[Decision]:
+    return (one for one in decisions if until is None or one.now <= until)
+
+
+def _began_by(until: datetime | None, segment: Segment) -> bool:
+    return until is None or segment.began_at is None or segment.began_at <= until
+
+
+def _torn(segment: Segment, n_read: int, why: str) -> str:
+    number = segment.number + n_read
+    before = f"the {n_read} before it are whole" if n_read else "it is the first of its file"
+    return f"{segment.path}: decision {number} is lost, since {why}; {before}"

@@ -1,0 +1,40 @@
+"""What was decided lately? The last few decisions, in memory, for whoever watches."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Final
+
+from dovetail.model.decision import Decision
+from dovetail.model.plan import Plan
+from dovetail.model.snapshot import Snapshot
+
+_HELD: Final = 256
+
+
+class RecentDecisions:
+    """Adds decisions as a journal does, and forgets the oldest. What did not change between two of
+    them is the same object, so that many cost little more than one.
+    """
+
+    def __init__(self, n_held: int = _HELD, first_number: int = 1) -> None:
+        self._held: deque[Decision] = deque(maxlen=n_held)
+        self._number = first_number
+
+    def add(self, snapshot: Snapshot, plan: Plan, now: datetime, seconds: float) -> None:
+        """Remember a decision."""
+        self._held.append(Decision(self._number, now, seconds, snapshot, plan))
+        self._number += 1
+
+    def oldest_first(
+        self, until: datetime | None = None, since: datetime | None = None
+    ) -> Iterator[Decision]:
+        """Every decision that is remembered as of now, or those up to a moment, or since one."""
+        held = (one for one in self._held if until is None or one.now <= until)
+        return iter([one for one in held if since is None or one.now >= since])
+
+    def newest_first(self, until: datetime | None = None) -> Iterator[Decision]:
+        """The same, the last one first."""
+        return reversed(list(self.oldest_first(until)))

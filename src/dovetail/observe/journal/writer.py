@@ -1,0 +1,126 @@
+"""How does a decision get to the disk? Into the newest file of a folder, within bounds.
+
+Each writer begins a file of its own, so that a file that somebody left torn is never touched again.
+What cannot be written is cut off and a new file is begun at the next decision.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from dovetail.model.decision import Decision
+from dovetail.model.plan import Plan
+from dovetail.model.snapshot import Snapshot
+from dovetail.observe.journal.frames import MAGIC, Mark, sealed
+from dovetail.observe.journal.records import RecordWriter
+from dovetail.observe.journal.segments import (
+    Bounds,
+    Segment,
+    next_number,
+    segment_path,
+    segments,
+    surplus,
+)
+
+_MOST_RECORDS: Final = 256  # of one file: whoever reads the last must read all of them
+_READABLE: Final = 0o640  # snapshots hold names and labels of everything in the cluster
+
+
+class _Open:
+    """The file that is being written."""
+
+    def __init__(self, directory: Path, number: int) -> None:
+        self.path, self.file = _created(directory, number)
+        self.number = int(self.path.stem)
+        self.began_at: datetime | None = None
+        self.ended_at: datetime | None = None
+        self.records = RecordWriter()
+        self.n_records = 0
+        self.n_bytes = 0
+
+    def add(self, decision: Decision) -> None:
+        """Write a decision. Raises OSError, and leaves nothing half written then."""
+        mark = Mark(decision.number, decision.now)
+        frame = sealed(mark, self.records.written(decision))
+        content = frame if self.n_records else MAGIC + frame
+        try:
+            self._append(content)
+        except OSError:
+            os.ftruncate(self.file, self.n_bytes)
+            raise
+        self.began_at, self.ended_at = self.began_at or decision.now, decision.now
+        self.n_bytes += len(content)
+        self.n_records += 1
+
+    def _append(self, content: bytes) -> None:
+        left = memoryview(content)
+        while left:
+            left = left[os.write(self.file, left) :]
+
+    def segment(self) -> Segment:
+        """The file as it stands."""
+        return Segment(self.path, self.number, self.n_bytes, self.began_at, self.ended_at)
+
+    def close(self) -> None:
+        """Let go of the file; one without a decision is removed."""
+        os.close(self.file)
+        if not self.n_records:
+            self.path.unlink(missing_ok=True)
+
+
+def _created(directory: Path, number: int) -> tuple[Path, int]:
+    """A new file; a number that another writer has just taken is passed over."""
+    while True:
+        path = segment_path(directory, number)
+        try:
+            return path, os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _READABLE)
+        except FileExistsError:
+            number += 1
+
+
+class JournalWriter:
+    """Adds decisions to a folder. Nothing is touched before the first of them."""
+
+    def __init__(self, directory: Path, bounds: Bounds | None = None) -> None:
+        self.directory = directory
+        self._bounds = bounds or Bounds()
+        self._open: _Open | None = None
+        self._closed: tuple[Segment, ...] = ()
+        self._number = 0
+
+    def add(self, snapshot: Snapshot, plan: Plan, now: datetime, seconds: float) -> None:
+        """Write a decision. Raises OSError; the next one is tried afresh."""
+        try:
+            held = self._opened()
+            number = max(self._number, held.number)
+            held.add(Decision(number, now, seconds, snapshot, plan))
+            self._number = number + 1
+            self._prune(held, now)
+        except BaseException:
+            self.close()
+            raise
+        if held.n_records >= _MOST_RECORDS or held.n_bytes >= self._bounds.segment_bytes:
+            self.close()
+
+    def _opened(self) -> _Open:
+        if self._open is None:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            self._number = max(self._number, next_number(self.directory))
+            self._closed = segments(self.directory)
+            self._open = _Open(self.directory, self._number)
+        return self._open
+
+    def _prune(self, held: _Open, now: datetime) -> None:
+        gone = surplus((*self._closed, held.segment()), self._bounds, now)
+        for one in gone:
+            one.path.unlink(missing_ok=True)
+        self._closed = self._closed[len(gone) :]
+
+    def close(self) -> None:
+        """Let go of the file; the next decision begins another."""
+        held, self._open = self._open, None
+        if held is not None:
+            held.close()

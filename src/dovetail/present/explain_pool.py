@@ -1,0 +1,192 @@
+"""May this NodePool grow, what has it, what does it hold back, and whom can it not help?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+
+import msgspec
+
+from dovetail.decide.census import census
+from dovetail.decide.disrupt.budgets import Allowance, allowances
+from dovetail.decide.disrupt.why import tightest
+from dovetail.decide.nodes import is_leaving
+from dovetail.decide.pools import eligible_pools, remaining_limits
+from dovetail.decide.prices import price_of, prices
+from dovetail.model.node import Node
+from dovetail.model.plan import DisruptionReason, Launch, Plan
+from dovetail.model.pool import NodePool
+from dovetail.model.snapshot import Snapshot
+from dovetail.model.verdict import Problem
+from dovetail.present.explanation import Explanation, Section, age, coming
+from dovetail.present.plan import Json, amounts_json, claim_json, instant
+from dovetail.present.table import counted, listing, price
+from dovetail.units import duration, money, quantity
+
+
+class _Found(msgspec.Struct, frozen=True):
+    """All that was found out about a pool. `exhausted` are the limits of which nothing is left."""
+
+    pool: NodePool
+    snapshot: Snapshot
+    plan: Plan
+    now: datetime
+    problem: Problem | None
+    nodes: tuple[Node, ...]
+    price_by_node: Mapping[str, int]
+    remaining: Mapping[str, int]
+    launches: tuple[Launch, ...]
+    allowed: Mapping[DisruptionReason, Allowance]
+
+    @property
+    def exhausted(self) -> tuple[str, ...]:
+        """The limits that leave nothing."""
+        return tuple(name for name, left in sorted(self.remaining.items()) if left <= 0)
+
+
+def explain_pool(pool: NodePool, snapshot: Snapshot, plan: Plan, now: datetime) -> Explanation:
+    """The whole answer for one pool."""
+    _, refused = eligible_pools(snapshot)
+    known = prices(snapshot)
+    nodes = tuple(node for node in snapshot.nodes if node.node_pool == pool.name)
+    found = _Found(
+        pool=pool,
+        snapshot=snapshot,
+        plan=plan,
+        now=now,
+        problem=next((problem for one, problem in refused if one.name == pool.name), None),
+        nodes=tuple(sorted(nodes, key=lambda node: node.name)),
+        price_by_node={node.name: price_of(node, known) for node in nodes},
+        remaining=remaining_limits(pool, nodes),
+        launches=tuple(one for one in plan.launches if one.node_pool == pool.name),
+        allowed={one: allowances(snapshot, one, now)[pool.name] for one in DisruptionReason},
+    )
+    return Explanation(
+        title=f"nodepool/{pool.name}",
+        facts=tuple(_facts(found)),
+        verdict=_verdict(found),
+        sections=tuple(_sections(found)),
+        data=_data(found),
+    )
+
+
+def _facts(found: _Found) -> Iterator[tuple[str, str]]:
+    pool = found.pool
+    kind = "static" if pool.replicas is not None else f"weight {pool.weight}"
+    n_types = len(found.snapshot.instance_types.get(pool.name, ()))
+    yield "what it is", f"{kind}, {counted(n_types, 'instance type')} on offer"
+    paid = sum(found.price_by_node.values())
+    yield "what it has", f"{counted(len(found.nodes), 'node')} for {price(paid)} an hour"
+    yield "limits", ", ".join(_limits(found)) or "none"
+    settled = pool.disruption.consolidate_after
+    after = "never" if settled is None else f"after {duration.render(settled)}"
+    yield "consolidation", f"{pool.disruption.consolidation_policy}, {after}"
+    expires = (
+        "never" if pool.expire_after is None else f"after {duration.render(pool.expire_after)}"
+    )
+    yield "nodes expire", expires
+
+
+def _limits(found: _Found) -> Iterator[str]:
+    """How much of each limit is used."""
+    for name, limit in sorted(found.pool.limits.items()):
+        used = limit - found.remaining[name]
+        yield f"{name} {quantity.render(name, used)} of {quantity.render(name, limit)}"
+
+
+def _verdict(found: _Found) -> str:
+    if found.problem is not None:
+        return f"It launches no nodes for pods. {found.problem.message}"
+    if found.exhausted:
+        said = ", ".join(_limits(found))
+        return f"It launches no more nodes: its limits are reached ({said})."
+    if found.launches:
+        return f"It launches {coming(found.launches)} now."
+    return "It may launch nodes, and no pod that waits needs one of it now."
+
+
+def _sections(found: _Found) -> Iterator[Section]:
+    lines = tuple(f"- {reason}: {_allowance(found, reason)}" for reason in DisruptionReason)
+    yield Section("How many nodes may be disrupted now", lines)
+    if found.nodes:
+        yield _nodes(found)
+    lines = tuple(f"- {one}" for one in _unhelped(found))
+    if lines:
+        yield Section("Pods it cannot help", lines)
+    if found.problem is not None and found.problem.fix:
+        yield Section("What would help", (f"- {found.problem.fix}",))
+    elif found.exhausted:
+        names = " and ".join(found.exhausted)
+        fix = f"raise the limits of NodePool {found.pool.name} on {names}"
+        yield Section("What would help", (f"- {fix}",))
+
+
+def _allowance(found: _Found, reason: DisruptionReason) -> str:
+    held = found.allowed[reason]
+    allowed = min(held.n_allowed, held.n_nodes)
+    which = tightest(found.pool.name, found.snapshot, reason, found.now)
+    text = f"{allowed} of {counted(held.n_nodes, 'node')}" + (f" ({which})" if which else "")
+    away = f", {held.n_disrupting} not available already" if held.n_disrupting else ""
+    until = f", until {instant(held.changes_at)}" if held.changes_at else ""
+    return f"{text}{away}{until}"
+
+
+def _nodes(found: _Found) -> Section:
+    by_node = census(found.snapshot.pods).by_node
+    rows = []
+    for node in found.nodes:
+        kind = " ".join(filter(None, (node.instance_type, node.capacity_type, node.zone)))
+        paid = found.price_by_node[node.name]
+        shown = price(paid) if paid else "unknown"
+        n_pods = len(by_node.get(node.name, ()))
+        old = age(node.created_at, found.now) or "unknown"
+        rows.append((node.name, kind, shown, str(n_pods), old, _state(node)))
+    columns = ("node", "what it is", "an hour", "pods", "age", "state")
+    return Section("Its nodes", columns=columns, rows=tuple(rows))
+
+
+def _state(node: Node) -> str:
+    if is_leaving(node):
+        return "leaving"
+    if not node.is_registered:
+        return "not there yet"
+    if not node.is_initialized:
+        return "starting"
+    return "ready" if node.is_ready else "not ready"
+
+
+def _unhelped(found: _Found) -> Iterator[str]:
+    """Why it cannot take pods that wait, alike ones together."""
+    pods_by_reason: dict[tuple[str, str], list[str]] = {}
+    for waiting in found.plan.unschedulable:
+        for one in waiting.reasons:
+            if one.node_pool == found.pool.name:
+                pods_by_reason.setdefault((one.reason, one.message), []).append(waiting.pod)
+    for (reason, message), pods in pods_by_reason.items():
+        yield f"{listing(pods)}: {message} ({reason})"
+
+
+def _data(found: _Found) -> Mapping[str, Json]:
+    pool = found.pool
+    return {
+        "nodePool": pool.name,
+        "weight": pool.weight,
+        "replicas": pool.replicas,
+        "mayLaunch": found.problem is None and not found.exhausted,
+        "problem": None if found.problem is None else found.problem.message,
+        "limits": amounts_json(pool.limits) if pool.limits else {},
+        "exhausted": list(found.exhausted),
+        "pricePerHour": money.dollars(sum(found.price_by_node.values())),
+        "nodes": [
+            {
+                "node": node.name,
+                "instanceType": node.instance_type,
+                "pricePerHour": money.dollars(found.price_by_node[node.name]),
+                "state": _state(node),
+            }
+            for node in found.nodes
+        ],
+        "launches": [claim_json(one) for one in found.launches],
+        "allowed": {str(one): _allowance(found, one) for one in DisruptionReason},
+        "cannotHelp": list(_unhelped(found)),
+    }

@@ -1,0 +1,11 @@
+"""history — what became of an object over many decisions, and why?
+
+happenings     what happened, when, in which decision
+alternatives   what else a launch could have been, and for how much
+departures     whether a node is on its way out, and why
+pods           the life of a pod, as decisions saw it
+nodes          the life of a node and its claim
+pools          what a NodePool launched and lost
+lives          why a node was made and why it went, in sentences
+past           the whole answer as of a moment, also for what is gone
+"""

@@ -1,0 +1,79 @@
+"""What happened to an object, when, and in which decision?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Protocol
+
+import msgspec
+
+from dovetail.model.decision import Decision
+from dovetail.present.explanation import Section
+from dovetail.present.plan import Json, instant
+
+
+class Happening(msgspec.Struct, frozen=True, gc=False):
+    """Something that a decision saw or did."""
+
+    at: datetime
+    number: int
+    text: str
+
+
+class Decided(Protocol):
+    """Decisions to look back upon, all or those up to a moment."""
+
+    def oldest_first(
+        self, until: datetime | None = None, since: datetime | None = None
+    ) -> Iterator[Decision]:
+        """One after the other; those before `since` may be left out."""
+        ...
+
+    def newest_first(self, until: datetime | None = None) -> Iterator[Decision]:
+        """The last one first."""
+        ...
+
+
+class Telling:
+    """Takes down what happens. The same is said once, until something else of its sort happens."""
+
+    def __init__(self) -> None:
+        self.happenings: list[Happening] = []
+        self._said: dict[str, str] = {}
+
+    def say(self, decision: Decision, text: str, sort: str = "") -> None:
+        """This happened; of the same sort, only what is new counts."""
+        if sort and self._said.get(sort) == text:
+            return
+        self.mark(sort, text)
+        self.happenings.append(Happening(decision.now, decision.number, text))
+
+    def mark(self, sort: str, text: str) -> None:
+        """This need not be said any more."""
+        self._said[sort] = text
+
+    def forget(self) -> None:
+        """Everything would be news again."""
+        self._said.clear()
+
+
+def decision_of(number: int, at: datetime) -> str:
+    """How sentences name a decision."""
+    return f"decision {number} of {moment(at)}"
+
+
+def moment(at: datetime) -> str:
+    """To the second: people do not read further."""
+    return instant(at.replace(microsecond=0))
+
+
+def history(happenings: Iterable[Happening]) -> Section:
+    """All of it, as a table."""
+    rows = tuple((moment(one.at), str(one.number), one.text) for one in happenings)
+    return Section("History", columns=("when", "decision", "what happened"), rows=rows)
+
+
+def history_json(happenings: Sequence[Happening]) -> Json:
+    """The same for scripts."""
+    return [{"at": instant(one.at), "decision": one.number, "what": one.text} for one in happenings]

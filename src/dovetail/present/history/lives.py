@@ -1,0 +1,124 @@
+"""Why was a node made, and why did it go? The sentences of an answer, and the same as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from dovetail.model.plan import Disrupt
+from dovetail.present.explanation import Section, amounts, coming, saving
+from dovetail.present.history.alternatives import alternatives_section
+from dovetail.present.history.happenings import decision_of
+from dovetail.present.history.nodes import Birth, End, NodeHistory
+from dovetail.present.plan import Json, claim_json, destinations, disruption_json, instant
+from dovetail.present.table import counted, listing, optimality, price
+from dovetail.units import money
+
+
+def birth_sections(birth: Birth) -> Iterator[Section]:
+    """For whom it was made, and what else would have done."""
+    yield Section("Why it was created", tuple(_birth(birth)))
+    yield alternatives_section(birth.alternatives)
+
+
+def _birth(birth: Birth) -> Iterator[str]:
+    launch, decision = birth.launch, birth.decision
+    ordered = f"{_capital(decision_of(decision.number, decision.now))} ordered it"
+    n_pods = counted(len(launch.pods), "pod")
+    if birth.instead_of is not None:
+        gone = birth.instead_of
+        saved = saving(gone.saving_nanousd)
+        yield f"{ordered} to replace {listing(gone.nodes)} ({gone.reason}), which {saved}."
+        yield f"It was meant for {n_pods}: {listing(launch.pods)}."
+    elif launch.pods:
+        yield f"{ordered} for {n_pods} that waited: {listing(launch.pods)}."
+    else:
+        yield f"{ordered} for nobody: NodePool {launch.node_pool} keeps a number of nodes."
+    kind = f"{launch.instance_type} {launch.capacity_type} {launch.zone}"
+    paid = f"for {price(launch.price_nanousd)} an hour"
+    yield f"It was to be {kind} of NodePool {launch.node_pool}, {paid}."
+    if launch.pods:
+        yield f"Pods and DaemonSets take {amounts(launch.requests)} of it."
+    if birth.instead_of is None and decision.plan.cost.new_nanousd:
+        cost = decision.plan.cost
+        paid = f"{price(cost.new_nanousd)} an hour"
+        yield f"All new nodes of that plan cost {paid}, {optimality(cost)}."
+
+
+def end_lines(end: End) -> Iterator[str]:
+    """Why it went."""
+    which = decision_of(end.decision.number, end.decision.now)
+    if end.disrupt is None:
+        if end.reason:
+            yield f"It was taken away for reason {end.reason}, as {which} saw; no plan chose it."
+        else:
+            yield f"It was deleted, as {which} saw, and not by a decision of this journal."
+        return
+    gone = end.disrupt
+    others = [name for name in gone.nodes if name != end.node]
+    along = f" together with {listing(others)}" if others else ""
+    why = f"for reason {end.reason}{along}: that {saving(gone.saving_nanousd)}"
+    yield f"{_capital(which)} took it away, {why}."
+    if gone.replacements:
+        names = listing([one.name for one in gone.replacements])
+        yield f"In its place came {coming(gone.replacements)}: {names}."
+    yield from _moves(gone)
+
+
+def _moves(gone: Disrupt) -> Iterator[str]:
+    if not gone.pods:
+        yield "No pod had to move."
+        return
+    to = dict(destinations(gone))
+    moved = [f"{pod} to {to[pod]}" if pod in to else pod for pod in gone.pods]
+    yield f"{counted(len(gone.pods), 'pod')} had to move: {listing(moved)}."
+
+
+def _capital(text: str) -> str:
+    """The same at the beginning of a sentence."""
+    return text[0].upper() + text[1:]
+
+
+def gone_verdict(history: NodeHistory) -> str:
+    """That it is gone, and in a word why."""
+    if history.gone is None:
+        return ""
+    since = f"It is gone since {decision_of(history.gone.number, history.gone.now)}"
+    if history.end is None:
+        return f"{since}. No decision of this journal took it away: its instance may have ended."
+    return f"{since}. {next(end_lines(history.end))}"
+
+
+def life_json(history: NodeHistory) -> Mapping[str, Json]:
+    """Birth and end for scripts; null where the journal does not reach."""
+    birth, end = history.birth, history.end
+    return {
+        "created": None if birth is None else _birth_json(birth),
+        "removed": None if end is None else _end_json(end),
+    }
+
+
+def _birth_json(birth: Birth) -> Json:
+    return {
+        "decision": birth.decision.number,
+        "at": instant(birth.decision.now),
+        "nodeClaim": claim_json(birth.launch),
+        "replaces": [] if birth.instead_of is None else list(birth.instead_of.nodes),
+        "alternatives": [
+            {
+                "instanceType": one.instance_type,
+                "capacityType": one.capacity_type,
+                "zone": one.zone,
+                "pricePerHour": money.dollars(one.price_nanousd),
+            }
+            for one in birth.alternatives
+        ],
+    }
+
+
+def _end_json(end: End) -> Json:
+    return {
+        "decision": end.decision.number,
+        "at": instant(end.decision.now),
+        "reason": end.reason,
+        "disruption": None if end.disrupt is None else disruption_json(end.disrupt),
+    }

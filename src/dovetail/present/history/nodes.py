@@ -1,0 +1,152 @@
+"""What became of a node and its claim, decision by decision? Why was it made, and why did it go?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from dovetail.decide.lifecycle.conditions import DRIFTED
+from dovetail.model.decision import Decision
+from dovetail.model.node import Node
+from dovetail.model.plan import Disrupt, Launch
+from dovetail.present.explanation import departure
+from dovetail.present.history.alternatives import Alternative, alternatives
+from dovetail.present.history.departures import departure_reason, is_going
+from dovetail.present.history.happenings import Happening, Telling
+from dovetail.present.table import counted, price
+
+_STAGE = "stage"
+_KEPT = "kept"
+_GUESTS = "guests"
+_DRIFT = "drift"
+_GOING = "going"
+
+
+class Birth(msgspec.Struct, frozen=True):
+    """The launch that made a node, of which decision, instead of whom, and what else there was."""
+
+    decision: Decision
+    launch: Launch
+    instead_of: Disrupt | None
+    alternatives: tuple[Alternative, ...]
+
+
+class End(msgspec.Struct, frozen=True):
+    """Why a node goes: by which decision, if by any of them, and for which reason."""
+
+    node: str
+    decision: Decision
+    reason: str
+    disrupt: Disrupt | None = None
+
+
+class NodeHistory:
+    """Follows one node, by its own name and its claim's."""
+
+    def __init__(self, *names: str) -> None:
+        self._names = frozenset(filter(None, names))
+        self._telling = Telling()
+        self._is_there = False
+        self._had_guests = False
+        self.node: Node | None = None
+        self.birth: Birth | None = None
+        self.end: End | None = None
+        self.gone: Decision | None = None
+
+    @property
+    def happenings(self) -> tuple[Happening, ...]:
+        """All that happened."""
+        return tuple(self._telling.happenings)
+
+    def see(self, decision: Decision) -> None:
+        """What the next decision tells of it."""
+        for node in decision.snapshot.nodes:
+            if node.name in self._names or node.node_claim in self._names:
+                self._meet(decision, node)
+                break
+        else:
+            self._miss(decision)
+        for launch, instead_of in _launches(decision):
+            if launch.name in self._names:
+                others = alternatives(launch, decision.snapshot)
+                self.birth = Birth(decision, launch, instead_of, others)
+                self._telling.say(decision, _ordered(launch, instead_of))
+
+    def _meet(self, decision: Decision, node: Node) -> None:
+        self._is_there, self.node, self.gone = True, node, None
+        self._telling.say(decision, _stage(node), _STAGE)
+        if any(one.type == DRIFTED and one.status == "True" for one in node.conditions):
+            self._telling.say(decision, "it has drifted", _DRIFT)
+        self._count_guests(decision, node)
+        self._tell_plan(decision, node)
+        self._tell_departure(decision, node)
+
+    def _miss(self, decision: Decision) -> None:
+        if self._is_there:
+            self._telling.say(decision, "gone")
+            self.gone = decision
+        self._is_there = False
+
+    def _count_guests(self, decision: Decision, node: Node) -> None:
+        n_guests = sum(
+            pod.node_name == node.name and not pod.is_daemon and not pod.is_terminal
+            for pod in decision.snapshot.pods
+        )
+        if n_guests and not self._had_guests:
+            self._telling.say(decision, f"{counted(n_guests, 'pod')} on it")
+        elif self._had_guests and not n_guests:
+            self._telling.say(decision, "the last of its pods has left")
+        self._had_guests = bool(n_guests)
+
+    def _tell_plan(self, decision: Decision, node: Node) -> None:
+        for going in decision.plan.disruptions:
+            if node.name in going.nodes:
+                self.end = End(node.name, decision, going.reason, going)
+                self._telling.say(decision, _going(going, node.name), _GOING)
+                return
+        for kept in decision.plan.blocked:
+            if kept.node == node.name:
+                self._telling.say(decision, f"kept: {kept.message}", _KEPT)
+                return
+
+    def _tell_departure(self, decision: Decision, node: Node) -> None:
+        """It is on its way out, or no longer is."""
+        if is_going(decision, node):
+            reason = departure_reason(decision, node)
+            self.end = self.end or End(node.name, decision, reason)
+            word = f" for reason {reason}" if reason else ""
+            self._telling.say(decision, f"being taken away{word}", _GOING)
+        elif self.end is not None and self.end.decision is not decision:
+            self._telling.say(decision, "not being taken away any more", _GOING)
+            self.end = None
+
+
+def _launches(decision: Decision) -> Iterator[tuple[Launch, Disrupt | None]]:
+    """Every launch of a decision, with the disruption that it is for."""
+    for launch in decision.plan.launches:
+        yield launch, None
+    for going in decision.plan.disruptions:
+        for launch in going.replacements:
+            yield launch, going
+
+
+def _ordered(launch: Launch, instead_of: Disrupt | None) -> str:
+    kind = f"{launch.instance_type} {launch.capacity_type} {launch.zone}"
+    cost = f"{kind} of NodePool {launch.node_pool} for {price(launch.price_nanousd)} an hour"
+    if instead_of is None:
+        return f"ordered for {counted(len(launch.pods), 'pod')}: {cost}"
+    return f"ordered to replace {', '.join(instead_of.nodes)}: {cost}"
+
+
+def _stage(node: Node) -> str:
+    if not node.is_registered:
+        return "ordered, and not there yet"
+    if not node.is_initialized and node.node_claim:
+        return "there, and starting"
+    return "ready" if node.is_ready else "not ready"
+
+
+def _going(going: Disrupt, name: str) -> str:
+    told = departure(going, name)
+    return told[0].lower() + told[1:].rstrip(".")

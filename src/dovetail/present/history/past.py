@@ -1,0 +1,179 @@
+"""What is to be said of an object as of a moment, from recorded decisions? Also if it is gone.
+
+First it is looked for, newest decision first: who asks about something that is gone means the last
+of that name. Then its life is followed from the oldest decision on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from typing import assert_never
+
+import msgspec
+
+from dovetail.model.node import Node
+from dovetail.model.plan import Launch
+from dovetail.model.pod import Pod
+from dovetail.model.pool import NodePool
+from dovetail.present.answer import answer
+from dovetail.present.explanation import Explanation, Section
+from dovetail.present.history.happenings import (
+    Decided,
+    Happening,
+    decision_of,
+    history,
+    history_json,
+)
+from dovetail.present.history.lives import birth_sections, end_lines, gone_verdict, life_json
+from dovetail.present.history.meaning import Known, Meant, since, which
+from dovetail.present.history.nodes import NodeHistory
+from dovetail.present.history.pods import PodHistory
+from dovetail.present.history.pools import PoolHistory
+from dovetail.present.lookup import Subject, SubjectKind
+from dovetail.present.plan import Json, claim_json, instant
+from dovetail.present.table import counted
+
+Tell = Callable[[str], None]
+_History = PodHistory | NodeHistory | PoolHistory
+
+
+def explain(asked: Subject, decided: Decided, until: datetime | None, tell: Tell) -> Explanation:
+    """The whole answer as of the last decision, or the last up to a moment. Raises InputError."""
+    tell(f"looking for {asked.kind}/{asked.name}")
+    meant = which(asked, decided, until)
+    life = _life(meant.object)
+    for one in decided.oldest_first(until, since(meant)):
+        tell(f"reading {decision_of(one.number, one.now)}")
+        life.see(one)
+    told = _told(meant, asked)
+    facts = (*told.facts, *_moments(meant))
+    return msgspec.structs.replace(
+        told,
+        facts=facts,
+        verdict=_verdict(meant, told.verdict, life),
+        sections=(*_sections(meant, told, life), *_story(life.happenings)),
+        data={
+            **told.data,
+            "asOf": {"decision": meant.moment.number, "at": instant(meant.moment.now)},
+            "isGone": meant.is_gone,
+            **_life_json(life),
+            "history": history_json(life.happenings),
+        },
+    )
+
+
+def _life(found: Known) -> _History:
+    match found:
+        case Pod():
+            return PodHistory(found.key)
+        case Node():
+            return NodeHistory(found.name, found.node_claim)
+        case Launch():
+            return NodeHistory(found.name)
+        case NodePool():
+            return PoolHistory(found.name)
+        case unknown:
+            assert_never(unknown)
+
+
+def _moments(meant: Meant) -> Iterator[tuple[str, str]]:
+    if meant.is_gone:
+        yield "last seen", decision_of(meant.seen.number, meant.seen.now)
+    yield "as of", decision_of(meant.moment.number, meant.moment.now)
+
+
+def _told(meant: Meant, asked: Subject) -> Explanation:
+    """What the last decision that has it says of it."""
+    if isinstance(meant.object, Launch):
+        launch = meant.object
+        what = f"{launch.instance_type} {launch.capacity_type} {launch.zone}"
+        facts = (("what it is", what), ("whose it is", f"NodePool {launch.node_pool}"))
+        verdict = "It has been ordered, and no node has come of it yet."
+        title = f"{asked.kind}/{launch.name}"
+        return Explanation(title, facts, verdict, (), {"ordered": claim_json(launch)})
+    seen = meant.seen
+    told = answer(meant.object, seen.snapshot, seen.plan, seen.now)
+    if asked.kind is SubjectKind.NODE_CLAIM:
+        return msgspec.structs.replace(told, title=f"nodeclaim/{asked.name}")
+    return told
+
+
+def _verdict(meant: Meant, verdict: str, life: _History) -> str:
+    if not meant.is_gone:
+        return _leaving(life, meant) or verdict
+    match life:
+        case NodeHistory():
+            return gone_verdict(life) or verdict
+        case PodHistory():
+            return _gone_pod(life)
+        case PoolHistory():
+            gone = life.gone
+            since = f" since {decision_of(gone.number, gone.now)}" if gone is not None else ""
+            return f"It is gone{since}."
+        case unknown:
+            assert_never(unknown)
+
+
+def _leaving(life: _History, meant: Meant) -> str:
+    """That a node is on its way out, which a decision before this one has begun."""
+    if not isinstance(life, NodeHistory) or life.end is None:
+        return ""
+    is_news = life.end.disrupt is not None and life.end.decision.number == meant.moment.number
+    return "" if is_news else f"It is on its way out. {next(end_lines(life.end))}"
+
+
+def _gone_pod(life: PodHistory) -> str:
+    if life.pod is None or life.gone is None:
+        return "It is gone."
+    since = f"It is gone since {decision_of(life.gone.number, life.gone.now)}."
+    if life.moved is None and life.left is not None:
+        reason = life.left or "unknown"
+        return f"{since} Its node {life.pod.node_name} was being taken away, for reason {reason}."
+    if life.moved is None:
+        place = f"It ran on node {life.pod.node_name}." if life.pod.node_name else "It had no node."
+        return f"{since} {place} No decision of this journal moved it."
+    decision, going = life.moved
+    which = decision_of(decision.number, decision.now)
+    return f"{since} Its node {life.pod.node_name} went for reason {going.reason}, by {which}."
+
+
+def _sections(meant: Meant, told: Explanation, life: _History) -> Iterator[Section]:
+    is_settled = isinstance(life, NodeHistory) and life.end is not None
+    if not meant.is_gone:
+        yield from told.sections
+    elif not is_settled and not isinstance(meant.object, Launch):
+        yield Section("When it was last seen", (told.verdict,))
+    if isinstance(life, NodeHistory):
+        if life.birth is not None:
+            yield from birth_sections(life.birth)
+        if life.end is not None:
+            title = "Why it goes" if life.gone is None else "Why it went"
+            yield Section(title, tuple(end_lines(life.end)))
+    if isinstance(life, PoolHistory):
+        yield Section("What it launched and lost", (_balance(life),))
+
+
+def _balance(life: PoolHistory) -> str:
+    n_lost = life.lost.total()
+    reasons = ", ".join(f"{n} {reason}" for reason, n in sorted(life.lost.items()))
+    lost = f"{counted(n_lost, 'node')} lost" + (f" ({reasons})" if reasons else "")
+    return f"{counted(life.n_launched, 'node')} launched, {lost}, as far as the journal reaches."
+
+
+def _story(happenings: Iterable[Happening]) -> Iterator[Section]:
+    told = tuple(happenings)
+    if told:
+        yield history(told)
+
+
+def _life_json(life: _History) -> dict[str, Json]:
+    match life:
+        case NodeHistory():
+            return dict(life_json(life))
+        case PoolHistory():
+            return {"launched": life.n_launched, "lost": dict(life.lost)}
+        case PodHistory():
+            return {}
+        case unknown:
+            assert_never(unknown)

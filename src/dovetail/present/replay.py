@@ -1,0 +1,152 @@
+"""Does a decision come out the same when it is made again? What differs, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from dovetail.model.decision import Decision
+from dovetail.model.plan import Disrupt, Launch, Plan
+from dovetail.present.explanation import saving
+from dovetail.present.plan import Json, instant
+from dovetail.present.table import listing, price
+
+NOTHING: Final = "-"
+_Entry = tuple[object, str]  # what is compared, and what is shown of it
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """Something of a plan that did not come out the same; `-` where one side has nothing."""
+
+    what: str
+    name: str
+    recorded: str
+    recomputed: str
+
+
+class ReplayedDecision(msgspec.Struct, frozen=True):
+    """A decision that was made again."""
+
+    number: int
+    now: datetime
+    differences: tuple[Difference, ...] = ()
+
+
+class Replay(msgspec.Struct, frozen=True):
+    """Every decision that was made again; `remarks` are talk."""
+
+    decisions: tuple[ReplayedDecision, ...]
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def different(self) -> tuple[ReplayedDecision, ...]:
+        """Those that did not come out the same."""
+        return tuple(one for one in self.decisions if one.differences)
+
+
+def replayed(recorded: Decision, plan: Plan, digest: str) -> ReplayedDecision:
+    """A decision against the plan that came of it now, whose certificate has this digest."""
+    found = list(differences(recorded.plan, plan))
+    if recorded.certificate_digest != digest:
+        found.append(Difference("proof", "certificate", recorded.certificate_digest, digest))
+    return ReplayedDecision(recorded.number, recorded.now, tuple(found))
+
+
+def differences(recorded: Plan, recomputed: Plan) -> Iterator[Difference]:
+    """All that differs between two plans, but for the proof of the bound."""
+    before, after = dict(_entries(recorded)), dict(_entries(recomputed))
+    for what, name in {**before, **after}:
+        one, other = before.get((what, name)), after.get((what, name))
+        if one is None or other is None or one[0] != other[0]:
+            yield Difference(what, name, *_shown(one, other))
+
+
+def _shown(one: _Entry | None, other: _Entry | None) -> tuple[str, str]:
+    """Both sides in words; where those are the same, the fields in which they are not."""
+    if one is None or other is None or one[1] != other[1]:
+        return (NOTHING if one is None else one[1]), (NOTHING if other is None else other[1])
+    fields = [name for name in _fields(one[0]) if getattr(one[0], name) != getattr(other[0], name)]
+    if not fields:
+        return str(one[0]), str(other[0])
+    sides = [
+        "; ".join(f"{name} {getattr(side[0], name)}" for name in fields) for side in (one, other)
+    ]
+    return sides[0], sides[1]
+
+
+def _fields(value: object) -> tuple[str, ...]:
+    return value.__struct_fields__ if isinstance(value, msgspec.Struct) else ()
+
+
+def _entries(plan: Plan) -> Iterator[tuple[tuple[str, str], _Entry]]:
+    """Everything that a plan holds, by what it is and its name."""
+    for launch in plan.launches:
+        yield ("launch", launch.name), (launch, _launch(launch))
+    for disrupt in plan.disruptions:
+        yield ("disruption", listing(disrupt.nodes)), (disrupt, _disruption(disrupt))
+    for waiting in plan.unschedulable:
+        yield ("unschedulable", waiting.pod), (waiting, waiting.summary)
+    for place in plan.nominations:
+        yield ("nomination", place.node), (place, listing(place.pods))
+    for kept in plan.blocked:
+        yield ("kept", kept.node), (kept, f"{kept.reason}: {kept.message}")
+    for proposal in plan.proposals:
+        name = f"{proposal.node} {proposal.reason}"
+        yield ("proposal", name), (proposal, f"since {instant(proposal.since)}")
+    for field in plan.cost.__struct_fields__:
+        amount: int = getattr(plan.cost, field)
+        yield ("cost", field.removesuffix("_nanousd").replace("_", " ")), (amount, price(amount))
+    yield from _rest(plan)
+
+
+def _rest(plan: Plan) -> Iterator[tuple[tuple[str, str], _Entry]]:
+    order = plan.binding_order
+    yield ("order", "of binding"), (order, listing(order) or NOTHING)
+    yield ("discouraged", "nodes"), (plan.discouraged, listing(plan.discouraged) or NOTHING)
+    wake_at = NOTHING if plan.wake_at is None else instant(plan.wake_at)
+    yield ("time", "to decide again"), (plan.wake_at, wake_at)
+    counts = (plan.n_pods, plan.n_groups)
+    yield ("count", "pods and groups"), (counts, f"{plan.n_pods} in {plan.n_groups}")
+
+
+def _launch(one: Launch) -> str:
+    kind = f"{one.instance_type} {one.capacity_type} {one.zone} of {one.node_pool}"
+    return f"{kind}, {price(one.price_nanousd)}, for {listing(one.pods) or 'nobody'}"
+
+
+def _disruption(one: Disrupt) -> str:
+    instead = f", for {listing([_launch(new) for new in one.replacements])}"
+    return f"{one.reason}, {saving(one.saving_nanousd)}{instead if one.replacements else ''}"
+
+
+def replay_json(found: Replay) -> dict[str, Json]:
+    """The same for scripts."""
+    return {
+        "decisions": len(found.decisions),
+        "different": len(found.different),
+        "differences": [_decision_json(one) for one in found.different],
+    }
+
+
+def _decision_json(one: ReplayedDecision) -> dict[str, Json]:
+    return {
+        "number": one.number,
+        "now": instant(one.now),
+        "differences": [
+            {
+                "what": each.what,
+                "name": each.name,
+                "recorded": each.recorded,
+                "recomputed": each.recomputed,
+            }
+            for each in one.differences
+        ],
+    }
+
+
+def difference_rows(one: ReplayedDecision) -> Sequence[tuple[str, str, str, str]]:
+    """What a person sees of a decision that came out differently."""
+    return [(each.what, each.name, each.recorded, each.recomputed) for each in one.differences]
