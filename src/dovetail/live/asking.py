@@ -1,4 +1,4 @@
-"""Who answers "why?" for the page? The same explanations as the command line's, on what is known."""
+"""Who answers "why?" for the page? The command line's own explanations, on what is known."""
 
 from __future__ import annotations
 

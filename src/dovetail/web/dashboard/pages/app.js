@@ -49,7 +49,12 @@ function listen() {
   const source = new EventSource("stream");
   source.onopen = () => { byId("connection").textContent = "live"; };
   source.onerror = () => { byId("connection").textContent = "not connected, trying again"; };
-  source.onmessage = (message) => hear(JSON.parse(message.data));
+  source.onmessage = (message) => {
+    const start = performance.now();
+    hear(JSON.parse(message.data));
+    performance.measure("heard", { start });
+    if (performance.getEntriesByName("heard").length > 100) performance.clearMeasures("heard");
+  };
 }
 
 function dress(theme) {
