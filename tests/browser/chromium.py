@@ -1,4 +1,4 @@
-"""Where is a browser? Debian's chromium; installed where it is missing, as CI's machines are new."""
+"""Where is a browser? Debian's chromium, installed where it is missing: CI's machines are new."""
 
 from __future__ import annotations
 

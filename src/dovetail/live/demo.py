@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime, time
 from pathlib import Path
@@ -28,6 +28,7 @@ from dovetail.observe.logs import LogSettings, open_log
 from dovetail.providers.aws import catalogue as aws
 from dovetail.providers.kwok.faults import Faults
 from dovetail.providers.kwok.provider import KwokProvider
+from dovetail.settings.gates import FEATURE_GATES
 from dovetail.settings.operator import LogLevel, OperatorSettings
 from dovetail.sim.demo.setting import Setting, brought, jobs, settle, shipped, skipped_remark
 from dovetail.sim.demo.story import DAWN, Story
@@ -40,6 +41,7 @@ from dovetail.web.dashboard.stream import Stream
 from dovetail.web.kubernetes.server import Served, serve
 
 _SEED: Final = 7
+_GATES: Final = {**FEATURE_GATES, "SpotToSpotConsolidation": True}
 _HABITS: Final = Habits(ready_after_seconds=15.0, start_pod_seconds=8.0, lease_seconds=0.0)
 
 
@@ -99,37 +101,19 @@ class _Cluster(msgspec.Struct, frozen=True):
 async def _living(
     kube: MemoryKube, tempo: Tempo, settings: DemoSettings
 ) -> AsyncIterator[_Cluster]:
-    chance = Random(_SEED).random  # noqa: S311  a story, not a secret
-    faults = Faults()
+    faults, outside = Faults(), _outside(tempo)
     around = Surroundings(kube=kube, clock=tempo, timer=tempo)
     cloud = KwokProvider(around, types=aws.instance_types(), ordered=faults)
-    outside = Outside(
-        settings=OperatorSettings(disable_leader_election=True, log_level=LogLevel.ERROR),
-        environment={},
-        clock=tempo,
-        timer=tempo,
-        chance=chance,
-        log=open_log(LogSettings(LogLevel.ERROR, ("stderr",), ("stderr",)), tempo),
-        stopping=asyncio.Event(),
-    )
     replica = Replica(outside, kube, kube, cloud)
     lookout = Lookout(lambda: tempo.rate)
     replica.show(lookout.decided)
     stream = Stream(lookout, replica.view)
-    content = Content(stream, Asking(lookout).explain, tempo.change)
-    loops = [
-        *replica.background(),
-        Loop("world", lambda: run_world(kube, tempo, tempo, chance=chance, habits=_HABITS)),
-        Loop("page", stream.run),
-    ]
+    loops = [*replica.background(), Loop("page", stream.run), _world(kube, tempo, outside)]
     if not settings.manifests:
-        story = Story(
-            kube, tempo, tempo, chance=chance, faults=faults, jobs=jobs(), tell=lookout.note
-        )
-        loops.append(Loop("story", story.run))
-    place = Place(settings.port)
+        loops.append(_story(kube, tempo, outside, faults, lookout))
+    content = Content(stream, Asking(lookout).explain, tempo.change)
     async with (
-        serving(content, place) as port,
+        serving(content, Place(settings.port)) as port,
         serve(kube, clock=tempo, timer=tempo) as api,
         asyncio.TaskGroup() as group,
     ):
@@ -141,6 +125,36 @@ async def _living(
         finally:
             for task in running:
                 task.cancel()
+
+
+def _outside(tempo: Tempo) -> Outside:
+    return Outside(
+        settings=OperatorSettings(
+            disable_leader_election=True, log_level=LogLevel.ERROR, feature_gates=_GATES
+        ),
+        environment={},
+        clock=tempo,
+        timer=tempo,
+        chance=Random(_SEED).random,  # noqa: S311  a story, not a secret
+        log=open_log(LogSettings(LogLevel.ERROR, ("stderr",), ("stderr",)), tempo),
+        stopping=asyncio.Event(),
+    )
+
+
+def _world(kube: MemoryKube, tempo: Tempo, outside: Outside) -> Loop:
+    def run() -> Awaitable[None]:
+        return run_world(kube, tempo, tempo, chance=outside.chance, habits=_HABITS)
+
+    return Loop("world", run)
+
+
+def _story(
+    kube: MemoryKube, tempo: Tempo, outside: Outside, faults: Faults, lookout: Lookout
+) -> Loop:
+    story = Story(
+        kube, tempo, tempo, chance=outside.chance, faults=faults, jobs=jobs(), tell=lookout.note
+    )
+    return Loop("story", story.run)
 
 
 async def _supervised(loops: tuple[Loop, ...] | list[Loop], outside: Outside) -> None:

@@ -49,7 +49,7 @@ def test_a_box_holds_its_pods_the_largest_first() -> None:
         pytest.param(Node("n", is_unschedulable=True), False, NodeState.CORDONED, id="cordoned"),
     ],
 )
-def test_a_node_fares_in_one_way(held: Node, is_leaving: bool, want: NodeState) -> None:  # noqa: FBT001
+def test_a_node_fares_in_one_way(held: Node, *, is_leaving: bool, want: NodeState) -> None:
     """The gravest word counts."""
     assert node_state(held, is_leaving=is_leaving) is want
 
@@ -67,7 +67,8 @@ def test_who_waits_is_told_with_where_it_goes_or_what_would_help() -> None:
     plan = decide(cluster, NOW)
     found = waiting_pods(cluster, plan)
     assert [one.key for one in found] == ["default/huge", "default/web-0", "default/web-1"]
-    assert found[0].summary and not found[0].goes_to
+    assert found[0].summary
+    assert not found[0].goes_to
     assert found[1].goes_to == plan.launches[0].name
 
 

@@ -59,7 +59,7 @@ OWN = {"steer-pods",
 OTHER = {
     "metrics-port": "9000",
     "dashboard-port": "9090",
-    "dashboard-host": "0.0.0.0",
+    "dashboard-host": "::1",
     "health-probe-port": "9001",
     "kube-client-qps": "7",
     "kube-client-burst": "8",

@@ -21,26 +21,26 @@ async def test_a_long_sleep_is_short_when_time_flies() -> None:
 async def test_who_sleeps_is_woken_in_time_when_the_tempo_changes() -> None:
     """Otherwise this would take an hour."""
     tempo = Tempo(START, 1.0)
-    asleep = asyncio.create_task(tempo.sleep(3600))
-    await asyncio.sleep(0)
-    tempo.change(0.0)
-    stood_at = tempo.elapsed_seconds()
-    await asyncio.sleep(0)
-    assert not asleep.done()
-    assert tempo.elapsed_seconds() == stood_at
-    tempo.change(1e9)
-    assert tempo.rate == FASTEST
-    await asleep
+    async with asyncio.TaskGroup() as group:
+        asleep = group.create_task(tempo.sleep(3600))
+        await asyncio.sleep(0)
+        tempo.change(0.0)
+        stood_at = tempo.elapsed_seconds()
+        await asyncio.sleep(0)
+        assert not asleep.done()
+        assert tempo.elapsed_seconds() == stood_at
+        tempo.change(1e9)
+        assert tempo.rate == FASTEST
     assert tempo.elapsed_seconds() >= 3600
 
 
 async def test_who_is_cancelled_in_its_sleep_is_forgotten() -> None:
     """A change of tempo does not stir the dead."""
     tempo = Tempo(START, 1.0)
-    asleep = asyncio.create_task(tempo.sleep(3600))
-    await asyncio.sleep(0)
-    asleep.cancel()
-    await asyncio.wait({asleep})
+    async with asyncio.TaskGroup() as group:
+        asleep = group.create_task(tempo.sleep(3600))
+        await asyncio.sleep(0)
+        asleep.cancel()
     tempo.change(2.0)
     assert asleep.cancelled()
 

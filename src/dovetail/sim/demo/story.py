@@ -149,7 +149,7 @@ def daylight(now: datetime) -> float:
     hour = now.hour + now.minute / 60
     sun = 0.5 - 0.5 * math.cos((hour - _QUIETEST) / 24 * 2 * math.pi)
     evening = 0.35 * math.exp(-(((hour - 20.5) / 1.8) ** 2))
-    return min(1.0, sun**1.4 + evening)
+    return min(1.0, math.pow(sun, 1.4) + evening)
 
 
 def _has_struck(at: timedelta, last: datetime, now: datetime) -> bool:

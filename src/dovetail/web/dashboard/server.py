@@ -14,6 +14,7 @@ from typing import Final
 
 import msgspec
 from aiohttp import web
+from aiohttp.typedefs import Middleware
 
 from dovetail.errors import InputError
 from dovetail.present.explanation import Explanation
@@ -106,7 +107,7 @@ def application(content: Content, place: Place) -> web.Application:
     return made
 
 
-def _guard(*, is_local: bool) -> Callable[[web.Request, _Handler], Awaitable[web.StreamResponse]]:
+def _guard(*, is_local: bool) -> Middleware:
     """Strict headers on every answer. A server on loopback answers only to that name, lest another
     site's page reach it through a name of its own.
     """

@@ -35,11 +35,11 @@ class Day:
             self.kube, self.time, self.time, chance=lambda: 0.5, faults=self.faults, jobs=jobs(),
             tell=lambda at, title: self.news.append((at, title)),
         )  # fmt: skip
-        running = asyncio.create_task(story.run())
-        for _ in range(int(span / timedelta(minutes=10))):
-            await self.time.advance(timedelta(minutes=10))
-        running.cancel()
-        await asyncio.wait({running})
+        async with asyncio.TaskGroup() as group:
+            running = group.create_task(story.run())
+            for _ in range(int(span / timedelta(minutes=10))):
+                await self.time.advance(timedelta(minutes=10))
+            running.cancel()
 
     async def replicas(self, name: str) -> int | None:
         """How many pods a Deployment of the shop wants."""

@@ -126,9 +126,8 @@ async def test_nothing_can_be_written_but_the_tempo_and_that_only_by_the_page() 
         async with asker.session.post(address, json=body, headers=own) as answer:
             assert answer.status == 200
     assert rates == [60.0]
-    async with asking() as asker:
-        async with asker.session.post(f"{asker.url}/tempo", json=body) as answer:
-            assert answer.status in {404, 405}
+    async with asking() as asker, asker.session.post(f"{asker.url}/tempo", json=body) as answer:
+        assert answer.status in {404, 405}
 
 
 async def test_a_port_that_is_taken_is_told_with_the_flag_and_a_remedy() -> None:

@@ -25,7 +25,7 @@ function line(entry) {
 
 export function waiting(pods, now) {
   const rows = pods.map((one) => {
-    const why = one.summary || (one.goesTo ? `is to go to ${one.goesTo}` : "has just come");
+    const why = one.summary || (one.goesTo ? `is to go to ${one.goesTo}` : "nothing is decided yet");
     const parts = [one.key, element("small", {}, `${one.since ? `${ago(one.since, now)}: ` : ""}${why}`)];
     if (one.fix) parts.push(element("small", {}, `What would help: ${one.fix}`));
     return element("li", {}, element("button", { type: "button", class: one.summary ? "stuck" : "", onclick: () => ask(`pod/${one.key}`) }, ...parts));
