@@ -3,6 +3,8 @@
 PYTHON ?= python3.11
 BIN    := .venv/bin
 STAMP  := .venv/.stamp
+PROGRAM := .venv/.program
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CHECKED := src tests hatch_build.py $(wildcard benchmarks) $(wildcard tools)
 
 .DEFAULT_GOAL := help
@@ -13,17 +15,22 @@ help: ## Show this list
 
 setup: $(STAMP) ## Make .venv with pinned, hash-checked dependencies
 
-.venv/.dependencies: requirements/dev.txt
+# In steps, so that the demo waits for nothing but what it needs.
+.venv/.base: requirements/runtime.txt requirements/build.txt
 	$(PYTHON) -m venv --clear .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	$(PIP) --require-hashes -r requirements/runtime.txt -r requirements/build.txt
 	touch $@
 
-$(STAMP): .venv/.dependencies pyproject.toml hatch_build.py $(wildcard src/dovetail/solve/*.c)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
+$(PROGRAM): .venv/.base pyproject.toml hatch_build.py $(wildcard src/dovetail/solve/*.c)
+	$(PIP) --no-build-isolation --no-deps -e .
 	touch $@
 
-demo: $(STAMP) ## Plan a worked example: nodes, price, bound, and pods that cannot be placed
-	$(BIN)/dovetail plan -f examples/demo
+$(STAMP): $(PROGRAM) requirements/dev.txt
+	$(PIP) --require-hashes -r requirements/dev.txt
+	touch $@
+
+demo: $(PROGRAM) ## Watch a cluster live through a day, in the browser; kubectl works on it (DEMO="--speed 60")
+	$(BIN)/dovetail demo $(DEMO)
 
 test: $(STAMP) ## Run every test
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup

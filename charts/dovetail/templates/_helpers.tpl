@@ -67,6 +67,8 @@ annotations:
   "DISABLE_CLUSTER_STATE_OBSERVABILITY" "disableClusterStateObservability"
   "DISABLE_CONTROLLER_WARMUP" "disableControllerWarmup"
   "DISABLE_LEADER_ELECTION" "disableLeaderElection"
+  "DOVETAIL_DASHBOARD_HOST" "dashboardHost"
+  "DOVETAIL_DASHBOARD_PORT" "dashboardPort"
   "DOVETAIL_DISCOURAGE_SCHEDULING" "discourageScheduling"
   "DOVETAIL_EVICTION_COST" "evictionCost"
   "DOVETAIL_LEAST_SAVING_PER_EVICTION" "leastSavingPerEviction"

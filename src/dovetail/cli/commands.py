@@ -9,6 +9,7 @@ import typer
 from dovetail.cli.budgets import budgets
 from dovetail.cli.catalog import catalog
 from dovetail.cli.crds import crds
+from dovetail.cli.demo import demo
 from dovetail.cli.explain import explain
 from dovetail.cli.install import install
 from dovetail.cli.plan import plan
@@ -19,6 +20,7 @@ from dovetail.cli.validate import validate
 _EPILOG = """\
 \b
 First steps:
+  dovetail demo                                a cluster to watch in the browser, and for kubectl
   dovetail plan -f examples/demo               what would be launched, and why not
   dovetail plan -f examples/demo -o json       the same for scripts
   dovetail explain node/n1 -f cluster.yaml     why it stays or goes, and what without it
@@ -72,6 +74,7 @@ def _global_flags(
 
 
 for _command, _summary in (
+    (demo, "A whole cluster in this process, to watch and to try."),
     (plan, "What would be launched for these manifests, and why."),
     (explain, "Why one pod waits, or one node came, stays or went."),
     (replay, "Whether recorded decisions come out the same again."),

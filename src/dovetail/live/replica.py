@@ -21,6 +21,7 @@ from dovetail.cloud.registry import Surroundings
 from dovetail.controllers import leadership
 from dovetail.controllers.batching import Window
 from dovetail.controllers.means import Means
+from dovetail.controllers.provisioning import Witness
 from dovetail.controllers.supervisor import Loop
 from dovetail.controllers.waiting import happens_within
 from dovetail.controllers.whole import Controller, Setup
@@ -61,14 +62,20 @@ class Outside(msgspec.Struct, frozen=True):
 
 class Replica:
     """One replica: it follows the cluster, and works when it leads. Stand-ins for kubelets, if any,
-    speak through `kubelets_kube`.
+    speak through `kubelets_kube`. Without a `cloud` the settings say which.
     """
 
-    def __init__(self, outside: Outside, kube: Kube, kubelets_kube: Kube) -> None:
+    def __init__(
+        self,
+        outside: Outside,
+        kube: Kube,
+        kubelets_kube: Kube,
+        cloud: CloudProvider | None = None,
+    ) -> None:
         settings = outside.settings
         self._outside = outside
         self._kubelets_kube = kubelets_kube
-        cloud = _cloud(outside, kube)
+        cloud = cloud or _cloud(outside, kube)
         self._meters = Meters(node_class_labels=_node_class_labels(cloud))
         self._meters.tell_build(version=version("dovetail"), commit="")
         self._cloud = measured(cloud, self._meters, outside.timer)
@@ -84,6 +91,7 @@ class Replica:
         self._thinking: Executor = ThreadPoolExecutor(1, thread_name_prefix="decide")
         self._journal = _journal(outside)
         self._latest = Snapshot()
+        self._watching: list[Witness] = []
         self._controller = Controller(self._means(), self._setup())
         self._controller.feed.listen(self._onlooker.hear_pods)
         self._is_leading = False
@@ -133,6 +141,17 @@ class Replica:
             self._journal.add(snapshot, plan, now, seconds)
         self._decisions.end(snapshot, plan, seconds)
         self._onlooker.decided(plan)
+        for watch in self._watching:
+            watch(snapshot, plan, now, seconds)
+
+    def show(self, witness: Witness) -> None:
+        """From now on, show every decision to this one, too."""
+        self._watching.append(witness)
+
+    def view(self) -> tuple[Snapshot, datetime]:
+        """The cluster as it is known at this moment."""
+        now = self._outside.clock.now()
+        return self._controller.known.cluster.snapshot(now), now
 
     # ------------------------------------------------------------------ what is asked of it
 

@@ -28,10 +28,14 @@ from dovetail.kube.http.client import HttpKube
 from dovetail.kube.http.retry import Retries
 from dovetail.kube.http.transport import HttpSettings, World
 from dovetail.kube.seam import Ref
+from dovetail.live.asking import Asking
 from dovetail.live.replica import Outside, Replica
 from dovetail.observe.logs import Log, LogSettings, open_log
 from dovetail.settings.operator import OperatorSettings
 from dovetail.web import ops
+from dovetail.web.dashboard.lookout import Lookout
+from dovetail.web.dashboard.server import Content, Place, serving
+from dovetail.web.dashboard.stream import Stream
 
 LOST: Final = 1
 _SIGNALLED: Final = 128  # what a shell adds to the number of the signal
@@ -86,6 +90,7 @@ async def _live(outside: Outside, access: Access) -> int:
         readiness = Readiness(prompt_kube, outside.timer, outside.log, access.server)
         async with (
             _served(outside, replica, readiness),
+            _shown(outside, replica),
             _in_the_background(outside, replica, readiness),
         ):
             return await _led(outside, replica, prompt_kube)
@@ -106,6 +111,27 @@ async def _served(outside: Outside, replica: Replica, readiness: Readiness) -> A
     async with ops.serving(content, place) as ports:
         outside.log.info("serving", metrics_port=ports.metrics, health_port=ports.health)
         yield
+
+
+@asynccontextmanager
+async def _shown(outside: Outside, replica: Replica) -> AsyncIterator[None]:
+    """The page, where one is wanted."""
+    settings = outside.settings
+    if not settings.dashboard_port:
+        yield
+        return
+    lookout = Lookout()
+    replica.show(lookout.decided)
+    stream = Stream(lookout, replica.view)
+    place = Place(settings.dashboard_port, settings.dashboard_host, "--dashboard-port")
+    async with serving(Content(stream, Asking(lookout).explain), place) as port:
+        outside.log.info("showing the cluster", address=f"http://{settings.dashboard_host}:{port}/")
+        async with asyncio.TaskGroup() as group:
+            looking = group.create_task(stream.run())
+            try:
+                yield
+            finally:
+                looking.cancel()
 
 
 @asynccontextmanager

@@ -265,6 +265,19 @@ FLAGS: Final = (
         "HEALTH_PROBE_PORT",
         "Where /healthz and /readyz are served; 0 takes any free port.",
     ),
+    _port(
+        "dashboard-port",
+        "DOVETAIL_DASHBOARD_PORT",
+        "Where the page that shows the cluster is served, read-only; 0: nowhere.",
+    ),
+    Flag(
+        "dashboard-host",
+        "DOVETAIL_DASHBOARD_HOST",
+        ENDPOINTS,
+        "The address that the page is served on. It shows names of pods and nodes to whoever can "
+        "reach it.",
+        metavar="ADDRESS",
+    ),
     _switch(
         "enable-profiling",
         "ENABLE_PROFILING",

@@ -72,6 +72,8 @@ class OperatorSettings(msgspec.Struct, frozen=True, kw_only=True):
     # Endpoints and logs
     metrics_port: int = 8080
     health_probe_port: int = 8081
+    dashboard_port: int = 0  # none
+    dashboard_host: str = "127.0.0.1"
     enable_profiling: bool = False
     disable_cluster_state_observability: bool = False
     karpenter_service: str = ""

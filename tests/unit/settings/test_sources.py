@@ -54,10 +54,13 @@ OWN = {"steer-pods",
     "kubeconfig", "context", "provider", "kubelets", "dry-run", "spot-robustness", "effort",
     "least-saving-per-eviction", "most-evictions-per-day", "discourage-scheduling",
     "eviction-cost", "journal", "journal-max-size", "journal-max-age",
+    "dashboard-port", "dashboard-host",
 }  # fmt: skip
 # A value for every flag that is not its default.
 OTHER = {
     "metrics-port": "9000",
+    "dashboard-port": "9090",
+    "dashboard-host": "::1",
     "health-probe-port": "9001",
     "kube-client-qps": "7",
     "kube-client-burst": "8",

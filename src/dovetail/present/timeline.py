@@ -1,0 +1,217 @@
+"""What has been decided, and why? Each thing that a plan does as a line, and whole when asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from enum import StrEnum
+
+import msgspec
+
+from dovetail.decide.census import census
+from dovetail.decide.prices import price_of, prices
+from dovetail.model.plan import Disrupt, Launch, Plan
+from dovetail.model.snapshot import Snapshot
+from dovetail.present.explanation import Explanation, Section, coming, saving
+from dovetail.present.plan import claim_json, disruption_json, instant
+from dovetail.present.table import counted, listing, optimality, price
+from dovetail.units import money
+
+_ALTERNATIVES = 8
+_MOST_PODS = 200
+
+
+class Kind(StrEnum):
+    """What was done; news are what others did."""
+
+    LAUNCH = "launch"
+    DISRUPT = "disrupt"
+    STUCK = "stuck"
+    NEWS = "news"
+
+
+class Deed(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """One thing that a plan does; `place` counts what it does. Money is what an hour costs more
+    (or less, when negative).
+    """
+
+    kind: Kind
+    place: int
+    title: str
+    money_per_hour: float
+    pods: int
+    nodes: tuple[str, ...]
+    reason: str = ""
+
+
+def deeds(plan: Plan) -> tuple[Deed, ...]:
+    """Everything that a plan does, launches first."""
+    return tuple(_deeds(plan))
+
+
+def news(title: str) -> Deed:
+    """Something that happened to the cluster, which no plan did."""
+    return Deed(Kind.NEWS, 0, title, 0.0, 0, ())
+
+
+def _deeds(plan: Plan) -> Iterator[Deed]:
+    if plan.launches:
+        yield Deed(
+            Kind.LAUNCH,
+            0,
+            f"Launch {coming(plan.launches)}",
+            money.dollars(sum(one.price_nanousd for one in plan.launches)),
+            sum(len(one.pods) for one in plan.launches),
+            tuple(one.name for one in plan.launches),
+        )
+    for place, one in enumerate(plan.disruptions, bool(plan.launches)):
+        yield Deed(
+            Kind.DISRUPT,
+            place,
+            _departure(one),
+            -money.dollars(one.saving_nanousd),
+            len(one.pods),
+            one.nodes,
+            one.reason,
+        )
+    if plan.unschedulable:
+        n_pods = len(plan.unschedulable)
+        names = listing([one.pod for one in plan.unschedulable])
+        title = f"{counted(n_pods, 'pod')} cannot be placed: {names}"
+        place = bool(plan.launches) + len(plan.disruptions)
+        yield Deed(Kind.STUCK, place, title, 0.0, n_pods, ())
+
+
+def _departure(one: Disrupt) -> str:
+    instead = f", {coming(one.replacements)} instead" if one.replacements else ""
+    verb = "Replace" if one.replacements else "Remove"
+    return f"{verb} {listing(one.nodes)} ({one.reason}){instead}"
+
+
+def told(deed: Deed, snapshot: Snapshot, plan: Plan, now: datetime) -> Explanation:
+    """One deed with all that bears it out: before, after, why, and the money."""
+    match deed.kind:
+        case Kind.LAUNCH:
+            return _launching(snapshot, plan, now)
+        case Kind.DISRUPT:
+            one = plan.disruptions[deed.place - bool(plan.launches)]
+            return _disrupting(one, snapshot, plan, now)
+        case Kind.STUCK | Kind.NEWS:
+            return _stuck(plan, now)
+
+
+def _launching(snapshot: Snapshot, plan: Plan, now: datetime) -> Explanation:
+    n_pods = sum(len(one.pods) for one in plan.launches)
+    pods = [pod for one in plan.launches for pod in one.pods]
+    return Explanation(
+        title=f"Launch {coming(plan.launches)}",
+        facts=(
+            ("when", instant(now)),
+            ("before", f"{counted(n_pods, 'pod')} waiting, {_cluster(plan, is_after=False)}"),
+            ("after", f"all of them have a place, {_cluster(plan, is_after=True)}"),
+            ("money", f"{price(plan.cost.new_nanousd)} an hour more, {optimality(plan.cost)}"),
+        ),
+        verdict=(
+            f"{counted(n_pods, 'pod')} had no place on any node: {listing(pods, 5)}. "
+            "This is the cheapest set of nodes that was found for them."
+        ),
+        sections=tuple(_launch_section(one, snapshot) for one in plan.launches),
+        data={"nodeClaims": [claim_json(one) for one in plan.launches]},
+    )
+
+
+def _cluster(plan: Plan, *, is_after: bool) -> str:
+    cost = plan.cost
+    paid = cost.cluster_after_nanousd if is_after else cost.cluster_before_nanousd
+    return f"the cluster costs {price(paid)} an hour"
+
+
+def _launch_section(launch: Launch, snapshot: Snapshot) -> Section:
+    """One new node, who it is for, and what else would have done."""
+    known = prices(snapshot)
+    others = []
+    for name in launch.instance_types[:_ALTERNATIVES]:
+        key = (launch.node_pool, name, launch.zone, launch.capacity_type)
+        if key in known:
+            chosen = "chosen" if name == launch.instance_type else ""
+            others.append((name, price(known[key]), chosen))
+    more = len(launch.instance_types) - len(others)
+    lines = [f"for {listing(launch.pods[:_MOST_PODS], 12)}"]
+    if more > 0:
+        lines.append(f"{counted(more, 'other type')} would do as well")
+    kind = f"{launch.instance_type} {launch.capacity_type} {launch.zone}"
+    title = f"{launch.name}: {kind}, {price(launch.price_nanousd)} an hour"
+    columns = ("type", "$/hour there", "")
+    return Section(title, tuple(lines), columns, tuple(others))
+
+
+def _disrupting(one: Disrupt, snapshot: Snapshot, plan: Plan, now: datetime) -> Explanation:
+    known, nodes = prices(snapshot), {node.name: node for node in snapshot.nodes}
+    before = [
+        (
+            name,
+            f"{nodes[name].instance_type} {nodes[name].capacity_type} {nodes[name].zone}",
+            price(price_of(nodes[name], known)),
+            str(len(census(snapshot.pods).by_node.get(name, ()))),
+        )
+        for name in one.nodes
+        if name in nodes
+    ]
+    instead = coming(one.replacements) if one.replacements else "nothing new"
+    return Explanation(
+        title=_departure(one),
+        facts=(
+            ("when", instant(now)),
+            ("reason", one.reason),
+            ("before", f"{counted(len(one.nodes), 'node')}, {counted(len(one.pods), 'pod')} on it"),
+            ("after", f"{instead}; the pods go where there is room"),
+            ("money", f"it {saving(one.saving_nanousd)}"),
+        ),
+        verdict=_why(one),
+        sections=(
+            Section("Nodes that go", (), ("node", "what it is", "$/hour", "pods"), tuple(before)),
+            *_moves(one),
+        ),
+        data={"disruption": disruption_json(one), "cost": _cluster(plan, is_after=True)},
+    )
+
+
+_REASONS = {
+    "Empty": "Nobody is on it but daemons, so it is paid for nothing.",
+    "Drifted": "It differs from what its NodePool or node class asks for now.",
+    "Underutilized": "Its pods fit elsewhere for less, and the saving makes up for moving them.",
+    "Expired": "It is older than its NodePool lets nodes become.",
+    "Overprovisioned": "Its NodePool wants fewer nodes.",
+}
+
+
+def _why(one: Disrupt) -> str:
+    return _REASONS.get(one.reason, f"It may go for reason {one.reason}.")
+
+
+def _moves(one: Disrupt) -> Iterator[Section]:
+    rows: list[tuple[str, ...]] = []
+    for place in one.places:
+        rows += [(pod, place.node) for pod in place.pods]
+    for new in one.replacements:
+        rows += [(pod, f"{new.name} (new)") for pod in new.pods]
+    if rows:
+        yield Section("Where its pods go", (), ("pod", "to"), tuple(rows[:_MOST_PODS]))
+
+
+def _stuck(plan: Plan, now: datetime) -> Explanation:
+    return Explanation(
+        title=f"{counted(len(plan.unschedulable), 'pod')} cannot be placed",
+        facts=(("when", instant(now)),),
+        verdict="No node that is there, and none that could be launched, takes them.",
+        sections=tuple(
+            Section(one.pod, _reasons(one.summary, [r.message for r in one.reasons], one.fix))
+            for one in plan.unschedulable[:_MOST_PODS]
+        ),
+        data={"unschedulable": [one.pod for one in plan.unschedulable]},
+    )
+
+
+def _reasons(summary: str, messages: Sequence[str], fix: str) -> tuple[str, ...]:
+    helps = (f"What would help: {fix}",) if fix else ()
+    return (summary, *(f"- {one}" for one in messages), *helps)

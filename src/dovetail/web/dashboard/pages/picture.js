@@ -1,0 +1,111 @@
+// How does the cluster look? Nodes as boxes by pool and zone, pods inside by what they ask for.
+
+import { byId, drawn, element, money } from "./dom.js";
+import { ask } from "./detail.js";
+import { areas } from "./areas.js";
+
+const HEIGHT = 50;
+const places = new Map(); // pool and zone -> list of nodes
+const boxes = new Map(); // node name -> { box, element }
+let sizedBy = "cpu";
+let wanted = "";
+
+export function choose(what) {
+  sizedBy = what;
+  for (const held of boxes.values()) paint(held);
+}
+
+export function find(text) {
+  wanted = text.trim().toLowerCase();
+  for (const held of boxes.values()) held.element.classList.toggle("off", !matches(held.box));
+}
+
+export function forget() {
+  boxes.clear();
+  places.clear();
+  byId("picture").replaceChildren();
+}
+
+export function show(changed, gone) {
+  for (const name of gone) remove(name);
+  for (const box of changed) {
+    const held = boxes.get(box.name);
+    if (held && held.box.pool === box.pool && held.box.zone === box.zone) held.box = box;
+    else {
+      if (held) remove(box.name);
+      boxes.set(box.name, added(box));
+    }
+    paint(boxes.get(box.name));
+  }
+  byId("nothing").hidden = boxes.size > 0;
+}
+
+function remove(name) {
+  const held = boxes.get(name);
+  if (!held) return;
+  const list = held.item.parentElement;
+  const hadFocus = held.element === document.activeElement;
+  held.item.remove();
+  boxes.delete(name);
+  if (hadFocus) (list.querySelector("button") || byId("cluster")).focus();
+}
+
+function added(box) {
+  const button = element("button", { type: "button", onclick: () => ask(`node/${box.name}`) });
+  const item = element("li", {}, button);
+  place(box.pool, box.zone).append(item);
+  return { box, element: button, item };
+}
+
+function place(pool, zone) {
+  const key = `${pool}\n${zone}`;
+  if (places.has(key)) return places.get(key);
+  const held = poolOf(pool);
+  const nodes = element("ul", { class: "nodes", "aria-label": `nodes of ${pool || "no pool"} in ${zone || "no zone"}` });
+  const row = element("div", { class: "zone", "data-zone": zone }, element("span", {}, zone || "no zone yet"), nodes);
+  insert(held, row, zone, "zone");
+  places.set(key, nodes);
+  return nodes;
+}
+
+function poolOf(pool) {
+  const known = [...byId("picture").children].find((one) => one.dataset.pool === pool);
+  if (known) return known.querySelector(".zones");
+  const zones = element("div", { class: "zones" });
+  insert(byId("picture"), element("div", { class: "pool", "data-pool": pool }, element("h3", {}, pool || "not of any pool"), zones), pool, "pool");
+  return zones;
+}
+
+function insert(parent, made, key, field) {
+  const after = [...parent.children].find((one) => one.dataset[field] > key);
+  parent.insertBefore(made, after || null);
+}
+
+function paint(held) {
+  const { box, element: button } = held;
+  const width = Math.max(30, Math.round(20 * Math.sqrt(Math.max(box.cpu[1], 500) / 1000)));
+  const state = box.state === "not ready" ? "unready" : box.state;
+  button.className = `node ${state}${box.capacityType === "spot" ? " spot" : ""}${matches(box) ? "" : " off"}`;
+  button.dataset.name = box.name;
+  const label = described(box);
+  button.setAttribute("aria-label", label);
+  const picture = drawn("svg", { width, height: HEIGHT, "aria-hidden": "true" }, drawn("title", {}, label));
+  const amount = sizedBy === "cpu" ? 1 : 2;
+  const all = (sizedBy === "cpu" ? box.cpu : box.memory)[1];
+  for (const { item, x, y, w, h } of areas(box.pods, (pod) => pod[amount], all, width, HEIGHT)) {
+    picture.append(drawn("rect", { class: `pod ${item[3]}`, x, y, width: w, height: h }));
+  }
+  button.replaceChildren(picture);
+}
+
+function described(box) {
+  const full = (pair) => (pair[1] ? Math.round((100 * pair[0]) / pair[1]) : 0);
+  return `${box.name}, ${box.instanceType} ${box.capacityType} ${box.zone}, ${box.state}, ${money(box.pricePerHour, 4)} an hour, ` +
+    `cpu ${full(box.cpu)} %, memory ${full(box.memory)} %, ${box.pods.length} pods`;
+}
+
+function matches(box) {
+  if (!wanted) return true;
+  const words = [box.name, box.pool, box.zone, box.instanceType, box.capacityType, box.state];
+  return words.some((one) => one.toLowerCase().includes(wanted)) || box.pods.some((pod) => pod[0].includes(wanted));
+}
