@@ -5,29 +5,37 @@ from __future__ import annotations
 import asyncio
 
 from dovetail.errors import InputError
-from dovetail.present.explain_node import explain_node
-from dovetail.present.explain_pod import explain_pod
+from dovetail.observe.journal.recent import RecentDecisions
+from dovetail.present.answer import answer
 from dovetail.present.explanation import Explanation
-from dovetail.present.lookup import SubjectKind, find_node, find_pod, subject
+from dovetail.present.history.past import explain
+from dovetail.present.lookup import find, subject
 from dovetail.web.dashboard.lookout import Lookout
 
 
 class Asking:
-    """Answers from the last look and the last plan, in a thread of its own."""
+    """Answers in a thread of its own: from the decisions that are remembered, or, about what came
+    after the last of them, from the last look.
+    """
 
-    def __init__(self, lookout: Lookout) -> None:
+    def __init__(self, lookout: Lookout, recent: RecentDecisions) -> None:
         self._lookout = lookout
+        self._recent = recent
 
     async def explain(self, what: str) -> Explanation:
         """Why one object is as it is. Raises InputError."""
-        return await asyncio.to_thread(self._explained, what)
+        return await asyncio.to_thread(self._explained, what, self._recent.still())
 
-    def _explained(self, what: str) -> Explanation:
-        lookout, asked = self._lookout, subject(what)
-        if lookout.now is None:
-            msg = "nothing is known of the cluster yet"
-            raise InputError(msg)
-        snapshot, plan, now = lookout.snapshot, lookout.plan, lookout.now
-        if asked.kind is SubjectKind.POD:
-            return explain_pod(find_pod(asked, snapshot), snapshot, plan, now)
-        return explain_node(find_node(asked, snapshot), snapshot, plan, now)
+    def _explained(self, what: str, recent: RecentDecisions) -> Explanation:
+        asked, lookout = subject(what), self._lookout
+        try:
+            return explain(asked, recent, None, _ignored)
+        except InputError:
+            if lookout.now is None:
+                raise
+            found = find(asked, lookout.snapshot)
+            return answer(found, lookout.snapshot, lookout.plan, lookout.now)
+
+
+def _ignored(_progress: str) -> None:
+    """Nobody waits for long."""

@@ -24,6 +24,7 @@ from dovetail.controllers.supervisor import Loop, Supervisor
 from dovetail.kube.memory import MemoryKube
 from dovetail.live.asking import Asking
 from dovetail.live.replica import Outside, Replica
+from dovetail.observe.journal.recent import RecentDecisions
 from dovetail.observe.logs import LogSettings, open_log
 from dovetail.providers.aws import catalogue as aws
 from dovetail.providers.kwok.faults import Faults
@@ -106,12 +107,14 @@ async def _living(
     cloud = KwokProvider(around, types=aws.instance_types(), ordered=faults)
     replica = Replica(outside, kube, kube, cloud)
     lookout = Lookout(lambda: tempo.rate)
+    recent = RecentDecisions()
     replica.show(lookout.decided)
+    replica.show(recent.add)
     stream = Stream(lookout, replica.view)
     loops = [*replica.background(), Loop("page", stream.run), _world(kube, tempo, outside)]
     if not settings.manifests:
         loops.append(_story(kube, tempo, outside, faults, lookout))
-    content = Content(stream, Asking(lookout).explain, tempo.change)
+    content = Content(stream, Asking(lookout, recent).explain, tempo.change)
     async with (
         serving(content, Place(settings.port)) as port,
         serve(kube, clock=tempo, timer=tempo) as api,

@@ -30,6 +30,7 @@ from dovetail.kube.http.transport import HttpSettings, World
 from dovetail.kube.seam import Ref
 from dovetail.live.asking import Asking
 from dovetail.live.replica import Outside, Replica
+from dovetail.observe.journal.recent import RecentDecisions
 from dovetail.observe.logs import Log, LogSettings, open_log
 from dovetail.settings.operator import OperatorSettings
 from dovetail.web import ops
@@ -121,10 +122,12 @@ async def _shown(outside: Outside, replica: Replica) -> AsyncIterator[None]:
         yield
         return
     lookout = Lookout()
+    recent = RecentDecisions()
     replica.show(lookout.decided)
+    replica.show(recent.add)
     stream = Stream(lookout, replica.view)
     place = Place(settings.dashboard_port, settings.dashboard_host, "--dashboard-port")
-    async with serving(Content(stream, Asking(lookout).explain), place) as port:
+    async with serving(Content(stream, Asking(lookout, recent).explain), place) as port:
         outside.log.info("showing the cluster", address=f"http://{settings.dashboard_host}:{port}/")
         async with asyncio.TaskGroup() as group:
             looking = group.create_task(stream.run())

@@ -38,3 +38,9 @@ class RecentDecisions:
     def newest_first(self, until: datetime | None = None) -> Iterator[Decision]:
         """The same, the last one first."""
         return reversed(list(self.oldest_first(until)))
+
+    def still(self) -> RecentDecisions:
+        """What is remembered now, for somebody in another thread while more is added here."""
+        copied = RecentDecisions(self._held.maxlen or _HELD, self._number)
+        copied._held.extend(self._held)
+        return copied
