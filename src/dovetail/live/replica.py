@@ -37,6 +37,7 @@ from dovetail.observe.logs import Log
 from dovetail.observe.meters import Meters
 from dovetail.observe.onlooker import Onlooker
 from dovetail.observe.requests import MeteredKube
+from dovetail.observe.shadow import Shadow
 from dovetail.settings.operator import OperatorSettings
 from dovetail.sim.kubelets import Kubelets
 
@@ -86,7 +87,8 @@ class Replica:
         self._decisions = DecisionMeters(self._meters, outside.timer)
         self._thinking: Executor = ThreadPoolExecutor(1, thread_name_prefix="decide")
         self._latest = Snapshot()
-        self._watching: list[Witness] = []
+        self._shadow = Shadow(outside.log, self._meters.registry) if settings.dry_run else None
+        self._watching: list[Witness] = [self._shadow.decided] if self._shadow else []
         self._controller = Controller(self._means(), self._setup())
         self._controller.feed.listen(self._onlooker.hear_pods)
         self._is_leading = False
@@ -228,7 +230,9 @@ class Replica:
         return Kubelets(self._kubelets_kube, outside.clock, outside.timer, chance=outside.chance)
 
     async def finished(self, grace_seconds: float) -> None:
-        """End what was begun, if that does not take too long."""
+        """End what was begun, if that does not take too long. A dry run says what it came to."""
+        if self._shadow is not None:
+            self._shadow.end(self._outside.clock.now())
         done = asyncio.Event()
 
         async def finish() -> None:
