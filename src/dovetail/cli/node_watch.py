@@ -9,13 +9,14 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Final
 
 import msgspec
 
 from dovetail.cli.node_keys import Viewing, keys_in, pressed, within
 from dovetail.cli.node_screen import Look, frame, room
+from dovetail.cli.progress import Progress
 from dovetail.cli.terminal import Terminal, is_plain
 from dovetail.clock import LoopTimer, SystemClock
 from dovetail.controllers.waiting import happens_within
@@ -31,13 +32,16 @@ Handlers = Mapping[signal.Signals, Callable[[], None]]
 def watch(whose: Whose, wish: Arrangement, *, is_wide: bool) -> None:
     """Show the nodes until somebody has seen enough. Raises InputError."""
     look = Look(is_wide=is_wide, is_plain=is_plain())
-    asyncio.run(_watch(whose, Viewing(wish), look))
+    with ExitStack() as reading:
+        reading.enter_context(Progress()).tell("reading the cluster")
+        asyncio.run(_watch(whose, Viewing(wish), look, reading.close))
 
 
-async def _watch(whose: Whose, viewing: Viewing, look: Look) -> None:
+async def _watch(whose: Whose, viewing: Viewing, look: Look, has_read: Callable[[], None]) -> None:
     changed = asyncio.Event()
 
     async def show(cluster: Following) -> None:
+        has_read()
         with Terminal() as terminal:
             await _Screen(terminal, viewing, look, changed).show(cluster)
 

@@ -102,10 +102,10 @@ def _sentences(told: CostReport) -> Iterator[str]:
     if not one.n_pods:
         yield "There is nothing to compare with: no pod runs on a node whose price is known."
         return
-    whom = f"{counted(one.n_pods, 'pod')} on {counted(one.n_nodes, 'node')}"
+    where = f"now on {counted(one.n_nodes, 'node')} for {price(one.paid_nanousd)} an hour"
     yield (
-        f"{whom} cost {price(one.paid_nanousd)} an hour. If nodes for the same pods were bought "
-        f"anew, Karpenter would pay {_against(one.reference_nanousd, one)}"
+        f"If nodes for the same {counted(one.n_pods, 'pod')}, {where}, were bought anew, "
+        f"Karpenter would pay {_against(one.reference_nanousd, one)}"
         f"{_left(one.n_reference_unplaced)}; Dovetail would pay "
         f"{_against(one.anew_nanousd, one)}{_left(one.n_anew_unplaced)}."
     )
