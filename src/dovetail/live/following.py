@@ -114,7 +114,7 @@ class Following:
     def snapshot(self, now: datetime) -> Snapshot:
         """The cluster as it is known at this moment, with prices."""
         bare = self._cluster.snapshot(now)
-        in_use = _types_in_use(bare.nodes)
+        in_use = _types_in_use(bare.nodes, bare.node_pools)
         about = (bare.node_pools, in_use, tuple(self._overlays.values()))
         if about == self._laid:
             return bare
@@ -128,7 +128,7 @@ class Following:
     ) -> Mapping[str, Types]:
         pooled = []
         for pool in pools:
-            name = self._chosen or choose.fitting(pool, in_use.get(pool.name, ()))
+            name = self._chosen or choose.fitting(pool, in_use.get(pool.node_class.kind, ()))
             if name not in self._types:
                 self._types[name] = choose.by_name(name)
             pooled.append(PooledTypes(pool, self._types[name]))
@@ -175,12 +175,17 @@ class Following:
         return Touched.NODES
 
 
-def _types_in_use(nodes: tuple[Node, ...]) -> Mapping[str, frozenset[str]]:
-    """The instance types of every pool's nodes."""
+def _types_in_use(
+    nodes: tuple[Node, ...], pools: tuple[NodePool, ...]
+) -> Mapping[str, frozenset[str]]:
+    """The instance types of nodes, by the kind of node class: pools of one kind buy at one cloud,
+    also those that have no nodes yet.
+    """
+    kinds = {pool.name: pool.node_class.kind for pool in pools}
     found: dict[str, set[str]] = {}
     for node in nodes:
-        found.setdefault(node.node_pool, set()).add(node.instance_type)
-    return {name: frozenset(types) for name, types in found.items()}
+        found.setdefault(kinds.get(node.node_pool, ""), set()).add(node.instance_type)
+    return {kind: frozenset(types) for kind, types in found.items()}
 
 
 async def follow(

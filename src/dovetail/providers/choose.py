@@ -32,8 +32,8 @@ def by_name(name_or_path: str) -> tuple[InstanceType, ...]:
 
 
 def fitting(pool: NodePool, in_use: Collection[str]) -> str:
-    """The name of the built-in catalogue that knows what the nodes of a pool are. Where none does,
-    or there are no nodes yet, that of its node class.
+    """The name of the built-in catalogue that knows these types of nodes. Where none does, or there
+    are no nodes yet, that of the pool's node class.
     """
     usual = _BY_NODE_CLASS.get(pool.node_class.kind, "generic")
     for name in (usual, *sorted(BUILT_IN.keys() - {usual})):

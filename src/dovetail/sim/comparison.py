@@ -9,11 +9,13 @@ undercut.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import msgspec
 
 from dovetail.decide import decide
+from dovetail.decide.apply import apply
 from dovetail.decide.census import census
 from dovetail.decide.nodes import leaving
 from dovetail.decide.prices import price_of, prices
@@ -27,23 +29,44 @@ from dovetail.present.cost_report import Comparison
 from dovetail.sim.reference.provisioning import provisioning
 from dovetail.sim.reference.standing import Standing
 
+_Buyer = Callable[[Snapshot, datetime], Plan]
+
 
 def compared(snapshot: Snapshot, now: datetime) -> Comparison:
     """Compare what is paid with what would be."""
     nodes = _replaceable(snapshot)
     emptied, n_pods = _emptied(snapshot, nodes)
     known = prices(snapshot)
-    theirs, ours = _reference(emptied, now), provision(emptied, now)
+    theirs, ours = _bought(emptied, now, _reference), _bought(emptied, now, provision)
     return Comparison(
         n_nodes=len(nodes),
         n_pods=n_pods,
         paid_nanousd=sum(price_of(node, known) for node in nodes),
-        reference_nanousd=theirs.cost.new_nanousd,
-        n_reference_unplaced=len(theirs.unschedulable),
-        anew_nanousd=ours.cost.new_nanousd,
-        n_anew_unplaced=len(ours.unschedulable),
-        bound_nanousd=ours.cost.lower_bound_nanousd,
+        reference_nanousd=theirs.nanousd,
+        n_reference_unplaced=theirs.n_unplaced,
+        anew_nanousd=ours.nanousd,
+        n_anew_unplaced=ours.n_unplaced,
+        bound_nanousd=ours.bound_nanousd,
     )
+
+
+class _Purchase(msgspec.Struct, frozen=True):
+    nanousd: int = 0
+    n_unplaced: int = 0
+    bound_nanousd: int = 0
+
+
+def _bought(cluster: Snapshot, now: datetime, buy: _Buyer) -> _Purchase:
+    """What somebody pays in all. Pods that got no place at first are tried again once the nodes of
+    the others have come, as a controller would, for as long as that leads to more nodes.
+    """
+    plan = buy(cluster, now)
+    paid, bound = plan.cost.new_nanousd, plan.cost.lower_bound_nanousd
+    while plan.unschedulable and plan.launches:
+        cluster = apply(cluster, plan)
+        plan = buy(cluster, now)
+        paid += plan.cost.new_nanousd
+    return _Purchase(paid, len(plan.unschedulable), bound)
 
 
 def target(snapshot: Snapshot, now: datetime) -> int:

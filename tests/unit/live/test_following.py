@@ -107,6 +107,18 @@ async def test_nodes_of_every_pool_are_priced_by_the_catalogue_that_knows_them()
     assert not [call for call in world.calls if call.is_write]
 
 
+async def test_a_pool_without_nodes_buys_where_its_like_do() -> None:
+    """Or else the cluster would have the zones of two clouds."""
+    world = World()
+    await world.pool("first")
+    await world.pool("second")
+    await world.node("a", "m5.large", "us-west-2a", "first")
+    async with running(world) as following:
+        await following.ready()
+        await world.listed()
+        assert following.catalogues() == ("aws",)
+
+
 async def test_what_changes_is_heard_and_seen() -> None:
     """A node that comes, one that goes, and an overlay that makes them dearer."""
     world = World()

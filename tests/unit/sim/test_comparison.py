@@ -107,3 +107,21 @@ def test_the_target_is_what_may_move_now_at_its_least() -> None:
     found = target(snapshot(pods, nodes=nodes, types=TYPES), NOW)
     assert 0 < found < 20 * CENT
     assert target(cluster(), NOW) == 0
+
+
+def test_pods_that_found_no_place_at_first_are_tried_again() -> None:
+    """As a controller does once the nodes of the others have come; who fits nowhere is counted."""
+    types = (instance_type("small", cpu=4, memory="16Gi", price=0.1, zones=("a",)),)
+    words: dict[str, Any] = {**WORDS, "types": types}
+    first = pod("first", cpu=1, node="n0", labels={"app": "first"})
+    friend = pod(
+        "friend",
+        cpu=4,
+        node="n1",
+        affinity=[{"topology_key": "zone", "selector": {"app": "first"}}],
+    )
+    giant = pod("giant", cpu=64, node="n1")
+    nodes = [node(f"n{at}", pool="default", type="small", **words) for at in range(2)]
+    found = compared(snapshot([first, friend, giant], nodes=nodes, types=types), NOW)
+    assert (found.reference_nanousd, found.n_reference_unplaced) == (20 * CENT, 1)
+    assert (found.anew_nanousd, found.n_anew_unplaced) == (20 * CENT, 1)
