@@ -82,15 +82,20 @@ def _gibibytes(pair: tuple[int, int]) -> str:
     return f"{used:,.1f}/{held:,.1f}Gi"
 
 
-def table(nodes: Sequence[NodeBox], now: datetime, look: Look) -> list[Text]:
-    """Headings, and a line for each node."""
+def table(
+    nodes: Sequence[NodeBox], now: datetime, look: Look, part: slice = slice(None)
+) -> list[Text]:
+    """Headings, and a line for each node, or each of a part. Columns are as wide as all nodes
+    together need, so that they stay where they are when the part moves.
+    """
     shown = {
         name: _fills(name, nodes, look, _BAR) if name in _FILLS else _cells(name, nodes, now)
         for name in (_WIDE if look.is_wide else _PLAIN)
     }
     columns = _fitted(shown, nodes, look)
     headings = {name: _Cell(name.upper(), "bold") for name in columns}
-    cells = [{name: shown[name][at] for name in columns} for at in range(len(nodes))]
+    places = range(len(nodes))[part]
+    cells = [{name: shown[name][at] for name in columns} for at in places]
     return [_cut(_line(one, columns), look) for one in (headings, *cells)]
 
 
@@ -192,10 +197,9 @@ def frame(listed: NodeList, viewing: Viewing, look: Look, trouble: str = "") -> 
     nodes = arranged(listed.nodes, viewing.wish)
     fits = Room(len(nodes), max(1, look.height - _AROUND))
     first = within(viewing, fits).first
-    lines = table(nodes, listed.now, look)
-    shown = lines[1 + first : 1 + first + fits.n_visible]
+    headings, *shown = table(nodes, listed.now, look, slice(first, first + fits.n_visible))
     blank = [Text()] * (fits.n_visible - len(shown))
-    above = [sums(listed.totals, look), Text(), lines[0]]
+    above = [sums(listed.totals, look), Text(), headings]
     below = _cut(Text(_status(viewing, fits, first, trouble), style="reverse"), look)
     return [*above, *shown, *blank, below][: look.height or None]
 

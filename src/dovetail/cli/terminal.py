@@ -23,8 +23,9 @@ _AT_ONCE: Final = 4096
 
 
 def is_interactive() -> bool:
-    """Whether there is somebody to see and to press keys."""
-    return sys.stdin.isatty() and sys.stdout.isatty()
+    """Whether there is somebody to see and to press keys, at a terminal that can be drawn on."""
+    can_draw = os.environ.get("TERM", "dumb") not in {"", "dumb"}
+    return can_draw and sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def is_plain() -> bool:

@@ -137,8 +137,6 @@ class Decisions:
         took = self._means.timer.elapsed_seconds() - begun
         self._hands.witness(snapshot, plan, now, took)
         self._remarks.log(snapshot, plan, now, took)
-        if plan.launches:
-            self._log_launches(plan)
         if self._hands.acts:
             await self._perform(snapshot, plan, now)
         else:  # what could go is only ever told once it has been remembered for a while
@@ -150,6 +148,8 @@ class Decisions:
 
     async def _perform(self, snapshot: Snapshot, plan: Plan, now: datetime) -> None:
         cluster = self._known.cluster
+        if plan.launches:
+            self._log_launches(plan)
         for launch in plan.launches:
             self._hands.ordering.begin(launch, now)
         for nominate in plan.nominations:

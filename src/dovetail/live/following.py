@@ -206,16 +206,20 @@ async def follow(
                 seen = await look(found)
                 running.cancel()
         except ExceptionGroup as raised:
-            raise _fault(raised, access.server) from raised
+            fault = _fault(raised)
+            if fault is None:
+                raise
+            msg = f"{access.server}: {fault}"
+            raise InputError(msg) from None
     return seen
 
 
-def _fault(raised: ExceptionGroup[Exception], server: str) -> Exception:
-    """What was wrong, if that was the input; else all of it."""
+def _fault(raised: ExceptionGroup[Exception]) -> BaseException | None:
+    """What was wrong, if that was the input."""
     found: BaseException | None = raised.subgroup(InputError)
     while isinstance(found, BaseExceptionGroup):
         found = found.exceptions[0]
-    return InputError(f"{server}: {found}") if isinstance(found, InputError) else raised
+    return found
 
 
 class Sighting(msgspec.Struct, frozen=True):

@@ -231,8 +231,6 @@ class Replica:
 
     async def finished(self, grace_seconds: float) -> None:
         """End what was begun, if that does not take too long. A dry run says what it came to."""
-        if self._shadow is not None:
-            self._shadow.end(self._outside.clock.now())
         done = asyncio.Event()
 
         async def finish() -> None:
@@ -245,6 +243,8 @@ class Replica:
             if not await happens_within(done, grace_seconds, self._outside.timer):
                 self._outside.log.warning("stopping although something is still under way")
             finishing.cancel()
+        if self._shadow is not None:
+            self._shadow.end(self._outside.clock.now())
 
 
 def _ignored(event: Event) -> None:

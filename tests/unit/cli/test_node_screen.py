@@ -101,6 +101,15 @@ def test_a_long_name_is_cut_before_a_column_goes() -> None:
     assert line.plain.split()[0].endswith("…")
 
 
+def test_columns_stay_where_they_are_when_the_part_moves() -> None:
+    """They are as wide as all nodes need, not only those that are seen."""
+    nodes = (*boxes(20), msgspec.structs.replace(BOX, name="a-node-with-a-longer-name"))
+    whole = [line.plain for line in table(nodes, NOW, Look(200))]
+    for first in (0, 7, 18):
+        part = table(nodes, NOW, Look(200), slice(first, first + 5))
+        assert [line.plain for line in part] == [whole[0], *whole[1 + first : 6 + first]]
+
+
 def test_what_could_steer_a_terminal_is_not_shown() -> None:
     """Names come from outside."""
     evil = msgspec.structs.replace(BOX, name="a\x1b[31mb", zone="\x07bell", pool="two\nlines")
