@@ -27,6 +27,7 @@ from tests.cli.clusters import EXAMPLE, Cluster, example, serving, waiting_pod
 
 NOW = ("--now", "2026-03-02T06:00:00Z")
 PATIENCE_SECONDS = 60
+GIVEN_BACK = b"\x1b[?25h\x1b[?1049l"  # the cursor, and the screen as it was
 
 
 @pytest.fixture(autouse=True)
@@ -155,6 +156,12 @@ class Screen:
         self._master = master
         self.drawn = b""
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it waits to be called back."""
+        stat = Path(f"/proc/{self.process.pid}/stat").read_text()
+        return stat.rpartition(")")[2].split()[0] == "T"
+
     def press(self, keys: bytes) -> None:
         """Type something."""
         os.write(self._master, keys)
@@ -234,7 +241,7 @@ def test_at_a_terminal_the_nodes_are_drawn_again_as_things_change(tmp_path: Path
         screen.press(b"q")
         end = screen.rest()
         assert end.startswith(b"\x1b[?1049h")
-        assert end.endswith(b"\x1b[?25h\x1b[?1049l")
+        assert end.endswith(GIVEN_BACK)
         assert [one for one in cluster.writes if one[0] != "POST"] == []
 
 
@@ -246,7 +253,20 @@ def test_a_signal_ends_it_and_the_terminal_is_as_before(
     with serving(tmp_path, example()) as cluster, at_a_terminal(cluster) as screen:
         screen.see(lambda lines: len(names(lines)) == 4)
         screen.process.send_signal(number)
-        assert screen.rest().endswith(b"\x1b[?25h\x1b[?1049l")
+        assert screen.rest().endswith(GIVEN_BACK)
+
+
+def test_ctrl_z_lends_the_terminal_to_the_shell(tmp_path: Path) -> None:
+    """And when called back, the picture is there again."""
+    with serving(tmp_path, example()) as cluster, at_a_terminal(cluster) as screen:
+        screen.see(lambda lines: len(names(lines)) == 4)
+        screen.process.send_signal(signal.SIGTSTP)
+        screen.see(lambda _: screen.is_stopped and screen.drawn.endswith(GIVEN_BACK))
+        screen.drawn = b""
+        screen.process.send_signal(signal.SIGCONT)
+        screen.see(lambda lines: len(names(lines)) == 4)
+        screen.press(b"q")
+        assert screen.rest().startswith(b"\x1b[?1049h")
 
 
 def _pod_on(node: str) -> dict[str, Any]:
