@@ -74,20 +74,20 @@ class Explained(msgspec.Struct, frozen=True):
     remarks: tuple[str, ...] = ()
 
 
+class Seen(msgspec.Struct, frozen=True):
+    """A cluster at a moment. `notes` belong to its prices, `remarks` are talk."""
+
+    snapshot: Snapshot
+    now: datetime
+    notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
 class Checked(msgspec.Struct, frozen=True):
     """What checking manifests found."""
 
     n_objects: int
     problems: tuple[str, ...]
-    remarks: tuple[str, ...] = ()
-
-
-class _Input(msgspec.Struct, frozen=True):
-    """A cluster ready to be planned for, and when."""
-
-    snapshot: Snapshot
-    now: datetime
-    notes: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 
 
@@ -119,7 +119,7 @@ def plan_from(request: PlanRequest, *, stdin: BinaryIO, tell: Tell) -> Planned:
     )
 
 
-def _decided(given: _Input) -> tuple[Plan, float]:
+def _decided(given: Seen) -> tuple[Plan, float]:
     """The plan and how long it took. The solver is loaded only now: bad input needs none."""
     from dovetail.decide import decide
 
@@ -128,7 +128,7 @@ def _decided(given: _Input) -> tuple[Plan, float]:
     return plan, perf_counter() - started_at
 
 
-def _staying(given: _Input, plan: Plan) -> tuple[Blocked, ...]:
+def _staying(given: Seen, plan: Plan) -> tuple[Blocked, ...]:
     """Why nodes stay, where it was asked which may go."""
     from dovetail.decide.disrupt.why import staying
 
@@ -179,6 +179,14 @@ def replayed_from(path: str, n_last: int, *, tell: Tell) -> Replay:
         msg = f"{path}: no decision of this journal can be read"
         raise InputError("; ".join((msg, *remarks)))
     return Replay(tuple(found), tuple(remarks))
+
+
+def seen_from(request: PlanRequest, *, stdin: BinaryIO) -> Seen:
+    """Read manifests as a cluster, without planning for it. Raises InputError."""
+    from dovetail.kube.manifests import read
+
+    with _calm_collector():
+        return _given(request, read(request.sources, stdin))
 
 
 def calendar_from(request: PlanRequest, span: timedelta, *, stdin: BinaryIO) -> BudgetCalendar:
@@ -249,7 +257,7 @@ def price_notes(catalogues: Iterable[str]) -> tuple[str, ...]:
     return (SYNTHETIC_SPOT,) if AWS in catalogues else ()
 
 
-def _undisturbed(given: _Input) -> _Input:
+def _undisturbed(given: Seen) -> Seen:
     """The same cluster, whose nodes all stay: nothing is looked for."""
     snapshot = given.snapshot
     policy = msgspec.structs.replace(snapshot.policy, disrupts_for=(), keeps_replicas=False)
@@ -270,7 +278,7 @@ def _calm_collector() -> Iterator[None]:
             gc.enable()
 
 
-def _given(request: PlanRequest, manifests: Manifests) -> _Input:
+def _given(request: PlanRequest, manifests: Manifests) -> Seen:
     if manifests.scenarios:
         return _scenario(request, manifests)
     from dovetail.clock import SystemClock
@@ -282,7 +290,7 @@ def _given(request: PlanRequest, manifests: Manifests) -> _Input:
     )
     overlays = [_overlay(one) for one in manifests.objects if isinstance(one, api.NodeOverlay)]
     snapshot, conflicts = _overlaid(snapshot, overlays)
-    return _Input(
+    return Seen(
         snapshot=snapshot,
         now=request.now or SystemClock().now(),
         notes=price_notes(catalogues.used),
@@ -290,7 +298,7 @@ def _given(request: PlanRequest, manifests: Manifests) -> _Input:
     )
 
 
-def _scenario(request: PlanRequest, manifests: Manifests) -> _Input:
+def _scenario(request: PlanRequest, manifests: Manifests) -> Seen:
     from dovetail import testing
 
     first, *others = manifests.scenarios
@@ -301,7 +309,7 @@ def _scenario(request: PlanRequest, manifests: Manifests) -> _Input:
     snapshot = msgspec.structs.replace(
         scenario.snapshot, policy=_unconfirmed(scenario.snapshot.policy)
     )
-    return _Input(snapshot, request.now or scenario.now)
+    return Seen(snapshot, request.now or scenario.now)
 
 
 def _unconfirmed(policy: Policy) -> Policy:

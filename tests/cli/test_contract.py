@@ -390,6 +390,8 @@ FLAGS = {
         "FEATURE_GATES",
         "SCHEDULER_CONFIG",
     ),
+    "nodes": ("--filename", "--once", "--sort", "--filter", "--kubeconfig", "--context"),
+    "cost": ("--filename", "--by", "--label", "--catalog", "--kubeconfig", "--context"),
     "validate": ("--filename",),
     "catalog": ("--catalog", "--family", "--arch", "--min-cpu", "--min-memory", "--resource"),
     "crds": ("kubectl apply",),

@@ -48,6 +48,13 @@ def controller_kubeconfig(
     rights. `settings` are the chart's, such as `kubelets=True`. The lease is in that namespace.
     """
     made = rendered({"settings": settings}, release=namespace, namespace=namespace)
+    with account_kubeconfig(plane, made, namespace) as path:
+        yield path
+
+
+@contextmanager
+def account_kubeconfig(plane: ControlPlane, made: list[Tree], namespace: str) -> Iterator[Path]:
+    """A kubeconfig for the account of an installation, with exactly the rights that it is given."""
     rights = json.dumps(
         {"apiVersion": "v1", "kind": "List", "items": [one for one in made if is_right(one)]}
     )

@@ -146,12 +146,13 @@ async def test_without_observability_no_series_grows_with_the_cluster() -> None:
 
 
 async def test_a_dry_run_says_what_it_would_do_and_does_nothing() -> None:
-    """Neither claims nor events."""
+    """Neither claims nor events; what it would do for the same pod it says once."""
     stage = Stage(OperatorSettings(dry_run=True))
     async with playing(stage):
         await furnished(stage)
         await stage.time.advance(timedelta(seconds=60))
-        assert stage.said("would create nodeclaim")
+        (told,) = stage.said("would act")
+        assert (told["n_launches"], told["n_disruptions"]) == (1, 0)
         assert await stage.names(NODE_CLAIM) == []
         ours = [one for one in await stage.told() if one.source.component == "karpenter"]
     assert ours == []

@@ -8,10 +8,12 @@ import typer
 
 from dovetail.cli.budgets import budgets
 from dovetail.cli.catalog import catalog
+from dovetail.cli.cost import cost
 from dovetail.cli.crds import crds
 from dovetail.cli.demo import demo
 from dovetail.cli.explain import explain
 from dovetail.cli.install import install
+from dovetail.cli.nodes import nodes
 from dovetail.cli.plan import plan
 from dovetail.cli.replay import replay
 from dovetail.cli.run import RunCommand, run
@@ -25,6 +27,8 @@ First steps:
   dovetail plan -f examples/demo -o json       the same for scripts
   dovetail explain node/n1 -f cluster.yaml     why it stays or goes, and what without it
   dovetail explain node/n1 --journal journal/  why it was made, what became of it
+  dovetail nodes                               nodes of a live cluster, at the terminal
+  dovetail cost                                what it costs, by pool, namespace and team
   dovetail validate -f manifests/              every problem, with file and field
   dovetail budgets -f manifests/ --next 7d     when how many nodes may be disrupted
   dovetail catalog --catalog aws --family m7g  instance types and prices
@@ -78,6 +82,8 @@ for _command, _summary in (
     (plan, "What would be launched for these manifests, and why."),
     (explain, "Why one pod waits, or one node came, stays or went."),
     (replay, "Whether recorded decisions come out the same again."),
+    (nodes, "Nodes at a terminal: how full, what they cost."),
+    (cost, "What is paid for what, and what others would have paid."),
     (validate, "Every problem in these manifests."),
     (budgets, "When how many nodes may be disrupted, and for which reason."),
     (catalog, "Instance types and their prices."),

@@ -39,6 +39,14 @@ Provider = Annotated[
 Kubelets = Annotated[
     bool, typer.Option("--kubelets", help="Let stand-ins act as kubelets of kwok nodes.")
 ]
+Shadow = Annotated[
+    bool,
+    typer.Option(
+        "--shadow",
+        help="For a dry run beside another autoscaler: one replica that may only read, and says "
+        "what it would do.",
+    ),
+]
 
 
 def install(  # noqa: PLR0913  each is a flag
@@ -49,14 +57,19 @@ def install(  # noqa: PLR0913  each is a flag
     replicas: Replicas = 2,
     provider: Provider = "kwok",
     kubelets: Kubelets = False,
+    shadow: Shadow = False,
 ) -> None:
     """Print everything that an installation needs as one YAML stream: namespace, custom resource
     definitions, rights, and the controller. The same as the Helm charts make.
 
+    With --shadow only what a dry run needs, which changes nothing: no definitions, and rights to
+    read.
+
     \b
-    Example:
+    Examples:
       dovetail install --dry-run | kubectl apply --server-side -f -
-    """  # noqa: D301  \b keeps the example's line apart in the help
+      dovetail install --dry-run --shadow | kubectl apply --server-side -f -
+    """  # noqa: D301  \b keeps the examples' lines apart in the help
     if not dry_run:
         msg = (
             "install: expected --dry-run: it prints manifests, and kubectl applies them:\n"
@@ -66,6 +79,9 @@ def install(  # noqa: PLR0913  each is a flag
     _expect(_NAMESPACE, "--namespace", namespace, "the name of a namespace, such as dovetail")
     _expect(_WORD, "--provider", provider, "the name of a provider, such as kwok")
     _expect(_WORD, "--image", image or "dovetail", "an image, such as dovetail:0.1.0")
+    if shadow and kubelets:
+        msg = "--kubelets: expected without --shadow: who only reads cannot act as a kubelet"
+        raise InputError(msg)
     from dovetail.api.crds import stream
     from dovetail.present.installation import manifests
     from dovetail.present.installation.choices import Choices
@@ -75,9 +91,10 @@ def install(  # noqa: PLR0913  each is a flag
         version=version,
         image=image or f"dovetail:{version}",
         namespace=namespace,
-        replicas=replicas,
+        replicas=min(replicas, 1) if shadow else replicas,
         provider=provider,
         kubelets=kubelets,
+        is_shadow=shadow,
     )
     emit(stream(manifests(choices)))
 

@@ -146,6 +146,38 @@ WithCertificate = Annotated[
     typer.Option("--certificate", help="Add the proof of the lower bound to json and yaml output."),
 ]
 
+Kubeconfig = Annotated[
+    str,
+    typer.Option(
+        "--kubeconfig",
+        metavar="PATH",
+        help="Which cluster, where no -f is given. Default: the files of KUBECONFIG, the service "
+        "account of the pod, ~/.kube/config.",
+        show_default=False,
+    ),
+]
+Context = Annotated[
+    str,
+    typer.Option(
+        "--context",
+        metavar="NAME",
+        help="The context of the kubeconfig. Default: its current-context.",
+        show_default=False,
+    ),
+]
+LiveCatalog = Annotated[
+    str,
+    typer.Option(
+        "--catalog",
+        metavar="NAME",
+        envvar="INSTANCE_TYPES_FILE_PATH",
+        help="Where prices come from: 'generic', 'aws', or a file in kwok format. Default: 'aws' "
+        "for pools with an EC2NodeClass, else 'generic'; of a live cluster, the one that knows "
+        "the types of a pool's nodes.",
+        show_default=False,
+    ),
+]
+
 
 def instant(text: str, flag: str = "--now") -> datetime | None:
     """The moment that a flag names, None without one; no offset means UTC."""

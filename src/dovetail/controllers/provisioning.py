@@ -17,7 +17,7 @@ import msgspec
 from dovetail.controllers.batching import Batch, Window
 from dovetail.controllers.known import Known
 from dovetail.controllers.means import Means
-from dovetail.controllers.ordering import Ordering, described
+from dovetail.controllers.ordering import Ordering
 from dovetail.controllers.remarks import Remarks
 from dovetail.controllers.steers import Steers
 from dovetail.controllers.workqueue import LONGEST_WAIT_SECONDS
@@ -60,7 +60,7 @@ class Hands(msgspec.Struct, frozen=True):
     """What the decision loop works through. `compute` runs `decide` without holding up the rest;
     `disrupt` begins a disruption and says whether nothing failed so far; `discourage` hears which
     nodes new pods should keep off, and waits for nothing; `witness` is shown every decision, with
-    how long it took. Where it does not act, decisions are told in the log and nowhere else.
+    how long it took. Where it does not act, the witness is all that hears of decisions.
     """
 
     ordering: Ordering
@@ -137,12 +137,10 @@ class Decisions:
         took = self._means.timer.elapsed_seconds() - begun
         self._hands.witness(snapshot, plan, now, took)
         self._remarks.log(snapshot, plan, now, took)
-        if plan.launches:
-            self._log_launches(plan)
         if self._hands.acts:
             await self._perform(snapshot, plan, now)
-        else:
-            self._log_would(plan)
+        else:  # what could go is only ever told once it has been remembered for a while
+            self._known.cluster.apply(Proposed(plan.proposals))
         if not (plan.launches or plan.nominations or plan.disruptions):
             # Pods without hope must not cost more the more happens elsewhere.
             self._batch.rest(_RESTS_FOR * took)
@@ -150,6 +148,8 @@ class Decisions:
 
     async def _perform(self, snapshot: Snapshot, plan: Plan, now: datetime) -> None:
         cluster = self._known.cluster
+        if plan.launches:
+            self._log_launches(plan)
         for launch in plan.launches:
             self._hands.ordering.begin(launch, now)
         for nominate in plan.nominations:
@@ -197,12 +197,6 @@ class Decisions:
         # One line for a whole plan: lines that come thick and fast are sampled.
         places = {launch.name: list(launch.pods) for launch in plan.launches}
         self._log.debug("planned pods", places=places)
-
-    def _log_would(self, plan: Plan) -> None:
-        for launch in plan.launches:
-            self._log.info("would create nodeclaim", **described(launch))
-        for one in plan.disruptions:
-            self._log.info("would disrupt nodes", reason=one.reason, nodes=list(one.nodes))
 
     # ------------------------------------------------------------------ promises
 

@@ -41,6 +41,7 @@ from dovetail.observe.logs import Log
 from dovetail.observe.meters import Meters
 from dovetail.observe.onlooker import Onlooker
 from dovetail.observe.requests import MeteredKube
+from dovetail.observe.shadow import Shadow
 from dovetail.settings.operator import OperatorSettings
 from dovetail.sim.kubelets import Kubelets
 
@@ -91,7 +92,8 @@ class Replica:
         self._thinking: Executor = ThreadPoolExecutor(1, thread_name_prefix="decide")
         self._journal = _journal(outside)
         self._latest = Snapshot()
-        self._watching: list[Witness] = []
+        self._shadow = Shadow(outside.log, self._meters.registry) if settings.dry_run else None
+        self._watching: list[Witness] = [self._shadow.decided] if self._shadow else []
         self._controller = Controller(self._means(), self._setup())
         self._controller.feed.listen(self._onlooker.hear_pods)
         self._is_leading = False
@@ -235,7 +237,7 @@ class Replica:
         return Kubelets(self._kubelets_kube, outside.clock, outside.timer, chance=outside.chance)
 
     async def finished(self, grace_seconds: float) -> None:
-        """End what was begun, if that does not take too long."""
+        """End what was begun, if that does not take too long. A dry run says what it came to."""
         done = asyncio.Event()
 
         async def finish() -> None:
@@ -250,6 +252,8 @@ class Replica:
             if not await happens_within(done, grace_seconds, self._outside.timer):
                 self._outside.log.warning("stopping although something is still under way")
             finishing.cancel()
+        if self._shadow is not None:
+            self._shadow.end(self._outside.clock.now())
 
 
 def _ignored(event: Event) -> None:

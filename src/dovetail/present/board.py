@@ -108,7 +108,8 @@ class Totals(msgspec.Struct, frozen=True, rename="camel", gc=False):
 
 def node_box(node: Node, pods: Iterable[Pod], known: Prices, *, is_leaving: bool) -> NodeBox:
     """One node as it is drawn."""
-    boxes = tuple(sorted(map(pod_box, pods), key=lambda one: (-one.cpu, one.key)))
+    there = (pod for pod in pods if not pod.is_terminal)  # what is over takes no room
+    boxes = tuple(sorted(map(pod_box, there), key=lambda one: (-one.cpu, one.key)))
     held = node.allocatable
     return NodeBox(
         name=node.name,

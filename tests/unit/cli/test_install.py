@@ -44,3 +44,20 @@ def test_nonsense_is_refused(words: tuple[str, str], capsys: pytest.CaptureFixtu
     said = capsys.readouterr()
     assert said.out == ""
     assert {"-n": "--namespace"}.get(words[0], words[0]) in said.err
+
+
+def test_a_shadow_is_printed_with_one_replica(capsys: pytest.CaptureFixture[str]) -> None:
+    """However many were asked for: there is no lease to compete for."""
+    assert main(["install", "--dry-run", "--shadow", "--replicas", "3"]) == 0
+    out = capsys.readouterr().out
+    assert "replicas: 1\n" in out
+    assert "--dry-run" in out
+    assert "CustomResourceDefinition" not in out
+
+
+def test_who_only_reads_is_no_kubelet(capsys: pytest.CaptureFixture[str]) -> None:
+    """One line says so."""
+    assert main(["install", "--dry-run", "--shadow", "--kubelets"]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert "--kubelets: expected without --shadow" in err

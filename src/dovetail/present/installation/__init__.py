@@ -22,7 +22,11 @@ _GIVEN: Final = frozenset({"default", "kube-system", "kube-public", _NODE_LEASES
 
 
 def manifests(choices: Choices) -> tuple[Tree, ...]:
-    """Everything, in an order in which it can be applied."""
+    """Everything, in an order in which it can be applied. A shadow looks at what is there: it
+    brings no definitions, which are its neighbour's.
+    """
+    if choices.is_shadow:
+        return (*_namespace(choices), *_shadow_rights(choices), *workload.objects(choices))
     return (
         *_namespace(choices),
         *definitions.crds(),
@@ -36,12 +40,23 @@ def _namespace(choices: Choices) -> Iterator[Tree]:
         yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": choices.namespace}}
 
 
-def _rights(choices: Choices) -> Iterator[Tree]:
-    yield {
+def _account(choices: Choices) -> Tree:
+    return {
         "apiVersion": "v1",
         "kind": "ServiceAccount",
         "metadata": choices.metadata(NAME, choices.namespace),
     }
+
+
+def _shadow_rights(choices: Choices) -> Iterator[Tree]:
+    """Reading, and nothing else: not even a lease."""
+    yield _account(choices)
+    rules = (*rights.READING, *(rights.kwok_shadow() if choices.is_kwok else ()))
+    yield from _granted(choices, NAME, "", rules)
+
+
+def _rights(choices: Choices) -> Iterator[Tree]:
+    yield _account(choices)
     yield _admin(choices)
     yield from _granted(choices, NAME, "", rights.CORE)
     if choices.is_kwok:

@@ -14,7 +14,9 @@ KWOK: Final = "kwok"
 
 
 class Choices(msgspec.Struct, frozen=True, kw_only=True):
-    """What is installed, where. `kubelets`: stand-ins act for the kubelets of kwok nodes."""
+    """What is installed, where. `kubelets`: stand-ins act for the kubelets of kwok nodes.
+    `is_shadow`: it only looks, beside another autoscaler, and says what it would do.
+    """
 
     version: str
     image: str
@@ -22,6 +24,7 @@ class Choices(msgspec.Struct, frozen=True, kw_only=True):
     replicas: int = 2
     provider: str = KWOK
     kubelets: bool = False
+    is_shadow: bool = False
 
     @property
     def is_kwok(self) -> bool:

@@ -39,8 +39,8 @@ class Rule(msgspec.Struct, frozen=True):
         }
 
 
-CORE: Final = (
-    # What decisions are made from.
+# What decisions are made from.
+READING: Final = (
     Rule(_OURS, ("nodepools", "nodeclaims", "nodeoverlays"), _READ),
     Rule(_BUFFERS, ("capacitybuffers",), _READ),
     Rule(
@@ -63,6 +63,10 @@ CORE: Final = (
     Rule("policy", ("poddisruptionbudgets",), _READ),
     Rule("scheduling.k8s.io", ("priorityclasses",), _READ),
     Rule("node.k8s.io", ("runtimeclasses",), _READ),
+)
+
+CORE: Final = (
+    *READING,
     # Claims are made, followed and ended.
     Rule(_OURS, ("nodeclaims",), ("create", "patch", "delete")),
     Rule(_OURS, ("nodepools",), ("patch",)),
@@ -115,6 +119,11 @@ def kwok(*, kubelets: bool) -> tuple[Rule, ...]:
         Rule("", ("nodes",), ("create",)),
     )
     return (*rules, Rule("", ("nodes/status",), ("patch",))) if kubelets else rules
+
+
+def kwok_shadow() -> tuple[Rule, ...]:
+    """What looking at pools of pretended machines takes."""
+    return (Rule(_KWOK, ("kwoknodeclasses",), _READ),)
 
 
 def node_leases(*, kubelets: bool) -> tuple[Rule, ...]:

@@ -111,11 +111,12 @@ def _affinity() -> Tree:
 
 def _container(choices: Choices) -> Tree:
     kubelets = ["--kubelets"] if choices.kubelets else []
+    shadow = ["--dry-run"] if choices.is_shadow else []
     return {
         "name": "controller",
         "image": choices.image,
         "imagePullPolicy": "IfNotPresent",
-        "args": [f"--provider={choices.provider}", *kubelets],
+        "args": [f"--provider={choices.provider}", *kubelets, *shadow],
         "env": _environment(),
         "ports": [
             _container_port("http-metrics", _METRICS_PORT),

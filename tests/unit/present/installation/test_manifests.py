@@ -74,3 +74,24 @@ def test_the_container_is_as_small_as_it_can_be() -> None:
     assert context["runAsUser"] == 65532
     assert not context["allowPrivilegeEscalation"]
     assert context["capabilities"] == {"drop": ["ALL"]}
+
+
+def test_a_shadow_is_one_replica_that_may_only_read() -> None:
+    """No definitions, which are its neighbour's; no lease; no role but one to read with."""
+    objects = made(is_shadow=True)
+    kinds = sorted(kind for kind, _ in objects)
+    assert kinds == [
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "Deployment",
+        "Namespace",
+        "PodDisruptionBudget",
+        "Service",
+        "ServiceAccount",
+    ]
+    rules = objects["ClusterRole", "dovetail"]["rules"]
+    assert {verb for rule in rules for verb in rule["verbs"]} == {"get", "list", "watch"}
+    assert "kwoknodeclasses" in {name for rule in rules for name in rule["resources"]}
+    other = made(is_shadow=True, provider="aws")["ClusterRole", "dovetail"]["rules"]
+    assert "kwoknodeclasses" not in {name for rule in other for name in rule["resources"]}
+    assert container(is_shadow=True)["args"] == ["--provider=kwok", "--dry-run"]

@@ -89,3 +89,13 @@ def test_without_stand_ins_nobody_writes_what_kubelets_write() -> None:
     assert verbs(rules, "", "nodes/status") == set()
     leases = verbs(rights.node_leases(kubelets=False), "coordination.k8s.io", "leases")
     assert leases == READ | {"delete"}
+
+
+def test_a_shadow_may_read_what_the_controller_reads_and_nothing_else() -> None:
+    """No verb but those of a reader, on exactly what the feed watches."""
+    node_class = api.KINDS["karpenter.kwok.sh", "KWOKNodeClass"]
+    kinds = watched_kinds([node_class], dict.fromkeys(FEATURE_GATES, True))
+    rules = (*rights.READING, *rights.kwok_shadow())
+    assert {verb for rule in rules for verb in rule.verbs} == READ
+    granted = {(rule.group, resource) for rule in rules for resource in rule.resources}
+    assert granted == {(kind.group, kind.plural) for kind in kinds}

@@ -48,6 +48,14 @@ function remove(name) {
   held.item.remove();
   boxes.delete(name);
   if (hadFocus) (list.querySelector("button") || byId("cluster")).focus();
+  if (!list.children.length) close(list, held.box);
+}
+
+function close(list, box) {
+  places.delete(`${box.pool}\n${box.zone}`);
+  const zones = list.closest(".zones");
+  list.closest(".zone").remove();
+  if (!zones.children.length) zones.closest(".pool").remove();
 }
 
 function added(box) {

@@ -1,0 +1,81 @@
+"""Which cluster is shown? That of the manifests, where there are any, else the live one."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import msgspec
+import typer
+
+from dovetail.cli import options
+from dovetail.cli.output import say
+
+if TYPE_CHECKING:
+    from dovetail.app import Seen
+    from dovetail.live.following import Whose
+
+
+class Source(msgspec.Struct, frozen=True):
+    """Where to look, as the flags say it."""
+
+    files: tuple[str, ...] = ()
+    catalog: str = ""
+    now: str = ""
+    kubeconfig: str = ""
+    context: str = ""
+
+    @property
+    def is_live(self) -> bool:
+        """Whether a cluster is asked, and not files."""
+        return not self.files
+
+    def checked(self) -> Source:
+        """The same, unless its flags contradict each other."""
+        if self.is_live and self.now:
+            msg = "expected -f PATH with it: a live cluster is shown as it is now"
+            raise typer.BadParameter(msg, param_hint="--now")
+        if not self.is_live and (self.kubeconfig or self.context):
+            msg = "expected either a cluster or -f PATH, not both"
+            raise typer.BadParameter(msg, param_hint="--kubeconfig, --context")
+        return self
+
+
+def whose(source: Source) -> Whose:
+    """The live cluster that is meant."""
+    from dovetail.live.following import Whose
+
+    return Whose(dict(os.environ), source.kubeconfig, source.context, source.catalog)
+
+
+def seen(source: Source) -> Seen:
+    """The cluster as it is at one moment; remarks are said. Raises InputError."""
+    from dovetail import app
+    from dovetail.cli.progress import Progress
+
+    with Progress() as progress:
+        if source.is_live:
+            progress.tell("reading the cluster")
+            found = _live(source)
+        else:
+            progress.tell("reading manifests")
+            request = app.PlanRequest(
+                sources=source.files,
+                catalogue=source.catalog,
+                now=options.instant(source.now),
+            )
+            found = app.seen_from(request, stdin=sys.stdin.buffer)
+    for remark in found.remarks:
+        say(remark)
+    return found
+
+
+def _live(source: Source) -> Seen:
+    from dovetail import app
+    from dovetail.live.following import sight
+
+    found = sight(whose(source))
+    unseen = ", ".join(found.hidden)
+    remarks = (f"Not allowed to read {unseen}: taken as none.",) if unseen else ()
+    return app.Seen(found.snapshot, found.now, app.price_notes(found.catalogues), remarks)

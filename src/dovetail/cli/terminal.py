@@ -1,0 +1,116 @@
+"""How is a terminal taken over, and given back as it was? The only place that knows termios."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import sys
+import termios
+import tty
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Final, Self
+
+from rich.console import Console
+from rich.text import Text
+
+_ENTER: Final = "\x1b[?1049h\x1b[?25l"  # the other screen, and no cursor
+_LEAVE: Final = "\x1b[?25h\x1b[?1049l"
+_TOP: Final = "\x1b[H"
+_CLEAR_LINE: Final = "\x1b[2K"  # before it is written: afterwards it would take a last column along
+_AT_ONCE: Final = 4096
+
+
+def is_interactive() -> bool:
+    """Whether there is somebody to see and to press keys, at a terminal that can be drawn on."""
+    can_draw = os.environ.get("TERM", "dumb") not in {"", "dumb"}
+    return can_draw and sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def is_plain() -> bool:
+    """Whether stdout can only show ASCII."""
+    try:
+        "█░…".encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return True
+    return False
+
+
+def drawn_width() -> int:
+    """How wide stdout is; 0 where nobody is looking and nothing need be squeezed."""
+    if sys.stdout.isatty() or "COLUMNS" in os.environ:
+        return shutil.get_terminal_size().columns
+    return 0
+
+
+def inked(lines: Sequence[Text]) -> list[str]:
+    """Lines as a terminal takes them; coloured only where stdout is one and NO_COLOR is not set."""
+    is_terminal = sys.stdout.isatty()
+    console = Console(
+        file=io.StringIO(),
+        force_terminal=is_terminal,
+        color_system=None if os.environ.get("NO_COLOR") else "auto",
+        width=10_000,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        legacy_windows=False,
+    )
+    made = []
+    for line in lines:
+        with console.capture() as caught:
+            console.print(line, end="", soft_wrap=True)
+        made.append(caught.get())
+    return made
+
+
+class Terminal:
+    """A terminal for as long as the block lasts: keys come one by one, unseen, and what is drawn
+    takes the place of what was there. Afterwards it is as before.
+    """
+
+    def __init__(self) -> None:
+        self.keys = sys.stdin.fileno()
+        self._before = termios.tcgetattr(self.keys)
+
+    def __enter__(self) -> Self:
+        self.enter()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.leave()
+
+    def enter(self) -> None:
+        """Take it over."""
+        tty.setcbreak(self.keys)
+        self._write(_ENTER)
+
+    def leave(self) -> None:
+        """Give it back."""
+        self._write(_LEAVE)
+        termios.tcsetattr(self.keys, termios.TCSADRAIN, self._before)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Columns and lines, as they are now."""
+        found = os.get_terminal_size(sys.stdout.fileno())
+        return max(1, found.columns), max(1, found.lines)
+
+    def sent(self) -> bytes:
+        """What was typed since the last time."""
+        return os.read(self.keys, _AT_ONCE)
+
+    def draw(self, lines: Sequence[Text]) -> None:
+        """Show these lines, from the top."""
+        body = "\r\n".join(f"{_CLEAR_LINE}{line}" for line in inked(lines))
+        self._write(f"{_TOP}{body}")
+
+    def _write(self, text: str) -> None:
+        sys.stdout.write(text)
+        sys.stdout.flush()

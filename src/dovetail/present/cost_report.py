@@ -1,0 +1,187 @@
+"""What is paid, by whom, and how does that compare? The sums of `cost` in words and as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from dovetail.model.snapshot import Snapshot
+from dovetail.present.cost import HOURS_PER_MONTH, HOW, By, CostRow, bills, rows
+from dovetail.present.plan import Json, instant
+from dovetail.present.table import counted, price
+from dovetail.units import money
+
+_CENT: Final = 10_000_000
+_COMPARED: Final = (
+    "The nodes that run, belong to a pool that grows for pods and have a known price are thought "
+    "away, and nodes for their pods bought anew: by Karpenter's provisioning (first fit, then the "
+    "cheapest type that holds what came together), and by Dovetail's. Nodes that are coming or "
+    "leaving are left out with their pods; room on all others may be used."
+)
+_PLURALS: Final[Mapping[By, str]] = {
+    By.POOL: "pools",
+    By.NAMESPACE: "namespaces",
+    By.WORKLOAD: "workloads",
+    By.LABEL: "labels",
+}
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """What some nodes cost an hour, and what others would have paid for the same pods. Pods that
+    were left without a place make a price too low. The bound is what nobody could undercut.
+    """
+
+    n_nodes: int
+    n_pods: int
+    paid_nanousd: int
+    reference_nanousd: int
+    n_reference_unplaced: int
+    anew_nanousd: int
+    n_anew_unplaced: int
+    bound_nanousd: int
+
+
+class CostReport(msgspec.Struct, frozen=True):
+    """What a cluster costs an hour. `target_nanousd` is what it would cost at least once all that
+    may move now had moved; 0 if nothing may.
+    """
+
+    now: datetime
+    nanousd: int
+    unused_nanousd: int
+    rows: Mapping[By, tuple[CostRow, ...]]
+    label: str
+    comparison: Comparison
+    target_nanousd: int = 0
+
+
+def report(
+    snapshot: Snapshot, now: datetime, *, label: str, comparison: Comparison, target_nanousd: int
+) -> CostReport:
+    """Everything about what a cluster costs."""
+    found = bills(snapshot)
+    return CostReport(
+        now=now,
+        nanousd=sum(one.nanousd for one in found),
+        unused_nanousd=sum(one.unused_nanousd for one in found),
+        rows={by: rows(found, by, label) for by in By},
+        label=label,
+        comparison=comparison,
+        target_nanousd=target_nanousd,
+    )
+
+
+def monthly(nanousd: int) -> str:
+    """What an hourly price comes to in a month, in dollars and cents."""
+    amount = nanousd * HOURS_PER_MONTH
+    cents = (abs(amount) + _CENT // 2) // _CENT
+    return f"{'-' if amount < 0 else ''}${cents // 100:,}.{cents % 100:02d}"
+
+
+def share(part: int, whole: int) -> str:
+    """A part in percent."""
+    return f"{100 * part / whole:.1f} %" if whole else "-"
+
+
+# ------------------------------------------------------------------ in words
+
+
+def sentences(told: CostReport) -> tuple[str, ...]:
+    """What it all comes to."""
+    return tuple(_sentences(told))
+
+
+def _sentences(told: CostReport) -> Iterator[str]:
+    paid = f"{price(told.nanousd)} an hour, {monthly(told.nanousd)} a month"
+    unused = share(told.unused_nanousd, told.nanousd)
+    yield f"The cluster costs {paid}; {unused} of that is unused."
+    one = told.comparison
+    if not one.n_pods:
+        yield "There is nothing to compare with: no pod runs on a node whose price is known."
+        return
+    where = f"now on {counted(one.n_nodes, 'node')} for {price(one.paid_nanousd)} an hour"
+    yield (
+        f"If nodes for the same {counted(one.n_pods, 'pod')}, {where}, were bought anew, "
+        f"Karpenter would pay {_against(one.reference_nanousd, one)}"
+        f"{_left(one.n_reference_unplaced)}; Dovetail would pay "
+        f"{_against(one.anew_nanousd, one)}{_left(one.n_anew_unplaced)}."
+    )
+    if one.bound_nanousd:
+        over = share(one.paid_nanousd - one.bound_nanousd, one.bound_nanousd)
+        yield f"Nobody could pay less than {price(one.bound_nanousd)}: what is paid is {over} more."
+    if one.bound_nanousd < told.target_nanousd < told.nanousd:
+        least = price(told.target_nanousd)
+        yield f"If all that may move now were bought anew, the cluster would cost {least} at least."
+
+
+def _against(theirs: int, one: Comparison) -> str:
+    saved = theirs - one.paid_nanousd
+    amount = f"{price(abs(saved))} an hour, {monthly(abs(saved))} a month"
+    if saved < 0:
+        return f"{price(theirs)}, which would save {amount}"
+    return f"{price(theirs)}, so that {amount} are saved ({share(saved, theirs)})"
+
+
+def _left(n_pods: int) -> str:
+    return f", though {counted(n_pods, 'pod')} found no place" if n_pods else ""
+
+
+# ------------------------------------------------------------------ as data
+
+
+def report_json(told: CostReport, wanted: Sequence[By], notes: Sequence[str]) -> dict[str, Json]:
+    """The report as data, with the rows that are wanted."""
+    shown: dict[str, Json] = {
+        "now": instant(told.now),
+        **_money("price", told.nanousd),
+        **_money("unused", told.unused_nanousd),
+        "how": HOW,
+    }
+    for by in wanted:
+        found: Json = [_row_json(row, told.nanousd) for row in told.rows[by]]
+        shown[_PLURALS[by]] = found
+        if by is By.LABEL:
+            shown["label"] = told.label
+    shown["comparison"] = _comparison_json(told.comparison)
+    shown["targetPerHour"] = money.dollars(told.target_nanousd)
+    shown["notes"] = list(notes)
+    return shown
+
+
+def _money(name: str, nanousd: int) -> dict[str, Json]:
+    return {
+        f"{name}PerHour": money.dollars(nanousd),
+        f"{name}PerMonth": money.dollars(nanousd * HOURS_PER_MONTH),
+    }
+
+
+def _row_json(row: CostRow, whole: int) -> Json:
+    return {
+        "name": row.name,
+        **_money("price", row.nanousd),
+        "share": round(row.nanousd / whole, 4) if whole else 0.0,
+        "pods": row.n_pods,
+        "nodes": row.n_nodes,
+        "unusedPerHour": money.dollars(row.unused_nanousd),
+    }
+
+
+def _comparison_json(one: Comparison) -> Json:
+    saved = one.reference_nanousd - one.paid_nanousd
+    over = one.paid_nanousd - one.bound_nanousd
+    return {
+        "how": _COMPARED,
+        "nodes": one.n_nodes,
+        "pods": one.n_pods,
+        **_money("price", one.paid_nanousd),
+        **_money("reference", one.reference_nanousd),
+        "referenceUnplaced": one.n_reference_unplaced,
+        **_money("savedAgainstReference", saved),
+        **_money("anew", one.anew_nanousd),
+        "anewUnplaced": one.n_anew_unplaced,
+        **_money("bound", one.bound_nanousd),
+        "aboveBound": round(over / one.bound_nanousd, 4) if one.bound_nanousd else 0.0,
+    }
