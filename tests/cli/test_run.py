@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -228,6 +229,22 @@ def test_it_leads_answers_and_lets_the_lease_go_at_the_end(
         assert run.ended() == 0
         assert run.lines("stopping")
         assert lease(plane).get("holderIdentity", "") == ""
+
+
+@pytest.mark.xdist_group("controlplane")
+def test_it_shows_the_cluster_where_a_port_is_given(plane: ControlPlane, tmp_path: Path) -> None:
+    """On loopback, and with what is known of a real cluster."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    lone = ("--disable-leader-election", "--dashboard-port", port)
+    with running(plane.kubeconfig, tmp_path / "log", *lone) as run:
+        address = str(run.said("showing the cluster")["address"])
+        assert address == f"http://127.0.0.1:{port}/"
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/stream", timeout=30) as told:
+            change = json.loads(told.readline().removeprefix(b"data: "))
+        assert "totals" in change
+        run.process.send_signal(signal.SIGTERM)
+        assert run.ended() == 0
 
 
 @pytest.mark.xdist_group("controlplane")

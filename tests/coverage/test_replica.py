@@ -231,3 +231,21 @@ async def test_a_journal_that_cannot_be_written_is_told_once_and_harms_nobody(
         async with asyncio.TaskGroup() as group:
             group.create_task(stage.replica.finished(10))
     assert len(stage.said("journal cannot be written")) == 1
+
+
+async def test_who_only_watches_cannot_stop_who_works() -> None:
+    """A page that fails over a decision is complained about, and the next one is made."""
+
+    def fails(*_: object) -> None:
+        msg = "no paint left"
+        raise RuntimeError(msg)
+
+    stage = Stage()
+    shown: list[object] = []
+    stage.replica.show(fails)
+    stage.replica.show(lambda *parts: shown.append(parts))
+    async with playing(stage):
+        await furnished(stage)
+        await stage.time.advance(timedelta(seconds=30))
+    assert len(shown) > 1
+    assert stage.said("a decision could not be shown")

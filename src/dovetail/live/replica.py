@@ -144,7 +144,10 @@ class Replica:
         self._decisions.end(snapshot, plan, seconds)
         self._onlooker.decided(plan)
         for watch in self._watching:
-            watch(snapshot, plan, now, seconds)
+            try:
+                watch(snapshot, plan, now, seconds)
+            except Exception as error:  # noqa: BLE001  who only watches must not stop who works
+                self._outside.log.warning("a decision could not be shown", problem=repr(error))
 
     def show(self, witness: Witness) -> None:
         """From now on, show every decision to this one, too."""

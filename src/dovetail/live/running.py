@@ -129,12 +129,13 @@ async def _shown(outside: Outside, replica: Replica) -> AsyncIterator[None]:
     place = Place(settings.dashboard_port, settings.dashboard_host, "--dashboard-port")
     async with serving(Content(stream, Asking(lookout, recent).explain), place) as port:
         outside.log.info("showing the cluster", address=f"http://{settings.dashboard_host}:{port}/")
+        supervisor = _supervisor(outside, [Loop("page", stream.run)])
         async with asyncio.TaskGroup() as group:
-            looking = group.create_task(stream.run())
+            group.create_task(supervisor.run())
             try:
                 yield
             finally:
-                looking.cancel()
+                supervisor.stop()
 
 
 @asynccontextmanager
