@@ -12,6 +12,7 @@ from functools import partial
 import msgspec
 
 from dovetail.decide.disrupt.emptiness import is_empty
+from dovetail.decide.disrupt.execution import SETBACK
 from dovetail.decide.lifecycle.draining import DISRUPTED, is_evictable, is_waiting, leaving_next
 from dovetail.decide.lifecycle.timing import DRAIN_POLL, EVICTION_BACKOFF, MIN_DRAIN
 from dovetail.model.plan import Disrupt, DisruptionReason
@@ -35,6 +36,7 @@ class Departures:
         self._machines = machines
         self._pending: list[tuple[Disrupt, set[str]]] = []  # and the replacements that still start
         self._leaving: dict[str, _Leaving] = {}
+        self._n_failed: dict[str, int] = {}  # how often taking a node away came to nothing
 
     def begin(self, disrupt: Disrupt) -> None:
         """Fence the nodes, order what comes instead, and go on once that has started."""
@@ -64,6 +66,21 @@ class Departures:
                 self._drain(disrupt)
         self._pending = [one for one in self._pending if one[1]]
 
+    def failed(self, name: str) -> None:
+        """A node will not come: whatever waits for it comes to nothing, for a while."""
+        in_vain = [disrupt for disrupt, starting in self._pending if name in starting]
+        self._pending = [one for one in self._pending if name not in one[1]]
+        for disrupt in in_vain:
+            for going in disrupt.nodes:
+                if going in self._cluster.nodes:
+                    self._n_failed[going] = self._n_failed.get(going, 0) + 1
+                    again_at = SETBACK.again_at(self._cluster.now, self._n_failed[going])
+                    self._give_up(going, again_at)
+
+    def lost(self, name: str) -> None:
+        """A node is no more, whatever was meant to become of it."""
+        self._leaving.pop(name, None)
+
     def _may_go(self, name: str) -> bool:
         node = self._cluster.nodes.get(name)
         return (
@@ -75,7 +92,9 @@ class Departures:
 
     def _drain(self, disrupt: Disrupt) -> None:
         for name in disrupt.nodes:
-            node = self._cluster.nodes[name]
+            node = self._cluster.nodes.get(name)
+            if node is None:
+                continue
             is_chosen_empty = disrupt.reason == DisruptionReason.EMPTY
             if is_chosen_empty and not is_empty(self._cluster.pods_on(name)):
                 self._give_up(name)
@@ -84,12 +103,12 @@ class Departures:
             self._leaving[name] = _Leaving(disrupt.reason)
             self._look(name)
 
-    def _give_up(self, name: str) -> None:
-        """Somebody has come before the fence was up."""
+    def _give_up(self, name: str, again_at: datetime | None = None) -> None:
+        """Take the fence down: somebody came before it was up, or nothing comes instead."""
         node = self._cluster.nodes[name]
         kept = tuple(one for one in node.taints if one != DISRUPTED)
         self._cluster.fence(msgspec.structs.replace(node, taints=kept))
-        self._cluster.book.stay((name,))
+        self._cluster.book.stay((name,), again_at)
 
     # ---- draining
 
