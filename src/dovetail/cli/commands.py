@@ -13,6 +13,7 @@ from dovetail.cli.explain import explain
 from dovetail.cli.install import install
 from dovetail.cli.plan import plan
 from dovetail.cli.run import RunCommand, run
+from dovetail.cli.simulate import simulate
 from dovetail.cli.validate import validate
 
 _EPILOG = """\
@@ -23,6 +24,7 @@ First steps:
   dovetail explain node/n1 -f cluster.yaml     why it stays or goes, and what without it
   dovetail validate -f manifests/              every problem, with file and field
   dovetail budgets -f manifests/ --next 7d     when how many nodes may be disrupted
+  dovetail simulate --compare day.yaml         a day, beside the reference's policy
   dovetail catalog --catalog aws --family m7g  instance types and prices
   kubectl get pods,nodes,nodepools -A -o yaml | dovetail plan -f -
   dovetail run --provider kwok --kubelets      the controller, on the cluster of your kubeconfig
@@ -74,6 +76,7 @@ for _command, _summary in (
     (explain, "Why one pod waits, or one node stays or goes."),
     (validate, "Every problem in these manifests."),
     (budgets, "When how many nodes may be disrupted, and for which reason."),
+    (simulate, "How a day would go: cost, evictions, waiting, utilisation."),
     (catalog, "Instance types and their prices."),
     (crds, "The CustomResourceDefinitions, as YAML."),
     (install, "Everything that an installation needs, as YAML."),
