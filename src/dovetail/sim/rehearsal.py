@@ -111,7 +111,7 @@ def _checked(cases: Sequence[Case]) -> Iterator[str]:
 
 def _run(cases: Sequence[Case], rehearsal: Rehearsal, tell: Tell) -> list[Outcome]:
     if rehearsal.ray:
-        return sweep.on_ray(cases, tell, rehearsal.ray)
+        return sweep.on_ray(cases, tell, rehearsal.ray, rehearsal.n_workers)
     return sweep.on_cores(cases, tell, rehearsal.n_workers)
 
 

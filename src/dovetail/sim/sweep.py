@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import socket
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 Tell = Callable[[str], None]
 LOCAL: Final = "local"
+AUTO: Final = "auto"  # Ray finds the cluster that runs on this machine
+_KNOCKS_FOR: Final = 5.0  # seconds
 
 
 def here(cases: Sequence[Case], tell: Tell) -> list[Outcome]:
@@ -46,9 +49,11 @@ def on_cores(cases: Sequence[Case], tell: Tell, n_workers: int = 0) -> list[Outc
     return [found[at] for at in range(len(cases))]
 
 
-def on_ray(cases: Sequence[Case], tell: Tell, address: str) -> list[Outcome]:
-    """On a Ray cluster; "local" starts one of this machine's cores. Raises InputError."""
-    with _ray(address) as ray:
+def on_ray(cases: Sequence[Case], tell: Tell, address: str, n_workers: int = 0) -> list[Outcome]:
+    """On a Ray cluster; "local" starts one here, of all cores or as many as are wanted. Machines
+    elsewhere must have Dovetail installed. Raises InputError.
+    """
+    with _ray(address, n_workers) as ray:
         remote = ray.remote(_quietly)
         waiting = {remote.remote(case): at for at, case in enumerate(cases)}
         found: dict[int, Outcome] = {}
@@ -61,27 +66,49 @@ def on_ray(cases: Sequence[Case], tell: Tell, address: str) -> list[Outcome]:
 
 
 @contextmanager
-def _ray(address: str) -> Iterator[ModuleType]:
+def _ray(address: str, n_workers: int) -> Iterator[ModuleType]:
     try:
         import ray
     except ImportError:
         msg = "--ray needs Ray, which is not installed; try: pip install 'dovetail[ray]'"
         raise InputError(msg) from None
+    if address not in (LOCAL, AUTO):
+        _knock(address)
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nobody is told that we run
+    own = {"_node_ip_address": "127.0.0.1", "include_dashboard": False}
+    if n_workers:
+        own["num_cpus"] = n_workers
     try:
         ray.init(
-            address=None if address == LOCAL else address,
-            include_dashboard=False,
+            address=address,
             log_to_driver=False,
             logging_level="ERROR",
+            **(own if address == LOCAL else {}),
         )
-    except (ConnectionError, ValueError, RuntimeError, OSError) as error:
-        first = str(error).partition("\n")[0]
-        msg = f"--ray {address}: no Ray cluster there ({first}); expected HOST:PORT, or local"
-        raise InputError(msg) from None
+    except (ValueError, RuntimeError, OSError) as error:
+        raise _nobody_there(address, str(error)) from None
     try:
         yield ray
     finally:
         ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """See whether anybody is there: Ray itself would try for minutes. Raises InputError."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 65_536:
+        raise _nobody_there(address, "no host and port")
+    try:
+        socket.create_connection((host, int(port)), _KNOCKS_FOR).close()
+    except OSError as error:
+        raise _nobody_there(address, str(error)) from None
+
+
+def _nobody_there(address: str, why: str) -> InputError:
+    first = why.partition("\n")[0]
+    return InputError(
+        f"--ray {address}: no Ray cluster there ({first}); expected HOST:PORT or local"
+    )
 
 
 def _tell_which(tell: Tell, which: str, said: str) -> None:

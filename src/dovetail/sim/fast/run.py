@@ -124,13 +124,13 @@ class _Simulation:
         self._binder.changed()
         self._windows.touched(is_waiting=is_waiting)
 
-    def _decide(self, looks: bool) -> Plan:  # noqa: FBT001  as the windows say it
+    def _decide(self, looks: bool) -> tuple[Plan, int]:  # noqa: FBT001  as the windows say it
         now = self._agenda.now
         self._figures.count("decisions", now)
         snapshot = self._cluster.snapshot()
         plan = self._policy(snapshot if looks else undisturbed(snapshot), now)
         self._perform(plan, looks=looks)
-        return plan
+        return plan, len(self._cluster.nodes)
 
     def _perform(self, plan: Plan, *, looks: bool) -> None:
         for launch in plan.launches:

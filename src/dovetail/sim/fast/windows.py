@@ -2,8 +2,7 @@
 
 It closes when no new pod has come for a while, at the latest after a longer one; where only nodes
 or running pods have changed, it is open for longer still. Decisions about waiting pods need not
-think about disruption each time: between two looks at it there is a rest, but for the one that
-confirms what a look has proposed.
+think about disruption each time: between two looks at it there may be a rest.
 """
 
 from __future__ import annotations
@@ -21,19 +20,26 @@ from dovetail.sim.fast.agenda import Agenda
 class Rhythm(msgspec.Struct, frozen=True, kw_only=True):
     """A window closes when no new pod has come for `idle`, at the latest after `longest`; where
     only nodes or running pods have changed, it is open for `calm`. Disruption is thought about once
-    in `looks_every`, and once more to confirm.
+    in `looks_every`, or more rarely: `rests_per_node` for each node that is there.
     """
 
     idle: timedelta = timedelta(seconds=1)
     longest: timedelta = timedelta(seconds=10)
     calm: timedelta = timedelta(seconds=10)
     looks_every: timedelta = timedelta(0)
+    rests_per_node: timedelta = timedelta(0)
+
+    def rest(self, n_nodes: int) -> timedelta:
+        """How long disruption is not thought about."""
+        return max(self.looks_every, n_nodes * self.rests_per_node)
 
 
 class Windows:
-    """`decide` is told whether to think about disruption too."""
+    """`decide` is told whether to think about disruption too, and says how many nodes there are."""
 
-    def __init__(self, agenda: Agenda, rhythm: Rhythm, decide: Callable[[bool], Plan]) -> None:
+    def __init__(
+        self, agenda: Agenda, rhythm: Rhythm, decide: Callable[[bool], tuple[Plan, int]]
+    ) -> None:
         self._agenda = agenda
         self._rhythm = rhythm
         self._decide = decide
@@ -42,7 +48,6 @@ class Windows:
         self._decides_at: datetime | None = None
         self._wakes_at: datetime | None = None
         self._rests_until = agenda.now
-        self._confirms_at: datetime | None = None
 
     def touched(self, *, is_waiting: bool) -> None:
         """Something has changed; perhaps a pod waits that did not."""
@@ -66,22 +71,18 @@ class Windows:
         if at not in (self._decides_at, self._wakes_at):
             return  # another moment was found better meanwhile
         now = self._agenda.now
-        is_due = now >= self._rests_until
-        looks = is_due or (self._confirms_at is not None and now >= self._confirms_at)
+        looks = now >= self._rests_until
         self._opened_at = self._last_at = self._decides_at = self._wakes_at = None
-        plan = self._decide(looks)
-        if is_due:
-            self._rests_until = now + self._rhythm.looks_every
+        plan, n_nodes = self._decide(looks)
         if looks:
-            self._confirms_at = plan.wake_at if is_due and plan.proposals else None
+            self._rests_until = now + self._rhythm.rest(n_nodes)
         self._wake(plan, now, looks=looks)
 
     def _wake(self, plan: Plan, now: datetime, *, looks: bool) -> None:
         """Plan the next decision, should no change bring it about sooner."""
-        wakes = [self._confirms_at, None if looks else self._rests_until]
+        wakes = [] if looks else [self._rests_until]
         if plan.wake_at is not None:
             wakes.append(max(plan.wake_at, self._rests_until) if looks else plan.wake_at)
-        known = [one for one in wakes if one is not None]
-        if known:
-            self._wakes_at = max(min(known), now + self._rhythm.idle)
+        if wakes:
+            self._wakes_at = max(min(wakes), now + self._rhythm.idle)
             self._agenda.at(self._wakes_at, partial(self._close, self._wakes_at))

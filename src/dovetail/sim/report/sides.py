@@ -147,7 +147,8 @@ class Difference(msgspec.Struct, frozen=True):
     @property
     def percent(self) -> float | None:
         """The change in percent of the first, where that means something."""
-        return 100 * self.change / self.first if self.first else None
+        is_share = self.figure.unit is Unit.SHARE
+        return None if is_share or not self.first else 100 * self.change / self.first
 
 
 def differences(first: Side, second: Side) -> tuple[Difference, ...]:

@@ -31,6 +31,9 @@ from dovetail.sim.scenario.written import WrittenPolicy, WrittenScenario
 from dovetail.units import knobs
 
 _CALM: Final = timedelta(seconds=30)  # where nothing waits, changes are gathered for so long
+_POLLS_EVERY: Final = timedelta(seconds=10)  # the reference does, whatever it costs
+_LOOKS_EVERY: Final = timedelta(minutes=1)
+_RESTS_PER_NODE: Final = timedelta(seconds=1)  # a look takes the longer, the more nodes there are
 _TOLD_EVERY: Final = timedelta(minutes=10)
 
 Tell = Callable[[str], None]
@@ -90,11 +93,13 @@ def ready(case: Case) -> Ready:
     manner = Manner(
         start=written.start,
         warms_up_for=written.warm_up,
-        rhythm=Rhythm(calm=_CALM, looks_every=written.looks_every),
+        rhythm=_rhythm(case.decider, written.looks_every),
         pace=Pace(written.boots.at_least, written.boots.at_most, written.boots.end),
         weather=weather(written, case.cluster, seed, file),
     )
     chosen = _policy(written.policy, Place(file).of("policy"))
+    if written.looks_every != timedelta(0):  # what one look finds would wait for the next
+        chosen = msgspec.structs.replace(chosen, confirm_after=timedelta(0))
     cluster = msgspec.structs.replace(case.cluster, policy=chosen)
     return Ready(cluster, demand, manner, recorded.bad)
 
@@ -121,6 +126,15 @@ def run(case: Case, tell: Tell) -> Outcome:
         lasts_for=written.lasts,
         report=ended.report,
     )
+
+
+def _rhythm(decider: Decider, looks_every: timedelta | None) -> Rhythm:
+    """When is decided. The reference finds one move at a time, so it looks as often as it does."""
+    if decider is Decider.REFERENCE:
+        return Rhythm(calm=_POLLS_EVERY)
+    if looks_every is None:
+        return Rhythm(calm=_CALM, looks_every=_LOOKS_EVERY, rests_per_node=_RESTS_PER_NODE)
+    return Rhythm(calm=_CALM, looks_every=looks_every)
 
 
 def _telling(policy: Decides, found: Ready, tell: Tell) -> Decides:

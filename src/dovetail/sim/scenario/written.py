@@ -17,7 +17,6 @@ from dovetail.sim.scenario.strict import Object, Share
 START: Final = datetime(2026, 1, 5, tzinfo=UTC)  # a Monday
 _DEFAULT: Final = Policy()
 _NOTHING: Final = timedelta(0)
-_MINUTE: Final = timedelta(minutes=1)
 _HOUR: Final = timedelta(hours=1)
 _DAY: Final = timedelta(hours=24)
 
@@ -160,7 +159,8 @@ class WrittenPolicy(Written, frozen=True, kw_only=True):
 
 class WrittenScenario(Written, frozen=True, kw_only=True):
     """A whole file. `cluster` names manifests or a dump, beside this file; `manifests` are the same
-    in place. `looksEvery` is how often disruption is thought about.
+    in place. `looksEvery` is how often disruption is thought about; unless said, a second for each
+    node, and at least a minute.
     """
 
     title: str = ""
@@ -172,7 +172,7 @@ class WrittenScenario(Written, frozen=True, kw_only=True):
     cluster: tuple[str, ...] = ()
     manifests: tuple[Object, ...] = ()
     policy: WrittenPolicy = WrittenPolicy()
-    looks_every: timedelta = 5 * _MINUTE
+    looks_every: timedelta | None = None
     boots: WrittenBoots = WrittenBoots()
     workloads: dict[str, WrittenWorkload] = {}
     cron_works: dict[str, WrittenCronWork] = {}

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from dovetail.model.ledger import Proposal
 from dovetail.model.plan import Plan
 from dovetail.sim.fast.agenda import Agenda
 from dovetail.sim.fast.windows import Rhythm, Windows
@@ -14,15 +13,16 @@ RHYTHM = Rhythm(calm=timedelta(seconds=30), looks_every=timedelta(minutes=5))
 class Decisions:
     """What was decided when: seconds since the start, and whether disruption was thought about."""
 
-    def __init__(self, rhythm: Rhythm, *plans: Plan) -> None:
+    def __init__(self, rhythm: Rhythm, *plans: Plan, n_nodes: int = 0) -> None:
         self.agenda = Agenda(START)
         self.seen: list[tuple[float, bool]] = []
         self._plans = list(plans)
+        self._n_nodes = n_nodes
         self.windows = Windows(self.agenda, rhythm, self._decide)
 
-    def _decide(self, looks: bool) -> Plan:  # noqa: FBT001  as windows call it
+    def _decide(self, looks: bool) -> tuple[Plan, int]:  # noqa: FBT001  as windows call it
         self.seen.append((self.agenda.elapsed.total_seconds(), looks))
-        return self._plans.pop(0) if self._plans else Plan()
+        return self._plans.pop(0) if self._plans else Plan(), self._n_nodes
 
     def touch(self, seconds: float, *, is_waiting: bool) -> None:
         """Something changes then."""
@@ -35,9 +35,9 @@ class Decisions:
         return self.seen
 
 
-def waking(seconds: float, *proposals: Proposal) -> Plan:
+def waking(seconds: float) -> Plan:
     """A plan that asks to be asked again."""
-    return Plan(wake_at=START + timedelta(seconds=seconds), proposals=proposals)
+    return Plan(wake_at=START + timedelta(seconds=seconds))
 
 
 def test_between_two_looks_waiting_pods_are_decided_upon_alone() -> None:
@@ -56,19 +56,23 @@ def test_changes_without_pods_wait_for_the_next_look() -> None:
     assert held.after(3600) == [(30, True), (330, True)]
 
 
-def test_what_a_look_proposes_is_confirmed_before_the_rest_is_over() -> None:
-    """Once; what the confirming look proposes has to wait."""
-    one = Proposal("Empty", "n1", START)
-    held = Decisions(RHYTHM, waking(45, one), waking(60, one))
-    held.touch(0, is_waiting=False)
-    assert held.after(400) == [(30, True), (45, True), (330, True)]
-
-
-def test_a_plan_that_proposes_nothing_wakes_when_the_rest_is_over() -> None:
+def test_a_plan_that_wants_to_be_asked_again_waits_until_the_rest_is_over() -> None:
     """However early it wanted to be asked."""
     held = Decisions(RHYTHM, waking(45), waking(900))
     held.touch(0, is_waiting=False)
     assert held.after(3600) == [(30, True), (330, True), (900, True)]
+
+
+def test_the_more_nodes_there_are_the_longer_is_the_rest() -> None:
+    """What a look takes grows with them."""
+    rhythm = Rhythm(
+        looks_every=timedelta(seconds=60), rests_per_node=timedelta(seconds=1), calm=timedelta(0)
+    )
+    for n_nodes, want in ((10, 60), (500, 500)):
+        held = Decisions(rhythm, n_nodes=n_nodes)
+        held.touch(0, is_waiting=False)
+        held.touch(1, is_waiting=False)
+        assert held.after(3600) == [(0, True), (want, True)]
 
 
 def test_without_a_rest_every_decision_looks_and_wakes_as_it_wants() -> None:

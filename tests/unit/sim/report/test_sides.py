@@ -36,7 +36,7 @@ def test_a_difference_is_the_second_less_the_first() -> None:
     rows = {row[0]: row[1:] for row in compared(first, second).rows}
     assert rows["cost"] == ("$10.00", "$8.00", "-$2.00", "-20.0 %")
     assert rows["evictions"] == ("4", "1", "-3", "-75.0 %")
-    assert rows["cpu utilisation"] == ("80.0 %", "80.0 %", "+0.0 points", "+0.0 %")
+    assert rows["cpu utilisation"] == ("80.0 %", "80.0 %", "+0.0 points", "")
     assert rows["launches failed"] == ("0", "0", "+0", "")
     assert differences(first, second)[0].change == -2.0
 

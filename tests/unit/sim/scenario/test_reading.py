@@ -24,11 +24,10 @@ def complaint(text: str, folder: Path) -> str:
 
 
 def test_everything_but_the_cluster_has_a_default(tmp_path: Path) -> None:
-    """A day from a Monday on, seed 1, disruption thought about every five minutes."""
+    """A day from a Monday on, with seed 1."""
     found = read("title: x", tmp_path)
     assert found.start == datetime(2026, 1, 5, tzinfo=UTC)
     assert (found.lasts, found.seed) == (timedelta(hours=24), 1)
-    assert found.looks_every == timedelta(minutes=5)
 
 
 def test_replicas_are_a_number_steps_or_a_wave(tmp_path: Path) -> None:
