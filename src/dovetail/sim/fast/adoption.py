@@ -6,6 +6,7 @@ Pods of one owner are a workload that keeps its number, or follows the demand th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 
 from dovetail.model.pod import Pod
 from dovetail.model.snapshot import DisruptionBudget
@@ -20,7 +21,7 @@ def adopt_pods(cluster: Cluster, binder: Binder, crews: Mapping[str, Crew]) -> N
     """Give every pod to whoever keeps it: one of the crews, by "namespace/name", or a new one."""
     by_owner: dict[str, list[Pod]] = {}
     for pod in cluster.given.pods:
-        if not pod.is_terminal and not pod.is_mirror:
+        if not pod.is_terminal and not pod.is_mirror and not pod.is_virtual:
             by_owner.setdefault(_owner(pod), []).append(pod)
     for pods in by_owner.values():
         crew = crews.get(name_of(pods[0]))
@@ -34,7 +35,9 @@ def _adopt(pods: Iterable[Pod], crew: Crew, cluster: Cluster, binder: Binder) ->
     for pod in pods:
         cluster.figures.n_pods += 1
         cluster.keepers[pod.key] = DAEMON if pod.is_daemon else crew
-        if not pod.is_daemon:
+        if pod.deleting_at is not None:
+            cluster.agenda.at(pod.deleting_at, partial(cluster.part, pod.key, pod.uid))
+        elif not pod.is_daemon:
             own.append(pod)
         if pod.node_name:
             cluster.settle(pod)

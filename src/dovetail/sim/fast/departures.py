@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from functools import partial
+from typing import Final
 
 import msgspec
 
@@ -15,9 +16,12 @@ from dovetail.decide.disrupt.emptiness import is_empty
 from dovetail.decide.disrupt.execution import SETBACK
 from dovetail.decide.lifecycle.draining import DISRUPTED, is_evictable, is_waiting, leaving_next
 from dovetail.decide.lifecycle.timing import DRAIN_POLL, EVICTION_BACKOFF, MIN_DRAIN
+from dovetail.model.node import Node
 from dovetail.model.plan import Disrupt, DisruptionReason
 from dovetail.sim.fast.cluster import Cluster
 from dovetail.sim.fast.machines import Machines
+
+TERMINATING: Final = "Terminating"  # somebody deleted it before the beginning
 
 
 class _Leaving(msgspec.Struct):
@@ -49,14 +53,22 @@ class Departures:
         begun = msgspec.structs.replace(disrupt, nodes=names)
         cluster.book.depart(names, disrupt.reason, cluster.now)
         for name in names:
-            node = cluster.nodes[name]
-            cluster.fence(msgspec.structs.replace(node, taints=(*node.taints, DISRUPTED)))
+            self._fence(cluster.nodes[name])
         for launch in disrupt.replacements:
             self._machines.launch(launch)
         if disrupt.replacements:
             self._pending.append((begun, {one.name for one in disrupt.replacements}))
         else:
             self._drain(begun)
+
+    def adopt(self) -> None:
+        """Go on with nodes that were leaving already."""
+        for node in list(self._cluster.nodes.values()):
+            if node.deleting_at is not None and node.is_initialized:
+                if DISRUPTED not in node.taints:
+                    self._fence(node)
+                self._leaving[node.name] = _Leaving(TERMINATING)
+                self._look(node.name)
 
     def joined(self, name: str) -> None:
         """A node has started: it may be what others wait for."""
@@ -80,6 +92,10 @@ class Departures:
     def lost(self, name: str) -> None:
         """A node is no more, whatever was meant to become of it."""
         self._leaving.pop(name, None)
+
+    def _fence(self, node: Node) -> None:
+        fenced = msgspec.structs.replace(node, taints=(*node.taints, DISRUPTED))
+        self._cluster.fence(fenced)
 
     def _may_go(self, name: str) -> bool:
         node = self._cluster.nodes.get(name)

@@ -66,12 +66,17 @@ class Machines:
         self._market.begin()
 
     def adopt(self, nodes: Iterable[Node]) -> None:
-        """These run already."""
-        known = prices(self._cluster.given)
+        """These run already, or start."""
+        cluster = self._cluster
+        known = prices(cluster.given)
         for node in nodes:
             self._pay(node.name, price_of(node, known))
-            self._cluster.figures.n_nodes += 1
-            self._cluster.join(node)
+            cluster.figures.n_nodes += 1
+            if node.is_initialized:
+                cluster.join(node)
+            else:
+                cluster.put_node(node)
+                cluster.agenda.after(self._pace.starts_after, partial(self._start, node.name))
 
     def launch(self, launch: Launch) -> None:
         """Order a machine; its claim is there at once, its node after a while."""

@@ -95,6 +95,7 @@ class _Simulation:
         }
         self._machines.adopt(cluster.given.nodes)
         adopt_pods(cluster, self._binder, crews)
+        self._departures.adopt()
         self._touched(True)
         for crew in crews.values():
             crew.begin()
@@ -170,8 +171,9 @@ class _Simulation:
         self._binder.steer(name, self._cluster.book.promised_to(name))
         self._departures.joined(name)
         node = self._cluster.nodes[name]
-        pool = next(one for one in self._cluster.given.node_pools if one.name == node.node_pool)
-        if pool.expire_after is not None and node.created_at is not None:
+        pools = (one for one in self._cluster.given.node_pools if one.name == node.node_pool)
+        pool = next(pools, None)
+        if pool is not None and pool.expire_after is not None and node.created_at is not None:
             expire = partial(self._expire, name)
             self._agenda.at(node.created_at + pool.expire_after, expire)
 

@@ -9,6 +9,8 @@ from datetime import timedelta
 from html import escape
 from typing import Final
 
+import msgspec
+
 from dovetail.sim.fast.figures import Sample
 from dovetail.sim.report.plots import Line, Plot, described, svg
 from dovetail.sim.report.sides import Side, labels
@@ -39,7 +41,7 @@ caption { text-align: left; color: var(--soft); padding-bottom: .3rem; }
 th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--rule); text-align: right; }
 th:first-child, td:first-child { text-align: left; }
 thead th { background: var(--panel); }
-.scroll { overflow-x: auto; }
+.scroll { overflow-x: auto; margin: 1.2rem 0; }
 figure { margin: 1.2rem 0; } figcaption { font-weight: 600; }
 svg.plot { width: 100%; height: auto; background: var(--panel); border-radius: 6px; }
 .grid { stroke: var(--rule); } .tick { fill: var(--soft); font-size: 11px; }
@@ -81,7 +83,7 @@ def page(held: Sequence[Side], *, notes: Sequence[str], is_compared: bool) -> st
         f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>",
         f"<h1>{escape(title)}</h1>",
         *(f'<p class="note">Note: {escape(note)}</p>' for note in notes),
-        *(_table(one) for one in grids(held, is_compared=is_compared)),
+        *_tables(held, is_compared=is_compared),
         "<h2>Over time</h2>",
         _legend(names),
         *(_figure(plot) for plot in plots(shown, names)),
@@ -90,6 +92,12 @@ def page(held: Sequence[Side], *, notes: Sequence[str], is_compared: bool) -> st
     if len(held) > _MOST_LINES:
         parts.insert(-1, f'<p class="note">Only the first {_MOST_LINES} runs are drawn.</p>')
     return "\n".join(parts)
+
+
+def _tables(held: Sequence[Side], *, is_compared: bool) -> Iterator[str]:
+    first, *others = grids(held, is_compared=is_compared)
+    yield _table(msgspec.structs.replace(first, title="What came of it"))
+    yield from (_table(one) for one in others)
 
 
 def plots(held: Sequence[Side], names: Sequence[str]) -> Iterator[Plot]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 
 import msgspec
 
@@ -53,7 +54,16 @@ def heading(held: Sequence[Side]) -> str:
     one = held[0].first
     seeds = [each.seed for each in held[0].outcomes]
     many = f"{len(seeds)} seeds, means" if len(seeds) > 1 else f"seed {seeds[0]}"
-    return f"{titles}: {duration.render(one.lasts_for)}, {many}"
+    return f"{titles}: {_span(one.lasts_for)}, {many}"
+
+
+def _span(span: timedelta) -> str:
+    """As people write it: without the seconds and minutes that are none."""
+    text = duration.render(span)
+    for nothing in ("m0s", "h0m"):
+        if text.endswith(nothing):
+            text = text[:-2]
+    return text
 
 
 def _difference(one: Difference, first: Side, second: Side) -> tuple[str, ...]:

@@ -11,8 +11,10 @@ import msgspec
 
 from dovetail.decide import decide
 from dovetail.model.plan import Plan
+from dovetail.model.pod import Pod
 from dovetail.model.policy import Policy
 from dovetail.model.snapshot import Snapshot
+from dovetail.present.table import counted
 from dovetail.settings import policies
 from dovetail.sim.demand import CronWork, Demand
 from dovetail.sim.fast.figures import Report
@@ -100,8 +102,10 @@ def ready(case: Case) -> Ready:
     chosen = _policy(written.policy, Place(file).of("policy"))
     if written.looks_every != timedelta(0):  # what one look finds would wait for the next
         chosen = msgspec.structs.replace(chosen, confirm_after=timedelta(0))
-    cluster = msgspec.structs.replace(case.cluster, policy=chosen)
-    return Ready(cluster, demand, manner, recorded.bad)
+    cluster = msgspec.structs.replace(
+        case.cluster, policy=chosen, pods=tuple(_unattached(one) for one in case.cluster.pods)
+    )
+    return Ready(cluster, demand, manner, (*recorded.bad, *_left_out(case.cluster)))
 
 
 def run(case: Case, tell: Tell) -> Outcome:
@@ -151,6 +155,20 @@ def _telling(policy: Decides, found: Ready, tell: Tell) -> Decides:
         return policy(snapshot, now)
 
     return decided
+
+
+def _unattached(pod: Pod) -> Pod:
+    """The pod without its volumes, which nobody here could attach."""
+    return msgspec.structs.replace(pod, claim_names=()) if pod.claim_names else pod
+
+
+def _left_out(cluster: Snapshot) -> Iterator[str]:
+    n_attached = sum(bool(one.claim_names) for one in cluster.pods)
+    n_virtual = sum(one.is_virtual for one in cluster.pods)
+    if n_attached:
+        yield f"Volumes are left out: {counted(n_attached, 'pod')} may run in any zone."
+    if n_virtual:
+        yield f"Capacity buffers are left out: {counted(n_virtual, 'pod')} would keep room."
 
 
 def _recorded(text: ScenarioText, written: WrittenScenario, works: Works) -> Recorded:

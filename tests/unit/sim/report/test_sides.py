@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
+
+import msgspec
+import pytest
 
 from dovetail.sim.report.data import rehearsed_json
 from dovetail.sim.report.sides import FIGURES, differences, labels, sides
@@ -19,7 +23,22 @@ def test_seeds_of_one_setting_are_one_side() -> None:
     assert len(held) == 1
     assert (held[0].mean(COST), held[0].least(COST), held[0].most(COST)) == (10.0, 8.0, 12.0)
     assert figures(held).rows[0] == ("cost", "$10.00 ($8.00 to $12.00)")
-    assert heading(held) == "A day: 24h0m0s, 2 seeds, means"
+    assert heading(held) == "A day: 24h, 2 seeds, means"
+
+
+@pytest.mark.parametrize(
+    ("span", "want"),
+    [
+        pytest.param(timedelta(hours=24), "24h", id="hours"),
+        pytest.param(timedelta(minutes=10), "10m", id="minutes"),
+        pytest.param(timedelta(hours=1, minutes=30), "1h30m", id="both"),
+        pytest.param(timedelta(hours=1, seconds=5), "1h0m5s", id="seconds"),
+    ],
+)
+def test_a_heading_says_how_long_it_lasted_as_people_write_it(span: timedelta, want: str) -> None:
+    """Without units of which there are none."""
+    held = sides([msgspec.structs.replace(outcome(), lasts_for=span)])
+    assert heading(held) == f"A day: {want}, seed 1"
 
 
 def test_sides_are_named_by_what_tells_them_apart() -> None:
