@@ -30,6 +30,7 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
     replicas: tuple[tuple[timedelta, int], ...]
     namespace: str = "default"
     labels: Mapping[str, str] = {}
+    annotations: Mapping[str, str] = {}
     rollouts: tuple[timedelta, ...] = ()
     is_stateful: bool = False
     max_surge: int = 25
@@ -56,6 +57,7 @@ class CronWork(msgspec.Struct, frozen=True, kw_only=True):
     every: timedelta | None
     runs_for: timedelta
     namespace: str = "default"
+    annotations: Mapping[str, str] = {}
     first_after: timedelta = _AT_ONCE
     n_pods: int = 1
     ends_after: timedelta = timedelta(seconds=5)

@@ -63,6 +63,7 @@ def kept(first: Pod, budgets: Iterable[DisruptionBudget]) -> Workload:
         namespace=first.namespace,
         spec=first.spec,
         labels=first.labels,
+        annotations=first.annotations,
         replicas=(),
         is_stateful=owner is not None and owner.kind == "StatefulSet",
         guard=guard.max_unavailable if guard is not None else "",

@@ -177,6 +177,7 @@ class Crew:
             spec=workload.spec,
             uid=f"{name}-{self._cluster.now.timestamp()}-{next(self._numbers)}",
             labels=self._labels,
+            annotations=workload.annotations,
             owner=Owner(kind, owner, uid=f"{workload.namespace}/{owner}"),
             created_at=self._cluster.now,
             is_ready=False,

@@ -50,6 +50,7 @@ class CronCrew:
             spec=work.spec,
             uid=name,
             labels=self._labels,
+            annotations=work.annotations,
             owner=Owner("Job", job, uid=job, api_version="batch/v1"),
             created_at=self._cluster.now,
             is_ready=False,

@@ -23,13 +23,14 @@ from dovetail.sim.fast.run import Manner, simulate
 from dovetail.sim.fast.run import Policy as Decides
 from dovetail.sim.fast.windows import Rhythm
 from dovetail.sim.reference.policy import Reference
+from dovetail.sim.scenario.beginning import begins_at, latest
 from dovetail.sim.scenario.chances import stream
 from dovetail.sim.scenario.reading import ScenarioText, scenario
 from dovetail.sim.scenario.strict import Object, Place
 from dovetail.sim.scenario.trace import Recorded, RecordedPods, read_trace
 from dovetail.sim.scenario.weather import weather
 from dovetail.sim.scenario.works import Works
-from dovetail.sim.scenario.written import WrittenPolicy, WrittenScenario
+from dovetail.sim.scenario.written import WrittenPolicy
 from dovetail.units import knobs
 
 _CALM: Final = timedelta(seconds=30)  # where nothing waits, changes are gathered for so long
@@ -85,7 +86,10 @@ def ready(case: Case) -> Ready:
     file, seed = case.text.file, case.seed
     written = scenario(case.text)
     works = Works(written, case.cluster, seed, file)
-    recorded = _recorded(case.text, written, works)
+    starts_at = begins_at(written, case.cluster)
+    recorded = Recorded()
+    if written.trace:
+        recorded = read_trace(case.text.beside(written.trace), starts_at, works.names())
     demand = Demand(
         lasts_for=written.lasts,
         workloads=tuple(works.workloads(recorded.replicas)),
@@ -93,7 +97,7 @@ def ready(case: Case) -> Ready:
         drifts=written.drifts,
     )
     manner = Manner(
-        start=written.start,
+        start=starts_at,
         warms_up_for=written.warm_up,
         rhythm=_rhythm(case.decider, written.looks_every),
         pace=Pace(written.boots.at_least, written.boots.at_most, written.boots.end),
@@ -105,7 +109,7 @@ def ready(case: Case) -> Ready:
     cluster = msgspec.structs.replace(
         case.cluster, policy=chosen, pods=tuple(_unattached(one) for one in case.cluster.pods)
     )
-    return Ready(cluster, demand, manner, (*recorded.bad, *_left_out(case.cluster)))
+    return Ready(cluster, demand, manner, (*recorded.bad, *_remarks(case.cluster, starts_at)))
 
 
 def run(case: Case, tell: Tell) -> Outcome:
@@ -126,7 +130,7 @@ def run(case: Case, tell: Tell) -> Outcome:
         seed=case.seed,
         decider=case.decider,
         settings=case.settings,
-        starts_at=written.start,
+        starts_at=found.manner.start,
         lasts_for=written.lasts,
         report=ended.report,
     )
@@ -162,19 +166,19 @@ def _unattached(pod: Pod) -> Pod:
     return msgspec.structs.replace(pod, claim_names=()) if pod.claim_names else pod
 
 
-def _left_out(cluster: Snapshot) -> Iterator[str]:
+def _remarks(cluster: Snapshot, starts_at: datetime) -> Iterator[str]:
+    seen = latest(cluster)
+    if seen is not None and seen > starts_at:
+        yield (
+            f"The cluster speaks of {seen.isoformat()}, and the simulation starts before that, at "
+            f"{starts_at.isoformat()}: what is younger counts as just come."
+        )
     n_attached = sum(bool(one.claim_names) for one in cluster.pods)
     n_virtual = sum(one.is_virtual for one in cluster.pods)
     if n_attached:
         yield f"Volumes are left out: {counted(n_attached, 'pod')} may run in any zone."
     if n_virtual:
         yield f"Capacity buffers are left out: {counted(n_virtual, 'pod')} would keep room."
-
-
-def _recorded(text: ScenarioText, written: WrittenScenario, works: Works) -> Recorded:
-    if not written.trace:
-        return Recorded()
-    return read_trace(text.beside(written.trace), written.start, works.names())
 
 
 def _single(pods: tuple[RecordedPods, ...], works: Works, place: Place) -> Iterator[CronWork]:

@@ -16,6 +16,7 @@ from dovetail.model.pod import Pod, PodSpec
 from dovetail.model.snapshot import Snapshot
 from dovetail.sim.demand import CronWork, Workload
 from dovetail.sim.fast.adoption import kept, name_of
+from dovetail.sim.scenario.beginning import begins_at
 from dovetail.sim.scenario.chances import stream
 from dovetail.sim.scenario.curves import Course, Replicas, replicas
 from dovetail.sim.scenario.strict import Object, Place
@@ -35,6 +36,7 @@ class Works:
 
     def __init__(self, written: WrittenScenario, cluster: Snapshot, seed: int, file: str) -> None:
         self._written = written
+        self._starts_at = begins_at(written, cluster)
         self._budgets = cluster.disruption_budgets
         self._samples: dict[str, Pod] = {}
         for pod in cluster.pods:
@@ -93,6 +95,7 @@ class Works:
                 spec=spec,
                 replicas=(),
                 labels=one.labels,
+                annotations=one.annotations,
                 is_stateful=one.stateful,
             )
         guard = _guard(one.disruption_budget, place.of("disruptionBudget"))
@@ -116,7 +119,7 @@ class Works:
             place.of("replicas").refuse(f"missing; expected {expected}")
         written = self._written
         chance = stream(self._seed, "replicas", name)
-        course = Course(written.start, written.lasts, chance)
+        course = Course(self._starts_at, written.lasts, chance)
         return replicas(one.replicas, course, place.of("replicas"))
 
     def _rollouts(self, one: WrittenWorkload, place: Place) -> Iterator[timedelta]:
@@ -138,6 +141,7 @@ class Works:
             name=name,
             namespace=one.namespace,
             spec=self.spec(one.requests, one.pod, place),
+            annotations=one.annotations,
             every=one.every,
             first_after=one.first,
             runs_for=one.runs_for,

@@ -6,7 +6,7 @@ are written as `25%` or `0.25`.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 import msgspec
@@ -14,7 +14,6 @@ import msgspec
 from dovetail.model.policy import MinValuesPolicy, Policy, PreferencePolicy
 from dovetail.sim.scenario.strict import Object, Share
 
-START: Final = datetime(2026, 1, 5, tzinfo=UTC)  # a Monday
 _DEFAULT: Final = Policy()
 _NOTHING: Final = timedelta(0)
 _HOUR: Final = timedelta(hours=1)
@@ -66,6 +65,7 @@ class WrittenWorkload(Written, frozen=True, kw_only=True):
     requests: dict[str, str] = {}
     pod: Object = Object()
     labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
     replicas: int | tuple[WrittenStep, ...] | WrittenCurve | None = None
     rollouts: tuple[timedelta, ...] | WrittenRollouts = ()
     max_surge: Share = Share(0.25)
@@ -84,6 +84,7 @@ class WrittenCronWork(Written, frozen=True, kw_only=True):
     namespace: str = "default"
     requests: dict[str, str] = {}
     pod: Object = Object()
+    annotations: dict[str, str] = {}
     every: timedelta | None = None
     first: timedelta = _NOTHING
     runs_for: timedelta = timedelta(minutes=10)
@@ -164,7 +165,7 @@ class WrittenScenario(Written, frozen=True, kw_only=True):
     """
 
     title: str = ""
-    start: datetime = START
+    start: datetime | None = None
     lasts: timedelta = _DAY
     warm_up: timedelta = _NOTHING
     seed: int = 1

@@ -96,3 +96,13 @@ def test_a_budget_that_wants_some_available_is_kept() -> None:
     ended = after_an_hour(msgspec.structs.replace(given, disruption_budgets=(budget,)))
     assert ended.report.n_evictions == 0
     assert ended.snapshot.disruption_budgets[0].disruptions_allowed == 0
+
+
+def test_a_pod_that_is_made_anew_carries_the_same_annotations() -> None:
+    """Whoever protects pods protects those that come after them."""
+    leaving = node("n1", pool="default", type="small", types=(SMALL,), deleting_at=START)
+    pods = deployment(1, "api", owner="Deployment/api", node="n1", annotations={"note": "x"})
+    ended = after_an_hour(cluster(leaving, pods=pods))
+    assert [(one.name, one.annotations) for one in ended.snapshot.pods] == [
+        ("api-0-1", {"note": "x"})
+    ]

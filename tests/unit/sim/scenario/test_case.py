@@ -1,8 +1,9 @@
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from dovetail.errors import InputError
@@ -64,6 +65,18 @@ def test_requests_and_pod_make_one_spec(tmp_path: Path) -> None:
     (web,) = worked_out(text, tmp_path).demand.workloads
     assert (web.spec.requests["cpu"], web.spec.node_selector) == (500, {"disk": "fast"})
     assert web.spec.priority == 7
+
+
+def test_pods_carry_the_annotations_of_their_workload(tmp_path: Path) -> None:
+    """Such as the one that protects them."""
+    mark = "{karpenter.sh/do-not-disrupt: true}"
+    text = f"""
+    workloads: {{web: {{requests: {{cpu: 1}}, replicas: 2, annotations: {mark}}}}}
+    cronWorks: {{job: {{requests: {{cpu: 1}}, annotations: {mark}}}}}
+    """.replace("true", '"true"')
+    demand = worked_out(text, tmp_path).demand
+    assert demand.workloads[0].annotations == {"karpenter.sh/do-not-disrupt": "true"}
+    assert demand.cron_works[0].annotations == {"karpenter.sh/do-not-disrupt": "true"}
 
 
 def test_a_workload_of_the_cluster_is_taken_over(tmp_path: Path) -> None:
@@ -139,6 +152,29 @@ def test_recorded_pods_come_once(tmp_path: Path) -> None:
     written(tmp_path, "start,duration,cpu,count\n10m,20m,1,2\n", "pods.csv")
     (work,) = worked_out("trace: pods.csv", tmp_path).demand.cron_works
     assert (work.every, work.n_pods, work.runs_for) == (None, 2, HOUR / 3)
+
+
+def seen_at(moment: datetime) -> Snapshot:
+    """The same cluster, whose pods were made then."""
+    held = cluster()
+    pods = tuple(msgspec.structs.replace(one, created_at=moment) for one in held.pods)
+    return msgspec.structs.replace(held, pods=pods)
+
+
+def test_without_a_start_it_begins_when_the_cluster_was_last_seen(tmp_path: Path) -> None:
+    """Or on a Monday, where nothing tells."""
+    text = load(written(tmp_path, "lasts: 1h"))
+    known = seen_at(datetime(2026, 3, 1, 6, 5, 10, tzinfo=UTC))
+    assert ready(Case(text, known, 1)).manner.start == datetime(2026, 3, 1, 6, 6, tzinfo=UTC)
+    assert ready(Case(text, cluster(), 1)).manner.start == datetime(2026, 1, 5, tzinfo=UTC)
+
+
+def test_a_start_before_the_cluster_was_seen_is_remarked_upon(tmp_path: Path) -> None:
+    """Its pods would count as new."""
+    text = load(written(tmp_path, "start: 2026-01-01T00:00:00Z"))
+    known = seen_at(datetime(2026, 3, 1, tzinfo=UTC))
+    (said,) = ready(Case(text, known, 1)).remarks
+    assert said.startswith("The cluster speaks of 2026-03-01T00:00:00+00:00, and the simulation")
 
 
 BAD = {
