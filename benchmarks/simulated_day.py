@@ -27,6 +27,7 @@ from dovetail.model.snapshot import Snapshot
 from dovetail.sim.fast.figures import Report
 from dovetail.sim.fast.run import Manner, simulate
 from dovetail.sim.fast.run import Policy as Decides
+from dovetail.sim.fast.windows import Rhythm
 from dovetail.sim.reference.policy import Reference
 
 START: Final = datetime(2026, 1, 5, tzinfo=UTC)  # a Monday
@@ -71,7 +72,7 @@ def passed(day: Day, policy: Decides) -> Passed:
         manner=Manner(
             start=START,
             warms_up_for=_WARMS_UP_FOR,
-            calm=timedelta(seconds=day.calm_seconds),
+            rhythm=Rhythm(calm=timedelta(seconds=day.calm_seconds)),
         ),
         chance=random.Random(day.seed).random,
     )

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from dovetail.present.budgets import BudgetCalendar
     from dovetail.present.lookup import Subject
     from dovetail.present.replay import Replay
+    from dovetail.sim.rehearsal import Rehearsal, Rehearsed
 
 GENERIC: Final = "generic"
 AWS: Final = "aws"
@@ -204,6 +205,17 @@ def calendar_from(request: PlanRequest, span: timedelta, *, stdin: BinaryIO) -> 
             raise InputError(msg) from None
         pools = calendars(given.snapshot, given.now, until)
     return BudgetCalendar(pools, starts_at=given.now, ends_at=until, remarks=given.remarks)
+
+
+def rehearsed_from(rehearsal: Rehearsal, *, stdin: BinaryIO, tell: Tell) -> Rehearsed:
+    """Simulate scenarios. `tell` hears what is being done. Raises InputError."""
+    from dovetail.sim.rehearsal import Stage, rehearsed
+
+    def stage(manifests: Manifests, catalogue: str) -> Stage:
+        given = _given(PlanRequest((), catalogue), manifests)
+        return Stage(given.snapshot, given.remarks, given.notes)
+
+    return rehearsed(rehearsal, stage, stdin=stdin, tell=tell)
 
 
 def problems_of(sources: Sequence[str], *, stdin: BinaryIO) -> Checked:

@@ -28,6 +28,7 @@ _VERSIONS = {
     "k8s.io/client-go/pkg/version.gitVersion": VERSION,
 }
 HELM = HERE / "helm"
+RAY = HERE.parent.parent / "requirements" / "ray.txt"
 BWRAP = Path("usr", "bin", "bwrap")
 # The Kubernetes that `helm template` and `helm lint` suppose, as in a released Helm.
 _HELM_VERSIONS = {
@@ -54,6 +55,17 @@ def bubblewrap() -> Path:
     """The bwrap command: the machine's, or else that of Debian's package, unpacked."""
     found = shutil.which("bwrap")
     return Path(found) if found else _once(cache() / "bubblewrap", _unpack_bubblewrap) / BWRAP
+
+
+def ray() -> Path:
+    """A folder with Ray and what it needs, for the path of a Python; we do not depend on it."""
+    digest = hashlib.sha256(RAY.read_bytes()).hexdigest()
+    return _once(cache() / f"ray-{digest[:12]}", _install_ray)
+
+
+def _install_ray(unfinished: Path) -> None:
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--require-hashes"]
+    subprocess.run([*pip, "--target", str(unfinished), "-r", str(RAY)], check=True)
 
 
 def _once(built: Path, build: Callable[[Path], None]) -> Path:

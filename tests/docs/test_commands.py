@@ -10,6 +10,7 @@ import pytest
 
 from dovetail.cli import main
 from dovetail.settings.flags import FLAGS
+from dovetail.sim.scenario import strict, written
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -53,3 +54,42 @@ def test_every_flag_of_run_is_documented_as_it_is() -> None:
         for flag in FLAGS
     ]
     assert rows == want
+
+
+SIMULATE_PAGE = (ROOT / "docs" / "simulate.md").read_text(encoding="utf-8")
+SIMULATED = re.findall(r"^dovetail (simulate .*simulations/.+)$", SIMULATE_PAGE, re.MULTILINE)
+
+
+def test_every_flag_of_simulate_is_documented(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever adds a flag says what it does."""
+    assert main(["simulate", "--help"]) == 0
+    flags = re.findall(r"^\s+(?:-\w, )?(--[a-z-]+)", capsys.readouterr().out, re.MULTILINE)
+    assert "--compare" in flags
+    assert [flag for flag in flags if flag not in SIMULATE_PAGE] == []
+
+
+@pytest.mark.parametrize("line", SIMULATED)
+def test_every_simulation_of_the_page_runs(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Half an hour of each, with whatever it writes."""
+    (tmp_path / "simulations").symlink_to(ROOT / "simulations")
+    monkeypatch.chdir(tmp_path)
+    shorter = ["--set", "lasts=30m", "--set", "warmUp=0s", "--workers", "1"]
+    assert main([*shlex.split(line), *shorter]) == 0
+    assert capsys.readouterr().out
+
+
+def test_the_page_of_simulate_shows_commands() -> None:
+    """The test above has something to run."""
+    assert len(SIMULATED) >= 3
+
+
+def test_every_word_of_a_scenario_is_documented() -> None:
+    """Whoever adds a field says what it means."""
+    kinds = [one for one in vars(written).values() if isinstance(one, type)]
+    words = {
+        word for kind in kinds if issubclass(kind, written.Written) for word in strict.fields(kind)
+    }
+    assert len(words) > 50
+    assert sorted(word for word in words if not re.search(rf"\b{word}\b", SIMULATE_PAGE)) == []

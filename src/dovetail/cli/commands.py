@@ -17,6 +17,7 @@ from dovetail.cli.nodes import nodes
 from dovetail.cli.plan import plan
 from dovetail.cli.replay import replay
 from dovetail.cli.run import RunCommand, run
+from dovetail.cli.simulate import simulate
 from dovetail.cli.validate import validate
 
 _EPILOG = """\
@@ -31,6 +32,7 @@ First steps:
   dovetail cost                                what it costs, by pool, namespace and team
   dovetail validate -f manifests/              every problem, with file and field
   dovetail budgets -f manifests/ --next 7d     when how many nodes may be disrupted
+  dovetail simulate --compare day.yaml         a day, beside the reference's policy
   dovetail catalog --catalog aws --family m7g  instance types and prices
   kubectl get pods,nodes,nodepools -A -o yaml | dovetail plan -f -
   dovetail run --provider kwok --kubelets      the controller, on the cluster of your kubeconfig
@@ -86,6 +88,7 @@ for _command, _summary in (
     (cost, "What is paid for what, and what others would have paid."),
     (validate, "Every problem in these manifests."),
     (budgets, "When how many nodes may be disrupted, and for which reason."),
+    (simulate, "How a day would go: cost, evictions, waiting, utilisation."),
     (catalog, "Instance types and their prices."),
     (crds, "The CustomResourceDefinitions, as YAML."),
     (install, "Everything that an installation needs, as YAML."),

@@ -20,8 +20,9 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
 
     `replicas` says how many there are to be from each moment on; at each of `rollouts` the template
     changes. `max_surge` and `max_unavailable` are percentages of a rollout. `guard` is the
-    maxUnavailable of its disruption budget, if it has one. A pod is ready so long after it was
-    bound, and gone so long after it was told to end.
+    maxUnavailable of its disruption budget, `least` the minAvailable, if it has one; that is named
+    as the workload unless `guard_name` says otherwise. A pod is ready so long after it was bound,
+    and gone so long after it was told to end.
     """
 
     name: str
@@ -29,11 +30,14 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
     replicas: tuple[tuple[timedelta, int], ...]
     namespace: str = "default"
     labels: Mapping[str, str] = {}
+    annotations: Mapping[str, str] = {}
     rollouts: tuple[timedelta, ...] = ()
     is_stateful: bool = False
     max_surge: int = 25
     max_unavailable: int = 25
     guard: str = ""
+    least: str = ""
+    guard_name: str = ""
     ready_after: timedelta = timedelta(seconds=10)
     ends_after: timedelta = timedelta(seconds=5)
 
@@ -45,14 +49,15 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
 
 class CronWork(msgspec.Struct, frozen=True, kw_only=True):
     """Pods that come again and again, run for a while and succeed. One that is evicted begins
-    anew.
+    anew. Without `every` they come once.
     """
 
     name: str
     spec: PodSpec
-    every: timedelta
+    every: timedelta | None
     runs_for: timedelta
     namespace: str = "default"
+    annotations: Mapping[str, str] = {}
     first_after: timedelta = _AT_ONCE
     n_pods: int = 1
     ends_after: timedelta = timedelta(seconds=5)

@@ -25,7 +25,8 @@ def test_a_day_has_workloads_that_follow_it_rollouts_cron_jobs_and_guards() -> N
     assert held.cron_works
     assert held.lasts_for == DAY
     assert all(at < DAY for one in held.workloads for at, _ in one.replicas)
-    assert all(one.every % timedelta(minutes=1) == timedelta(0) for one in held.cron_works)
+    spans = [one.every for one in held.cron_works]
+    assert all(one is not None and one % timedelta(minutes=1) == timedelta(0) for one in spans)
 
 
 def test_the_same_day_passes_in_the_same_way_twice() -> None:

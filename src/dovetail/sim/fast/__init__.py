@@ -8,11 +8,15 @@ a quiet hour costs nothing.
     cluster     nodes, pods, promises and budgets, and the snapshot that decisions see
     binding     kube-scheduler's stand-in over the same filters and scores as the faithful one
     crews       Deployments and StatefulSets; cron_crews: pods that come, run and succeed
-    machines    launches that become nodes, and instances that end
+    adoption    nodes and pods that are there already
+    market      what can be bought now, and for how much
+    machines    orders that become nodes, and instances that end; claimed: what such a node is like
     departures  nodes that are taken away: replacements first, then evictions, within budgets
+    interruptions  instances that the cloud takes back
+    windows     when is decided, and when disruption is thought about
     figures     what is counted: money, evictions, waiting, utilisation
-    run         the loop: windows that close, decisions, what becomes of them
+    run         the loop: events, decisions, what becomes of them
 
-Left out, against the faithful form (`sim/world.py` with the controllers): volumes, failures of the
-cloud and the API, preemption. A test shows that both agree on what they share.
+Left out, against the faithful form (`sim/world.py` with the controllers): volumes, preemption, the
+time that the API takes. A test shows that both agree on what they share.
 """

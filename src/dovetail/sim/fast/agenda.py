@@ -18,6 +18,11 @@ class Agenda:
         self._events: list[tuple[datetime, int, Deed]] = []
         self._n_planned = 0
 
+    @property
+    def elapsed(self) -> timedelta:
+        """How long it has been since the beginning."""
+        return self.now - self._start
+
     def at(self, moment: datetime, do: Deed) -> None:
         """Do this then; at once if that has passed."""
         self._n_planned += 1

@@ -91,7 +91,7 @@ class Crew:
     def lets_go(self, pod: Pod) -> bool:
         """Whether its disruption budget allows an eviction now."""
         del pod
-        return not self._workload.guard or self._n_allowed() > 0
+        return not self._is_guarded or self._n_allowed() > 0
 
     def _soon(self) -> None:
         """See to the number once everything of this moment has happened."""
@@ -177,6 +177,7 @@ class Crew:
             spec=workload.spec,
             uid=f"{name}-{self._cluster.now.timestamp()}-{next(self._numbers)}",
             labels=self._labels,
+            annotations=workload.annotations,
             owner=Owner(kind, owner, uid=f"{workload.namespace}/{owner}"),
             created_at=self._cluster.now,
             is_ready=False,
@@ -198,19 +199,28 @@ class Crew:
 
     # ---- its disruption budget
 
+    @property
+    def _is_guarded(self) -> bool:
+        return bool(self._workload.guard or self._workload.least)
+
     def _n_allowed(self) -> int:
-        n_unavailable = _share(self._workload.guard, self._wanted)
-        return max(len(self._ready) - (self._wanted - n_unavailable), 0)
+        workload = self._workload
+        if workload.guard:
+            n_least = self._wanted - _share(workload.guard, self._wanted)
+        else:
+            n_least = _share(workload.least, self._wanted)
+        return max(len(self._ready) - n_least, 0)
 
     def _count(self) -> None:
         workload = self._workload
-        if workload.guard:
+        if self._is_guarded:
             self._cluster.set_budget(
                 DisruptionBudget(
-                    name=workload.name,
+                    name=workload.guard_name or workload.name,
                     namespace=workload.namespace,
                     selector=equality(workload.pod_labels),
                     disruptions_allowed=self._n_allowed(),
+                    min_available=workload.least,
                     max_unavailable=workload.guard,
                     expected_pods=self._wanted,
                 )

@@ -38,7 +38,8 @@ class CronCrew:
         job = f"{self._work.name}-{int(self._cluster.now.timestamp()) // _MINUTE}"
         for _ in range(self._work.n_pods):
             self._make(job)
-        self._cluster.agenda.after(self._work.every, self._run)
+        if self._work.every is not None:
+            self._cluster.agenda.after(self._work.every, self._run)
 
     def _make(self, job: str) -> None:
         work = self._work
@@ -49,6 +50,7 @@ class CronCrew:
             spec=work.spec,
             uid=name,
             labels=self._labels,
+            annotations=work.annotations,
             owner=Owner("Job", job, uid=job, api_version="batch/v1"),
             created_at=self._cluster.now,
             is_ready=False,

@@ -8,15 +8,20 @@ from __future__ import annotations
 
 from datetime import datetime
 from functools import partial
+from typing import Final
 
 import msgspec
 
 from dovetail.decide.disrupt.emptiness import is_empty
+from dovetail.decide.disrupt.execution import SETBACK
 from dovetail.decide.lifecycle.draining import DISRUPTED, is_evictable, is_waiting, leaving_next
 from dovetail.decide.lifecycle.timing import DRAIN_POLL, EVICTION_BACKOFF, MIN_DRAIN
+from dovetail.model.node import Node
 from dovetail.model.plan import Disrupt, DisruptionReason
 from dovetail.sim.fast.cluster import Cluster
 from dovetail.sim.fast.machines import Machines
+
+TERMINATING: Final = "Terminating"  # somebody deleted it before the beginning
 
 
 class _Leaving(msgspec.Struct):
@@ -35,6 +40,7 @@ class Departures:
         self._machines = machines
         self._pending: list[tuple[Disrupt, set[str]]] = []  # and the replacements that still start
         self._leaving: dict[str, _Leaving] = {}
+        self._n_failed: dict[str, int] = {}  # how often taking a node away came to nothing
 
     def begin(self, disrupt: Disrupt) -> None:
         """Fence the nodes, order what comes instead, and go on once that has started."""
@@ -47,14 +53,22 @@ class Departures:
         begun = msgspec.structs.replace(disrupt, nodes=names)
         cluster.book.depart(names, disrupt.reason, cluster.now)
         for name in names:
-            node = cluster.nodes[name]
-            cluster.fence(msgspec.structs.replace(node, taints=(*node.taints, DISRUPTED)))
+            self._fence(cluster.nodes[name])
         for launch in disrupt.replacements:
             self._machines.launch(launch)
         if disrupt.replacements:
             self._pending.append((begun, {one.name for one in disrupt.replacements}))
         else:
             self._drain(begun)
+
+    def adopt(self) -> None:
+        """Go on with nodes that were leaving already."""
+        for node in list(self._cluster.nodes.values()):
+            if node.deleting_at is not None and node.is_initialized:
+                if DISRUPTED not in node.taints:
+                    self._fence(node)
+                self._leaving[node.name] = _Leaving(TERMINATING)
+                self._look(node.name)
 
     def joined(self, name: str) -> None:
         """A node has started: it may be what others wait for."""
@@ -63,6 +77,25 @@ class Departures:
             if not starting:
                 self._drain(disrupt)
         self._pending = [one for one in self._pending if one[1]]
+
+    def failed(self, name: str) -> None:
+        """A node will not come: whatever waits for it comes to nothing, for a while."""
+        in_vain = [disrupt for disrupt, starting in self._pending if name in starting]
+        self._pending = [one for one in self._pending if name not in one[1]]
+        for disrupt in in_vain:
+            for going in disrupt.nodes:
+                if going in self._cluster.nodes:
+                    self._n_failed[going] = self._n_failed.get(going, 0) + 1
+                    again_at = SETBACK.again_at(self._cluster.now, self._n_failed[going])
+                    self._give_up(going, again_at)
+
+    def lost(self, name: str) -> None:
+        """A node is no more, whatever was meant to become of it."""
+        self._leaving.pop(name, None)
+
+    def _fence(self, node: Node) -> None:
+        fenced = msgspec.structs.replace(node, taints=(*node.taints, DISRUPTED))
+        self._cluster.fence(fenced)
 
     def _may_go(self, name: str) -> bool:
         node = self._cluster.nodes.get(name)
@@ -75,7 +108,9 @@ class Departures:
 
     def _drain(self, disrupt: Disrupt) -> None:
         for name in disrupt.nodes:
-            node = self._cluster.nodes[name]
+            node = self._cluster.nodes.get(name)
+            if node is None:
+                continue
             is_chosen_empty = disrupt.reason == DisruptionReason.EMPTY
             if is_chosen_empty and not is_empty(self._cluster.pods_on(name)):
                 self._give_up(name)
@@ -84,12 +119,12 @@ class Departures:
             self._leaving[name] = _Leaving(disrupt.reason)
             self._look(name)
 
-    def _give_up(self, name: str) -> None:
-        """Somebody has come before the fence was up."""
+    def _give_up(self, name: str, again_at: datetime | None = None) -> None:
+        """Take the fence down: somebody came before it was up, or nothing comes instead."""
         node = self._cluster.nodes[name]
         kept = tuple(one for one in node.taints if one != DISRUPTED)
         self._cluster.fence(msgspec.structs.replace(node, taints=kept))
-        self._cluster.book.stay((name,))
+        self._cluster.book.stay((name,), again_at)
 
     # ---- draining
 

@@ -45,6 +45,8 @@ class Report(msgspec.Struct, frozen=True):
     cpu_utilisation: float
     memory_utilisation: float
     n_decisions: int
+    n_failed: int = 0  # launches that came to nothing, each time they were tried
+    n_interrupted: int = 0  # instances that the cloud took back
     samples: tuple[Sample, ...] = ()
 
     @property
@@ -129,6 +131,8 @@ class Figures:
             cpu_utilisation=_share(self._asked[CPU], self._offered[CPU]),
             memory_utilisation=_share(self._asked[MEMORY], self._offered[MEMORY]),
             n_decisions=self._n["decisions"],
+            n_failed=self._n["failed"],
+            n_interrupted=self._n["interrupted"],
             samples=tuple(self._samples),
         )
 

@@ -34,6 +34,7 @@ from dovetail.providers.kwok.provider import KwokProvider
 from dovetail.sim.demand import Demand, Workload
 from dovetail.sim.fast.machines import Pace
 from dovetail.sim.fast.run import Ended, Manner, simulate
+from dovetail.sim.fast.windows import Rhythm
 from dovetail.sim.kubelets import Habits
 from dovetail.sim.replicas import REPLICA_SET
 from dovetail.sim.world import run_world
@@ -171,7 +172,7 @@ def fast(faithful: Faithful) -> Ended:
         decide,
         manner=Manner(
             start=START,
-            calm=SECOND,
+            rhythm=Rhythm(calm=SECOND),
             pace=Pace(starts_after=6 * SECOND, starts_within=7 * SECOND, ends_after=SECOND),
         ),
         chance=lambda: 0.5,

@@ -1,0 +1,116 @@
+"""What is the node like that a launch brings? First a claim, then started, with its daemon pods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+
+import msgspec
+
+from dovetail import labels
+from dovetail.cloud.price_list import Choice
+from dovetail.model.instance import InstanceType, Offering
+from dovetail.model.node import Node
+from dovetail.model.plan import Launch
+from dovetail.model.pod import DaemonSet, Owner, Pod
+from dovetail.model.pool import NodePool
+from dovetail.model.taints import tolerates
+from dovetail.sim.filters import wants
+
+
+def claimed(launch: Launch, choice: Choice, pool: NodePool, now: datetime) -> Node:
+    """The node that is to come."""
+    kind = choice.instance_type
+    own = {labels.NODE_POOL: launch.node_pool, labels.HOSTNAME: launch.name}
+    fixed = fixed_labels(kind, choice.offering)
+    is_planned = _is_planned(launch, choice)  # then the plan has chosen among labels left open
+    held = {**fixed, **launch.labels} if is_planned else {**launch.labels, **fixed}
+    return Node(
+        name=launch.name,
+        labels={**held, **own},
+        taints=(*launch.taints, *launch.startup_taints),
+        startup_taints=launch.startup_taints,
+        capacity=kind.capacity,
+        allocatable=kind.allocatable,
+        node_pool=launch.node_pool,
+        node_claim=launch.name,
+        provider_id=f"sim://{launch.name}",
+        is_registered=False,
+        is_initialized=False,
+        is_ready=False,
+        attach_limits=kind.attach_limits,
+        created_at=now,
+        termination_grace_period=pool.termination_grace_period,
+    )
+
+
+def started(claim: Node) -> Node:
+    """The node once it takes pods."""
+    starting = set(claim.startup_taints)
+    return msgspec.structs.replace(
+        claim,
+        labels={**claim.labels, labels.REGISTERED: "true", labels.INITIALIZED: "true"},
+        taints=tuple(one for one in claim.taints if one not in starting),
+        is_registered=True,
+        is_initialized=True,
+        is_ready=True,
+    )
+
+
+def daemon_pods(node: Node, daemon_sets: Iterable[DaemonSet], now: datetime) -> Iterator[Pod]:
+    """What daemon sets run there."""
+    for one in daemon_sets:
+        if tolerates(node.taints, one.spec.tolerations) and wants(one.spec, node):
+            name = f"{one.name}-{node.name}"
+            yield Pod(
+                name=name,
+                namespace=one.namespace,
+                spec=one.spec,
+                uid=name,
+                labels=one.labels,
+                node_name=node.name,
+                phase="Running",
+                owner=Owner("DaemonSet", one.name, uid=one.uid or one.name),
+                created_at=now,
+                started_at=now,
+            )
+
+
+class _Daemon:
+    """Daemon pods come and go with their nodes."""
+
+    ends_after = timedelta(0)
+
+    def was_bound(self, pod: Pod) -> None:
+        """Nobody cares."""
+
+    def became_ready(self, pod: Pod) -> None:
+        """Nobody cares."""
+
+    def is_leaving(self, pod: Pod) -> None:
+        """Nobody cares."""
+
+    def is_gone(self, pod: Pod) -> None:
+        """Nobody cares."""
+
+    def lets_go(self, pod: Pod) -> bool:
+        """Nothing guards it."""
+        del pod
+        return True
+
+
+DAEMON = _Daemon()
+
+
+def fixed_labels(kind: InstanceType, offering: Offering) -> dict[str, str]:
+    """The labels of a node of this type, bought so."""
+    stated = kind.requirements & offering.requirements
+    return {
+        one.key: min(one.values) for one in stated.sorted() if one.values and not one.complement
+    }
+
+
+def _is_planned(launch: Launch, choice: Choice) -> bool:
+    wanted = (launch.instance_type, launch.zone, launch.capacity_type)
+    offering = choice.offering
+    return wanted == (choice.instance_type.name, offering.zone, offering.capacity_type)

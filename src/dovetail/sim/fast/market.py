@@ -1,0 +1,164 @@
+"""What can be bought now, and for how much? The catalogue under the weather.
+
+Prices move for everybody: decisions see the new ones, and instances that run cost as much from then
+on. A launch gets the cheapest offering that would do and can be had; whatever would have come
+before it was refused, and is not asked for again for a while (spec/core.md 4.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from math import prod
+
+import msgspec
+
+from dovetail.cloud.price_list import Choice, PriceList
+from dovetail.kube.backoff import Chance
+from dovetail.model.claim import ClaimObject
+from dovetail.model.instance import InstanceType, Offering
+from dovetail.model.plan import Launch
+from dovetail.sim.fast.cluster import Cluster
+from dovetail.sim.weather import PriceCourse, Weather
+from dovetail.state.changes import Refused
+
+_Offer = tuple[str, str, str]  # instance type, zone, capacity type
+_Types = tuple[InstanceType, ...]
+
+
+class Market:
+    """The offerings of a cloud. `repriced` hears when prices have changed."""
+
+    def __init__(self, cluster: Cluster, weather: Weather, repriced: Callable[[], None]) -> None:
+        self._cluster = cluster
+        self._weather = weather
+        self._repriced = repriced
+        self._listed = cluster.given.instance_types  # at the prices of the catalogue
+        self._factors = [1.0] * len(weather.prices)
+        self._moved = _moved(self._listed, weather.prices)
+        self._lists: dict[str, tuple[_Types, PriceList]] = {}
+
+    def begin(self) -> None:
+        """Plan how prices move."""
+        for number, course in enumerate(self._weather.prices):
+            for moment, factor in course.steps:
+                step = partial(self._step, number, factor)
+                self._cluster.agenda.since_start(moment, step)
+
+    # ---- orders
+
+    def is_failing(self, chance: Chance) -> bool:
+        """Whether an order comes back with an error now."""
+        elapsed = self._cluster.agenda.elapsed
+        shares = [one.share for one in self._weather.api_errors if one.during.holds(elapsed)]
+        return bool(shares) and chance() < max(shares)
+
+    def sold(self, launch: Launch) -> Choice | None:
+        """What an order gets, if anything. Whatever could not be had is remembered."""
+        types = self._cluster.given.instance_types[launch.node_pool]
+        planned = bought(launch, types)
+        if not self._weather.shortages or not self._is_short(planned):
+            return planned
+        self._refuse(planned)
+        for choice in self._serving(launch, types):
+            if not self._is_short(choice):
+                return choice
+            self._refuse(choice)
+        return None
+
+    def boots_slower_by(self, choice: Choice) -> float:
+        """How many times as long it takes to start now."""
+        elapsed = self._cluster.agenda.elapsed
+        return prod(
+            one.factor
+            for one in self._weather.slow_boots
+            if one.during.holds(elapsed) and one.offers.mean(*_offer(choice))
+        )
+
+    def _serving(self, launch: Launch, types: _Types) -> Iterator[Choice]:
+        held = self._lists.get(launch.node_pool)
+        if held is None or held[0] is not types:
+            held = self._lists[launch.node_pool] = (types, PriceList(types))
+        claim = ClaimObject(launch.name, requirements=launch.requirements, requests=launch.requests)
+        return held[1].serving(claim)
+
+    def _is_short(self, choice: Choice) -> bool:
+        elapsed, offer = self._cluster.agenda.elapsed, _offer(choice)
+        return any(
+            one.during.holds(elapsed) and one.offers.mean(*offer) for one in self._weather.shortages
+        )
+
+    def _refuse(self, choice: Choice) -> None:
+        self._cluster.book.refuse(Refused(*_offer(choice), self._cluster.now))
+
+    # ---- prices
+
+    def _step(self, course: int, factor: float) -> None:
+        """One course takes its next step."""
+        if self._factors[course] == factor:
+            return
+        self._factors[course] = factor
+        cluster = self._cluster
+        current = cluster.given.instance_types
+        fresh: dict[int, _Types] = {}  # pools that share their types go on sharing them
+        for listed, held in zip(self._listed.values(), current.values(), strict=True):
+            if id(listed) not in fresh:
+                fresh[id(listed)] = tuple(self._priced(listed, held, course))
+        cluster.given = msgspec.structs.replace(
+            cluster.given,
+            instance_types={pool: fresh[id(one)] for pool, one in self._listed.items()},
+        )
+        self._repriced()
+        cluster.touched(False)
+
+    def _priced(self, listed: _Types, held: _Types, course: int) -> Iterator[InstanceType]:
+        for at_first, now in zip(listed, held, strict=True):
+            offerings = tuple(
+                self._price(at_first.name, one)
+                if self._is_moved(at_first.name, one, course)
+                else as_it_is
+                for one, as_it_is in zip(at_first.offerings, now.offerings, strict=True)
+            )
+            is_same = all(a is b for a, b in zip(offerings, now.offerings, strict=True))
+            yield now if is_same else msgspec.structs.replace(now, offerings=offerings)
+
+    def _is_moved(self, kind: str, one: Offering, course: int) -> bool:
+        return course in self._moved.get((kind, one.zone, one.capacity_type), ())
+
+    def _price(self, kind: str, one: Offering) -> Offering:
+        courses = self._moved[kind, one.zone, one.capacity_type]
+        factor = prod(self._factors[course] for course in courses)
+        return msgspec.structs.replace(one, price_nanousd=round(one.price_nanousd * factor))
+
+
+def bought(launch: Launch, types: Iterable[InstanceType]) -> Choice:
+    """The type and the offering that a launch chose."""
+    kind = next(one for one in types if one.name == launch.instance_type)
+    offering = next(
+        one
+        for one in kind.offerings
+        if (one.zone, one.capacity_type) == (launch.zone, launch.capacity_type)
+    )
+    return Choice(kind, offering)
+
+
+def _offer(choice: Choice) -> _Offer:
+    return choice.instance_type.name, choice.offering.zone, choice.offering.capacity_type
+
+
+def _moved(
+    listed: Mapping[str, _Types], courses: tuple[PriceCourse, ...]
+) -> dict[_Offer, tuple[int, ...]]:
+    """For every offering the courses that move its price."""
+    offers = {
+        (kind.name, one.zone, one.capacity_type)
+        for types in listed.values()
+        for kind in types
+        for one in kind.offerings
+    }
+    named = {offer: tuple(_moving(offer, courses)) for offer in sorted(offers)}
+    return {offer: found for offer, found in named.items() if found}
+
+
+def _moving(offer: _Offer, courses: tuple[PriceCourse, ...]) -> Iterator[int]:
+    return (at for at, one in enumerate(courses) if one.offers.mean(*offer))

@@ -1,0 +1,163 @@
+"""What does a simulation look like in a browser? One page that needs nothing else: no script, no
+other file, light or dark as the reader has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
+from html import escape
+from typing import Final
+
+import msgspec
+
+from dovetail.sim.fast.figures import Sample
+from dovetail.sim.report.plots import Line, Plot, described, svg
+from dovetail.sim.report.sides import Side, labels
+from dovetail.sim.report.text import Grid, grids, heading
+
+_HOUR: Final = timedelta(hours=1)
+_MOST_LINES: Final = 6
+_MOST_ROWS: Final = 49
+
+_NOTHING_FROM_ELSEWHERE: Final = (
+    '<meta http-equiv="Content-Security-Policy" '
+    "content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+)
+
+_STYLE: Final = """
+:root { color-scheme: light dark; --ink: #1c1e21; --soft: #5b626b; --rule: #d7dbe0; --back: #fff;
+  --panel: #f6f7f9; --s0: #0b5fb0; --s1: #b3451b; --s2: #2c7a3f; --s3: #7a3ea8; --s4: #8a6a00;
+  --s5: #a1205f; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e8eb; --soft: #a3abb5; --rule: #3a4048;
+  --back: #15181c; --panel: #1e2227; --s0: #6db3f8; --s1: #f19a6e; --s2: #7ccf90; --s3: #c69bf0;
+  --s4: #e0c050; --s5: #f08bbb; } }
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--back);
+  max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
+p.note { color: var(--soft); }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+caption { text-align: left; color: var(--soft); padding-bottom: .3rem; }
+th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--rule); text-align: right; }
+th:first-child, td:first-child { text-align: left; }
+thead th { background: var(--panel); }
+.scroll { overflow-x: auto; margin: 1.2rem 0; }
+figure { margin: 1.2rem 0; } figcaption { font-weight: 600; }
+svg.plot { width: 100%; height: auto; background: var(--panel); border-radius: 6px; }
+.grid { stroke: var(--rule); } .tick { fill: var(--soft); font-size: 11px; }
+.line { fill: none; stroke-width: 1.8; stroke-linejoin: round; }
+.key { stroke-width: 3; }
+.s0 { stroke: var(--s0); } .s1 { stroke: var(--s1); stroke-dasharray: 6 3; }
+.s2 { stroke: var(--s2); stroke-dasharray: 2 3; }
+.s3 { stroke: var(--s3); stroke-dasharray: 9 3 2 3; }
+.s4 { stroke: var(--s4); stroke-dasharray: 12 4; } .s5 { stroke: var(--s5); stroke-dasharray: 1 4; }
+ul.legend { list-style: none; padding: 0; display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; }
+ul.legend svg { width: 2.2rem; height: .7rem; margin-right: .4rem; }
+summary { cursor: pointer; color: var(--soft); }
+@media print { details { display: none; } }
+"""
+
+_PLOTS: Final[tuple[tuple[str, str, Callable[[Sample], float], Callable[[float], str]], ...]] = (
+    (
+        "price",
+        "Price of all nodes, $ an hour",
+        lambda one: one.price_per_hour,
+        lambda v: f"${v:,.4g}",
+    ),
+    ("nodes", "Nodes", lambda one: float(one.n_nodes), lambda v: f"{v:,.6g}"),
+    ("pods", "Pods", lambda one: float(one.n_pods), lambda v: f"{v:,.6g}"),
+    ("pending", "Pods that wait", lambda one: float(one.n_waiting), lambda v: f"{v:,.6g}"),
+    ("cpu", "Cpu utilisation", lambda one: one.cpu_utilisation, lambda v: f"{v:.0%}"),
+    ("evictions", "Evictions so far", lambda one: float(one.n_evictions), lambda v: f"{v:,.6g}"),
+)
+
+
+def page(held: Sequence[Side], *, notes: Sequence[str], is_compared: bool) -> str:
+    """The whole page."""
+    shown, names = held[:_MOST_LINES], labels(held)[:_MOST_LINES]
+    title = heading(held)
+    parts = [
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        _NOTHING_FROM_ELSEWHERE,
+        f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>",
+        f"<h1>{escape(title)}</h1>",
+        *(f'<p class="note">Note: {escape(note)}</p>' for note in notes),
+        *_tables(held, is_compared=is_compared),
+        "<h2>Over time</h2>",
+        _legend(names),
+        *(_figure(plot) for plot in plots(shown, names)),
+        "</main>\n</body>\n</html>\n",
+    ]
+    if len(held) > _MOST_LINES:
+        parts.insert(-1, f'<p class="note">Only the first {_MOST_LINES} runs are drawn.</p>')
+    return "\n".join(parts)
+
+
+def _tables(held: Sequence[Side], *, is_compared: bool) -> Iterator[str]:
+    first, *others = grids(held, is_compared=is_compared)
+    yield _table(msgspec.structs.replace(first, title="What came of it"))
+    yield from (_table(one) for one in others)
+
+
+def plots(held: Sequence[Side], names: Sequence[str]) -> Iterator[Plot]:
+    """What is drawn: of each side its first seed."""
+    for name, title, value, shown in _PLOTS:
+        lines = tuple(
+            Line(label, tuple(_points(side, value)))
+            for side, label in zip(held, names, strict=True)
+        )
+        yield Plot(name, title, lines, shown)
+
+
+def _points(side: Side, value: Callable[[Sample], float]) -> Iterator[tuple[float, float]]:
+    one = side.first
+    for sample in one.report.samples:
+        yield (sample.at - one.starts_at) / _HOUR, value(sample)
+
+
+def _legend(names: Sequence[str]) -> str:
+    items = "".join(
+        f'<li><svg viewBox="0 0 40 10" aria-hidden="true"><line class="key s{at}" x1="0" x2="40" '
+        f'y1="5" y2="5"/></svg>{escape(name)}</li>'
+        for at, name in enumerate(names)
+    )
+    return f'<ul class="legend">{items}</ul>'
+
+
+def _figure(plot: Plot) -> str:
+    return (
+        f"<figure><figcaption>{escape(plot.title)}</figcaption>\n{svg(plot)}\n"
+        f"<details><summary>{escape(plot.title)} as a table</summary>"
+        f"<p>{escape(described(plot))}</p>{_table(_sampled(plot))}</details></figure>"
+    )
+
+
+def _sampled(plot: Plot) -> Grid:
+    """The lines as rows, few enough to be read."""
+    hours = [x for x, _ in plot.lines[0].points]
+    every = max(1, -(-len(hours) // _MOST_ROWS))
+    values = [dict(line.points) for line in plot.lines]
+    rows = tuple(
+        (
+            f"{hour:.4g} h",
+            *(plot.shown(one[hour]) if hour in one else "" for one in values),
+        )
+        for hour in hours[::every]
+    )
+    return Grid(plot.title, ("time", *(line.label for line in plot.lines)), rows)
+
+
+def _table(grid: Grid) -> str:
+    head = "".join(f'<th scope="col">{escape(one)}</th>' for one in grid.columns)
+    body = "\n".join(f"<tr>{_cells(row)}</tr>" for row in grid.rows)
+    return (
+        f'<div class="scroll"><table><caption>{escape(grid.title)}</caption>'
+        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>"
+    )
+
+
+def _cells(row: Sequence[str]) -> str:
+    first, *others = row
+    cells = "".join(f"<td>{escape(one)}</td>" for one in others)
+    return f'<th scope="row">{escape(first)}</th>{cells}'

@@ -1,0 +1,105 @@
+"""What does a scenario file say? Read within bounds, changed by settings, checked as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from io import BytesIO
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from dovetail import api
+from dovetail.errors import InputError
+from dovetail.kube import sources, yaml_trees
+from dovetail.sim.scenario.strict import Place, read
+from dovetail.sim.scenario.written import WrittenScenario
+
+_LARGEST: Final = 8 << 20
+_SHORTEST_STEP: Final = timedelta(seconds=1)
+
+
+class ScenarioText(msgspec.Struct, frozen=True):
+    """A file as it was parsed, and where it stood."""
+
+    file: str
+    tree: dict[str, api.Tree]
+
+    def beside(self, name: str) -> str:
+        """A path that the file names: relative ones start from where it stands."""
+        return str(Path(self.file).parent / name)
+
+
+def load(file: str) -> ScenarioText:
+    """The tree in a file. Raises InputError."""
+    path = Path(file)
+    if not path.is_file():
+        msg = f"{file}: no such file; expected a scenario, see docs/simulate.md"
+        raise InputError(msg)
+    if path.stat().st_size > _LARGEST:
+        msg = (
+            f"{file}: larger than {_LARGEST >> 20} MB; expected a scenario, "
+            "which names a large dump under `cluster`"
+        )
+        raise InputError(msg)
+    content = sources.content(sources.Source(file, path), BytesIO())
+    try:
+        trees = [tree for _, tree in yaml_trees.trees(content.data)]
+    except yaml_trees.YamlError as error:
+        msg = f"{file}: {error.message}"
+        raise InputError(msg) from None
+    if len(trees) != 1 or not isinstance(trees[0], dict):
+        msg = f"{file}: found {len(trees)} documents; expected one mapping, see docs/simulate.md"
+        raise InputError(msg)
+    return ScenarioText(file, trees[0])
+
+
+def with_settings(text: ScenarioText, settings: Sequence[tuple[str, str]]) -> ScenarioText:
+    """The same with other values: each setting is a path such as `policy.evictionCost`, and what
+    is to stand there.
+    """
+    tree = text.tree
+    for path, value in settings:
+        tree = _put(tree, path.split("."), _parsed(path, value), text.file)
+    return ScenarioText(text.file, tree)
+
+
+def scenario(text: ScenarioText) -> WrittenScenario:
+    """What the file says. Raises InputError."""
+    place = Place(text.file)
+    found = read(text.tree, WrittenScenario, place)
+    if found.lasts <= timedelta(0):
+        place.of("lasts").refuse("nothing would happen; expected a time such as 24h")
+    if found.warm_up >= found.lasts:
+        place.of("warmUp").refuse("nothing would be counted; expected less than `lasts`")
+    if found.boots.at_most < found.boots.at_least:
+        place.of("boots").of("atMost").refuse("expected at least `atLeast`")
+    for name, work in found.cron_works.items():
+        if work.every is not None and work.every < _SHORTEST_STEP:
+            at = place.of("cronWorks").of(name).of("every")
+            at.refuse("expected at least 1s; leave it out for pods that come once")
+    return found
+
+
+def _put(
+    tree: dict[str, api.Tree], path: list[str], value: api.Tree, file: str
+) -> dict[str, api.Tree]:
+    name, *rest = path
+    if not rest:
+        return {**tree, name: value}
+    inner = tree.get(name)
+    if inner is None:
+        inner = {}
+    if not isinstance(inner, dict):
+        msg = f"{file}: --set {'.'.join(path)}: {name} is no mapping; expected a path of fields"
+        raise InputError(msg)
+    return {**tree, name: _put(inner, rest, value, file)}
+
+
+def _parsed(path: str, value: str) -> api.Tree:
+    try:
+        return next((tree for _, tree in yaml_trees.trees(value.encode())), "")
+    except yaml_trees.YamlError as error:
+        msg = f"--set {path}: {error.message}"
+        raise InputError(msg) from None

@@ -1,0 +1,180 @@
+"""What befalls the cluster of a scenario? Its words, drawn by the seed, for the simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from random import Random
+from typing import Final
+
+from dovetail import labels
+from dovetail.model.snapshot import Snapshot
+from dovetail.sim.scenario.chances import stream
+from dovetail.sim.scenario.strict import Place
+from dovetail.sim.scenario.written import (
+    WrittenFailure,
+    WrittenPrice,
+    WrittenScenario,
+    WrittenWalk,
+)
+from dovetail.sim.weather import (
+    ApiErrors,
+    During,
+    Offers,
+    PriceCourse,
+    Reclaims,
+    Shortage,
+    SlowBoots,
+    Storm,
+    Weather,
+)
+
+_MOST_STEPS: Final = 100_000
+_DEAREST: Final = 1_000.0
+
+
+def weather(written: WrittenScenario, cluster: Snapshot, seed: int, file: str) -> Weather:
+    """All of it. Raises InputError."""
+    place = Place(file)
+    offers = sorted(
+        {
+            (kind.name, one.zone, one.capacity_type)
+            for types in cluster.instance_types.values()
+            for kind in types
+            for one in kind.offerings
+        }
+    )
+    drawn = _Drawn(written, offers, seed)
+    failures = [
+        drawn.failure(one, place.of("failures").at(at)) for at, one in enumerate(written.failures)
+    ]
+    return Weather(
+        prices=tuple(
+            course
+            for at, one in enumerate(written.prices)
+            for course in drawn.courses(one, place.of("prices").at(at), at)
+        ),
+        shortages=tuple(one for one in failures if isinstance(one, Shortage)),
+        reclaims=tuple(one for one in failures if isinstance(one, Reclaims)),
+        storms=tuple(one for one in failures if isinstance(one, Storm)),
+        slow_boots=tuple(one for one in failures if isinstance(one, SlowBoots)),
+        api_errors=tuple(one for one in failures if isinstance(one, ApiErrors)),
+    )
+
+
+class _Drawn:
+    def __init__(
+        self, written: WrittenScenario, offers: list[tuple[str, str, str]], seed: int
+    ) -> None:
+        self._lasts_for = written.lasts
+        self._offers = offers
+        self._seed = seed
+
+    # ---- failures
+
+    def failure(
+        self, one: WrittenFailure, place: Place
+    ) -> Shortage | Reclaims | Storm | SlowBoots | ApiErrors:
+        self._check_kind(one, place)
+        offers = self._meant(one, place)
+        ends = one.begins + (one.lasts if one.lasts is not None else self._lasts_for)
+        during = During(one.begins, ends)
+        if one.interruptions is not None:
+            return Reclaims(one.interruptions, _spot(offers), during)
+        if one.storm is not None:
+            return Storm(one.begins, one.storm, _spot(offers))
+        if one.slow_boots is not None:
+            if not 0 < one.slow_boots <= _DEAREST:
+                place.of("slowBoots").refuse("expected a factor such as 5")
+            return SlowBoots(one.slow_boots, offers, during)
+        if one.api_errors is not None:
+            return ApiErrors(one.api_errors, during)
+        return Shortage(offers, during)
+
+    def _check_kind(self, one: WrittenFailure, place: Place) -> None:
+        said = {
+            "noCapacity": one.no_capacity or None,
+            "interruptions": one.interruptions,
+            "storm": one.storm,
+            "slowBoots": one.slow_boots,
+            "apiErrors": one.api_errors,
+        }
+        named = [name for name, value in said.items() if value is not None]
+        if len(named) != 1:
+            found = " and ".join(named) or "none"
+            place.refuse(f"found {found}; expected one of {', '.join(said)}")
+
+    def _meant(self, one: WrittenFailure | WrittenPrice, place: Place) -> Offers:
+        """The offers that are meant: some must be on sale, or the file has a slip."""
+        meant = Offers(one.type, one.zone, one.capacity_type)
+        if self._offers and not any(meant.mean(*offer) for offer in self._offers):
+            zones = ", ".join(sorted({zone for _, zone, _ in self._offers}))
+            place.refuse(
+                f"nobody offers type {one.type or 'any'} in zone {one.zone or 'any'} as "
+                f"{one.capacity_type or 'any'}; expected offers of the catalogue, in zones {zones}"
+            )
+        return meant
+
+    # ---- prices
+
+    def courses(self, one: WrittenPrice, place: Place, number: int) -> Iterator[PriceCourse]:
+        offers = self._meant(one, place)
+        if (one.factor is None) == (one.walk is None):
+            place.refuse("expected either `factor` or `walk`")
+        if one.factor is not None:
+            if not 0 < one.factor <= _DEAREST:
+                place.of("factor").refuse("expected a factor such as 1.5")
+            yield PriceCourse(offers, tuple(self._step(one, one.factor)))
+        elif one.walk is not None:
+            yield from self._walks(offers, one.walk, place.of("walk"), number)
+
+    def _step(self, one: WrittenPrice, factor: float) -> Iterator[tuple[timedelta, float]]:
+        yield one.at, factor
+        if one.until is not None:
+            yield one.until, 1.0
+
+    def _walks(
+        self, offers: Offers, walk: WrittenWalk, place: Place, number: int
+    ) -> Iterator[PriceCourse]:
+        if walk.every < timedelta(minutes=1) or self._lasts_for // walk.every > _MOST_STEPS:
+            place.of("every").refuse("expected at least 1m")
+        if not walk.lowest <= 1 <= walk.highest:
+            place.refuse("expected `lowest` below 100% and `highest` above")
+        for part in self._parts(offers, walk.each, place.of("each")):
+            chance = stream(self._seed, "prices", str(number), *part)
+            steps = tuple(_wandering(walk, self._lasts_for, chance))
+            yield PriceCourse(Offers(*part), steps)
+
+    def _parts(self, offers: Offers, each: str, place: Place) -> list[tuple[str, str, str]]:
+        """The groups of offers that have a price of their own."""
+        kinds = [offer for offer in self._offers if offers.mean(*offer)]
+        match each:
+            case "all":
+                return [(offers.instance_type, offers.zone, offers.capacity_type)]
+            case "zone":
+                zones = sorted({zone for _, zone, _ in kinds})
+                return [(offers.instance_type, zone, offers.capacity_type) for zone in zones]
+            case "type":
+                names = sorted({name for name, _, _ in kinds})
+                return [(name, offers.zone, offers.capacity_type) for name in names]
+            case "offer":
+                return kinds
+            case _:
+                return place.refuse(f"found {each!r}; expected all, zone, type or offer")
+
+
+def _spot(offers: Offers) -> Offers:
+    """Only spot instances are taken back, unless the file says otherwise."""
+    kind = offers.capacity_type or labels.SPOT
+    return Offers(offers.instance_type, offers.zone, kind)
+
+
+def _wandering(
+    walk: WrittenWalk, lasts_for: timedelta, chance: Random
+) -> Iterator[tuple[timedelta, float]]:
+    factor, at = 1.0, walk.every
+    while at < lasts_for:
+        factor *= 1 + chance.gauss(0.0, walk.deviation)
+        factor = min(max(factor, walk.lowest), walk.highest)
+        yield at, factor
+        at += walk.every

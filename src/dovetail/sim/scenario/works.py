@@ -1,0 +1,182 @@
+"""Which workloads does a scenario mean? Its words, as the simulator takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from typing import Final
+
+import msgspec
+
+from dovetail import api
+from dovetail.api.validation import problems
+from dovetail.decide.hints import closest_key
+from dovetail.kube.figures import figure_problems
+from dovetail.model.pod import Pod, PodSpec
+from dovetail.model.snapshot import Snapshot
+from dovetail.sim.demand import CronWork, Workload
+from dovetail.sim.fast.adoption import kept, name_of
+from dovetail.sim.scenario.beginning import begins_at
+from dovetail.sim.scenario.chances import stream
+from dovetail.sim.scenario.curves import Course, Replicas, replicas
+from dovetail.sim.scenario.strict import Object, Place
+from dovetail.sim.scenario.written import (
+    WrittenCronWork,
+    WrittenRollouts,
+    WrittenScenario,
+    WrittenWorkload,
+)
+from dovetail.state.specs import Templates
+
+_MOST_PODS: Final = 50_000
+
+
+class Works:
+    """All workloads of a scenario on a cluster."""
+
+    def __init__(self, written: WrittenScenario, cluster: Snapshot, seed: int, file: str) -> None:
+        self._written = written
+        self._starts_at = begins_at(written, cluster)
+        self._budgets = cluster.disruption_budgets
+        self._samples: dict[str, Pod] = {}
+        for pod in cluster.pods:
+            self._samples.setdefault(name_of(pod), pod)
+        self._seed = seed
+        self._place = Place(file)
+        self._templates = Templates()
+
+    def workloads(self, recorded: Mapping[str, Replicas]) -> Iterator[Workload]:
+        """Those that the file names, and those that only a trace names. Raises InputError."""
+        for name, one in self._written.workloads.items():
+            yield self._workload(
+                name, one, recorded.get(name), self._place.of("workloads").of(name)
+            )
+        for name, curve in recorded.items():
+            if name not in self._written.workloads:
+                base = self._like(name, self._place.of("trace"))
+                yield msgspec.structs.replace(base, replicas=curve)
+
+    def names(self) -> frozenset[str]:
+        """What a trace may speak of."""
+        return frozenset((*self._written.workloads, *self._samples))
+
+    def cron_works(self) -> Iterator[CronWork]:
+        """Those of the file. Raises InputError."""
+        for name, one in self._written.cron_works.items():
+            yield self._cron_work(name, one, self._place.of("cronWorks").of(name))
+
+    def spec(self, requests: Mapping[str, str], pod: Object, place: Place) -> PodSpec:
+        """What a pod asks for. Raises InputError."""
+        if not requests and not pod.get("containers"):
+            place.of("requests").refuse(
+                "missing; expected what a pod asks for, such as {cpu: 500m, memory: 1Gi}"
+            )
+        asked: dict[str, api.Tree] = dict(requests)
+        container: api.Tree = {"name": "main", "image": "x", "resources": {"requests": asked}}
+        tree: Object = Object(pod)
+        if requests:
+            tree = Object({**pod, "containers": [container]})
+        found = _pod_spec(tree, place)
+        spec, odd = self._templates.made(found, "default")
+        for one in odd:
+            place.of("pod").refuse(one.message)
+        return spec
+
+    def _workload(
+        self, name: str, one: WrittenWorkload, recorded: Replicas | None, place: Place
+    ) -> Workload:
+        if one.of:
+            base = self._like(one.of, place.of("of"))
+        else:
+            spec = self.spec(one.requests, one.pod, place)
+            base = Workload(
+                name=name,
+                namespace=one.namespace,
+                spec=spec,
+                replicas=(),
+                labels=one.labels,
+                annotations=one.annotations,
+                is_stateful=one.stateful,
+            )
+        guard = _guard(one.disruption_budget, place.of("disruptionBudget"))
+        return msgspec.structs.replace(
+            base,
+            replicas=recorded if recorded is not None else self._replicas(name, one, place),
+            rollouts=tuple(self._rollouts(one, place)),
+            max_surge=round(100 * one.max_surge),
+            max_unavailable=round(100 * one.max_unavailable),
+            guard=guard or base.guard,
+            least="" if guard else base.least,
+            ready_after=one.ready_after,
+            ends_after=one.ends_after,
+        )
+
+    def _replicas(self, name: str, one: WrittenWorkload, place: Place) -> Replicas:
+        if one.replicas is None:
+            if one.of:
+                return ()
+            expected = "a number, steps or a wave, or rows of the trace"
+            place.of("replicas").refuse(f"missing; expected {expected}")
+        written = self._written
+        chance = stream(self._seed, "replicas", name)
+        course = Course(self._starts_at, written.lasts, chance)
+        return replicas(one.replicas, course, place.of("replicas"))
+
+    def _rollouts(self, one: WrittenWorkload, place: Place) -> Iterator[timedelta]:
+        said = one.rollouts
+        if not isinstance(said, WrittenRollouts):
+            yield from said
+            return
+        if said.every < timedelta(minutes=1):
+            place.of("rollouts").of("every").refuse("expected at least 1m")
+        at, until = said.begins, said.until or self._written.lasts
+        while at <= until:
+            yield at
+            at += said.every
+
+    def _cron_work(self, name: str, one: WrittenCronWork, place: Place) -> CronWork:
+        if not 0 <= one.pods <= _MOST_PODS:
+            place.of("pods").refuse(f"found {one.pods}; expected up to {_MOST_PODS} pods")
+        return CronWork(
+            name=name,
+            namespace=one.namespace,
+            spec=self.spec(one.requests, one.pod, place),
+            annotations=one.annotations,
+            every=one.every,
+            first_after=one.first,
+            runs_for=one.runs_for,
+            n_pods=one.pods,
+            ends_after=one.ends_after,
+        )
+
+    def _like(self, name: str, place: Place) -> Workload:
+        """A workload that the cluster has, by namespace/name."""
+        sample = self._samples.get(name)
+        if sample is None:
+            near = closest_key(name, self._samples)
+            meant = f"; did you mean {near}?" if near else "; expected namespace/name of a workload"
+            place.refuse(f"the cluster has no pods of {name}{meant}")
+        own = name_of(sample).rpartition("/")[2]
+        return msgspec.structs.replace(kept(sample, self._budgets), name=own)
+
+
+def _pod_spec(tree: Object, place: Place) -> api.PodSpec:
+    """As if it stood in the manifest of a pod."""
+    whole = api.Pod(metadata=api.ObjectMeta(name="pod"))
+    try:
+        spec = api.decode_at("spec", api.PodSpec, dict(tree))
+        whole = msgspec.structs.replace(whole, spec=spec)
+        odd = [*problems(whole), *figure_problems(whole)]
+    except api.DecodeError as error:
+        odd = [error.problem]
+    for problem in odd:
+        within = problem.field.removeprefix("spec").removeprefix(".")
+        place.of("pod").of(within).refuse(problem.message)
+    return whole.spec
+
+
+def _guard(text: str, place: Place) -> str:
+    number = text.removesuffix("%")
+    if text and not (number.isascii() and number.isdecimal() and len(number) < 7):
+        place.refuse(f"found {text!r}; expected how many may be missing, such as 1 or 25%")
+    return text
