@@ -294,13 +294,14 @@ def _given(request: PlanRequest, manifests: Manifests) -> Seen:
     if manifests.scenarios:
         return _scenario(request, manifests)
     from dovetail.clock import SystemClock
+    from dovetail.cloud.overlay_manifest import overlay
     from dovetail.state import freeze
 
     catalogues = _Catalogues(request.catalogue)
     snapshot = freeze.snapshot(
         manifests.objects, instance_types=catalogues.of_pool, policy=_offline(request.policy)
     )
-    overlays = [_overlay(one) for one in manifests.objects if isinstance(one, api.NodeOverlay)]
+    overlays = [overlay(one) for one in manifests.objects if isinstance(one, api.NodeOverlay)]
     snapshot, conflicts = _overlaid(snapshot, overlays)
     return Seen(
         snapshot=snapshot,
@@ -362,24 +363,6 @@ class _Catalogues:
         if name not in self._held:
             self._held[name] = instance_types(name)
         return self._held[name]
-
-
-def _overlay(found: api.NodeOverlay) -> Overlay:
-    from dovetail.cloud.overlays import Overlay
-    from dovetail.cloud.prices import price_change
-    from dovetail.model.requirements import requirement
-    from dovetail.units import quantity
-
-    spec = found.spec
-    return Overlay(
-        name=found.metadata.name,
-        weight=spec.weight or 0,
-        requirements=tuple(
-            requirement(one.key, one.operator, one.values) for one in spec.requirements
-        ),
-        price=price_change(spec.price or "", spec.price_adjustment or ""),
-        capacity={name: quantity.amount(name, held) for name, held in spec.capacity.items()},
-    )
 
 
 def _overlaid(snapshot: Snapshot, overlays: Sequence[Overlay]) -> tuple[Snapshot, tuple[str, ...]]:
