@@ -42,6 +42,7 @@ async def keep_daemon_set(shop: Shop, whole: Whole) -> None:
     status: Obj = {
         "desiredNumberScheduled": len(belonging),
         "currentNumberScheduled": len(there.intersection(belonging)),
+        "updatedNumberScheduled": len(there.intersection(belonging)),
         "numberReady": n_ready,
         "numberAvailable": n_ready,
         "numberMisscheduled": 0,

@@ -8,8 +8,9 @@ import msgspec
 
 from dovetail import api
 from dovetail.api.decoding import without_nulls
-from dovetail.kube.memory import refusals
+from dovetail.kube.memory import ownership, refusals
 from dovetail.kube.memory.admission import admit
+from dovetail.kube.memory.ownership import UPDATE, Owner, Stamp
 from dovetail.kube.memory.record import Stored
 from dovetail.kube.memory.storage import Storage
 from dovetail.kube.memory.traits import Traits
@@ -54,6 +55,10 @@ def create(
     metadata["uid"] = storage.new_uid()
     metadata["creationTimestamp"] = storage.now()
     put(metadata, "managedFields", managed)
+    if managed is None and storage.manner.manager:
+        owner: Owner = (storage.manner.manager, UPDATE, "")
+        stamp = Stamp(storage.now(), kind.api_version)
+        ownership.begin(tree, owner, storage.lists(kind), stamp)
     if traits.has_generation:
         metadata["generation"] = 1
     return storage.write(ref, tree)

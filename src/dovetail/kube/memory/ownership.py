@@ -160,6 +160,12 @@ def write(tree: Obj, owned: Owned, stamp: Stamp) -> None:
     put(part(tree, "metadata"), "managedFields", entries or None)
 
 
+def begin(tree: Obj, owner: Owner, lists: Lists, stamp: Stamp) -> None:
+    """Note that all of a new object belongs to whoever made it, but for its status."""
+    made = {key: value for key, value in tree.items() if key != "status"}
+    write(tree, {owner: paths(made, lists)}, stamp)
+
+
 def _fields_of(found: set[Path]) -> Obj:
     fields: Obj = {}
     for path in sorted(found):

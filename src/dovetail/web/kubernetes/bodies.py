@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 from aiohttp import web
 
-from dovetail.kube.seam import Deletion, Json, Patch, PatchType, Propagation
+from dovetail.kube.seam import Deletion, Json, Manner, Patch, PatchType, Propagation
 from dovetail.kube.yaml_trees import YamlError, trees
 from dovetail.web.kubernetes import refusals
 
@@ -42,9 +42,18 @@ async def patch_in(request: web.Request, subresource: str) -> Patch:
         body=tree,
         type=how,
         subresource=subresource,
-        manager=request.query.get("fieldManager") or _agent(request),
+        manager=manner_of(request).manager,
         force=request.query.get("force") == "true",
     )
+
+
+def manner_of(request: web.Request) -> Manner:
+    """For whom a request writes, and whether it is only a trial. Raises InvalidError."""
+    tried = request.query.getall("dryRun", [])
+    if any(one != "All" for one in tried):
+        msg = f"dryRun: unknown value {tried[0]!r}"
+        raise refusals.bad_request(msg)
+    return Manner(request.query.get("fieldManager") or _agent(request), bool(tried))
 
 
 async def deletion_in(request: web.Request) -> Deletion:

@@ -17,7 +17,7 @@ from aiohttp import web
 from dovetail.clock import Clock, Timer
 from dovetail.kube.errors import ApiError
 from dovetail.kube.memory import MemoryKube
-from dovetail.kube.seam import Kube
+from dovetail.kube.seam import Servable
 from dovetail.web.kubernetes import discovery, refusals
 from dovetail.web.kubernetes.reading import Reading
 from dovetail.web.kubernetes.targets import target
@@ -55,7 +55,7 @@ class Served(msgspec.Struct, frozen=True):
         return msgspec.json.format(msgspec.json.encode(config)).decode()
 
 
-def application(kube: Kube, clock: Clock) -> web.Application:
+def application(kube: Servable, clock: Clock) -> web.Application:
     """The API as an application, to be served alone or within another."""
     made = web.Application(client_max_size=_LARGEST_BODY)
     made.router.add_route("*", "/{path:.*}", _Front(kube, clock).answer)
@@ -94,7 +94,7 @@ async def _send_bookmarks(kube: MemoryKube, timer: Timer) -> None:
 class _Front:
     """Takes every request, and finds who answers it."""
 
-    def __init__(self, kube: Kube, clock: Clock) -> None:
+    def __init__(self, kube: Servable, clock: Clock) -> None:
         reading, writing = Reading(kube, clock), Writing(kube)
         self._answers = {
             "GET": reading.get,

@@ -9,9 +9,15 @@ from aiohttp import web
 
 from dovetail import api
 from dovetail.kube.errors import NotFoundError
-from dovetail.kube.seam import Deletion, Json, Kube, Patch, PatchType, Ref
+from dovetail.kube.seam import Deletion, Json, Patch, PatchType, Ref, Servable
 from dovetail.web.kubernetes import refusals
-from dovetail.web.kubernetes.bodies import deletion, deletion_in, object_in, patch_in
+from dovetail.web.kubernetes.bodies import (
+    deletion,
+    deletion_in,
+    manner_of,
+    object_in,
+    patch_in,
+)
 from dovetail.web.kubernetes.reading import answer, scope_of
 from dovetail.web.kubernetes.targets import Target
 
@@ -22,54 +28,54 @@ _PATCHED: Final = ("", "status", "scale")
 class Writing:
     """Answers what is written. Every call may raise `ApiError`."""
 
-    def __init__(self, kube: Kube) -> None:
+    def __init__(self, kube: Servable) -> None:
         self._kube = kube
 
     async def post(self, request: web.Request, target: Target) -> web.StreamResponse:
         """Make an object, bind a pod, or evict one."""
-        _check_meant(request)
+        kube = self._kube.on_behalf(manner_of(request))
         body = await object_in(request)
         if not target.name:
-            return answer(await self._kube.create(target.kind, body, target.namespace), 201)
+            return answer(await kube.create(target.kind, body, target.namespace), 201)
         if target.kind.name != "Pod":
             raise refusals.no_such_method(request.method)
         if target.subresource == "binding":
             meta = {**_mapping(body.get("metadata")), "name": target.name}
             bound = {**body, "metadata": meta}
-            return answer(await self._kube.create(_BINDING, bound, target.namespace), 201)
+            return answer(await kube.create(_BINDING, bound, target.namespace), 201)
         if target.subresource == "eviction":
-            await self._kube.evict(target.ref, deletion(_mapping(body.get("deleteOptions"))))
+            await kube.evict(target.ref, deletion(_mapping(body.get("deleteOptions"))))
             return answer(_success(target.ref, code=201), 201)
         raise refusals.no_such_method(request.method)
 
     async def patch(self, request: web.Request, target: Target) -> web.StreamResponse:
         """Change an object, or apply one that is not there yet."""
-        _check_meant(request)
+        kube = self._kube.on_behalf(manner_of(request))
         if not target.name or target.subresource not in _PATCHED:
             raise refusals.no_such_resource()
         asked = await patch_in(request, target.subresource)
         is_new = asked.type is PatchType.APPLY and await self._found(target.ref) is None
-        return answer(await self._kube.patch(target.ref, asked), 201 if is_new else 200)
+        return answer(await kube.patch(target.ref, asked), 201 if is_new else 200)
 
     async def put(self, request: web.Request, target: Target) -> web.StreamResponse:
         """Replace an object, which the seam knows as a patch of all of it."""
-        _check_meant(request)
+        manner = manner_of(request)
         if not target.name or target.subresource not in _PATCHED:
             raise refusals.no_such_resource()
         whole: list[Json] = [{"op": "replace", "path": "", "value": await object_in(request)}]
-        asked = Patch(whole, PatchType.JSON, target.subresource)
-        return answer(await self._kube.patch(target.ref, asked))
+        asked = Patch(whole, PatchType.JSON, target.subresource, manner.manager)
+        return answer(await self._kube.on_behalf(manner).patch(target.ref, asked))
 
     async def delete(self, request: web.Request, target: Target) -> web.StreamResponse:
         """Delete an object, or all that a scope means."""
-        _check_meant(request)
+        kube = self._kube.on_behalf(manner_of(request))
         if target.subresource:
             raise refusals.no_such_method(request.method)
         how = await deletion_in(request)
         if not target.name:
             return await self._delete_all(request, target, how)
-        before = await self._kube.get(target.ref)
-        await self._kube.delete(target.ref, how)
+        before = await kube.get(target.ref)
+        await kube.delete(target.ref, how)
         left = await self._found(target.ref)
         if left is not None and _uid(left) == _uid(before):
             return answer(left)
@@ -78,11 +84,12 @@ class Writing:
     async def _delete_all(
         self, request: web.Request, target: Target, how: Deletion
     ) -> web.StreamResponse:
-        page = await self._kube.list(scope_of(target, request.query))
+        kube = self._kube.on_behalf(manner_of(request))
+        page = await kube.list(scope_of(target, request.query))
         for raw in page.items:
             meta = api.decode(api.Object, raw).metadata
             try:
-                await self._kube.delete(Ref(target.kind, meta.name, meta.namespace), how)
+                await kube.delete(Ref(target.kind, meta.name, meta.namespace), how)
             except NotFoundError:
                 continue  # somebody else was faster
         return answer(_success(Ref(target.kind, "", target.namespace)))
@@ -92,13 +99,6 @@ class Writing:
             return await self._kube.get(ref)
         except NotFoundError:
             return None
-
-
-def _check_meant(request: web.Request) -> None:
-    """Nothing here can be tried without doing it."""
-    if request.query.getall("dryRun", []):
-        msg = "dryRun is not supported"
-        raise refusals.bad_request(msg)
 
 
 def _mapping(tree: Json) -> dict[str, Json]:
