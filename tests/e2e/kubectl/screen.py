@@ -32,7 +32,7 @@ _MASKS = tuple(
         (r"/tmp/(?:LIVE|MERGED)-\d+/", "TEMPORARY/"),  # noqa: S108  # kubectl diff's own
         (rf"{re.escape(binaries.VERSION)}|v1\.36\.0-dovetail", "SERVER-VERSION"),
         # Columns are as wide as what was masked in them.
-        (r"[ \t]{2,}", "  "),
+        (r"(?<=\S)[ \t]{2,}", "  "),
     )
 )
 

@@ -22,6 +22,7 @@ class Traits(msgspec.Struct, frozen=True):
     keeps_status_when_created: bool = False
     is_custom: bool = False
     schema: Obj | None = None
+    rule_messages: frozenset[str] = frozenset()  # of the schema's rules in CEL
     scale: tuple[tuple[str, ...], tuple[str, ...]] | None = None  # wanted, counted
     # Fields that selectors may name besides name and namespace, with what they are when absent.
     fields: Mapping[str, str] = _NOTHING
@@ -116,11 +117,13 @@ def _defined(definition: Obj) -> Traits:
     stored = next((one for one in versions if one.get("storage")), {})
     subresources = mapping(stored.get("subresources"))
     scale = subresources.get("scale")
+    schema = mapping(at(stored, "schema", "openAPIV3Schema"))
     return Traits(
         has_status="status" in subresources,
         has_generation=True,
         is_custom=True,
-        schema=mapping(at(stored, "schema", "openAPIV3Schema")),
+        schema=schema,
+        rule_messages=_rule_messages(schema),
         scale=(_path(scale, "specReplicasPath"), _path(scale, "statusReplicasPath"))
         if scale is not None
         else None,
@@ -133,3 +136,13 @@ def _defined(definition: Obj) -> Traits:
 
 def _path(scale: Json, name: str) -> tuple[str, ...]:
     return tuple(text(scale, name).removeprefix(".").split("."))
+
+
+def _rule_messages(schema: Json) -> frozenset[str]:
+    """What rules in CEL say, wherever they stand in a schema."""
+    if isinstance(schema, list):
+        return frozenset().union(*map(_rule_messages, schema))
+    held = mapping(schema)
+    own = [text(one, "message") for one in items(held.get("x-kubernetes-validations"))]
+    inner = [_rule_messages(one) for one in held.values() if isinstance(one, dict | list)]
+    return frozenset(own).union(*inner)

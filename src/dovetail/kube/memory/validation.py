@@ -13,7 +13,8 @@ from dovetail.api.meta import Wire
 from dovetail.api.poolrules import label_problems
 from dovetail.api.rules import SCHEDULE_READABLE
 from dovetail.kube.memory.deletion import FOREGROUND, ORPHAN
-from dovetail.kube.memory.shape import shaped
+from dovetail.kube.memory.schema_rules import UNCHECKED, blocks_rules, schema_problems
+from dovetail.kube.memory.shape import shape
 from dovetail.kube.memory.traits import Traits
 from dovetail.kube.memory.trees import Obj, at, encoded, items, labels_of, mapping, text, texts
 from dovetail.units import cron
@@ -29,9 +30,15 @@ _RULED_BY_RBAC: Final = "rbac.authorization.k8s.io"
 def object_problems(kind: api.Kind, traits: Traits, tree: Obj) -> list[api.FieldProblem]:
     """Everything wrong with an object. It is brought into the shape of its definition first."""
     found = [*_metadata(kind, tree)]
-    if traits.schema is not None:
-        found += shaped(tree, traits.schema)
-    return found or list(_by_kind(kind, traits, tree))
+    if traits.schema is None:
+        return found or list(_by_kind(kind, traits, tree))
+    shape(tree, traits.schema)
+    found += schema_problems(tree, traits.schema)
+    if any(map(blocks_rules, found)):
+        return [*found, UNCHECKED]
+    known = {one.field for one in found}
+    rules = (one for one in _by_rules(kind, traits, tree) if one.field not in known)
+    return [*found, *rules]
 
 
 def _metadata(kind: api.Kind, tree: Obj) -> Iterator[api.FieldProblem]:
@@ -79,18 +86,27 @@ def _by_kind(kind: api.Kind, traits: Traits, tree: Obj) -> Iterator[api.FieldPro
     except api.DecodeError as error:
         yield error.problem
         return
-    if not traits.is_custom:
-        yield from api.problems(value)
-        if kind.name == "Node":
-            yield from _taints(tree)
+    if traits.is_custom:
         return
-    if traits.schema is None:
+    yield from api.problems(value)
+    if kind.name == "Node":
+        yield from _taints(tree)
+
+
+def _by_rules(kind: api.Kind, traits: Traits, tree: Obj) -> Iterator[api.FieldProblem]:
+    """What the rules in CEL of a definition say, by their twins in Python.
+
+    Only what a definition can say: the rest is for the controller to find, and to report.
+    """
+    try:
+        value = api.read(kind, encoded(tree))
+    except api.DecodeError as error:
+        yield error.problem
         return
-    # Only what a definition can say: the rest is for the controller to find, and to report.
     for field in ("spec", "status"):
         held: object = getattr(value, field, None)
         if isinstance(held, Wire):
-            yield from check(held, field)
+            yield from (one for one in check(held, field) if one.message in traits.rule_messages)
     if isinstance(value, api.NodePool):
         yield from _schedules(value)
 

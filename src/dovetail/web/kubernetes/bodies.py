@@ -10,7 +10,7 @@ from aiohttp import web
 
 from dovetail.kube.seam import Deletion, Json, Manner, Patch, PatchType, Propagation
 from dovetail.kube.yaml_trees import YamlError, trees
-from dovetail.web.kubernetes import refusals
+from dovetail.web.kubernetes import protobuf, refusals
 
 _JSON: Final = "application/json"
 _YAML: Final = "application/yaml"
@@ -21,7 +21,7 @@ Obj = dict[str, Json]
 
 async def object_in(request: web.Request) -> Obj:
     """The object that was sent. Raises InvalidError."""
-    tree = await _tree(request, (_JSON, _YAML))
+    tree = await _tree(request, (_JSON, _YAML, protobuf.CONTENT_TYPE))
     if not isinstance(tree, dict):
         msg = "expected an object"
         raise refusals.bad_request(msg)
@@ -98,6 +98,8 @@ async def _tree(request: web.Request, allowed: tuple[str, ...]) -> Json:
     if request.content_type not in (*allowed, "application/octet-stream"):
         raise refusals.unsupported(request.content_type)
     data = await request.read()
+    if request.content_type == protobuf.CONTENT_TYPE:
+        return _from_protobuf(data)
     try:
         tree: Json = _decoder.decode(data)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
@@ -116,3 +118,11 @@ def _from_yaml(data: bytes) -> Json:
         msg = f"the object provided is unrecognized: {error}"
         raise refusals.bad_request(msg) from None
     return tree
+
+
+def _from_protobuf(data: bytes) -> Json:
+    try:
+        return protobuf.object_of(data)
+    except ValueError as error:
+        msg = f"the object provided is unrecognized: {error}"
+        raise refusals.bad_request(msg) from None

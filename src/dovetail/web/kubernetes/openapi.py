@@ -11,6 +11,7 @@ from typing import Final
 
 from dovetail.kube.seam import Json
 from dovetail.web.kubernetes.kinds import OFFERED, Offered
+from dovetail.web.kubernetes.openapi_v2 import PARAMETERS
 from dovetail.web.kubernetes.surface import names_by_kind, schema
 
 Obj = dict[str, Json]
@@ -18,7 +19,9 @@ Obj = dict[str, Json]
 _ROOT: Final = "/openapi/v3"
 _REFERENCE: Final = "#/components/schemas/"
 _META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
-_CHECKS: Final[Json] = [{"name": "fieldValidation", "in": "query", "schema": {"type": "string"}}]
+_CHECKS: Final[Json] = [
+    {"name": name, "in": "query", "schema": {"type": "string"}} for name in PARAMETERS
+]
 # Said in prose by nobody else, and shown by `kubectl explain` of every kind that is defined.
 _IDENTITY: Final[Obj] = {
     "apiVersion": {"type": "string", "description": "Group and version of this kind."},

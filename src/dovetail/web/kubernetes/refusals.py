@@ -15,7 +15,8 @@ JSON_TYPE = "application/json"
 
 def status_of(error: ApiError) -> dict[str, Json]:
     """The Status that says it."""
-    details: dict[str, Json] = {}
+    told = error.details
+    details: dict[str, Json] = msgspec.to_builtins(told) if told is not None else {}
     if isinstance(error, TooManyRequestsError):
         if error.retry_after is not None:
             details["retryAfterSeconds"] = math.ceil(error.retry_after.total_seconds())

@@ -18,7 +18,7 @@ from dovetail.clock import Clock, Timer
 from dovetail.kube.errors import ApiError
 from dovetail.kube.memory import MemoryKube
 from dovetail.kube.seam import Servable
-from dovetail.web.kubernetes import discovery, refusals
+from dovetail.web.kubernetes import discovery, openapi_v2, refusals
 from dovetail.web.kubernetes.reading import Reading
 from dovetail.web.kubernetes.targets import target
 from dovetail.web.kubernetes.writing import Writing
@@ -27,6 +27,7 @@ _HOST: Final = "127.0.0.1"
 _LARGEST_BODY: Final = 3 * 2**20
 _BOOKMARK_SECONDS: Final = 30.0  # clients take a watch for dead that says nothing for minutes
 _FAREWELL_SECONDS: Final = 0.1
+_OPENAPI_V2: Final = "/openapi/v2"
 _PROBES: Final = ("/healthz", "/livez", "/readyz")
 
 
@@ -109,6 +110,10 @@ class _Front:
         path = request.rel_url.raw_path
         if path in _PROBES:
             return web.Response(text="ok")
+        if path == _OPENAPI_V2:
+            return web.Response(
+                body=openapi_v2.document(), headers={"Content-Type": openapi_v2.CONTENT_TYPE}
+            )
         about = discovery.document(path)
         if about is not None:
             return web.json_response(about)

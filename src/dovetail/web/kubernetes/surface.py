@@ -47,6 +47,7 @@ class Surface(msgspec.Struct, frozen=True):
 
     resources: tuple[Resource, ...]
     schemas: dict[str, msgspec.Raw]
+    messages: dict[str, msgspec.Raw]
 
 
 @cache
@@ -62,6 +63,15 @@ def schema(name: str) -> dict[str, Json]:
     raw = surface().schemas.get(name)
     found: dict[str, Json] = msgspec.json.decode(raw) if raw is not None else {}
     return found
+
+
+@cache
+def message(name: str) -> dict[int, tuple[str, str, str]] | None:
+    """A message's fields by their numbers: name, type, and "repeated", "map" or "optional"."""
+    raw = surface().messages.get(name)
+    if raw is None:
+        return None
+    return msgspec.json.decode(raw, type=dict[int, tuple[str, str, str]])
 
 
 @cache
