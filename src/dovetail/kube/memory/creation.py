@@ -9,7 +9,8 @@ import msgspec
 from dovetail import api
 from dovetail.api.decoding import without_nulls
 from dovetail.kube.memory import ownership, refusals
-from dovetail.kube.memory.admission import admit
+from dovetail.kube.memory.admission import admit, identify
+from dovetail.kube.memory.defaults import complete
 from dovetail.kube.memory.ownership import UPDATE, Owner, Stamp
 from dovetail.kube.memory.record import Stored
 from dovetail.kube.memory.storage import Storage
@@ -54,6 +55,7 @@ def create(
     metadata = part(tree, "metadata")
     metadata["uid"] = storage.new_uid()
     metadata["creationTimestamp"] = storage.now()
+    identify(ref, tree)
     put(metadata, "managedFields", managed)
     if managed is None and storage.manner.manager:
         owner: Owner = (storage.manner.manager, UPDATE, "")
@@ -133,6 +135,7 @@ def _prepare(storage: Storage, ref: Ref, tree: Obj) -> None:
         metadata["namespace"] = ref.namespace
     if traits.has_status and not traits.keeps_status_when_created:
         tree.pop("status", None)
+    complete(ref, tree)
     admit(storage, ref, tree)
     tidy(tree, traits)
 
@@ -146,6 +149,10 @@ def tidy(tree: Obj, traits: Traits) -> None:
         del tree["data"]
     for field in ("spec", "status"):
         _drop(tree, field, ([],))
+    status = mapping(tree.get("status"))
+    for field in traits.unwritten_zeros:
+        if status.get(field) == 0:
+            del status[field]
     if mapping(tree.get("spec")).get("unschedulable") is False:
         del part(tree, "spec")["unschedulable"]
 

@@ -21,6 +21,7 @@ class Traits(msgspec.Struct, frozen=True):
     has_generation: bool = False
     keeps_status_when_created: bool = False
     is_custom: bool = False
+    unwritten_zeros: tuple[str, ...] = ()  # of the status
     schema: Obj | None = None
     rule_messages: frozenset[str] = frozenset()  # of the schema's rules in CEL
     scale: tuple[tuple[str, ...], tuple[str, ...]] | None = None  # wanted, counted
@@ -67,6 +68,7 @@ _POD: Final = Traits(
     },
 )
 
+_READY_ONES: Final = ("readyReplicas", "availableReplicas")
 BUILT_IN: Final[Mapping[tuple[str, str], Traits]] = {
     ("", "Pod"): _POD,
     ("", "Node"): Traits(
@@ -81,11 +83,27 @@ BUILT_IN: Final[Mapping[tuple[str, str], Traits]] = {
     ),
     ("", "Event"): _EVENT,
     ("", "Secret"): Traits(fields={"type": ""}),
-    ("apps", "Deployment"): _WORKLOAD,
-    ("apps", "ReplicaSet"): msgspec.structs.replace(_WORKLOAD, fields={"status.replicas": "0"}),
-    ("apps", "StatefulSet"): _WORKLOAD,
-    ("apps", "DaemonSet"): _SPEC_AND_STATUS,
-    ("batch", "Job"): msgspec.structs.replace(_SPEC_AND_STATUS, fields={"status.successful": "0"}),
+    ("apps", "Deployment"): msgspec.structs.replace(
+        _WORKLOAD,
+        unwritten_zeros=("replicas", "updatedReplicas", "unavailableReplicas", *_READY_ONES),
+    ),
+    ("apps", "ReplicaSet"): msgspec.structs.replace(
+        _WORKLOAD,
+        fields={"status.replicas": "0"},
+        unwritten_zeros=("fullyLabeledReplicas", *_READY_ONES),
+    ),
+    ("apps", "StatefulSet"): msgspec.structs.replace(
+        _WORKLOAD, unwritten_zeros=("currentReplicas", "updatedReplicas", "readyReplicas")
+    ),
+    ("apps", "DaemonSet"): msgspec.structs.replace(
+        _SPEC_AND_STATUS,
+        unwritten_zeros=("updatedNumberScheduled", "numberAvailable", "numberUnavailable"),
+    ),
+    ("batch", "Job"): msgspec.structs.replace(
+        _SPEC_AND_STATUS,
+        fields={"status.successful": "0"},
+        unwritten_zeros=("active", "succeeded", "failed"),
+    ),
     ("batch", "CronJob"): _SPEC_AND_STATUS,
     ("policy", "PodDisruptionBudget"): _SPEC_AND_STATUS,
     ("storage.k8s.io", "VolumeAttachment"): _STATUS,

@@ -137,9 +137,14 @@ def scope_of(target: Target, query: Mapping[str, str]) -> Scope:
     )
 
 
-def answer(body: bytes | msgspec.Raw, status: int = 200) -> web.Response:
-    """An object as it is."""
-    return web.Response(body=bytes(body), status=status, content_type=refusals.JSON_TYPE)
+def answer(
+    body: bytes | msgspec.Raw, status: int = 200, warnings: tuple[str, ...] = ()
+) -> web.Response:
+    """An object as it is, with warnings that clients show to people."""
+    response = web.Response(body=bytes(body), status=status, content_type=refusals.JSON_TYPE)
+    for one in warnings:
+        response.headers.add("Warning", f"299 - {msgspec.json.encode(one).decode()}")
+    return response
 
 
 def _seconds(query: Mapping[str, str]) -> float:

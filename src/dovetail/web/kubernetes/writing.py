@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
@@ -10,7 +11,7 @@ from aiohttp import web
 from dovetail import api
 from dovetail.kube.errors import NotFoundError
 from dovetail.kube.seam import Deletion, Json, Patch, PatchType, Ref, Servable
-from dovetail.web.kubernetes import refusals
+from dovetail.web.kubernetes import fields, refusals, reviews
 from dovetail.web.kubernetes.bodies import (
     deletion,
     deletion_in,
@@ -20,6 +21,8 @@ from dovetail.web.kubernetes.bodies import (
 )
 from dovetail.web.kubernetes.reading import answer, scope_of
 from dovetail.web.kubernetes.targets import Target
+
+Obj = dict[str, Json]
 
 _BINDING: Final = api.Kind("", "v1", "Binding", "bindings", api.Object)
 _PATCHED: Final = ("", "status", "scale")
@@ -36,7 +39,11 @@ class Writing:
         kube = self._kube.on_behalf(manner_of(request))
         body = await object_in(request)
         if not target.name:
-            return answer(await kube.create(target.kind, body, target.namespace), 201)
+            review = reviews.answered(target.offered, body)
+            if review is not None:
+                return answer(review, 201)
+            sound, warnings = _checked(request, target, body)
+            return answer(await kube.create(target.kind, sound, target.namespace), 201, warnings)
         if target.kind.name != "Pod":
             raise refusals.no_such_method(request.method)
         if target.subresource == "binding":
@@ -55,16 +62,25 @@ class Writing:
             raise refusals.no_such_resource()
         asked = await patch_in(request, target.subresource)
         is_new = asked.type is PatchType.APPLY and await self._found(target.ref) is None
-        return answer(await kube.patch(target.ref, asked), 201 if is_new else 200)
+        warnings: tuple[str, ...] = ()
+        if isinstance(asked.body, Mapping) and target.subresource != "scale":
+            _check_declared(target, asked)
+            sound, warnings = _checked(request, target, dict(asked.body))
+            asked = msgspec.structs.replace(asked, body=sound)
+        made = await kube.patch(target.ref, asked)
+        return answer(made, 201 if is_new else 200, warnings)
 
     async def put(self, request: web.Request, target: Target) -> web.StreamResponse:
         """Replace an object, which the seam knows as a patch of all of it."""
         manner = manner_of(request)
         if not target.name or target.subresource not in _PATCHED:
             raise refusals.no_such_resource()
-        whole: list[Json] = [{"op": "replace", "path": "", "value": await object_in(request)}]
+        body, warnings = await object_in(request), ()
+        if target.subresource != "scale":
+            body, warnings = _checked(request, target, body)
+        whole: list[Json] = [{"op": "replace", "path": "", "value": body}]
         asked = Patch(whole, PatchType.JSON, target.subresource, manner.manager)
-        return answer(await self._kube.on_behalf(manner).patch(target.ref, asked))
+        return answer(await self._kube.on_behalf(manner).patch(target.ref, asked), 200, warnings)
 
     async def delete(self, request: web.Request, target: Target) -> web.StreamResponse:
         """Delete an object, or all that a scope means."""
@@ -99,6 +115,25 @@ class Writing:
             return await self._kube.get(ref)
         except NotFoundError:
             return None
+
+
+def _checked(request: web.Request, target: Target, body: Obj) -> tuple[Obj, tuple[str, ...]]:
+    """An object without unknown fields, and warnings of them. Raises InvalidError."""
+    how = request.query.get("fieldValidation", "")
+    found = fields.sifted(body, target.offered)
+    if how == fields.STRICT and found.unknown:
+        raise fields.strictly(found.unknown, target.offered)
+    told = () if how == fields.IGNORE else found.unknown
+    return found.tree, tuple(f'unknown field "{path}"' for path in told)
+
+
+def _check_declared(target: Target, asked: Patch) -> None:
+    """What is applied has no unknown fields, whatever the client says. Raises ApiError."""
+    if asked.type is PatchType.APPLY and isinstance(asked.body, Mapping):
+        where = f"{target.namespace}/{target.name}"
+        refusal = fields.undeclared(where, dict(asked.body), target.offered)
+        if refusal is not None:
+            raise refusal
 
 
 def _mapping(tree: Json) -> dict[str, Json]:

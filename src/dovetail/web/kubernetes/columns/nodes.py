@@ -19,6 +19,7 @@ from dovetail.web.kubernetes.columns.cells import (
     mapping,
     said,
     wide,
+    word,
 )
 
 _ROLE: Final = "node-role.kubernetes.io/"
@@ -40,6 +41,12 @@ def _roles(tree: Obj, _: datetime) -> str:
     return ",".join(sorted(one for one in roles if one)) or NONE
 
 
+def _kernel(tree: Obj, _: datetime) -> str:
+    kernel = word(tree, ".status.nodeInfo.kernelVersion", UNKNOWN)
+    architecture = word(tree, ".status.nodeInfo.architecture")
+    return f"{kernel} ({architecture})" if architecture else kernel
+
+
 def _address(kind: str) -> Cell:
     return said(f'.status.addresses[?(@.type=="{kind}")].address')
 
@@ -53,6 +60,6 @@ NODES: Final = (
     wide("Internal-IP", _address("InternalIP")),
     wide("External-IP", _address("ExternalIP")),
     wide("OS-Image", said(".status.nodeInfo.osImage", UNKNOWN)),
-    wide("Kernel-Version", said(".status.nodeInfo.kernelVersion", UNKNOWN)),
+    wide("Kernel-Version", _kernel),
     wide("Container-Runtime", said(".status.nodeInfo.containerRuntimeVersion", UNKNOWN)),
 )
