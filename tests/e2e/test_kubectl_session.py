@@ -29,7 +29,7 @@ def difference(step: Step, pair: Twins) -> str:
     with ThreadPoolExecutor(2) as both:
         real, ours = both.map(lambda folder: typed(step, folder), (pair.real, pair.ours))
     compared = difflib.unified_diff(
-        real.masked().lines(), ours.masked().lines(), "real", "ours", lineterm="", n=2
+        step.compared(real), step.compared(ours), "real", "ours", lineterm="", n=2
     )
     return "\n".join(compared)
 

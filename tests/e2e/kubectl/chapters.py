@@ -2,12 +2,15 @@
 
 A step is a line for kubectl, or a mapping: `run` is the line, `given` its standard input, `editor`
 what `kubectl edit` calls, and `until` how many lines a watch shows before it is left, while the
-lines of `meanwhile` are typed elsewhere.
+lines of `meanwhile` are typed elsewhere. A few say what of their own must differ: `ending` compares
+only so many last lines, `after` only what follows a line, `masks` hides what follows from the time,
+and `only_real` and `only_ours` are lines that one of the two has to itself.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 import threading
@@ -32,6 +35,24 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     editor: str = ""
     until: int = 0
     meanwhile: tuple[str, ...] = ()
+    ending: int = 0
+    after: str = ""
+    masks: dict[str, str] = {}
+    only_real: tuple[str, ...] = ()
+    only_ours: tuple[str, ...] = ()
+
+    def compared(self, screen: Screen) -> list[str]:
+        """The lines of a screen that must be the same on both."""
+        shown = screen.masked()
+        out = shown.out
+        for pattern, mask in self.masks.items():
+            out = re.sub(pattern, mask, out)
+        if self.after:
+            out = out.partition(self.after)[2]
+        lines = Screen(shown.code, out, shown.err).lines()
+        apart = {f"out: {line}" for line in (*self.only_real, *self.only_ours)}
+        kept = [line for line in lines if line not in apart]
+        return kept[-self.ending :] if self.ending else kept
 
 
 class Chapter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -27,7 +27,8 @@ _MASKS = tuple(
         (r"https?://127\.0\.0\.1:\d+", "SERVER"),
         (r"fd00:[0-9a-f:]+", "ADDRESS"),  # stand-ins make addresses from uids
         (r"10\.0\.0\.\d+", "CLUSTER-IP"),
-        (r"(-[0-9a-f]{10}-)[a-z0-9]{5}\b", r"\1POD"),  # what `generateName` adds
+        # What `generateName` adds.
+        (r"(-[0-9a-f]{10}-|\b(?:agent|by-hand|once)-)[a-z0-9]{5}\b", r"\1POD"),
         (r"(?<=[\s(<])(?:\d+d)?(?:\d+h)?(?:\d+m)?\d+s(?=[\s),]|$)", "AGE"),
         (r"/tmp/(?:LIVE|MERGED)-\d+/", "TEMPORARY/"),  # noqa: S108  # kubectl diff's own
         (rf"{re.escape(binaries.VERSION)}|v1\.36\.0-dovetail", "SERVER-VERSION"),

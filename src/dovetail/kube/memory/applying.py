@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from dovetail.kube.errors import ConflictError
+from dovetail.kube.errors import Cause, ConflictError, Details
 from dovetail.kube.memory import ownership
 from dovetail.kube.memory.lists import SET, Keys, Lists
 from dovetail.kube.memory.ownership import APPLY, UPDATE, Owned, Owner, Path, Stamp
@@ -39,7 +39,7 @@ def applied(live: Obj, wanted: Obj, asked: Patch, lists: Lists, stamp: Stamp) ->
     changed = {path for path in mine if _differs(live, wanted, path, lists)}
     lost = _conflicts(changed, owned, me)
     if lost and not asked.force:
-        raise _refusal(lost)
+        raise _refusal(lost, stamp)
     others = {
         owner: held - {path for loser, path in lost if loser == owner}
         for owner, held in owned.items()
@@ -72,13 +72,22 @@ def _differs(one: Obj, other: Obj, path: Path, lists: Lists) -> bool:
     )
 
 
-def _refusal(lost: list[tuple[Owner, Path]]) -> ConflictError:
-    plural = "" if len(lost) == 1 else "s"
-    said = "; ".join(
-        f'conflict with "{owner[0]}": .{".".join(ownership.names(path))}' for owner, path in lost
+def _refusal(lost: list[tuple[Owner, Path]], stamp: Stamp) -> ConflictError:
+    causes = tuple(
+        Cause("FieldManagerConflict", f"conflict with {_named(owner, stamp)}", ownership.shown(path))
+        for owner, path in lost
     )
+    plural = "" if len(lost) == 1 else "s"
+    said = "; ".join(f"{one.message}: {one.field}" for one in causes)
     msg = f"Apply failed with {len(lost)} conflict{plural}: {said}"
-    return ConflictError(409, "Conflict", msg)
+    return ConflictError(409, "Conflict", msg, Details(causes=causes))
+
+
+def _named(owner: Owner, stamp: Stamp) -> str:
+    """Another manager, and how it came to own a field."""
+    manager, operation, subresource = owner
+    part = f' with subresource "{subresource}"' if subresource else ""
+    return f'"{manager}"{part}' + (f" using {stamp.api_version}" if operation == UPDATE else "")
 
 
 def _merged(live: Json, wanted: Json, path: tuple[str, ...], lists: Lists) -> Json:
@@ -111,12 +120,13 @@ def _merged_list(
 
 def tracked(old: Obj, new: Obj, owner: Owner, lists: Lists, stamp: Stamp) -> None:
     """Note in a changed object what else than an apply has changed, if owners are noted at all."""
-    owned = ownership.read(old)
+    owned = ownership.read(new) or ownership.read(old)
     if not owned:
         return
-    there = ownership.paths(new, lists)
-    before = ownership.paths(old, lists)
-    changed = {path for path in there & before if _differs(old, new, path, lists)}
+    there = ownership.paths(new, lists, with_maps=True)
+    before = ownership.paths(old, lists, with_maps=True)
+    leaves = ownership.paths(new, lists)
+    changed = {path for path in leaves & before if _differs(old, new, path, lists)}
     taken = changed | (there - before)
     noted = {one: (held & there) - taken for one, held in owned.items()}
     noted[owner] = noted.get(owner, set()) | taken

@@ -10,12 +10,12 @@ from dovetail import api
 from dovetail.api.decoding import without_nulls
 from dovetail.kube.memory import ownership, refusals
 from dovetail.kube.memory.admission import admit, identify
-from dovetail.kube.memory.defaults import complete
+from dovetail.kube.memory.defaults import complete, count_templates
 from dovetail.kube.memory.ownership import UPDATE, Owner, Stamp
 from dovetail.kube.memory.record import Stored
 from dovetail.kube.memory.storage import Storage
 from dovetail.kube.memory.traits import Traits
-from dovetail.kube.memory.trees import Obj, decoded, encoded, mapping, part, put, text
+from dovetail.kube.memory.trees import Obj, at, decoded, encoded, items, mapping, part, put, text
 from dovetail.kube.memory.validation import object_problems
 from dovetail.kube.seam import Body, Json, Ref
 
@@ -108,7 +108,8 @@ def _named(storage: Storage, kind: api.Kind, tree: Obj, namespace: str) -> Ref:
     if not name and beginning:
         name = storage.new_name(kind, beginning, place)
     if not name:
-        problem = api.FieldProblem("metadata.name", "name or generateName is required")
+        why = f"{refusals.REQUIRED}: name or generateName is required"
+        problem = api.FieldProblem("metadata.name", why)
         raise refusals.invalid(Ref(kind, "", place), [problem])
     return Ref(kind, name, place)
 
@@ -136,6 +137,7 @@ def _prepare(storage: Storage, ref: Ref, tree: Obj) -> None:
     if traits.has_status and not traits.keeps_status_when_created:
         tree.pop("status", None)
     complete(ref, tree)
+    count_templates(ref, None, tree)
     admit(storage, ref, tree)
     tidy(tree, traits)
 
@@ -149,6 +151,9 @@ def tidy(tree: Obj, traits: Traits) -> None:
         del tree["data"]
     for field in ("spec", "status"):
         _drop(tree, field, ([],))
+    if tree.get("kind") == "Pod":
+        for one in items(at(tree, "status", "conditions")):
+            mapping(one).setdefault("lastProbeTime", None)
     status = mapping(tree.get("status"))
     for field in traits.unwritten_zeros:
         if status.get(field) == 0:

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from dovetail.kube.memory.pod_defaults import fill, fill_pod_spec, fill_template
-from dovetail.kube.memory.trees import Obj, at, items, mapping, part
+from dovetail.kube.memory.trees import Obj, at, canonical, items, mapping, part, text
 from dovetail.kube.seam import Ref
 
 _Fill = Callable[[Obj], None]
 _QUARTER: Final = "25%"
+_GENERATION: Final = "deprecated.daemonset.template.generation"
 
 
 def complete(ref: Ref, tree: Obj) -> None:
@@ -18,6 +19,21 @@ def complete(ref: Ref, tree: Obj) -> None:
     found = _BY_KIND.get((ref.kind.group, ref.kind.name))
     if found is not None:
         found(tree)
+
+
+def count_templates(ref: Ref, old: Obj | None, new: Obj) -> None:
+    """Note on a DaemonSet how often its template has changed."""
+    if (ref.kind.group, ref.kind.name) != ("apps", "DaemonSet"):
+        return
+    if old is None:
+        part(new, "metadata", "annotations")[_GENERATION] = "1"
+        return
+    path = ("spec", "template")
+    before = text(old, "metadata", "annotations", _GENERATION)
+    if canonical(at(old, *path)) != canonical(at(new, *path)) and before.isdigit():
+        before = str(int(before) + 1)
+    if before:
+        part(new, "metadata", "annotations")[_GENERATION] = before
 
 
 def _pod(tree: Obj) -> None:

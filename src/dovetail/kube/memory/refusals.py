@@ -113,11 +113,13 @@ def forbidden(ref: Ref, why: str) -> errors.ForbiddenError:
     return errors.ForbiddenError(403, "Forbidden", message, _about(ref))
 
 
-def over_budget(why: str, seconds: int = 0) -> errors.TooManyRequestsError:
+def over_budget(what: str, why: str, seconds: int = 0) -> errors.TooManyRequestsError:
     """Not now: a disruption budget forbids it."""
     after = timedelta(seconds=seconds) if seconds else None
     cause = errors.DISRUPTION_BUDGET
-    return errors.TooManyRequestsError(429, "TooManyRequests", why, after, cause)
+    refusal = errors.TooManyRequestsError(429, "TooManyRequests", what, after, cause)
+    refusal.details = errors.Details(causes=(errors.Cause(cause, why),))
+    return refusal
 
 
 def server_error(why: str) -> errors.UnavailableError:

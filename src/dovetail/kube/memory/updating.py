@@ -7,7 +7,7 @@ from typing import Final
 from dovetail.kube.memory import refusals
 from dovetail.kube.memory.applying import tracked
 from dovetail.kube.memory.creation import check_identity, tidy
-from dovetail.kube.memory.defaults import complete
+from dovetail.kube.memory.defaults import complete, count_templates
 from dovetail.kube.memory.deletion import may_go
 from dovetail.kube.memory.immutable import KEPT, change_problems
 from dovetail.kube.memory.ownership import UPDATE, Stamp
@@ -45,6 +45,7 @@ def update(
     new = _confined(old, changed, traits, subresource)
     if subresource != STATUS:
         complete(ref, new)
+        count_templates(ref, old, new)
     tidy(new, traits)
     problems = object_problems(ref.kind, traits, new) + change_problems(ref.kind, old, new)
     if problems:

@@ -25,6 +25,16 @@ _TYPES: Final = {dict: "object", list: "array", str: "string", bool: "bool"}
 _GO: Final = {"string": "string", "boolean": "bool", "integer": "int64", "number": "float64"}
 
 
+_APPLIED: Final = {
+    "array": "list",
+    "bool": "boolean",
+    "integer": "numeric (int or float)",
+    "number": "numeric (int or float)",
+    "object": "map",
+    "string": "string",
+}
+
+
 class Place(msgspec.Struct, frozen=True):
     """Where in an object: the path, and the type that the field is part of."""
 
@@ -57,8 +67,10 @@ def sifted(tree: Obj, offered: Offered) -> Sifted:
 class _Sieve:
     """Walks an object and its schema side by side."""
 
-    def __init__(self, offered: Offered) -> None:
+    def __init__(self, offered: Offered, *, applies: bool = False) -> None:
         self.unknown: list[str] = []
+        self.mistyped: list[str] = []
+        self._applies = applies
         self._offered = offered
         self._judges_types = offered.schema is None
 
@@ -85,7 +97,7 @@ class _Sieve:
             return value
         self._check(value, known, place)
         if isinstance(value, dict):
-            return self.object(value, known, Place(place.path, owner))
+            return self.object(value, known, Place(place.path, owner or place.owner))
         inner = known.get("items")
         if isinstance(value, list) and isinstance(inner, dict):
             return [self._value(one, inner, place.item(at)) for at, one in enumerate(value)]
@@ -93,6 +105,12 @@ class _Sieve:
 
     def _check(self, value: Json, known: Obj, place: Place) -> None:
         wanted = known.get("type")
+        if self._applies:
+            if isinstance(wanted, str) and not _is_a(value, wanted):
+                got = _APPLIED.get(_TYPES.get(type(value), ""), "number")
+                words = _APPLIED.get(wanted, wanted)
+                self.mistyped.append(f".{place.path}: expected {words}, got {got}")
+            return
         if not self._judges_types or not isinstance(wanted, str) or _is_a(value, wanted):
             return
         kind = self._offered.kind
@@ -144,13 +162,12 @@ def strictly(unknown: tuple[str, ...], offered: Offered) -> ApiError:
 
 def undeclared(where: str, tree: Obj, offered: Offered) -> ApiError | None:
     """The refusal of an apply that names what its kind does not have; `where` is what is applied."""
-    try:
-        found = sifted(tree, offered).unknown
-    except InvalidError:
-        return None  # told by whoever reads it
+    sieve = _Sieve(offered, applies=True)
+    sieve.object(tree, type_schema(offered), Place(owner=type_name(offered)))
+    found = [f".{path}: field not declared in schema" for path in sieve.unknown] + sieve.mistyped
     if not found:
         return None
-    told = "\n".join(f".{path}: field not declared in schema" for path in found)
+    told = "\n".join(found)
     about = f"{where}; {offered.kind.api_version}, Kind={offered.kind.name}"
     msg = f"failed to create typed patch object ({about}): {told}"
     return UnavailableError(500, "", msg)  # 500 without a reason is what a real server says

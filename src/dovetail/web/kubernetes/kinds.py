@@ -42,13 +42,18 @@ def _offered() -> Iterator[Offered]:
             yield _built_in(resource)
     definitions = {_identity(one): one for one in crds()}
     own = {(one.group, one.kind) for one in surface().resources}
-    for kind in api.KINDS.values():
+    for kind in sorted(api.KINDS.values(), key=_turn):
         definition = definitions.get((kind.group, kind.name))
         if definition is not None:
             yield _custom(kind, definition)
         elif (kind.group, kind.name) not in own:
             parts = {"status": Part(kind.name, _STATUS_VERBS)}
             yield Offered(kind, kind.name.lower(), _VERBS, parts=parts)
+
+
+def _turn(kind: api.Kind) -> tuple[str, bool, str]:
+    """As a real server lists what is defined: by group and name, versions for use first."""
+    return kind.group, "alpha" in kind.version, kind.plural
 
 
 def _built_in(one: Resource) -> Offered:

@@ -21,7 +21,7 @@ def status_of(error: ApiError) -> dict[str, Json]:
         if error.retry_after is not None:
             details["retryAfterSeconds"] = math.ceil(error.retry_after.total_seconds())
         if error.cause:
-            details["causes"] = [{"reason": error.cause, "message": str(error)}]
+            details.setdefault("causes", [{"reason": error.cause, "message": str(error)}])
     return {
         "kind": "Status",
         "apiVersion": "v1",

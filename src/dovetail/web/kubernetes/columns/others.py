@@ -166,7 +166,7 @@ BUDGETS: Final = (
 NAMESPACES: Final = (NAME, Column("Status", at(".status.phase")), AGE)
 CONFIG_MAPS: Final = (NAME, Column("Data", size(".data"), "integer"), AGE)
 SECRETS: Final = (NAME, Column("Type", at(".type")), Column("Data", size(".data"), "integer"), AGE)
-ACCOUNTS: Final = (NAME, Column("Secrets", size(".secrets"), "integer"), AGE)
+ACCOUNTS: Final = (NAME, AGE)
 LEASES: Final = (NAME, Column("Holder", at(".spec.holderIdentity")), AGE)
 SERVICES: Final = (
     NAME,

@@ -85,6 +85,11 @@ def _last_schedule(tree: Obj, now: datetime) -> str:
     return since(last, now) if last else NONE
 
 
+def _suspended(tree: Obj, _: datetime) -> str:
+    said = first(tree, ".spec.suspend", None)
+    return UNSET if said is None else str(said)
+
+
 def _active(tree: Obj, _: datetime) -> int:
     return len(found(tree, ".status.active[*]"))
 
@@ -140,7 +145,7 @@ CRON_JOBS: Final = (
     NAME,
     Column("Schedule", at(".spec.schedule")),
     Column("Timezone", said(".spec.timeZone")),
-    Column("Suspend", at(".spec.suspend", UNSET)),
+    Column("Suspend", _suspended),
     Column("Active", _active, "integer"),
     Column("Last Schedule", _last_schedule),
     AGE,
