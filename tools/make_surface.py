@@ -100,7 +100,9 @@ def bare(schema: Tree) -> Tree:
 
 def all_messages(resources: list[Tree]) -> dict[str, Any]:
     """Fields by their numbers: name, type, and whether there are many."""
-    packages = {f"k8s.io.api.{one['group'].split('.')[0] or 'core'}.{one['version']}" for one in resources}
+    packages = {
+        f"k8s.io.api.{one['group'].split('.')[0] or 'core'}.{one['version']}" for one in resources
+    }
     found: dict[str, Any] = {}
     for module in ("k8s.io/api", "k8s.io/apimachinery"):
         command = [binaries.go(), "list", "-m", "-f", "{{.Dir}}", module]

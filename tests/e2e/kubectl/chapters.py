@@ -44,12 +44,12 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def compared(self, screen: Screen) -> list[str]:
         """The lines of a screen that must be the same on both."""
         shown = screen.masked()
-        out = shown.out
+        out, err = shown.out, shown.err
         for pattern, mask in self.masks.items():
-            out = re.sub(pattern, mask, out)
+            out, err = (re.sub(pattern, mask, text) for text in (out, err))
         if self.after:
             out = out.partition(self.after)[2]
-        lines = Screen(shown.code, out, shown.err).lines()
+        lines = Screen(shown.code, out, err).lines()
         apart = {f"out: {line}" for line in (*self.only_real, *self.only_ours)}
         kept = [line for line in lines if line not in apart]
         return kept[-self.ending :] if self.ending else kept

@@ -139,7 +139,9 @@ def _service(storage: Storage, ref: Ref, tree: Obj) -> None:
     if spec["type"] == "ExternalName":
         return
     if not text(spec, "clusterIP"):
-        taken = {text(one.tree(), "spec", "clusterIP") for _, one in storage.table(ref.kind).items()}
+        taken = {
+            text(one.tree(), "spec", "clusterIP") for _, one in storage.table(ref.kind).items()
+        }
         free = (f"{_NETWORK}{number}" for number in range(2, _MOST_ADDRESSES))
         spec["clusterIP"] = next((one for one in free if one not in taken), "None")
     spec.setdefault("clusterIPs", [spec["clusterIP"]])
@@ -166,6 +168,8 @@ def identify(ref: Ref, tree: Obj) -> None:
     older: Obj = {"controller-uid": uid, "job-name": ref.name}
     part(spec, "template", "metadata", "labels").update({**own, **older})
     part(spec, "selector", "matchLabels")[f"{_BATCH}controller-uid"] = uid
+    if not at(tree, "metadata", "labels"):
+        part(tree, "metadata")["labels"] = dict(part(spec, "template", "metadata", "labels"))
 
 
 _NODE_INFO: Final = (

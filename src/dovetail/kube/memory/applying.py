@@ -17,6 +17,8 @@ from dovetail.kube.memory.refusals import bad_request
 from dovetail.kube.memory.trees import Obj, at, canonical, items, mapping
 from dovetail.kube.seam import Json, Patch
 
+_KUBECTL: Final[Owner] = ("kubectl", APPLY, "")
+_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _BEFORE: Final[Owner] = ("before-first-apply", UPDATE, "")
 
 
@@ -49,9 +51,26 @@ def applied(live: Obj, wanted: Obj, asked: Patch, lists: Lists, stamp: Stamp) ->
     made = mapping(_merged(live, wanted, (), lists))
     # Items before what is in them: without its keys an item could not be found any more.
     for path in sorted(owned.get(me, set()) - mine - kept, key=lambda one: (len(one), one)):
-        ownership.remove(made, path, lists)
+        if not _holds(path, mine | kept):
+            ownership.remove(made, path, lists)
     ownership.write(made, {**others, me: mine}, stamp)
+    if me == _KUBECTL:
+        _note_last_applied(made, wanted)
     return made
+
+
+def _note_last_applied(made: Obj, wanted: Obj) -> None:
+    """Keep up the note that kubectl leaves on what it applies the older way, where there is one."""
+    annotations = mapping(at(made, "metadata", "annotations"))
+    if _LAST_APPLIED in annotations:
+        annotations[_LAST_APPLIED] = canonical(wanted).decode() + "\n"
+
+
+def _holds(path: Path, others: set[Path]) -> bool:
+    """Whether a mapping holds something that stays."""
+    return path[-1].startswith("f:") and any(
+        len(one) > len(path) and one[: len(path)] == path for one in others
+    )
 
 
 def _conflicts(changed: set[Path], owned: Owned, me: Owner) -> list[tuple[Owner, Path]]:
@@ -74,7 +93,9 @@ def _differs(one: Obj, other: Obj, path: Path, lists: Lists) -> bool:
 
 def _refusal(lost: list[tuple[Owner, Path]], stamp: Stamp) -> ConflictError:
     causes = tuple(
-        Cause("FieldManagerConflict", f"conflict with {_named(owner, stamp)}", ownership.shown(path))
+        Cause(
+            "FieldManagerConflict", f"conflict with {_named(owner, stamp)}", ownership.shown(path)
+        )
         for owner, path in lost
     )
     plural = "" if len(lost) == 1 else "s"

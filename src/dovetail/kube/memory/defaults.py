@@ -90,7 +90,9 @@ def _daemon_set(tree: Obj) -> None:
 
 
 def _job(tree: Obj) -> None:
-    _job_spec(part(tree, "spec"))
+    spec = part(tree, "spec")
+    spec.setdefault("manualSelector", False)
+    _job_spec(spec)
 
 
 def _job_spec(spec: Obj) -> None:

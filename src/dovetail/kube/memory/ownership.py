@@ -174,7 +174,7 @@ def write(tree: Obj, owned: Owned, stamp: Stamp) -> None:
         (text(one, "manager"), text(one, "operation"), text(one, "subresource")): text(one, "time")
         for one in items(at(tree, "metadata", "managedFields"))
     }
-    entries: list[Json] = []
+    entries: list[Obj] = []
     for owner in sorted(owned):
         if not owned[owner]:
             continue
@@ -189,7 +189,8 @@ def write(tree: Obj, owned: Owned, stamp: Stamp) -> None:
         }
         put(entry, "subresource", owner[2] or None)
         entries.append(entry)
-    put(part(tree, "metadata"), "managedFields", entries or None)
+    entries.sort(key=lambda one: (text(one, "operation"), text(one, "time")))
+    put(part(tree, "metadata"), "managedFields", list[Json](entries) or None)
 
 
 def begin(tree: Obj, owner: Owner, lists: Lists, stamp: Stamp) -> None:

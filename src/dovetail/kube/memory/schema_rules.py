@@ -70,7 +70,7 @@ def _object(value: Obj, schema: Obj, at: str) -> Iterator[api.FieldProblem]:
     for key in texts(schema, "required"):
         if key not in value:
             yield api.FieldProblem(_join(at, key), REQUIRED)
-    for key, one in value.items():
+    for key, one in sorted(value.items()):
         inner = properties.get(key, more)
         if isinstance(inner, dict) and not (not at and key in ("apiVersion", "kind", "metadata")):
             yield from schema_problems(one, inner, _join(at, key))
@@ -104,7 +104,7 @@ def _text(value: str, schema: Obj, at: str) -> Iterator[api.FieldProblem]:
     if isinstance(most, int) and len(value) > most:
         yield api.FieldProblem(at, f"Too long: may not be more than {most} bytes")
     elif isinstance(pattern, str) and not re.search(pattern, value, re.ASCII):
-        said = f'{INVALID}"{value}": {at} in body should match \'{pattern}\''
+        said = f"{INVALID}\"{value}\": {at} in body should match '{pattern}'"
         yield api.FieldProblem(at, said)
 
 
@@ -120,4 +120,3 @@ def _number(value: float, schema: Obj, at: str) -> Iterator[api.FieldProblem]:
 
 def _join(outer: str, inner: str) -> str:
     return f"{outer}.{inner}" if outer else inner
-

@@ -6,12 +6,13 @@ value of the wrong type is refused in any case, where the server would have to r
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
 
-from dovetail.kube.errors import ApiError, InvalidError, UnavailableError
-from dovetail.kube.seam import Json
+from dovetail.kube.errors import ApiError, Cause, Details, InvalidError, UnavailableError
+from dovetail.kube.seam import Json, Patch, PatchType
 from dovetail.web.kubernetes.kinds import Offered
 from dovetail.web.kubernetes.openapi import type_name, type_schema
 from dovetail.web.kubernetes.surface import schema
@@ -158,6 +159,31 @@ def strictly(unknown: tuple[str, ...], offered: Offered) -> ApiError:
         f"strict decoding error: {told}"
     )
     return InvalidError(400, "BadRequest", msg)
+
+
+def strictly_patched(unknown: tuple[str, ...], asked: Patch) -> ApiError:
+    """The refusal of a patch that has unknown fields; it is shown as the server has read it."""
+    told = ", ".join(f'unknown field "{path}"' for path in unknown)
+    is_tree = asked.type is PatchType.STRATEGIC
+    body = _printed(asked.body) if is_tree else msgspec.json.encode(asked.body).decode()
+    shown = msgspec.json.encode(body).decode()
+    cause = Cause(
+        "FieldValueInvalid", f"Invalid value: {shown}: strict decoding error: {told}", "patch"
+    )
+    msg = f' "" is invalid: {cause.field}: {cause.message}'
+    return InvalidError(422, "Invalid", msg, Details(causes=(cause,)))
+
+
+def _printed(tree: object) -> str:
+    """A tree as Go prints it."""
+    if isinstance(tree, Mapping):
+        pairs = " ".join(f"{key}:{_printed(tree[key])}" for key in sorted(tree))
+        return f"map[{pairs}]"
+    if isinstance(tree, list):
+        return f"[{' '.join(map(_printed, tree))}]"
+    if isinstance(tree, bool):
+        return "true" if tree else "false"
+    return "<nil>" if tree is None else str(tree)
 
 
 def undeclared(where: str, tree: Obj, offered: Offered) -> ApiError | None:

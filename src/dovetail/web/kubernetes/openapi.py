@@ -84,9 +84,7 @@ def type_schema(one: Offered) -> Obj:
         **_IDENTITY,
         "metadata": {"allOf": [{"$ref": _META}], "description": "Its names, labels and owners."},
     }
-    meant: Json = [
-        {"group": one.kind.group, "version": one.kind.version, "kind": one.kind.name}
-    ]
+    meant: Json = [{"group": one.kind.group, "version": one.kind.version, "kind": one.kind.name}]
     return {**one.schema, "properties": properties, "x-kubernetes-group-version-kind": meant}
 
 

@@ -123,6 +123,7 @@ class Reading:
             event = {"type": "ERROR", "object": refusals.status_of(error)}
             await response.write(msgspec.json.encode(event) + b"\n")
 
+
 def _line(kind: ChangeType, shown: bytes | msgspec.Raw) -> bytes:
     return b'{"type":"%b","object":%b}\n' % (kind.value.encode(), bytes(shown))
 

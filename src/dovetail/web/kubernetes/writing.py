@@ -65,7 +65,7 @@ class Writing:
         warnings: tuple[str, ...] = ()
         if isinstance(asked.body, Mapping) and target.subresource != "scale":
             _check_declared(target, asked)
-            sound, warnings = _checked(request, target, dict(asked.body))
+            sound, warnings = _checked(request, target, dict(asked.body), asked)
             asked = msgspec.structs.replace(asked, body=sound)
         made = await kube.patch(target.ref, asked)
         return answer(made, 201 if is_new else 200, warnings)
@@ -117,11 +117,15 @@ class Writing:
             return None
 
 
-def _checked(request: web.Request, target: Target, body: Obj) -> tuple[Obj, tuple[str, ...]]:
-    """An object without unknown fields, and warnings of them. Raises InvalidError."""
+def _checked(
+    request: web.Request, target: Target, body: Obj, patch: Patch | None = None
+) -> tuple[Obj, tuple[str, ...]]:
+    """An object or a patch without unknown fields, and warnings of them. Raises InvalidError."""
     how = request.query.get("fieldValidation", "")
     found = fields.sifted(body, target.offered)
     if how == fields.STRICT and found.unknown:
+        if patch is not None:
+            raise fields.strictly_patched(found.unknown, patch)
         raise fields.strictly(found.unknown, target.offered)
     told = () if how == fields.IGNORE else found.unknown
     return found.tree, tuple(f'unknown field "{path}"' for path in told)

@@ -108,8 +108,10 @@ def _claim(tree: Obj, _: datetime) -> str:
 
 
 def _phase(tree: Obj, _: datetime) -> Json:
-    return "Terminating" if found(tree, ".metadata.deletionTimestamp") else first(
-        tree, ".status.phase"
+    return (
+        "Terminating"
+        if found(tree, ".metadata.deletionTimestamp")
+        else first(tree, ".status.phase")
     )
 
 

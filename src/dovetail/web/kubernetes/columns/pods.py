@@ -46,7 +46,9 @@ def _reason(status: Obj) -> str:
 
 def _beginning(tree: Obj) -> str:
     """How far the init containers are, while they are not through."""
-    statuses = [mapping(one) for one in items(mapping(tree.get("status")).get("initContainerStatuses"))]
+    statuses = [
+        mapping(one) for one in items(mapping(tree.get("status")).get("initContainerStatuses"))
+    ]
     n_all = len(found(tree, ".spec.initContainers[*].name"))
     for place, one in enumerate(statuses):
         ended = found(one, ".state.terminated.exitCode")
