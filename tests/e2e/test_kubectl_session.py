@@ -1,11 +1,10 @@
-"""Is kubectl told the same by the demo's cluster as by a real API server? A session, typed at both."""
+"""Is kubectl told the same by the demo's cluster as by a real server? A session, typed at both."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 

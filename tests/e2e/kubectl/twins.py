@@ -1,4 +1,4 @@
-"""Two clusters alike, to type the same commands at: one in this process, one with a real API server.
+"""Two clusters alike, to type the same commands at: one in this process, one with a real server.
 
 Both have the same definitions and the same stand-ins for scheduler, kubelets and workload
 controllers, so that whatever differs is the API server's doing. What belongs to the garbage

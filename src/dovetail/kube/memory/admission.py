@@ -8,8 +8,8 @@ from typing import Final
 
 from dovetail import api
 from dovetail.kube.memory import refusals
-from dovetail.kube.memory.storage import Storage
 from dovetail.kube.memory.pod_defaults import quality_of_service
+from dovetail.kube.memory.storage import Storage
 from dovetail.kube.memory.trees import (
     Obj,
     at,

@@ -15,7 +15,7 @@ from dovetail.kube.memory.ownership import UPDATE, Owner, Stamp
 from dovetail.kube.memory.record import Stored
 from dovetail.kube.memory.storage import Storage
 from dovetail.kube.memory.traits import Traits
-from dovetail.kube.memory.trees import Obj, at, decoded, encoded, items, mapping, part, put, text
+from dovetail.kube.memory.trees import Obj, decoded, encoded, items, mapping, part, put, text
 from dovetail.kube.memory.validation import object_problems
 from dovetail.kube.seam import Body, Json, Ref
 
@@ -151,15 +151,20 @@ def tidy(tree: Obj, traits: Traits) -> None:
         del tree["data"]
     for field in ("spec", "status"):
         _drop(tree, field, ([],))
-    if tree.get("kind") == "Pod":
-        for one in items(at(tree, "status", "conditions")):
-            mapping(one).setdefault("lastProbeTime", None)
+    _tidy_status(tree, traits)
+    if mapping(tree.get("spec")).get("unschedulable") is False:
+        del part(tree, "spec")["unschedulable"]
+
+
+def _tidy_status(tree: Obj, traits: Traits) -> None:
+    """Zeros that are not written, and the one field that is written although it is empty."""
     status = mapping(tree.get("status"))
     for field in traits.unwritten_zeros:
         if status.get(field) == 0:
             del status[field]
-    if mapping(tree.get("spec")).get("unschedulable") is False:
-        del part(tree, "spec")["unschedulable"]
+    if tree.get("kind") == "Pod":
+        for one in items(status.get("conditions")):
+            mapping(one).setdefault("lastProbeTime", None)
 
 
 def _drop(tree: Obj, field: str, empty: tuple[Json, ...]) -> None:

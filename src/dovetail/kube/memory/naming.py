@@ -20,8 +20,8 @@ _FINALIZERS: Final = (FOREGROUND, ORPHAN, "kubernetes")
 _RULED_BY_RBAC: Final = "rbac.authorization.k8s.io"
 _ENDS: Final = "and must start and end with an alphanumeric character"
 _NO_LABEL: Final = (
-    f"a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', {_ENDS} "
-    f"(e.g. 'my-name',  or '123-abc', regex used for validation is '{_LABEL}')"
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
+    f"{_ENDS} (e.g. 'my-name',  or '123-abc', regex used for validation is '{_LABEL}')"
 )
 _NO_SUBDOMAIN: Final = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "

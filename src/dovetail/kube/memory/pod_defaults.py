@@ -1,4 +1,4 @@
-"""What does a pod get that does not say otherwise? Policies, probes and ports, as Kubernetes has it."""
+"""What does a pod get that does not say otherwise? Policies, and settings of probes and ports."""
 
 from __future__ import annotations
 

@@ -10,7 +10,6 @@ from dovetail import api
 from dovetail.kube import errors
 from dovetail.kube.seam import Ref
 
-
 INVALID: Final = "Invalid value: "
 REQUIRED: Final = "Required value"
 _REASONS: Final = (

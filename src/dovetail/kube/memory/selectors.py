@@ -89,7 +89,8 @@ def label_terms(written: str) -> tuple[Term, ...]:
     while place < len(written):
         found = _TERM.match(written, place)
         if found is None:
-            raise bad_request(f"unable to parse requirement: {_unreadable(written[place:])}")
+            msg = f"unable to parse requirement: {_unreadable(written[place:])}"
+            raise bad_request(msg)
         terms.append(_term(found))
         place = found.end()
     return tuple(terms)

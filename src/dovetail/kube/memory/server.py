@@ -7,8 +7,8 @@ says so.
 
 from __future__ import annotations
 
-from copy import copy
 from collections.abc import AsyncIterator, Iterable, Mapping
+from copy import copy
 from typing import Final
 
 import msgspec

@@ -23,9 +23,13 @@ def workload_problems(kind: api.Kind, tree: Obj) -> Iterator[api.FieldProblem]:
             yield api.FieldProblem(f"spec.{field}", f"{INVALID}{count}: {_NEGATIVE}")
     if kind.group == "apps" and kind.name in _SELECTING:
         yield from _selector(tree)
-    if kind.group in ("apps", "batch") and kind.name != "CronJob":
-        if not at(tree, "spec", "template", "spec", "containers"):
-            yield api.FieldProblem("spec.template.spec.containers", REQUIRED)
+    if (kind.group == "apps" and kind.name in _SELECTING) or kind.name == "Job":
+        yield from _containers(tree)
+
+
+def _containers(tree: Obj) -> Iterator[api.FieldProblem]:
+    if not at(tree, "spec", "template", "spec", "containers"):
+        yield api.FieldProblem("spec.template.spec.containers", REQUIRED)
 
 
 def _selector(tree: Obj) -> Iterator[api.FieldProblem]:
@@ -34,6 +38,7 @@ def _selector(tree: Obj) -> Iterator[api.FieldProblem]:
         yield api.FieldProblem("spec.selector", REQUIRED)
     labels = labels_of(tree, "spec", "template", "metadata", "labels")
     if not selects(selector, labels):
-        shown = canonical(labels or None).decode()
+        held = at(tree, "spec", "template", "metadata", "labels")
+        shown = canonical(held or None).decode()
         why = "`selector` does not match template `labels`"
         yield api.FieldProblem("spec.template.metadata.labels", f"{INVALID}{shown}: {why}")

@@ -187,7 +187,7 @@ def _printed(tree: object) -> str:
 
 
 def undeclared(where: str, tree: Obj, offered: Offered) -> ApiError | None:
-    """The refusal of an apply that names what its kind does not have; `where` is what is applied."""
+    """The refusal of an apply that names what its kind does not have, `where` it is applied."""
     sieve = _Sieve(offered, applies=True)
     sieve.object(tree, type_schema(offered), Place(owner=type_name(offered)))
     found = [f".{path}: field not declared in schema" for path in sieve.unknown] + sieve.mistyped

@@ -74,24 +74,26 @@ def _message(name: str, data: bytes, depth: int) -> Obj:
         raise ProtobufError(msg)
     made: Obj = {}
     for number, raw in _fields(data):
-        if number not in known:
-            continue
-        field, kind, how = known[number]
+        field, kind, how = known.get(number, ("", "", ""))
         if how == "map":
             entry = dict(_fields(_bytes(raw)))
             key = _bytes(entry.get(1, b"")).decode()
             held = made.setdefault(field, {})
             if isinstance(held, dict):
                 held[key] = _value(kind, entry.get(2, b""), depth)
-            continue
-        value = _value(kind, raw, depth)
-        if how == "repeated":
-            held = made.setdefault(field, [])
-            if isinstance(held, list):
-                held.append(value)
-        elif value not in ("", 0, False, None) or (field in _MEANT_AS_ZERO and value is not None):
-            made[field] = value
+        elif how == "repeated":
+            several = made.setdefault(field, [])
+            if isinstance(several, list):
+                several.append(_value(kind, raw, depth))
+        elif how:
+            _put(made, field, _value(kind, raw, depth))
     return made
+
+
+def _put(made: Obj, field: str, value: Json) -> None:
+    """Set a field, unless it was never said."""
+    if value not in ("", 0, None) or (field in _MEANT_AS_ZERO and value is not None):
+        made[field] = value
 
 
 def _value(kind: str, raw: int | bytes, depth: int) -> Json:

@@ -1,4 +1,4 @@
-"""Who may do what? Everybody everything: whoever asks is told so, as a real server tells its admin."""
+"""Who may do what? Everybody everything: whoever asks is told so, as an administrator is."""
 
 from __future__ import annotations
 

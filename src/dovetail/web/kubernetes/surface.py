@@ -14,7 +14,6 @@ import msgspec
 
 from dovetail.kube.seam import Json
 
-
 _FILE: Final = "surface.json"
 
 
@@ -79,9 +78,9 @@ def names_by_kind() -> dict[tuple[str, str, str], str]:
     """The name of each kind's type, by group, version and kind."""
     found: dict[tuple[str, str, str], str] = {}
     for name in surface().schemas:
-        meant = schema(name).get("x-kubernetes-group-version-kind")
-        for one in meant if isinstance(meant, list) else ():
-            if isinstance(one, dict) and len(meant or ()) == 1:
-                key = (str(one.get("group")), str(one.get("version")), str(one.get("kind")))
-                found[key] = name
+        match schema(name).get("x-kubernetes-group-version-kind"):
+            case [{"group": str(group), "version": str(version), "kind": str(kind)}]:
+                found[group, version, kind] = name
+            case _:
+                pass  # no kind, or a type that many kinds share
     return found

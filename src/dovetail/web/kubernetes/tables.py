@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from dovetail.kube.seam import Json
-from dovetail.web.kubernetes.columns import nodes, others, pods, workloads
+from dovetail.web.kubernetes.columns import nodes, others, pods, storage, workloads
 from dovetail.web.kubernetes.columns.cells import (
     CREATED,
     NAME,
@@ -124,8 +124,8 @@ _BY_KIND: Final[Mapping[tuple[str, str], tuple[Column, ...]]] = {
     ("", "limitranges"): others.ROLES,
     ("", "namespaces"): others.NAMESPACES,
     ("", "nodes"): nodes.NODES,
-    ("", "persistentvolumeclaims"): others.CLAIMS,
-    ("", "persistentvolumes"): others.VOLUMES,
+    ("", "persistentvolumeclaims"): storage.CLAIMS,
+    ("", "persistentvolumes"): storage.VOLUMES,
     ("", "pods"): pods.PODS,
     ("", "podtemplates"): others.TEMPLATES,
     ("", "replicationcontrollers"): workloads.REPLICATION_CONTROLLERS,
@@ -151,7 +151,7 @@ _BY_KIND: Final[Mapping[tuple[str, str], tuple[Column, ...]]] = {
     (_RBAC, "rolebindings"): others.BINDINGS,
     (_RBAC, "roles"): others.ROLES,
     ("scheduling.k8s.io", "priorityclasses"): others.PRIORITY_CLASSES,
-    (_STORAGE, "csinodes"): others.CSI_NODES,
-    (_STORAGE, "storageclasses"): others.STORAGE_CLASSES,
-    (_STORAGE, "volumeattachments"): others.ATTACHMENTS,
+    (_STORAGE, "csinodes"): storage.CSI_NODES,
+    (_STORAGE, "storageclasses"): storage.STORAGE_CLASSES,
+    (_STORAGE, "volumeattachments"): storage.ATTACHMENTS,
 }

@@ -75,7 +75,8 @@ class Writing:
         manner = manner_of(request)
         if not target.name or target.subresource not in _PATCHED:
             raise refusals.no_such_resource()
-        body, warnings = await object_in(request), ()
+        body = await object_in(request)
+        warnings: tuple[str, ...] = ()
         if target.subresource != "scale":
             body, warnings = _checked(request, target, body)
         whole: list[Json] = [{"op": "replace", "path": "", "value": body}]

@@ -68,11 +68,7 @@ def status(tree: Obj, _: datetime) -> str:
     gated = found(tree, '.status.conditions[?(@.type=="PodScheduled")].reason')
     if gated == ["SchedulingGated"]:
         reason = "SchedulingGated"
-    beginning = _beginning(tree)
-    if beginning:
-        reason = beginning
-    else:
-        reason = _running(tree, reason)
+    reason = _beginning(tree) or _running(tree, reason)
     if not found(tree, ".metadata.deletionTimestamp"):
         return reason
     if word(tree, ".status.reason") == "NodeLost":
