@@ -88,9 +88,7 @@ async def test_an_image_that_may_change_is_always_pulled(server: Server, names: 
     """One without a tag, or the latest."""
     async with server.open() as kube:
         images = ["a", "a:latest", "a:1", "host:5000/a", "a@sha256:" + "0" * 64]
-        containers = [
-            {"name": f"c{place}", "image": image} for place, image in enumerate(images)
-        ]
+        containers = [{"name": f"c{place}", "image": image} for place, image in enumerate(images)]
         ref = await make(kube, POD, pod(names.fresh(), containers=containers))
         found = (await got(kube, ref))["spec"]["containers"]
         policies = [one["imagePullPolicy"] for one in found]

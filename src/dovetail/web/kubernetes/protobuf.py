@@ -103,10 +103,11 @@ def _value(kind: str, raw: int | bytes, depth: int) -> Json:
         return base64.b64encode(_bytes(raw)).decode()
     if kind == "bool":
         return bool(raw)
-    if isinstance(raw, int):
+    if "." not in kind and isinstance(raw, int):
         return raw - (1 << 64) if raw >> 63 else raw
     read = _SPECIAL.get(kind.rpartition(".")[2]) if kind.startswith(_MACHINERY) else None
-    return read(raw) if read is not None else _message(kind, raw, depth + 1)
+    held = _bytes(raw)
+    return read(held) if read is not None else _message(kind, held, depth + 1)
 
 
 def _quantity(raw: bytes) -> Json:
