@@ -18,6 +18,10 @@ _NOT_SERVED: Final = (("autoscaling", "v1"), ("events.k8s.io", "v1"))
 _VERBS: Final = (
     "delete", "deletecollection", "get", "list", "patch", "create", "update", "watch",
 )  # fmt: skip
+_OPEN: Final[Mapping[str, Json]] = {
+    "type": "object",
+    "x-kubernetes-preserve-unknown-fields": True,
+}
 _STATUS_VERBS: Final = ("get", "patch", "update")
 
 
@@ -48,7 +52,7 @@ def _offered() -> Iterator[Offered]:
             yield _custom(kind, definition)
         elif (kind.group, kind.name) not in own:
             parts = {"status": Part(kind.name, _STATUS_VERBS)}
-            yield Offered(kind, kind.name.lower(), _VERBS, parts=parts)
+            yield Offered(kind, kind.name.lower(), _VERBS, parts=parts, schema=_OPEN)
 
 
 def _turn(kind: api.Kind) -> tuple[str, bool, str]:

@@ -110,7 +110,7 @@ def _paths(one: Offered) -> Obj:
 
 def _gather(name: str, tree: Obj, found: Obj) -> None:
     """Put a type and all that it is made of among those found."""
-    if name in found or not tree:
+    if name in found:
         return
     found[name] = {}
     needed: list[str] = []

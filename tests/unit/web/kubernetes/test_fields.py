@@ -53,7 +53,7 @@ def test_directives_of_a_patch_are_no_fields() -> None:
 
 def test_an_apply_is_refused_for_each_mistake() -> None:
     """Unknown fields and wrong types alike."""
-    tree = {"spec": {"weight": "heavy", "colour": "blue"}}
+    tree: dict[str, Any] = {"spec": {"weight": "heavy", "colour": "blue"}}
     refusal = undeclared("/a", tree, offered("NodePool"))
     assert refusal is not None
     assert ".spec.colour: field not declared in schema" in str(refusal)
