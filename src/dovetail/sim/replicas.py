@@ -7,14 +7,11 @@ ready, so that there are never fewer than wanted.
 from __future__ import annotations
 
 from collections import Counter
-from hashlib import blake2b
 from typing import Final
-
-import msgspec
 
 from dovetail import api
 from dovetail.kube.seam import Json, Patch, Ref
-from dovetail.sim.rollouts import REVISION, conditions, mark, next_revision
+from dovetail.sim.rollouts import REVISION, conditions, mark, next_revision, template_hash
 from dovetail.sim.shop import Obj, Shop, Whole, controller_uid, is_active, is_ready, mapping
 
 DEPLOYMENT: Final = api.KINDS["apps", "Deployment"]
@@ -47,7 +44,7 @@ def _worth(pod: api.Pod, crowds: Counter[str]) -> tuple[bool, bool, int, float, 
 async def keep_deployment(shop: Shop, whole: Whole) -> None:
     """Keep one ReplicaSet of the present template, and let those of earlier ones shrink."""
     sets = await _sets(shop, whole)
-    digest = _digest(whole.template)
+    digest = template_hash(whole.template)
     name = f"{whole.meta.name}-{digest}"
     current = next((one for one in sets if one.meta.name == name), None)
     earlier = [one for one in sets if one.meta.name != name]
@@ -101,11 +98,6 @@ async def _roll_out(
 def _count(one: Whole | None, field: str) -> int:
     found = mapping(one.tree.get("status")).get(field) if one is not None else 0
     return found if isinstance(found, int) else 0
-
-
-def _digest(template: Obj) -> str:
-    text = msgspec.json.encode(template, order="sorted")
-    return blake2b(text, digest_size=5).hexdigest()
 
 
 async def _scale(shop: Shop, one: Whole, replicas: int) -> None:

@@ -1,16 +1,37 @@
-"""How far is a Deployment? Revisions of its template, and conditions that tools wait for."""
+"""How far is a rollout? Revisions of a template, pods of earlier ones, conditions to wait for."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from hashlib import blake2b
 from typing import Final
 
+import msgspec
+
+from dovetail import api
 from dovetail.kube.seam import Json, Patch
 from dovetail.sim import wire
 from dovetail.sim.shop import Obj, Shop, Whole, listed, mapping
 
 REVISION: Final = "deployment.kubernetes.io/revision"
+TEMPLATE: Final = "controller-revision-hash"  # on pods of daemon sets and stateful sets
+
+
+def template_hash(template: Obj) -> str:
+    """The same for the same template, and hardly for another."""
+    text = msgspec.json.encode(template, order="sorted")
+    return blake2b(text, digest_size=5).hexdigest()
+
+
+def is_outdated(pod: api.Pod, digest: str) -> bool:
+    """Whether a pod was made from an earlier template; one that does not say so was not."""
+    return pod.metadata.labels.get(TEMPLATE, digest) != digest
+
+
+def replaces_pods(whole: Whole) -> bool:
+    """Whether pods of an earlier template are to be replaced, and not left to their owner."""
+    return mapping(whole.spec.get("updateStrategy")).get("type") != "OnDelete"
 
 
 def revision_of(whole: Whole | None) -> int:
