@@ -43,7 +43,9 @@ _MOST_OF_LABEL, _MOST_OF_NAME = 63, 253
 
 def metadata_problems(kind: api.Kind, tree: Obj) -> Iterator[api.FieldProblem]:
     """What is wrong with an object's names, labels, finalizers and owners."""
-    yield from _name(kind, text(tree, "metadata", "name"))
+    is_label = (kind.group, kind.name) == ("", "Namespace")
+    name = text(tree, "metadata", "name")
+    yield from _segment(name) if kind.group == _RULED_BY_RBAC else _name(name, is_label=is_label)
     labels = labels_of(tree, "metadata", "labels")
     yield from _label_problems(tuple(labels.items()))
     if len(labels) != len(mapping(at(tree, "metadata", "labels"))):
@@ -58,18 +60,19 @@ def metadata_problems(kind: api.Kind, tree: Obj) -> Iterator[api.FieldProblem]:
         yield api.FieldProblem("metadata.ownerReferences", said)
 
 
-def _name(kind: api.Kind, name: str) -> Iterator[api.FieldProblem]:
-    if kind.group == _RULED_BY_RBAC:
-        if not _SEGMENT.fullmatch(name):
-            yield _no_name(name, "may not contain '/' or '%'")
-        return
-    is_label = (kind.group, kind.name) == ("", "Namespace")
+def _segment(name: str) -> Iterator[api.FieldProblem]:
+    if not _SEGMENT.fullmatch(name):
+        yield _no_name(name, "may not contain '/' or '%'")
+
+
+@lru_cache(maxsize=65536)
+def _name(name: str, *, is_label: bool) -> tuple[api.FieldProblem, ...]:
+    """An object keeps its name as often as it is written."""
     form, said = (_LABEL, _NO_LABEL) if is_label else (_SUBDOMAIN, _NO_SUBDOMAIN)
     most = _MOST_OF_LABEL if is_label else _MOST_OF_NAME
-    if not re.fullmatch(form, name):
-        yield _no_name(name, said)
-    elif len(name) > most:
-        yield _no_name(name, f"must be no more than {most} bytes")
+    if len(name) > most:  # first, so that no endless name is matched
+        return (_no_name(name, f"must be no more than {most} bytes"),)
+    return () if re.fullmatch(form, name) else (_no_name(name, said),)
 
 
 def _no_name(name: str, why: str) -> api.FieldProblem:

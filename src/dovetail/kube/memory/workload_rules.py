@@ -12,11 +12,14 @@ from dovetail.kube.memory.trees import Obj, at, canonical, labels_of
 
 _NEGATIVE: Final = "must be greater than or equal to 0"
 _COUNTED: Final = ("replicas", "parallelism", "completions", "backoffLimit", "minReadySeconds")
+_GROUPS: Final = ("apps", "batch")
 _SELECTING: Final = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet")
 
 
 def workload_problems(kind: api.Kind, tree: Obj) -> Iterator[api.FieldProblem]:
     """What is wrong with a workload that can be told without reading its pods."""
+    if kind.group not in _GROUPS:
+        return
     for field in _COUNTED:
         count = at(tree, "spec", field)
         if isinstance(count, int) and count < 0:

@@ -61,8 +61,15 @@ class Sifted(msgspec.Struct, frozen=True):
 def sifted(tree: Obj, offered: Offered) -> Sifted:
     """An object without what its kind does not know. Raises InvalidError."""
     sieve = _Sieve(offered)
-    left = sieve.object(tree, type_schema(offered), Place(owner=type_name(offered)))
-    return Sifted(left, tuple(sieve.unknown))
+    return Sifted(_walked(sieve, tree, offered), tuple(sieve.unknown))
+
+
+def _walked(sieve: _Sieve, tree: Obj, offered: Offered) -> Obj:
+    try:
+        return sieve.object(tree, type_schema(offered), Place(owner=type_name(offered)))
+    except RecursionError:
+        msg = "the object provided is unrecognized: it is nested too deeply"
+        raise InvalidError(400, "BadRequest", msg) from None
 
 
 class _Sieve:
@@ -189,7 +196,7 @@ def _printed(tree: object) -> str:
 def undeclared(where: str, tree: Obj, offered: Offered) -> ApiError | None:
     """The refusal of an apply that names what its kind does not have, `where` it is applied."""
     sieve = _Sieve(offered, applies=True)
-    sieve.object(tree, type_schema(offered), Place(owner=type_name(offered)))
+    _walked(sieve, tree, offered)
     found = [f".{path}: field not declared in schema" for path in sieve.unknown] + sieve.mistyped
     if not found:
         return None
