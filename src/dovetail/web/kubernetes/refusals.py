@@ -59,6 +59,12 @@ def no_such_method(method: str) -> InvalidError:
     return InvalidError(405, "MethodNotAllowed", message)
 
 
+def no_containers() -> InvalidError:
+    """Whoever asks for logs or a shell learns why there are none."""
+    message = "pods are only pretended here: there are no containers to read from or to enter"
+    return InvalidError(501, "NotImplemented", message)
+
+
 def bad_request(why: str) -> InvalidError:
     """The request makes no sense."""
     return InvalidError(400, "BadRequest", why)

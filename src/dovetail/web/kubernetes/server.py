@@ -28,6 +28,7 @@ _LARGEST_BODY: Final = 3 * 2**20
 _BOOKMARK_SECONDS: Final = 30.0  # clients take a watch for dead that says nothing for minutes
 _FAREWELL_SECONDS: Final = 0.1
 _OPENAPI_V2: Final = "/openapi/v2"
+_OF_CONTAINERS: Final = ("attach", "exec", "log", "portforward", "proxy")
 _PROBES: Final = ("/healthz", "/livez", "/readyz")
 
 
@@ -122,6 +123,8 @@ class _Front:
             respond = self._answers.get(request.method)
             if meant is None:
                 raise refusals.no_such_resource()
+            if meant.subresource in _OF_CONTAINERS:
+                raise refusals.no_containers()
             if respond is None:
                 raise refusals.no_such_method(request.method)
             return await respond(request, meant)

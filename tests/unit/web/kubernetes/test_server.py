@@ -191,7 +191,11 @@ REFUSED = [
     pytest.param("GET", "/apis/apps/v2/pods", None, "", 404, "NotFound", id="no such version"),
     pytest.param("GET", "/nonsense", None, "", 404, "NotFound", id="no such path"),
     pytest.param("GET", f"{MAPS}/none", None, "", 404, "NotFound", id="no such object"),
-    pytest.param("GET", f"{MAPS}/a/log", None, "", 404, "NotFound", id="no such part"),
+    pytest.param("GET", f"{MAPS}/a/part", None, "", 404, "NotFound", id="no such part"),
+    pytest.param(
+        "GET", "/api/v1/namespaces/default/pods/a/log", None, "", 501, "NotImplemented",
+        id="no containers",
+    ),
     pytest.param("GET", f"{MAPS}?limit=x", None, "", 400, "BadRequest", id="no number"),
     pytest.param(
         "GET", f"{MAPS}?labelSelector=((", None, "", 400, "BadRequest", id="no selector"
