@@ -98,7 +98,7 @@ def _job(tree: Obj) -> None:
 def _job_spec(spec: Obj) -> None:
     if "completions" not in spec and "parallelism" not in spec:
         spec["completions"] = 1
-    standard = {
+    standard: Obj = {
         "parallelism": 1,
         "backoffLimit": 6,
         "completionMode": "NonIndexed",
@@ -113,7 +113,7 @@ def _job_spec(spec: Obj) -> None:
 
 def _cron_job(tree: Obj) -> None:
     spec = part(tree, "spec")
-    standard = {
+    standard: Obj = {
         "concurrencyPolicy": "Allow",
         "suspend": False,
         "successfulJobsHistoryLimit": 3,
@@ -142,7 +142,7 @@ def _claim(tree: Obj) -> None:
 
 
 def _volume(tree: Obj) -> None:
-    standard = {"persistentVolumeReclaimPolicy": "Retain", "volumeMode": "Filesystem"}
+    standard: Obj = {"persistentVolumeReclaimPolicy": "Retain", "volumeMode": "Filesystem"}
     fill(part(tree, "spec"), standard)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from dovetail.kube.memory.trees import Obj, at, items, mapping, text
+from dovetail.kube.seam import Json
 
 _POD: Final[Obj] = {
     "restartPolicy": "Always",
@@ -28,11 +29,10 @@ _FILE_MODE: Final = 0o644
 _MODED: Final = ("configMap", "secret", "downwardAPI", "projected")
 
 
-def fill(tree: Obj, defaults: Mapping[str, object]) -> None:
-    """Put in what is not there; each object gets values of its own."""
+def fill(tree: Obj, defaults: Mapping[str, Json]) -> None:
+    """Put in what is not there. The defaults are plain values, which objects may share."""
     for key, value in defaults.items():
-        if key not in tree:
-            tree[key] = dict(value) if isinstance(value, dict) else value  # type: ignore[assignment]  # values are JSON
+        tree.setdefault(key, value)
 
 
 def fill_pod_spec(spec: Obj) -> None:
