@@ -23,7 +23,7 @@ import yaml
 from tests.controlplane import binaries
 from tests.e2e.kubectl.screen import Screen
 
-_FOLDER = Path(__file__).parent / "chapters"
+_FOLDER = Path(__file__).parent / "session"
 _PATIENCE_SECONDS = 60
 
 
