@@ -5,18 +5,40 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
+import msgspec
+
 from dovetail.errors import DovetailError
 
 DISRUPTION_BUDGET: Final = "DisruptionBudget"  # the cause that the eviction API names
 
 
+class Cause(msgspec.Struct, frozen=True):
+    """One thing that is wrong, and with which field."""
+
+    reason: str
+    message: str
+    field: str = ""
+
+
+class Details(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a refusal is about, for clients that tell people."""
+
+    name: str = ""
+    group: str = ""
+    kind: str = ""
+    causes: tuple[Cause, ...] = ()
+
+
 class ApiError(DovetailError):
     """The API refused. `reason` is Kubernetes' own word (metav1.StatusReason)."""
 
-    def __init__(self, status: int, reason: str, message: str) -> None:
+    def __init__(
+        self, status: int, reason: str, message: str, details: Details | None = None
+    ) -> None:
         super().__init__(message or reason or f"HTTP {status}")
         self.status = status
         self.reason = reason
+        self.details = details
 
 
 class NotFoundError(ApiError):

@@ -118,6 +118,13 @@ class Deletion(msgspec.Struct, frozen=True, gc=False):
     propagation: Propagation = Propagation.BACKGROUND
 
 
+class Manner(msgspec.Struct, frozen=True, gc=False):
+    """For whom something is written: a `manager` owns what it writes; a trial changes nothing."""
+
+    manager: str = ""
+    is_trial: bool = False
+
+
 class Reader(Protocol):
     """Reads objects. Every call may raise `ApiError` (see `kube/errors.py`)."""
 
@@ -161,3 +168,11 @@ class Writer(Protocol):
 
 class Kube(Reader, Writer, Protocol):
     """A whole API."""
+
+
+class Servable(Kube, Protocol):
+    """An API that can be served to others, who say for whom they write."""
+
+    def on_behalf(self, manner: Manner) -> Kube:
+        """The same API, written to in that manner."""
+        ...

@@ -1,4 +1,7 @@
-"""How does a DaemonSet keep a pod on every node that will have it?"""
+"""How does a DaemonSet keep a pod on every node that will have it?
+
+Pods of an earlier template are replaced one at a time, each once all others are ready.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from dovetail.model.pod import DaemonSet
 from dovetail.model.taints import Effect, Toleration, tolerates
 from dovetail.sim import wire
 from dovetail.sim.filters import wants
+from dovetail.sim.rollouts import TEMPLATE, is_outdated, replaces_pods, template_hash
 from dovetail.sim.shop import Obj, Shop, Whole, is_active, is_ready, listed, mapping
 from dovetail.state.inventory import Inventory
 from dovetail.state.nodes import observed
@@ -39,9 +43,19 @@ async def keep_daemon_set(shop: Shop, whole: Whole) -> None:
         if name not in there:
             await _make(shop, whole, daemon, name)
     n_ready = sum(any(map(is_ready, by_node[name])) for name in there)
+    digest = template_hash(whole.template)
+    outdated = [
+        pod
+        for name in belonging
+        for pod in by_node.get(name, ())
+        if is_active(pod) and is_outdated(pod, digest)
+    ]
+    if outdated and replaces_pods(whole) and n_ready >= len(belonging):
+        await shop.delete_pod(outdated[0])
     status: Obj = {
         "desiredNumberScheduled": len(belonging),
         "currentNumberScheduled": len(there.intersection(belonging)),
+        "updatedNumberScheduled": len(there.intersection(belonging)) - len(outdated),
         "numberReady": n_ready,
         "numberAvailable": n_ready,
         "numberMisscheduled": 0,
@@ -104,7 +118,9 @@ async def _make(shop: Shop, whole: Whole, daemon: DaemonSet, node_name: str) -> 
         "affinity": {**affinity, "nodeAffinity": here},
         "tolerations": [*listed(template.get("tolerations")), *more],
     }
-    await shop.make_pod(whole, {"generateName": f"{whole.meta.name}-"}, spec)
+    marked: Obj = {TEMPLATE: template_hash(whole.template)}
+    meta: Obj = {"generateName": f"{whole.meta.name}-", "labels": marked}
+    await shop.make_pod(whole, meta, spec)
 
 
 def _written(one: Toleration) -> Obj:

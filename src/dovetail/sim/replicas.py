@@ -7,13 +7,11 @@ ready, so that there are never fewer than wanted.
 from __future__ import annotations
 
 from collections import Counter
-from hashlib import blake2b
 from typing import Final
-
-import msgspec
 
 from dovetail import api
 from dovetail.kube.seam import Json, Patch, Ref
+from dovetail.sim.rollouts import REVISION, conditions, mark, next_revision, template_hash
 from dovetail.sim.shop import Obj, Shop, Whole, controller_uid, is_active, is_ready, mapping
 
 DEPLOYMENT: Final = api.KINDS["apps", "Deployment"]
@@ -45,35 +43,56 @@ def _worth(pod: api.Pod, crowds: Counter[str]) -> tuple[bool, bool, int, float, 
 
 async def keep_deployment(shop: Shop, whole: Whole) -> None:
     """Keep one ReplicaSet of the present template, and let those of earlier ones shrink."""
-    found = await shop.wires(REPLICA_SET, whole.ref.namespace)
-    own = [one.metadata.name for one in found if controller_uid(one) == whole.meta.uid]
-    sets = [await shop.read(Ref(REPLICA_SET, name, whole.ref.namespace)) for name in own]
-    digest = _digest(whole.template)
+    sets = await _sets(shop, whole)
+    digest = template_hash(whole.template)
     name = f"{whole.meta.name}-{digest}"
+    current = next((one for one in sets if one.meta.name == name), None)
+    earlier = [one for one in sets if one.meta.name != name]
+    if whole.spec.get("paused") is not True:
+        await _roll_out(shop, whole, current, earlier, digest)
+    n_updated, n_ready = _count(current, "replicas"), _count(current, "readyReplicas")
     wanted = whole.number("replicas", 1)
-    current = next((one for one in sets if one is not None and one.meta.name == name), None)
-    if current is None:
-        await _make_set(shop, whole, name, digest)
-    else:
-        await _scale(shop, current, wanted)
-    n_ready = _count(current, "readyReplicas")
-    left = max(wanted - n_ready, 0)
-    n_all, n_all_ready = _count(current, "replicas"), n_ready
-    for one in sets:
-        if one is not None and one.meta.name != name:
-            n_kept = min(one.number("replicas", 0), left)
-            left -= n_kept
-            n_all += _count(one, "replicas")
-            n_all_ready += _count(one, "readyReplicas")
-            await _scale(shop, one, n_kept)
+    n_all = n_updated + sum(_count(one, "replicas") for one in earlier)
+    n_all_ready = n_ready + sum(_count(one, "readyReplicas") for one in earlier)
+    is_through = wanted == n_all == n_updated == n_ready
     status: Obj = {
         "replicas": n_all,
-        "updatedReplicas": _count(current, "replicas"),
+        "updatedReplicas": n_updated,
         "readyReplicas": n_all_ready,
         "availableReplicas": n_all_ready,
         "unavailableReplicas": max(wanted - n_all_ready, 0),
+        "conditions": conditions(
+            whole, n_ready=n_all_ready, is_through=is_through, now=shop.clock.now()
+        ),
     }
     await shop.report(whole, status)
+
+
+async def _sets(shop: Shop, whole: Whole) -> list[Whole]:
+    """The ReplicaSets that belong to a Deployment."""
+    found = await shop.wires(REPLICA_SET, whole.ref.namespace)
+    own = [one.metadata.name for one in found if controller_uid(one) == whole.meta.uid]
+    read = [await shop.read(Ref(REPLICA_SET, name, whole.ref.namespace)) for name in own]
+    return [one for one in read if one is not None]
+
+
+async def _roll_out(
+    shop: Shop, whole: Whole, current: Whole | None, earlier: list[Whole], digest: str
+) -> None:
+    """Bring the present template to full number; earlier ones shrink as its pods get ready."""
+    revision = next_revision(earlier if current is None else [*earlier, current], current)
+    wanted = whole.number("replicas", 1)
+    if current is None:
+        await _make_set(shop, whole, digest, revision)
+    else:
+        await mark(shop, current, revision)
+        await _scale(shop, current, wanted)
+    await mark(shop, whole, revision)
+    left = max(wanted - _count(current, "readyReplicas"), 0)
+    for one in earlier:
+        n_kept = min(one.number("replicas", 0), left)
+        left -= n_kept
+        await _scale(shop, one, n_kept)
 
 
 def _count(one: Whole | None, field: str) -> int:
@@ -81,17 +100,12 @@ def _count(one: Whole | None, field: str) -> int:
     return found if isinstance(found, int) else 0
 
 
-def _digest(template: Obj) -> str:
-    text = msgspec.json.encode(template, order="sorted")
-    return blake2b(text, digest_size=5).hexdigest()
-
-
 async def _scale(shop: Shop, one: Whole, replicas: int) -> None:
     if one.number("replicas", 1) != replicas:
         await shop.kube.patch(one.ref, Patch({"spec": {"replicas": replicas}}))
 
 
-async def _make_set(shop: Shop, whole: Whole, name: str, digest: str) -> None:
+async def _make_set(shop: Shop, whole: Whole, digest: str, revision: int) -> None:
     marked: Obj = {_HASH: digest}
     held = mapping(whole.template.get("metadata"))
     meta: Obj = {**held, "labels": {**mapping(held.get("labels")), **marked}}
@@ -106,8 +120,9 @@ async def _make_set(shop: Shop, whole: Whole, name: str, digest: str) -> None:
         "apiVersion": REPLICA_SET.api_version,
         "kind": REPLICA_SET.name,
         "metadata": {
-            "name": name,
+            "name": f"{whole.meta.name}-{digest}",
             "labels": mapping(meta["labels"]),
+            "annotations": {REVISION: str(revision)},
             "ownerReferences": [whole.owner()],
         },
         "spec": spec,

@@ -122,7 +122,8 @@ class Shop:
         """Write a status, unless it says so already."""
         wanted: Obj = {**status, "observedGeneration": whole.meta.generation}
         before = mapping(whole.tree.get("status"))
-        if any(before.get(key) != value for key, value in wanted.items()):
+        # A server does not write down every zero.
+        if any((before.get(key) or 0) != (value or 0) for key, value in wanted.items()):
             await self.kube.patch(whole.ref, Patch({"status": wanted}, subresource="status"))
 
 

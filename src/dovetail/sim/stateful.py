@@ -1,7 +1,8 @@
 """How does a StatefulSet keep its pods? Each has a number, a name and claims of its own.
 
 One after the other comes when those before it are ready, unless they may come in parallel; they go
-from the highest number down. A changed template is for pods that are made later.
+from the highest number down, and so are pods of an earlier template replaced, each once all others
+are ready.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Final
 from dovetail import api
 from dovetail.kube.errors import AlreadyExistsError
 from dovetail.kube.seam import Json
+from dovetail.sim.rollouts import TEMPLATE, is_outdated, replaces_pods, template_hash
 from dovetail.sim.shop import Obj, Shop, Whole, is_active, is_ready, listed, mapping
 from dovetail.sim.volumes import CLAIM
 
@@ -35,8 +37,22 @@ async def keep_stateful_set(shop: Shop, whole: Whole) -> None:
         if held[name].metadata.deletion_timestamp is None:
             await shop.delete_pod(held[name])
     n_ready = sum(is_ready(one) and is_active(one) for one in held.values())
-    status: Obj = {"replicas": len(held), "currentReplicas": len(held)}
-    await shop.report(whole, {**status, "readyReplicas": n_ready, "availableReplicas": n_ready})
+    digest = template_hash(whole.template)
+    outdated = [name for name, one in held.items() if is_outdated(one, digest)]
+    if outdated and replaces_pods(whole) and n_ready >= len(numbers):
+        await shop.delete_pod(held[max(outdated, key=_number)])
+    revision = f"{whole.meta.name}-{digest}"
+    status: Obj = {
+        "replicas": len(held),
+        "currentReplicas": len(held) - len(outdated),
+        "updatedReplicas": len(held) - len(outdated),
+        "readyReplicas": n_ready,
+        "availableReplicas": n_ready,
+        "updateRevision": revision,
+    }
+    if not outdated:
+        status["currentRevision"] = revision
+    await shop.report(whole, status)
 
 
 async def _raise(shop: Shop, whole: Whole, pod: api.Pod | None, number: int) -> bool:
@@ -75,6 +91,7 @@ async def _make(shop: Shop, whole: Whole, name: str, number: int) -> None:
         "labels": {
             "statefulset.kubernetes.io/pod-name": name,
             "apps.kubernetes.io/pod-index": str(number),
+            TEMPLATE: template_hash(whole.template),
         },
     }
     await shop.make_pod(whole, meta, {"hostname": name, "volumes": [*kept, *volumes]})

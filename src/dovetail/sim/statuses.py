@@ -138,6 +138,7 @@ def _status(container: api.core.RawContainer, state: Json, runs: bool) -> dict[s
         "name": container.name,
         "image": "",
         "imageID": "",
+        "lastState": {},
         "ready": runs,
         "started": runs,
         "restartCount": 0,

@@ -118,3 +118,13 @@ async def test_custom_resources_take_no_such_patch(server: Server, names: Names)
         with pytest.raises(InvalidError) as refused:
             await patched(kube, ref, {"spec": {"weight": 1}})
         assert refused.value.status == 415
+
+
+async def test_what_a_patch_adds_comes_first(server: Server, names: Names) -> None:
+    """Before the items that it does not name; those that were there stay where they were."""
+    async with server.open() as kube:
+        ref = await make(kube, DEPLOYMENT, deployment(names.fresh()))
+        added = template({"name": "b", "image": "b:1"}, {"name": "a", "image": "a:1"})
+        assert list(containers(await patched(kube, ref, added))) == ["b", "a", "main"]
+        changed = template({"name": "main", "image": "main:2"})
+        assert list(containers(await patched(kube, ref, changed))) == ["b", "a", "main"]

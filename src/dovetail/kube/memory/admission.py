@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Mapping
 from typing import Final
 
 from dovetail import api
 from dovetail.kube.memory import refusals
+from dovetail.kube.memory.pod_defaults import quality_of_service
 from dovetail.kube.memory.storage import Storage
-from dovetail.kube.memory.trees import Obj, at, items, mapping, number, part, text
+from dovetail.kube.memory.trees import (
+    Obj,
+    at,
+    decoded,
+    encoded,
+    items,
+    mapping,
+    number,
+    part,
+    text,
+)
 from dovetail.kube.seam import Ref
 
 _Admit = Callable[[Storage, Ref, Obj], None]
@@ -20,31 +32,27 @@ _SYSTEM_PRIORITIES: Final = {
 }
 _NOT_READY: Final = "node.kubernetes.io/not-ready"
 _UNREACHABLE: Final = "node.kubernetes.io/unreachable"
-_POD_DEFAULTS: Final[Obj] = {
-    "restartPolicy": "Always",
-    "terminationGracePeriodSeconds": 30,
-    "dnsPolicy": "ClusterFirst",
-    "schedulerName": "default-scheduler",
-}
 
 
 def admit(storage: Storage, ref: Ref, tree: Obj) -> None:
     """Complete a new object, in place. Raises ForbiddenError."""
-    complete = _ADMIT.get((ref.kind.group, ref.kind.name))
-    if complete is not None:
-        complete(storage, ref, tree)
+    key = (ref.kind.group, ref.kind.name)
+    status = _STATUSES.get(key)
+    if status is not None:
+        tree["status"] = decoded(encoded(status))
+    further = _ADMIT.get(key)
+    if further is not None:
+        further(storage, ref, tree)
 
 
 def _pod(storage: Storage, ref: Ref, tree: Obj) -> None:
     spec = part(tree, "spec")
-    for key, value in _POD_DEFAULTS.items():
-        spec.setdefault(key, value)
     for field in ("containers", "initContainers"):
         for one in items(spec.get(field)):
             _requests(mapping(one))
     _priority(storage, ref, spec)
     _tolerations(spec)
-    tree["status"] = {"phase": "Pending"}
+    tree["status"] = {"phase": "Pending", "qosClass": quality_of_service(spec)}
 
 
 def _requests(container: Obj) -> None:
@@ -112,6 +120,11 @@ def _node(_storage: Storage, _ref: Ref, tree: Obj) -> None:
     entry: Obj = {"key": _NOT_READY, "effect": "NoSchedule"}
     if not any((text(one, "key"), text(one, "effect")) == tuple(entry.values()) for one in taints):
         spec["taints"] = [*taints, entry]
+    status = part(tree, "status")
+    part(status, "daemonEndpoints", "kubeletEndpoint").setdefault("Port", 0)
+    info = part(status, "nodeInfo")
+    for field in _NODE_INFO:
+        info.setdefault(field, "")
 
 
 def _namespace(_storage: Storage, ref: Ref, tree: Obj) -> None:
@@ -120,36 +133,88 @@ def _namespace(_storage: Storage, ref: Ref, tree: Obj) -> None:
     tree["status"] = {"phase": "Active"}
 
 
-def _pending(_storage: Storage, _ref: Ref, tree: Obj) -> None:
-    tree["status"] = {"phase": "Pending"}
-
-
-def _one_replica(_storage: Storage, _ref: Ref, tree: Obj) -> None:
-    part(tree, "spec").setdefault("replicas", 1)
-
-
-def _job(_storage: Storage, _ref: Ref, tree: Obj) -> None:
+def _service(storage: Storage, ref: Ref, tree: Obj) -> None:
+    """A service gets an address of its own, unless it wants none."""
     spec = part(tree, "spec")
-    if "completions" not in spec and "parallelism" not in spec:
-        spec["completions"] = 1
-    spec.setdefault("parallelism", 1)
+    if spec["type"] == "ExternalName":
+        return
+    if not text(spec, "clusterIP"):
+        taken = {
+            text(one.tree(), "spec", "clusterIP") for _, one in storage.table(ref.kind).items()
+        }
+        free = (f"{_NETWORK}{number}" for number in range(2, _MOST_ADDRESSES))
+        spec["clusterIP"] = next((one for one in free if one not in taken), "None")
+    spec.setdefault("clusterIPs", [spec["clusterIP"]])
+    spec.setdefault("ipFamilies", ["IPv4"])
+    spec.setdefault("ipFamilyPolicy", "SingleStack")
 
 
-def _storage_class(_storage: Storage, _ref: Ref, tree: Obj) -> None:
-    tree.setdefault("reclaimPolicy", "Delete")
-    tree.setdefault("volumeBindingMode", "Immediate")
+def _secret(_storage: Storage, _ref: Ref, tree: Obj) -> None:
+    """What was given as plain text is kept as all data is."""
+    plain = mapping(tree.pop("stringData", None))
+    for key, value in plain.items():
+        part(tree, "data")[key] = base64.b64encode(str(value).encode()).decode()
 
 
+def identify(ref: Ref, tree: Obj) -> None:
+    """Complete what follows from an object's uid: a job's pods are known by it."""
+    if (ref.kind.group, ref.kind.name) != ("batch", "Job"):
+        return
+    spec = part(tree, "spec")
+    if spec.get("manualSelector") is True:
+        return
+    uid = text(tree, "metadata", "uid")
+    own: Obj = {f"{_BATCH}controller-uid": uid, f"{_BATCH}job-name": ref.name}
+    older: Obj = {"controller-uid": uid, "job-name": ref.name}
+    part(spec, "template", "metadata", "labels").update({**own, **older})
+    part(spec, "selector", "matchLabels")[f"{_BATCH}controller-uid"] = uid
+    if not at(tree, "metadata", "labels"):
+        part(tree, "metadata")["labels"] = dict(part(spec, "template", "metadata", "labels"))
+
+
+_NODE_INFO: Final = (
+    "architecture",
+    "bootID",
+    "containerRuntimeVersion",
+    "kernelVersion",
+    "kubeProxyVersion",
+    "kubeletVersion",
+    "machineID",
+    "operatingSystem",
+    "osImage",
+    "systemUUID",
+)
+_BATCH: Final = "batch.kubernetes.io/"
+_NETWORK: Final = "10.0.0."
+_MOST_ADDRESSES: Final = 255
+# What a status says before anybody has looked.
+_STATUSES: Final[Mapping[tuple[str, str], Obj]] = {
+    ("", "PersistentVolumeClaim"): {"phase": "Pending"},
+    ("", "PersistentVolume"): {"phase": "Pending"},
+    ("", "ReplicationController"): {"replicas": 0},
+    ("", "Service"): {"loadBalancer": {}},
+    ("apps", "Deployment"): {},
+    ("apps", "ReplicaSet"): {"replicas": 0},
+    ("apps", "StatefulSet"): {"availableReplicas": 0, "replicas": 0},
+    ("apps", "DaemonSet"): {
+        "currentNumberScheduled": 0,
+        "desiredNumberScheduled": 0,
+        "numberMisscheduled": 0,
+        "numberReady": 0,
+    },
+    ("batch", "CronJob"): {},
+    ("batch", "Job"): {},
+    ("policy", "PodDisruptionBudget"): {
+        "currentHealthy": 0,
+        "desiredHealthy": 0,
+        "disruptionsAllowed": 0,
+        "expectedPods": 0,
+    },
+}
 _ADMIT: Final[Mapping[tuple[str, str], _Admit]] = {
     ("", "Pod"): _pod,
     ("", "Node"): _node,
     ("", "Namespace"): _namespace,
-    ("", "PersistentVolumeClaim"): _pending,
-    ("", "PersistentVolume"): _pending,
-    ("", "ReplicationController"): _one_replica,
-    ("apps", "Deployment"): _one_replica,
-    ("apps", "ReplicaSet"): _one_replica,
-    ("apps", "StatefulSet"): _one_replica,
-    ("batch", "Job"): _job,
-    ("storage.k8s.io", "StorageClass"): _storage_class,
+    ("", "Secret"): _secret,
+    ("", "Service"): _service,
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from dovetail.kube.errors import ConflictError
+from dovetail.kube.errors import Cause, ConflictError, Details
 from dovetail.kube.memory import ownership
 from dovetail.kube.memory.lists import SET, Keys, Lists
 from dovetail.kube.memory.ownership import APPLY, UPDATE, Owned, Owner, Path, Stamp
@@ -17,6 +17,8 @@ from dovetail.kube.memory.refusals import bad_request
 from dovetail.kube.memory.trees import Obj, at, canonical, items, mapping
 from dovetail.kube.seam import Json, Patch
 
+_KUBECTL: Final[Owner] = ("kubectl", APPLY, "")
+_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _BEFORE: Final[Owner] = ("before-first-apply", UPDATE, "")
 
 
@@ -39,7 +41,7 @@ def applied(live: Obj, wanted: Obj, asked: Patch, lists: Lists, stamp: Stamp) ->
     changed = {path for path in mine if _differs(live, wanted, path, lists)}
     lost = _conflicts(changed, owned, me)
     if lost and not asked.force:
-        raise _refusal(lost)
+        raise _refusal(lost, stamp)
     others = {
         owner: held - {path for loser, path in lost if loser == owner}
         for owner, held in owned.items()
@@ -49,9 +51,26 @@ def applied(live: Obj, wanted: Obj, asked: Patch, lists: Lists, stamp: Stamp) ->
     made = mapping(_merged(live, wanted, (), lists))
     # Items before what is in them: without its keys an item could not be found any more.
     for path in sorted(owned.get(me, set()) - mine - kept, key=lambda one: (len(one), one)):
-        ownership.remove(made, path, lists)
+        if not _holds(path, mine | kept):
+            ownership.remove(made, path, lists)
     ownership.write(made, {**others, me: mine}, stamp)
+    if me == _KUBECTL:
+        _note_last_applied(made, wanted)
     return made
+
+
+def _note_last_applied(made: Obj, wanted: Obj) -> None:
+    """Keep up the note that kubectl leaves on what it applies the older way, where there is one."""
+    annotations = mapping(at(made, "metadata", "annotations"))
+    if _LAST_APPLIED in annotations:
+        annotations[_LAST_APPLIED] = canonical(wanted).decode() + "\n"
+
+
+def _holds(path: Path, others: set[Path]) -> bool:
+    """Whether a mapping holds something that stays."""
+    return path[-1].startswith("f:") and any(
+        len(one) > len(path) and one[: len(path)] == path for one in others
+    )
 
 
 def _conflicts(changed: set[Path], owned: Owned, me: Owner) -> list[tuple[Owner, Path]]:
@@ -72,13 +91,24 @@ def _differs(one: Obj, other: Obj, path: Path, lists: Lists) -> bool:
     )
 
 
-def _refusal(lost: list[tuple[Owner, Path]]) -> ConflictError:
-    plural = "" if len(lost) == 1 else "s"
-    said = "; ".join(
-        f'conflict with "{owner[0]}": .{".".join(ownership.names(path))}' for owner, path in lost
+def _refusal(lost: list[tuple[Owner, Path]], stamp: Stamp) -> ConflictError:
+    causes = tuple(
+        Cause(
+            "FieldManagerConflict", f"conflict with {_named(owner, stamp)}", ownership.shown(path)
+        )
+        for owner, path in lost
     )
+    plural = "" if len(lost) == 1 else "s"
+    said = "; ".join(f"{one.message}: {one.field}" for one in causes)
     msg = f"Apply failed with {len(lost)} conflict{plural}: {said}"
-    return ConflictError(409, "Conflict", msg)
+    return ConflictError(409, "Conflict", msg, Details(causes=causes))
+
+
+def _named(owner: Owner, stamp: Stamp) -> str:
+    """Another manager, and how it came to own a field."""
+    manager, operation, subresource = owner
+    part = f' with subresource "{subresource}"' if subresource else ""
+    return f'"{manager}"{part}' + (f" using {stamp.api_version}" if operation == UPDATE else "")
 
 
 def _merged(live: Json, wanted: Json, path: tuple[str, ...], lists: Lists) -> Json:
@@ -111,12 +141,13 @@ def _merged_list(
 
 def tracked(old: Obj, new: Obj, owner: Owner, lists: Lists, stamp: Stamp) -> None:
     """Note in a changed object what else than an apply has changed, if owners are noted at all."""
-    owned = ownership.read(old)
+    owned = ownership.read(new) or ownership.read(old)
     if not owned:
         return
-    there = ownership.paths(new, lists)
-    before = ownership.paths(old, lists)
-    changed = {path for path in there & before if _differs(old, new, path, lists)}
+    there = ownership.paths(new, lists, with_maps=True)
+    before = ownership.paths(old, lists, with_maps=True)
+    leaves = ownership.paths(new, lists)
+    changed = {path for path in leaves & before if _differs(old, new, path, lists)}
     taken = changed | (there - before)
     noted = {one: (held & there) - taken for one, held in owned.items()}
     noted[owner] = noted.get(owner, set()) | taken

@@ -8,12 +8,14 @@ import msgspec
 
 from dovetail import api
 from dovetail.api.decoding import without_nulls
-from dovetail.kube.memory import refusals
-from dovetail.kube.memory.admission import admit
+from dovetail.kube.memory import ownership, refusals
+from dovetail.kube.memory.admission import admit, identify
+from dovetail.kube.memory.defaults import complete, count_templates
+from dovetail.kube.memory.ownership import UPDATE, Owner, Stamp
 from dovetail.kube.memory.record import Stored
 from dovetail.kube.memory.storage import Storage
 from dovetail.kube.memory.traits import Traits
-from dovetail.kube.memory.trees import Obj, decoded, encoded, mapping, part, put, text
+from dovetail.kube.memory.trees import Obj, decoded, encoded, items, mapping, part, put, text
 from dovetail.kube.memory.validation import object_problems
 from dovetail.kube.seam import Body, Json, Ref
 
@@ -53,7 +55,12 @@ def create(
     metadata = part(tree, "metadata")
     metadata["uid"] = storage.new_uid()
     metadata["creationTimestamp"] = storage.now()
+    identify(ref, tree)
     put(metadata, "managedFields", managed)
+    if managed is None and storage.manner.manager:
+        owner: Owner = (storage.manner.manager, UPDATE, "")
+        stamp = Stamp(storage.now(), kind.api_version)
+        ownership.begin(tree, owner, storage.lists(kind), stamp)
     if traits.has_generation:
         metadata["generation"] = 1
     return storage.write(ref, tree)
@@ -101,7 +108,8 @@ def _named(storage: Storage, kind: api.Kind, tree: Obj, namespace: str) -> Ref:
     if not name and beginning:
         name = storage.new_name(kind, beginning, place)
     if not name:
-        problem = api.FieldProblem("metadata.name", "name or generateName is required")
+        why = f"{refusals.REQUIRED}: name or generateName is required"
+        problem = api.FieldProblem("metadata.name", why)
         raise refusals.invalid(Ref(kind, "", place), [problem])
     return Ref(kind, name, place)
 
@@ -128,6 +136,8 @@ def _prepare(storage: Storage, ref: Ref, tree: Obj) -> None:
         metadata["namespace"] = ref.namespace
     if traits.has_status and not traits.keeps_status_when_created:
         tree.pop("status", None)
+    complete(ref, tree)
+    count_templates(ref, None, tree)
     admit(storage, ref, tree)
     tidy(tree, traits)
 
@@ -141,8 +151,20 @@ def tidy(tree: Obj, traits: Traits) -> None:
         del tree["data"]
     for field in ("spec", "status"):
         _drop(tree, field, ([],))
+    _tidy_status(tree, traits)
     if mapping(tree.get("spec")).get("unschedulable") is False:
         del part(tree, "spec")["unschedulable"]
+
+
+def _tidy_status(tree: Obj, traits: Traits) -> None:
+    """Zeros that are not written, and the one field that is written although it is empty."""
+    status = mapping(tree.get("status"))
+    for field in traits.unwritten_zeros:
+        if status.get(field) == 0:
+            del status[field]
+    if tree.get("kind") == "Pod":
+        for one in items(status.get("conditions")):
+            mapping(one).setdefault("lastProbeTime", None)
 
 
 def _drop(tree: Obj, field: str, empty: tuple[Json, ...]) -> None:

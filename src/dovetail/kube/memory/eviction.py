@@ -86,15 +86,13 @@ def _count_down(storage: Storage, ref: Ref, budget: Obj, pod_name: str) -> None:
     allowed = number(status, "disruptionsAllowed")
     if number(status, "observedGeneration") < number(budget, "metadata", "generation"):
         said = f"The disruption budget {ref.name} is still being processed by the server."
-        msg = f"{_REFUSAL} {said}"
-        raise refusals.over_budget(msg, 10)
+        raise refusals.over_budget(_REFUSAL, said, 10)
     if allowed < 0:
         raise refusals.forbidden(ref, "pdb disruptions allowed is negative")
     if len(mapping(status.get("disruptedPods"))) > _MOST_DISRUPTED:
         raise refusals.forbidden(ref, "DisruptedPods map too big")
     if allowed == 0:
-        msg = f"{_REFUSAL} {_why_none(ref, budget)}"
-        raise refusals.over_budget(msg)
+        raise refusals.over_budget(_REFUSAL, _why_none(ref, budget))
     status["disruptionsAllowed"] = allowed - 1
     if allowed == 1:
         none_left: Obj = {

@@ -7,6 +7,7 @@ from typing import Final
 
 from dovetail import api
 from dovetail.api.rules import GROUP_STAYS, KIND_STAYS, SPEC_STAYS, STATIC_STAYS
+from dovetail.kube.memory.refusals import INVALID
 from dovetail.kube.memory.trees import Obj, at, canonical, items, mapping
 from dovetail.kube.seam import Json
 
@@ -19,7 +20,6 @@ _CLASS_REF: Final = ("spec", "template", "spec", "nodeClassRef")
 _SELECTOR: Final[tuple[Path, ...]] = (("spec", "selector"),)
 # Once these have a value, they keep it.
 _SETTLED: Final[Mapping[tuple[str, str], tuple[Path, ...]]] = {
-    ("", "Node"): (("spec", "providerID"), ("spec", "podCIDR")),
     ("", "PersistentVolumeClaim"): (
         ("spec", "accessModes"),
         ("spec", "storageClassName"),
@@ -53,13 +53,17 @@ def change_problems(kind: api.Kind, old: Obj, new: Obj) -> list[api.FieldProblem
     """Everything that has changed and may not."""
     key = (kind.group, kind.name)
     settled = [
-        api.FieldProblem(".".join(path), "may not change once it is set")
+        api.FieldProblem(".".join(path), _unchangeable(at(new, *path)))
         for path in _SETTLED.get(key, ())
         if at(old, *path) is not None and _differ(old, new, path)
     ]
     judge = _JUDGES.get(key)
     further = judge(old, new) if judge is not None else ()
     return [*_metadata(old, new), *settled, *further]
+
+
+def _unchangeable(value: Json) -> str:
+    return f"{INVALID}{canonical(value).decode()}: field is immutable"
 
 
 def _metadata(old: Obj, new: Obj) -> Iterator[api.FieldProblem]:
@@ -110,6 +114,14 @@ def _without_image(container: Json) -> Json:
     return {key: value for key, value in mapping(container).items() if key != "image"}
 
 
+def _node(old: Obj, new: Obj) -> Iterator[api.FieldProblem]:
+    for field in ("providerID", "podCIDR"):
+        path = ("spec", field)
+        if at(old, *path) is not None and _differ(old, new, path):
+            why = f'Forbidden: node updates may not change {field} except from "" to valid'
+            yield api.FieldProblem(".".join(path), why)
+
+
 def _node_claim(old: Obj, new: Obj) -> Iterator[api.FieldProblem]:
     if _differ(old, new, ("spec",)):
         yield api.FieldProblem("spec", SPEC_STAYS.message)
@@ -125,6 +137,7 @@ def _node_pool(old: Obj, new: Obj) -> Iterator[api.FieldProblem]:
 
 
 _JUDGES: Final[Mapping[tuple[str, str], _Judge]] = {
+    ("", "Node"): _node,
     ("", "Pod"): _pod,
     ("karpenter.sh", "NodeClaim"): _node_claim,
     ("karpenter.sh", "NodePool"): _node_pool,

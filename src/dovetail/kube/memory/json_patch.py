@@ -13,6 +13,7 @@ from dovetail.kube.seam import Json
 _Operate = Callable[[Obj, Obj], None]
 _END: Final = "-"
 _ROOT: Final = "document"
+_REJECTED: Final = "the server rejected our request due to an error in our request"
 
 
 def json_patched(tree: Obj, operations: list[Json]) -> Json:
@@ -125,5 +126,8 @@ def _index(found: list[Json], step: str, path: list[str]) -> int:
 
 
 def _cannot(path: list[str], why: str) -> InvalidError:
+    """A real server does not tell clients what was wrong; here at least the cause is noted."""
     where = "/" + "/".join(path[1:])
-    return InvalidError(422, "Invalid", f"the patch cannot be applied at {where}: {why}")
+    refusal = InvalidError(422, "Invalid", _REJECTED)
+    refusal.add_note(f"the patch cannot be applied at {where}: {why}")
+    return refusal

@@ -22,6 +22,11 @@ Owned = dict[Owner, set[Path]]
 APPLY: Final = "Apply"
 UPDATE: Final = "Update"
 _SELF: Final = "."
+_MAPS: Final = frozenset(
+    f"f:{name}"
+    for name in ("annotations", "binaryData", "data", "hard", "labels", "limits", "nodeSelector",
+                 "requests")
+)  # fmt: skip
 _IDENTITY: Final = ("apiVersion", "kind")
 # Nobody owns what makes the object this one, or what only the server writes.
 _NOBODYS: Final = frozenset(
@@ -40,12 +45,21 @@ _NOBODYS: Final = frozenset(
 ) | {("f:metadata",)}
 
 
-def paths(tree: Obj, lists: Lists) -> set[Path]:
-    """Every field of an object that somebody can own."""
+def paths(tree: Obj, lists: Lists, *, with_maps: bool = False) -> set[Path]:
+    """Every field of an object that somebody can own.
+
+    Whoever applies owns the entries of a map, whoever updates the map besides: `with_maps`.
+    """
     found: set[Path] = set()
     own = {key: value for key, value in tree.items() if key not in _IDENTITY}
     for key, value in own.items():
         _walk(value, (f"f:{key}",), lists, found)
+    if with_maps:
+        found |= {
+            path[:-1]
+            for path in found
+            if len(path) > 1 and path[-2] in _MAPS and path[-1].startswith("f:")
+        }
     return {path for path in found if path[:2] not in _NOBODYS}
 
 
@@ -68,6 +82,24 @@ def _walk(value: Json, path: Path, lists: Lists, found: set[Path]) -> None:
 def names(path: Path) -> tuple[str, ...]:
     """The names of the fields on a path, items left out."""
     return tuple(step[2:] for step in path if step.startswith("f:"))
+
+
+def shown(path: Path) -> str:
+    """A path as messages write it."""
+    told = ""
+    for step in path:
+        kind, rest = step[:2], step[2:]
+        if kind == "f:":
+            told += f".{rest}"
+        elif kind == "k:":
+            keys = msgspec.json.decode(rest)
+            pairs = ",".join(
+                f"{key}={canonical(value).decode()}" for key, value in sorted(keys.items())
+            )
+            told += f"[{pairs}]"
+        else:
+            told += f"[={rest}]"
+    return told
 
 
 def item_step(one: Json, keys: Keys) -> str:
@@ -142,7 +174,7 @@ def write(tree: Obj, owned: Owned, stamp: Stamp) -> None:
         (text(one, "manager"), text(one, "operation"), text(one, "subresource")): text(one, "time")
         for one in items(at(tree, "metadata", "managedFields"))
     }
-    entries: list[Json] = []
+    entries: list[Obj] = []
     for owner in sorted(owned):
         if not owned[owner]:
             continue
@@ -157,7 +189,14 @@ def write(tree: Obj, owned: Owned, stamp: Stamp) -> None:
         }
         put(entry, "subresource", owner[2] or None)
         entries.append(entry)
-    put(part(tree, "metadata"), "managedFields", entries or None)
+    entries.sort(key=lambda one: (text(one, "operation"), text(one, "time")))
+    put(part(tree, "metadata"), "managedFields", list[Json](entries) or None)
+
+
+def begin(tree: Obj, owner: Owner, lists: Lists, stamp: Stamp) -> None:
+    """Note that all of a new object belongs to whoever made it, but for its status."""
+    made = {key: value for key, value in tree.items() if key != "status"}
+    write(tree, {owner: paths(made, lists, with_maps=True)}, stamp)
 
 
 def _fields_of(found: set[Path]) -> Obj:

@@ -31,7 +31,8 @@ def patch(storage: Storage, ref: Ref, asked: Patch) -> msgspec.Raw:
         return _apply(storage, ref, asked)
     held = storage.get(ref)
     if asked.subresource == SCALE:
-        return rescale(storage, ref, _patched(storage, ref, scale_of(storage, ref, held), asked))
+        wanted = _patched(storage, ref, scale_of(storage, ref, held), asked)
+        return rescale(storage, ref, wanted, asked.manager)
     made = _patched(storage, ref, held.tree(), asked)
     return update(storage, ref, made, asked.subresource, asked.manager).raw
 

@@ -4,10 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Final
 
 from dovetail import api
 from dovetail.kube import errors
 from dovetail.kube.seam import Ref
+
+INVALID: Final = "Invalid value: "
+REQUIRED: Final = "Required value"
+_REASONS: Final = (
+    (INVALID, "FieldValueInvalid"),
+    (REQUIRED, "FieldValueRequired"),
+    ("Forbidden: ", "FieldValueForbidden"),
+    ("Unsupported value: ", "FieldValueNotSupported"),
+    ("Duplicate value: ", "FieldValueDuplicate"),
+    ("Too many: ", "FieldValueTooMany"),
+    ("Too long: ", "FieldValueTooLong"),
+)
 
 
 def resource(kind: api.Kind) -> str:
@@ -15,9 +28,14 @@ def resource(kind: api.Kind) -> str:
     return f"{kind.plural}.{kind.group}" if kind.group else kind.plural
 
 
+def _about(ref: Ref) -> errors.Details:
+    return errors.Details(ref.name, ref.kind.group, ref.kind.plural)
+
+
 def not_found(ref: Ref) -> errors.NotFoundError:
     """There is no such object."""
-    return errors.NotFoundError(404, "NotFound", f'{resource(ref.kind)} "{ref.name}" not found')
+    message = f'{resource(ref.kind)} "{ref.name}" not found'
+    return errors.NotFoundError(404, "NotFound", message, _about(ref))
 
 
 def no_such_resource() -> errors.NotFoundError:
@@ -29,13 +47,13 @@ def no_such_resource() -> errors.NotFoundError:
 def already_exists(ref: Ref) -> errors.AlreadyExistsError:
     """There is one already."""
     message = f'{resource(ref.kind)} "{ref.name}" already exists'
-    return errors.AlreadyExistsError(409, "AlreadyExists", message)
+    return errors.AlreadyExistsError(409, "AlreadyExists", message, _about(ref))
 
 
 def conflict(ref: Ref, why: str) -> errors.ConflictError:
     """Somebody else was there first."""
     message = f'Operation cannot be fulfilled on {resource(ref.kind)} "{ref.name}": {why}'
-    return errors.ConflictError(409, "Conflict", message)
+    return errors.ConflictError(409, "Conflict", message, _about(ref))
 
 
 def modified(ref: Ref) -> errors.ConflictError:
@@ -50,8 +68,20 @@ def modified(ref: Ref) -> errors.ConflictError:
 def invalid(ref: Ref, problems: Sequence[api.FieldProblem]) -> errors.InvalidError:
     """The object breaks rules of its kind; each is named with its field."""
     kind = f"{ref.kind.name}.{ref.kind.group}" if ref.kind.group else ref.kind.name
-    said = "; ".join(str(one) for one in problems)
-    return errors.InvalidError(422, "Invalid", f'{kind} "{ref.name}" is invalid: {said}')
+    causes = tuple(_cause(one) for one in problems)
+    told = [f"{one.field}: {one.message}" for one in causes]
+    said = told[0] if len(told) == 1 else f"[{', '.join(told)}]"
+    details = errors.Details(ref.name, ref.kind.group, ref.kind.name, causes)
+    message = f'{kind} "{ref.name}" is invalid: {said}'
+    return errors.InvalidError(422, "Invalid", message, details)
+
+
+def _cause(problem: api.FieldProblem) -> errors.Cause:
+    """A problem in the server's words; what has none of these is a value that is not valid."""
+    for beginning, reason in _REASONS:
+        if problem.message.startswith(beginning):
+            return errors.Cause(reason, problem.message, problem.field)
+    return errors.Cause("FieldValueInvalid", f"{INVALID}{problem.message}", problem.field)
 
 
 def bad_request(why: str) -> errors.InvalidError:
@@ -79,14 +109,16 @@ def expired_token() -> errors.GoneError:
 def forbidden(ref: Ref, why: str) -> errors.ForbiddenError:
     """That may not be done."""
     message = f'{resource(ref.kind)} "{ref.name}" is forbidden: {why}'
-    return errors.ForbiddenError(403, "Forbidden", message)
+    return errors.ForbiddenError(403, "Forbidden", message, _about(ref))
 
 
-def over_budget(why: str, seconds: int = 0) -> errors.TooManyRequestsError:
+def over_budget(what: str, why: str, seconds: int = 0) -> errors.TooManyRequestsError:
     """Not now: a disruption budget forbids it."""
     after = timedelta(seconds=seconds) if seconds else None
     cause = errors.DISRUPTION_BUDGET
-    return errors.TooManyRequestsError(429, "TooManyRequests", why, after, cause)
+    refusal = errors.TooManyRequestsError(429, "TooManyRequests", what, after, cause)
+    refusal.details = errors.Details(causes=(errors.Cause(cause, why),))
+    return refusal
 
 
 def server_error(why: str) -> errors.UnavailableError:

@@ -8,7 +8,7 @@ from dovetail import api
 from dovetail.kube.memory import refusals
 from dovetail.kube.memory.record import Stored
 from dovetail.kube.memory.storage import Storage
-from dovetail.kube.memory.trees import Obj, at, encoded, number, part, text
+from dovetail.kube.memory.trees import Obj, at, encoded, labels_of, number, part, text
 from dovetail.kube.memory.updating import update
 from dovetail.kube.seam import Json, Ref
 
@@ -31,11 +31,20 @@ def scale_of(storage: Storage, ref: Ref, held: Stored) -> Obj:
         "kind": "Scale",
         "metadata": metadata,
         "spec": {"replicas": number(tree, *scale[0])},
-        "status": {"replicas": number(tree, *scale[1])},
+        "status": {"replicas": number(tree, *scale[1]), **_selector(tree, ref)},
     }
 
 
-def rescale(storage: Storage, ref: Ref, wanted: Json) -> msgspec.Raw:
+def _selector(tree: Obj, ref: Ref) -> Obj:
+    """Which pods are counted, as kubectl would select them; definitions here do not say."""
+    selector = at(tree, "spec", "selector")
+    if ref.kind.wire_type is api.Object or not isinstance(selector, dict):
+        return {}
+    chosen = labels_of(selector, "matchLabels") or labels_of(selector)
+    return {"selector": ",".join(f"{key}={chosen[key]}" for key in sorted(chosen))}
+
+
+def rescale(storage: Storage, ref: Ref, wanted: Json, manager: str) -> msgspec.Raw:
     """Set how many replicas are wanted, and show the scale. Raises InvalidError, ConflictError."""
     scale = storage.traits(ref.kind).scale
     replicas = at(wanted, "spec", "replicas")
@@ -49,4 +58,4 @@ def rescale(storage: Storage, ref: Ref, wanted: Json) -> msgspec.Raw:
     if version:
         part(tree, "metadata")["resourceVersion"] = version
     part(tree, *scale[0][:-1])[scale[0][-1]] = replicas
-    return encoded(scale_of(storage, ref, update(storage, ref, tree)))
+    return encoded(scale_of(storage, ref, update(storage, ref, tree, SCALE, manager)))

@@ -22,6 +22,7 @@ _TERM: Final = re.compile(
     rf"|{_KEY.format('set')}\s+(?P<how>in|notin)\s*\((?P<values>[^()]*)\)"
     rf"|{_KEY.format('key')}\s*(?:(?P<sign>==|!=|=|>|<)\s*(?P<value>[^,()\s]*))?)\s*(?:,|$)"
 )
+_BEGUN: Final = re.compile(r"\s*[\w./-]+\s*(?:==|!=|=)")
 _FIELD: Final = re.compile(r"\s*(?P<key>[\w.]+)\s*(?P<sign>==|!=|=)\s*(?P<value>.*?)\s*$")
 _INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
 _SIGNS: Final = {"=": "in", "==": "in", "!=": "notin", ">": "gt", "<": "lt"}
@@ -88,11 +89,18 @@ def label_terms(written: str) -> tuple[Term, ...]:
     while place < len(written):
         found = _TERM.match(written, place)
         if found is None:
-            msg = f"unable to parse requirement: {written[place:]!r} in {written!r}"
+            msg = f"unable to parse requirement: {_unreadable(written[place:])}"
             raise bad_request(msg)
         terms.append(_term(found))
         place = found.end()
     return tuple(terms)
+
+
+def _unreadable(rest: str) -> str:
+    """What stands where a word should."""
+    begun = _BEGUN.match(rest)
+    left = rest[begun.end() :].lstrip() if begun is not None else rest
+    return f"found '{left[:1]}', expected: identifier"
 
 
 def _term(found: re.Match[str]) -> Term:

@@ -8,6 +8,7 @@ says so.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping
+from copy import copy
 from typing import Final
 
 import msgspec
@@ -17,7 +18,7 @@ from dovetail.api.crds import crds
 from dovetail.clock import Clock
 from dovetail.kube.memory import binding, creation, deletion, eviction, garbage, patching, reading
 from dovetail.kube.memory.storage import Storage
-from dovetail.kube.seam import Body, Change, Deletion, Json, Page, Patch, Ref, Scope
+from dovetail.kube.seam import Body, Change, Deletion, Json, Manner, Page, Patch, Ref, Scope
 
 _NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
 _HISTORY: Final = 20_000
@@ -34,6 +35,7 @@ class MemoryKube:
         history: int = _HISTORY,
     ) -> None:
         self._storage = Storage(clock, crds() if definitions is None else definitions, history)
+        self._manner = Manner()
         self._tidy_at = 0  # the version at which no garbage was left
         for name in _NAMESPACES:
             creation.create(self._storage, creation.NAMESPACE, {"metadata": {"name": name}}, "")
@@ -59,21 +61,31 @@ class MemoryKube:
 
     async def create(self, kind: api.Kind, body: Body, namespace: str = "") -> msgspec.Raw:
         """Make an object; a Binding binds the pod of its name. Raises AlreadyExistsError, ..."""
-        if binding.is_binding(kind):
-            return binding.bind(self._storage, creation.readable(body), namespace)
-        return creation.create(self._storage, kind, body, namespace).raw
+        with self._storage.acting(self._manner):
+            if binding.is_binding(kind):
+                return binding.bind(self._storage, creation.readable(body), namespace)
+            return creation.create(self._storage, kind, body, namespace).raw
 
     async def patch(self, ref: Ref, patch: Patch) -> msgspec.Raw:
         """Change an object. A resource version in the patch must match, else ConflictError."""
-        return patching.patch(self._storage, ref, patch)
+        with self._storage.acting(self._manner):
+            return patching.patch(self._storage, ref, patch)
 
     async def delete(self, ref: Ref, how: Deletion) -> None:
         """Delete an object, or mark it as going while finalizers hold it. Raises NotFoundError."""
-        deletion.delete(self._storage, ref, how)
+        with self._storage.acting(self._manner):
+            deletion.delete(self._storage, ref, how)
 
     async def evict(self, ref: Ref, how: Deletion) -> None:
         """Evict a pod. Raises TooManyRequestsError while a disruption budget forbids it."""
-        eviction.evict(self._storage, ref, how)
+        with self._storage.acting(self._manner):
+            eviction.evict(self._storage, ref, how)
+
+    def on_behalf(self, manner: Manner) -> MemoryKube:
+        """The same API, written to in that manner."""
+        guise = copy(self)
+        guise._manner = manner  # noqa: SLF001  its own kind
+        return guise
 
     # ---- what a cluster does by itself, when the caller says so
 

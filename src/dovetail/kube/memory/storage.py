@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final
+
+import msgspec
 
 from dovetail import api
 from dovetail.clock import Clock
@@ -13,8 +16,8 @@ from dovetail.kube.memory.record import Stored, stored
 from dovetail.kube.memory.refusals import not_found
 from dovetail.kube.memory.table import Table
 from dovetail.kube.memory.traits import Traits, from_definitions, of_kind
-from dovetail.kube.memory.trees import Obj, stamp
-from dovetail.kube.seam import Json, Ref
+from dovetail.kube.memory.trees import Obj, encoded, part, stamp, text
+from dovetail.kube.seam import Json, Manner, Ref
 
 # A real server has written objects of its own before anybody calls: version 1 is always too old.
 _FIRST_VERSION: Final = 100
@@ -30,6 +33,7 @@ class Storage:
         self, clock: Clock, definitions: Iterable[Mapping[str, Json]], history: int
     ) -> None:
         self.version = _FIRST_VERSION
+        self.manner = Manner()
         self._clock = clock
         self._history = history
         self._custom = from_definitions(definitions)
@@ -82,8 +86,19 @@ class Storage:
             raise not_found(ref)
         return found
 
+    @contextmanager
+    def acting(self, manner: Manner) -> Iterator[None]:
+        """Write in that manner for as long as the block lasts, which must not wait for anything."""
+        self.manner = manner
+        try:
+            yield
+        finally:
+            self.manner = Manner()
+
     def write(self, ref: Ref, tree: Obj) -> Stored:
-        """Keep a new version of an object."""
+        """Keep a new version of an object; on trial, only show what it would be."""
+        if self.manner.is_trial:
+            return _tried(tree, self.traits(ref.kind))
         self.version += 1
         kept = stored(tree, self.traits(ref.kind), self.version)
         self.table(ref.kind).put(key_of(ref), kept)
@@ -91,6 +106,8 @@ class Storage:
 
     def remove(self, ref: Ref) -> None:
         """Forget an object."""
+        if self.manner.is_trial:
+            return
         self.version += 1
         self.table(ref.kind).remove(key_of(ref), self.version)
 
@@ -112,6 +129,16 @@ class Storage:
             if self.find(Ref(kind, name, namespace)) is None:
                 return name
             n_tries += 1
+
+
+def _tried(tree: Obj, traits: Traits) -> Stored:
+    """As it would be kept; a version it would only get then."""
+    before = text(tree, "metadata", "resourceVersion")
+    made = stored(tree, traits, int(before or 0))
+    if before:
+        return made
+    del part(tree, "metadata")["resourceVersion"]
+    return msgspec.structs.replace(made, raw=encoded(tree))
 
 
 def key_of(ref: Ref) -> str:

@@ -74,7 +74,8 @@ class Strategic:
         made = list(target)
         for one in patch:
             self._item(made, mapping(one), keys, path)
-        return made
+        # What the patch brings along comes before what only the server knew.
+        return [*made[len(target) :], *made[: len(target)]] if len(made) > len(target) else made
 
     def _item(self, made: list[Json], one: Obj, keys: Keys, path: tuple[str, ...]) -> None:
         (key,) = keys

@@ -21,7 +21,9 @@ class Traits(msgspec.Struct, frozen=True):
     has_generation: bool = False
     keeps_status_when_created: bool = False
     is_custom: bool = False
+    unwritten_zeros: tuple[str, ...] = ()  # of the status
     schema: Obj | None = None
+    rule_messages: frozenset[str] = frozenset()  # of the schema's rules in CEL
     scale: tuple[tuple[str, ...], tuple[str, ...]] | None = None  # wanted, counted
     # Fields that selectors may name besides name and namespace, with what they are when absent.
     fields: Mapping[str, str] = _NOTHING
@@ -66,6 +68,7 @@ _POD: Final = Traits(
     },
 )
 
+_READY_ONES: Final = ("readyReplicas", "availableReplicas")
 BUILT_IN: Final[Mapping[tuple[str, str], Traits]] = {
     ("", "Pod"): _POD,
     ("", "Node"): Traits(
@@ -80,11 +83,27 @@ BUILT_IN: Final[Mapping[tuple[str, str], Traits]] = {
     ),
     ("", "Event"): _EVENT,
     ("", "Secret"): Traits(fields={"type": ""}),
-    ("apps", "Deployment"): _WORKLOAD,
-    ("apps", "ReplicaSet"): msgspec.structs.replace(_WORKLOAD, fields={"status.replicas": "0"}),
-    ("apps", "StatefulSet"): _WORKLOAD,
-    ("apps", "DaemonSet"): _SPEC_AND_STATUS,
-    ("batch", "Job"): msgspec.structs.replace(_SPEC_AND_STATUS, fields={"status.successful": "0"}),
+    ("apps", "Deployment"): msgspec.structs.replace(
+        _WORKLOAD,
+        unwritten_zeros=("replicas", "updatedReplicas", "unavailableReplicas", *_READY_ONES),
+    ),
+    ("apps", "ReplicaSet"): msgspec.structs.replace(
+        _WORKLOAD,
+        fields={"status.replicas": "0"},
+        unwritten_zeros=("fullyLabeledReplicas", *_READY_ONES),
+    ),
+    ("apps", "StatefulSet"): msgspec.structs.replace(
+        _WORKLOAD, unwritten_zeros=("currentReplicas", "updatedReplicas", "readyReplicas")
+    ),
+    ("apps", "DaemonSet"): msgspec.structs.replace(
+        _SPEC_AND_STATUS,
+        unwritten_zeros=("updatedNumberScheduled", "numberAvailable", "numberUnavailable"),
+    ),
+    ("batch", "Job"): msgspec.structs.replace(
+        _SPEC_AND_STATUS,
+        fields={"status.successful": "0"},
+        unwritten_zeros=("active", "succeeded", "failed"),
+    ),
     ("batch", "CronJob"): _SPEC_AND_STATUS,
     ("policy", "PodDisruptionBudget"): _SPEC_AND_STATUS,
     ("storage.k8s.io", "VolumeAttachment"): _STATUS,
@@ -116,11 +135,13 @@ def _defined(definition: Obj) -> Traits:
     stored = next((one for one in versions if one.get("storage")), {})
     subresources = mapping(stored.get("subresources"))
     scale = subresources.get("scale")
+    schema = mapping(at(stored, "schema", "openAPIV3Schema"))
     return Traits(
         has_status="status" in subresources,
         has_generation=True,
         is_custom=True,
-        schema=mapping(at(stored, "schema", "openAPIV3Schema")),
+        schema=schema,
+        rule_messages=_rule_messages(schema),
         scale=(_path(scale, "specReplicasPath"), _path(scale, "statusReplicasPath"))
         if scale is not None
         else None,
@@ -133,3 +154,13 @@ def _defined(definition: Obj) -> Traits:
 
 def _path(scale: Json, name: str) -> tuple[str, ...]:
     return tuple(text(scale, name).removeprefix(".").split("."))
+
+
+def _rule_messages(schema: Json) -> frozenset[str]:
+    """What rules in CEL say, wherever they stand in a schema."""
+    if isinstance(schema, list):
+        return frozenset().union(*map(_rule_messages, schema))
+    held = mapping(schema)
+    own = [text(one, "message") for one in items(held.get("x-kubernetes-validations"))]
+    inner = [_rule_messages(one) for one in held.values() if isinstance(one, dict | list)]
+    return frozenset(own).union(*inner)

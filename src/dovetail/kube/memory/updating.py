@@ -7,6 +7,7 @@ from typing import Final
 from dovetail.kube.memory import refusals
 from dovetail.kube.memory.applying import tracked
 from dovetail.kube.memory.creation import check_identity, tidy
+from dovetail.kube.memory.defaults import complete, count_templates
 from dovetail.kube.memory.deletion import may_go
 from dovetail.kube.memory.immutable import KEPT, change_problems
 from dovetail.kube.memory.ownership import UPDATE, Stamp
@@ -42,6 +43,9 @@ def update(
         raise refusals.no_such_resource()
     _check_same(ref, held, changed)
     new = _confined(old, changed, traits, subresource)
+    if subresource != STATUS:
+        complete(ref, new)
+        count_templates(ref, old, new)
     tidy(new, traits)
     problems = object_problems(ref.kind, traits, new) + change_problems(ref.kind, old, new)
     if problems:
@@ -54,7 +58,7 @@ def update(
     if may_go(ref, new):
         storage.remove(ref)
         return held
-    if traits.has_generation and _asks_for_more(old, new):
+    if traits.has_generation and (_asks_for_more(old, new) or _is_told_more(ref, old, new)):
         part(new, "metadata")["generation"] = number(old, "metadata", "generation") + 1
     return storage.write(ref, new)
 
@@ -108,6 +112,12 @@ def _status_metadata(old: Obj, changed: Obj, traits: Traits) -> Obj:
 
 def _rest(tree: Obj) -> Obj:
     return {key: value for key, value in tree.items() if key not in ("apiVersion", "kind")}
+
+
+def _is_told_more(ref: Ref, old: Obj, new: Obj) -> bool:
+    """A Deployment's annotations count as part of what is wanted."""
+    path = ("metadata", "annotations")
+    return ref.kind.name == "Deployment" and canonical(at(old, *path)) != canonical(at(new, *path))
 
 
 def _asks_for_more(old: Obj, new: Obj) -> bool:

@@ -4,63 +4,36 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Final
 
 from dovetail import api
 from dovetail.api.checks import check
 from dovetail.api.meta import Wire
-from dovetail.api.poolrules import label_problems
 from dovetail.api.rules import SCHEDULE_READABLE
-from dovetail.kube.memory.deletion import FOREGROUND, ORPHAN
-from dovetail.kube.memory.shape import shaped
+from dovetail.kube.memory.naming import metadata_problems
+from dovetail.kube.memory.schema_rules import UNCHECKED, blocks_rules, schema_problems
+from dovetail.kube.memory.shape import shape
 from dovetail.kube.memory.traits import Traits
-from dovetail.kube.memory.trees import Obj, at, encoded, items, labels_of, mapping, text, texts
+from dovetail.kube.memory.trees import Obj, at, encoded, items, text
+from dovetail.kube.memory.workload_rules import workload_problems
 from dovetail.units import cron
 
-_NAME: Final = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
-_SEGMENT: Final = re.compile(r"(?!\.{1,2}$)[^/%]{1,253}")
-_LABEL: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _SCHEDULE: Final = re.compile(cron.PATTERN)
-_FINALIZERS: Final = (FOREGROUND, ORPHAN, "kubernetes")
-_RULED_BY_RBAC: Final = "rbac.authorization.k8s.io"
 
 
 def object_problems(kind: api.Kind, traits: Traits, tree: Obj) -> list[api.FieldProblem]:
     """Everything wrong with an object. It is brought into the shape of its definition first."""
-    found = [*_metadata(kind, tree)]
-    if traits.schema is not None:
-        found += shaped(tree, traits.schema)
-    return found or list(_by_kind(kind, traits, tree))
-
-
-def _metadata(kind: api.Kind, tree: Obj) -> Iterator[api.FieldProblem]:
-    name = text(tree, "metadata", "name")
-    form, said = _NAME, 'lower-case letters, digits, "-" and "."'
-    if kind.group == _RULED_BY_RBAC:
-        form, said = _SEGMENT, 'a name without "/" and "%"'
-    elif (kind.group, kind.name) == ("", "Namespace"):
-        form, said = _LABEL, 'at most 63 lower-case letters, digits and "-"'
-    if not form.fullmatch(name):
-        yield api.FieldProblem("metadata.name", f"{name!r} is no name; expected {said}")
-    labels = labels_of(tree, "metadata", "labels")
-    yield from _label_problems(tuple(labels.items()))
-    if len(labels) != len(mapping(at(tree, "metadata", "labels"))):
-        yield api.FieldProblem("metadata.labels", "has a value that is no text; expected text")
-    for index, finalizer in enumerate(texts(tree, "metadata", "finalizers")):
-        if "/" not in finalizer and finalizer not in _FINALIZERS:
-            said = f"{finalizer!r} is not qualified; expected a name such as example.com/hold"
-            yield api.FieldProblem(f"metadata.finalizers[{index}]", said)
-    references = items(at(tree, "metadata", "ownerReferences"))
-    if sum(at(one, "controller") is True for one in references) > 1:
-        said = "has two controllers; expected one at most"
-        yield api.FieldProblem("metadata.ownerReferences", said)
-
-
-@lru_cache(maxsize=65536)
-def _label_problems(labels: tuple[tuple[str, str], ...]) -> tuple[api.FieldProblem, ...]:
-    """Many objects have the same labels."""
-    return tuple(label_problems(dict(labels), "metadata.labels"))
+    found = [*metadata_problems(kind, tree)]
+    if traits.schema is None:
+        found += workload_problems(kind, tree)
+        return found or list(_by_kind(kind, traits, tree))
+    shape(tree, traits.schema)
+    found += schema_problems(tree, traits.schema)
+    if any(map(blocks_rules, found)):
+        return [*found, UNCHECKED]
+    known = {one.field for one in found}
+    rules = (one for one in _by_rules(kind, traits, tree) if one.field not in known)
+    return [*found, *rules]
 
 
 def _taints(tree: Obj) -> Iterator[api.FieldProblem]:
@@ -79,18 +52,27 @@ def _by_kind(kind: api.Kind, traits: Traits, tree: Obj) -> Iterator[api.FieldPro
     except api.DecodeError as error:
         yield error.problem
         return
-    if not traits.is_custom:
-        yield from api.problems(value)
-        if kind.name == "Node":
-            yield from _taints(tree)
+    if traits.is_custom:
         return
-    if traits.schema is None:
+    yield from api.problems(value)
+    if kind.name == "Node":
+        yield from _taints(tree)
+
+
+def _by_rules(kind: api.Kind, traits: Traits, tree: Obj) -> Iterator[api.FieldProblem]:
+    """What the rules in CEL of a definition say, by their twins in Python.
+
+    Only what a definition can say: the rest is for the controller to find, and to report.
+    """
+    try:
+        value = api.read(kind, encoded(tree))
+    except api.DecodeError as error:
+        yield error.problem
         return
-    # Only what a definition can say: the rest is for the controller to find, and to report.
     for field in ("spec", "status"):
         held: object = getattr(value, field, None)
         if isinstance(held, Wire):
-            yield from check(held, field)
+            yield from (one for one in check(held, field) if one.message in traits.rule_messages)
     if isinstance(value, api.NodePool):
         yield from _schedules(value)
 

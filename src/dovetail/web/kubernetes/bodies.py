@@ -8,9 +8,9 @@ from typing import Final
 import msgspec
 from aiohttp import web
 
-from dovetail.kube.seam import Deletion, Json, Patch, PatchType, Propagation
+from dovetail.kube.seam import Deletion, Json, Manner, Patch, PatchType, Propagation
 from dovetail.kube.yaml_trees import YamlError, trees
-from dovetail.web.kubernetes import refusals
+from dovetail.web.kubernetes import protobuf, refusals
 
 _JSON: Final = "application/json"
 _YAML: Final = "application/yaml"
@@ -21,7 +21,7 @@ Obj = dict[str, Json]
 
 async def object_in(request: web.Request) -> Obj:
     """The object that was sent. Raises InvalidError."""
-    tree = await _tree(request, (_JSON, _YAML))
+    tree = await _tree(request, (_JSON, _YAML, protobuf.CONTENT_TYPE))
     if not isinstance(tree, dict):
         msg = "expected an object"
         raise refusals.bad_request(msg)
@@ -42,9 +42,18 @@ async def patch_in(request: web.Request, subresource: str) -> Patch:
         body=tree,
         type=how,
         subresource=subresource,
-        manager=request.query.get("fieldManager") or _agent(request),
+        manager=manner_of(request).manager,
         force=request.query.get("force") == "true",
     )
+
+
+def manner_of(request: web.Request) -> Manner:
+    """For whom a request writes, and whether it is only a trial. Raises InvalidError."""
+    tried = request.query.getall("dryRun", [])
+    if any(one != "All" for one in tried):
+        msg = f"dryRun: unknown value {tried[0]!r}"
+        raise refusals.bad_request(msg)
+    return Manner(request.query.get("fieldManager") or _agent(request), bool(tried))
 
 
 async def deletion_in(request: web.Request) -> Deletion:
@@ -89,6 +98,8 @@ async def _tree(request: web.Request, allowed: tuple[str, ...]) -> Json:
     if request.content_type not in (*allowed, "application/octet-stream"):
         raise refusals.unsupported(request.content_type)
     data = await request.read()
+    if request.content_type == protobuf.CONTENT_TYPE:
+        return _from_protobuf(data)
     try:
         tree: Json = _decoder.decode(data)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
@@ -107,3 +118,11 @@ def _from_yaml(data: bytes) -> Json:
         msg = f"the object provided is unrecognized: {error}"
         raise refusals.bad_request(msg) from None
     return tree
+
+
+def _from_protobuf(data: bytes) -> Json:
+    try:
+        return protobuf.object_of(data)
+    except ValueError as error:
+        msg = f"the object provided is unrecognized: {error}"
+        raise refusals.bad_request(msg) from None

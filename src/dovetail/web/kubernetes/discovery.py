@@ -1,38 +1,16 @@
-"""What can be asked for? The lists of groups, versions and kinds by which kubectl finds its way.
-
-For `kubectl apply` there is also just enough of an OpenAPI document to say that the server itself
-checks what it is given, so that no client need know the fields.
-"""
+"""What can be asked for? The lists of groups, versions and kinds by which kubectl finds its way."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Final
 
 from dovetail.kube.seam import Json
+from dovetail.web.kubernetes import openapi
 from dovetail.web.kubernetes.kinds import OFFERED, Offered
+from dovetail.web.kubernetes.surface import Part
 
-_VERBS: Final[tuple[Json, ...]] = (
-    "create",
-    "delete",
-    "deletecollection",
-    "get",
-    "list",
-    "patch",
-    "update",
-    "watch",
-)
-_PART_VERBS: Final[Mapping[str, tuple[Json, ...]]] = {
-    "status": ("get", "patch", "update"),
-    "scale": ("get", "patch", "update"),
-    "binding": ("create",),
-    "eviction": ("create",),
-}
-_PART_KINDS: Final = {
-    "scale": ("autoscaling", "v1", "Scale"),
-    "binding": ("", "v1", "Binding"),
-    "eviction": ("policy", "v1", "Eviction"),
-}
 _VERSION: Final[dict[str, Json]] = {
     "major": "1",
     "minor": "36",
@@ -46,16 +24,18 @@ _VERSION: Final[dict[str, Json]] = {
 }
 
 
-def document(path: str) -> dict[str, Json] | None:
+def document(path: str) -> Mapping[str, Json] | None:
     """What stands at a path that is about the server itself, if anything."""
-    return _DOCUMENTS.get(path.rstrip("/"))
+    path = path.rstrip("/")
+    return openapi.document(path) if path.startswith("/openapi") else _documents().get(path)
 
 
 def _resources(group: str, version: str) -> dict[str, Json]:
     found: list[Json] = []
-    for one in _of(group, version):
-        found.append(_resource(one))
-        found += [_part(one, name) for name in one.subresources]
+    for one in OFFERED:
+        if (one.kind.group, one.kind.version) == (group, version):
+            found.append(_resource(one))
+            found += [_part(one, name, part) for name, part in one.parts.items()]
     return {
         "kind": "APIResourceList",
         "apiVersion": "v1",
@@ -66,29 +46,31 @@ def _resources(group: str, version: str) -> dict[str, Json]:
 
 def _resource(one: Offered) -> dict[str, Json]:
     kind = one.kind
-    return {
+    said: dict[str, Json] = {
         "name": kind.plural,
-        "singularName": kind.name.lower(),
+        "singularName": one.singular,
         "namespaced": kind.is_namespaced,
         "kind": kind.name,
-        "verbs": ["create"] if kind.name == "Binding" else list(_VERBS),
-        "shortNames": list(one.short_names),
-        "categories": list(one.categories),
+        "verbs": list(one.verbs),
     }
+    if one.short_names:
+        said["shortNames"] = list(one.short_names)
+    if one.categories:
+        said["categories"] = list(one.categories)
+    return said
 
 
-def _part(one: Offered, name: str) -> dict[str, Json]:
-    kind = one.kind
-    group, version, part_kind = _PART_KINDS.get(name, (kind.group, kind.version, kind.name))
-    return {
-        "name": f"{kind.plural}/{name}",
+def _part(one: Offered, name: str, part: Part) -> dict[str, Json]:
+    said: dict[str, Json] = {
+        "name": f"{one.kind.plural}/{name}",
         "singularName": "",
-        "namespaced": kind.is_namespaced,
-        "group": group,
-        "version": version,
-        "kind": part_kind,
-        "verbs": list(_PART_VERBS.get(name, ())),
+        "namespaced": one.kind.is_namespaced,
+        "kind": part.kind,
+        "verbs": list(part.verbs),
     }
+    if part.version:
+        said |= {"group": part.group, "version": part.version}
+    return said
 
 
 def _group(group: str) -> dict[str, Json]:
@@ -112,30 +94,7 @@ def _versions(group: str) -> list[str]:
     return list(dict.fromkeys(one.kind.version for one in OFFERED if one.kind.group == group))
 
 
-def _of(group: str, version: str) -> list[Offered]:
-    return [one for one in OFFERED if (one.kind.group, one.kind.version) == (group, version)]
-
-
-def _schema(group: str, version: str) -> dict[str, Json]:
-    """The least of an OpenAPI document: each kind can be patched, and the server checks fields."""
-    root = f"/apis/{group}/{version}" if group else f"/api/{version}"
-    checks: Json = [{"name": "fieldValidation", "in": "query", "schema": {"type": "string"}}]
-    paths: dict[str, Json] = {}
-    for one in _of(group, version):
-        meant: Json = {"group": group, "version": version, "kind": one.kind.name}
-        within = "/namespaces/{namespace}" if one.kind.is_namespaced else ""
-        paths[f"{root}{within}/{one.kind.plural}/{{name}}"] = {
-            "patch": {
-                "x-kubernetes-action": "patch",
-                "x-kubernetes-group-version-kind": meant,
-                "parameters": checks,
-                "responses": {},
-            }
-        }
-    info: Json = {"title": "dovetail", "version": "v1"}
-    return {"openapi": "3.0.0", "info": info, "paths": paths, "components": {"schemas": {}}}
-
-
+@cache
 def _documents() -> dict[str, dict[str, Json]]:
     found: dict[str, dict[str, Json]] = {
         "/version": _VERSION,
@@ -146,22 +105,9 @@ def _documents() -> dict[str, dict[str, Json]]:
             "apiVersion": "v1",
             "groups": [_group(one) for one in _groups()],
         },
-        "/openapi/v3/api/v1": _schema("", "v1"),
     }
     for group in _groups():
         found[f"/apis/{group}"] = _group(group)
         for version in _versions(group):
             found[f"/apis/{group}/{version}"] = _resources(group, version)
-            found[f"/openapi/v3/apis/{group}/{version}"] = _schema(group, version)
-    beginning = "/openapi/v3/"
-    found["/openapi/v3"] = {
-        "paths": {
-            path.removeprefix(beginning): {"serverRelativeURL": path}
-            for path in list(found)
-            if path.startswith(beginning)
-        }
-    }
     return found
-
-
-_DOCUMENTS: Final = _documents()

@@ -1,4 +1,4 @@
-"""Which kinds are served, and under which names? Those that decisions read, and those around."""
+"""Which kinds are served, and under which names? The server's own, and those that are defined."""
 
 from __future__ import annotations
 
@@ -10,69 +10,62 @@ import msgspec
 from dovetail import api
 from dovetail.api.crds import crds
 from dovetail.kube.seam import Json
+from dovetail.web.kubernetes.surface import Part, Resource, surface
 
-
-def _more(group: str, version: str, name: str, *, is_namespaced: bool = True) -> api.Kind:
-    """A kind of which nothing but its metadata is read."""
-    plural = name.lower() + ("es" if name.endswith("s") else "s")
-    return api.Kind(group, version, name, plural, api.Object, is_namespaced)
-
-
-_RBAC: Final = "rbac.authorization.k8s.io"
-_MORE: Final = (
-    _more("", "v1", "ConfigMap"),
-    _more("", "v1", "Secret"),
-    _more("", "v1", "Event"),
-    _more("", "v1", "ServiceAccount"),
-    _more("", "v1", "Binding"),
-    _more("coordination.k8s.io", "v1", "Lease"),
-    _more(_RBAC, "v1", "Role"),
-    _more(_RBAC, "v1", "RoleBinding"),
-    _more(_RBAC, "v1", "ClusterRole", is_namespaced=False),
-    _more(_RBAC, "v1", "ClusterRoleBinding", is_namespaced=False),
-    _more("apiextensions.k8s.io", "v1", "CustomResourceDefinition", is_namespaced=False),
-)
-_SHORT: Final[Mapping[str, tuple[str, ...]]] = {
-    "configmaps": ("cm",),
-    "customresourcedefinitions": ("crd", "crds"),
-    "cronjobs": ("cj",),
-    "daemonsets": ("ds",),
-    "deployments": ("deploy",),
-    "events": ("ev",),
-    "limitranges": ("limits",),
-    "namespaces": ("ns",),
-    "nodes": ("no",),
-    "persistentvolumeclaims": ("pvc",),
-    "persistentvolumes": ("pv",),
-    "poddisruptionbudgets": ("pdb",),
-    "pods": ("po",),
-    "priorityclasses": ("pc",),
-    "replicasets": ("rs",),
-    "replicationcontrollers": ("rc",),
-    "serviceaccounts": ("sa",),
-    "services": ("svc",),
-    "statefulsets": ("sts",),
-    "storageclasses": ("sc",),
+_NO_PARTS: Final[Mapping[str, Part]] = {}
+# Other views on objects of another kind, which nobody here translates.
+_NOT_SERVED: Final = (("autoscaling", "v1"), ("events.k8s.io", "v1"))
+_VERBS: Final = (
+    "delete", "deletecollection", "get", "list", "patch", "create", "update", "watch",
+)  # fmt: skip
+_OPEN: Final[Mapping[str, Json]] = {
+    "type": "object",
+    "x-kubernetes-preserve-unknown-fields": True,
 }
-_SCALED: Final = frozenset({"deployments", "replicasets", "statefulsets", "replicationcontrollers"})
-_ALL: Final = frozenset({"pods", "services", "jobs", "cronjobs", "daemonsets"}) | _SCALED
+_STATUS_VERBS: Final = ("get", "patch", "update")
 
 
 class Offered(msgspec.Struct, frozen=True):
-    """A kind as it is offered: its other names, its subresources, and the columns of its table."""
+    """A kind as it is offered: its names, what can be done with it, its parts, and its definition,
+    where it has one.
+    """
 
     kind: api.Kind
+    singular: str
+    verbs: tuple[str, ...]
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
-    subresources: tuple[str, ...] = ()
+    parts: Mapping[str, Part] = _NO_PARTS
     columns: tuple[Mapping[str, Json], ...] = ()
+    schema: Mapping[str, Json] | None = None
 
 
 def _offered() -> Iterator[Offered]:
+    for resource in surface().resources:
+        if (resource.group, resource.version) not in _NOT_SERVED:
+            yield _built_in(resource)
     definitions = {_identity(one): one for one in crds()}
-    for kind in (*api.KINDS.values(), *_MORE):
+    own = {(one.group, one.kind) for one in surface().resources}
+    for kind in sorted(api.KINDS.values(), key=_turn):
         definition = definitions.get((kind.group, kind.name))
-        yield _built_in(kind) if definition is None else _custom(kind, definition)
+        if definition is not None:
+            yield _custom(kind, definition)
+        elif (kind.group, kind.name) not in own:
+            parts = {"status": Part(kind.name, _STATUS_VERBS)}
+            yield Offered(kind, kind.name.lower(), _VERBS, parts=parts, schema=_OPEN)
+
+
+def _turn(kind: api.Kind) -> tuple[str, bool, str]:
+    """As a real server lists what is defined: by group and name, versions for use first."""
+    return kind.group, "alpha" in kind.version, kind.plural
+
+
+def _built_in(one: Resource) -> Offered:
+    known = api.KINDS.get((one.group, one.kind))
+    kind = known or api.Kind(
+        one.group, one.version, one.kind, one.plural, api.Object, one.namespaced
+    )
+    return Offered(kind, one.singular_name, one.verbs, one.short_names, one.categories, one.parts)
 
 
 def _identity(definition: Mapping[str, Json]) -> tuple[str, str]:
@@ -80,26 +73,25 @@ def _identity(definition: Mapping[str, Json]) -> tuple[str, str]:
     return str(spec.get("group")), str(_mapping(spec.get("names")).get("kind"))
 
 
-def _built_in(kind: api.Kind) -> Offered:
-    parts = ["status"] if kind.wire_type is not api.Object else []
-    if kind.plural in _SCALED:
-        parts.append("scale")
-    if kind.plural == "pods":
-        parts += ["binding", "eviction"]
-    categories = ("all",) if kind.plural in _ALL else ()
-    return Offered(kind, _SHORT.get(kind.plural, ()), categories, tuple(parts))
-
-
 def _custom(kind: api.Kind, definition: Mapping[str, Json]) -> Offered:
     spec = _mapping(definition.get("spec"))
     names = _mapping(spec.get("names"))
     version = _mapping(next(iter(_list(spec.get("versions"))), None))
+    parts = {
+        name: Part("Scale", _STATUS_VERBS, "autoscaling", "v1")
+        if name == "scale"
+        else Part(kind.name, _STATUS_VERBS)
+        for name in _mapping(version.get("subresources"))
+    }
     return Offered(
         kind,
+        str(names.get("singular")),
+        _VERBS,
         tuple(str(one) for one in _list(names.get("shortNames"))),
         tuple(str(one) for one in _list(names.get("categories"))),
-        tuple(sorted(_mapping(version.get("subresources")))),
+        parts,
         tuple(_mapping(one) for one in _list(version.get("additionalPrinterColumns"))),
+        _mapping(_mapping(version.get("schema")).get("openAPIV3Schema")),
     )
 
 

@@ -16,6 +16,7 @@ from dovetail.clock import Clock
 from dovetail.kube.errors import ApiError
 from dovetail.kube.seam import Change, ChangeType, Json, Kube, Patch, Scope
 from dovetail.web.kubernetes import refusals, tables
+from dovetail.web.kubernetes.tables import Tables
 from dovetail.web.kubernetes.targets import Target
 
 _PIECE: Final = 200  # objects
@@ -44,8 +45,12 @@ class Reading:
             raise refusals.no_such_resource()
         raw = await self._kube.get(target.ref)
         if tables.is_wanted(request.headers.get("Accept", "")):
-            return answer(tables.encoded(target.offered, [raw], now=self._clock.now()))
+            return answer(self._tables(request, target).encoded([raw]))
         return answer(raw)
+
+    def _tables(self, request: web.Request, target: Target) -> Tables:
+        included = request.query.get("includeObject", "")
+        return Tables(target.offered, self._clock.now(), included)
 
     # ---- lists
 
@@ -62,9 +67,7 @@ class Reading:
         if page.token:
             meta["continue"] = page.token
         if tables.is_wanted(request.headers.get("Accept", "")):
-            return answer(
-                tables.encoded(target.offered, page.items, now=self._clock.now(), meta=meta)
-            )
+            return answer(self._tables(request, target).encoded(page.items, meta))
         head = {
             "kind": f"{target.kind.name}List",
             "apiVersion": target.kind.api_version,
@@ -112,16 +115,17 @@ class Reading:
                     is_end = _INITIAL_END in bytes(change.object)
                     if not wants_marks or (is_end and not sends_all):
                         continue
-                await response.write(self._line(change, target, as_table=as_table))
+                shown: bytes | msgspec.Raw = change.object
+                if as_table and change.type is not ChangeType.BOOKMARK:
+                    shown = self._tables(request, target).encoded([change.object])
+                await response.write(_line(change.type, shown))
         except ApiError as error:
             event = {"type": "ERROR", "object": refusals.status_of(error)}
             await response.write(msgspec.json.encode(event) + b"\n")
 
-    def _line(self, change: Change, target: Target, *, as_table: bool) -> bytes:
-        shown: bytes | msgspec.Raw = change.object
-        if as_table and change.type is not ChangeType.BOOKMARK:
-            shown = tables.encoded(target.offered, [change.object], now=self._clock.now())
-        return b'{"type":"%b","object":%b}\n' % (change.type.value.encode(), bytes(shown))
+
+def _line(kind: ChangeType, shown: bytes | msgspec.Raw) -> bytes:
+    return b'{"type":"%b","object":%b}\n' % (kind.value.encode(), bytes(shown))
 
 
 def scope_of(target: Target, query: Mapping[str, str]) -> Scope:
@@ -134,9 +138,14 @@ def scope_of(target: Target, query: Mapping[str, str]) -> Scope:
     )
 
 
-def answer(body: bytes | msgspec.Raw, status: int = 200) -> web.Response:
-    """An object as it is."""
-    return web.Response(body=bytes(body), status=status, content_type=refusals.JSON_TYPE)
+def answer(
+    body: bytes | msgspec.Raw, status: int = 200, warnings: tuple[str, ...] = ()
+) -> web.Response:
+    """An object as it is, with warnings that clients show to people."""
+    response = web.Response(body=bytes(body), status=status, content_type=refusals.JSON_TYPE)
+    for one in warnings:
+        response.headers.add("Warning", f"299 - {msgspec.json.encode(one).decode()}")
+    return response
 
 
 def _seconds(query: Mapping[str, str]) -> float:

@@ -15,12 +15,13 @@ JSON_TYPE = "application/json"
 
 def status_of(error: ApiError) -> dict[str, Json]:
     """The Status that says it."""
-    details: dict[str, Json] = {}
+    told = error.details
+    details: dict[str, Json] = msgspec.to_builtins(told) if told is not None else {}
     if isinstance(error, TooManyRequestsError):
         if error.retry_after is not None:
             details["retryAfterSeconds"] = math.ceil(error.retry_after.total_seconds())
         if error.cause:
-            details["causes"] = [{"reason": error.cause, "message": str(error)}]
+            details.setdefault("causes", [{"reason": error.cause, "message": str(error)}])
     return {
         "kind": "Status",
         "apiVersion": "v1",
@@ -56,6 +57,12 @@ def no_such_method(method: str) -> InvalidError:
     """That cannot be done there."""
     message = f"the server does not allow this method on the requested resource: {method}"
     return InvalidError(405, "MethodNotAllowed", message)
+
+
+def no_containers() -> InvalidError:
+    """Whoever asks for logs or a shell learns why there are none."""
+    message = "pods are only pretended here: there are no containers to read from or to enter"
+    return InvalidError(501, "NotImplemented", message)
 
 
 def bad_request(why: str) -> InvalidError:

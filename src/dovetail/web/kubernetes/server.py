@@ -17,8 +17,8 @@ from aiohttp import web
 from dovetail.clock import Clock, Timer
 from dovetail.kube.errors import ApiError
 from dovetail.kube.memory import MemoryKube
-from dovetail.kube.seam import Kube
-from dovetail.web.kubernetes import discovery, refusals
+from dovetail.kube.seam import Servable
+from dovetail.web.kubernetes import discovery, openapi_v2, refusals
 from dovetail.web.kubernetes.reading import Reading
 from dovetail.web.kubernetes.targets import target
 from dovetail.web.kubernetes.writing import Writing
@@ -27,6 +27,8 @@ _HOST: Final = "127.0.0.1"
 _LARGEST_BODY: Final = 3 * 2**20
 _BOOKMARK_SECONDS: Final = 30.0  # clients take a watch for dead that says nothing for minutes
 _FAREWELL_SECONDS: Final = 0.1
+_OPENAPI_V2: Final = "/openapi/v2"
+_OF_CONTAINERS: Final = ("attach", "exec", "log", "portforward", "proxy")
 _PROBES: Final = ("/healthz", "/livez", "/readyz")
 
 
@@ -55,7 +57,7 @@ class Served(msgspec.Struct, frozen=True):
         return msgspec.json.format(msgspec.json.encode(config)).decode()
 
 
-def application(kube: Kube, clock: Clock) -> web.Application:
+def application(kube: Servable, clock: Clock) -> web.Application:
     """The API as an application, to be served alone or within another."""
     made = web.Application(client_max_size=_LARGEST_BODY)
     made.router.add_route("*", "/{path:.*}", _Front(kube, clock).answer)
@@ -94,7 +96,7 @@ async def _send_bookmarks(kube: MemoryKube, timer: Timer) -> None:
 class _Front:
     """Takes every request, and finds who answers it."""
 
-    def __init__(self, kube: Kube, clock: Clock) -> None:
+    def __init__(self, kube: Servable, clock: Clock) -> None:
         reading, writing = Reading(kube, clock), Writing(kube)
         self._answers = {
             "GET": reading.get,
@@ -109,6 +111,10 @@ class _Front:
         path = request.rel_url.raw_path
         if path in _PROBES:
             return web.Response(text="ok")
+        if path == _OPENAPI_V2:
+            return web.Response(
+                body=openapi_v2.document(), headers={"Content-Type": openapi_v2.CONTENT_TYPE}
+            )
         about = discovery.document(path)
         if about is not None:
             return web.json_response(about)
@@ -117,6 +123,8 @@ class _Front:
             respond = self._answers.get(request.method)
             if meant is None:
                 raise refusals.no_such_resource()
+            if meant.subresource in _OF_CONTAINERS:
+                raise refusals.no_containers()
             if respond is None:
                 raise refusals.no_such_method(request.method)
             return await respond(request, meant)

@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
+from enum import StrEnum
 from typing import Final
 
 import msgspec
 
 from dovetail.kube.seam import Json
+from dovetail.web.kubernetes.columns import nodes, others, pods, storage, workloads
+from dovetail.web.kubernetes.columns.cells import (
+    CREATED,
+    NAME,
+    Cell,
+    Column,
+    Obj,
+    found,
+    mapping,
+    shown,
+    since,
+)
 from dovetail.web.kubernetes.kinds import Offered
 
-Obj = dict[str, Json]
-_Column = tuple[str, Callable[[Obj, datetime], Json], int]  # name, cell, priority
-
 _decoder: Final = msgspec.json.Decoder(dict)
-_STEP: Final = re.compile(
-    r"\.(?P<field>(?:[^.\[\\]|\\.)+)|\[\?\(@\.(?P<key>\w+)==\"(?P<value>[^\"]*)\"\)\]|\[(?P<all>\*)\]"
-)
-_SPANS: Final = ((86400 * 2, 86400, "d"), (3600 * 3, 3600, "h"), (60 * 2, 60, "m"))
+
+
+class Inclusion(StrEnum):
+    """What comes along with each row."""
+
+    NOTHING = "None"
+    METADATA = "Metadata"
+    OBJECT = "Object"
 
 
 def is_wanted(accept: str) -> bool:
@@ -27,158 +40,118 @@ def is_wanted(accept: str) -> bool:
     return "as=Table" in accept
 
 
-def encoded(
-    offered: Offered, raws: Iterable[msgspec.Raw], *, now: datetime, meta: Obj | None = None
-) -> bytes:
-    """The objects as the rows of a table."""
-    columns = _columns(offered)
-    rows: list[Json] = []
-    version = ""
-    for raw in raws:
-        tree: Obj = _decoder.decode(raw)
-        held = _mapping(tree.get("metadata"))
-        version = str(held.get("resourceVersion") or "")
-        shown: Json = {
-            "kind": "PartialObjectMetadata",
+class Tables:
+    """Makes the tables of one kind, at one moment."""
+
+    def __init__(self, offered: Offered, now: datetime, included: str) -> None:
+        self._columns = columns_of(offered)
+        self._now = now
+        self._included = included or Inclusion.METADATA
+
+    def encoded(self, raws: Iterable[msgspec.Raw], meta: Obj | None = None) -> bytes:
+        """The objects as the rows of a table."""
+        trees: list[Obj] = [_decoder.decode(raw) for raw in raws]
+        version = mapping(trees[-1].get("metadata")).get("resourceVersion") if trees else ""
+        table: Obj = {
+            "kind": "Table",
             "apiVersion": "meta.k8s.io/v1",
-            "metadata": held,
+            "metadata": meta or {"resourceVersion": version},
+            "columnDefinitions": [_defined(one) for one in self._columns],
+            "rows": [self._row(tree) for tree in trees],
         }
-        rows.append({"cells": [cell(tree, now) for _, cell, _ in columns], "object": shown})
-    table: Obj = {
-        "kind": "Table",
-        "apiVersion": "meta.k8s.io/v1",
-        "metadata": meta or {"resourceVersion": version},
-        "columnDefinitions": [
-            {
-                "name": name,
-                "type": "string",
-                "format": "name" if name == "Name" else "",
-                "description": "",
-                "priority": priority,
+        return msgspec.json.encode(table)
+
+    def _row(self, tree: Obj) -> Obj:
+        row: Obj = {"cells": [one.cell(tree, self._now) for one in self._columns]}
+        if self._included == Inclusion.OBJECT:
+            row["object"] = tree
+        elif self._included == Inclusion.METADATA:
+            row["object"] = {
+                "kind": "PartialObjectMetadata",
+                "apiVersion": "meta.k8s.io/v1",
+                "metadata": tree.get("metadata"),
             }
-            for name, _, priority in columns
-        ],
-        "rows": rows,
+        return row
+
+
+def _defined(one: Column) -> Obj:
+    return {
+        "name": one.name,
+        "type": one.type,
+        "format": "name" if one.name == "Name" else "",
+        "description": "",
+        "priority": one.priority,
     }
-    return msgspec.json.encode(table)
 
 
-def _columns(offered: Offered) -> list[_Column]:
+def columns_of(offered: Offered) -> tuple[Column, ...]:
+    """The columns of a kind."""
     if offered.columns:
-        return [_NAME, *map(_defined, offered.columns)]
-    return [_NAME, *_BY_PLURAL.get(offered.kind.plural, ()), _AGE]
+        return (NAME, *map(_of_definition, offered.columns))
+    return _BY_KIND.get((offered.kind.group, offered.kind.plural), (NAME, CREATED))
 
 
-def _defined(column: Mapping[str, Json]) -> _Column:
+def _of_definition(column: Mapping[str, Json]) -> Column:
     """A column as a custom resource definition says it."""
-    path = str(column.get("jsonPath") or "")
+    path, kind = str(column.get("jsonPath") or ""), str(column.get("type"))
     priority = column.get("priority")
-    show = _age_at(path) if column.get("type") == "date" else _at(path)
-    return str(column.get("name")), show, priority if isinstance(priority, int) else 0
+    return Column(
+        str(column.get("name")),
+        _dated(path) if kind == "date" else _plain(path),
+        kind,
+        priority if isinstance(priority, int) else 0,
+    )
 
 
-def found(tree: Json, path: str) -> list[Json]:
-    """What a JSON path leads to, as far as column definitions use them."""
-    values = [tree]
-    for step in _STEP.finditer(path):
-        values = [inner for value in values for inner in _inner(value, step)]
-    return values
+def _plain(path: str) -> Cell:
+    """Of several things only the first is shown."""
+    return lambda tree, _: shown(next(iter(found(tree, path)), None))
 
 
-def _inner(value: Json, step: re.Match[str]) -> list[Json]:
-    if step["field"] is not None:
-        field = step["field"].replace("\\", "")
-        return [value[field]] if isinstance(value, dict) and field in value else []
-    items = value if isinstance(value, list) else []
-    if step["all"]:
-        return list(items)
-    return [one for one in items if _mapping(one).get(step["key"]) == step["value"]]
-
-
-def _at(path: str) -> Callable[[Obj, datetime], Json]:
-    return lambda tree, _: ",".join(str(one) for one in found(tree, path))
-
-
-def _age_at(path: str) -> Callable[[Obj, datetime], Json]:
+def _dated(path: str) -> Cell:
     def age(tree: Obj, now: datetime) -> Json:
         said = next(iter(found(tree, path)), None)
-        if not isinstance(said, str):
-            return "<unknown>"
-        return span((now - datetime.fromisoformat(said)).total_seconds())
+        return since(said, now) if isinstance(said, str) else None
 
     return age
 
 
-def span(seconds: float) -> str:
-    """How long, in one word."""
-    whole = max(int(seconds), 0)
-    for least, unit, letter in _SPANS:
-        if whole >= least:
-            return f"{whole // unit}{letter}"
-    return f"{whole}s"
-
-
-def _ready_containers(tree: Obj, _: datetime) -> Json:
-    ready = [one is True for one in found(tree, ".status.containerStatuses[*].ready")]
-    return f"{sum(ready)}/{len(found(tree, '.spec.containers[*].name'))}"
-
-
-def _pod_status(tree: Obj, _: datetime) -> Json:
-    if found(tree, ".metadata.deletionTimestamp"):
-        return "Terminating"
-    return next(iter(found(tree, ".status.phase")), "")
-
-
-def _node_status(tree: Obj, _: datetime) -> Json:
-    said = found(tree, '.status.conditions[?(@.type=="Ready")].status')
-    words = ["Ready" if said == ["True"] else "NotReady"]
-    if found(tree, ".spec.unschedulable") == [True]:
-        words.append("SchedulingDisabled")
-    return ",".join(words)
-
-
-def _fraction(part: str, whole: str) -> Callable[[Obj, datetime], Json]:
-    def shown(tree: Obj, _: datetime) -> Json:
-        has, wants = ([*found(tree, path), 0][0] for path in (part, whole))
-        return f"{has}/{wants}"
-
-    return shown
-
-
-def _mapping(tree: Json) -> Obj:
-    return tree if isinstance(tree, dict) else {}
-
-
-_NAME: Final[_Column] = ("Name", _at(".metadata.name"), 0)
-_AGE: Final[_Column] = ("Age", _age_at(".metadata.creationTimestamp"), 0)
-_REPLICAS: Final[tuple[_Column, ...]] = (
-    ("Ready", _fraction(".status.readyReplicas", ".spec.replicas"), 0),
-)
-_BY_PLURAL: Final[Mapping[str, tuple[_Column, ...]]] = {
-    "pods": (
-        ("Ready", _ready_containers, 0),
-        ("Status", _pod_status, 0),
-        ("Node", _at(".spec.nodeName"), 0),
-    ),
-    "nodes": (
-        ("Status", _node_status, 0),
-        ("Type", _at(".metadata.labels.node\\.kubernetes\\.io/instance-type"), 0),
-        ("Zone", _at(".metadata.labels.topology\\.kubernetes\\.io/zone"), 0),
-        ("Version", _at(".status.nodeInfo.kubeletVersion"), 0),
-    ),
-    "deployments": _REPLICAS,
-    "replicasets": _REPLICAS,
-    "statefulsets": _REPLICAS,
-    "jobs": (("Succeeded", _at(".status.succeeded"), 0),),
-    "poddisruptionbudgets": (
-        ("Min Available", _at(".spec.minAvailable"), 0),
-        ("Max Unavailable", _at(".spec.maxUnavailable"), 0),
-        ("Allowed Disruptions", _at(".status.disruptionsAllowed"), 0),
-    ),
-    "events": (
-        ("Type", _at(".type"), 0),
-        ("Reason", _at(".reason"), 0),
-        ("Object", _at(".involvedObject.name"), 0),
-        ("Message", _at(".message"), 0),
-    ),
+_RBAC: Final = "rbac.authorization.k8s.io"
+_STORAGE: Final = "storage.k8s.io"
+_BY_KIND: Final[Mapping[tuple[str, str], tuple[Column, ...]]] = {
+    ("", "configmaps"): others.CONFIG_MAPS,
+    ("", "events"): others.EVENTS,
+    ("", "limitranges"): others.ROLES,
+    ("", "namespaces"): others.NAMESPACES,
+    ("", "nodes"): nodes.NODES,
+    ("", "persistentvolumeclaims"): storage.CLAIMS,
+    ("", "persistentvolumes"): storage.VOLUMES,
+    ("", "pods"): pods.PODS,
+    ("", "podtemplates"): others.TEMPLATES,
+    ("", "replicationcontrollers"): workloads.REPLICATION_CONTROLLERS,
+    ("", "resourcequotas"): others.QUOTAS,
+    ("", "secrets"): others.SECRETS,
+    ("", "serviceaccounts"): others.ACCOUNTS,
+    ("", "services"): others.SERVICES,
+    ("apps", "controllerrevisions"): others.REVISIONS,
+    ("apps", "daemonsets"): workloads.DAEMON_SETS,
+    ("apps", "deployments"): workloads.DEPLOYMENTS,
+    ("apps", "replicasets"): workloads.REPLICA_SETS,
+    ("apps", "statefulsets"): workloads.STATEFUL_SETS,
+    ("autoscaling", "horizontalpodautoscalers"): workloads.AUTOSCALERS,
+    ("batch", "cronjobs"): workloads.CRON_JOBS,
+    ("batch", "jobs"): workloads.JOBS,
+    ("coordination.k8s.io", "leases"): others.LEASES,
+    ("networking.k8s.io", "ingresses"): others.INGRESSES,
+    ("networking.k8s.io", "networkpolicies"): others.POLICIES,
+    ("node.k8s.io", "runtimeclasses"): others.RUNTIME_CLASSES,
+    ("policy", "poddisruptionbudgets"): others.BUDGETS,
+    (_RBAC, "clusterrolebindings"): others.BINDINGS,
+    (_RBAC, "clusterroles"): others.ROLES,
+    (_RBAC, "rolebindings"): others.BINDINGS,
+    (_RBAC, "roles"): others.ROLES,
+    ("scheduling.k8s.io", "priorityclasses"): others.PRIORITY_CLASSES,
+    (_STORAGE, "csinodes"): storage.CSI_NODES,
+    (_STORAGE, "storageclasses"): storage.STORAGE_CLASSES,
+    (_STORAGE, "volumeattachments"): storage.ATTACHMENTS,
 }

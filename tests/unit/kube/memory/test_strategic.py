@@ -51,8 +51,8 @@ def test_ports_of_containers_and_services_are_told_apart() -> None:
     }
     service = {"ports": [{"port": 80, "name": "web"}]}
     assert merged(service, {"ports": [{"port": 81, "name": "more"}]})["ports"] == [
-        {"port": 80, "name": "web"},
         {"port": 81, "name": "more"},
+        {"port": 80, "name": "web"},
     ]
 
 

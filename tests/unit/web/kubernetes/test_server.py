@@ -182,7 +182,7 @@ async def test_a_table_is_made_for_those_who_show_it() -> None:
         assert table["kind"] == "Table"
         assert [column["name"] for column in table["columnDefinitions"]][:2] == ["Name", "Status"]
         (row,) = table["rows"]
-        assert (row["cells"][0], row["cells"][1], row["cells"][-1]) == ("n", "NotReady", "5m")
+        assert row["cells"][:5] == ["n", "Unknown", "<none>", "5m", ""]
         assert row["object"]["metadata"]["name"] == "n"
 
 
@@ -191,7 +191,11 @@ REFUSED = [
     pytest.param("GET", "/apis/apps/v2/pods", None, "", 404, "NotFound", id="no such version"),
     pytest.param("GET", "/nonsense", None, "", 404, "NotFound", id="no such path"),
     pytest.param("GET", f"{MAPS}/none", None, "", 404, "NotFound", id="no such object"),
-    pytest.param("GET", f"{MAPS}/a/log", None, "", 404, "NotFound", id="no such part"),
+    pytest.param("GET", f"{MAPS}/a/part", None, "", 404, "NotFound", id="no such part"),
+    pytest.param(
+        "GET", "/api/v1/namespaces/default/pods/a/log", None, "", 501, "NotImplemented",
+        id="no containers",
+    ),
     pytest.param("GET", f"{MAPS}?limit=x", None, "", 400, "BadRequest", id="no number"),
     pytest.param(
         "GET", f"{MAPS}?labelSelector=((", None, "", 400, "BadRequest", id="no selector"
@@ -206,14 +210,17 @@ REFUSED = [
     pytest.param("POST", f"{MAPS}/a", {}, "", 405, "MethodNotAllowed", id="nothing to make there"),
     pytest.param("POST", MAPS, [], "", 400, "BadRequest", id="no object"),
     pytest.param(
-        "POST", MAPS, {}, "application/vnd.kubernetes.protobuf", 415, "UnsupportedMediaType",
-        id="not JSON",
+        "POST", MAPS, {}, "application/cbor", 415, "UnsupportedMediaType", id="not JSON"
+    ),
+    pytest.param(
+        "POST", MAPS, {}, "application/vnd.kubernetes.protobuf", 400, "BadRequest",
+        id="no protocol buffer",
     ),
     pytest.param(
         "PATCH", f"{MAPS}/a", {}, "text/plain", 415, "UnsupportedMediaType", id="no patch"
     ),
     pytest.param(
-        "POST", f"{MAPS}?dryRun=All", config_map("a"), "", 400, "BadRequest", id="only to try"
+        "POST", f"{MAPS}?dryRun=Some", config_map("a"), "", 400, "BadRequest", id="half a trial"
     ),
     pytest.param(
         "DELETE", f"{MAPS}/a?propagationPolicy=Sideways", None, "", 400, "BadRequest", id="no way"

@@ -1,0 +1,88 @@
+"""How far is a rollout? Revisions of a template, pods of earlier ones, conditions to wait for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from hashlib import blake2b
+from typing import Final
+
+import msgspec
+
+from dovetail import api
+from dovetail.kube.seam import Json, Patch
+from dovetail.sim import wire
+from dovetail.sim.shop import Obj, Shop, Whole, listed, mapping
+
+REVISION: Final = "deployment.kubernetes.io/revision"
+TEMPLATE: Final = "controller-revision-hash"  # on pods of daemon sets and stateful sets
+
+
+def template_hash(template: Obj) -> str:
+    """The same for the same template, and hardly for another."""
+    text = msgspec.json.encode(template, order="sorted")
+    return blake2b(text, digest_size=5).hexdigest()
+
+
+def is_outdated(pod: api.Pod, digest: str) -> bool:
+    """Whether a pod was made from an earlier template; one that does not say so was not."""
+    return pod.metadata.labels.get(TEMPLATE, digest) != digest
+
+
+def replaces_pods(whole: Whole) -> bool:
+    """Whether pods of an earlier template are to be replaced, and not left to their owner."""
+    return mapping(whole.spec.get("updateStrategy")).get("type") != "OnDelete"
+
+
+def revision_of(whole: Whole | None) -> int:
+    """Which revision of its Deployment a ReplicaSet is; 0 if it does not say."""
+    said = whole.meta.annotations.get(REVISION, "") if whole is not None else ""
+    return int(said) if said.isdigit() else 0
+
+
+def next_revision(sets: Iterable[Whole], current: Whole | None) -> int:
+    """The revision of the present template: its own if it is the newest, else a new one."""
+    newest = max((revision_of(one) for one in sets), default=0)
+    own = revision_of(current)
+    return own if own and own == newest else newest + 1
+
+
+async def mark(shop: Shop, whole: Whole, revision: int) -> None:
+    """Note the revision on a ReplicaSet or a Deployment, unless it is there."""
+    if revision_of(whole) != revision:
+        annotated: Json = {"annotations": {REVISION: str(revision)}}
+        await shop.kube.patch(whole.ref, Patch({"metadata": annotated}))
+
+
+def conditions(whole: Whole, *, n_ready: int, is_through: bool, now: datetime) -> list[Json]:
+    """Whether enough pods are ready, and whether all are of the present template."""
+    n_least = whole.number("replicas", 1) - _n_unavailable(whole)
+    is_available = n_ready >= n_least
+    reason = "MinimumReplicasAvailable" if is_available else "MinimumReplicasUnavailable"
+    progress = "NewReplicaSetAvailable" if is_through else "ReplicaSetUpdated"
+    before = [mapping(one) for one in listed(mapping(whole.tree.get("status")).get("conditions"))]
+    return [
+        _since(before, wire.condition("Available", holds=is_available, now=now, reason=reason)),
+        _since(before, wire.condition("Progressing", holds=True, now=now, reason=progress)),
+    ]
+
+
+def _since(before: list[Obj], wanted: Obj) -> Json:
+    """A condition with the time of its last change, which is not now if nothing has changed."""
+    held = next((one for one in before if one.get("type") == wanted["type"]), {})
+    stamp = wanted["lastTransitionTime"]
+    if held.get("status") == wanted["status"]:
+        stamp = held.get("lastTransitionTime")
+    is_same = held.get("reason") == wanted["reason"] and held.get("status") == wanted["status"]
+    updated = held.get("lastUpdateTime") if is_same else wanted["lastTransitionTime"]
+    return {**wanted, "lastTransitionTime": stamp, "lastUpdateTime": updated}
+
+
+def _n_unavailable(whole: Whole) -> int:
+    """How many pods may be missing while a rollout goes on."""
+    strategy = mapping(whole.spec.get("strategy"))
+    said = mapping(strategy.get("rollingUpdate")).get("maxUnavailable", "25%")
+    if isinstance(said, int):
+        return said
+    share = str(said).removesuffix("%")
+    return int(share) * whole.number("replicas", 1) // 100 if share.isdigit() else 0
