@@ -8,10 +8,10 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CHECKED := src tests hatch_build.py $(wildcard benchmarks) $(wildcard tools)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fmt fuzz bench bench-live bench-peers bench-binding bench-growth docs requirements clean
+.PHONY: help setup demo test check fmt fuzz bench bench-live bench-peers bench-binding bench-growth bench-simulations docs requirements clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## Make .venv with pinned, hash-checked dependencies
 
@@ -62,6 +62,9 @@ bench-binding: $(STAMP) ## Let a real kube-scheduler bind what was planned, in s
 
 bench-growth: $(STAMP) ## Measure how time and memory grow, and draw docs/growth.svg
 	$(BIN)/python -m benchmarks.growth
+
+bench-simulations: $(STAMP) ## Measure how long a simulated day takes, of 100 nodes and of 500
+	$(BIN)/python -m benchmarks.simulations
 
 docs: $(STAMP) ## Check that the documentation covers the code
 	$(BIN)/python -m pytest -q tests/docs tests/architecture

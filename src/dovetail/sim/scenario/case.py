@@ -36,7 +36,7 @@ from dovetail.units import knobs
 _CALM: Final = timedelta(seconds=30)  # where nothing waits, changes are gathered for so long
 _POLLS_EVERY: Final = timedelta(seconds=10)  # the reference does, whatever it costs
 _LOOKS_EVERY: Final = timedelta(minutes=1)
-_RESTS_PER_NODE: Final = timedelta(seconds=1)  # a look takes the longer, the more nodes there are
+_RESTS_PER_NODE: Final = timedelta(seconds=1.5)  # a look takes the longer, the more nodes there are
 _TOLD_EVERY: Final = timedelta(minutes=10)
 
 Tell = Callable[[str], None]

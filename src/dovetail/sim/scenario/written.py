@@ -160,8 +160,8 @@ class WrittenPolicy(Written, frozen=True, kw_only=True):
 
 class WrittenScenario(Written, frozen=True, kw_only=True):
     """A whole file. `cluster` names manifests or a dump, beside this file; `manifests` are the same
-    in place. `looksEvery` is how often disruption is thought about; unless said, a second for each
-    node, and at least a minute.
+    in place. `looksEvery` is how often disruption is thought about; unless said, 1.5 seconds for
+    each node, and at least a minute.
     """
 
     title: str = ""
