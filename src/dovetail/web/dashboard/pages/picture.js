@@ -107,13 +107,18 @@ function paint(held) {
   button.dataset.name = box.name;
   const label = described(box);
   button.setAttribute("aria-label", label);
-  const picture = drawn("svg", { width, height: HEIGHT, "aria-hidden": "true" }, drawn("title", {}, label));
+  button.title = label;
   const amount = sizedBy === "cpu" ? 1 : 2;
   const all = (sizedBy === "cpu" ? box.cpu : box.memory)[1];
-  for (const { item, x, y, w, h } of areas(box.pods, (pod) => pod[amount], all, width, HEIGHT)) {
-    picture.append(drawn("rect", { class: `pod ${item[3]}`, x, y, width: w, height: h }));
-  }
-  button.replaceChildren(picture);
+  const shapes = [...outlines(areas(box.pods, (pod) => pod[amount], all, width, HEIGHT))];
+  button.replaceChildren(drawn("svg", { width, height: HEIGHT, "aria-hidden": "true" }, ...shapes.map(([of, d]) => drawn("path", { class: `pod ${of}`, d }))));
+}
+
+// The pods of a state are one shape: a large cluster has more pods than a browser likes elements.
+function outlines(rectangles) {
+  const found = new Map();
+  for (const { item, x, y, w, h } of rectangles) found.set(item[3], `${found.get(item[3]) || ""}M${x} ${y}h${w}v${h}h${-w}z`);
+  return found;
 }
 
 function described(box) {
