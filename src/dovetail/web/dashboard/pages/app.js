@@ -29,15 +29,18 @@ function hear(change) {
 
 function tiles(totals) {
   const gap = totals.targetPerHour ? `${((totals.pricePerHour / totals.targetPerHour - 1) * 100).toFixed(1)} %` : "–";
-  const figures = [["nodes", totals.nodes], ["pods on them", totals.pods], ["pods that wait", totals.waiting], ["per hour", money(totals.pricePerHour)],
-    ["per month", money(totals.pricePerHour * 730, 0)], ["above the bound", gap], ["cpu asked for", percent(totals.cpuUtilisation)], ["memory asked for", percent(totals.memoryUtilisation)]];
-  renew(byId("tiles"), figures.map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", { "data-figure": name }, String(value)))));
+  const figures = [["nodes", totals.nodes], ["pods on them", totals.pods], ["pods that wait", totals.waiting, "pods that have no node yet"], ["per hour", money(totals.pricePerHour)],
+    ["per month", money(totals.pricePerHour * 730, 0), "730 hours at this price"],
+    ["above the bound", gap, "how much more is paid than the least that it could cost if all that may move were bought anew"],
+    ["cpu asked for", percent(totals.cpuUtilisation), "what pods ask for of what the nodes have"], ["memory asked for", percent(totals.memoryUtilisation), "what pods ask for of what the nodes have"]];
+  renew(byId("tiles"), figures.map(([name, value, meaning]) => element("div", { title: meaning }, element("dt", {}, name), element("dd", { "data-figure": name }, String(value)))));
 }
 
 function tempo(rate) {
   const group = byId("tempo");
   if (rate === undefined || rate === null) return;
   group.hidden = false;
+  byId("made-up").hidden = false;
   if (!group.children.length) {
     group.append(...TEMPOS.map(([value, word, meaning]) => element("button", { type: "button", "data-rate": value, "aria-label": `${word}: ${meaning}`, title: meaning, onclick: () => setTempo(value) }, word)));
   }

@@ -33,7 +33,7 @@ function card(pool) {
 function meter(limit) {
   const share = Math.min(1, limit.share);
   const bar = drawn("rect", { width: `${share * 100}%`, height: 8, class: limit.share > 0.9 ? "full" : "" });
-  return element("div", { class: "meter", role: "meter", "aria-label": `${limit.resource} used`, "aria-valuemin": 0, "aria-valuemax": 1, "aria-valuenow": share.toFixed(2) },
+  return element("div", { class: "meter", role: "meter", "aria-label": `${limit.resource} used`, "aria-valuemin": 0, "aria-valuemax": 1, "aria-valuenow": share.toFixed(2), "aria-valuetext": `${limit.used} of ${limit.limit}` },
     drawn("svg", { "aria-hidden": "true" }, bar));
 }
 
