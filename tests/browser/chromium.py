@@ -8,9 +8,10 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
+_PATIENCE_MS = 30_000  # a busy machine is slow
 _APT = ("apt-get", "-qq", "-o", "Dpkg::Use-Pty=0")
 
 
@@ -33,6 +34,7 @@ def executable() -> str:
 @contextmanager
 def browser() -> Iterator[Browser]:
     """A browser without a window, for as long as the block lasts."""
+    expect.set_options(timeout=_PATIENCE_MS)
     with sync_playwright() as playwright:
         flags = ["--no-sandbox"] if os.geteuid() == 0 else []
         opened = playwright.chromium.launch(executable_path=executable(), args=flags)

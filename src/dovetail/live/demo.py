@@ -33,6 +33,7 @@ from dovetail.settings.gates import FEATURE_GATES
 from dovetail.settings.operator import LogLevel, OperatorSettings
 from dovetail.sim.demo.setting import Setting, brought, jobs, settle, shipped, skipped_remark
 from dovetail.sim.demo.story import DAWN, Story
+from dovetail.sim.demo.upkeep import forget_the_old
 from dovetail.sim.kubelets import Habits
 from dovetail.sim.tempo import Tempo
 from dovetail.sim.world import run_world
@@ -111,7 +112,12 @@ async def _living(
     replica.show(lookout.decided)
     replica.show(recent.add)
     stream = Stream(lookout, replica.view)
-    loops = [*replica.background(), Loop("page", stream.run), _world(kube, tempo, outside)]
+    loops = [
+        *replica.background(),
+        Loop("page", stream.run),
+        Loop("upkeep", lambda: forget_the_old(kube, tempo, tempo)),
+        _world(kube, tempo, outside),
+    ]
     if not settings.manifests:
         loops.append(_story(kube, tempo, outside, faults, lookout))
     content = Content(stream, Asking(lookout, recent).explain, tempo.change)

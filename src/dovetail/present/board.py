@@ -195,23 +195,31 @@ def _urgency(one: WaitingPod) -> tuple[bool, str, str]:
 
 
 def types_in_use(boxes: Sequence[NodeBox]) -> tuple[TypeInUse, ...]:
-    """What the nodes are, the dearest first."""
-    count = Counter((one.instance_type, one.capacity_type, one.zone) for one in boxes)
-    price = {(one.instance_type, one.capacity_type, one.zone): one.price_per_hour for one in boxes}
-    found = [TypeInUse(*key, n, price[key]) for key, n in count.items()]
-    return tuple(
-        sorted(found, key=lambda one: (-one.count * one.price_per_hour, one.instance_type))
+    """What the nodes are, the dearest first. Pools may pay different prices for the same."""
+    count = Counter(
+        (one.instance_type, one.capacity_type, one.zone, one.price_per_hour) for one in boxes
     )
+    found = [
+        TypeInUse(name, capacity_type, zone, n, price)
+        for (name, capacity_type, zone, price), n in count.items()
+    ]
+    return tuple(sorted(found, key=_dearest))
+
+
+def _dearest(one: TypeInUse) -> tuple[float, str, str, str, float]:
+    spent = one.count * one.price_per_hour
+    return (-spent, one.instance_type, one.capacity_type, one.zone, one.price_per_hour)
 
 
 def totals(boxes: Sequence[NodeBox], n_waiting: int, target_nanousd: int) -> Totals:
-    """The sums."""
+    """The sums. The target is of the last decision: what has gone since then lowers it, too."""
+    paid = sum(one.price_per_hour for one in boxes)
     return Totals(
         nodes=len(boxes),
         pods=sum(len(one.pods) for one in boxes),
         waiting=n_waiting,
-        price_per_hour=sum(one.price_per_hour for one in boxes),
-        target_per_hour=money.dollars(target_nanousd),
+        price_per_hour=paid,
+        target_per_hour=min(paid, money.dollars(target_nanousd)),
         cpu_utilisation=_share([one.cpu for one in boxes]),
         memory_utilisation=_share([one.memory for one in boxes]),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from dovetail.decide import decide
@@ -87,3 +88,22 @@ def test_the_dearest_types_come_first_and_sums_agree() -> None:
     sums = totals(boxes, 0, Plan().cost.cluster_target_nanousd)
     assert sums.nodes == 3
     assert sums.price_per_hour == pytest.approx(0.9)
+
+
+def test_the_same_type_at_two_prices_is_two_rows() -> None:
+    """Else the sum of the column is not what is paid."""
+    held = node("n1", pool="default", type="small", zone="a", types=(SMALL,))
+    (box,) = node_boxes(snapshot(nodes=[held], types=(SMALL,)))
+    priced = [msgspec.structs.replace(box, price_per_hour=one) for one in (0.1, 0.2, 0.1)]
+    rows = [(one.count, one.price_per_hour) for one in types_in_use(priced)]
+    assert sorted(rows) == [(1, 0.2), (2, 0.1)]
+    assert sum(n * paid for n, paid in rows) == pytest.approx(0.4)
+
+
+def test_the_target_is_never_above_what_is_paid() -> None:
+    """A node that has gone since the last decision would make it so."""
+    held = node("n1", pool="default", type="small", zone="a", types=(SMALL,))
+    (box,) = node_boxes(snapshot(nodes=[held], node_pools=[node_pool()], types=(SMALL,)))
+    assert box.price_per_hour == pytest.approx(0.1)
+    assert totals([box], 0, 50_000_000).target_per_hour == pytest.approx(0.05)
+    assert totals([box], 0, 900_000_000).target_per_hour == pytest.approx(0.1)

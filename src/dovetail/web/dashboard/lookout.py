@@ -49,6 +49,13 @@ class Decision(msgspec.Struct, frozen=True):
     snapshot: Snapshot
     plan: Plan
 
+    def explain(self, place: int) -> Explanation | None:
+        """One thing that it did, with all that bears it out; `place` counts them."""
+        found = deeds(self.plan)
+        if not 0 <= place < len(found):
+            return None
+        return told(found[place], self.snapshot, self.plan, self.at)
+
 
 class Entry(msgspec.Struct, frozen=True, rename="camel"):
     """A line of the timeline: one deed of one decision."""
@@ -104,19 +111,19 @@ class Lookout:
         self._samples: deque[Sample] = deque(maxlen=_SAMPLES)
         self._n_decisions = 0
         self._latest: Change | None = None
-        self._stuck: tuple[str, ...] = ()
+        self._stuck: frozenset[str] = frozenset()
         self.snapshot = Snapshot()
         self.plan = Plan()
 
     # ---- what it is shown
 
     def decided(self, snapshot: Snapshot, plan: Plan, now: datetime, seconds: float) -> None:
-        """A decision was made. Pods that still cannot be placed are not told again."""
+        """A decision was made. Pods that cannot be placed are told when there are new ones."""
         self._n_decisions += 1
         self.plan = plan
         found = deeds(plan)
-        stuck = tuple(one.pod for one in plan.unschedulable)
-        if stuck == self._stuck:
+        stuck = frozenset(one.pod for one in plan.unschedulable)
+        if stuck <= self._stuck:
             found = tuple(one for one in found if one.kind != Kind.STUCK)
         self._stuck = stuck
         if not found:
@@ -196,7 +203,7 @@ class Lookout:
         """Everything up to the last look, for somebody who has just come; None before that."""
         if self._latest is None:
             return None
-        told = list(self._entries)[: len(self._entries) - len(self._fresh)]
+        told = list(self._entries)[: max(0, len(self._entries) - len(self._fresh))]
         return msgspec.structs.replace(
             self._latest,
             is_whole=True,
@@ -205,12 +212,6 @@ class Lookout:
             samples=tuple(self._samples),
         )
 
-    def explain(self, number: int, place: int) -> Explanation | None:
-        """One line of the timeline with all that bears it out; None if it is forgotten. `place`
-        counts the deeds of the decision.
-        """
-        held = next((one for one in self._decisions if one.number == number), None)
-        found = () if held is None else deeds(held.plan)
-        if held is None or not 0 <= place < len(found):
-            return None
-        return told(found[place], held.snapshot, held.plan, held.at)
+    def remembered(self, number: int) -> Decision | None:
+        """The decision of a line of the timeline; None if it is forgotten."""
+        return next((one for one in self._decisions if one.number == number), None)

@@ -10,11 +10,11 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from importlib.resources import files
+from ipaddress import ip_address
 from typing import Final
 
 import msgspec
 from aiohttp import web
-from aiohttp.typedefs import Middleware
 
 from dovetail.errors import InputError
 from dovetail.present.explanation import Explanation
@@ -25,6 +25,7 @@ LOOPBACK: Final = "127.0.0.1"
 _FAREWELL_SECONDS: Final = 0.1
 _LARGEST_BODY: Final = 1024
 _LARGEST_QUESTION: Final = 600
+_LOCAL_NAMES: Final = frozenset({LOOPBACK, "localhost", "[::1]"})
 _TYPES: Final = {
     ".html": "text/html",
     ".css": "text/css",
@@ -92,12 +93,13 @@ async def serving(content: Content, place: Place) -> AsyncIterator[int]:
 
 
 def application(content: Content, place: Place) -> web.Application:
-    """The page and its answers."""
-    guard = _guard(is_local=place.host == LOOPBACK)
-    made = web.Application(client_max_size=_LARGEST_BODY, middlewares=[guard])
+    """The page and its answers, every one of them with strict headers."""
+    guards = [_for_this_machine] if _is_local(place.host) else []
+    made = web.Application(client_max_size=_LARGEST_BODY, middlewares=guards)
+    made.on_response_prepare.append(_strict)
     asked = _Asked(content)
     made.router.add_get("/", _page("index.html"))
-    made.router.add_get("/stream", content.stream.answer)
+    made.router.add_get("/stream", content.stream.answer, allow_head=False)  # it would never end
     made.router.add_get("/pools", asked.pools)
     made.router.add_get("/explain", asked.explain)
     made.router.add_get(r"/decisions/{number:\d{1,9}}/{place:\d{1,6}}", asked.decision)
@@ -107,26 +109,32 @@ def application(content: Content, place: Place) -> web.Application:
     return made
 
 
-def _guard(*, is_local: bool) -> Middleware:
-    """Strict headers on every answer. A server on loopback answers only to that name, lest another
-    site's page reach it through a name of its own.
+async def _strict(request: web.Request, response: web.StreamResponse) -> None:
+    """Also for failures and for the stream. What it is served with is nobody's business."""
+    del request
+    response.headers.update(_HEADERS)
+    response.headers["Server"] = "dovetail"
+
+
+def _is_local(host: str) -> bool:
+    """Whether only this machine reaches a server that listens there."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+@web.middleware
+async def _for_this_machine(request: web.Request, handler: _Handler) -> web.StreamResponse:
+    """Answer only to a name of this machine, lest another site's page reach it through a name of
+    its own.
     """
-
-    @web.middleware
-    async def guard(request: web.Request, handler: _Handler) -> web.StreamResponse:
-        host = request.host.rsplit(":", 1)[0]
-        if is_local and host not in {LOOPBACK, "localhost"}:
-            return web.Response(status=403, text="only for this machine\n", headers=_HEADERS)
-        try:
-            response = await handler(request)
-        except web.HTTPException as error:
-            error.headers.update(_HEADERS)
-            raise
-        if not response.prepared:
-            response.headers.update(_HEADERS)
-        return response
-
-    return guard
+    name, _, port = request.host.lower().rpartition(":")
+    if not port.isdecimal():
+        name = request.host.lower()
+    if name in _LOCAL_NAMES:
+        return await handler(request)
+    return web.Response(status=403, text="only for this machine\n")
 
 
 def _page(name: str) -> _Handler:
@@ -175,7 +183,8 @@ class _Asked:
     async def decision(self, request: web.Request) -> web.Response:
         """One line of the timeline, whole."""
         number, place = (int(request.match_info[name]) for name in ("number", "place"))
-        found = await asyncio.to_thread(self._content.stream.lookout.explain, number, place)
+        held = self._content.stream.lookout.remembered(number)
+        found = None if held is None else await asyncio.to_thread(held.explain, place)
         if found is None:
             return _json({"problem": "that decision is not remembered any more"}, status=404)
         return _json(found)

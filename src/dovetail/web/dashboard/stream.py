@@ -23,8 +23,6 @@ _BEHIND: Final = 8  # changes that a page may be behind
 _PULSE_SECONDS: Final = 15.0
 _HEADERS: Final = {
     "Content-Type": "text/event-stream; charset=utf-8",
-    "Cache-Control": "no-store",
-    "X-Content-Type-Options": "nosniff",
     "X-Accel-Buffering": "no",
 }
 View = Callable[[], tuple[Snapshot, datetime]]

@@ -72,17 +72,41 @@ def test_a_decision_that_does_nothing_is_no_line() -> None:
     assert len(lookout.look(stuck, NOW).entries) == 1
 
 
+def test_pods_that_are_still_stuck_are_no_news_when_another_finds_a_place() -> None:
+    """Only a pod that was not stuck before is worth a line."""
+    lookout = Lookout()
+    both = msgspec.structs.replace(CLUSTER, pods=(pod("v", cpu=99), pod("w", cpu=99)))
+    one = msgspec.structs.replace(both, pods=both.pods[:1])
+    for cluster, n_lines in ((both, 1), (one, 0), (both, 1)):
+        lookout.decided(cluster, decide(cluster, NOW), NOW, 0.1)
+        assert len(lookout.look(cluster, NOW).entries) == n_lines
+
+
+def test_more_lines_than_are_remembered_do_not_confuse_whoever_comes() -> None:
+    """They are told at the next look, and not before."""
+    lookout = Lookout()
+    lookout.note(NOW, "old")
+    lookout.look(CLUSTER, NOW)
+    for number in range(301):
+        lookout.note(NOW, f"news {number}")
+    whole = lookout.whole()
+    assert whole is not None
+    assert whole.entries == ()
+
+
 def test_a_line_can_be_asked_about_by_decision_and_place() -> None:
     """One that was never made cannot."""
     lookout = Lookout()
     waiting = msgspec.structs.replace(CLUSTER, pods=(pod("w", cpu=2),), nodes=())
     lookout.decided(waiting, decide(waiting, NOW), NOW, 0.1)
     (entry,) = lookout.look(waiting, NOW).entries
-    answer = lookout.explain(entry.number, entry.deed.place)
+    held = lookout.remembered(entry.number)
+    assert held is not None
+    answer = held.explain(entry.deed.place)
     assert answer is not None
     assert "1 pod had no place" in answer.verdict
-    assert lookout.explain(99, 0) is None
-    assert lookout.explain(entry.number, 9) is None
+    assert held.explain(9) is None
+    assert lookout.remembered(99) is None
 
 
 def test_samples_come_every_few_minutes() -> None:

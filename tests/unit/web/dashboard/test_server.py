@@ -19,9 +19,12 @@ from dovetail.web.dashboard.stream import Stream
 
 NOW = datetime(2026, 3, 2, 6, 0, tzinfo=UTC)
 EVIL = "<script>alert(1)</script>"
+_ANYWHERE = Place(0)
 
 
 async def _explained(what: str) -> Explanation:
+    if what == "bug":
+        raise RuntimeError(EVIL)
     if what != "node/n1":
         msg = f"no {what}"
         raise InputError(msg)
@@ -31,9 +34,9 @@ async def _explained(what: str) -> Explanation:
 class Asker:
     """A client of the page's server."""
 
-    def __init__(self, session: aiohttp.ClientSession, port: int) -> None:
+    def __init__(self, session: aiohttp.ClientSession, port: int, host: str) -> None:
         self.session = session
-        self.url = f"http://127.0.0.1:{port}"
+        self.url = f"http://{host}:{port}"
         self.port = port
 
     async def get(self, path: str, **headers: str) -> tuple[int, str, dict[str, str]]:
@@ -43,15 +46,17 @@ class Asker:
 
 
 @asynccontextmanager
-async def asking(rates: list[float] | None = None) -> AsyncIterator[Asker]:
+async def asking(
+    rates: list[float] | None = None, place: Place = _ANYWHERE
+) -> AsyncIterator[Asker]:
     """A server that has looked once."""
     cluster = snapshot(pods=[pod("p", node="n1")], nodes=[node("n1")])
     lookout = Lookout()
     lookout.look(cluster, NOW)
     stream = Stream(lookout, lambda: (cluster, NOW))
     content = Content(stream, _explained, None if rates is None else rates.append)
-    async with serving(content, Place(0)) as port, aiohttp.ClientSession() as session:
-        yield Asker(session, port)
+    async with serving(content, place) as port, aiohttp.ClientSession() as session:
+        yield Asker(session, port, place.host)
 
 
 @pytest.mark.parametrize("path", ["/", "/style.css", "/app.js", "/picture.js", "/mark.svg"])
@@ -78,13 +83,58 @@ async def test_what_is_not_a_page_is_not_found(path: str) -> None:
     assert "Content-Security-Policy" in headers
 
 
-async def test_another_name_for_this_machine_is_refused() -> None:
+@pytest.mark.parametrize("listens_on", ["127.0.0.1", "127.0.0.2", "localhost"])
+@pytest.mark.parametrize(
+    ("name", "want"),
+    [
+        ("localhost:8642", 200),
+        ("LocalHost", 200),
+        ("127.0.0.1:8642", 200),
+        ("[::1]:8642", 200),
+        ("[::1]", 200),
+        ("evil.example:8642", 403),
+        ("127.0.0.1.evil.example", 403),
+        ("localhost:evil.example", 403),
+        ("evil.example:127.0.0.1", 403),
+        ("", 403),
+    ],
+)
+async def test_another_name_for_this_machine_is_refused(
+    listens_on: str, name: str, want: int
+) -> None:
     """A page of another site could have such a name resolve to this machine."""
+    async with asking(place=Place(0, listens_on)) as asker:
+        status, _, headers = await asker.get("/", Host=name)
+    assert status == want
+    assert "Content-Security-Policy" in headers
+
+
+async def test_whoever_lets_others_in_may_be_called_by_any_name() -> None:
+    """A service of the cluster has names that nobody knows here."""
+    async with asking(place=Place(0, "0.0.0.0")) as asker:  # noqa: S104  what is tested
+        assert (await asker.get("/", Host="dovetail.kube-system.svc"))[0] == 200
+
+
+async def test_a_bug_is_answered_with_strict_headers() -> None:
+    """And without a word about what went wrong inside."""
     async with asking() as asker:
-        status, _, _ = await asker.get("/", Host=f"evil.example:{asker.port}")
-        assert status == 403
-        status, _, _ = await asker.get("/", Host=f"localhost:{asker.port}")
-        assert status == 200
+        status, text, headers = await asker.get("/explain?what=bug")
+    assert status == 500
+    assert EVIL not in text
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert "Content-Security-Policy" in headers
+
+
+async def test_the_stream_has_strict_headers_and_no_head_that_never_ends() -> None:
+    """Nobody learns what it is served with, either."""
+    async with asking() as asker:
+        async with asker.session.get(f"{asker.url}/stream") as answer:
+            assert "Content-Security-Policy" in answer.headers
+            assert answer.headers["X-Frame-Options"] == "DENY"
+            assert answer.headers["Cache-Control"] == "no-store"
+            assert "aiohttp" not in answer.headers["Server"]
+        async with asker.session.head(f"{asker.url}/stream") as answer:
+            assert answer.status == 405
 
 
 async def test_answers_are_json_and_never_markup() -> None:

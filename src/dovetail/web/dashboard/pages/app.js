@@ -1,20 +1,25 @@
 // What does the page do? It listens, and shows what it hears.
 
-import { byId, clock, element, money, percent } from "./dom.js";
+import { close } from "./detail.js";
+import { byId, clock, element, money, percent, renew } from "./dom.js";
+import * as keys from "./keys.js";
 import * as lists from "./lists.js";
 import * as picture from "./picture.js";
 import * as plots from "./plots.js";
 import * as pools from "./pools.js";
+import * as theme from "./theme.js";
+import { announce } from "./voice.js";
 
 const TEMPOS = [[0, "❚❚", "stand still"], [1, "1×", "real time"], [60, "60×", "a minute a second"], [480, "480×", "a day in three minutes"], [1440, "1440×", "a day in a minute"]];
-const LEGEND = [["running", "running"], ["starting", "starting"], ["leaving", "leaving"], ["daemon", "daemon"], ["", "room left"]];
+const LEGEND = [["running", "running"], ["starting", "starting"], ["leaving", "leaving"], ["daemon", "daemon"], ["", "room left"], ["dashed", "dashed: node coming or leaving"], ["spot", "amber foot: spot node"]];
+const AGAIN_MS = 3000;
 
 function hear(change) {
   byId("clock").textContent = `${clock(change.now)} UTC`;
-  if (change.isWhole) picture.forget();
-  picture.show(change.nodes || [], change.gone || []);
+  if (change.isWhole) picture.showAll(change.nodes || []);
+  else picture.show(change.nodes || [], change.gone || []);
   lists.entries(change.entries || [], change.isWhole);
-  if (change.waiting) lists.waiting(change.waiting, change.now);
+  lists.waiting(change.waiting, change.now);
   if (change.types) lists.types(change.types);
   plots.add(change.samples || [], change.isWhole);
   tiles(change.totals);
@@ -24,31 +29,37 @@ function hear(change) {
 
 function tiles(totals) {
   const gap = totals.targetPerHour ? `${((totals.pricePerHour / totals.targetPerHour - 1) * 100).toFixed(1)} %` : "–";
-  const figures = [["nodes", totals.nodes], ["pods on them", totals.pods], ["pods that wait", totals.waiting], ["per hour", money(totals.pricePerHour)],
-    ["per month", money(totals.pricePerHour * 730, 0)], ["above the bound", gap], ["cpu asked for", percent(totals.cpuUtilisation)], ["memory asked for", percent(totals.memoryUtilisation)]];
-  byId("tiles").replaceChildren(...figures.map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", { "data-figure": name }, String(value)))));
-}
-
-function announce(fresh) {
-  if (fresh.length) byId("announcer").textContent = fresh.at(-1).deed.title;
+  const figures = [["nodes", totals.nodes], ["pods on them", totals.pods], ["pods that wait", totals.waiting, "pods that have no node yet"], ["per hour", money(totals.pricePerHour)],
+    ["per month", money(totals.pricePerHour * 730, 0), "730 hours at this price"],
+    ["above the bound", gap, "how much more is paid than the least that it could cost if all that may move were bought anew"],
+    ["cpu asked for", percent(totals.cpuUtilisation), "what pods ask for of what the nodes have"], ["memory asked for", percent(totals.memoryUtilisation), "what pods ask for of what the nodes have"]];
+  renew(byId("tiles"), figures.map(([name, value, meaning]) => element("div", { title: meaning }, element("dt", {}, name), element("dd", { "data-figure": name }, String(value)))));
 }
 
 function tempo(rate) {
   const group = byId("tempo");
   if (rate === undefined || rate === null) return;
   group.hidden = false;
+  byId("made-up").hidden = false;
   if (!group.children.length) {
-    group.append(...TEMPOS.map(([value, word, meaning]) => element("button", { type: "button", "data-rate": value, "aria-label": meaning, title: meaning, onclick: () => setTempo(value) }, word)));
+    group.append(...TEMPOS.map(([value, word, meaning]) => element("button", { type: "button", "data-rate": value, "aria-label": `${word}: ${meaning}`, title: meaning, onclick: () => setTempo(value) }, word)));
   }
   for (const one of group.children) one.setAttribute("aria-pressed", String(Number(one.dataset.rate) === rate));
 }
 
-const setTempo = (rate) => fetch("tempo", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ rate }) });
+async function setTempo(rate) {
+  try {
+    await fetch("tempo", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ rate }) });
+  } catch { /* the stream says that nobody answers */ }
+}
 
 function listen() {
   const source = new EventSource("stream");
   source.onopen = () => { byId("connection").textContent = "live"; };
-  source.onerror = () => { byId("connection").textContent = "not connected, trying again"; };
+  source.onerror = () => {
+    byId("connection").textContent = "not connected, trying again";
+    if (source.readyState === EventSource.CLOSED) setTimeout(listen, AGAIN_MS); // a browser gives up after a refusal
+  };
   source.onmessage = (message) => {
     const start = performance.now();
     hear(JSON.parse(message.data));
@@ -57,16 +68,10 @@ function listen() {
   };
 }
 
-function dress(theme) {
-  document.documentElement.dataset.theme = theme;
-  try { localStorage.setItem("theme", theme); } catch { /* a browser may keep nothing */ }
-}
-
 function begin() {
-  let kept = null;
-  try { kept = localStorage.getItem("theme"); } catch { /* a browser may keep nothing */ }
-  dress(kept || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
-  byId("theme").addEventListener("click", () => dress(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
+  theme.follow();
+  keys.follow();
+  byId("detail").addEventListener("close", close);
   byId("sized-by").addEventListener("change", (event) => picture.choose(event.target.value));
   byId("find").addEventListener("input", (event) => picture.find(event.target.value));
   byId("legend").append(...LEGEND.map(([kind, word]) => element("li", { class: kind }, word)));

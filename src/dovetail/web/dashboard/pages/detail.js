@@ -6,21 +6,32 @@ export const ask = (what) => open(`explain?what=${encodeURIComponent(what)}`, wh
 
 export const decision = (entry) => open(`decisions/${entry.number}/${entry.deed.place}`, entry.deed.title);
 
+let asked = 0;
+
 async function open(address, title) {
+  asked += 1;
+  const mine = asked;
   byId("detail-title").textContent = title;
-  byId("detail-body").replaceChildren(element("p", { class: "quiet" }, "looking …"));
+  say("looking …");
   if (!byId("detail").open) byId("detail").showModal();
   try {
     const answer = await (await fetch(address)).json();
-    tell(answer);
+    if (mine === asked) tell(answer);
   } catch {
-    byId("detail-body").replaceChildren(element("p", {}, "The server does not answer."));
+    if (mine === asked) say("The server does not answer.");
   }
 }
 
+// What was clicked may be gone by the time that the dialog closes.
+export function close() {
+  if (document.activeElement === document.body) byId("cluster").focus({ preventScroll: true });
+}
+
+const say = (text) => byId("detail-body").replaceChildren(element("p", { class: "quiet" }, text));
+
 function tell(answer) {
   if (answer.problem) {
-    byId("detail-body").replaceChildren(element("p", {}, answer.problem));
+    say(answer.problem);
     return;
   }
   byId("detail-title").textContent = answer.title;

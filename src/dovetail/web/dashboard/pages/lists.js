@@ -1,15 +1,19 @@
 // What was decided, who waits, and what is in use? Lists that grow at the top.
 
-import { ago, byId, clock, element, money } from "./dom.js";
+import { ago, byId, clock, element, money, price, renew } from "./dom.js";
 import { ask, decision } from "./detail.js";
 
 const MOST = 300;
+const WAITS_ARE_TOLD_EVERY_MS = 2000;
+let waiters = [];
+let nextLookAt = 0;
 
 export function entries(more, isWhole) {
   const list = byId("timeline");
-  if (isWhole) list.replaceChildren();
-  for (const entry of more) list.prepend(line(entry));
+  if (isWhole) renew(list, more.map(line).reverse());
+  else for (const entry of more) list.prepend(line(entry));
   while (list.children.length > MOST) list.lastElementChild.remove();
+  byId("undecided").hidden = list.children.length > 0;
 }
 
 function line(entry) {
@@ -19,23 +23,30 @@ function line(entry) {
     const word = deed.moneyPerHour < 0 ? `saves ${money(-deed.moneyPerHour, 4)} an hour` : `${money(deed.moneyPerHour, 4)} an hour more`;
     parts.push(element("small", { class: deed.moneyPerHour < 0 ? "saves" : "costs" }, word));
   }
-  if (deed.kind === "news") return element("li", {}, element("button", { type: "button", class: "news", disabled: true }, ...parts));
-  return element("li", {}, element("button", { type: "button", class: deed.kind, onclick: () => decision(entry) }, ...parts));
+  const key = `${entry.at} ${entry.number} ${deed.place} ${deed.title}`;
+  if (deed.kind === "news") return element("li", { "data-key": key }, element("p", { class: "news" }, ...parts));
+  return element("li", { "data-key": key }, element("button", { type: "button", class: deed.kind, onclick: () => decision(entry) }, ...parts));
 }
 
 export function waiting(pods, now) {
-  const rows = pods.map((one) => {
-    const why = one.summary || (one.goesTo ? `is to go to ${one.goesTo}` : "nothing is decided yet");
-    const parts = [one.key, element("small", {}, `${one.since ? `${ago(one.since, now)}: ` : ""}${why}`)];
-    if (one.fix) parts.push(element("small", {}, `What would help: ${one.fix}`));
-    return element("li", {}, element("button", { type: "button", class: one.summary ? "stuck" : "", onclick: () => ask(`pod/${one.key}`) }, ...parts));
-  });
-  byId("waiting").replaceChildren(...(rows.length ? rows : [element("li", { class: "quiet" }, "Nobody waits.")]));
+  if (pods) waiters = pods;
+  if (!pods && performance.now() < nextLookAt) return;
+  nextLookAt = performance.now() + WAITS_ARE_TOLD_EVERY_MS;
+  const rows = waiters.map((one) => waiter(one, now));
+  renew(byId("waiting"), rows.length ? rows : [element("li", { class: "quiet" }, "No pod waits.")]);
+}
+
+function waiter(one, now) {
+  const why = one.summary || (one.goesTo ? `goes to ${one.goesTo} as soon as that is ready` : "nothing is decided yet");
+  const parts = [one.key, element("small", {}, `${one.since ? `for ${ago(one.since, now)}: ` : ""}${why}`)];
+  if (one.fix) parts.push(element("small", {}, `What would help: ${one.fix}`));
+  const button = element("button", { type: "button", class: one.summary ? "stuck" : "", onclick: () => ask(`pod/${one.key}`) }, ...parts);
+  return element("li", { "data-key": one.key }, button);
 }
 
 export function types(found) {
-  byId("types").replaceChildren(...found.map((one) => element("tr", {},
-    element("td", {}, one.instanceType || "unknown"), element("td", {}, one.capacityType), element("td", {}, one.zone),
-    element("td", { class: "number" }, String(one.count)), element("td", { class: "number" }, money(one.pricePerHour, 4)),
-    element("td", { class: "number" }, money(one.pricePerHour * one.count, 4)))));
+  renew(byId("types"), found.map((one) => element("tr", {},
+    element("td", {}, one.instanceType || "unknown"), element("td", {}, one.capacityType || "unknown"), element("td", {}, one.zone || "unknown"),
+    element("td", { class: "number" }, String(one.count)), element("td", { class: "number" }, price(one.pricePerHour)),
+    element("td", { class: "number" }, price(one.pricePerHour * one.count)))));
 }

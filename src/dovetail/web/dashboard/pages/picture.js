@@ -1,8 +1,9 @@
 // How does the cluster look? Nodes as boxes by pool and zone, pods inside by what they ask for.
 
-import { byId, drawn, element, money } from "./dom.js";
+import { byId, drawn, element, price } from "./dom.js";
 import { ask } from "./detail.js";
 import { areas } from "./areas.js";
+import * as keys from "./keys.js";
 
 const HEIGHT = 50;
 const places = new Map(); // pool and zone -> list of nodes
@@ -18,12 +19,19 @@ export function choose(what) {
 export function find(text) {
   wanted = text.trim().toLowerCase();
   for (const held of boxes.values()) held.element.classList.toggle("off", !matches(held.box));
+  count();
 }
 
-export function forget() {
-  boxes.clear();
-  places.clear();
-  byId("picture").replaceChildren();
+function count() {
+  const n = [...boxes.values()].filter((held) => matches(held.box)).length;
+  const said = wanted ? `${n} of ${boxes.size} nodes` : "";
+  if (byId("found").textContent !== said) byId("found").textContent = said;
+}
+
+// What is not among these is gone.
+export function showAll(all) {
+  const staying = new Set(all.map((box) => box.name));
+  show(all, [...boxes.keys()].filter((name) => !staying.has(name)));
 }
 
 export function show(changed, gone) {
@@ -38,6 +46,8 @@ export function show(changed, gone) {
     paint(boxes.get(box.name));
   }
   byId("nothing").hidden = boxes.size > 0;
+  keys.settle();
+  if (wanted) count();
 }
 
 function remove(name) {
@@ -59,7 +69,7 @@ function close(list, box) {
 }
 
 function added(box) {
-  const button = element("button", { type: "button", onclick: () => ask(`node/${box.name}`) });
+  const button = element("button", { type: "button", tabindex: -1, onclick: () => ask(`node/${box.name}`) });
   const item = element("li", {}, button);
   place(box.pool, box.zone).append(item);
   return { box, element: button, item };
@@ -97,19 +107,25 @@ function paint(held) {
   button.dataset.name = box.name;
   const label = described(box);
   button.setAttribute("aria-label", label);
-  const picture = drawn("svg", { width, height: HEIGHT, "aria-hidden": "true" }, drawn("title", {}, label));
+  button.title = label;
   const amount = sizedBy === "cpu" ? 1 : 2;
   const all = (sizedBy === "cpu" ? box.cpu : box.memory)[1];
-  for (const { item, x, y, w, h } of areas(box.pods, (pod) => pod[amount], all, width, HEIGHT)) {
-    picture.append(drawn("rect", { class: `pod ${item[3]}`, x, y, width: w, height: h }));
-  }
-  button.replaceChildren(picture);
+  const shapes = [...outlines(areas(box.pods, (pod) => pod[amount], all, width, HEIGHT))];
+  button.replaceChildren(drawn("svg", { width, height: HEIGHT, "aria-hidden": "true" }, ...shapes.map(([of, d]) => drawn("path", { class: `pod ${of}`, d }))));
+}
+
+// The pods of a state are one shape: a large cluster has more pods than a browser likes elements.
+function outlines(rectangles) {
+  const found = new Map();
+  for (const { item, x, y, w, h } of rectangles) found.set(item[3], `${found.get(item[3]) || ""}M${x} ${y}h${w}v${h}h${-w}z`);
+  return found;
 }
 
 function described(box) {
   const full = (pair) => (pair[1] ? Math.round((100 * pair[0]) / pair[1]) : 0);
-  return `${box.name}, ${box.instanceType} ${box.capacityType} ${box.zone}, ${box.state}, ${money(box.pricePerHour, 4)} an hour, ` +
-    `cpu ${full(box.cpu)} %, memory ${full(box.memory)} %, ${box.pods.length} pods`;
+  const kind = [box.instanceType || "unknown type", box.capacityType, box.zone].filter(Boolean).join(" ");
+  return `${box.name}, ${kind}, ${box.state}, ${box.pricePerHour ? `${price(box.pricePerHour)} an hour` : "price not known"}, ` +
+    `cpu ${full(box.cpu)} %, memory ${full(box.memory)} %, ${box.pods.length} ${box.pods.length === 1 ? "pod" : "pods"}`;
 }
 
 function matches(box) {

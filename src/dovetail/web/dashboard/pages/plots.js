@@ -1,8 +1,8 @@
 // How did it go? Lines over time, with the figures beside them.
 
-import { byId, drawn, element, money, percent } from "./dom.js";
+import { byId, clock, drawn, element, money, percent } from "./dom.js";
 
-const [WIDTH, HEIGHT, LEFT, BOTTOM] = [400, 120, 44, 14];
+const [WIDTH, HEIGHT] = [400, 100];
 const MOST = 1500;
 const PLOTS = [
   { title: "Cost per hour", lines: [["paid", (t) => t.pricePerHour], ["at least, if bought anew", (t) => t.targetPerHour || null]], shown: (v) => money(v) },
@@ -20,31 +20,36 @@ export function add(more, isWhole) {
 function plot({ title, lines, shown, top }) {
   const values = lines.map(([, value]) => samples.map(([, totals]) => value(totals)));
   const most = top || Math.max(1e-9, ...values.flat().filter((v) => v !== null)) * 1.08;
-  const picture = drawn("svg", { class: "plot", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": spoken(title, lines, values, shown) });
-  picture.append(drawn("path", { class: "frame", d: `M${LEFT} 4V${HEIGHT - BOTTOM}H${WIDTH}` }));
-  picture.append(drawn("text", { x: 2, y: 12 }, shown(most)), drawn("text", { x: 2, y: HEIGHT - BOTTOM }, shown(0)));
+  const picture = drawn("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": spoken(title, lines, values, shown) });
   values.forEach((line, at) => picture.append(drawn("path", { class: at ? "two" : "one", d: path(line, most) })));
+  const words = [["most", shown(most)], ["least", shown(0)], ["from", moment(0)], ["till", moment(-1)]];
+  const marks = words.map(([name, text]) => element("span", { class: name, "aria-hidden": "true" }, text));
   const caption = element("figcaption", {}, element("b", {}, title));
   lines.forEach(([name], at) => {
     const last = values[at].at(-1);
     caption.append(element("span", { class: at ? "key second" : "key" }, `${name} ${last === null || last === undefined ? "–" : shown(last)}`));
   });
-  return element("figure", {}, caption, picture);
+  return element("figure", {}, caption, element("div", { class: "plot" }, picture, ...marks));
 }
 
+const moment = (at) => (samples.length ? clock(samples.at(at)[0]).slice(5) : "");
+
+// As far to the right as the time that has passed: moments are not always equally far apart.
 function path(line, most) {
-  const step = (WIDTH - LEFT) / Math.max(1, line.length - 1);
+  const times = samples.map(([at]) => Date.parse(at));
+  const [first, span] = [times[0], Math.max(1, times.at(-1) - times[0])];
   let isDown = false;
-  return line.map((value, at) => {
+  const words = line.map((value, at) => {
     if (value === null) { isDown = false; return ""; }
-    const y = HEIGHT - BOTTOM - (value / most) * (HEIGHT - BOTTOM - 4);
-    const word = `${isDown ? "L" : "M"}${(LEFT + at * step).toFixed(1)} ${y.toFixed(1)}`;
+    const x = ((times[at] - first) / span) * WIDTH;
+    const word = `${isDown ? "L" : "M"}${x.toFixed(1)} ${(HEIGHT - (value / most) * HEIGHT).toFixed(1)}`;
     isDown = true;
     return word;
-  }).join("");
+  });
+  return words.join("") + (isDown && line.length === 1 ? `H${WIDTH}` : "");
 }
 
 function spoken(title, lines, values, shown) {
   const told = lines.map(([name], at) => `${name} ${values[at].at(-1) == null ? "not known" : shown(values[at].at(-1))}`);
-  return `${title}: ${told.join(", ")} now, over ${samples.length} moments`;
+  return `${title}: ${told.join(", ")} now; from ${moment(0)} to ${moment(-1)}`;
 }

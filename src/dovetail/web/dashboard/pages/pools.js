@@ -1,6 +1,6 @@
 // What may pools hold, and when may their nodes go? A card for each, asked for now and then.
 
-import { byId, drawn, element, money } from "./dom.js";
+import { byId, drawn, element, money, renew } from "./dom.js";
 
 const EVERY_MS = 5000;
 
@@ -12,12 +12,14 @@ export function follow() {
 async function refresh() {
   try {
     const answer = await fetch("pools");
-    if (answer.ok) byId("cards").replaceChildren(...(await answer.json()).map(card));
+    if (answer.ok) show((await answer.json()).map(card));
   } catch { /* the stream says that nobody answers */ }
 }
 
+const show = (cards) => renew(byId("cards"), cards.length ? cards : [element("p", { class: "quiet" }, "There is no NodePool.")]);
+
 function card(pool) {
-  const made = element("article", {}, element("h3", {}, pool.name),
+  const made = element("article", { "data-key": pool.name }, element("h3", {}, pool.name),
     element("p", { class: "quiet" }, `${pool.nodes} nodes, ${money(pool.pricePerHour, 4)} an hour, weight ${pool.weight}`));
   for (const problem of pool.problems) made.append(element("p", { class: "costs" }, problem));
   for (const limit of pool.limits) made.append(element("p", {}, `${limit.resource}: ${limit.used} of ${limit.limit}`), meter(limit));
@@ -31,7 +33,7 @@ function card(pool) {
 function meter(limit) {
   const share = Math.min(1, limit.share);
   const bar = drawn("rect", { width: `${share * 100}%`, height: 8, class: limit.share > 0.9 ? "full" : "" });
-  return element("div", { class: "meter", role: "meter", "aria-label": `${limit.resource} used`, "aria-valuemin": 0, "aria-valuemax": 1, "aria-valuenow": share.toFixed(2) },
+  return element("div", { class: "meter", role: "meter", "aria-label": `${limit.resource} used`, "aria-valuemin": 0, "aria-valuemax": 1, "aria-valuenow": share.toFixed(2), "aria-valuetext": `${limit.used} of ${limit.limit}` },
     drawn("svg", { "aria-hidden": "true" }, bar));
 }
 
