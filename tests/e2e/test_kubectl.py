@@ -79,7 +79,7 @@ async def test_pods_and_nodes_are_shown_and_drained(tmp_path: Path) -> None:
             "\n"
         )
         assert [line.split()[1] for line in shown if line] == ["NAME", "p0", "p1", "p2"]
-        assert "NotReady" in await kubectl("get", "nodes")
+        assert "Unknown" in await kubectl("get", "nodes")
         assert "drained" in await kubectl("drain", "n1", "--force")
         assert "SchedulingDisabled" in await kubectl("get", "nodes")
         assert await kubectl("get", "pods", "-o", "name") == ""
