@@ -20,12 +20,12 @@ from dovetail.errors import InputError
 from dovetail.present.explanation import Explanation
 from dovetail.present.pool_cards import pool_cards
 from dovetail.web.dashboard.stream import Stream
+from dovetail.web.local import Handler, by_its_own_name
 
 LOOPBACK: Final = "127.0.0.1"
 _FAREWELL_SECONDS: Final = 0.1
 _LARGEST_BODY: Final = 1024
 _LARGEST_QUESTION: Final = 600
-_LOCAL_NAMES: Final = frozenset({LOOPBACK, "localhost", "[::1]"})
 _TYPES: Final = {
     ".html": "text/html",
     ".css": "text/css",
@@ -45,7 +45,6 @@ _HEADERS: Final = {
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
     "Cache-Control": "no-store",
 }
-_Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 Explain = Callable[[str], Awaitable[Explanation]]
 SetTempo = Callable[[float], None]
 
@@ -94,7 +93,7 @@ async def serving(content: Content, place: Place) -> AsyncIterator[int]:
 
 def application(content: Content, place: Place) -> web.Application:
     """The page and its answers, every one of them with strict headers."""
-    guards = [_for_this_machine] if _is_local(place.host) else []
+    guards = [by_its_own_name] if _is_local(place.host) else []
     made = web.Application(client_max_size=_LARGEST_BODY, middlewares=guards)
     made.on_response_prepare.append(_strict)
     asked = _Asked(content)
@@ -124,20 +123,7 @@ def _is_local(host: str) -> bool:
         return host.lower() == "localhost"
 
 
-@web.middleware
-async def _for_this_machine(request: web.Request, handler: _Handler) -> web.StreamResponse:
-    """Answer only to a name of this machine, lest another site's page reach it through a name of
-    its own.
-    """
-    name, _, port = request.host.lower().rpartition(":")
-    if not port.isdecimal():
-        name = request.host.lower()
-    if name in _LOCAL_NAMES:
-        return await handler(request)
-    return web.Response(status=403, text="only for this machine\n")
-
-
-def _page(name: str) -> _Handler:
+def _page(name: str) -> Handler:
     async def answer(request: web.Request) -> web.Response:
         del request
         return _static(name)

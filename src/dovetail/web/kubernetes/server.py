@@ -22,6 +22,7 @@ from dovetail.web.kubernetes import discovery, openapi_v2, refusals
 from dovetail.web.kubernetes.reading import Reading
 from dovetail.web.kubernetes.targets import target
 from dovetail.web.kubernetes.writing import Writing
+from dovetail.web.local import by_its_own_name, not_for_pages
 
 _HOST: Final = "127.0.0.1"
 _LARGEST_BODY: Final = 3 * 2**20
@@ -59,7 +60,8 @@ class Served(msgspec.Struct, frozen=True):
 
 def application(kube: Servable, clock: Clock) -> web.Application:
     """The API as an application, to be served alone or within another."""
-    made = web.Application(client_max_size=_LARGEST_BODY)
+    guards = [by_its_own_name, not_for_pages]
+    made = web.Application(client_max_size=_LARGEST_BODY, middlewares=guards)
     made.router.add_route("*", "/{path:.*}", _Front(kube, clock).answer)
     return made
 

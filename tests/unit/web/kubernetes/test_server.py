@@ -296,3 +296,14 @@ async def test_an_object_may_be_applied_as_yaml() -> None:
             assert (await response.json())["data"] == {"x": "yes"}
         async with one.session.patch(path, data=text, headers=headers) as response:
             assert response.status == 200
+
+
+@pytest.mark.parametrize("named_by", [{"Host": "evil.example"}, {"Origin": "http://evil.example"}])
+async def test_no_page_of_another_site_is_answered(named_by: dict[str, str]) -> None:
+    """Whoever runs a demo may have a browser open; nobody asks who calls here."""
+    async with client() as asker:
+        headers = {"Content-Type": "application/json", **named_by}
+        body = json.dumps(config_map("m"))
+        async with asker.session.post(MAPS, data=body, headers=headers) as response:
+            assert response.status == 403
+        assert (await asker.ask("GET", f"{MAPS}/m"))[0] == 404
