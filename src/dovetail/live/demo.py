@@ -43,6 +43,7 @@ from dovetail.web.dashboard.stream import Stream
 from dovetail.web.kubernetes.server import Served, serve
 
 _SEED: Final = 7
+_REMEMBERED: Final = 120  # decisions, for those who ask why
 _GATES: Final = {**FEATURE_GATES, "SpotToSpotConsolidation": True}
 _HABITS: Final = Habits(ready_after_seconds=15.0, start_pod_seconds=8.0, lease_seconds=0.0)
 
@@ -108,7 +109,7 @@ async def _living(
     cloud = KwokProvider(around, types=aws.instance_types(), ordered=faults)
     replica = Replica(outside, kube, kube, cloud)
     lookout = Lookout(lambda: tempo.rate)
-    recent = RecentDecisions()
+    recent = RecentDecisions(_REMEMBERED)
     replica.show(lookout.decided)
     replica.show(recent.add)
     stream = Stream(lookout, replica.view)

@@ -39,6 +39,7 @@ from dovetail.web.dashboard.server import Content, Place, serving
 from dovetail.web.dashboard.stream import Stream
 
 LOST: Final = 1
+_REMEMBERED: Final = 120  # decisions, for those who ask why
 _SIGNALLED: Final = 128  # what a shell adds to the number of the signal
 # One try, and no longer than a part of the renew deadline: the candidate itself tries again.
 _PROMPT: Final = HttpSettings(
@@ -122,7 +123,7 @@ async def _shown(outside: Outside, replica: Replica) -> AsyncIterator[None]:
         yield
         return
     lookout = Lookout()
-    recent = RecentDecisions()
+    recent = RecentDecisions(_REMEMBERED)
     replica.show(lookout.decided)
     replica.show(recent.add)
     stream = Stream(lookout, replica.view)

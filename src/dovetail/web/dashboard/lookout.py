@@ -34,7 +34,8 @@ from dovetail.present.board import (
 from dovetail.present.explanation import Explanation
 from dovetail.present.timeline import Deed, Kind, deeds, news, told
 
-_DECISIONS: Final = 300
+_LINES: Final = 300
+_DECISIONS: Final = 120  # each with the snapshot that it was made from
 _SAMPLES: Final = 1500
 _WAITING: Final = 500  # more than anybody reads
 _SAMPLES_EVERY: Final = timedelta(minutes=5)
@@ -106,7 +107,7 @@ class Lookout:
         self._tempo = tempo
         self._seen: dict[str, _Seen] = {}
         self._decisions: deque[Decision] = deque(maxlen=_DECISIONS)
-        self._entries: deque[Entry] = deque(maxlen=_DECISIONS)
+        self._entries: deque[Entry] = deque(maxlen=_LINES)
         self._fresh: list[Entry] = []
         self._samples: deque[Sample] = deque(maxlen=_SAMPLES)
         self._n_decisions = 0
