@@ -29,13 +29,13 @@ from dovetail.decide.lifecycle.conditions import CONSOLIDATABLE
 from dovetail.decide.pools import pools_by_name
 from dovetail.model.node import Condition, Node
 from dovetail.model.plan import DisruptionReason, Launch, Plan
-from dovetail.model.pod import Owner, Pod
+from dovetail.model.pod import Pod
 from dovetail.model.policy import Policy
 from dovetail.model.pool import Budget, Disruption, NodePool
 from dovetail.model.requirements import Operator, requirement
 from dovetail.model.snapshot import DisruptionBudget, Snapshot
-from dovetail.model.taints import tolerates
 from dovetail.model.topology import equality
+from dovetail.sim.fast.claimed import daemon_pods
 from dovetail.sim.reference.provisioning import provisioning
 from dovetail.sim.reference.standing import Standing
 
@@ -153,7 +153,7 @@ def _carried_out(snapshot: Snapshot, plan: Plan, at: datetime) -> Snapshot:
         for pod in snapshot.pods
         if pod.key not in lost
     )
-    daemons = tuple(pod for node in nodes for pod in _daemon_pods(node, snapshot, at))
+    daemons = tuple(pod for node in nodes for pod in daemon_pods(node, snapshot.daemon_sets, at))
     return msgspec.structs.replace(
         snapshot, nodes=(*snapshot.nodes, *nodes), pods=(*pods, *daemons)
     )
@@ -175,24 +175,6 @@ def _node(launch: Launch, snapshot: Snapshot, at: datetime) -> Node:
         created_at=at,
         last_pod_event_at=at,
     )
-
-
-def _daemon_pods(node: Node, snapshot: Snapshot, at: datetime) -> Iterator[Pod]:
-    for one in snapshot.daemon_sets:
-        if tolerates(node.taints, one.spec.tolerations):
-            name = f"{one.name}-{node.name}"
-            yield Pod(
-                name=name,
-                namespace=one.namespace,
-                spec=one.spec,
-                uid=name,
-                labels=one.labels,
-                node_name=node.name,
-                phase="Running",
-                owner=Owner("DaemonSet", one.name, uid=one.name),
-                created_at=at,
-                started_at=at,
-            )
 
 
 def _guards(deployments: Iterable[Deployment], pods: Iterable[Pod]) -> tuple[DisruptionBudget, ...]:

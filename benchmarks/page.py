@@ -20,7 +20,7 @@ from benchmarks.packed import packed_cluster
 from dovetail.errors import InputError
 from dovetail.model.snapshot import Snapshot
 from dovetail.present.explanation import Explanation
-from dovetail.web.dashboard.lookout import Lookout
+from dovetail.web.dashboard.lookout import Change, Lookout
 from dovetail.web.dashboard.server import Content, Place, serving
 from dovetail.web.dashboard.stream import Stream
 from tests.browser.chromium import browser
@@ -40,7 +40,6 @@ class _Cluster:
         self._snapshot = snapshot
         self._n_looks = 0
         self.took: list[float] = []
-        self._since: float | None = None
 
     def view(self) -> tuple[Snapshot, datetime]:
         """The cluster at the next moment."""
@@ -61,7 +60,7 @@ async def _explain(what: str) -> Explanation:
 
 def _serve(cluster: _Cluster, ports: list[int], loops: list[asyncio.AbstractEventLoop]) -> None:
     async def run() -> None:
-        stream = Stream(_timed(Lookout(), cluster.took), cluster.view)
+        stream = Stream(_Timed(cluster.took), cluster.view)
         async with serving(Content(stream, _explain), Place(0)) as port:
             loops.append(asyncio.get_running_loop())
             ports.append(port)
@@ -73,18 +72,20 @@ def _serve(cluster: _Cluster, ports: list[int], loops: list[asyncio.AbstractEven
         return
 
 
-def _timed(lookout: Lookout, took: list[float]) -> Lookout:
-    look = lookout.look
+class _Timed(Lookout):
+    """Takes down how long each look takes, JSON included."""
 
-    def timed(snapshot: Snapshot, now: datetime) -> object:
+    def __init__(self, took: list[float]) -> None:
+        super().__init__()
+        self._took = took
+
+    def look(self, snapshot: Snapshot, now: datetime) -> Change:
+        """As always, and measured."""
         begun = time.perf_counter()
-        change = look(snapshot, now)
+        change = super().look(snapshot, now)
         msgspec.json.encode(change)
-        took.append((time.perf_counter() - begun) * 1000)
+        self._took.append((time.perf_counter() - begun) * 1000)
         return change
-
-    lookout.look = timed  # type: ignore[method-assign,assignment]  # measured from outside
-    return lookout
 
 
 def main() -> int:
