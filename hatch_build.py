@@ -5,6 +5,7 @@ Without one the package is complete all the same: `dovetail.solve.kernel` then u
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shlex
 import subprocess
@@ -23,7 +24,8 @@ def compile_kernel() -> bool:
     """Compile the kernel beside its source; says whether that worked."""
     finished, unfinished = HERE / "_kernel.so", HERE / "_kernel.so.part"
     finished.unlink(missing_ok=True)  # one of another time must not pass for this one
-    command = [*shlex.split(os.environ.get("CC", "cc")), *FLAGS, "-o", str(unfinished)]
+    flags = (*FLAGS, f'-DSOURCE="{_mark()}"')
+    command = [*shlex.split(os.environ.get("CC", "cc")), *flags, "-o", str(unfinished)]
     try:
         subprocess.run(  # noqa: S603  # the compiler that whoever builds has chosen
             [*command, str(HERE / "kernel.c")], check=True
@@ -33,6 +35,12 @@ def compile_kernel() -> bool:
         return False
     unfinished.replace(finished)
     return True
+
+
+def _mark() -> str:
+    """What tells one state of the sources from another; as in `dovetail.solve.kernel`."""
+    sources = sorted(HERE.glob("*.c"))
+    return hashlib.sha256(b"".join(one.read_bytes() for one in sources)).hexdigest()
 
 
 class Kernel(BuildHookInterface[Any]):

@@ -10,6 +10,9 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
+/* Which sources this was compiled from: `kernel.py` leaves a library of others aside. */
+EXPORT const char *const dovetail_source = SOURCE;
+
 enum { SPREAD = 0, AFFINITY = 1, ANTI = 2, PORT = 3 };
 enum { WATER = 0, SNUG = 1 };
 

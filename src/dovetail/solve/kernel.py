@@ -2,12 +2,15 @@
 
 `kernel.c` holds the few loops that NumPy runs one small call at a time. It is optional: installed
 without a compiler, everything below answers None or False and the plain twins are used, which give
-the same answers. Calls pass addresses of arrays that the caller keeps alive.
+the same answers. Calls pass addresses of arrays that the caller keeps alive, so a library of
+another source than the one beside it would read them wrongly, and is left aside.
 """
 
 from __future__ import annotations
 
 import ctypes
+import hashlib
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,20 +40,43 @@ _SIGNATURES: Final = {
 }
 
 
-def _load() -> ctypes.CDLL | None:
-    """The compiled library beside this file; None when it was not built."""
+_STALE: Final = (
+    "{path} was compiled from another source than the one beside it and is left aside: plans are "
+    "the same, but take longer. Compile it anew with `make setup`, or install the package again."
+)
+
+
+def mark(folder: Path) -> bytes:
+    """What tells one state of the C sources from another; as in hatch_build.py."""
+    sources = sorted(folder.glob("*.c"))
+    return hashlib.sha256(b"".join(one.read_bytes() for one in sources)).hexdigest().encode()
+
+
+def load(folder: Path) -> ctypes.CDLL | None:
+    """The compiled library of a folder; None when it was not built, or from another source."""
+    path = folder / "_kernel.so"
     try:
-        library = ctypes.CDLL(str(Path(__file__).with_name("_kernel.so")))
-        for name, arguments in _SIGNATURES.items():
-            getattr(library, name).argtypes = arguments
-            getattr(library, name).restype = None
-        library.dovetail_fill.restype = library.dovetail_fallbacks.restype = _INT
-    except (OSError, AttributeError):
+        library = ctypes.CDLL(str(path))
+    except OSError:
         return None
+    if _source_of(library) != mark(folder):
+        warnings.warn(_STALE.format(path=path), RuntimeWarning, stacklevel=2)
+        return None
+    for name, arguments in _SIGNATURES.items():
+        getattr(library, name).argtypes = arguments
+        getattr(library, name).restype = None
+    library.dovetail_fill.restype = library.dovetail_fallbacks.restype = _INT
     return library
 
 
-_BUILT: Final = _load()
+def _source_of(library: ctypes.CDLL) -> bytes | None:
+    try:
+        return ctypes.c_char_p.in_dll(library, "dovetail_source").value
+    except ValueError:  # older than the mark
+        return None
+
+
+_BUILT: Final = load(Path(__file__).parent)
 _active: ctypes.CDLL | None = _BUILT
 
 

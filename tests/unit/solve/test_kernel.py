@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -35,6 +36,17 @@ MANY = Scale(most_apps=8, most_pods=30, spice=0.5)
 def test_the_loops_are_compiled_where_there_is_a_compiler() -> None:
     """Otherwise all the comparisons below would compare the plain twins with themselves."""
     assert kernel.is_built() == (shutil.which("cc") is not None)
+
+
+def test_a_library_of_another_source_is_left_aside(tmp_path: Path) -> None:
+    """After a pull, say: arrays are handed over by their layout, and it would read them wrongly."""
+    for part in ("_kernel.so", "kernel.c", "packing.c", "quotas.c"):
+        shutil.copy(Path(kernel.__file__).with_name(part), tmp_path)
+    assert kernel.load(tmp_path) is not None
+    with (tmp_path / "packing.c").open("a", encoding="utf-8") as source:
+        source.write("/* changed */\n")
+    with pytest.warns(RuntimeWarning, match="from another source"):
+        assert kernel.load(tmp_path) is None
 
 
 def test_the_plain_twins_can_be_asked_for() -> None:
