@@ -110,10 +110,25 @@ def check(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
 
 
 def believed(snapshot: Snapshot, now: datetime) -> Snapshot:
-    """The cluster without promises that are not believed any more."""
+    """The cluster without promises that are not believed any more, and without pods that end
+    before a new node could have started: within a minute, give or take ten seconds. StatefulSets
+    put another pod into the same room.
+    """
+    staying = [one for one in snapshot.pods if not _is_as_good_as_gone(one, now)]
+    if len(staying) < len(snapshot.pods):
+        snapshot = msgspec.structs.replace(snapshot, pods=tuple(staying))
     held = tuple(one for one in snapshot.ledger.nominations if one.until > now)
     ledger = msgspec.structs.replace(snapshot.ledger, nominations=held)
     return msgspec.structs.replace(snapshot, ledger=ledger)
+
+
+def _is_as_good_as_gone(pod: Pod, now: datetime) -> bool:
+    if pod.deleting_at is None or not pod.node_name or pod.phase in ("Succeeded", "Failed"):
+        return False
+    if pod.owner is not None and pod.owner.kind == "StatefulSet":
+        return False
+    left = (pod.deleting_at - now).total_seconds()
+    return -10 < left <= 60
 
 
 def placing(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:

@@ -19,6 +19,7 @@ import msgspec
 from dovetail.decide.apply import begin
 from dovetail.decide.disrupt import disrupt
 from dovetail.decide.lifecycle.step import soonest
+from dovetail.decide.parting import with_room_of_parting
 from dovetail.decide.provision import provision
 from dovetail.decide.static import joined, static
 from dovetail.decide.waking import runs_out_at
@@ -30,8 +31,9 @@ __all__ = ["decide"]
 
 def decide(snapshot: Snapshot, now: datetime) -> Plan:
     """Return everything worth doing now, why, and when to ask again."""
-    fixed = static(snapshot, now)
-    plan = joined(snapshot, fixed, provision(begin(snapshot, fixed, now), now))
-    plan = disrupt(snapshot, plan, now)
+    seen = with_room_of_parting(snapshot, now)
+    fixed = static(seen, now)
+    plan = joined(seen, fixed, provision(begin(seen, fixed, now), now))
+    plan = disrupt(seen, plan, now)
     wake_at = soonest(plan.wake_at, runs_out_at(snapshot, now))
     return msgspec.structs.replace(plan, wake_at=wake_at)

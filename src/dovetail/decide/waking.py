@@ -8,11 +8,14 @@ from datetime import datetime
 from dovetail.decide.census import census
 from dovetail.decide.lifecycle.protection import protection
 from dovetail.decide.nodes import leaving
+from dovetail.decide.parting import overdue_at
 from dovetail.model.snapshot import Snapshot
 
 
 def runs_out_at(snapshot: Snapshot, now: datetime) -> datetime | None:
-    """The next moment at which a promise, a refusal or a pod's protection has run out."""
+    """The next moment at which a promise, a refusal or a pod's protection has run out, or at which
+    a pod should have made room.
+    """
     return min((moment for moment in _moments(snapshot, now) if moment > now), default=None)
 
 
@@ -21,7 +24,10 @@ def _moments(snapshot: Snapshot, now: datetime) -> Iterator[datetime]:
         yield promise.until
     for refusal in snapshot.ledger.refusals:
         yield refusal.until
-    by_node = census(snapshot.pods).by_node
+    where = census(snapshot.pods)
+    if where.unbound:
+        yield from overdue_at(snapshot, now)
+    by_node = where.by_node
     for node in leaving(snapshot):  # their pods are planned for once they are not protected
         for pod in by_node.get(node, ()):
             until = protection(pod, now).until
