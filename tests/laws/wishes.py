@@ -12,8 +12,8 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
-from dovetail.decide.disrupt.cost import DELETION_COST
 from dovetail.decide.evictions import hour_of
+from dovetail.labels import DELETION_COST
 from dovetail.model.ledger import EvictionCount, Ledger, Proposal, Setback
 from dovetail.model.node import Condition, Node
 from dovetail.model.plan import DisruptionReason

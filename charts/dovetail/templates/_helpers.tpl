@@ -69,6 +69,7 @@ annotations:
   "DISABLE_LEADER_ELECTION" "disableLeaderElection"
   "DOVETAIL_DASHBOARD_HOST" "dashboardHost"
   "DOVETAIL_DASHBOARD_PORT" "dashboardPort"
+  "DOVETAIL_DELETION_COSTS" "deletionCosts"
   "DOVETAIL_DISCOURAGE_SCHEDULING" "discourageScheduling"
   "DOVETAIL_EVICTION_COST" "evictionCost"
   "DOVETAIL_LEAST_SAVING_PER_EVICTION" "leastSavingPerEviction"

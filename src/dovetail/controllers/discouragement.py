@@ -16,6 +16,7 @@ from dovetail.actuate.discouraging import discourage, welcome
 from dovetail.controllers.fences import is_deleted, is_fenced, is_ours, supported
 from dovetail.controllers.known import NODE, Known
 from dovetail.controllers.means import Means
+from dovetail.controllers.rounds import Rounds
 from dovetail.errors import DovetailError
 from dovetail.kube.errors import NotFoundError
 from dovetail.model.taints import DISCOURAGED
@@ -33,34 +34,14 @@ class Discouragement:
         self._supported = supported(means)
         self._wanted: frozenset[str] = frozenset()
         self._failed: frozenset[str] = frozenset()  # in the last round: others come first
-        self._has_decided = asyncio.Event()
-        self._is_closing = False
-        self._is_at_rest = asyncio.Event()
-        self._is_at_rest.set()
+        self._rounds = Rounds(self._write)
+        self.run = self._rounds.run
+        self.finish = self._rounds.finish
 
     def decided(self, names: Iterable[str]) -> None:
         """These nodes, and no others, should bear the mark."""
         self._wanted = frozenset(names)
-        self._has_decided.set()
-
-    async def run(self) -> None:
-        """Write after each decision, until cancelled."""
-        while True:
-            await self._has_decided.wait()
-            if self._is_closing:
-                return
-            self._has_decided.clear()
-            self._is_at_rest.clear()
-            try:
-                await self._write()
-            finally:
-                self._is_at_rest.set()
-
-    async def finish(self) -> None:
-        """Begin nothing new, and return when what was begun is done."""
-        self._is_closing = True
-        self._has_decided.set()
-        await self._is_at_rest.wait()
+        self._rounds.begin()
 
     async def _write(self) -> None:
         due = sorted(

@@ -58,8 +58,8 @@ Witness = Callable[[Snapshot, Plan, datetime, float], None]
 
 class Hands(msgspec.Struct, frozen=True):
     """What the decision loop works through. `compute` runs `decide` without holding up the rest;
-    `disrupt` begins a disruption and says whether nothing failed so far; `discourage` hears which
-    nodes new pods should keep off, and waits for nothing; `witness` is shown every decision, with
+    `disrupt` begins a disruption and says whether nothing failed so far; `wish` hears which
+    nodes should empty by themselves, and waits for nothing; `witness` is shown every decision, with
     how long it took. Where it does not act, the witness is all that hears of decisions.
     """
 
@@ -67,7 +67,7 @@ class Hands(msgspec.Struct, frozen=True):
     steers: Steers
     compute: Compute
     disrupt: Callable[[Disrupt, tuple[NodePool, ...]], Coroutine[None, None, bool]]
-    discourage: Callable[[tuple[str, ...]], None]
+    wish: Callable[[Plan], None]
     witness: Witness
     acts: bool = True
 
@@ -171,7 +171,7 @@ class Decisions:
                 for disrupt in plan.disruptions
             ]
             group.create_task(self._hands.steers.take_back())
-        self._hands.discourage(plan.discouraged)  # once fences are up: those are left alone
+        self._hands.wish(plan)  # once fences are up: those are left alone
         done = (*launching, *disrupting)
         self._note_refusals(is_refused=not all(one.result() for one in done))
 

@@ -34,6 +34,7 @@ from dovetail.controllers.provisioning import Compute, Decisions, Hands, Witness
 from dovetail.controllers.steers import Steers
 from dovetail.controllers.surplus import Surplus
 from dovetail.controllers.terminations import Terminations
+from dovetail.controllers.yielding import Yielding
 from dovetail.decide.static import OVERPROVISIONED
 from dovetail.kube.mirror import Notice, Pace
 from dovetail.model.plan import Disrupt, Plan
@@ -91,6 +92,9 @@ class Controller:
         self._ordering = Ordering(means, self.known, orders)
         self._disruptions = Disruptions(means, self.known, self._ordering)
         self._discouragement = Discouragement(means, self.known)
+        self._yielding = Yielding(means, self.known)
+        if setup.acts:  # from the start: nobody else knows what pods say on our behalf
+            self.feed.listen(self._yielding.hear)
         self._surplus = Surplus(means, self.known)
         self._pools = PoolLoop(means, self.known)
         self._catalogue = CatalogueLoop(
@@ -115,7 +119,7 @@ class Controller:
             steers=self._steers,
             compute=setup.compute,
             disrupt=self._disrupt,
-            discourage=self._discouragement.decided,
+            wish=self._wish,
             witness=self._witness(setup.witness),
             acts=setup.acts,
         )
@@ -131,6 +135,11 @@ class Controller:
             buffers.decided(snapshot, plan, now)
 
         return both
+
+    def _wish(self, plan: Plan) -> None:
+        """Nodes that are to empty by themselves: new pods keep off, and theirs go first."""
+        self._discouragement.decided(plan.discouraged)
+        self._yielding.decided(plan.yielding)
 
     async def _disrupt(self, disrupt: Disrupt, pools: tuple[NodePool, ...]) -> bool:
         """Take nodes away: at once those that a pool does not want any more, others with care."""
@@ -188,6 +197,7 @@ class Controller:
             Work("eviction-memory", self._memory.run, self._memory.finish),
             Work("disruptions", self._disruptions.run, self._disruptions.finish),
             Work("discouragement", self._discouragement.run, self._discouragement.finish),
+            Work("yielding", self._yielding.run, self._yielding.finish),
             Work("garbage", self._garbage.run, self._garbage.finish),
             *self._optional(),
         )

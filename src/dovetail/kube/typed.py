@@ -18,7 +18,7 @@ from dovetail.api.core import ContainerStatus, PodStatus, PodVolume
 from dovetail.kube.sharing import Shared
 
 _CONDITIONS: Final = frozenset({"PodScheduled", "Ready", "DisruptionTarget"})
-_DOMAINS: Final = ("kubernetes.io", "k8s.io", "karpenter.sh", "karpenter.k8s.aws")
+_DOMAINS: Final = ("kubernetes.io", "k8s.io", "karpenter.sh", "karpenter.k8s.aws", "dovetail.sh")
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _MANY: Final = 1 << 14  # templates, and what goes with them
 _FEW: Final = 1 << 10  # what only neighbours have in common: moments

@@ -124,6 +124,15 @@ class Certificate(msgspec.Struct, frozen=True, gc=False):
     bound_nanousd: int = 0
 
 
+class Yield(msgspec.Struct, frozen=True, gc=False):
+    """A node whose pods cost so little to give up, for whoever gives pods up anyway: the lower, the
+    sooner (`controller.kubernetes.io/pod-deletion-cost`).
+    """
+
+    node: str
+    cost: int
+
+
 class Cost(msgspec.Struct, frozen=True, gc=False):
     """What it all costs, per hour. Nodes without a known price count as nothing. The target is what
     the cluster would cost at least if all that may be moved were bought anew; 0 if nobody asked.
@@ -142,7 +151,8 @@ class Plan(msgspec.Struct, frozen=True, gc=False):
     `binding_order` lists every placed pod in an order in which kube-scheduler could bind them.
     `n_groups` says how many distinct shapes the pending pods had. `proposals` take the place of the
     ledger's; `blocked` are nodes that could go but may not. New pods should rather keep off those
-    that are `discouraged`, and off no others. `wake_at` is the next instant at which time alone
+    that are `discouraged`, and off no others; where workloads shrink, pods of nodes that are
+    `yielding` should be the first to go. `wake_at` is the next instant at which time alone
     could change the answer.
     """
 
@@ -153,6 +163,7 @@ class Plan(msgspec.Struct, frozen=True, gc=False):
     proposals: tuple[Proposal, ...] = ()
     blocked: tuple[Blocked, ...] = ()
     discouraged: tuple[str, ...] = ()
+    yielding: tuple[Yield, ...] = ()
     cost: Cost = Cost()
     certificate: Certificate = Certificate()
     binding_order: tuple[str, ...] = ()

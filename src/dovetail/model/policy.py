@@ -32,7 +32,8 @@ class Policy(msgspec.Struct, frozen=True, gc=False):
     `confirm_after` is how long a node must have been seen fit to go before it does. `disrupts_for`
     are the reasons for which nodes are taken away at all, `replaces_spot_by_spot` whether a spot
     node may be taken away for a cheaper one, `keeps_replicas` whether pools with replicas are kept
-    at so many nodes, `discourages` whether new pods are asked to keep off nodes that waste much.
+    at so many nodes, `discourages` whether new pods are asked to keep off nodes that waste much,
+    `yields` whether pods of such nodes are to be given up first.
 
     `least_saving_nanousd` is what a move that saves money must save an hour for each pod that it
     evicts, `most_evictions` how often such moves may evict a pod a day (None: any number of times),
@@ -50,6 +51,7 @@ class Policy(msgspec.Struct, frozen=True, gc=False):
     replaces_spot_by_spot: bool = False
     keeps_replicas: bool = False
     discourages: bool = True
+    yields: bool = True
     least_saving_nanousd: int = 0
     most_evictions: int | None = None
     eviction_cost: timedelta = timedelta(hours=2)

@@ -106,6 +106,8 @@ def _rest(plan: Plan) -> Iterator[tuple[tuple[str, str], _Entry]]:
     order = plan.binding_order
     yield ("order", "of binding"), (order, listing(order) or NOTHING)
     yield ("discouraged", "nodes"), (plan.discouraged, listing(plan.discouraged) or NOTHING)
+    yielding = [f"{one.node} ({one.cost})" for one in plan.yielding]
+    yield ("yielding", "nodes"), (plan.yielding, listing(yielding) or NOTHING)
     wake_at = NOTHING if plan.wake_at is None else instant(plan.wake_at)
     yield ("time", "to decide again"), (plan.wake_at, wake_at)
     counts = (plan.n_pods, plan.n_groups)

@@ -233,6 +233,13 @@ FLAGS: Final = (
         f"{labels.DISCOURAGED}:PreferNoSchedule, so that those empty by themselves.",
     ),
     _switch(
+        "deletion-costs",
+        "DOVETAIL_DELETION_COSTS",
+        DECISIONS,
+        "Where workloads shrink, let pods of nodes that waste much go first, by the annotation "
+        f"{labels.DELETION_COST}, so that those nodes empty by themselves.",
+    ),
+    _switch(
         "disable-leader-election",
         "DISABLE_LEADER_ELECTION",
         ELECTION,

@@ -64,6 +64,7 @@ class OperatorSettings(msgspec.Struct, frozen=True, kw_only=True):
     most_evictions_per_day: int = policies.ANY_SAVING.most_evictions_per_day
     eviction_cost: timedelta = policies.ANY_SAVING.eviction_cost
     discourage_scheduling: bool = policies.DEFAULT.discourages
+    deletion_costs: bool = policies.DEFAULT.yields
     # Leader election
     disable_leader_election: bool = False
     leader_election_name: str = "karpenter-leader-election"
@@ -103,6 +104,7 @@ class OperatorSettings(msgspec.Struct, frozen=True, kw_only=True):
             keeps_replicas=self.feature_gates.get("StaticCapacity", False),
             replaces_spot_by_spot=self.feature_gates.get("SpotToSpotConsolidation", False),
             discourages=self.discourage_scheduling,
+            yields=self.deletion_costs,
         )
         calm = policies.Calm(
             self.least_saving_per_eviction, self.most_evictions_per_day, self.eviction_cost

@@ -10,6 +10,7 @@ from collections import Counter
 from typing import Final
 
 from dovetail import api
+from dovetail.decide.disrupt.cost import deletion_cost
 from dovetail.kube.seam import Json, Patch, Ref
 from dovetail.sim.rollouts import REVISION, conditions, mark, next_revision, template_hash
 from dovetail.sim.shop import Obj, Shop, Whole, controller_uid, is_active, is_ready, mapping
@@ -34,11 +35,14 @@ async def keep_replica_set(shop: Shop, whole: Whole) -> None:
     await shop.report(whole, {**status, "readyReplicas": n_ready, "availableReplicas": n_ready})
 
 
-def _worth(pod: api.Pod, crowds: Counter[str]) -> tuple[bool, bool, int, float, str]:
-    """Which pods go first: unbound, not ready, those that crowd a node, the youngest."""
+def _worth(pod: api.Pod, crowds: Counter[str]) -> tuple[bool, bool, int, int, float, str]:
+    """Which pods go first: unbound, not ready, cheap to delete, those that crowd a node, the
+    youngest.
+    """
     meta, node = pod.metadata, pod.spec.node_name
     since = meta.creation_timestamp.timestamp() if meta.creation_timestamp else 0.0
-    return (bool(node), is_ready(pod), -crowds[node], -since, meta.name)
+    cost = deletion_cost(meta.annotations)
+    return (bool(node), is_ready(pod), cost, -crowds[node], -since, meta.name)
 
 
 async def keep_deployment(shop: Shop, whole: Whole) -> None:

@@ -16,10 +16,10 @@ from dovetail.state.amounts import instant
 from dovetail.state.inventory import namespace_of
 from dovetail.state.specs import Templates
 
-_READ_ANNOTATIONS: Final = (
+READ_ANNOTATIONS: Final = (
     labels.DO_NOT_DISRUPT,
     labels.MOST_EVICTIONS,
-    "controller.kubernetes.io/pod-deletion-cost",
+    labels.DELETION_COST,
 )
 _NODE_NAME_FIELD: Final = labels.NODE_NAME_FIELD.encode()
 _WAITS: Final = frozenset({"Unschedulable", "SchedulingGated"})
@@ -125,8 +125,15 @@ def _owner_reference(references: Sequence[api.OwnerReference]) -> api.OwnerRefer
 
 
 def _read_annotations(held: Mapping[str, str]) -> Mapping[str, str]:
-    """Those that decisions read; the others may be long, and different for every pod."""
-    return {key: held[key] for key in _READ_ANNOTATIONS if key in held} if held else held
+    """Those that decisions read; the others may be long, and different for every pod. What we have
+    said ourselves is not read: it follows from decisions.
+    """
+    if not held:
+        return held
+    read = {key: held[key] for key in READ_ANNOTATIONS if key in held}
+    if labels.YIELDS in held:
+        read.pop(labels.DELETION_COST, None)
+    return read
 
 
 def _settled(wire: api.Pod) -> api.PodSpec:

@@ -57,6 +57,7 @@ class GivenPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     most_evictions: int | None = None
     eviction_cost: str = "2h"
     discourages: bool = True
+    yields: bool = True
 
     def policy(self) -> Policy:
         """The policy."""
@@ -73,6 +74,7 @@ class GivenPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             most_evictions=self.most_evictions,
             eviction_cost=duration.parse(self.eviction_cost),
             discourages=self.discourages,
+            yields=self.yields,
         )
 
 

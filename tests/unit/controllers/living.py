@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from dovetail.controllers.whole import Controller, Setup
 from dovetail.decide import decide
-from dovetail.model.plan import Plan
+from dovetail.model.plan import Plan, Yield
 from dovetail.model.policy import Policy
 from dovetail.model.snapshot import Snapshot
 from dovetail.sim.kubelets import Habits
@@ -23,18 +23,26 @@ _HABITS: Final = Habits(ready_after_seconds=1.0, start_pod_seconds=1.0, lease_se
 
 
 class Leader:
-    """Decides, and notes what was decided; `wanted` are nodes that pods should keep off, if that is
-    not left to be decided.
+    """Decides, and notes what was decided; `wanted` are nodes that pods should keep off, and
+    `yielding` those whose pods may go first, if that is not left to be decided.
     """
 
-    def __init__(self, *, wanted: tuple[str, ...] | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        wanted: tuple[str, ...] | None = None,
+        yielding: tuple[Yield, ...] | None = None,
+    ) -> None:
         self.wanted = wanted
+        self.yielding = yielding
         self.plans: list[Plan] = []
 
     async def compute(self, snapshot: Snapshot, now: datetime) -> Plan:
         """Decide."""
         plan = decide(snapshot, now)
-        return plan if self.wanted is None else replace(plan, discouraged=self.wanted)
+        if self.wanted is not None:
+            plan = replace(plan, discouraged=self.wanted)
+        return plan if self.yielding is None else replace(plan, yielding=self.yielding)
 
     def witness(self, _snapshot: Snapshot, plan: Plan, _now: datetime, _took: float) -> None:
         """Note it."""

@@ -44,7 +44,7 @@ class Deciding:
             steers=Steers(means, world.known, None),
             compute=self.compute,
             disrupt=self.disrupt,
-            discourage=lambda _: None,
+            wish=lambda _: None,
             witness=lambda *_: None,
         )
         self.loop = Decisions(means, world.known, hands, Window())

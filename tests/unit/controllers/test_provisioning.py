@@ -39,7 +39,7 @@ class Deciding:
         self.world = world
         self.plans: list[Plan] = []
         self.plan: Plan | None = None  # to be made; without it, whatever is right
-        self.discouraged: list[tuple[str, ...]] = []  # nodes, of each decision carried out
+        self.wishes: list[Plan] = []  # of each decision carried out
         means = world.means
         orders = Orders(world.kube, mark="run", timer=means.timer, chance=means.chance)
         hands = Hands(
@@ -47,7 +47,7 @@ class Deciding:
             steers=Steers(means, world.known, Steering(world.kube) if steers else None),
             compute=self._compute,
             disrupt=self._disrupt,
-            discourage=self.discouraged.append,
+            wish=self.wishes.append,
             witness=self._witness,
             acts=acts,
         )
@@ -155,7 +155,7 @@ async def test_a_dry_run_decides_and_changes_nothing() -> None:
         assert any(plan.launches for plan in found.plans)
         assert await world.names(NODE_CLAIM) == []
         assert world.told.events == []
-        assert found.discouraged == []
+        assert found.wishes == []
 
 
 async def test_every_decision_says_which_nodes_pods_should_keep_off() -> None:
@@ -163,12 +163,12 @@ async def test_every_decision_says_which_nodes_pods_should_keep_off() -> None:
     world = World()
     async with deciding(world) as found:
         await world.pass_(5)
-        found.discouraged.clear()
+        found.wishes.clear()
         for names in (("a", "b"), ()):
             found.plan = Plan(discouraged=names)
             found.loop.touched(Touched.PENDING)
             await world.pass_(5)
-        assert found.discouraged == [("a", "b"), ()]
+        assert [one.discouraged for one in found.wishes] == [("a", "b"), ()]
 
 
 async def test_the_scheduler_is_told_of_a_place_on_a_node_that_is_there() -> None:

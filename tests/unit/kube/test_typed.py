@@ -9,9 +9,10 @@ from typing import Final
 import msgspec
 import pytest
 
-from dovetail import api
+from dovetail import api, labels
 from dovetail.kube.seam import Json
 from dovetail.kube.typed import Intake, Unreadable
+from dovetail.state.pods import READ_ANNOTATIONS
 
 PODS: Final = api.KINDS["", "Pod"]
 NODES: Final = api.KINDS["", "Node"]
@@ -104,6 +105,17 @@ def test_sharing_changes_nothing_that_a_decision_reads() -> None:
     same = {"labels", "name", "uid", "creation_timestamp", "owner_references", "resource_version"}
     for name in sorted(same):
         assert getattr(found.metadata, name) == getattr(plain.metadata, name)
+
+
+@pytest.mark.parametrize("name", [*READ_ANNOTATIONS, labels.YIELDS])
+def test_annotations_that_are_read_are_kept(name: str) -> None:
+    """Whoever reads another one finds it here as well."""
+    tree: dict[str, Json] = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "x", "annotations": {name: "said"}},
+    }
+    assert read(Intake(), tree).metadata.annotations[name] == "said"
 
 
 def test_every_field_of_a_pod_is_kept() -> None:

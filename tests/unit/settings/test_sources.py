@@ -53,6 +53,7 @@ REFERENCE = {
 OWN = {"steer-pods",
     "kubeconfig", "context", "provider", "kubelets", "dry-run", "spot-robustness", "effort",
     "least-saving-per-eviction", "most-evictions-per-day", "discourage-scheduling",
+    "deletion-costs",
     "eviction-cost", "journal", "journal-max-size", "journal-max-age",
     "dashboard-port", "dashboard-host",
 }  # fmt: skip
@@ -305,3 +306,5 @@ def test_whether_pods_are_asked_to_keep_off_nodes_reaches_decisions() -> None:
     assert OperatorSettings().policy.discourages
     assert not read({"discourage-scheduling": "false"}, {}).policy.discourages
     assert not read({}, {"DOVETAIL_DISCOURAGE_SCHEDULING": "false"}).policy.discourages
+    assert OperatorSettings().policy.yields
+    assert not read({"deletion-costs": "false"}, {}).policy.yields

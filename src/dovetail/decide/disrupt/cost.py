@@ -18,13 +18,13 @@ from typing import Final
 
 import msgspec
 
+from dovetail import labels
 from dovetail.decide.disrupt.endings import is_job
 from dovetail.model.node import Node
 from dovetail.model.pod import Pod
 from dovetail.model.pool import NodePool
 
 ONE: Final = 2**27  # an ordinary pod
-DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 _MOST: Final = 10 * ONE
 _PER_PRIORITY: Final = 4  # 2**27 / 2**25
 _LARGEST: Final = 2**31 - 1
@@ -76,12 +76,13 @@ def eviction_cost(pod: Pod) -> int:
     """What it costs to evict one pod; less than nothing if it would rather go than others."""
     if not pod.annotations and not pod.spec.priority:
         return ONE
-    cost = ONE + _deletion_cost(pod) + _PER_PRIORITY * pod.spec.priority
+    cost = ONE + deletion_cost(pod.annotations) + _PER_PRIORITY * pod.spec.priority
     return max(-_MOST, min(_MOST, cost))
 
 
-def _deletion_cost(pod: Pod) -> int:
-    stated = pod.annotations.get(DELETION_COST, "")
+def deletion_cost(annotations: Mapping[str, str]) -> int:
+    """What a pod says that it costs to give it up; 0 if it says nothing, or nothing sensible."""
+    stated = annotations.get(labels.DELETION_COST, "")
     if not stated:
         return 0
     try:

@@ -5,6 +5,9 @@ come and go anyway, a word to it saves evictions: of each pool the emptiest node
 as long as what they run is within reach of the room that the others have left. Who is discouraged
 stays so until others are clearly emptier: words that change all the time help nobody.
 
+Who gives pods up anyway, because a workload shrinks or is rolled out, is told to begin with those
+of the same nodes, the emptiest first: ReplicaSets ask each pod what it costs to delete.
+
 Pods that are moved come anew, and nobody can tell kube-scheduler where they were meant to go. The
 small ones would take the room that was meant for large ones. So of the nodes that they are meant
 for all but the fullest are discouraged too: whoever fits there goes there, the others must not.
@@ -22,12 +25,14 @@ from dovetail.decide.disrupt.course import Course
 from dovetail.decide.disrupt.emptiness import is_dynamic
 from dovetail.decide.lifecycle.protection import is_active
 from dovetail.model.node import Node
+from dovetail.model.plan import Yield
 from dovetail.model.pod import Pod
 from dovetail.model.pool import ConsolidationPolicy, NodePool
 from dovetail.model.resources import CPU, MEMORY
 
 _WITHIN_REACH: Final = 3  # times the room that others have; pods come and go, and some end soon
 _HELD_BACK: Final = 0.05  # of a node that others must be emptier to take its place
+_STEPS: Final = 10  # between an empty node and a full one
 _COUNTED: Final = (CPU, MEMORY)
 
 
@@ -39,28 +44,53 @@ class _Filled(msgspec.Struct, frozen=True):
     free: tuple[int, ...]
 
     @property
-    def turn(self) -> tuple[float, str]:
-        """The emptiest first."""
+    def share(self) -> float:
+        """How full it is, by what it has least of."""
         shares = (
             used / (used + free)
             for used, free in zip(self.used, self.free, strict=True)
             if used + free > 0
         )
+        return max(shares, default=0.0)
+
+    @property
+    def turn(self) -> tuple[float, str]:
+        """The emptiest first."""
         held_back = _HELD_BACK if self.node.is_discouraged else 0.0
-        return max(shares, default=0.0) - held_back, self.node.name
+        return self.share - held_back, self.node.name
+
+    @property
+    def cost(self) -> int:
+        """What its pods cost to give up: by tenths, since a word that changes all the time helps
+        nobody.
+        """
+        return int(min(self.share, 0.99) * _STEPS) - _STEPS
 
 
 def discouraged(course: Course) -> Course:
-    """The plan with the nodes that new pods should rather keep off."""
-    if not course.world.policy.discourages:
+    """The plan with the nodes that new pods should rather keep off, and whose own may go first."""
+    policy = course.world.policy
+    if not policy.discourages and not policy.yields:
         return course
     names: list[str] = []
+    yielding: list[Yield] = []
     for pool in course.world.node_pools:
         if _shrinks(pool):
             standing = tuple(_standing(pool, course))
-            names += {*_emptiest(standing, course), *_awaited(standing, course)}
-    plan = msgspec.structs.replace(course.plan, discouraged=tuple(sorted(names)))
+            emptiest, awaited = _emptiest(standing, course), frozenset(_awaited(standing, course))
+            names += {*(one.node.name for one in emptiest), *awaited}
+            rest = (one for one in emptiest if one.node.name not in awaited)
+            yielding += (Yield(one.node.name, one.cost) for one in rest)
+    plan = msgspec.structs.replace(
+        course.plan,
+        discouraged=tuple(sorted(names)) if policy.discourages else (),
+        yielding=tuple(sorted(yielding, key=_node_of)) if policy.yields else (),
+    )
     return msgspec.structs.replace(course, plan=plan)
+
+
+def _node_of(one: Yield) -> str:
+    return one.node
 
 
 def _shrinks(pool: NodePool) -> bool:
@@ -118,16 +148,16 @@ def _awaited(nodes: Sequence[Node], course: Course) -> Iterator[str]:
         yield from (one.node.name for one in there[:-1])
 
 
-def _emptiest(standing: Sequence[Node], course: Course) -> list[str]:
+def _emptiest(standing: Sequence[Node], course: Course) -> list[_Filled]:
     """Those whose pods, all together, are within reach of the room on the others; never all."""
     nodes = _by_turn(standing, course.scene.pods_by_node)
     room = [sum(one.free[at] for one in nodes) for at in range(len(_COUNTED))]
     used = [0] * len(_COUNTED)
-    found: list[str] = []
+    found: list[_Filled] = []
     for one in nodes[:-1]:
         room = [have - gone for have, gone in zip(room, one.free, strict=True)]
         used = [have + more for have, more in zip(used, one.used, strict=True)]
         if any(need > _WITHIN_REACH * have for need, have in zip(used, room, strict=True)):
             break
-        found.append(one.node.name)
+        found.append(one)
     return found

@@ -77,7 +77,8 @@ CORE: Final = (
     Rule("", ("nodes",), ("patch", "delete")),
     Rule("", ("pods/eviction",), ("create",)),
     Rule("", ("pods",), ("delete",)),
-    # Planned pods are steered to their node (status.nominatedNodeName).
+    # Planned pods are steered to their node (status.nominatedNodeName), and those of nodes that
+    # are to empty may go first.
     Rule("", ("pods/status",), ("patch",)),
     # What happened is told.
     Rule("", ("events",), ("create",)),

@@ -13,7 +13,9 @@ from typing import Final, Protocol
 
 import msgspec
 
+from dovetail import labels
 from dovetail.controllers.batching import LONGEST
+from dovetail.decide.disrupt.cost import deletion_cost
 from dovetail.decide.lifecycle import consolidatable
 from dovetail.decide.lifecycle.conditions import CONSOLIDATABLE, INITIALIZED, SetCondition
 from dovetail.decide.lifecycle.timing import POD_EVENT_DEDUPE
@@ -68,6 +70,7 @@ class Cluster:
         self.touched: Callable[[bool], None] = _nobody_hears  # whether pods came that wait
         self.wait: Callable[[Pod], None] = _nobody_binds
         self.keepers: dict[PodKey, Keeper] = {}
+        self.yielding: dict[str, int] = {}  # what pods of these nodes cost to give up
         self._pools = {pool.name: pool for pool in given.node_pools}
         self._budgets = {(one.namespace, one.name): one for one in given.disruption_budgets}
         self._initialized_at: dict[str, datetime] = {}
@@ -261,6 +264,11 @@ class Cluster:
                 self.placing.rooms.put_node(changed)
                 self.nodes[node.name] = changed
                 self._nodes = None
+
+    def deletion_cost(self, pod: Pod) -> int:
+        """Which pods to give up first: its own word counts, then that of its node."""
+        is_said = labels.DELETION_COST in pod.annotations
+        return deletion_cost(pod.annotations) if is_said else self.yielding.get(pod.node_name, 0)
 
     def drop_node(self, name: str) -> None:
         """A node is no more."""

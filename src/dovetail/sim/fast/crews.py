@@ -162,10 +162,13 @@ class Crew:
             self._cluster.end(key)
 
     def _worth(self, key: PodKey, crowds: dict[str, int]) -> tuple[object, ...]:
-        """Which pods go first: unbound, not ready, those that crowd a node, the youngest."""
+        """Which pods go first: unbound, not ready, cheap to delete, those that crowd a node, the
+        youngest.
+        """
         pod = self._cluster.pods[key]
         age = pod.created_at.timestamp() if pod.created_at is not None else 0.0
-        return (bool(pod.node_name), pod.is_ready, -crowds[pod.node_name], -age, key)
+        cost = self._cluster.deletion_cost(pod)
+        return (bool(pod.node_name), pod.is_ready, cost, -crowds[pod.node_name], -age, key)
 
     def _make(self, name: str) -> None:
         workload = self._workload

@@ -143,6 +143,7 @@ class _Simulation:
         if looks:
             self._cluster.book.propose(plan.proposals)
             self._cluster.discourage(frozenset(plan.discouraged))
+            self._cluster.yielding = {one.node: one.cost for one in plan.yielding}
         for disrupt in plan.disruptions:
             self._departures.begin(disrupt)
             for new in disrupt.replacements:

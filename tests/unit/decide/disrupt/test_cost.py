@@ -7,13 +7,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from dovetail.decide.disrupt.cost import (
-    DELETION_COST,
     ONE,
     ages_at,
     eviction_cost,
     moving_cost,
     parts_left,
 )
+from dovetail.labels import DELETION_COST
 from dovetail.model.node import Node
 from dovetail.model.pool import NodePool
 from dovetail.testing import node_pool, pod

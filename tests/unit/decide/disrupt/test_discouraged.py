@@ -47,6 +47,29 @@ def test_the_emptiest_are_discouraged_as_long_as_others_have_room() -> None:
     assert found(cluster({"a": 4, "b": 7.5, "c": 7.5})) == ()
 
 
+def yielding(given: Snapshot, **policy: object) -> dict[str, int]:
+    """What pods of which nodes cost to give up."""
+    chosen = msgspec.structs.replace(given.policy, **policy)
+    plan = decide(msgspec.structs.replace(given, policy=chosen), NOW)
+    return {one.node: one.cost for one in plan.yielding}
+
+
+def test_pods_of_the_same_nodes_go_first_and_those_of_the_emptiest_before() -> None:
+    """By tenths of a node, from -10 to -1."""
+    assert yielding(cluster({"a": 0.5, "b": 2, "c": 4.5, "d": 4.6})) == {"a": -10, "b": -8, "c": -5}
+    assert yielding(cluster({"a": 7, "b": 7.5, "c": 1})) == {"c": -9}
+    assert yielding(cluster({"a": 4, "b": 7.5, "c": 7.5})) == {}
+
+
+def test_both_wishes_can_be_switched_off_by_themselves() -> None:
+    """Whoever wants no marks on pods may still want them on nodes."""
+    given = cluster({"a": 2, "b": 7.5, "c": 6.5})
+    assert yielding(given, yields=False) == {}
+    assert found(given, yields=False) == ("a",)
+    assert yielding(given, discourages=False) == {"a": -8}
+    assert found(given, discourages=False) == ()
+
+
 def test_somebody_must_take_new_pods() -> None:
     """However empty all of them are."""
     assert found(cluster({"a": 1, "b": 1, "c": 1})) == ("a", "b")
