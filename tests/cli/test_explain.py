@@ -167,6 +167,37 @@ def test_a_pod_says_where_it_will_run_or_why_not(asked: Any, pod: str, said: str
     assert said in asked(f"pod/{pod}", "-n", "default")
 
 
+@pytest.mark.parametrize(
+    ("cpu", "said"),
+    [
+        (
+            2,
+            "fits on node n1 as soon as pods that are ending there have gone: default/old",
+        ),
+        (1, "It waits, and fits on node n1."),
+    ],
+)
+def test_a_pod_says_who_must_leave_before_it_can_run(
+    cpu: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Unless there is room already."""
+    given = f"""
+because: A pod is ending.
+given:
+  nodes:
+    - name: n1
+      type: small
+      pool: default
+      pods: [{{name: old, cpu: 1, owner: ReplicaSet/web-1, deleting_at: 2026-01-01T00:00:30Z}}]
+  pods: [{{name: new, cpu: {cpu}, owner: ReplicaSet/web-2}}]
+want: {{nodes: 0}}
+"""
+    (tmp_path / "cluster.yaml").write_text(given, encoding="utf-8")
+    now = ("--now", "2026-01-01T00:00:00Z")
+    assert main(["explain", "pod/new", "-f", str(tmp_path / "cluster.yaml"), *now]) == 0
+    assert said in " ".join(capsys.readouterr().out.split())
+
+
 def test_a_pod_that_waits_has_its_reasons_and_its_remedy(
     cluster: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

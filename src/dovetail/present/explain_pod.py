@@ -9,14 +9,16 @@ import msgspec
 
 from dovetail.decide.disrupt.removal import fate, removal
 from dovetail.decide.disrupt.why import obstacles
+from dovetail.decide.parting import is_parting
 from dovetail.model.node import Node
 from dovetail.model.plan import Launch, Plan
 from dovetail.model.pod import Pod
+from dovetail.model.resources import fits, subtract, total
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.verdict import Unschedulable
 from dovetail.present.explanation import Explanation, Section, age, amounts
 from dovetail.present.plan import Json, amounts_json, destinations, unschedulable_json
-from dovetail.present.table import price
+from dovetail.present.table import listing, price
 
 
 class _Found(msgspec.Struct, frozen=True):
@@ -60,7 +62,8 @@ def _unbound(pod: Pod, snapshot: Snapshot, plan: Plan, now: datetime) -> _Found:
         return _Found(pod, now, None, launch, launch.name, "", verdict)
     place = next((one.node for one in plan.nominations if pod.key in one.pods), "")
     if place:
-        return _Found(pod, now, None, None, place, "", f"It waits, and fits on node {place}.")
+        verdict = f"It waits, and fits on node {place}{_once_free(pod, place, snapshot, now)}."
+        return _Found(pod, now, None, None, place, "", verdict)
     promised = pod.nominated_node_name or _promised(pod, snapshot)
     if promised:
         starting = any(one.name == promised and not one.is_initialized for one in snapshot.nodes)
@@ -70,6 +73,19 @@ def _unbound(pod: Pod, snapshot: Snapshot, plan: Plan, now: datetime) -> _Found:
     if pod.node_name:
         return _Found(pod, now, None, None, "", "", f"Its node {pod.node_name} is not there.")
     return _Found(pod, now, None, None, "", "", "It needs no node.")
+
+
+def _once_free(pod: Pod, place: str, snapshot: Snapshot, now: datetime) -> str:
+    """Who has to leave first, where there is no room yet."""
+    node = next((one for one in snapshot.nodes if one.name == place), None)
+    there = [one for one in snapshot.pods if one.node_name == place and not one.is_terminal]
+    ending = [one.key for one in there if is_parting(one, now)]
+    if node is None or not ending:
+        return ""
+    free = subtract(node.allocatable, total(one.spec.requests for one in there))
+    if fits(pod.spec.requests, free):
+        return ""
+    return f" as soon as pods that are ending there have gone: {listing(ending)}"
 
 
 def _promised(pod: Pod, snapshot: Snapshot) -> str:
