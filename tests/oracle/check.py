@@ -103,29 +103,32 @@ def check(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
     replaced = [one for one in plan.disruptions if static.is_static(one, snapshot)]
     return [
         *static.check(snapshot, now, plan),
-        *placing(world, now, rest),
+        *placing(_with_room_of_the_ending(world, now), now, rest),
         *disruptions.check(world, now, rest),
         *moves.check(world, now, rest, frozenset(name for one in replaced for name in one.nodes)),
     ]
 
 
 def believed(snapshot: Snapshot, now: datetime) -> Snapshot:
-    """The cluster without promises that are not believed any more, and without pods that end
-    before a new node could have started: within a minute, give or take ten seconds. StatefulSets
-    put another pod into the same room.
-    """
-    staying = [one for one in snapshot.pods if not _is_as_good_as_gone(one, now)]
-    if len(staying) < len(snapshot.pods):
-        snapshot = msgspec.structs.replace(snapshot, pods=tuple(staying))
+    """The cluster without promises that are not believed any more."""
     held = tuple(one for one in snapshot.ledger.nominations if one.until > now)
     ledger = msgspec.structs.replace(snapshot.ledger, nominations=held)
     return msgspec.structs.replace(snapshot, ledger=ledger)
 
 
+def _with_room_of_the_ending(snapshot: Snapshot, now: datetime) -> Snapshot:
+    """The cluster as pods that wait may see it: without pods that end before a new node could have
+    started, within a minute, give or take ten seconds. Some owners put another pod into their room.
+    """
+    staying = tuple(one for one in snapshot.pods if not _is_as_good_as_gone(one, now))
+    return msgspec.structs.replace(snapshot, pods=staying)
+
+
 def _is_as_good_as_gone(pod: Pod, now: datetime) -> bool:
     if pod.deleting_at is None or not pod.node_name or pod.phase in ("Succeeded", "Failed"):
         return False
-    if pod.owner is not None and pod.owner.kind == "StatefulSet":
+    makers = ("ReplicaSet", "ReplicationController", "Job", "DaemonSet")
+    if pod.owner is not None and pod.owner.kind not in makers:
         return False
     left = (pod.deleting_at - now).total_seconds()
     return -10 < left <= 60

@@ -1,7 +1,8 @@
 """How does a ReplicaSet learn which pods to give up first? From what each says that it costs.
 
-The annotation is Kubernetes' own (`controller.kubernetes.io/pod-deletion-cost`); one of ours beside
-it says whose word it is. Written by way of the pod's status, which needs no right to change pods.
+The annotation is Kubernetes' own (`controller.kubernetes.io/pod-deletion-cost`). One of ours beside
+it repeats the cost, and so says whose word it is: where the two differ, an owner has spoken since.
+Written by way of the pod's status, which needs no right to change pods.
 """
 
 from __future__ import annotations
@@ -18,20 +19,23 @@ _POD: Final = api.KINDS["", "Pod"]
 
 
 class Word(msgspec.Struct, frozen=True):
-    """What a pod is to say that it costs; None: nothing any more."""
+    """What a pod is to say that it costs. Without a cost it says nothing any more, but for what its
+    owner says (`is_owners`).
+    """
 
     pod: PodKey
     uid: str
-    cost: int | None
+    cost: int | None = None
+    is_owners: bool = False
 
 
-async def say(kube: Kube, word: Word) -> None:
+async def say(kube: Kube, word: Word) -> msgspec.Raw:
     """Write it on this very pod. Raises ApiError."""
-    annotations: dict[str, Json] = {
-        labels.DELETION_COST: None if word.cost is None else str(word.cost),
-        labels.YIELDS: None if word.cost is None else "true",
-    }
+    said = None if word.cost is None else str(word.cost)
+    annotations: dict[str, Json] = {labels.YIELDS: said}
+    if not word.is_owners:
+        annotations[labels.DELETION_COST] = said
     # A uid that differs is refused: the pod was made anew.
     body: dict[str, Json] = {"metadata": {"uid": word.uid, "annotations": annotations}}
     namespace, _, name = word.pod.partition("/")
-    await kube.patch(Ref(_POD, name, namespace), Patch(body, subresource="status"))
+    return await kube.patch(Ref(_POD, name, namespace), Patch(body, subresource="status"))

@@ -3,28 +3,40 @@
 Workloads shrink by themselves, and ReplicaSets then choose whom to give up. After each decision
 what it says is compared with what pods say, and the difference is written, some pods at a time.
 What pods say is heard, not remembered: marks that an earlier process left are dealt with as our
-own. Pods whose owners have set a cost themselves are left alone.
+own. Where an owner has set a cost, on any pod of a ReplicaSet, all of its pods are left alone.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
+
+import msgspec
 
 from dovetail import api, labels
 from dovetail.actuate.yielding import Word, say
-from dovetail.controllers.known import Known
+from dovetail.controllers.fences import is_deleted, is_fenced
+from dovetail.controllers.known import POD, Known
 from dovetail.controllers.means import Means
 from dovetail.controllers.rounds import Rounds
-from dovetail.decide.disrupt.cost import deletion_cost
+from dovetail.decide.disrupt.yielding import may_yield
+from dovetail.decide.lifecycle.protection import is_active
 from dovetail.errors import DovetailError
-from dovetail.kube.errors import ApiError, NotFoundError
+from dovetail.kube.errors import ConflictError, NotFoundError
 from dovetail.kube.mirror import Absent, Notice, Present
 from dovetail.model.plan import Yield
-from dovetail.model.pod import Pod, PodKey
+from dovetail.model.pod import PodKey
 
 _AT_MOST: Final = 50  # pods that are written after one decision
+
+
+class _Said(msgspec.Struct, frozen=True):
+    """What a pod that bears our mark says: the cost that we said, and whether it still does."""
+
+    uid: str
+    cost: str
+    is_ours: bool
 
 
 class Yielding:
@@ -35,25 +47,37 @@ class Yielding:
         self._known = known
         self._log = means.log.named("disruption")
         self._wanted: tuple[Yield, ...] = ()
-        self._said: dict[PodKey, tuple[str, int]] = {}  # by whom, and at what cost
-        self._failed: frozenset[PodKey] = frozenset()  # in the last round: others come first
+        self._said: dict[PodKey, _Said] = {}
+        self._owners: dict[PodKey, str] = {}  # of pods that say what their owner wants
+        self._failed: frozenset[PodKey] = frozenset()  # when last tried: others come first
         self._rounds = Rounds(self._write)
         self.run = self._rounds.run
         self.finish = self._rounds.finish
 
     def hear(self, notice: Notice) -> None:
-        """What pods say of themselves, as far as it is our word."""
+        """What pods say of themselves."""
         match notice:
             case Present(object=api.Pod(metadata=meta)):
-                key = f"{meta.namespace}/{meta.name}"
-                if labels.YIELDS in meta.annotations:
-                    self._said[key] = (meta.uid, deletion_cost(meta.annotations))
-                else:
-                    self._said.pop(key, None)
+                self._forget(meta)
+                self._listen(meta)
             case Absent(object=api.Pod(metadata=meta)):
-                self._said.pop(f"{meta.namespace}/{meta.name}", None)
+                self._forget(meta)
             case _:
                 return
+
+    def _listen(self, meta: api.ObjectMeta) -> None:
+        stated, ours = _words(meta.annotations)
+        key = f"{meta.namespace}/{meta.name}"
+        if ours is not None:
+            self._said[key] = _Said(meta.uid, ours, is_ours=stated == ours)
+        if stated is not None and stated != ours:
+            controllers = (one.uid for one in meta.owner_references if one.controller)
+            self._owners[key] = next(controllers, "")
+
+    def _forget(self, meta: api.ObjectMeta) -> None:
+        key = f"{meta.namespace}/{meta.name}"
+        self._said.pop(key, None)
+        self._owners.pop(key, None)
 
     def decided(self, wanted: Iterable[Yield]) -> None:
         """Pods of these nodes, and no others, should go first."""
@@ -61,40 +85,51 @@ class Yielding:
         self._rounds.begin()
 
     async def _write(self) -> None:
-        due = sorted(self._due(), key=lambda one: (one.pod in self._failed, one.cost or 0))
+        # A mark that should not be there does more harm than one that is missing.
+        due = sorted(self._due(), key=lambda one: (one.pod in self._failed, one.cost or -100))
         async with asyncio.TaskGroup() as group:
             tasks = [(one.pod, group.create_task(self._say(one))) for one in due[:_AT_MOST]]
-        self._failed = frozenset(pod for pod, task in tasks if not task.result())
+        tried = {pod for pod, _ in tasks}
+        failed = {pod for pod, task in tasks if not task.result()}
+        self._failed = (self._failed & {one.pod for one in due}) - tried | failed
 
     def _due(self) -> Iterator[Word]:
         """What pods should say and do not, or the other way round."""
         meant: set[PodKey] = set()
+        spoken = frozenset(self._owners.values())
         for one in self._wanted:
-            for pod in filter(_may_yield, self._known.pods_on(one.node)):
+            for pod in filter(may_yield, self._known.pods_on(one.node)):
+                if pod.owner is not None and pod.owner.uid in spoken:
+                    continue
                 meant.add(pod.key)
-                if self._said.get(pod.key) != (pod.uid, one.cost):
+                said = self._said.get(pod.key)
+                if said is None or (said.uid, said.cost) != (pod.uid, str(one.cost)):
                     yield Word(pod.key, pod.uid, one.cost)
-        for key, (uid, _) in self._said.items():
-            if key not in meant:
-                yield Word(key, uid, None)
+        for key, said in self._said.items():
+            if key not in meant and self._stays(key):
+                yield Word(key, said.uid, is_owners=not said.is_ours)
+
+    def _stays(self, key: PodKey) -> bool:
+        """Whether a pod is neither leaving nor on a node that is."""
+        pod = self._known.pod(key)
+        if pod is None or not is_active(pod):
+            return False
+        node = self._known.node(pod.node_name)
+        return node is None or not (is_fenced(node) or is_deleted(node))
 
     async def _say(self, word: Word) -> bool:
         """Whether that worked; what fails is told, and left to the next decision."""
         try:
-            await say(self._means.kube, word)
-        except NotFoundError:
+            answer = await say(self._means.kube, word)
+        except (NotFoundError, ConflictError):
             return True  # there is nobody left to say it
-        except ApiError as error:
-            self._log.debug("marking a pod", Pod=word.pod, error=str(error))
-            return False
         except DovetailError as error:
             self._log.error("marking a pod failed", Pod=word.pod, error=str(error))
             return False
+        self._known.put(POD, answer)
         return True
 
 
-def _may_yield(pod: Pod) -> bool:
-    """Only ReplicaSets ask; and who has said something keeps to it."""
-    is_asked = pod.owner is not None and pod.owner.kind == "ReplicaSet"
-    has_spoken = labels.DELETION_COST in pod.annotations
-    return is_asked and not has_spoken and not pod.is_terminal and pod.deleting_at is None
+def _words(annotations: Mapping[str, str]) -> tuple[str | None, str | None]:
+    """What a pod says that it costs, and what we said."""
+    return annotations.get(labels.DELETION_COST), annotations.get(labels.YIELDS)

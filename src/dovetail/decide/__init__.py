@@ -6,6 +6,7 @@ Rule 2: nothing here can see the outside: no clock, no client, no log. What a de
 
 Example: two pods of 1 cpu wait, one node has 1 cpu free. One pod is nominated to that node, one new
 node is launched for the other, and the plan says what it costs and what nobody could undercut.
+Room that is about to be free counts for pods that wait, but nobody is moved into it.
 Nodes that were just given pods are left alone; of the others, those that nobody needs may go. What
 pools with replicas launch or give up is settled first: pods are planned for with that under way.
 """
@@ -31,9 +32,9 @@ __all__ = ["decide"]
 
 def decide(snapshot: Snapshot, now: datetime) -> Plan:
     """Return everything worth doing now, why, and when to ask again."""
-    seen = with_room_of_parting(snapshot, now)
-    fixed = static(seen, now)
-    plan = joined(seen, fixed, provision(begin(seen, fixed, now), now))
-    plan = disrupt(seen, plan, now)
+    fixed = static(snapshot, now)
+    seen = with_room_of_parting(begin(snapshot, fixed, now), now)
+    plan = joined(snapshot, fixed, provision(seen, now))
+    plan = disrupt(snapshot, plan, now)
     wake_at = soonest(plan.wake_at, runs_out_at(snapshot, now))
     return msgspec.structs.replace(plan, wake_at=wake_at)

@@ -3,7 +3,8 @@
 A rollout tells old pods to end and makes new ones in the same moment; so does kube-scheduler when
 it preempts. Who waits then needs the room that becomes free within seconds, not another node. A pod
 that takes longer than a node does to start holds its room, and so does one whose time is up and
-that is still there: its kubelet may be gone. What a StatefulSet's pod leaves is for its successor.
+that is still there: its kubelet may be gone. Whose owner waits for it to be gone before it makes
+another, such as a StatefulSet, leaves its room to that one.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from dovetail.model.pod import Pod
 from dovetail.model.snapshot import Snapshot
 
 SOON: Final = timedelta(minutes=1)  # about what a node takes to start
+_AT_ONCE: Final = frozenset({"ReplicaSet", "ReplicationController", "Job", "DaemonSet"})
 SLACK: Final = timedelta(seconds=10)  # for the kubelet to say that it is done
 
 
@@ -36,12 +38,13 @@ def is_parting(pod: Pod, now: datetime) -> bool:
     deadline = pod.deleting_at
     if deadline is None or pod.is_terminal or not pod.node_name:
         return False
-    has_successor = pod.owner is not None and pod.owner.kind == "StatefulSet"
+    has_successor = pod.owner is not None and pod.owner.kind not in _AT_ONCE
     return not has_successor and deadline - SOON <= now < deadline + SLACK
 
 
-def overdue_at(snapshot: Snapshot, now: datetime) -> Iterator[datetime]:
-    """When they should have gone at the latest: until then nobody is surprised."""
+def turns_at(snapshot: Snapshot) -> Iterator[datetime]:
+    """When pods that are told to end are as good as gone, and when they are overdue."""
     for pod in snapshot.pods:
-        if pod.deleting_at is not None and is_parting(pod, now):
+        if pod.deleting_at is not None and is_parting(pod, pod.deleting_at):
+            yield pod.deleting_at - SOON
             yield pod.deleting_at + SLACK

@@ -14,6 +14,7 @@ import msgspec
 
 from dovetail.decide.census import Census, census
 from dovetail.decide.nodes import leaving
+from dovetail.decide.parting import is_parting
 from dovetail.model.ledger import Nomination
 from dovetail.model.node import Node
 from dovetail.model.pod import Pod
@@ -35,7 +36,7 @@ def kept_places(
     ]
     if not held:
         return {}
-    rooms = _rooms({one.node for one in held}, snapshot.nodes, where)
+    rooms = _rooms({one.node for one in held}, snapshot.nodes, where, now)
     pods = {pod.uid: pod for pod in _coming(snapshot, where)} if rooms else {}
     return dict(_with_room(held, pods, rooms))
 
@@ -89,15 +90,23 @@ def _coming(snapshot: Snapshot, where: Census) -> Iterator[Pod]:
         yield from where.by_node.get(name, ())
 
 
-def _rooms(names: set[str], nodes: Iterable[Node], where: Census) -> dict[str, Resources]:
-    """What is left on those nodes that pods have been bound to; on others nothing is taken yet."""
+def _rooms(
+    names: set[str], nodes: Iterable[Node], where: Census, now: datetime | None
+) -> dict[str, Resources]:
+    """What is left on those nodes that pods have been bound to; on others nothing is taken yet. The
+    room of pods that are as good as gone is left, too.
+    """
     rooms: dict[str, Resources] = {}
     for node in nodes:
         bound = where.by_node.get(node.name) if node.name in names else None
         if bound:
-            used = total(pod.spec.requests for pod in bound if not pod.is_terminal)
+            used = total(pod.spec.requests for pod in bound if _holds_room(pod, now))
             rooms[node.name] = subtract(node.allocatable, used)
     return rooms
+
+
+def _holds_room(pod: Pod, now: datetime | None) -> bool:
+    return not pod.is_terminal and (now is None or not is_parting(pod, now))
 
 
 def _with_room(

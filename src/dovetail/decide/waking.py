@@ -8,13 +8,13 @@ from datetime import datetime
 from dovetail.decide.census import census
 from dovetail.decide.lifecycle.protection import protection
 from dovetail.decide.nodes import leaving
-from dovetail.decide.parting import overdue_at
+from dovetail.decide.parting import turns_at
 from dovetail.model.snapshot import Snapshot
 
 
 def runs_out_at(snapshot: Snapshot, now: datetime) -> datetime | None:
     """The next moment at which a promise, a refusal or a pod's protection has run out, or at which
-    a pod should have made room.
+    the room of a pod that ends may be counted on, or not any more.
     """
     return min((moment for moment in _moments(snapshot, now) if moment > now), default=None)
 
@@ -26,7 +26,7 @@ def _moments(snapshot: Snapshot, now: datetime) -> Iterator[datetime]:
         yield refusal.until
     where = census(snapshot.pods)
     if where.unbound:
-        yield from overdue_at(snapshot, now)
+        yield from turns_at(snapshot)
     by_node = where.by_node
     for node in leaving(snapshot):  # their pods are planned for once they are not protected
         for pod in by_node.get(node, ()):

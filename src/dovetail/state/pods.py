@@ -131,8 +131,8 @@ def _read_annotations(held: Mapping[str, str]) -> Mapping[str, str]:
     if not held:
         return held
     read = {key: held[key] for key in READ_ANNOTATIONS if key in held}
-    if labels.YIELDS in held:
-        read.pop(labels.DELETION_COST, None)
+    if labels.YIELDS in held and held[labels.YIELDS] == held.get(labels.DELETION_COST):
+        read.pop(labels.DELETION_COST)
     return read
 
 

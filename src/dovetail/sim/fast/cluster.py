@@ -13,9 +13,9 @@ from typing import Final, Protocol
 
 import msgspec
 
-from dovetail import labels
 from dovetail.controllers.batching import LONGEST
 from dovetail.decide.disrupt.cost import deletion_cost
+from dovetail.decide.disrupt.yielding import may_yield
 from dovetail.decide.lifecycle import consolidatable
 from dovetail.decide.lifecycle.conditions import CONSOLIDATABLE, INITIALIZED, SetCondition
 from dovetail.decide.lifecycle.timing import POD_EVENT_DEDUPE
@@ -267,8 +267,9 @@ class Cluster:
 
     def deletion_cost(self, pod: Pod) -> int:
         """Which pods to give up first: its own word counts, then that of its node."""
-        is_said = labels.DELETION_COST in pod.annotations
-        return deletion_cost(pod.annotations) if is_said else self.yielding.get(pod.node_name, 0)
+        if may_yield(pod):
+            return self.yielding.get(pod.node_name, 0)
+        return deletion_cost(pod.annotations)
 
     def drop_node(self, name: str) -> None:
         """A node is no more."""
