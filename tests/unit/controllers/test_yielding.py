@@ -154,19 +154,23 @@ async def test_an_owner_who_speaks_later_has_the_last_word() -> None:
         assert known.annotations == {labels.DELETION_COST: "100"}
 
 
-async def test_pods_that_are_to_be_spread_are_left_alone() -> None:
-    """A ReplicaSet that follows our word would leave them all on one node."""
+async def test_pods_that_are_to_be_spread_over_nodes_are_left_alone() -> None:
+    """A ReplicaSet that follows our word would leave them all on one; zones it never looks at."""
     world = World()
     app: dict[str, Json] = {"labelSelector": {"matchLabels": {"app": "web"}}}
     host: dict[str, Json] = {**app, "topologyKey": labels.HOSTNAME}
     spread: Json = [{**host, "maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"}]
+    over_zones: Json = [
+        {**app, "topologyKey": labels.ZONE, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}
+    ]
     apart: Json = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [host]}}
     async with marking(world) as found:
         await pod(world, "spread", "n1", topologySpreadConstraints=spread)
         await pod(world, "apart", "n1", affinity=apart)
         await pod(world, "plain", "n1")
+        await pod(world, "zones", "n1", topologySpreadConstraints=over_zones)
         await world.pass_(1)
-        assert await found.decide(n1=-7) == ["plain"]
+        assert await found.decide(n1=-7) == ["plain", "zones"]
 
 
 async def test_who_leaves_is_left_alone() -> None:

@@ -2,7 +2,7 @@
 
 Those of nodes that are to empty (`discouraged.py`), as far as nobody else has a say in it: only
 ReplicaSets ask what pods cost, owners who have set a cost know better, and pods that ask to be
-spread would end up together.
+spread over nodes would end up together.
 """
 
 from __future__ import annotations
@@ -25,4 +25,6 @@ def has_spoken(pod: Pod) -> bool:
 
 def _is_spread(pod: Pod) -> bool:
     spec = pod.spec
-    return bool(spec.spread or spec.anti_affinity or spec.preferred_anti_affinity)
+    apart = (*spec.anti_affinity, *(term for _, term in spec.preferred_anti_affinity))
+    keys = (*(one.topology_key for one in spec.spread), *(one.topology_key for one in apart))
+    return labels.HOSTNAME in keys
