@@ -122,13 +122,14 @@ class Launches:
 
     def _note_failure(self, claim: ClaimObject, error: Exception) -> None:
         n_failures = self._n_failed[claim.uid] = self._n_failed.get(claim.uid, 0) + 1
+        again_at = None
         match error:
             case InsufficientCapacityError(sold_out=(_, *_)):
                 self._refuse(error.sold_out)
             case InsufficientCapacityError() | NodeClassNotReadyError():
                 self._vain.note(claim, self._means.clock.now())
-            case _:
-                pass  # the claim stays, and is tried again by itself
+            case _:  # the claim stays, and is tried again by itself; others are to go
+                again_at = LIFECYCLE_BACKOFF.again_at(self._means.clock.now(), n_failures)
         failed = launch_failed(error, n_failures)
         self._log.error(
             "could not launch node claim",
@@ -136,7 +137,6 @@ class Launches:
             node_pool=claim.node_pool,
             error=error,
         )
-        again_at = LIFECYCLE_BACKOFF.again_at(self._means.clock.now(), n_failures)
         self._held[claim.uid] = _Held(failed, claim, again_at)
         self._ended(claim)
 

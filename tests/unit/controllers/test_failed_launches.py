@@ -68,6 +68,27 @@ async def test_a_claim_that_we_deleted_is_let_be_until_the_watch_shows_it() -> N
         assert await world.names(NODE_CLAIM) == []
 
 
+@pytest.mark.parametrize(
+    "fault", [NoCapacity(), FailedLaunch(error=ErrorClass.NODE_CLASS_NOT_READY)]
+)
+async def test_a_claim_that_is_to_go_is_not_launched_again(
+    fault: NoCapacity | FailedLaunch,
+) -> None:
+    """However long it takes to delete it: its pods are being planned for elsewhere."""
+    world = World(wrap=FlakyKube, cloud=CountingCloud)
+    assert isinstance(world.kube, FlakyKube)
+    assert isinstance(world.cloud, CountingCloud)
+    world.faults.order(fault)
+    async with seeing_to_claims(world):
+        for _ in range(4):
+            world.kube.fail("NodeClaim", "delete", UnavailableError(503, "", "not now"))
+        await world.claim()
+        await world.time.advance(MINUTE)
+        assert world.kube.failures == []
+        assert await world.names(NODE_CLAIM) == []
+        assert world.cloud.n_launches == 1
+
+
 async def test_what_would_have_been_cheaper_is_remembered_though_the_launch_came_off() -> None:
     """The cloud says it once."""
     world = World()
