@@ -42,6 +42,7 @@ from dovetail.web.dashboard.server import Content, Place, serving
 from dovetail.web.dashboard.stream import Stream
 from dovetail.web.kubernetes.server import Served, serve
 
+_HISTORY: Final = 2_000  # changes of each kind that watches may catch up on; hours go by in seconds
 _SEED: Final = 7
 _REMEMBERED: Final = 120  # decisions, for those who ask why
 _GATES: Final = {**FEATURE_GATES, "SpotToSpotConsolidation": True}
@@ -76,7 +77,7 @@ def run_demo(settings: DemoSettings, *, announce: Announce, say: Say) -> None:
 async def _run(settings: DemoSettings, setting: Setting, announce: Announce, say: Say) -> None:
     today = datetime.combine(SystemClock().now().date(), time(), tzinfo=UTC)
     tempo = Tempo(today + DAWN, settings.speed)
-    kube = MemoryKube(tempo)
+    kube = MemoryKube(tempo, history=_HISTORY)
     await settle(kube, setting)
     for remark in _remarks(setting):
         say(remark)
