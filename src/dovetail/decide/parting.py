@@ -19,8 +19,8 @@ from dovetail.model.pod import Pod
 from dovetail.model.snapshot import Snapshot
 
 SOON: Final = timedelta(minutes=1)  # about what a node takes to start
-_AT_ONCE: Final = frozenset({"ReplicaSet", "ReplicationController", "Job", "DaemonSet"})
 SLACK: Final = timedelta(seconds=10)  # for the kubelet to say that it is done
+_AT_ONCE: Final = frozenset({"ReplicaSet", "ReplicationController", "Job", "DaemonSet"})
 
 
 def with_room_of_parting(snapshot: Snapshot, now: datetime) -> Snapshot:

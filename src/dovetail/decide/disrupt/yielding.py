@@ -15,10 +15,10 @@ from dovetail.model.pod import Pod
 def may_yield(pod: Pod) -> bool:
     """Whether it may say that it costs less than others."""
     is_asked = pod.owner is not None and pod.owner.kind == "ReplicaSet"
-    return is_asked and is_active(pod) and not has_spoken(pod) and not _is_spread(pod)
+    return is_asked and is_active(pod) and not _has_spoken(pod) and not _is_spread(pod)
 
 
-def has_spoken(pod: Pod) -> bool:
+def _has_spoken(pod: Pod) -> bool:
     """Whether its owner says what it costs."""
     return labels.DELETION_COST in pod.annotations
 
