@@ -101,6 +101,13 @@ class WholePods(msgspec.Struct, frozen=True, gc=False):
     multipliers: tuple[int, ...]
 
 
+class PodValue(msgspec.Struct, frozen=True, gc=False):
+    """What one pod of these is worth, in nanodollars."""
+
+    nanousd: int
+    pods: tuple[str, ...]
+
+
 class Certificate(msgspec.Struct, frozen=True, gc=False):
     """Proof that no plan for the same pods costs less than `bound_nanousd`.
 
@@ -112,6 +119,12 @@ class Certificate(msgspec.Struct, frozen=True, gc=False):
     nothing is taken off (`existing_multiplier` is theirs, -1: pods that fit one count as nothing).
     `host_caps` and `whole_pods` add to a pod's value what its place under a cap, and its weight as
     a whole pod, are worth; a full node then holds `cap` places and a weight of 1 more.
+
+    There are two other forms, without multipliers. `pod_values` states what pods are worth: no pods
+    that fit a node together are worth more than the node costs, which a checker finds out by solving
+    a knapsack for each offer. `is_counted`: all pods that no existing node takes are alike, and the
+    bound is the least price of nodes that hold so many. In both, offers that cost as much as the
+    plan need not be looked at, and pods that fit an existing node count as nothing.
     """
 
     resources: tuple[str, ...] = ()
@@ -121,6 +134,8 @@ class Certificate(msgspec.Struct, frozen=True, gc=False):
     existing_multiplier: int = -1
     host_caps: tuple[HostCap, ...] = ()
     whole_pods: tuple[WholePods, ...] = ()
+    pod_values: tuple[PodValue, ...] = ()
+    is_counted: bool = False
     bound_nanousd: int = 0
 
 

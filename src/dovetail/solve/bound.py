@@ -17,11 +17,12 @@ from typing import Final
 
 import numpy as np
 
-from dovetail.model.plan import Certificate, HostCap, WholePods
+from dovetail.model.plan import Certificate, HostCap, PodValue, WholePods
 from dovetail.solve.axes import Bool, Float, Int
 from dovetail.solve.cuts import KINDS
 from dovetail.solve.encode import Encoded
 from dovetail.solve.limits import sure_offers
+from dovetail.solve.patterns.proof import PatternBound
 from dovetail.solve.quotas import simple_spread, spread_range
 from dovetail.solve.standing import ATTACH
 from dovetail.solve.ties import ZoneTerm
@@ -72,6 +73,20 @@ def certify(
         ),
         bound_nanousd=max(0, int(total * _MARGIN)),
     )
+
+
+def better(enc: Encoded, certificate: Certificate, found: PatternBound | None) -> Certificate:
+    """The certificate, or that of a bound by patterns which says more."""
+    if found is None or found.nanousd <= certificate.bound_nanousd:
+        return certificate
+    if found.value_g is None:
+        return Certificate(is_counted=True, bound_nanousd=found.nanousd)
+    pods: dict[int, list[str]] = {}
+    for group, value in zip(enc.groups, found.value_g.tolist(), strict=True):
+        if value > 0:
+            pods.setdefault(value, []).extend(pod.key for pod in group.pods)
+    values = tuple(PodValue(value, tuple(keys)) for value, keys in sorted(pods.items()))
+    return Certificate(pod_values=values, bound_nanousd=found.nanousd)
 
 
 def _host_caps(enc: Encoded, values: Values) -> tuple[HostCap, ...]:
@@ -174,7 +189,7 @@ def _with_existing(
     """The bound once existing nodes may hold pods for nothing, and the vector they use."""
     if not len(enc.cell_n):
         return float(worth_g.sum()), -1
-    fits_g = _fit_existing(enc)
+    fits_g = fit_existing(enc)
     best, choice = float(worth_g[~fits_g].sum()), -1
     usable = np.array([not name.startswith(ATTACH) for name in enc.resources])
     free = (np.maximum(enc.free_nr, 0) * usable).sum(axis=0).astype(np.float64)
@@ -187,7 +202,7 @@ def _with_existing(
     return best, choice
 
 
-def _fit_existing(enc: Encoded) -> Bool:
+def fit_existing(enc: Encoded) -> Bool:
     """The same for every group; those that ask for the same are asked about once."""
     known: dict[tuple[int, bytes], bool] = {}
     found = np.zeros(len(enc.groups), dtype=bool)

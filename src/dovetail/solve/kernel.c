@@ -366,3 +366,5 @@ EXPORT void dovetail_least_loss(int64_t n_vectors, int64_t n_classes, int64_t n_
 
 #include "quotas.c"
 #include "packing.c"
+#include "knapsack.c"
+#include "recreate.c"

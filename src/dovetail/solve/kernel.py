@@ -37,6 +37,9 @@ _SIGNATURES: Final = {
     "dovetail_settle": [_ADDRESS],
     "dovetail_share_out": [_ADDRESS] * 2,
     "dovetail_greedy_values": [_ADDRESS, *[_INT] * 2, *[_ADDRESS] * 2],
+    "dovetail_table": [*[_INT] * 2, *[_ADDRESS] * 4],
+    "dovetail_recreate": [_ADDRESS, *[_INT] * 3],
+    "dovetail_fill_best": [_ADDRESS, _INT, *[_ADDRESS] * 2, _INT, *[_ADDRESS] * 3],
 }
 
 
@@ -65,7 +68,8 @@ def load(folder: Path) -> ctypes.CDLL | None:
     for name, arguments in _SIGNATURES.items():
         getattr(library, name).argtypes = arguments
         getattr(library, name).restype = None
-    library.dovetail_fill.restype = library.dovetail_fallbacks.restype = _INT
+    for name in ("dovetail_fill", "dovetail_fallbacks", "dovetail_recreate"):
+        getattr(library, name).restype = _INT
     return library
 
 
@@ -107,6 +111,8 @@ def address(array: npt.NDArray[np.generic]) -> int:
 
 
 Log = list[tuple[int, Int, Int]]  # a unit, nodes, and how many of its pods go to each
+_FIRST_CHANCE: Final = 2862933555777941757 + 3037000493  # as in improve.Chance(1)
+_MOST_RUINED: Final = 4  # as in patterns/recreate.py
 _LEFT: Final = 4  # where `share_out` finds how many pods are left
 
 
@@ -273,6 +279,65 @@ def skyline(
     arrays = (place, cap, bits, scarce, winner, kept)
     library.dovetail_skyline(*cap.shape, bits.shape[1], *map(address, arrays))
     return winner
+
+
+def table(library: ctypes.CDLL, items: tuple[Int, Int, Int], rows: Int) -> None:
+    """Fill a table of upper bounds. `items`: their weight, their value, and how many at most."""
+    columns = [np.ascontiguousarray(one) for one in items]
+    library.dovetail_table(len(rows) - 1, rows.shape[1], *map(address, columns), address(rows))
+
+
+def fill_best(
+    library: ctypes.CDLL,
+    columns: Sequence[npt.NDArray[np.generic]],
+    nodes: tuple[Int, Int],
+    budget: int,
+    answer: tuple[Int, Int, Int],
+) -> None:
+    """Fill nodes as well as possible. `columns`: as `Search` in `knapsack.c` lists them, up to the
+    rows of all tables. `nodes`: capacities and floors. `answer`: worth, counts and bounds.
+    """
+    n_items, n_resources = columns[0].shape
+    width = int(columns[2].max(initial=0)) + 1
+    scratch = (
+        np.zeros(n_resources, np.int64),
+        *(np.zeros(n_items, np.int64) for _ in range(3)),
+        np.zeros((n_items, width), np.int64),
+    )
+    kept = [np.ascontiguousarray(one) for one in (*columns, *nodes)]
+    places = [*map(address, kept[: len(columns)]), *map(address, scratch)]
+    block = np.array([n_items, n_resources, len(columns[4]), *places, width, 0, 0], dtype=np.int64)
+    library.dovetail_fill_best(
+        address(block), len(nodes[0]), *map(address, kept[-2:]), budget, *map(address, answer)
+    )
+
+
+Limits = Sequence[tuple[Int, int]]
+
+
+def recreate(
+    library: ctypes.CDLL,
+    arrays: Sequence[npt.NDArray[np.generic]],
+    about: tuple[Limits, tuple[Int, Int], Int, int],
+    effort: tuple[int, int, int, int],
+) -> int:
+    """Improve nodes in place; returns how many there are then.
+
+    `arrays`: as `Nodes` in `recreate.c` lists them, up to the prices. `about`: limits, the orders of
+    sorts, the nodes, and how many there may be. `effort`: nodes, pods, looks and tries.
+    """
+    limits, orders, nodes, room = about
+    n_nodes, n_pods, looks, tries = effort
+    n_sorts, n_resources = arrays[0].shape
+    n_offers = len(arrays[-1])
+    use = np.array([row for row, _ in limits], dtype=np.int64).reshape(len(limits), n_offers)
+    left = np.array([amount for _, amount in limits], dtype=np.int64)
+    scratch = np.zeros((2, max(n_pods, 1)), dtype=np.int64)
+    kept = [np.ascontiguousarray(one) for one in (*arrays, use, left, *orders)]
+    places = [*map(address, kept), address(nodes), address(scratch[0]), address(scratch[1])]
+    shape = (n_sorts, n_resources, n_offers, arrays[1].shape[1], len(limits), room)
+    block = np.array([*shape, *places, _FIRST_CHANCE, looks], dtype=np.int64)
+    return int(library.dovetail_recreate(address(block), n_nodes, tries, _MOST_RUINED))
 
 
 def least_loss(

@@ -76,17 +76,17 @@ _SPARE: Final = 0.9  # numbers of nodes are rounded in the end
 _PLENTY: Final = 8  # limits that leave this many times what is asked for will not bind
 
 
-def scarce_offers(enc: Encoded) -> Bool:
-    """The offers of which there might not be enough: reserved ones, and those of limited pools."""
-    scarce = enc.supply_o < UNLIMITED
+def binding_use(enc: Encoded) -> list[Int]:
+    """What a node of every offer uses of each limit that might bind, a row for each limit."""
     asked = dict(zip(enc.resources, enc.count_g @ enc.requests_gr, strict=True))
     asked[NODES] = int(enc.count_g.sum())
+    rows = []
     for number, pool in enumerate(enc.market.pools):
-        for resource, left in enc.problem.limits.get(pool.name, {}).items():
+        for resource, left in sorted(enc.problem.limits.get(pool.name, {}).items()):
             use_o = _use(enc, number, resource, 1 if left < 0 else 0)
             if left < _PLENTY * max(int(asked.get(resource, 0)), int(use_o.max(initial=0))):
-                scarce |= enc.pool_o == number
-    return scarce
+                rows.append(use_o)
+    return rows
 
 
 def sure_offers(enc: Encoded, price: int, n_pods: int) -> Bool:

@@ -23,17 +23,20 @@ from dovetail.solve.drafts import Desk, Draft
 from dovetail.solve.greedy import one_by_one
 from dovetail.solve.improve import Layout
 from dovetail.solve.minvalues import relaxed_groups
+from dovetail.solve.patterns.planning import pattern_loads
+from dovetail.solve.patterns.rebuild import Rebuilder
 from dovetail.solve.rates import IMPOSSIBLE, NO_LOAD, NO_WAY, Purse, Rates
 from dovetail.solve.units import is_tied_to_zones
 
 _MOST_PODS: Final = 1_000  # in a puzzle that is small; every more unit of effort
 _MORE_PODS: Final = 20  # makes puzzles small that have so many times more
-_PLAIN_PODS: Final = 500  # beyond, the plain way is never the cheapest
+_PLAIN_PODS: Final = 100  # beyond, the plain way is never the cheapest
 _WORK: Final = 75_000  # looks at places, in all, for each unit of effort
 _WORK_PER_POD: Final = 200
 _FEW_PODS: Final = 20  # the search finds by itself what the program would say of so few
 _TRIES: Final = 40  # ruins for each way to settle the groups
-_MORE_TRIES: Final = 1_000  # for the best of them, as long as there is work left to do
+_MORE_TRIES: Final = 1_500  # for the best of them
+_LOOKS: Final = 400  # at nodes, for each try: more where nodes are many would take too long
 _MOST_CELLS: Final = 6
 
 
@@ -113,6 +116,7 @@ class _Search:
         self._purse = purse
         self._rates = Rates(base.enc, base.offers, purse)
         self._desk = Desk(base, self._rates, purse)
+        self._rebuilder = Rebuilder(base.enc, self._rates, base.offers)
         self._known: set[tuple[frozenset[tuple[int, int]], int]] = set()
 
     def found(self) -> Attempt | None:
@@ -123,6 +127,7 @@ class _Search:
         best = self._no_dearer_than_plain(best)
         best = self._moved(best)
         best = self._improved(best, best.layout, _MORE_TRIES)
+        best = self._by_patterns(best)
         return self._desk.written(best.draft, best.layout)
 
     def _no_dearer_than_plain(self, best: _Found) -> _Found:
@@ -135,12 +140,31 @@ class _Search:
         layout = Layout(plain, [()] * len(draft.sites))
         return self._improved(best, layout, _TRIES)
 
+    def _by_patterns(self, best: _Found) -> _Found:
+        """The best of what was found and what patterns for the same pods come to."""
+        draft = best.draft
+        loads = pattern_loads(self._base, self._rates, draft.pods, best.layout.loads)
+        if loads is None:
+            return best
+        layout = Layout(loads, [()] * len(draft.sites))
+        placed = Counter(sort for load in loads for sort in self._rates.pods(load))
+        left = draft.pods - placed
+        if not draft.improver.insert(layout, draft.improver.ordered(sorted(left.elements()))):
+            return best
+        return self._improved(best, layout, _MORE_TRIES)
+
     def _improved(self, best: _Found, layout: Layout, tries: int) -> _Found:
         """The best of what was found and what a layout of the same pods can be made into."""
-        improver = best.draft.improver
-        layout = improver.improve(layout, tries)
-        price = improver.price(layout) + best.draft.price
+        layout = self._rebuilt(best.draft, layout, tries)
+        price = best.draft.improver.price(layout) + best.draft.price
         return replace(best, layout=layout, price=price) if price < best.price else best
+
+    def _rebuilt(self, draft: Draft, layout: Layout, tries: int) -> Layout:
+        """The cheapest layout found in so many tries."""
+        if draft.sites:  # pods may join those, which patterns do not know
+            return draft.improver.improve(layout, tries)
+        limits, looks = draft.attempt.bins.limits, tries * _LOOKS
+        return Layout(self._rebuilder.rebuilt(layout.loads, limits, looks, tries), [])
 
     def _moved(self, best: _Found) -> _Found:
         """Prefer one cell for all groups, then others for one after another, while that helps."""
@@ -196,7 +220,7 @@ class _Search:
         self._known.add(key)
         layout = self._adapted(draft, start)
         if layout is not None:
-            layout = draft.improver.improve(layout, max(_TRIES, len(layout.loads)))
+            layout = self._rebuilt(draft, layout, max(_TRIES, len(layout.loads)))
         price = IMPOSSIBLE if layout is None else draft.improver.price(layout)
         if layout is None or price >= IMPOSSIBLE:
             return None

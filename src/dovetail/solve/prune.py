@@ -1,8 +1,8 @@
 """Which offers need the search not look at?
 
 An offer is dominated when another in the same cell and of the same weight accepts at least the same
-pods, has at least its capacity, and costs no more. Dominated offers are still alternatives for a
-launch; what is scarce (a reservation, a pool near its limits) dominates nothing.
+pods, has at least its capacity, costs no more, and uses no more of any limit that may bind. Dominated
+offers are still alternatives for a launch; an offer in limited supply dominates nothing.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dovetail.solve import kernel
-from dovetail.solve.axes import Bool, Int
+from dovetail.solve.axes import UNLIMITED, Bool, Int
 from dovetail.solve.encode import Encoded
-from dovetail.solve.limits import Limits, scarce_offers
+from dovetail.solve.limits import Limits, binding_use
 
 _BLOCK: Final = 128
 Bytes = npt.NDArray[np.uint8]
@@ -24,7 +24,9 @@ Bytes = npt.NDArray[np.uint8]
 def undominated(enc: Encoded) -> tuple[Int, Int]:
     """The offers worth searching over, ascending; for every offer the one that stands for it."""
     stands_for = np.arange(enc.n_offers)
-    scarce_o = scarce_offers(enc)
+    scarce_o = enc.supply_o < UNLIMITED
+    # A limit is one more thing to compare: what an offer does not use of it, it leaves to others.
+    size_or = np.concatenate([enc.cap_or, *(-use[:, None] for use in binding_use(enc))], axis=1)
     bits = np.packbits(enc.masks_me[:, : enc.n_offers], axis=0).T  # offers x bytes
     usable = np.flatnonzero(Limits(enc).open_offers() & bits.any(axis=1))
     place = enc.weight_o[usable] * (int(enc.cell_o.max(initial=0)) + 1) + enc.cell_o[usable]
@@ -35,17 +37,17 @@ def undominated(enc: Encoded) -> tuple[Int, Int]:
     ranked, place = usable[order], place[order]
     library = kernel.library()
     if library is None:
-        winner = _skyline(enc, ranked, place, (bits, scarce_o))
+        winner = _skyline(size_or, ranked, place, (bits, scarce_o))
     else:
         words = np.zeros((len(ranked), -(-bits.shape[1] // 8) * 8), dtype=np.uint8)
         words[:, : bits.shape[1]] = bits[ranked]
         taken = (words.view(np.uint64), np.ascontiguousarray(scarce_o[ranked]))
-        winner = kernel.skyline(library, place, np.ascontiguousarray(enc.cap_or[ranked]), taken)
+        winner = kernel.skyline(library, place, np.ascontiguousarray(size_or[ranked]), taken)
     stands_for[ranked] = ranked[winner]
     return np.sort(ranked[winner == np.arange(len(ranked))]), stands_for
 
 
-def _skyline(enc: Encoded, ranked: Int, place: Int, known: tuple[Bytes, Bool]) -> Int:
+def _skyline(size_or: Int, ranked: Int, place: Int, known: tuple[Bytes, Bool]) -> Int:
     """For offers in order of place and price: the place of the one that beats each, or its own."""
     winner = np.arange(len(ranked))
     kept = winner[:0]
@@ -53,7 +55,7 @@ def _skyline(enc: Encoded, ranked: Int, place: Int, known: tuple[Bytes, Bool]) -
         block = np.arange(start, min(start + _BLOCK, len(ranked)))
         kept = kept[place[kept] == place[start]]
         rivals = np.concatenate([kept, block])
-        beaten = _beaten(enc, ranked[block], ranked[rivals], known)
+        beaten = _beaten(size_or, ranked[block], ranked[rivals], known)
         beaten &= place[block][:, None] == place[rivals][None, :]
         # Ties: the earlier one stays. Whoever beats a beaten one beats its victims too.
         beaten[:, len(kept) :] &= np.tri(len(block), k=-1, dtype=bool)
@@ -63,12 +65,12 @@ def _skyline(enc: Encoded, ranked: Int, place: Int, known: tuple[Bytes, Bool]) -
     return winner
 
 
-def _beaten(enc: Encoded, losers: Int, winners: Int, known: tuple[Bytes, Bool]) -> Bool:
+def _beaten(size_or: Int, losers: Int, winners: Int, known: tuple[Bytes, Bool]) -> Bool:
     """losers x winners: whether the winner makes the loser pointless (its price is no higher)."""
     bits, scarce_o = known
     result = np.broadcast_to(~scarce_o[winners][None, :], (len(losers), len(winners))).copy()
-    for resource in range(enc.cap_or.shape[1]):
-        result &= enc.cap_or[losers, resource][:, None] <= enc.cap_or[winners, resource][None, :]
+    for resource in range(size_or.shape[1]):
+        result &= size_or[losers, resource][:, None] <= size_or[winners, resource][None, :]
     for byte in range(bits.shape[1]):
         result &= (bits[losers, byte][:, None] & ~bits[winners, byte][None, :]) == 0
     return result

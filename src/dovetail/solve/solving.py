@@ -7,12 +7,13 @@ import msgspec
 from dovetail.model.pod import Pod
 from dovetail.solve.attempt import Attempt, left_of, new_attempt
 from dovetail.solve.axes import Int
-from dovetail.solve.bound import certify
+from dovetail.solve.bound import better, certify, fit_existing
 from dovetail.solve.colocate import colocate
 from dovetail.solve.decode import decode, unplaced
 from dovetail.solve.encode import Encoded
 from dovetail.solve.hopeless import without_a_place
 from dovetail.solve.minvalues import hold_min_values, may_give_way, relaxed_groups
+from dovetail.solve.patterns.proof import Proven, pattern_bound
 from dovetail.solve.planning import run_attempt
 from dovetail.solve.portfolio import cheaper_plan, plan_for_few, rank
 from dovetail.solve.preferences import prefer
@@ -43,11 +44,16 @@ def solve(puzzle: Puzzle) -> Solution:
     placed_g = shop.enc.count_g.copy()
     for group, count in waiting.items():
         placed_g[group] -= count
+    worths = values.pattern_worths
     if shop is not plain:
         # Others may keep other types in reserve, or compare true prices: the bound knows neither.
         values = appraised(plain)
     price = found.price_nanousd
     proof = certify(plain.enc, values, plain.stands_for, placed_g=placed_g, price=price)
+    if plain.enc.problem.policy.effort and shop is plain and price > proof.bound_nanousd:
+        plan = Proven(attempt, placed_g, price, worths)
+        fits_g = fit_existing(plain.enc)
+        proof = better(plain.enc, proof, pattern_bound(plain.enc, values, plan, fits_g))
     return msgspec.structs.replace(found, certificate=proof)
 
 

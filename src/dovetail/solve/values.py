@@ -93,12 +93,12 @@ def _worth(enc: Encoded, values: Values, shapes: Int, members: list[tuple[int, .
             worth[:, used] += nu_p[used] * weigh_exactly(
                 enc.requests_gr[shapes, resource], enc.cap_or[values.offers[used], resource], k
             )
-    fits = _eligible(enc, shapes, values)
+    fits = eligible(enc, shapes, values)
     worth[~fits] = np.inf
     return worth
 
 
-def _eligible(enc: Encoded, shapes: Int, values: Values) -> Bool:
+def eligible(enc: Encoded, shapes: Int, values: Values) -> Bool:
     """shapes x offers: where a pod may go at all, heavier pools first."""
     fits = takes(enc, shapes, values.offers)
     if weights_bind(enc):
@@ -172,7 +172,7 @@ def rough(enc: Encoded, offers: Int) -> Values:
         mine = enc.requests_gr[:, resource][:, None] / cap[:, resource][None, :]
         np.maximum(share, mine, out=share)
     worth = share * enc.plan_price_o[offers][None, :]
-    worth[~_eligible(enc, groups, values)] = np.inf
+    worth[~eligible(enc, groups, values)] = np.inf
     cell_p = enc.cell_o[offers]
     for cell in np.unique(cell_p).tolist():
         values.worth_sc[:, cell] = worth[:, cell_p == cell].min(axis=1)

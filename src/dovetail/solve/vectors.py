@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -29,6 +29,7 @@ class Values:
     shape_g: Int
     favourites: Int  # what the program bought
     bought: Float  # how many of each
+    pattern_worths: dict[tuple[object, ...], float] = field(default_factory=dict)  # by kind of unit
 
     @property
     def vectors(self) -> Vectors:

@@ -1,0 +1,135 @@
+/* Which pods fill a node best? Exact knapsacks for column generation; the plain twin is
+ * patterns/knapsack.py. All numbers are integers, so both give the same answers.
+ *
+ * A table is exact in one resource, on a grid, and prices the others by multipliers. Row i holds for
+ * every amount of the exact resource the most that items i, i+1, ... are worth. Requests are rounded
+ * down to the grid, so a table is never too low: it is an upper bound, and the search below follows it.
+ */
+
+typedef __int128 wide;
+
+enum { SHIFT = 24 };  /* multipliers are fractions of 2^24 */
+
+/* dst[c] = max over a <= most of src[c - a * weight] + a * value. */
+static void add_item(const int64_t *src, int64_t *dst, int64_t size, int64_t weight, int64_t value, int64_t most) {
+    if (value <= 0 || most <= 0) {
+        for (int64_t c = 0; c < size; c++) dst[c] = src[c];
+        return;
+    }
+    if (weight == 0) {
+        for (int64_t c = 0; c < size; c++) dst[c] = src[c] + most * value;
+        return;
+    }
+    if (most > (size - 1) / weight) {
+        for (int64_t c = 0; c < least(weight, size); c++) dst[c] = src[c];
+        for (int64_t c = weight; c < size; c++) {
+            int64_t with = dst[c - weight] + value;
+            dst[c] = src[c] > with ? src[c] : with;
+        }
+        return;
+    }
+    for (int64_t c = 0; c < size; c++) dst[c] = src[c];
+    for (int64_t step = 1; most > 0; step *= 2) {
+        int64_t count = least(step, most), w = count * weight, v = count * value;
+        for (int64_t c = size - 1; c >= w; c--) {
+            int64_t with = dst[c - w] + v;
+            if (with > dst[c]) dst[c] = with;
+        }
+        most -= count;
+    }
+}
+
+/* One table: (items + 1) x size. `weight` and `value` are those of the items on its grid. */
+EXPORT void dovetail_table(int64_t n_items, int64_t size, const int64_t *weight, const int64_t *value,
+                           const int64_t *most, int64_t *table) {
+    for (int64_t c = 0; c < size; c++) table[n_items * size + c] = 0;
+    for (int64_t i = n_items - 1; i >= 0; i--)
+        add_item(table + (i + 1) * size, table + i * size, size, weight[i], value[i], most[i]);
+}
+
+typedef struct {
+    int64_t n_items, n_resources, n_tables;
+    const int64_t *request;   /* items x resources */
+    const int64_t *value, *most;  /* per item */
+    const uint8_t *apart;     /* items x items: which never share a node */
+    const int64_t *exact, *unit, *size;  /* per table */
+    const int64_t *price;     /* tables x resources: multipliers, 0 for the exact one */
+    const int64_t *start;     /* per table: where its rows begin in `rows` */
+    const int64_t *rows;
+    int64_t *free;            /* scratch: resources */
+    int64_t *barred;          /* scratch: items */
+    int64_t *count, *best_count;  /* scratch and answer: items */
+    int64_t *order;           /* scratch: items x (1 + the most that any item counts) bounds */
+    int64_t width;            /* of `order` */
+    int64_t best, left;
+} Search;
+
+static int64_t at_most(const Search *s, int64_t item) {
+    wide lowest = -1;
+    for (int64_t k = 0; k < s->n_tables; k++) {
+        int64_t cell = least(s->free[s->exact[k]] / s->unit[k], s->size[k] - 1);
+        wide bound = s->rows[s->start[k] + item * s->size[k] + cell];
+        for (int64_t r = 0; r < s->n_resources; r++) {
+            int64_t each = s->price[k * s->n_resources + r];
+            if (each) bound += (wide)each * s->free[r] >> SHIFT;
+        }
+        if (lowest < 0 || bound < lowest) lowest = bound;
+    }
+    return (int64_t)lowest;
+}
+
+static void take(Search *s, int64_t item, int64_t count) {
+    const int64_t *asked = s->request + item * s->n_resources;
+    for (int64_t r = 0; r < s->n_resources; r++) s->free[r] -= count * asked[r];
+}
+
+static void visit(Search *s, int64_t item, int64_t value) {
+    if (value > s->best) {
+        s->best = value;
+        for (int64_t i = 0; i < s->n_items; i++) s->best_count[i] = s->count[i];
+    }
+    if (item == s->n_items || s->left <= 0) return;
+    s->left--;
+    const int64_t *asked = s->request + item * s->n_resources;
+    int64_t most = s->barred[item] ? 0 : s->most[item];
+    for (int64_t r = 0; r < s->n_resources && most; r++)
+        if (asked[r] > 0) most = least(most, s->free[r] / asked[r]);
+    int64_t *bound = s->order + item * s->width;
+    for (int64_t a = 0; a <= most; a++) {
+        bound[a] = value + a * s->value[item] + at_most(s, item + 1);
+        take(s, item, 1);
+    }
+    take(s, item, -(most + 1));
+    const uint8_t *apart = s->apart + item * s->n_items;
+    while (s->left > 0) {
+        int64_t chosen = most;
+        for (int64_t a = most - 1; a >= 0; a--)
+            if (bound[a] > bound[chosen]) chosen = a;
+        if (bound[chosen] <= s->best) return;
+        bound[chosen] = -1;
+        take(s, item, chosen);
+        s->count[item] = chosen;
+        if (chosen) for (int64_t i = item + 1; i < s->n_items; i++) s->barred[i] += apart[i];
+        visit(s, item + 1, value + chosen * s->value[item]);
+        if (chosen) for (int64_t i = item + 1; i < s->n_items; i++) s->barred[i] -= apart[i];
+        s->count[item] = 0;
+        take(s, item, -chosen);
+    }
+}
+
+/* For every offer the pods that are worth most together, if they are worth more than `floor`: their
+ * worth (or the floor), how many of each, and the most that any pods there could be worth. */
+EXPORT void dovetail_fill_best(Search *s, int64_t n_offers, const int64_t *cap, const int64_t *floor,
+                               int64_t budget, int64_t *worth, int64_t *counts, int64_t *bound) {
+    for (int64_t o = 0; o < n_offers; o++) {
+        for (int64_t r = 0; r < s->n_resources; r++) s->free[r] = cap[o * s->n_resources + r];
+        for (int64_t i = 0; i < s->n_items; i++) s->barred[i] = s->count[i] = s->best_count[i] = 0;
+        int64_t most = at_most(s, 0);
+        s->best = floor[o];
+        s->left = budget;
+        if (most > floor[o]) visit(s, 0, 0);
+        worth[o] = s->best;
+        bound[o] = s->left > 0 ? least(most, s->best) : most;
+        for (int64_t i = 0; i < s->n_items; i++) counts[o * s->n_items + i] = s->best_count[i];
+    }
+}

@@ -1,0 +1,50 @@
+"""Rounds a mix of patterns to whole nodes: fixes the whole part, then one node after another.
+
+After each step the program is solved again for the pods that are left, with a few more rounds of
+generation. A pattern with more pods than are left is clipped.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from dovetail.solve.axes import Float, Int
+from dovetail.solve.patterns.generation import Generator
+from dovetail.solve.patterns.master import Master
+
+_ROUNDS: Final = 2
+_MOST_STEPS: Final = 60
+_FEW: Final = 1e-6
+
+
+def dive(generator: Generator, master: Master) -> list[Int]:
+    """Whole nodes for all pods, as counts of each sort; what is left when steps run out is not in
+    them.
+    """
+    left_s, nodes = generator.market.count_s.copy(), list[Int]()
+    for _ in range(_MOST_STEPS):
+        if not left_s.any():
+            break
+        master.ask(left_s)
+        generator.bound = 0.0  # of other pods than before
+        mix = generator.generate(master, left_s, _ROUNDS)
+        nodes += _fixed(generator.count_js, mix.nodes_j, left_s)
+    return nodes
+
+
+def _fixed(count_js: list[Int], nodes_j: Float, left_s: Int) -> list[Int]:
+    """The whole part of every number of nodes, or else the largest; counts `left_s` down."""
+    whole_j = np.floor(nodes_j + _FEW).astype(np.int64)
+    if not whole_j.any():
+        whole_j[int(np.argmax(nodes_j))] = 1
+    nodes = []
+    for column in np.flatnonzero(whole_j).tolist():
+        for _ in range(int(whole_j[column])):
+            taken = np.minimum(count_js[column], left_s)
+            if not taken.any():
+                break
+            left_s -= taken
+            nodes.append(taken)
+    return nodes

@@ -1,0 +1,166 @@
+"""Sorts of pods, and the nodes that take each, as arrays for patterns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from dovetail.solve.axes import UNLIMITED, Bool, Int
+from dovetail.solve.encode import Encoded
+from dovetail.solve.patterns.knapsack import Items
+from dovetail.solve.terms import Kind
+from dovetail.solve.units import ANY_CELL, ANY_WEIGHT, Unit
+
+
+_DOUBLINGS: Final = 2.0  # of size, from the smallest node of a shelf to the largest
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """Kinds of nodes of about one size that take the same sorts, none of them pointless."""
+
+    rows: Int  # the sorts, by their places in the market
+    items: Items
+    offers: Int
+    cap_or: Int
+    price_o: Int
+
+
+@dataclass(frozen=True, slots=True)
+class PatternMarket:
+    """Sorts of pods with their counts (s), and shelves of nodes for them."""
+
+    count_s: Int
+    request_sr: Int
+    shelves: tuple[Shelf, ...]
+
+
+def pattern_market(enc: Encoded, units: Sequence[Unit], count_s: Int, offers: Int) -> PatternMarket:
+    """The market for pods of these units, at the prices that plans compare."""
+    accept_so = acceptance(enc, units, offers)
+    return market_of(enc, units, count_s, (offers, enc.plan_price_o[offers], accept_so))
+
+
+def market_of(
+    enc: Encoded, units: Sequence[Unit], count_s: Int, nodes: tuple[Int, Int, Bool]
+) -> PatternMarket:
+    """The market for pods of these units. `nodes`: offers, their prices, and who takes whom."""
+    offers, price_o, accept_so = nodes
+    request_sr, cap_or, most_s = with_caps(enc, units, offers)
+    most_s = np.minimum(most_s, count_s)
+    sizes = (request_sr, cap_or, most_s)
+    shelves = _shelves((offers, price_o), sizes, (accept_so, apart(enc, units)))
+    return PatternMarket(count_s, request_sr, shelves)
+
+
+def with_caps(enc: Encoded, units: Sequence[Unit], offers: Int) -> tuple[Int, Int, Int]:
+    """Requests and capacities with a column for each cap on pods of a node, and how many pods of
+    each sort a node takes whatever its size.
+    """
+    most = np.full(len(units), UNLIMITED)
+    members: dict[int, list[int]] = {}
+    for place, unit in enumerate(units):
+        for term in set(unit.own) & set(unit.match):
+            if enc.ties.hosts[term].kind != Kind.AFFINITY:
+                members.setdefault(term, []).append(place)
+    requests = [np.array([unit.request for unit in units], dtype=np.int64)]
+    caps = [np.maximum(enc.cap_or[offers], 0)]
+    for term, places in sorted(members.items()):
+        host = enc.ties.hosts[term]
+        cap = host.max_skew if host.kind == Kind.SPREAD else 1
+        most[places] = np.minimum(most[places], cap)
+        column = np.zeros((len(units), 1), dtype=np.int64)
+        column[places] = 1
+        requests.append(column)
+        caps.append(np.full((len(offers), 1), cap, dtype=np.int64))
+    return np.concatenate(requests, axis=1), np.concatenate(caps, axis=1), most
+
+
+def acceptance(enc: Encoded, units: Sequence[Unit], offers: Int) -> Bool:
+    accept = enc.masks_me[[unit.mask for unit in units]][:, offers]
+    for place, unit in enumerate(units):
+        if unit.cell != ANY_CELL:
+            accept[place] &= enc.cell_o[offers] == unit.cell
+        if unit.weight != ANY_WEIGHT:
+            accept[place] &= enc.weight_o[offers] == unit.weight
+    return accept
+
+
+def apart(enc: Encoded, units: Sequence[Unit]) -> Bool:
+    """sorts x sorts: whether anti-affinity or a host port keeps them from sharing a node."""
+    found = np.zeros((len(units), len(units)), dtype=bool)
+    owners: dict[int, list[int]] = {}
+    for place, unit in enumerate(units):
+        for term in unit.own:
+            if enc.ties.hosts[term].kind in (Kind.ANTI, Kind.PORT):
+                owners.setdefault(term, []).append(place)
+    for place, unit in enumerate(units):
+        for term in unit.match:
+            found[place, owners.get(term, [])] = True
+    found |= found.T
+    np.fill_diagonal(found, val=False)
+    return found
+
+
+def _shelves(
+    nodes: tuple[Int, Int], sizes: tuple[Int, Int, Int], between: tuple[Bool, Bool]
+) -> tuple[Shelf, ...]:
+    offers, price_o = nodes
+    request_sr, cap_or, most_s = sizes
+    accept_so, apart_ss = between
+    packed, number_o = np.unique(np.packbits(accept_so, axis=0).T, axis=0, return_inverse=True)
+    number_o = number_o.reshape(-1)
+    size_s = (request_sr / np.maximum(cap_or.mean(axis=0), 1.0)).max(axis=1, initial=0.0)
+    shelves = []
+    for number in range(len(packed)):
+        inside = np.flatnonzero(number_o == number)
+        rows = np.flatnonzero(accept_so[:, inside[0]])
+        if not len(rows):
+            continue
+        rows = rows[np.lexsort((rows, -size_s[rows]))]
+        useful_r = (request_sr[rows] * most_s[rows][:, None]).sum(axis=0)
+        cap = np.minimum(cap_or[inside], useful_r)
+        for some in _by_size(cap, _worthwhile(cap, price_o[inside])):
+            mine = rows[((request_sr[rows] <= cap[some].max(axis=0)).all(axis=1))]
+            if not len(mine):
+                continue
+            items = Items(
+                np.ascontiguousarray(request_sr[mine]),
+                _most_on_any(request_sr[mine], most_s[mine], cap[some]),
+                np.ascontiguousarray(apart_ss[np.ix_(mine, mine)]),
+            )
+            chosen = inside[some]
+            shelves.append(Shelf(mine, items, offers[chosen], cap[some], price_o[chosen]))
+    return tuple(shelves)
+
+
+def _by_size(cap_or: Int, kept: Int) -> list[Int]:
+    """The kept nodes in classes of about one size: a grid for large nodes is too coarse for small
+    ones.
+    """
+    cpu = np.maximum(cap_or[kept, 0], 1)
+    class_k = np.floor(np.log2(cpu / cpu.min()) / _DOUBLINGS + 1e-9).astype(np.int64)
+    return [kept[class_k == one] for one in np.unique(class_k).tolist()]
+
+
+def _most_on_any(request_sr: Int, most_s: Int, cap_or: Int) -> Int:
+    """How many pods of each sort the largest node takes."""
+    most = most_s.copy()
+    for resource in range(request_sr.shape[1]):
+        asked = request_sr[:, resource]
+        fit = int(cap_or[:, resource].max()) // np.maximum(asked, 1)
+        most = np.where(asked > 0, np.minimum(most, fit), most)
+    return np.maximum(most, 1)
+
+
+def _worthwhile(cap_or: Int, price_o: Int) -> Int:
+    """The nodes than which no other has at least as much of everything for no more money."""
+    order = np.lexsort((*(-cap_or.T[::-1]), price_o))
+    kept: list[int] = []
+    for one in order.tolist():
+        if not kept or not (cap_or[kept] >= cap_or[one]).all(axis=1).any():
+            kept.append(one)
+    return np.array(kept, dtype=np.int64)

@@ -1,0 +1,84 @@
+"""Loads for all pods of a draft, by patterns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from dovetail.solve.attempt import Attempt
+from dovetail.solve.axes import UNLIMITED, Float, Int
+from dovetail.solve.patterns.dive import dive
+from dovetail.solve.patterns.generation import Generator
+from dovetail.solve.patterns.market import pattern_market
+from dovetail.solve.patterns.master import Master
+from dovetail.solve.patterns.proof import kind_of
+from dovetail.solve.patterns.uniform import uniform_nodes
+from dovetail.solve.rates import NO_LOAD, NO_WAY, Rates
+
+_MOST_SORTS: Final = 60
+_ROUNDS: Final = 80
+_MOST_VECTORS: Final = 3
+
+
+def pattern_loads(
+    base: Attempt, rates: Rates, pods: Mapping[int, int], start: Sequence[int]
+) -> list[int] | None:
+    """Loads for pods that can be alone on a node, perhaps not for all; None where patterns are no
+    help. `start` are the loads of a plan for the same pods, the first patterns.
+    """
+    enc = base.enc
+    sorts = [sort for sort in sorted(pods) if rates.grown(NO_LOAD, sort) != NO_WAY]
+    units = [rates.units[sort] for sort in sorts]
+    if not 0 < len(sorts) <= _MOST_SORTS or any(unit.claims for unit in units):
+        return None
+    count_s = np.array([pods[sort] for sort in sorts], dtype=np.int64)
+    # A node that costs more than the whole plan is not part of a cheaper one.
+    most = sum(rates.price[load] for load in start)
+    price_p = enc.plan_price_o[base.offers]
+    offers = base.offers[(enc.supply_o[base.offers] >= UNLIMITED) & (price_p <= most)]
+    market = pattern_market(enc, units, count_s, offers)
+    counts = uniform_nodes(market)
+    if counts is not None:
+        return [rates.load(((sorts[0], count),)) for count in counts]
+    generator = Generator(market, _first_worths(base, np.array([u.request for u in units])))
+    master = Master(count_s)
+    generator.add(master, _known_patterns(rates, sorts, start))
+    generator.generate(master, count_s, _ROUNDS)
+    for unit, worth in zip(units, generator.worth_s.tolist(), strict=True):
+        known = base.values.pattern_worths
+        known[kind_of(unit)] = min(worth, known.get(kind_of(unit), worth))
+    nodes = dive(generator, master)
+    loads = [
+        rates.load(tuple((sorts[row], int(held[row])) for row in np.flatnonzero(held).tolist()))
+        for held in nodes
+    ]
+    return [load for load in loads if load != NO_WAY]
+
+
+def _known_patterns(
+    rates: Rates, sorts: Sequence[int], start: Sequence[int]
+) -> list[tuple[Int, int]]:
+    """The loads of a plan, and one pod of each sort on a node of its own."""
+    place = {sort: row for row, sort in enumerate(sorts)}
+    patterns = []
+    for load in (*(rates.grown(NO_LOAD, sort) for sort in sorts), *start):
+        count_s = np.zeros(len(sorts), dtype=np.int64)
+        for sort, count in rates.loads[load]:
+            count_s[place[sort]] = count
+        patterns.append((count_s, rates.price[load]))
+    return patterns
+
+
+def _first_worths(base: Attempt, request_sr: Int) -> Float:
+    """What the assignment program says that pods are worth."""
+    values = base.values
+    places = np.searchsorted(values.offers, values.favourites)
+    order = np.argsort(-values.bought, kind="stable")[:_MOST_VECTORS]
+    worths = [
+        request_sr @ (values.vector_kr[values.choice_p[place]] * values.scale_p[place])
+        for place in places[order].tolist()
+    ]
+    found: Float = np.min(worths, axis=0) if worths else np.zeros(len(request_sr))
+    return np.maximum(found, 1.0)

@@ -1,0 +1,72 @@
+"""Cheaper loads for the same pods: ruin and recreate, from numbers of loads to numbers of loads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dovetail.solve.axes import UNLIMITED, Int
+from dovetail.solve.encode import Encoded
+from dovetail.solve.limits import Limits
+from dovetail.solve.patterns.market import acceptance, apart, with_caps
+from dovetail.solve.patterns.recreate import Yard, recreated
+from dovetail.solve.rates import NO_WAY, Rates
+
+
+class Rebuilder:
+    """Improves loads of one puzzle; knows which offers take what."""
+
+    def __init__(self, enc: Encoded, rates: Rates, offers: Int) -> None:
+        self._enc, self._rates = enc, rates
+        offers = offers[enc.supply_o[offers] >= UNLIMITED]
+        self._offers = offers[np.lexsort((offers, enc.plan_price_o[offers]))]
+        self._yards: dict[tuple[int, ...], Yard] = {}
+
+    def rebuilt(
+        self, loads: Sequence[int], limits: Limits, looks: int, tries: int
+    ) -> list[int]:
+        """Loads that hold the same pods for no more money; the same ones where that is not known."""
+        rates = self._rates
+        sorts = tuple(sorted({sort for load in loads for sort, _ in rates.loads[load]}))
+        if not sorts or any(rates.units[sort].claims for sort in sorts):
+            return list(loads)
+        place = {sort: row for row, sort in enumerate(sorts)}
+        counts = []
+        for load in loads:
+            held = np.zeros(len(sorts), dtype=np.int64)
+            for sort, count in rates.loads[load]:
+                held[place[sort]] = count
+            counts.append(held)
+        yard = self._yard(sorts)
+        if limits.rows:
+            bounds = tuple(
+                (row[self._offers], max(left, 0))
+                for row, left in zip(limits.rows, limits.left, strict=True)
+            )
+            yard = Yard(
+                yard.request_sr, yard.accept_so, yard.apart_ss, yard.cap_or, yard.price_o, bounds
+            )
+        found = [
+            rates.load(tuple((sorts[row], int(held[row])) for row in np.flatnonzero(held).tolist()))
+            for held in recreated(yard, counts, looks, tries)
+        ]
+        is_better = NO_WAY not in found and self._price(found) <= self._price(loads)
+        return found if is_better else list(loads)
+
+    def _price(self, loads: Sequence[int]) -> int:
+        return sum(self._rates.price[load] for load in loads)
+
+    def _yard(self, sorts: tuple[int, ...]) -> Yard:
+        yard = self._yards.get(sorts)
+        if yard is None:
+            units = [self._rates.units[sort] for sort in sorts]
+            request_sr, cap_or, _ = with_caps(self._enc, units, self._offers)
+            yard = self._yards[sorts] = Yard(
+                request_sr,
+                acceptance(self._enc, units, self._offers),
+                apart(self._enc, units),
+                cap_or,
+                self._enc.plan_price_o[self._offers],
+            )
+        return yard

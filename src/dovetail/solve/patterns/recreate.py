@@ -1,0 +1,246 @@
+"""Could the same pods run on cheaper nodes? Ruin and recreate over patterns, compiled.
+
+Nodes cost what the cheapest offer costs that holds their pods, so moving a pod makes one node
+smaller and another larger at once. Some nodes are taken apart, their pods are put back one by one
+where each costs least, and the result is kept if it is no dearer than allowed: a little dearer at
+first, so that the search does not stay where it began. What is tried is drawn from a counter.
+
+`recreate.c` is the compiled form; `_Plain` gives the same answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from dovetail.solve import kernel
+from dovetail.solve.axes import Bool, Int
+from dovetail.solve.improve import Chance
+
+_SHYNESS: Final = 32  # one node in so many is overlooked, or every try would end alike
+_MOST_RUINED: Final = 4
+_SLACK: Final = 128  # of the price: how much dearer a step may be at first
+_TOO_DEAR: Final = 2**60
+Words = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True)
+class Yard:
+    """Sorts of pods (s) and offers (o), cheapest first, for nodes that are built anew."""
+
+    request_sr: Int
+    accept_so: Bool
+    apart_ss: Bool  # which never share a node, itself included if a node takes only one
+    cap_or: Int
+    price_o: Int
+    limits: tuple[tuple[Int, int], ...] = ()  # what offers use of each limit, and what is left
+
+
+def recreated(yard: Yard, loads: Sequence[Int], looks: int, tries: int) -> list[Int]:
+    """Loads (how many pods of each sort) for the same pods that cost no more, and likely less."""
+    library = kernel.library()
+    nodes = [(held, _cheapest(yard, held)) for held in loads]
+    if any(offer < 0 for _, offer in nodes):
+        return list(loads)
+    if library is None:
+        return _Plain(yard, looks).run(nodes, tries)
+    return _compiled(yard, nodes, (looks, tries))
+
+
+def _cheapest(yard: Yard, held: Int) -> int:
+    """The cheapest offer that holds a load, or -1."""
+    rows = np.flatnonzero(held)
+    used = held @ yard.request_sr
+    fits = yard.accept_so[rows].all(axis=0)
+    fits &= ((used <= yard.cap_or) | (used == 0)).all(axis=1)
+    return int(np.argmax(fits)) if fits.any() else -1
+
+
+def _orders(yard: Yard) -> tuple[Int, Int]:
+    """The place of every sort among all, largest first: by CPU and by memory."""
+    cpu, memory = yard.request_sr[:, 0], yard.request_sr[:, 1]
+    sorts = np.arange(len(cpu))
+    by_cpu = np.argsort(np.lexsort((sorts, -memory, -cpu)), kind="stable")
+    by_memory = np.argsort(np.lexsort((sorts, -cpu, -memory)), kind="stable")
+    return by_cpu, by_memory
+
+
+def _words(flags: Bool) -> Words:
+    """Rows of flags as words of 64 bits, the first flag lowest."""
+    n_words = -(-flags.shape[1] // 64)
+    padded = np.zeros((len(flags), n_words * 64), dtype=bool)
+    padded[:, : flags.shape[1]] = flags
+    return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
+
+
+def _compiled(
+    yard: Yard, nodes: Sequence[tuple[Int, int]], effort: tuple[int, int]
+) -> list[Int]:
+    library = kernel.library()
+    assert library is not None  # noqa: S101  # the caller has seen it
+    n_pods = int(sum(held.sum() for held, _ in nodes))
+    room = min(n_pods, 2 * len(nodes) + 64)
+    accept, together = _words(yard.accept_so), _words(~yard.apart_ss)
+    first = np.zeros(
+        (3 * room, 1 + sum(yard.request_sr.shape) + accept.shape[1] + together.shape[1]), np.int64
+    )
+    for place, (held, offer) in enumerate(nodes):
+        rows = np.flatnonzero(held)
+        takes = np.bitwise_and.reduce(accept[rows], axis=0).view(np.int64)
+        welcome = np.bitwise_and.reduce(together[rows], axis=0).view(np.int64)
+        first[place] = np.concatenate([[offer], held, held @ yard.request_sr, takes, welcome])
+    arrays = (yard.request_sr, accept, together, yard.cap_or, yard.price_o)
+    count = kernel.recreate(
+        library, arrays, (yard.limits, _orders(yard), first, room), (len(nodes), n_pods, *effort)
+    )
+    return [row[1 : 1 + len(yard.request_sr)].copy() for row in first[:count]]
+
+
+class _Plain:
+    """The plain form of the compiled loops."""
+
+    def __init__(self, yard: Yard, looks: int) -> None:
+        self._yard = yard
+        self._looks = looks
+        self._chance = Chance(1)
+        self._orders = [one.tolist() for one in _orders(yard)]
+        self._price: list[int] = yard.price_o.tolist()
+        self._request = yard.request_sr.tolist()
+        self._cap = yard.cap_or.tolist()
+        self._accept = [frozenset(np.flatnonzero(row).tolist()) for row in yard.accept_so]
+        self._apart = [frozenset(np.flatnonzero(row).tolist()) for row in yard.apart_ss]
+
+    def run(self, nodes: Sequence[tuple[Int, int]], tries: int) -> list[Int]:
+        """The best loads found."""
+        room = min(int(sum(held.sum() for held, _ in nodes)), 2 * len(nodes) + 64)
+        best = now = [self._node(held, offer) for held, offer in nodes]
+        lowest = price = self._total(best)
+        for turn in range(tries):
+            if self._looks <= 0 or not now:
+                break
+            other = self._tried(now, turn, room)
+            if other is None:
+                continue
+            dearer = self._total(other)
+            slack = (lowest // _SLACK) * (tries - turn) // tries
+            if dearer > price and dearer > lowest + slack:
+                continue
+            now, price = other, dearer
+            if (price, len(now)) < (lowest, len(best)):
+                best, lowest = now, price
+        n_sorts = len(self._request)
+        return [
+            np.array([held.get(sort, 0) for sort in range(n_sorts)], dtype=np.int64)
+            for _, held, _ in best
+        ]
+
+    def _node(self, held: Int, offer: int) -> tuple[int, dict[int, int], list[int]]:
+        pods = {sort: int(held[sort]) for sort in np.flatnonzero(held).tolist()}
+        return offer, pods, (held @ self._yard.request_sr).tolist()
+
+    def _total(self, nodes: Sequence[tuple[int, dict[int, int], list[int]]]) -> int:
+        for use_o, left in self._yard.limits:
+            if sum(int(use_o[offer]) for offer, _, _ in nodes) > left:
+                return _TOO_DEAR
+        return sum(self._price[offer] for offer, _, _ in nodes)
+
+    def _tried(
+        self, now: list[tuple[int, dict[int, int], list[int]]], turn: int, room: int
+    ) -> list[tuple[int, dict[int, int], list[int]]] | None:
+        other, pods, paid = list(now), list[int](), 0
+        for _ in range(min(1 + self._chance.below(_MOST_RUINED), len(now))):
+            place = self._chance.below(len(other))
+            offer, held, _ = other[place]
+            other[place] = other[-1]
+            other.pop()
+            paid += self._price[offer]
+            pods += [sort for sort in sorted(held) for _ in range(held[sort])]
+        pods = self._sorted(pods, turn // 2)
+        if turn % 2:
+            pods = self._fill_large(other, pods, paid)
+        for sort in pods:
+            if not self._insert(other, sort, room):
+                return None
+        return other
+
+    def _sorted(self, pods: list[int], turn: int) -> list[int]:
+        if turn % 4 < 2:
+            order = self._orders[turn % 4]
+            return sorted(pods, key=lambda sort: order[sort])
+        drawn = [(self._chance.below(2**30), place) for place in range(len(pods))]
+        return [pods[place] for _, place in sorted(drawn)]
+
+    def _with_one_more(
+        self, node: tuple[int, dict[int, int], list[int]], sort: int
+    ) -> int:
+        offer, held, used = node
+        if any(sort in self._apart[other] for other in held):
+            return -1
+        asked = self._request[sort]
+        for one in range(offer, len(self._price)):
+            if one not in self._accept[sort] or any(one not in self._accept[s] for s in held):
+                continue
+            cap = self._cap[one]
+            if all(u + a <= c or not a for u, a, c in zip(used, asked, cap, strict=True)):
+                return one
+        return -1
+
+    def _grown(
+        self, node: tuple[int, dict[int, int], list[int]], sort: int, offer: int
+    ) -> tuple[int, dict[int, int], list[int]]:
+        held = dict(node[1])
+        held[sort] = held.get(sort, 0) + 1
+        used = [have + asked for have, asked in zip(node[2], self._request[sort], strict=True)]
+        return offer, held, used
+
+    def _empty(self) -> tuple[int, dict[int, int], list[int]]:
+        return 0, {}, [0] * self._yard.cap_or.shape[1]
+
+    def _fill_large(
+        self, nodes: list[tuple[int, dict[int, int], list[int]]], pods: list[int], paid: int
+    ) -> list[int]:
+        affordable = sum(1 for price in self._price if price < paid)
+        if not affordable:
+            return pods
+        most, rest, node = self._price[self._chance.below(affordable)], [], self._empty()
+        for sort in pods:
+            offer = self._with_one_more(node, sort)
+            if offer >= 0 and self._price[offer] <= most:
+                node = self._grown(node, sort, offer)
+            else:
+                rest.append(sort)
+        if node[1]:
+            nodes.append(node)
+        return rest
+
+    def _insert(
+        self, nodes: list[tuple[int, dict[int, int], list[int]]], sort: int, room: int
+    ) -> bool:
+        overlooked = self._chance.below(_SHYNESS)
+        if len(nodes) == room:
+            return False
+        fresh = self._empty()
+        chosen, where = self._with_one_more(fresh, sort), -1
+        if chosen < 0:
+            return False
+        lowest = self._price[chosen]
+        self._looks -= len(nodes) + 1
+        for place, node in enumerate(nodes):
+            offer = self._with_one_more(node, sort)
+            if offer < 0:
+                continue
+            dearer = self._price[offer] - self._price[node[0]]
+            if dearer > lowest or (dearer == lowest and where >= 0) or place == overlooked:
+                continue
+            lowest, where, chosen = dearer, place, offer
+            if not lowest:
+                break
+        if where < 0:
+            nodes.append(self._grown(fresh, sort, chosen))
+        else:
+            nodes[where] = self._grown(nodes[where], sort, chosen)
+        return True

@@ -1,0 +1,54 @@
+"""The cheapest nodes for pods that are all alike: exact, by dynamic programming over the count."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from dovetail.solve.axes import Int
+from dovetail.solve.patterns.market import PatternMarket
+
+_FAR: Final = np.int64(2**62)
+
+
+def least_prices(holds_o: Int, price_o: Int, count: int) -> tuple[Int, Int]:
+    """For every number of pods up to `count` the least price of nodes that hold so many, and the
+    place of one of those nodes; among equal prices the fewest nodes.
+    """
+    best = np.full(count + 1, _FAR, dtype=np.int64)
+    n_nodes, choice = np.zeros((2, count + 1), dtype=np.int64)
+    best[0] = 0
+    for n in range(1, count + 1):
+        before = np.maximum(n - holds_o, 0)
+        price = best[before] + price_o
+        place = int(np.lexsort((n_nodes[before], price))[0])
+        best[n], n_nodes[n], choice[n] = price[place], n_nodes[before[place]] + 1, place
+    return best, choice
+
+
+def uniform_nodes(market: PatternMarket) -> list[int] | None:
+    """How many pods each node holds, cheapest in all; None if there are several sorts of pods."""
+    if len(market.count_s) != 1 or not market.shelves:
+        return None
+    count = int(market.count_s[0])
+    holds, price_o = held_by(market)
+    _, choice = least_prices(holds, price_o, count)
+    found: list[int] = []
+    while count > 0:
+        held = min(int(holds[choice[count]]), count)
+        found.append(held)
+        count -= held
+    return found
+
+
+def held_by(market: PatternMarket) -> tuple[Int, Int]:
+    """How many pods of the only sort each kind of node holds, and what it costs."""
+    request = market.request_sr[0]
+    found = []
+    for shelf in market.shelves:
+        holds = np.full(len(shelf.cap_or), int(shelf.items.most_i[0]), dtype=np.int64)
+        for resource in np.flatnonzero(request > 0).tolist():
+            holds = np.minimum(holds, shelf.cap_or[:, resource] // request[resource])
+        found.append(holds)
+    return np.concatenate(found), np.concatenate([shelf.price_o for shelf in market.shelves])
