@@ -37,7 +37,6 @@ _SIGNATURES: Final = {
     "dovetail_settle": [_ADDRESS],
     "dovetail_share_out": [_ADDRESS] * 2,
     "dovetail_greedy_values": [_ADDRESS, *[_INT] * 2, *[_ADDRESS] * 2],
-    "dovetail_table": [*[_INT] * 2, *[_ADDRESS] * 4],
     "dovetail_recreate": [_ADDRESS, *[_INT] * 3],
     "dovetail_fill_best": [_ADDRESS, _INT, *[_ADDRESS] * 2, _INT, *[_ADDRESS] * 3],
 }
@@ -112,6 +111,7 @@ def address(array: npt.NDArray[np.generic]) -> int:
 
 Log = list[tuple[int, Int, Int]]  # a unit, nodes, and how many of its pods go to each
 _FIRST_CHANCE: Final = 2862933555777941757 + 3037000493  # as in improve.Chance(1)
+MOST_KEPT: Final = 600  # patterns that are remembered
 _MOST_RUINED: Final = 4  # as in patterns/recreate.py
 _LEFT: Final = 4  # where `share_out` finds how many pods are left
 
@@ -281,34 +281,27 @@ def skyline(
     return winner
 
 
-def table(library: ctypes.CDLL, items: tuple[Int, Int, Int], rows: Int) -> None:
-    """Fill a table of upper bounds. `items`: their weight, their value, and how many at most."""
-    columns = [np.ascontiguousarray(one) for one in items]
-    library.dovetail_table(len(rows) - 1, rows.shape[1], *map(address, columns), address(rows))
-
-
 def fill_best(
     library: ctypes.CDLL,
     columns: Sequence[npt.NDArray[np.generic]],
     nodes: tuple[Int, Int],
-    budget: int,
+    steps: int,
     answer: tuple[Int, Int, Int],
 ) -> None:
-    """Fill nodes as well as possible. `columns`: as `Search` in `knapsack.c` lists them, up to the
-    rows of all tables. `nodes`: capacities and floors. `answer`: worth, counts and bounds.
+    """Fill nodes as well as possible. `columns`: as `Search` in `knapsack.c` lists them, up to where
+    tables start. `nodes`: capacities and floors. `answer`: worth, counts and bounds.
     """
     n_items, n_resources = columns[0].shape
+    size_k = columns[6]
     width = int(columns[2].max(initial=0)) + 1
-    scratch = (
-        np.zeros(n_resources, np.int64),
-        *(np.zeros(n_items, np.int64) for _ in range(3)),
-        np.zeros((n_items, width), np.int64),
-    )
+    n_numbers = (n_items + 1) * int(size_k.sum()), 2 * int(size_k.max()), n_resources
+    parts = np.cumsum([0, *n_numbers, n_items, n_items, n_items])
+    scratch = np.empty(int(parts[-1]) + n_items * width, dtype=np.int64)
     kept = [np.ascontiguousarray(one) for one in (*columns, *nodes)]
-    places = [*map(address, kept[: len(columns)]), *map(address, scratch)]
-    block = np.array([n_items, n_resources, len(columns[4]), *places, width, 0, 0], dtype=np.int64)
+    places = [*map(address, kept[: len(columns)]), *(address(scratch) + 8 * parts).tolist()]
+    block = np.array([n_items, n_resources, len(size_k), *places, width, 0, 0], dtype=np.int64)
     library.dovetail_fill_best(
-        address(block), len(nodes[0]), *map(address, kept[-2:]), budget, *map(address, answer)
+        address(block), len(nodes[0]), *map(address, kept[-2:]), steps, *map(address, answer)
     )
 
 
@@ -320,8 +313,9 @@ def recreate(
     arrays: Sequence[npt.NDArray[np.generic]],
     about: tuple[Limits, tuple[Int, Int], Int, int],
     effort: tuple[int, int, int, int],
-) -> int:
-    """Improve nodes in place; returns how many there are then.
+) -> tuple[int, Int]:
+    """Improve nodes in place; returns how many there are then, and what nodes of the best states
+    on the way held.
 
     `arrays`: as `Nodes` in `recreate.c` lists them, up to the prices. `about`: limits, the orders of
     sorts, the nodes, and how many there may be. `effort`: nodes, pods, looks and tries.
@@ -334,10 +328,14 @@ def recreate(
     left = np.array([amount for _, amount in limits], dtype=np.int64)
     scratch = np.zeros((2, max(n_pods, 1)), dtype=np.int64)
     kept = [np.ascontiguousarray(one) for one in (*arrays, use, left, *orders)]
-    places = [*map(address, kept), address(nodes), address(scratch[0]), address(scratch[1])]
+    saved = np.zeros((2, room), dtype=np.int64)
+    places = [*map(address, kept), *map(address, (nodes, saved, scratch[0], scratch[1]))]
     shape = (n_sorts, n_resources, n_offers, arrays[1].shape[1], len(limits), room)
-    block = np.array([*shape, *places, _FIRST_CHANCE, looks], dtype=np.int64)
-    return int(library.dovetail_recreate(address(block), n_nodes, tries, _MOST_RUINED))
+    patterns = np.zeros((MOST_KEPT, n_sorts), dtype=np.int64)
+    memory = (address(patterns), MOST_KEPT, 0, 0, 0, 0)
+    block = np.array([*shape, *places, *memory, _FIRST_CHANCE, looks], dtype=np.int64)
+    n_after = int(library.dovetail_recreate(address(block), n_nodes, tries, _MOST_RUINED))
+    return n_after, patterns[: int(block[-6])]
 
 
 def least_loss(

@@ -10,8 +10,28 @@ typedef __int128 wide;
 
 enum { SHIFT = 24 };  /* multipliers are fractions of 2^24 */
 
-/* dst[c] = max over a <= most of src[c - a * weight] + a * value. */
-static void add_item(const int64_t *src, int64_t *dst, int64_t size, int64_t weight, int64_t value, int64_t most) {
+/* Where the machine can compare four numbers at once, let it. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__gnu_linux__)
+#define WIDE __attribute__((target_clones("avx2", "default")))
+#else
+#define WIDE
+#endif
+
+/* dst[c] = max(src[c], src[c - weight] + value). */
+WIDE static void add_once(const int64_t *restrict src, int64_t *restrict dst, int64_t size, int64_t weight,
+                          int64_t value) {
+    for (int64_t c = 0; c < weight; c++) dst[c] = src[c];
+    const int64_t *restrict below = src - weight;
+    for (int64_t c = weight; c < size; c++) {
+        int64_t with = below[c] + value, without = src[c];
+        dst[c] = with > without ? with : without;
+    }
+}
+
+/* dst[c] = max over a <= most of src[c - a * weight] + a * value; `spare` are two rows of scratch. */
+static void add_item(const int64_t *src, int64_t *dst, int64_t *spare, int64_t size, int64_t weight, int64_t value,
+                     int64_t most) {
+    if (weight > 0 && most > (size - 1) / weight) most = (size - 1) / weight;
     if (value <= 0 || most <= 0) {
         for (int64_t c = 0; c < size; c++) dst[c] = src[c];
         return;
@@ -20,31 +40,14 @@ static void add_item(const int64_t *src, int64_t *dst, int64_t size, int64_t wei
         for (int64_t c = 0; c < size; c++) dst[c] = src[c] + most * value;
         return;
     }
-    if (most > (size - 1) / weight) {
-        for (int64_t c = 0; c < least(weight, size); c++) dst[c] = src[c];
-        for (int64_t c = weight; c < size; c++) {
-            int64_t with = dst[c - weight] + value;
-            dst[c] = src[c] > with ? src[c] : with;
-        }
-        return;
-    }
-    for (int64_t c = 0; c < size; c++) dst[c] = src[c];
+    int64_t turn = 0;
     for (int64_t step = 1; most > 0; step *= 2) {
-        int64_t count = least(step, most), w = count * weight, v = count * value;
-        for (int64_t c = size - 1; c >= w; c--) {
-            int64_t with = dst[c - w] + v;
-            if (with > dst[c]) dst[c] = with;
-        }
+        int64_t count = least(step, most);
         most -= count;
+        int64_t *to = most > 0 ? spare + (turn++ % 2) * size : dst;
+        add_once(src, to, size, count * weight, count * value);
+        src = to;
     }
-}
-
-/* One table: (items + 1) x size. `weight` and `value` are those of the items on its grid. */
-EXPORT void dovetail_table(int64_t n_items, int64_t size, const int64_t *weight, const int64_t *value,
-                           const int64_t *most, int64_t *table) {
-    for (int64_t c = 0; c < size; c++) table[n_items * size + c] = 0;
-    for (int64_t i = n_items - 1; i >= 0; i--)
-        add_item(table + (i + 1) * size, table + i * size, size, weight[i], value[i], most[i]);
 }
 
 typedef struct {
@@ -55,7 +58,8 @@ typedef struct {
     const int64_t *exact, *unit, *size;  /* per table */
     const int64_t *price;     /* tables x resources: multipliers, 0 for the exact one */
     const int64_t *start;     /* per table: where its rows begin in `rows` */
-    const int64_t *rows;
+    int64_t *rows;            /* of all tables, each (items + 1) x size */
+    int64_t *spare;           /* scratch: two rows of the largest table */
     int64_t *free;            /* scratch: resources */
     int64_t *barred;          /* scratch: items */
     int64_t *count, *best_count;  /* scratch and answer: items */
@@ -117,10 +121,25 @@ static void visit(Search *s, int64_t item, int64_t value) {
     }
 }
 
+/* Fills one table from its last row up. */
+static void fill_table(const Search *s, int64_t k) {
+    int64_t size = s->size[k], *table = s->rows + s->start[k];
+    for (int64_t c = 0; c < size; c++) table[s->n_items * size + c] = 0;
+    for (int64_t i = s->n_items - 1; i >= 0; i--) {
+        const int64_t *asked = s->request + i * s->n_resources, *price = s->price + k * s->n_resources;
+        wide net = s->value[i];
+        for (int64_t r = 0; r < s->n_resources; r++)
+            if (price[r]) net -= (wide)price[r] * asked[r] >> SHIFT;
+        add_item(table + (i + 1) * size, table + i * size, s->spare, size, asked[s->exact[k]] / s->unit[k],
+                 net > 0 ? (int64_t)net : 0, s->most[i]);
+    }
+}
+
 /* For every offer the pods that are worth most together, if they are worth more than `floor`: their
  * worth (or the floor), how many of each, and the most that any pods there could be worth. */
 EXPORT void dovetail_fill_best(Search *s, int64_t n_offers, const int64_t *cap, const int64_t *floor,
                                int64_t budget, int64_t *worth, int64_t *counts, int64_t *bound) {
+    for (int64_t k = 0; k < s->n_tables; k++) fill_table(s, k);
     for (int64_t o = 0; o < n_offers; o++) {
         for (int64_t r = 0; r < s->n_resources; r++) s->free[r] = cap[o * s->n_resources + r];
         for (int64_t i = 0; i < s->n_items; i++) s->barred[i] = s->count[i] = s->best_count[i] = 0;

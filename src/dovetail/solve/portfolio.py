@@ -143,15 +143,17 @@ class _Search:
     def _by_patterns(self, best: _Found) -> _Found:
         """The best of what was found and what patterns for the same pods come to."""
         draft = best.draft
-        loads = pattern_loads(self._base, self._rates, draft.pods, best.layout.loads)
+        known = [*best.layout.loads, *self._rebuilder.seen]
+        loads = pattern_loads(self._base, self._rates, draft.pods, known, best.price - draft.price)
         if loads is None:
             return best
-        layout = Layout(loads, [()] * len(draft.sites))
         placed = Counter(sort for load in loads for sort in self._rates.pods(load))
-        left = draft.pods - placed
-        if not draft.improver.insert(layout, draft.improver.ordered(sorted(left.elements()))):
+        left = sorted((draft.pods - placed).elements())
+        tail = Layout([], [()] * len(draft.sites))
+        if not draft.improver.insert(tail, draft.improver.ordered(left)):
             return best
-        return self._improved(best, layout, _MORE_TRIES)
+        tail = self._rebuilt(draft, tail, _MORE_TRIES)
+        return self._improved(best, Layout(loads + tail.loads, tail.extra), _MORE_TRIES)
 
     def _improved(self, best: _Found, layout: Layout, tries: int) -> _Found:
         """The best of what was found and what a layout of the same pods can be made into."""

@@ -15,12 +15,18 @@ typedef struct {
     const int64_t *use;       /* limits x offers */
     const int64_t *left;      /* limits */
     const int64_t *by_cpu, *by_memory;  /* sorts: the place of each in these orders */
-    int64_t *node;            /* 3 states of room x stride numbers: best, current, other */
+    int64_t *node;            /* 3 times room x stride numbers: the best nodes, the current ones, saved ones */
+    int64_t *saved;           /* scratch: room, which positions are saved, then room, since which turn */
     int64_t *pods;            /* scratch: the sorts of pods that look for a place */
     int64_t *key;             /* scratch: as long */
+    int64_t *kept;            /* what nodes of the best states held: `most_kept` x sorts */
+    int64_t most_kept, n_kept;
+    int64_t n_saved, turn, n_before;  /* what this try has changed, and how many nodes there were */
     uint64_t chance;
     int64_t looks;            /* how many may still be taken */
 } Nodes;
+
+enum { SLACK = 32 };  /* as in patterns/recreate.py */
 
 /* A node: its offer (-1: none), how many of each sort, what is used, the offers that take all. */
 static int64_t stride_of(const Nodes *n) {
@@ -71,10 +77,31 @@ static void put_pod(const Nodes *n, int64_t *node, int64_t sort, int64_t offer) 
     for (int64_t w = 0; w < words; w++) welcome[w] &= n->together[sort * words + w];
 }
 
+/* Before a node changes for the first time in a try, it is saved. */
+static void save_node(Nodes *n, int64_t place) {
+    int64_t stride = stride_of(n), *since = n->saved + n->room;
+    if (place >= n->n_before || since[place] == n->turn) return;
+    since[place] = n->turn;
+    const int64_t *from = n->node + (n->room + place) * stride;
+    int64_t *to = n->node + (2 * n->room + n->n_saved) * stride;
+    for (int64_t i = 0; i < stride; i++) to[i] = from[i];
+    n->saved[n->n_saved++] = place;
+}
+
+static void undo_try(Nodes *n) {
+    int64_t stride = stride_of(n);
+    for (int64_t k = 0; k < n->n_saved; k++) {
+        int64_t *to = n->node + (n->room + n->saved[k]) * stride;
+        const int64_t *from = n->node + (2 * n->room + k) * stride;
+        for (int64_t i = 0; i < stride; i++) to[i] = from[i];
+    }
+}
+
 /* Puts a pod where it costs least; says how many nodes there are then, or -1 if it fits nowhere. */
 static int64_t insert_pod(Nodes *n, int64_t *nodes, int64_t count, int64_t sort, int64_t overlooked) {
     int64_t stride = stride_of(n), where = -1, *last = nodes + count * stride;
     if (count == n->room) return -1;
+    save_node(n, count);
     clear_node(n, last);
     int64_t chosen = with_one_more(n, last, sort);
     if (chosen < 0) return -1;
@@ -91,6 +118,7 @@ static int64_t insert_pod(Nodes *n, int64_t *nodes, int64_t count, int64_t sort,
         chosen = offer;
         if (!lowest) break;
     }
+    if (where >= 0) save_node(n, where);
     put_pod(n, where < 0 ? last : nodes + where * stride, sort, chosen);
     return where < 0 ? count + 1 : count;
 }
@@ -137,43 +165,61 @@ static void copy_nodes(int64_t *to, const int64_t *from, int64_t n) {
     for (int64_t i = 0; i < n; i++) to[i] = from[i];
 }
 
+static void keep_nodes(Nodes *n, const int64_t *nodes, int64_t count) {
+    int64_t stride = stride_of(n);
+    for (int64_t i = 0; i < count && n->n_kept < n->most_kept; i++)
+        copy_nodes(n->kept + n->n_kept++ * n->n_sorts, nodes + i * stride + 1, n->n_sorts);
+}
+
+/* Takes some nodes away; returns how many are left. Their pods are in `pods`, what they cost in `paid`. */
+static int64_t ruin(Nodes *n, int64_t *now, int64_t count, int64_t gone, int64_t *n_pods, int64_t *paid) {
+    int64_t stride = stride_of(n);
+    for (int64_t i = 0; i < gone; i++) {
+        int64_t place = drawn(n, count), *out = now + place * stride;
+        *paid += n->price[out[0]];
+        for (int64_t s = 0; s < n->n_sorts; s++)
+            for (int64_t c = 0; c < out[1 + s]; c++) n->pods[(*n_pods)++] = s;
+        save_node(n, place);
+        count--;
+        if (place != count) copy_nodes(out, now + count * stride, stride);
+    }
+    return count;
+}
+
 /* Improves the first `count` nodes of the first state in place; returns how many there are then. */
 EXPORT int64_t dovetail_recreate(Nodes *n, int64_t count, int64_t tries, int64_t most_ruined) {
-    int64_t stride = stride_of(n), *best = n->node, *now = best + n->room * stride, *other = now + n->room * stride;
+    int64_t stride = stride_of(n), *best = n->node, *now = best + n->room * stride;
     int64_t best_count = count, best_price = price_of(n, best, count), price = best_price;
     copy_nodes(now, best, count * stride);
     for (int64_t turn = 0; turn < tries && n->looks > 0 && count > 0; turn++) {
-        copy_nodes(other, now, count * stride);
-        int64_t n_other = count, n_pods = 0, paid = 0, gone = least(1 + drawn(n, most_ruined), count);
-        for (int64_t i = 0; i < gone; i++) {
-            int64_t *out = other + drawn(n, n_other) * stride, *last = other + (n_other - 1) * stride;
-            paid += n->price[out[0]];
-            for (int64_t s = 0; s < n->n_sorts; s++)
-                for (int64_t c = 0; c < out[1 + s]; c++) n->pods[n_pods++] = s;
-            if (out != last) copy_nodes(out, last, stride);
-            n_other--;
-        }
+        int64_t n_pods = 0, paid = 0;
+        n->n_saved = 0;
+        n->turn = turn + 1;
+        n->n_before = count;
+        int64_t n_now = ruin(n, now, count, least(1 + drawn(n, most_ruined), count), &n_pods, &paid);
         sort_pods(n, n_pods, turn / 2);
         if (turn % 2) {
-            int64_t rest = fill_large(n, other + n_other * stride, n_pods, paid);
-            if (rest < n_pods) n_other++;
+            save_node(n, n_now);
+            int64_t rest = fill_large(n, now + n_now * stride, n_pods, paid);
+            if (rest < n_pods) n_now++;
             n_pods = rest;
         }
-        for (int64_t i = 0; i < n_pods && n_other >= 0; i++)
-            n_other = insert_pod(n, other, n_other, n->pods[i], drawn(n, 32));
-        if (n_other < 0) continue;
-        int64_t other_price = price_of(n, other, n_other);
-        int64_t slack = (best_price / 128) * (tries - turn) / tries;  /* a little dearer at first */
-        if (other_price > price && other_price > best_price + slack) continue;
-        int64_t *swap = now;
-        now = other;
-        other = swap;
-        count = n_other;
-        price = other_price;
+        for (int64_t i = 0; i < n_pods && n_now >= 0; i++)
+            n_now = insert_pod(n, now, n_now, n->pods[i], drawn(n, 32));
+        int64_t price_now = n_now < 0 ? UNLIMITED : price_of(n, now, n_now);
+        /* A little dearer at first: a part of what a node costs. */
+        int64_t slack = best_price / (SLACK * best_count) * (tries - turn) / tries;
+        if (n_now < 0 || (price_now > price && price_now > best_price + slack)) {
+            undo_try(n);
+            continue;
+        }
+        count = n_now;
+        price = price_now;
         if (price < best_price || (price == best_price && count < best_count)) {
             best_price = price;
             best_count = count;
             copy_nodes(best, now, count * stride);
+            keep_nodes(n, best, count);
         }
     }
     return best_count;

@@ -1,7 +1,8 @@
 """Rounds a mix of patterns to whole nodes: fixes the whole part, then one node after another.
 
 After each step the program is solved again for the pods that are left, with a few more rounds of
-generation. A pattern with more pods than are left is clipped.
+generation. A pattern with more pods than are left is clipped. When only small fractions remain the
+program knows nothing more: the last pods are left to others.
 """
 
 from __future__ import annotations
@@ -17,19 +18,23 @@ from dovetail.solve.patterns.master import Master
 _ROUNDS: Final = 2
 _MOST_STEPS: Final = 60
 _FEW: Final = 1e-6
+_LARGE: Final = 0.5  # of a node
+_REST: Final = 0.15  # of the price
 
 
 def dive(generator: Generator, master: Master) -> list[Int]:
-    """Whole nodes for all pods, as counts of each sort; what is left when steps run out is not in
-    them.
-    """
+    """Whole nodes, as counts of each sort, for all pods but the last few."""
     left_s, nodes = generator.market.count_s.copy(), list[Int]()
+    whole = 0.0
     for _ in range(_MOST_STEPS):
         if not left_s.any():
             break
         master.ask(left_s)
         generator.bound = 0.0  # of other pods than before
         mix = generator.generate(master, left_s, _ROUNDS)
+        whole = whole or mix.price
+        if mix.nodes_j.max(initial=0.0) < _LARGE and mix.price < _REST * whole:
+            break
         nodes += _fixed(generator.count_js, mix.nodes_j, left_s)
     return nodes
 

@@ -15,17 +15,29 @@ from typing import Final
 import numpy as np
 
 from dovetail.solve.axes import Float, Int
-from dovetail.solve.patterns.knapsack import CPU, MEMORY, Filled, fill_best, tables
+from dovetail.solve.patterns.knapsack import (
+    CPU,
+    MEMORY,
+    PODS,
+    Filled,
+    Items,
+    fill_best,
+    grids,
+    simple_bounds,
+)
 from dovetail.solve.patterns.market import PatternMarket, Shelf
 from dovetail.solve.patterns.master import Master, Mix
 
 _SMOOTHING: Final = 0.8
 _CLOSE: Final = 1e-3  # of the price: nearer to the bound than this there is little to gain
 _PAYS: Final = 1e-6
+_WHOLE_EVERY: Final = 8  # rounds: in the others only nodes that paid lately are looked at
 STEPS: Final = 120  # of search for one kind of node
 _IDLE: Final = 2_000  # a part of the price: who pays less than that more is not looked for
+_CELLS: Final = 2_048  # of a table
+_EXACT_CELLS: Final = 4_096  # where something is proven
 _LEAST_WORTH: Final = 1.0  # nanodollars
-_TIMES: Final = ((CPU, MEMORY, (0.0, 1.0, 1.6)), (MEMORY, CPU, (0.0, 0.5)))
+_TIMES: Final = ((CPU, MEMORY, 1.6), (MEMORY, CPU, 0.5))  # exact in, other price, times that
 
 
 @dataclass(slots=True)
@@ -34,9 +46,11 @@ class Generator:
 
     market: PatternMarket
     worth_s: Float  # the multipliers that gave the best bound
+    work: int  # cells of tables that may still be filled
     bound: float = 0.0  # nanodollars
     count_js: list[Int] = field(default_factory=list)
     _known: set[bytes] = field(default_factory=set)
+    _paid: list[bool] = field(default_factory=list)  # by shelf: whether it had patterns that pay
 
     def add(self, master: Master, patterns: Sequence[tuple[Int, int]]) -> int:
         """Let the program use patterns that are new, each with its price; says how many are."""
@@ -50,22 +64,28 @@ class Generator:
         master.add([count_s for count_s, _ in fresh], [price for _, price in fresh])
         return len(fresh)
 
-    def generate(self, master: Master, demand_s: Int, rounds: int, *, steps: int = STEPS) -> Mix:
+    def generate(self, master: Master, demand_s: Int, rounds: int) -> Mix:
         """Add patterns that pay, for so many rounds at most; returns the last solution."""
         mix = master.solve()
-        smoothing = _SMOOTHING
-        for _ in range(rounds):
+        smoothing, is_whole = _SMOOTHING, True
+        for number in range(rounds):
+            if self.work <= 0:
+                break
             worth = smoothing * self.worth_s + (1 - smoothing) * mix.worth_s
             worth = np.maximum(worth, _LEAST_WORTH)
-            filled, ratio = self.price(worth, demand_s, steps)
-            bound = float(demand_s @ worth) / max(ratio, 1e-9)
-            if bound > self.bound:
-                self.bound, self.worth_s = bound, worth
-            if mix.price <= self.bound * (1 + _CLOSE):
-                break
+            is_whole |= number % _WHOLE_EVERY == 0
+            filled, ratio = self.price(worth, demand_s, STEPS, is_whole=is_whole)
+            if is_whole:
+                bound = float(demand_s @ worth) / max(ratio, 1e-9)
+                if bound > self.bound:
+                    self.bound, self.worth_s = bound, worth
+                if mix.price <= self.bound * (1 + _CLOSE):
+                    break
             if self.add(master, self._paying(filled, mix)):
                 mix = master.solve()
-                smoothing = _SMOOTHING
+                smoothing, is_whole = _SMOOTHING, False
+            elif not is_whole:
+                is_whole = True
             elif smoothing > 0:
                 smoothing = 0.0 if smoothing < _SMOOTHING / 2 else smoothing / 4
             else:
@@ -73,23 +93,67 @@ class Generator:
         return mix
 
     def price(
-        self, worth_s: Float, demand_s: Int, steps: int, *, idle: int = 1
+        self, worth_s: Float, demand_s: Int, steps: int, *, idle: int = 1, is_whole: bool = True
     ) -> tuple[list[tuple[Shelf, Filled]], float]:
         """The best pods for every kind of node, and how many times its price the pods of a node
-        are worth at most. With `idle` 0 also those that hardly pay are looked for.
+        are worth at most. With `idle` 0 also those that hardly pay are looked for. If not whole,
+        only shelves that had something last time are looked at.
         """
         value_s = worth_s.astype(np.int64)
-        found, ratio = [], 0.0
-        for shelf in self.market.shelves:
-            value_i = value_s[shelf.rows]
+        ways = self._ways(value_s)
+        paid = self._paid if self._paid and not is_whole else [True] * len(self.market.shelves)
+        found, ratio, self._paid = [], 0.0, list(paid)
+        for place, shelf in enumerate(self.market.shelves):
+            if not paid[place]:
+                continue
             most_i = np.minimum(shelf.items.most_i, demand_s[shelf.rows])
             items = replace(shelf.items, most_i=most_i)
-            bounds = tables(items, value_i, _ways(shelf, value_i), shelf.cap_or.max(axis=0))
-            floor_o = shelf.price_o + idle * (shelf.price_o // _IDLE)
-            filled = fill_best(items, value_i, bounds, (shelf.cap_or, floor_o), steps)
+            filled = self._filled(shelf, (items, value_s[shelf.rows]), ways, (steps, idle))
             found.append((shelf, filled))
+            self._paid[place] = bool(filled.count_oi.any())
             ratio = max(ratio, float((filled.bound_o / np.maximum(shelf.price_o, 1)).max()))
         return found, ratio
+
+    def _filled(
+        self,
+        shelf: Shelf,
+        pods: tuple[Items, Int],
+        ways: Sequence[tuple[int, Float]],
+        effort: tuple[int, int],
+    ) -> Filled:
+        """The best pods for the nodes of one shelf. Nodes for which prices of resources alone prove
+        that nothing pays are left out.
+        """
+        items, value_i = pods
+        steps, idle = effort
+        floor_o = shelf.price_o + idle * (shelf.price_o // _IDLE)
+        bound_o = simple_bounds(items, value_i, [vector for _, vector in ways], shelf.cap_or)
+        open_o = np.flatnonzero(bound_o > floor_o)
+        worth_o = floor_o.copy()
+        count_oi = np.zeros((len(floor_o), len(value_i)), dtype=np.int64)
+        if len(open_o):
+            cap_or = shelf.cap_or[open_o]
+            cells = _CELLS if idle else _EXACT_CELLS
+            made_of = grids(items, ways, cap_or.max(axis=0), cells)
+            self.work -= len(value_i) * int(made_of.size_k.sum())
+            found = fill_best(items, value_i, made_of, (cap_or, floor_o[open_o]), steps)
+            worth_o[open_o], bound_o[open_o] = found.worth_o, found.bound_o
+            count_oi[open_o] = found.count_oi
+        return Filled(worth_o, count_oi, bound_o)
+
+    def _ways(self, value_s: Int) -> list[tuple[int, Float]]:
+        """Resources to be exact in, with prices of all that may explain the values of pods: on
+        nodes with memory to spare it is worth nothing, on others more than on average.
+        """
+        request_sr = self.market.request_sr
+        two = _fitted(request_sr, value_s, (CPU, MEMORY))
+        ways = [(CPU, _fitted(request_sr, value_s, (CPU, MEMORY, PODS))), (CPU, two)]
+        ways += [(only, _fitted(request_sr, value_s, (only,))) for only in (CPU, MEMORY)]
+        for exact, other, factor in _TIMES:
+            vector = two.copy()
+            vector[other] *= factor
+            ways.append((exact, vector))
+        return ways
 
     def _paying(self, found: Sequence[tuple[Shelf, Filled]], mix: Mix) -> list[tuple[Int, int]]:
         """The patterns that pay by the program's own multipliers."""
@@ -104,32 +168,18 @@ class Generator:
         return patterns
 
 
-def _ways(shelf: Shelf, value_i: Int) -> list[tuple[int, Float]]:
-    """Resources to be exact in, with prices of the others that may explain the values of pods: on
-    nodes with memory to spare it is worth nothing, on others more than on average.
-    """
-    two = _fitted(shelf, value_i, 2)
-    ways = [(CPU, _fitted(shelf, value_i, 3))]
-    for exact, other, times in _TIMES:
-        for factor in times:
-            vector = np.zeros(shelf.cap_or.shape[1])
-            vector[other] = factor * two[other]
-            ways.append((exact, vector))
-    return ways
-
-
-def _fitted(shelf: Shelf, value_i: Int, n_resources: int) -> Float:
-    """The prices of the first few resources that explain the values of pods best (least squares)."""
-    request_ir = shelf.items.request_ir[:, :n_resources].astype(np.float64)
-    scale = np.maximum(request_ir.max(axis=0), 1.0)
-    size_ir = request_ir / scale
-    used = np.flatnonzero(size_ir.any(axis=0))
-    price = np.zeros(shelf.cap_or.shape[1])
+def _fitted(request_sr: Int, value_s: Int, resources: tuple[int, ...]) -> Float:
+    """The prices of some resources that explain the values of pods best (least squares)."""
+    price = np.zeros(request_sr.shape[1])
+    used = np.array([one for one in resources if request_sr[:, one].any()], dtype=np.int64)
     while len(used):
-        gram = size_ir[:, used].T @ size_ir[:, used] + 1e-9 * np.eye(len(used))
-        found = np.linalg.solve(gram, size_ir[:, used].T @ value_i)
+        size_sr = request_sr[:, used].astype(np.float64)
+        scale = size_sr.max(axis=0)
+        size_sr /= scale
+        gram = size_sr.T @ size_sr + 1e-9 * np.eye(len(used))
+        found = np.linalg.solve(gram, size_sr.T @ value_s)
         if found.min() >= 0:
-            price[used] = found / scale[used]
+            price[used] = found / scale
             break
         used = used[found > 0]
     return price

@@ -21,9 +21,10 @@ from dovetail.solve import kernel
 from dovetail.solve.axes import Bool, Float, Int
 
 SHIFT: Final = 24  # multipliers are fractions of 2^24
-_MOST_CELLS: Final = 4096
 CPU, MEMORY, PODS = 0, 1, 2  # places among the resources
 _LARGEST: Final = 2**62
+_BOUNDLESS: Final = 2**50  # of a resource; what is priced is never so much
+_MARGIN: Final = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +37,15 @@ class Items:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """Upper bounds that are exact in one resource, in steps of `unit`."""
+class Grids:
+    """What tables (k) are made of: the resource that is exact, in steps of a unit, how many cells
+    that makes, and the prices of the other resources.
+    """
 
-    exact: int
-    unit: int
-    price_r: Int
-    rows: Int  # (items + 1) x cells
+    exact_k: Int
+    unit_k: Int
+    size_k: Int
+    price_kr: Int
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,68 +57,109 @@ class Filled:
     bound_o: Int
 
 
-def tables(
-    items: Items, value_i: Int, ways: Sequence[tuple[int, Float]], largest_r: Int
-) -> list[Table]:
-    """Tables for these values of pods: for each way the resource that is exact and the multipliers
-    of the others. `largest_r` is the most of each resource that any node has.
+def simple_bounds(items: Items, value_i: Int, vectors: Sequence[Float], cap_or: Int) -> Int:
+    """Upper bounds on what pods of every kind of node are worth, by prices of resources alone: what
+    the node has at these prices, and what pods are worth beyond them.
     """
-    plans = []
+    lowest = np.full(len(cap_or), _LARGEST, dtype=np.int64)
+    caps = np.minimum(cap_or, _BOUNDLESS).astype(np.float64)
+    for vector in vectors:
+        beyond_i = np.maximum(value_i - items.request_ir @ vector, 0.0)
+        bound_o = caps @ vector + float(beyond_i @ items.most_i)
+        # Floating point is off by far less than this.
+        lowest = np.minimum(lowest, np.ceil(bound_o * (1 + _MARGIN)).astype(np.int64) + 1)
+    return lowest
+
+
+def grids(
+    items: Items, ways: Sequence[tuple[int, Float]], largest_r: Int, most_cells: int
+) -> Grids:
+    """Tables for these ways: the resource that is exact, and the multipliers of the others.
+    `largest_r` is the most of each resource that any node has.
+    """
     asked_r = (items.request_ir * items.most_i[:, None]).sum(axis=0)
-    for exact, vector in ways:
-        requests = items.request_ir[:, exact]
-        if not requests.any():
-            continue
-        most = int(min(largest_r[exact], asked_r[exact]))
-        unit = max(gcd(*requests.tolist()), -(-most // (_MOST_CELLS - 1)), 1)
-        plans.append((exact, unit, _prices(vector, exact), most // unit + 1))
-    if not plans:  # they ask for neither CPU nor memory: all of them fit
-        plans.append((CPU, 1, np.zeros(items.request_ir.shape[1], dtype=np.int64), 1))
-    n_rows = len(value_i) + 1
-    # One block for all, as the compiled search wants it.
-    block = np.empty(n_rows * sum(size for _, _, _, size in plans), dtype=np.int64)
-    found, start = [], 0
-    for exact, unit, price_r, size in plans:
-        rows = block[start : start + n_rows * size].reshape(n_rows, size)
-        _fill_rows(items, value_i, (items.request_ir[:, exact] // unit, price_r), rows)
-        found.append(Table(exact, unit, price_r, rows))
-        start += n_rows * size
+    most_r = np.minimum(largest_r, asked_r).tolist()
+    unit_r = {
+        exact: max(gcd(*items.request_ir[:, exact].tolist()), -(-most_r[exact] // (most_cells - 1)))
+        for exact in sorted({exact for exact, _ in ways})
+        if items.request_ir[:, exact].any()
+    }
+    used = [(exact, vector) for exact, vector in ways if exact in unit_r]
+    if not used:  # they ask for neither CPU nor memory: all of them fit
+        used, unit_r, most_r = [(CPU, np.zeros(len(largest_r)))], {CPU: 1}, [0] * len(most_r)
+    price_kr = np.array([vector for _, vector in used]) * 2.0**SHIFT
+    price_kr = np.clip(price_kr, 0.0, _LARGEST / 2).astype(np.int64)
+    exact_k = np.array([exact for exact, _ in used], dtype=np.int64)
+    price_kr[np.arange(len(used)), exact_k] = 0
+    return Grids(
+        exact_k,
+        np.array([unit_r[exact] for exact, _ in used], dtype=np.int64),
+        np.array([most_r[exact] // unit_r[exact] + 1 for exact, _ in used], dtype=np.int64),
+        price_kr,
+    )
+
+
+def fill_best(
+    items: Items, value_i: Int, made_of: Grids, nodes: tuple[Int, Int], steps: int
+) -> Filled:
+    """The best pods for every kind of node, if they are worth more than its floor.
+
+    `nodes` are the capacities and the floors; `steps` is how many the search may take on each.
+    """
+    cap_or, floor_o = nodes
+    library = kernel.library()
+    if library is None:
+        return _filled_plainly(items, value_i, made_of, nodes, steps)
+    worth, bound = np.empty((2, len(cap_or)), dtype=np.int64)
+    counts = np.empty((len(cap_or), len(value_i)), dtype=np.int64)
+    starts = np.cumsum((len(value_i) + 1) * made_of.size_k)
+    columns = (
+        items.request_ir,
+        value_i,
+        items.most_i,
+        items.apart_ii,
+        made_of.exact_k,
+        made_of.unit_k,
+        made_of.size_k,
+        made_of.price_kr,
+        np.concatenate([[0], starts[:-1]]),
+    )
+    kernel.fill_best(library, columns, (cap_or, floor_o), steps, (worth, counts, bound))
+    return Filled(worth, counts, bound)
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """Upper bounds: for every item and cell the most that it and the following ones are worth."""
+
+    exact: int
+    unit: int
+    prices: list[int]
+    rows: Int
+
+
+def _tables(items: Items, value_i: Int, made_of: Grids) -> list[_Table]:
+    """The tables, without the compiled loops."""
+    found = []
+    columns = (made_of.exact_k, made_of.unit_k, made_of.size_k, made_of.price_kr)
+    for exact, unit, size, prices in zip(*(one.tolist() for one in columns), strict=True):
+        # A product may exceed 64 bits: Python's integers do not mind.
+        net_i = [
+            value - sum(each * asked >> SHIFT for each, asked in zip(prices, row, strict=True))
+            for value, row in zip(value_i.tolist(), items.request_ir.tolist(), strict=True)
+        ]
+        rows = np.zeros((len(value_i) + 1, size), dtype=np.int64)
+        _fill_table(rows, (items.request_ir[:, exact] // unit).tolist(), net_i, items.most_i)
+        found.append(_Table(exact, unit, prices, rows))
     return found
 
 
-def _prices(vector: Float, exact: int) -> Int:
-    scaled = np.minimum(np.maximum(vector, 0.0) * 2.0**SHIFT, _LARGEST / 2)
-    price_r: Int = scaled.astype(np.int64)
-    price_r[exact] = 0
-    return price_r
-
-
-def _fill_rows(items: Items, value_i: Int, grid: tuple[Int, Int], rows: Int) -> None:
-    weight_i, price_r = grid
-    # A product may exceed 64 bits: Python's integers do not mind.
-    prices, values = price_r.tolist(), value_i.tolist()
-    net_i = np.array(
-        [
-            value - sum(each * asked >> SHIFT for each, asked in zip(prices, row, strict=True))
-            for value, row in zip(values, items.request_ir.tolist(), strict=True)
-        ],
-        dtype=np.int64,
-    )
-    library = kernel.library()
-    if library is None:
-        _fill_table(rows, weight_i, net_i, items.most_i)
-    else:
-        kernel.table(library, (weight_i, net_i, items.most_i), rows)
-
-
-def _fill_table(rows: Int, weight_i: Int, net_i: Int, most_i: Int) -> None:
-    """The plain form of the compiled loop."""
+def _fill_table(rows: Int, weights: list[int], nets: list[int], most_i: Int) -> None:
     size = rows.shape[1]
-    rows[-1] = 0
     for item in range(len(rows) - 2, -1, -1):
         row = rows[item]
         row[:] = rows[item + 1]
-        weight, net, most = int(weight_i[item]), int(net_i[item]), int(most_i[item])
+        weight, net, most = weights[item], nets[item], int(most_i[item])
         if net <= 0:
             continue
         if weight == 0:
@@ -125,51 +169,21 @@ def _fill_table(rows: Int, weight_i: Int, net_i: Int, most_i: Int) -> None:
         while most > 0:
             count = min(step, most)
             used = count * weight
-            np.maximum(row[used:], row[: size - used] + count * net, out=row[used:])
+            row[used:] = np.maximum(row[used:], row[: size - used] + count * net)
             most -= count
             step *= 2
 
 
-def fill_best(
-    items: Items, value_i: Int, bounds: Sequence[Table], nodes: tuple[Int, Int], budget: int
-) -> Filled:
-    """The best pods for every kind of node, if they are worth more than its floor.
-
-    `nodes` are the capacities and the floors; `budget` is how many steps the search may take on
-    each.
-    """
-    cap_or, floor_o = nodes
-    library = kernel.library()
-    if library is None:
-        return _filled_plainly(items, value_i, bounds, nodes, budget)
-    worth, bound = np.empty((2, len(cap_or)), dtype=np.int64)
-    counts = np.empty((len(cap_or), len(value_i)), dtype=np.int64)
-    starts = np.cumsum([0, *(one.rows.size for one in bounds[:-1])])
-    columns = (
-        items.request_ir,
-        value_i,
-        items.most_i,
-        items.apart_ii,
-        np.array([one.exact for one in bounds], dtype=np.int64),
-        np.array([one.unit for one in bounds], dtype=np.int64),
-        np.array([one.rows.shape[1] for one in bounds], dtype=np.int64),
-        np.array([one.price_r for one in bounds], dtype=np.int64),
-        starts.astype(np.int64),
-        bounds[0].rows,  # and those of the others, which follow it in the same block
-    )
-    kernel.fill_best(library, columns, (cap_or, floor_o), budget, (worth, counts, bound))
-    return Filled(worth, counts, bound)
-
-
 def _filled_plainly(
-    items: Items, value_i: Int, bounds: Sequence[Table], nodes: tuple[Int, Int], budget: int
+    items: Items, value_i: Int, made_of: Grids, nodes: tuple[Int, Int], steps: int
 ) -> Filled:
     """The plain form of the compiled loop."""
     worth, counts, proven = [], [], []
+    bounds = _tables(items, value_i, made_of)
     for cap, floor in zip(nodes[0].tolist(), nodes[1].tolist(), strict=True):
         search = _Search(items, value_i, bounds, cap)
         most = search.at_most(0)
-        search.best, search.left = floor, budget
+        search.best, search.left = floor, steps
         if most > floor:
             search.visit(0, 0)
         worth.append(search.best)
@@ -186,13 +200,13 @@ class _Search:
     """Depth first over the sorts, the most promising count of each first."""
 
     def __init__(
-        self, items: Items, value_i: Int, bounds: Sequence[Table], cap: list[int]
+        self, items: Items, value_i: Int, bounds: Sequence[_Table], cap: list[int]
     ) -> None:
         self._request = items.request_ir.tolist()
         self._most: list[int] = items.most_i.tolist()
         self._apart: list[list[bool]] = items.apart_ii.tolist()
         self._value: list[int] = value_i.tolist()
-        self._bounds = [(one, one.price_r.tolist()) for one in bounds]
+        self._bounds = bounds
         self._free = cap
         n_items = len(self._value)
         self._barred = [0] * n_items
@@ -203,12 +217,12 @@ class _Search:
     def at_most(self, item: int) -> int:
         """The most that this sort and the following ones can be worth in what is free."""
         lowest = -1
-        for table, prices in self._bounds:
+        for table in self._bounds:
             cell = min(self._free[table.exact] // table.unit, table.rows.shape[1] - 1)
             bound = int(table.rows[item, cell])
             bound += sum(
                 each * free >> SHIFT
-                for each, free in zip(prices, self._free, strict=True)
+                for each, free in zip(table.prices, self._free, strict=True)
                 if each
             )
             if lowest < 0 or bound < lowest:

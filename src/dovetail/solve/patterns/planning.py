@@ -17,16 +17,17 @@ from dovetail.solve.patterns.proof import kind_of
 from dovetail.solve.patterns.uniform import uniform_nodes
 from dovetail.solve.rates import NO_LOAD, NO_WAY, Rates
 
-_MOST_SORTS: Final = 60
+_MOST_SORTS: Final = 130
 _ROUNDS: Final = 80
+_WORK: Final = 200_000_000  # cells of tables, for each unit of effort
 _MOST_VECTORS: Final = 3
 
 
 def pattern_loads(
-    base: Attempt, rates: Rates, pods: Mapping[int, int], start: Sequence[int]
+    base: Attempt, rates: Rates, pods: Mapping[int, int], start: Sequence[int], most: int
 ) -> list[int] | None:
     """Loads for pods that can be alone on a node, perhaps not for all; None where patterns are no
-    help. `start` are the loads of a plan for the same pods, the first patterns.
+    help. `start` are loads of good plans for the same pods, of which the best costs `most`.
     """
     enc = base.enc
     sorts = [sort for sort in sorted(pods) if rates.grown(NO_LOAD, sort) != NO_WAY]
@@ -35,14 +36,14 @@ def pattern_loads(
         return None
     count_s = np.array([pods[sort] for sort in sorts], dtype=np.int64)
     # A node that costs more than the whole plan is not part of a cheaper one.
-    most = sum(rates.price[load] for load in start)
     price_p = enc.plan_price_o[base.offers]
     offers = base.offers[(enc.supply_o[base.offers] >= UNLIMITED) & (price_p <= most)]
     market = pattern_market(enc, units, count_s, offers)
     counts = uniform_nodes(market)
     if counts is not None:
         return [rates.load(((sorts[0], count),)) for count in counts]
-    generator = Generator(market, _first_worths(base, np.array([u.request for u in units])))
+    worth_s = _first_worths(base, np.array([unit.request for unit in units]))
+    generator = Generator(market, worth_s, _WORK * max(enc.problem.policy.effort, 1))
     master = Master(count_s)
     generator.add(master, _known_patterns(rates, sorts, start))
     generator.generate(master, count_s, _ROUNDS)
@@ -64,6 +65,8 @@ def _known_patterns(
     place = {sort: row for row, sort in enumerate(sorts)}
     patterns = []
     for load in (*(rates.grown(NO_LOAD, sort) for sort in sorts), *start):
+        if any(sort not in place for sort, _ in rates.loads[load]):
+            continue
         count_s = np.zeros(len(sorts), dtype=np.int64)
         for sort, count in rates.loads[load]:
             count_s[place[sort]] = count

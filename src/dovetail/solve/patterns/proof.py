@@ -31,7 +31,8 @@ from dovetail.solve.vectors import Values
 
 _MOST_SORTS: Final = 60
 _ROUNDS: Final = 12
-_STEPS: Final = 20_000  # of search for one kind of node
+_WORK: Final = 20_000_000  # cells of tables, for each unit of effort
+_STEPS: Final = 2_000  # of search for one kind of node
 _CORRECTIONS: Final = 4
 _MOST_COUNTED: Final = 20_000  # pods
 
@@ -110,7 +111,7 @@ def _valued(
 ) -> PatternBound | None:
     sort_g, units = sorts
     worth_s = _first_worths(enc, plan, units)
-    generator = Generator(market, worth_s)
+    generator = Generator(market, worth_s, _WORK * enc.problem.policy.effort)
     if any(kind_of(unit) not in plan.worths for unit in units):
         master = Master(market.count_s)
         generator.add(master, _patterns(enc, plan, sorts))

@@ -21,6 +21,7 @@ class Rebuilder:
         self._enc, self._rates = enc, rates
         offers = offers[enc.supply_o[offers] >= UNLIMITED]
         self._offers = offers[np.lexsort((offers, enc.plan_price_o[offers]))]
+        self.seen: dict[int, None] = {}  # loads of good states, in order
         self._yards: dict[tuple[int, ...], Yard] = {}
 
     def rebuilt(
@@ -47,12 +48,15 @@ class Rebuilder:
             yard = Yard(
                 yard.request_sr, yard.accept_so, yard.apart_ss, yard.cap_or, yard.price_o, bounds
             )
-        found = [
-            rates.load(tuple((sorts[row], int(held[row])) for row in np.flatnonzero(held).tolist()))
-            for held in recreated(yard, counts, looks, tries)
-        ]
+        after, kept = recreated(yard, counts, looks, tries)
+        found = [self._load(sorts, held) for held in after]
+        self.seen.update(dict.fromkeys(self._load(sorts, held) for held in kept))
         is_better = NO_WAY not in found and self._price(found) <= self._price(loads)
         return found if is_better else list(loads)
+
+    def _load(self, sorts: tuple[int, ...], held: Int) -> int:
+        rows = np.flatnonzero(held).tolist()
+        return self._rates.load(tuple((sorts[row], int(held[row])) for row in rows))
 
     def _price(self, loads: Sequence[int]) -> int:
         return sum(self._rates.price[load] for load in loads)

@@ -23,7 +23,7 @@ from dovetail.solve.improve import Chance
 
 _SHYNESS: Final = 32  # one node in so many is overlooked, or every try would end alike
 _MOST_RUINED: Final = 4
-_SLACK: Final = 128  # of the price: how much dearer a step may be at first
+_SLACK: Final = 32  # a part of what a node costs: how much dearer a step may be at first
 _TOO_DEAR: Final = 2**60
 Words = npt.NDArray[np.uint64]
 
@@ -40,12 +40,16 @@ class Yard:
     limits: tuple[tuple[Int, int], ...] = ()  # what offers use of each limit, and what is left
 
 
-def recreated(yard: Yard, loads: Sequence[Int], looks: int, tries: int) -> list[Int]:
-    """Loads (how many pods of each sort) for the same pods that cost no more, and likely less."""
+def recreated(
+    yard: Yard, loads: Sequence[Int], looks: int, tries: int
+) -> tuple[list[Int], list[Int]]:
+    """Loads (how many pods of each sort) for the same pods that cost no more, and likely less; and
+    the loads of the best states on the way.
+    """
     library = kernel.library()
     nodes = [(held, _cheapest(yard, held)) for held in loads]
     if any(offer < 0 for _, offer in nodes):
-        return list(loads)
+        return list(loads), []
     if library is None:
         return _Plain(yard, looks).run(nodes, tries)
     return _compiled(yard, nodes, (looks, tries))
@@ -79,7 +83,7 @@ def _words(flags: Bool) -> Words:
 
 def _compiled(
     yard: Yard, nodes: Sequence[tuple[Int, int]], effort: tuple[int, int]
-) -> list[Int]:
+) -> tuple[list[Int], list[Int]]:
     library = kernel.library()
     assert library is not None  # noqa: S101  # the caller has seen it
     n_pods = int(sum(held.sum() for held, _ in nodes))
@@ -94,10 +98,10 @@ def _compiled(
         welcome = np.bitwise_and.reduce(together[rows], axis=0).view(np.int64)
         first[place] = np.concatenate([[offer], held, held @ yard.request_sr, takes, welcome])
     arrays = (yard.request_sr, accept, together, yard.cap_or, yard.price_o)
-    count = kernel.recreate(
+    count, kept = kernel.recreate(
         library, arrays, (yard.limits, _orders(yard), first, room), (len(nodes), n_pods, *effort)
     )
-    return [row[1 : 1 + len(yard.request_sr)].copy() for row in first[:count]]
+    return [row[1 : 1 + len(yard.request_sr)].copy() for row in first[:count]], list(kept)
 
 
 class _Plain:
@@ -114,8 +118,11 @@ class _Plain:
         self._accept = [frozenset(np.flatnonzero(row).tolist()) for row in yard.accept_so]
         self._apart = [frozenset(np.flatnonzero(row).tolist()) for row in yard.apart_ss]
 
-    def run(self, nodes: Sequence[tuple[Int, int]], tries: int) -> list[Int]:
-        """The best loads found."""
+    def run(
+        self, nodes: Sequence[tuple[Int, int]], tries: int
+    ) -> tuple[list[Int], list[Int]]:
+        """The best loads found, and those of the best states on the way."""
+        kept: list[Int] = []
         room = min(int(sum(held.sum() for held, _ in nodes)), 2 * len(nodes) + 64)
         best = now = [self._node(held, offer) for held, offer in nodes]
         lowest = price = self._total(best)
@@ -126,17 +133,17 @@ class _Plain:
             if other is None:
                 continue
             dearer = self._total(other)
-            slack = (lowest // _SLACK) * (tries - turn) // tries
+            slack = lowest // (_SLACK * len(best)) * (tries - turn) // tries
             if dearer > price and dearer > lowest + slack:
                 continue
             now, price = other, dearer
             if (price, len(now)) < (lowest, len(best)):
                 best, lowest = now, price
-        n_sorts = len(self._request)
-        return [
-            np.array([held.get(sort, 0) for sort in range(n_sorts)], dtype=np.int64)
-            for _, held, _ in best
-        ]
+                kept += [self._counts(held) for _, held, _ in best[: kernel.MOST_KEPT - len(kept)]]
+        return [self._counts(held) for _, held, _ in best], kept
+
+    def _counts(self, held: dict[int, int]) -> Int:
+        return np.array([held.get(sort, 0) for sort in range(len(self._request))], dtype=np.int64)
 
     def _node(self, held: Int, offer: int) -> tuple[int, dict[int, int], list[int]]:
         pods = {sort: int(held[sort]) for sort in np.flatnonzero(held).tolist()}
