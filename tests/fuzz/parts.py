@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from tests.fuzz import judge, kills
+from tests.fuzz import judge, kills, placed
 from tests.laws import peace, thrift
 
 
@@ -23,6 +23,7 @@ class Part:
 
 PARTS: Final = (
     Part("plans", "plans for waiting pods are right", 20_000, judge.wrong, at_once=16),
+    Part("placed", "nobody is left out who could be placed", 20_000, placed.wrong, at_once=16),
     Part("rest", "busy clusters come to rest", 5_000, peace.wrong, at_once=4),
     Part("budgets", "budgets hold while much is under way", 5_000, thrift.wrong, at_once=4),
     Part("kills", "nothing is lost wherever the controller is killed", 200, kills.wrong),

@@ -66,5 +66,11 @@ def test_other_code_begins_anew(tmp_path: Path) -> None:
 
 def test_every_law_has_its_number() -> None:
     """What `make fuzz` judges unless told otherwise."""
-    wanted = {"plans": 20_000, "rest": 5_000, "budgets": 5_000, "kills": 200}
+    wanted = {
+        "plans": 20_000,
+        "placed": 20_000,
+        "rest": 5_000,
+        "budgets": 5_000,
+        "kills": 200,
+    }
     assert {part.name: part.n_seeds for part in PARTS} == wanted
