@@ -15,10 +15,12 @@ from typing import Final
 import msgspec
 
 from dovetail.decide import decide
+from dovetail.errors import InputError
 from dovetail.model.plan import Launch, Plan
 from dovetail.model.pod import Pod
 from dovetail.model.snapshot import Snapshot
 from tests.fuzz.tiny import built, words_of
+from tests.fuzz.tiny_market import Words
 from tests.laws.strategies import NOW
 from tests.oracle.check import Case, check, excuse
 from tests.oracle.launchable import kinds_of, mentioned, usage
@@ -128,6 +130,15 @@ def judged(snapshot: Snapshot) -> Judged:
 def wrong(seed: int) -> list[str]:
     """Everything that is wrong with the plan for the tiny cluster of this seed."""
     return [str(one) for one in findings(judged(built(words_of(seed))))]
+
+
+def has(kind: Kind, words: Words) -> bool:
+    """Whether this goes wrong with the cluster of these words; words that make none do not."""
+    try:
+        snapshot = built(words)
+    except (ValueError, KeyError, InputError):
+        return False
+    return any(one.kind == kind for one in findings(judged(snapshot)))
 
 
 def findings(found: Judged) -> list[Finding]:

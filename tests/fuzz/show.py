@@ -6,14 +6,19 @@ import re
 import traceback
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from random import Random
+
+import yaml
 
 from dovetail.decide import decide
 from dovetail.model.snapshot import Snapshot
-from tests.fuzz import kills
+from tests.fuzz import kills, placed
 from tests.fuzz.describe import describe, described
 from tests.fuzz.judge import snapshot_of, wrong_when_shuffled, wrong_with
 from tests.fuzz.shrink import shrink
+from tests.fuzz.tiny import built, words_of
+from tests.fuzz.tiny_shrink import least_words
 from tests.laws.lively import lively
 from tests.laws.peace import Peace
 from tests.laws.strategies import NOW
@@ -28,6 +33,9 @@ def show(part: str, seed: int, match: str = "") -> None:
     if part == "kills":
         _tell(seed, kills.wrong(seed))
         return
+    if part == "placed":
+        _show_placed(seed, match)
+        return
     snapshot, now, complaints = _case(part, seed)
     first = [one for one in complaints(snapshot) if match in one]
     if not first:
@@ -37,6 +45,19 @@ def show(part: str, seed: int, match: str = "") -> None:
     print(f"shrunk, at {now}:\n{describe(least)}")
     print("wrong:", *complaints(least), sep="\n  ")
     print(f"plan:\n{described(decide(least, now))}" if "Error" not in wanted else "no plan")
+
+
+def _show_placed(seed: int, match: str) -> None:
+    """Print the least of a tiny cluster for each kind of finding, as the `given` of a scenario."""
+    words = words_of(seed)
+    first = placed.findings(placed.judged(built(words)))
+    _tell(seed, [str(one) for one in first])
+    for kind in dict.fromkeys(one.kind for one in first if match in str(one)):
+        least = least_words(words, partial(placed.has, kind))
+        found = placed.judged(built(least))
+        print(f"shrunk, {kind}:\n{yaml.safe_dump({'given': least}, sort_keys=False)}")
+        print("wrong:", *placed.findings(found), sep="\n  ")
+        print(f"plan:\n{described(found.plan)}")
 
 
 def _case(part: str, seed: int) -> tuple[Snapshot, datetime, Complaints]:

@@ -28,7 +28,8 @@ class Place:
 
     host: Host
     offer: Fresh | None
-    takes: int  # the pods, as bits, that could be alone there
+    alone: int  # the pods, as bits, that could be there if nobody else were anywhere
+    takes: int  # those that could be there beside the pods that run already
     free: tuple[int, ...]  # of each resource of `Tables.resources`
     domains: tuple[str | None, ...]  # of each key of `Tables.keys`
     kin: tuple[object, ...] = ()  # places of other kin cannot stand in for each other
@@ -66,7 +67,7 @@ class Tables:
         hosts = list(self.world.hosts.values())
         self.existing = [self._place(host, None) for host in hosts]
         found = [self._place(one.host, one) for one in self.offers]
-        self.buyable = [one for one in found if one.takes]
+        self.buyable = [one for one in found if one.alone]
 
     @cached_property
     def resources(self) -> tuple[str, ...]:
@@ -161,7 +162,7 @@ class Tables:
         found: tuple[dict[str, set[str]], ...] = tuple({} for _ in self.pods)
         for one in self.buyable:
             for n in range(len(self.pods)):
-                if one.takes >> n & 1:
+                if one.alone >> n & 1:
                     for key, value in one.host.labels.items():
                         found[n].setdefault(key, set()).add(value)
         return found
@@ -171,11 +172,12 @@ class Tables:
         if offer is not None:
             world.add(host)
         bound = world.bound[host.name]
-        takes = 0
+        alone = takes = 0
         for n, pod in enumerate(self.pods):
-            if all(one(world, pod, host, bound) is None for one in (*ALONE, anti_affinity)):
-                takes |= 1 << n
-        taken = [one.spec.requests for one in (*bound, *host.daemons)]
+            if all(one(world, pod, host, bound) is None for one in ALONE):
+                alone |= 1 << n
+                takes |= (anti_affinity(world, pod, host, bound) is None) << n
+        taken = [one.spec.requests for one in bound] + [one.spec.requests for one in host.daemons]
         free = tuple(
             host.allocatable.get(name, 0) - sum(one.get(name, 0) for one in taken)
             for name in self.resources
@@ -183,7 +185,7 @@ class Tables:
         if offer is not None:
             world.drop(host)
         domains = tuple(host.labels.get(key) for key in self.keys)
-        return Place(host, offer, takes, free, domains, self._kin(host, domains))
+        return Place(host, offer, alone, takes, free, domains, self._kin(host, domains))
 
     def _kin(self, host: Host, domains: tuple[str | None, ...]) -> tuple[object, ...]:
         """All in which two new nodes may differ for others than those that are put there."""
