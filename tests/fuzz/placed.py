@@ -29,10 +29,10 @@ from tests.oracle.most_placed import (
     Answer,
     better_placed,
     cheaper,
-    counts,
     weighs_alike,
     worth,
 )
+from tests.oracle.tiny_plan import counts
 from tests.oracle.tiny_tables import Tables, tables
 
 # Above 1.4 times the optimum a plan is too dear.

@@ -52,9 +52,9 @@ def plausible_apps(chance: Random, zones: tuple[str, ...], *, has_taint: bool) -
     if one_in(chance, 5):
         chance.choice(apps)["priority"] = 100
     if len(apps) > 1 and one_in(chance, 10):
-        # Two that want each other on the same host.
-        apps[0]["affinity"] = [_term("hostname", apps[1]["name"])]
-        apps[1]["affinity"] = [_term("hostname", apps[0]["name"])]
+        for one in apps[:2]:  # they want each other on their host
+            one["labels"] = {"app": one["name"], "group": "pair"}
+            one["affinity"] = [{"topology_key": "hostname", "selector": {"group": "pair"}}]
     return apps
 
 

@@ -10,44 +10,21 @@ The search counts its steps. When they run out, it answers None: unknown.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from dovetail import labels as well_known
 from dovetail.model.pod import Pod
 from dovetail.model.snapshot import Snapshot
-from tests.oracle.between import hard_spread, pods_by_domain
 from tests.oracle.filters import volume_limits
-from tests.oracle.launchable import is_strict, is_usable, reservation_left, unmet_min_values, usage
-from tests.oracle.scheduler import bind_as_nodes_come, some_order_exists
+from tests.oracle.launchable import is_usable, reservation_left, usage
+from tests.oracle.tiny_plan import Draft, Node, Witness
 from tests.oracle.tiny_tables import Place, Tables, tables, without_dominated
-from tests.oracle.world import World
 
-BUDGET: Final = 20_000
-LEAF_STEPS: Final = 40  # what it costs to ask kube-scheduler's rules about a whole plan
-MOST_ORDERS: Final = 200
-
-Counts = tuple[tuple[int, int], ...]
-
-
-@dataclass(frozen=True)
-class Witness:
-    """A plan that kube-scheduler would carry out."""
-
-    host_by_pod: dict[str, str]
-    bought: dict[str, str]  # what each new node is
-    price_nanousd: int
-    n_placed: Counts  # by priority, the highest first
-
-    def __str__(self) -> str:
-        """Who is where."""
-        by_host: dict[str, list[str]] = {}
-        for pod, host in self.host_by_pod.items():
-            by_host.setdefault(self.bought.get(host, host) + f" ({host})", []).append(pod)
-        return "; ".join(f"{host}: {', '.join(sorted(pods))}" for host, pods in by_host.items())
+BUDGET: Final = 40_000
+GLANCE_STEPS: Final = 4  # what it costs to look at a whole plan, or at spreads
+LEAF_STEPS: Final = 60  # what it costs to ask kube-scheduler's rules about it
 
 
 @dataclass(frozen=True)
@@ -60,16 +37,6 @@ class Answer:
 
 class _OutOfStepsError(Exception):
     """The search has taken as many steps as it may."""
-
-
-@dataclass
-class _Node:
-    """A node that is there or was opened, and who was put there."""
-
-    place: Place
-    free: list[int]
-    name: str
-    held: list[int] = field(default_factory=list)
 
 
 @dataclass
@@ -86,19 +53,20 @@ class Search:
     steps: int = BUDGET
     most_skipped: int = 99
     found: Witness | None = None
-    nodes: list[_Node] = field(default_factory=list)
-    where: list[_Node | None] = field(default_factory=list)
     seen: set[tuple[object, ...]] = field(default_factory=set)
-    spent: int = 0
     worth: int = 0
     n_skipped: int = 0
 
-    def run(self) -> Answer:
-        """Try everything, or as much as there are steps for."""
+    def __post_init__(self) -> None:
+        """Begin with the nodes that are there."""
         found = self.tables
-        self.nodes = [_Node(one, list(one.free), one.host.name) for one in found.existing]
+        nodes = [Node(one, list(one.free), one.host.name) for one in found.existing]
+        self.draft = Draft(found, nodes)
         self.hope = [sum(found.worth[n:]) for n in range(len(found.pods) + 1)]
         self.used = usage(found.snapshot, ())
+
+    def run(self) -> Answer:
+        """Try everything, or as much as there are steps for."""
         try:
             self._place(0)
         except _OutOfStepsError:
@@ -109,11 +77,11 @@ class Search:
         best = self.worth + self.hope[n]
         if self.ceiling is None:
             return best <= self.floor
-        return best < self.floor or self.spent >= self.ceiling
+        return best < self.floor or self.draft.spent >= self.ceiling
 
     def _place(self, n: int) -> None:
         """Decide about the pod at this position in every way that could still be better."""
-        if self._is_hopeless(n) or self._lacks_company(n):
+        if self._is_hopeless(n) or self._lacks_company(n) or self._is_lopsided(n):
             return
         self.steps -= 1
         if self.steps < 0:
@@ -125,12 +93,12 @@ class Search:
         if mark in self.seen:
             return
         self.seen.add(mark)
-        previous = self.where[n - 1] if self.tables.alike[n] else None
+        previous = self.draft.where[n - 1] if self.tables.alike[n] else None
         if self.tables.alike[n] and previous is None:
             self._skip(n)
             return
-        first = 0 if previous is None else self.nodes.index(previous)
-        for node in self.nodes[first:]:
+        first = 0 if previous is None else self.draft.nodes.index(previous)
+        for node in self.draft.nodes[first:]:
             self._try(n, node)
         for offer in self.offers:
             self._open(n, offer)
@@ -140,23 +108,23 @@ class Search:
         if self.n_skipped >= self.most_skipped:
             return
         self.n_skipped += 1
-        self.where.append(None)
+        self.draft.where.append(None)
         self._place(n + 1)
-        self.where.pop()
+        self.draft.where.pop()
         self.n_skipped -= 1
 
-    def _try(self, n: int, node: _Node) -> None:
+    def _try(self, n: int, node: Node) -> None:
         if not self._fits(n, node):
             return
         asks = self.tables.asks[n]
         for resource, amount in enumerate(asks):
             node.free[resource] -= amount
         node.held.append(n)
-        self.where.append(node)
+        self.draft.where.append(node)
         self.worth += self.tables.worth[n]
         self._place(n + 1)
         self.worth -= self.tables.worth[n]
-        self.where.pop()
+        self.draft.where.pop()
         node.held.pop()
         for resource, amount in enumerate(asks):
             node.free[resource] += amount
@@ -172,23 +140,23 @@ class Search:
         before = {key: dict(held) for key, held in self.used.by_pool.items()}
         reserved = dict(self.used.by_reservation)
         self.used.take(offer.pool.name, offer.kind.capacity, offer.offering.reservation_id)
-        node = _Node(place, list(place.free), f"new-{len(self.nodes)}")
-        self.nodes.append(node)
-        self.spent += place.price
+        node = Node(place, list(place.free), f"new-{len(self.draft.nodes)}")
+        self.draft.nodes.append(node)
+        self.draft.spent += place.price
         self._try(n, node)
-        self.spent -= place.price
-        self.nodes.pop()
+        self.draft.spent -= place.price
+        self.draft.nodes.pop()
         self.used.by_pool, self.used.by_reservation = before, reserved
 
-    def _fits(self, n: int, node: _Node) -> bool:
+    def _fits(self, n: int, node: Node) -> bool:
         place, found = node.place, self.tables
         if not place.takes >> n & 1:
             return False
         if any(want > free for want, free in zip(found.asks[n], node.free, strict=True) if want):
             return False
-        for other, there in enumerate(self.where):
+        for other, there in enumerate(self.draft.where):
             keys = found.apart[n][other]
-            if there is not None and keys and self._share(keys, node, there):
+            if there is not None and keys and self.draft.share(keys, node, there):
                 return False
         pod = found.pods[n]
         if not pod.claim_names:
@@ -196,23 +164,10 @@ class Search:
         bound = [*found.world.bound.get(node.name, ()), *(found.pods[one] for one in node.held)]
         return volume_limits(found.world, pod, place.host, bound) is None
 
-    def _share(self, keys: Iterable[str], one: _Node, other: _Node) -> bool:
-        """Whether two nodes are in one domain of any of the keys."""
-        for key in keys:
-            if key == well_known.HOSTNAME:
-                if one is other:
-                    return True
-                continue
-            at = self.tables.keys.index(key)
-            value = one.place.domains[at]
-            if value is not None and value == other.place.domains[at]:
-                return True
-        return False
-
     def _lacks_company(self, n: int) -> bool:
         """Whether a pod with affinity is where nobody it needs is, nor can come any more."""
         open_to = -1 << n
-        for position, node in enumerate(self.where):
+        for position, node in enumerate(self.draft.where):
             needs = self.tables.company[position]
             if node is None or needs is None or needs.may_be_first or needs.others & open_to:
                 continue
@@ -220,23 +175,26 @@ class Search:
                 return True
         return False
 
-    def _has_company(self, position: int, node: _Node, key: str) -> bool:
+    def _has_company(self, position: int, node: Node, key: str) -> bool:
         needs = self.tables.company[position]
         if needs is None or node.place.host.labels.get(key) in needs.near[key]:
             return True
         return any(
-            there is not None and needs.others >> other & 1 and self._share((key,), node, there)
-            for other, there in enumerate(self.where)
+            there is not None
+            and needs.others >> other & 1
+            and self.draft.share((key,), node, there)
+            for other, there in enumerate(self.draft.where)
         )
 
     def _mark(self, n: int) -> tuple[object, ...]:
         """The state, with names of new nodes and of pods that are alike left out."""
         sorts, n_old = self.tables.sorts, len(self.tables.existing)
-        old = tuple(tuple(sorts[one] for one in node.held) for node in self.nodes[:n_old])
+        old = tuple(tuple(sorts[one] for one in node.held) for node in self.draft.nodes[:n_old])
         new = sorted(
-            (id(node.place), tuple(sorts[one] for one in node.held)) for node in self.nodes[n_old:]
+            (id(node.place), tuple(sorts[one] for one in node.held))
+            for node in self.draft.nodes[n_old:]
         )
-        last = self.where[n - 1] if n and n < len(sorts) and self.tables.alike[n] else None
+        last = self.draft.where[n - 1] if n and n < len(sorts) and self.tables.alike[n] else None
         told = (id(last.place), tuple(sorts[one] for one in last.held)) if last else None
         return (n, old, tuple(new), told)
 
@@ -244,102 +202,28 @@ class Search:
 
     def _judge(self) -> None:
         """Keep the plan if kube-scheduler's own rules accept it."""
-        self.steps -= LEAF_STEPS
-        if not self._is_diverse() or not self._is_legal():
+        self.steps -= GLANCE_STEPS
+        if not self.draft.is_diverse() or not self.draft.can_gather():
             return
-        self.found = self._witness()
+        if self.is_strict and self.draft.any_skewed(range(len(self.draft.where))):
+            return
+        self.steps -= LEAF_STEPS
+        if not self.draft.is_legal():
+            return
+        self.found = self.draft.witness()
         self.floor = self.worth
         if self.ceiling is not None:
-            self.ceiling = self.spent
+            self.ceiling = self.draft.spent
 
-    def _worlds(self) -> tuple[World, dict[str, str], list[Pod]]:
-        world = self.tables.world.copy()
-        for node in self.nodes[len(self.tables.existing) :]:
-            carried = {**node.place.host.labels, well_known.HOSTNAME: node.name}
-            world.add(replace(node.place.host, name=node.name, labels=carried))
-        placed = [
-            (pod, node.name)
-            for pod, node in zip(self.tables.pods, self.where, strict=True)
-            if node is not None
+    def _is_lopsided(self, n: int) -> bool:
+        """Whether a spread is broken about which nothing is left to decide."""
+        settled = [
+            one for one in self.tables.settled_at.get(n, ()) if self.draft.where[one] is not None
         ]
-        return world, {pod.key: name for pod, name in placed}, [pod for pod, _ in placed]
-
-    def _is_legal(self) -> bool:
-        world, where, pods = self._worlds()
-        if self.is_strict:
-            final = world.copy()
-            for pod in pods:
-                final.bind(pod, where[pod.key])
-            for n, node in enumerate(self.where):
-                if node is not None and self._is_skewed(final, n, node.name):
-                    return False
-        if some_order_exists(world, where, pods, limit=MOST_ORDERS):
-            return True
-        return not bind_as_nodes_come(world, where, pods)
-
-    def _is_skewed(self, world: World, n: int, name: str) -> bool:
-        """Whether the pod's domain is ahead of one that could be opened for it."""
-        pod, host = self.tables.pods[n], world.hosts[name]
-        constraints = hard_spread(world, pod)
-        keys = [one.topology_key for one in constraints]
-        for one in constraints:
-            key = one.topology_key
-            if key == well_known.HOSTNAME and not host.is_new:
-                continue
-            counts = dict.fromkeys(self.tables.openable[n].get(key, ()), 0)
-            counts |= pods_by_domain(world, pod, one, keys)
-            lowest = 0 if len(counts) < one.min_domains else min(counts.values(), default=0)
-            if counts.get(host.labels.get(key, ""), 0) - lowest > one.max_skew:
-                return True
-        return False
-
-    def _is_diverse(self) -> bool:
-        """Whether each new node has enough types that would do, none larger in what is limited."""
-        found = self.tables
-        if not is_strict(found.snapshot):
-            return True
-        for node in self.nodes[len(found.existing) :]:
-            offer = node.place.offer
-            if offer is None or not any(one.min_values for one in offer.pool.requirements):
-                continue
-            would_do = [one for one in found.buyable if self._stands_in(one, node)]
-            kinds = [one.offer.kind for one in would_do if one.offer is not None]
-            if unmet_min_values(offer.pool, kinds):
-                return False
-        return True
-
-    def _stands_in(self, place: Place, node: _Node) -> bool:
-        mine, theirs = place.offer, node.place.offer
-        if mine is None or theirs is None or mine.pool is not theirs.pool:
+        if not self.is_strict or not settled:
             return False
-        bought = [(one.offering.zone, one.offering.capacity_type) for one in (mine, theirs)]
-        if bought[0] != bought[1] or place.kin != node.place.kin:
-            return False
-        for name in mine.pool.limits:
-            if mine.kind.capacity.get(name, 0) > theirs.kind.capacity.get(name, 0):
-                return False
-        if any(not place.takes >> n & 1 for n in node.held):
-            return False
-        total = [sum(self.tables.asks[n][at] for n in node.held) for at in range(len(place.free))]
-        return all(want <= free for want, free in zip(total, place.free, strict=True) if want)
-
-    def _witness(self) -> Witness:
-        _, where, pods = self._worlds()
-        bought = {}
-        for node in self.nodes[len(self.tables.existing) :]:
-            offer = node.place.offer
-            if offer is not None:
-                one = offer.offering
-                bought[node.name] = (
-                    f"{offer.pool.name} {offer.kind.name} {one.zone} {one.capacity_type}"
-                )
-        return Witness(where, bought, self.spent, counts(pods))
-
-
-def counts(pods: Iterable[Pod]) -> Counts:
-    """How many pods there are of each priority, the highest first."""
-    found = Counter(pod.spec.priority for pod in pods)
-    return tuple(sorted(found.items(), reverse=True))
+        self.steps -= GLANCE_STEPS
+        return self.draft.any_skewed(settled)
 
 
 def worth(found: Tables, keys: Iterable[str]) -> int:

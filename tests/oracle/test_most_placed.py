@@ -18,8 +18,9 @@ from tests.fuzz.tiny import built, words_of
 from tests.oracle.build import NOW, ask, cluster, kind, offering, pick, pod
 from tests.oracle.hosts import waiting_pods
 from tests.oracle.launchable import all_offers
-from tests.oracle.most_placed import Witness, best_plan, counts
+from tests.oracle.most_placed import best_plan
 from tests.oracle.optimum import optimum
+from tests.oracle.tiny_plan import Witness, counts
 
 SMALL = kind("small", holds={"cpu": 2000, "pods": 9}, offerings=(offering(price=60),))
 LARGE = kind("large", holds={"cpu": 4000, "pods": 9}, offerings=(offering(price=100),))

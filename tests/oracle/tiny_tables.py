@@ -14,7 +14,7 @@ from functools import cached_property
 from dovetail import labels as well_known
 from dovetail.model.pod import Pod
 from dovetail.model.snapshot import Snapshot
-from tests.oracle.between import anti_affinity, hard_spread, term_selects
+from tests.oracle.between import anti_affinity, hard_spread, spread_selects, term_selects
 from tests.oracle.filters import clash, untolerated, wants
 from tests.oracle.hosts import present_world
 from tests.oracle.launchable import Fresh, all_offers, is_strict
@@ -155,6 +155,25 @@ class Tables:
             1 << n for n, other in enumerate(self.pods) if other is not pod and means(other)
         )
         return Company(keys, others, near, means(pod) and not any(near.values()))
+
+    @cached_property
+    def settled_at(self) -> dict[int, list[int]]:
+        """The pods whose spreads can be judged once so many pods are decided about.
+
+        Nodes that are opened later can only make them worse, unless a spread wants more domains.
+        """
+        found: dict[int, list[int]] = {}
+        for n, pod in enumerate(self.pods):
+            constraints = hard_spread(self.world, pod)
+            if not constraints or any(one.min_domains > 1 for one in constraints):
+                continue
+            counted = [
+                other
+                for other, one in enumerate(self.pods)
+                if any(spread_selects(spread, pod, one) for spread in constraints)
+            ]
+            found.setdefault(max([n, *counted]) + 1, []).append(n)
+        return found
 
     @cached_property
     def openable(self) -> tuple[dict[str, set[str]], ...]:
