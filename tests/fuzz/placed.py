@@ -16,6 +16,7 @@ import msgspec
 
 from dovetail.decide import decide
 from dovetail.errors import InputError
+from dovetail.model.instance import Offering
 from dovetail.model.plan import Launch, Plan
 from dovetail.model.pod import Pod
 from dovetail.model.snapshot import Snapshot
@@ -23,7 +24,7 @@ from tests.fuzz.tiny import built, words_of
 from tests.fuzz.tiny_market import Words
 from tests.laws.strategies import NOW
 from tests.oracle.check import Case, check, excuse
-from tests.oracle.launchable import kinds_of, mentioned, usage
+from tests.oracle.launchable import kinds_of, mentioned, reservation_left, usage
 from tests.oracle.launches import Order, delivered
 from tests.oracle.most_placed import (
     Answer,
@@ -277,7 +278,17 @@ def _prices(found: Judged, launch: Launch, mentions: Mapping[str, set[str]]) -> 
     )
     prices = {}
     for name in launch.instance_types:
-        offered = [one for one in kinds[name].offerings if delivered(order, kinds[name], one)]
+        offered = [
+            one
+            for one in kinds[name].offerings
+            if delivered(order, kinds[name], one) and not _is_used_up(found, launch, one)
+        ]
         if offered:
             prices[name] = min(one.price_nanousd for one in offered)
     return prices
+
+
+def _is_used_up(found: Judged, launch: Launch, offering: Offering) -> bool:
+    """Whether the other launches of the plan take all that is reserved of an offering."""
+    others = [one for one in found.plan.launches if one.name != launch.name]
+    return reservation_left(usage(found.snapshot, others), offering) <= 0

@@ -33,7 +33,7 @@ def types(chance: Random, zones: tuple[str, ...], *, is_wild: bool) -> Words:
             one["overhead"] = {"cpu": "100m", "memory": "200Mi"}
         if is_wild and one_in(chance, 4):
             one["pods"] = chance.choice((2, 3, 5))
-        if one_in(chance, 8):
+        if one_in(chance, 8 if is_wild else 25):
             _reserve(chance, one, f"cr-{cpu}-{ratio}")
         found[f"{'cmr'[(2, 4, 8).index(ratio)]}{cpu}"] = one
     return found

@@ -13,7 +13,9 @@ from tests.fuzz.tiny_market import Words
 
 Path = tuple[str | int, ...]
 # Without these, a thing would not be plainer but another one.
-KEPT: Final = frozenset({"name", "labels", "topology_key", "selector", "type", "zone"})
+KEPT: Final = frozenset(
+    {"name", "labels", "topology_key", "selector", "type", "zone", "reservation_id"}
+)
 PLAIN: Final[Words] = {"cpu": "100m", "memory": "128Mi"}
 
 
