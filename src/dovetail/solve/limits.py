@@ -41,6 +41,10 @@ class Limits:
         for same in self._reserved.get(offer, ()):
             self.supply[same] -= count
 
+    def same_reservation(self, offer: int) -> list[int]:
+        """The offers that draw on the same reservation, itself among them."""
+        return self._reserved.get(offer, [])
+
     def most(self, offer: int) -> int:
         """How many more nodes of an offer may be opened."""
         most = int(self.supply[offer])

@@ -11,6 +11,7 @@ from dovetail.solve.bound import better, certify, fit_existing
 from dovetail.solve.colocate import colocate
 from dovetail.solve.decode import decode, unplaced
 from dovetail.solve.encode import Encoded
+from dovetail.solve.exact.placing import placed_exactly
 from dovetail.solve.hopeless import without_a_place
 from dovetail.solve.minvalues import hold_min_values, may_give_way, relaxed_groups
 from dovetail.solve.patterns.proof import Proven, pattern_bound
@@ -140,6 +141,9 @@ def _best_attempt(enc: Encoded, offers: Int, values: Values) -> Outcome:
     outcome = _finished(attempt)
     if other is not None and is_sound(other):
         outcome = min(outcome, _finished(other), key=rank)
+    exact = placed_exactly(outcome)
+    if exact is not None:
+        outcome = min(outcome, _finished(exact), exact, key=rank)
     return outcome
 
 

@@ -1,0 +1,164 @@
+"""Most pods placed, by priority: tries to place whom a plan leaves out, and to pay less for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations_with_replacement
+from typing import Final
+
+import numpy as np
+
+from dovetail.solve.attempt import Attempt, new_attempt
+from dovetail.solve.exact.board import Board
+from dovetail.solve.exact.choice import Chooser, Worth
+from dovetail.solve.exact.search import Layout, Search, Spot
+from dovetail.solve.rescue import put_one, see
+from dovetail.solve.soundness import is_sound
+from dovetail.solve.terms import Kind
+from dovetail.solve.undo import is_bound_in_turn
+from dovetail.solve.units import is_tied_to_zones
+from dovetail.solve.waves import Outcome
+
+_MOST_PODS: Final = 12
+_MOST_NODES: Final = 12
+_STATES: Final = 2_500  # for each unit of effort
+_MOST_WAYS: Final = 60  # to leave pods out
+
+LeftOut = tuple[int, ...]  # how many pods of every group
+
+
+def placed_exactly(outcome: Outcome) -> Outcome | None:
+    """A better plan for a handful of pods; None if there is none, or pods are too many."""
+    attempt, waiting = outcome
+    enc = attempt.enc
+    n_pods = int(enc.count_g.sum())
+    effort = enc.problem.policy.effort
+    if effort < 1 or n_pods > _MOST_PODS or len(enc.cell_n) > _MOST_NODES:
+        return None
+    board = Board(enc, attempt.offers)
+    if not board.is_plain:
+        return None
+    return _Placing(board, outcome, _STATES * effort).found(waiting)
+
+
+class _Placing:
+    """Looks for a plan that leaves out fewer pods, then for a cheaper one."""
+
+    def __init__(self, board: Board, outcome: Outcome, budget: int) -> None:
+        self._board = board
+        self._like = outcome[0]
+        self._search = _Cheaper(board, budget)
+        self._weights = sorted(set(self._like.weights))
+
+    def found(self, waiting: Mapping[int, int]) -> Outcome | None:
+        """The first plan that leaves out fewer pods, made as cheap as the budget allows."""
+        if not waiting:
+            return None
+        for left_out in self._ways(waiting):
+            counts = [
+                sort.count - out for sort, out in zip(self._board.sorts, left_out, strict=True)
+            ]
+            best = self._cheapest(counts, left_out)
+            if best is not None:
+                return best
+            if self._search.budget <= 0:
+                break
+        return None
+
+    def _ways(self, waiting: Mapping[int, int]) -> Iterator[LeftOut]:
+        """Ways to leave out pods that are better than today's, best first."""
+        enc = self._board.enc
+        priorities = np.unique(enc.priority_g)[::-1].tolist()
+        n_groups = len(enc.groups)
+
+        def rank(left_out: LeftOut) -> tuple[int, ...]:
+            return tuple(
+                sum(n for n, sort in zip(left_out, self._board.sorts, strict=True)
+                    if sort.priority == one)
+                for one in priorities
+            )
+
+        today = tuple(waiting.get(group, 0) for group in range(n_groups))
+        ways: dict[LeftOut, None] = {(0,) * n_groups: None}
+        for n_out in range(1, sum(today) + 1):
+            for groups in combinations_with_replacement(range(n_groups), n_out):
+                out = [0] * n_groups
+                for group in groups:
+                    out[group] += 1
+                fits = all(n <= sort.count for n, sort in zip(out, self._board.sorts, strict=True))
+                if fits and len(ways) < 40 * _MOST_WAYS:
+                    ways[tuple(out)] = None
+        better = [way for way in ways if rank(way) < rank(today)]
+        yield from sorted(better, key=lambda way: (rank(way), way))[:_MOST_WAYS]
+
+    def _cheapest(self, counts: list[int], left_out: LeftOut) -> Outcome | None:
+        """The best plan found that places so many pods of every group."""
+        search, best = self._search, None
+        search.most = None
+        for layout in search.layouts(counts):
+            found = self._plan(layout, left_out, search.most)
+            if found is not None:
+                best, search.most = found
+        return best
+
+    def _plan(
+        self, layout: Layout, left_out: LeftOut, most: Worth | None
+    ) -> tuple[Outcome, Worth] | None:
+        """The layout as a plan with what it comes to, if it keeps all rules and is better."""
+        new = [spot for spot in layout.spots if spot.node < 0]
+        chooser = Chooser(self._board, new, self._weights)
+        worth = chooser.run()
+        if worth is None or (most is not None and worth >= most):
+            return None
+        attempt = self._written(layout, chooser.chosen)
+        waiting = {group: out for group, out in enumerate(left_out) if out}
+        attempt.unsettled = dict(waiting)
+        return ((attempt, waiting), worth) if _holds(attempt) else None
+
+    def _written(self, layout: Layout, chosen: list[int]) -> Attempt:
+        """The layout as a plan, pod by pod in the order of binding."""
+        board, like = self._board, self._like
+        attempt = new_attempt(like.enc, like.offers, like.values, like.prefer)
+        offers = iter(board.offers[place] for place in chosen)
+        node_of: dict[int, int] = {}
+        for number, spot in enumerate(layout.spots):
+            node_of[number] = spot.node
+            if spot.node < 0:
+                offer = next(offers)
+                node_of[number] = attempt.bins.open(offer, 1).start
+                see(attempt, offer)
+        for sort, number in layout.steps:
+            group, node = board.sorts[sort].group, node_of[number]
+            cell = int(attempt.bins.cell[node])
+            if is_tied_to_zones(attempt.enc, group):
+                attempt.settler.record(group, cell, 1)
+            put_one(attempt, group, cell, node)
+        return attempt
+
+
+class _Cheaper(Search):
+    """Leaves aside states that limits forbid, or that cost no less than what was found."""
+
+    most: Worth | None = None
+
+    def is_wanted(self, spots: tuple[Spot, ...]) -> bool:
+        """Whether the nodes so far are within limits, and cheaper than the best plan."""
+        board, price = self._board, 0
+        used = [0] * len(board.left)
+        for spot in spots:
+            if spot.node < 0:
+                least, use = board.least(spot.offers)
+                price += least
+                used = [have + more for have, more in zip(used, use, strict=True)]
+        if any(have > left for have, left in zip(used, board.left, strict=True)):
+            return False
+        return self.most is None or bool(self.most[0][:-1]) or price < self.most[1]
+
+
+def _holds(attempt: Attempt) -> bool:
+    """Whether kube-scheduler could bind all pods in turn, with all nodes there."""
+    ties, seen = attempt.enc.ties, attempt.settler.state.seen
+    spreads = [n for n, term in enumerate(ties.zones) if term.kind == Kind.SPREAD]
+    return is_sound(attempt) and all(
+        is_bound_in_turn(attempt, number, seen[number]) for number in spreads
+    )
