@@ -15,7 +15,7 @@ from dovetail.labels import HOSTNAME
 from dovetail.model.pod import Pod
 from dovetail.model.requirements import Requirement
 from dovetail.model.topology import LabelSelector, PodTerm, Spread
-from tests.oracle.filters import untolerated, wants
+from tests.oracle.filters import clash, untolerated, wants
 from tests.oracle.world import Host, World
 
 # Read from manifests, a Deployment stands for the ReplicaSet that it would make.
@@ -203,3 +203,12 @@ def affinity(world: World, pod: Pod, host: Host, _bound: Iterable[Pod]) -> str |
     if is_first and all(term_selects(world, term, pod, pod) for term in terms):
         return None
     return "affinity"
+
+
+def exclude(world: World, a: Pod, b: Pod) -> bool:
+    """Whether the two can never share a node."""
+    for owner, other in ((a, b), (b, a)):
+        for term in owner.spec.anti_affinity:
+            if term.topology_key == HOSTNAME and term_selects(world, term, owner, other):
+                return True
+    return any(clash(x, y) for x in a.spec.host_ports for y in b.spec.host_ports)

@@ -5,6 +5,8 @@ under a host cap. Scaled so that a full node is worth just what it costs, they v
 a pod is worth the least that it is worth on any offer that takes it. So the pods on a new node are
 worth no more than the node costs, and all pods together no more than all nodes.
 
+Bounds by patterns have other proofs: see `pod_values`.
+
 Two readings are taken as given. Spread is strict: domains that an offer could open for the pod
 count even while they are empty, unless limits may keep them closed. And weights go first: a pod
 that a heavier pool without limits or minValues takes does not go to a lighter one.
@@ -25,8 +27,8 @@ from dovetail.model.pod import Pod
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Snapshot
 from tests.oracle import filters
-from tests.oracle.between import term_selects
-from tests.oracle.hosts import present_world
+from tests.oracle.between import exclude, term_selects
+from tests.oracle.hosts import ATTACH, capacity, present_world
 from tests.oracle.launchable import (
     FRESH_VALUE,
     Fresh,
@@ -34,11 +36,10 @@ from tests.oracle.launchable import (
     mentioned,
     topology_keys,
 )
+from tests.oracle.pod_values import broken_count, broken_values
 from tests.oracle.quota import cheapest_split
 from tests.oracle.scheduler import ALONE
 from tests.oracle.world import Host, World
-
-ATTACH = "attach/"
 
 
 def check(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
@@ -53,6 +54,10 @@ def check(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
     pods = tuple(pod for pod in snapshot.pods if pod.key in keys)
     price = sum(launch.price_nanousd for launch in plan.launches)
     proof = Proof(snapshot, now, certificate, pods, price)
+    if certificate.pod_values:
+        return list(broken_values(proof))
+    if certificate.is_counted:
+        return list(broken_count(proof))
     broken = [*_malformed(certificate), *_unjustified_caps(proof)]
     if broken:
         return broken
@@ -87,19 +92,9 @@ def _unjustified_caps(proof: Proof) -> Iterator[str]:
     by_key = {pod.key: pod for pod in proof.snapshot.pods}
     for cap in proof.certificate.host_caps:
         pods = [by_key[key] for key in cap.pods]
-        exclude = all(_exclude(proof.world, a, b) for a, b in combinations(pods, 2))
-        if not exclude or cap.cap < 1:
+        are_apart = all(exclude(proof.world, a, b) for a, b in combinations(pods, 2))
+        if not are_apart or cap.cap < 1:
             yield f"nothing keeps a node from taking more than {cap.cap} of {', '.join(cap.pods)}"
-
-
-def _exclude(world: World, a: Pod, b: Pod) -> bool:
-    """Whether the two can never share a node."""
-    for owner, other in ((a, b), (b, a)):
-        for term in owner.spec.anti_affinity:
-            is_host = term.topology_key == well_known.HOSTNAME
-            if is_host and term_selects(world, term, owner, other):
-                return True
-    return any(filters.clash(x, y) for x in a.spec.host_ports for y in b.spec.host_ports)
 
 
 # ------------------------------------------------------------------ values
@@ -173,16 +168,20 @@ class Proof:
     @cached_property
     def accepted(self) -> dict[str, list[int]]:
         """The offers that would take each pod, by position."""
-        bare = World(self.snapshot)
-        found = {}
+        takers: dict[tuple[object, ...], list[int]] = {}
         for pod in self.pods:
-            takers = []
-            for position, offer in enumerate(self.offers):
-                bare.add(offer.host)
-                if all(one(bare, pod, offer.host, ()) is None for one in ALONE):
-                    takers.append(position)
-                bare.drop(offer.host)
-            found[pod.key] = self._heaviest(pod, takers)
+            if (key := _alone(pod)) not in takers:
+                takers[key] = self._takers(pod)
+        return {pod.key: self._heaviest(pod, takers[_alone(pod)]) for pod in self.pods}
+
+    def _takers(self, pod: Pod) -> list[int]:
+        bare = World(self.snapshot)
+        found = []
+        for position, offer in enumerate(self.offers):
+            bare.add(offer.host)
+            if all(one(bare, pod, offer.host, ()) is None for one in ALONE):
+                found.append(position)
+            bare.drop(offer.host)
         return found
 
     def _heaviest(self, pod: Pod, takers: list[int]) -> list[int]:
@@ -291,7 +290,7 @@ class Proof:
         total = Fraction(0)
         for pod in self.pods:
             worth = worth_by_pod[pod.key]
-            if self._fits_existing(pod):
+            if self.fits_existing(pod):
                 worth = Fraction(0) if number < 0 else min(worth, self._resource_worth(pod))
             total += worth
         if number < 0:
@@ -311,7 +310,8 @@ class Proof:
         worth = sum(each * n for name, each, n in asked if not name.startswith(ATTACH))
         return Fraction(worth, self.certificate.denominator)
 
-    def _fits_existing(self, pod: Pod) -> bool:
+    def fits_existing(self, pod: Pod) -> bool:
+        """Whether some node that is there could take the pod."""
         return any(
             all(one(self.world, pod, host, self.world.bound[host.name]) is None for one in ALONE)
             for host in self.world.hosts.values()
@@ -322,17 +322,14 @@ class Proof:
         return (capacity(host, name) or 0) - taken
 
 
+def _alone(pod: Pod) -> tuple[object, ...]:
+    """All that a node without pods sees of a pod."""
+    return (id(pod.spec), pod.namespace, pod.claim_names)
+
+
 def _may_refuse(pool: NodePool) -> bool:
     """Whether limits or minValues might keep the pool from taking a pod that its types fit."""
     return bool(pool.limits) or any(one.min_values for one in pool.requirements)
-
-
-def capacity(host: Host, name: str) -> int | None:
-    """What an empty node has of a resource once its daemon sets run; None means without limit."""
-    if name.startswith(ATTACH):
-        return host.attach_limits.get(name.removeprefix(ATTACH))
-    taken = sum(daemon.spec.requests.get(name, 0) for daemon in host.daemons)
-    return max(0, host.allocatable.get(name, 0) - taken)
 
 
 def weight(share: Fraction, k: int) -> Fraction:

@@ -17,6 +17,8 @@ from dovetail.units import duration
 from tests.oracle.filters import UNSCHEDULABLE, daemon_belongs
 from tests.oracle.world import Host, World
 
+ATTACH: Final = "attach/"
+
 # What a starting node is expected to lose by itself (spec/core.md 4.3).
 _STARTING_TAINTS: Final = (
     ("node.kubernetes.io/not-ready", "NoSchedule"),
@@ -261,3 +263,11 @@ def present_world(snapshot: Snapshot) -> World:
         for pod in pods:
             world.bind(pod, node.name)
     return world
+
+
+def capacity(host: Host, name: str) -> int | None:
+    """What an empty node has of a resource once its daemon sets run; None means without limit."""
+    if name.startswith(ATTACH):
+        return host.attach_limits.get(name.removeprefix(ATTACH))
+    taken = sum(daemon.spec.requests.get(name, 0) for daemon in host.daemons)
+    return max(0, host.allocatable.get(name, 0) - taken)
