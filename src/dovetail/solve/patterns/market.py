@@ -45,26 +45,34 @@ def pattern_market(enc: Encoded, units: Sequence[Unit], count_s: Int, offers: In
 
 
 def market_of(
-    enc: Encoded, units: Sequence[Unit], count_s: Int, nodes: tuple[Int, Int, Bool]
+    enc: Encoded,
+    units: Sequence[Unit],
+    count_s: Int,
+    nodes: tuple[Int, Int, Bool],
+    *,
+    is_spread_capped: bool = True,
 ) -> PatternMarket:
     """The market for pods of these units. `nodes`: offers, their prices, and who takes whom."""
     offers, price_o, accept_so = nodes
-    request_sr, cap_or, most_s = with_caps(enc, units, offers)
+    request_sr, cap_or, most_s = with_caps(enc, units, offers, is_spread_capped=is_spread_capped)
     most_s = np.minimum(most_s, count_s)
     sizes = (request_sr, cap_or, most_s)
     shelves = _shelves((offers, price_o), sizes, (accept_so, apart(enc, units)))
     return PatternMarket(count_s, request_sr, shelves)
 
 
-def with_caps(enc: Encoded, units: Sequence[Unit], offers: Int) -> tuple[Int, Int, Int]:
+def with_caps(
+    enc: Encoded, units: Sequence[Unit], offers: Int, *, is_spread_capped: bool = True
+) -> tuple[Int, Int, Int]:
     """Requests and capacities with a column for each cap on pods of a node, and how many pods of
     each sort a node takes whatever its size.
     """
+    uncapped = {Kind.AFFINITY} if is_spread_capped else {Kind.AFFINITY, Kind.SPREAD}
     most = np.full(len(units), UNLIMITED)
     members: dict[int, list[int]] = {}
     for place, unit in enumerate(units):
         for term in set(unit.own) & set(unit.match):
-            if enc.ties.hosts[term].kind != Kind.AFFINITY:
+            if enc.ties.hosts[term].kind not in uncapped:
                 members.setdefault(term, []).append(place)
     requests = [np.array([unit.request for unit in units], dtype=np.int64)]
     caps = [np.maximum(enc.cap_or[offers], 0)]
@@ -109,6 +117,8 @@ def _shelves(
     nodes: tuple[Int, Int], sizes: tuple[Int, Int, Int], between: tuple[Bool, Bool]
 ) -> tuple[Shelf, ...]:
     offers, price_o = nodes
+    if not len(offers):
+        return ()
     request_sr, cap_or, most_s = sizes
     accept_so, apart_ss = between
     packed, number_o = np.unique(np.packbits(accept_so, axis=0).T, axis=0, return_inverse=True)

@@ -78,7 +78,9 @@ def pattern_bound(enc: Encoded, values: Values, plan: Proven, fits_g: Bool) -> P
     if not accept_sp.any(axis=1).all():
         return PatternBound(plan.price) if plan.price > 0 and len(units) == 1 else None
     offers = values.offers[useful]
-    market = market_of(enc, units, count_s, (offers, enc.price_o[offers], accept_sp))
+    nodes = (offers, enc.price_o[offers], accept_sp)
+    # A lone host has the least pods of all hosts, so that a spread need not cap it.
+    market = market_of(enc, units, count_s, nodes, is_spread_capped=False)
     if len(units) == 1:
         return _counted(market, plan.price)
     return _valued(enc, market, plan, (sort_g, units))
@@ -119,7 +121,7 @@ def _valued(
     value_s = _proven(generator, market.count_s)
     if value_s is None:
         return None
-    bound = int(value_s @ market.count_s)
+    bound = min(int(value_s @ market.count_s), plan.price)  # dearer nodes were not looked at
     value_g = np.where(sort_g >= 0, value_s[sort_g], 0)
     return PatternBound(bound, value_g)
 
