@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from dovetail.model.resources import NODES
 from dovetail.solve.axes import UNLIMITED
 from dovetail.solve.encode import Encoded
-from dovetail.solve.limits import Limits, scarce_offers
+from dovetail.solve.limits import Limits, binding_use
 from dovetail.testing.builders import deployment, instance_type, node_pool, pod
 from tests.unit.solve.puzzles import LARGE, SMALL, encoded
 
@@ -136,24 +136,40 @@ def test_rows_of_the_program_allow_what_the_limits_allow() -> None:
 
 
 @pytest.mark.parametrize(
-    ("left", "is_scarce"),
+    ("left", "want"),
     [
-        pytest.param({"cpu": 8000 * 8}, False, id="eight times the largest machine"),
-        pytest.param({"cpu": 8000 * 8 - 1}, True, id="a little less"),
-        pytest.param({NODES: 8}, False, id="eight times as many nodes as pods"),
-        pytest.param({NODES: 7}, True, id="seven nodes for one pod"),
-        pytest.param({"nvidia.com/gpu": -1}, True, id="over a limit that nobody needs"),
-        pytest.param({"nvidia.com/gpu": 0}, False, id="none left of what nobody needs"),
+        pytest.param({"cpu": 8000 * 8}, [], id="eight times the largest machine"),
+        pytest.param({"cpu": 8000 * 8 - 1}, [[2000, 8000]], id="a little less"),
+        pytest.param({NODES: 8}, [], id="eight times as many nodes as pods"),
+        pytest.param({NODES: 7}, [[1, 1]], id="seven nodes for one pod"),
+        pytest.param({"nvidia.com/gpu": -1}, [[1, 1]], id="over a limit that nobody needs"),
+        pytest.param({"nvidia.com/gpu": 0}, [], id="none left of what nobody needs"),
+        pytest.param({NODES: 7, "cpu": 9000}, [[2000, 8000], [1, 1]], id="both, in order of name"),
     ],
 )
-def test_offers_are_scarce_where_limits_might_bind(
-    left: dict[str, int], *, is_scarce: bool
+def test_a_limit_has_a_row_of_use_where_it_might_bind(
+    left: dict[str, int], want: list[list[int]]
 ) -> None:
     """Limits that leave many times what is asked for do not count."""
-    assert scarce_offers(limited(**left)).tolist() == [is_scarce] * 4
+    enc = limited(**left)
+    places = [offer_of(enc, kind) for kind in ("small", "large")]
+    assert [row[places].tolist() for row in binding_use(enc)] == want
 
 
-def test_many_pods_make_a_limit_scarce() -> None:
+def test_many_pods_make_a_limit_bind() -> None:
     """A hundred cpu are plenty for one pod, and few for a hundred."""
-    many = encoded(deployment(100, cpu=1), SMALL, LARGE, limits={"default": {"cpu": 100_000}})
-    assert scarce_offers(many).all()
+    limits = {"default": {"cpu": 100_000}}
+    assert len(binding_use(encoded(deployment(100, cpu=1), SMALL, LARGE, limits=limits))) == 1
+    assert not binding_use(encoded([pod(cpu=1)], SMALL, LARGE, limits=limits))
+
+
+def test_a_limit_of_one_pool_is_not_used_by_another() -> None:
+    """Its offers use none of it, so that the limit decides nothing between them."""
+    enc = encoded(
+        [pod()],
+        node_pools=(node_pool("one"), node_pool("two")),
+        instance_types={"one": (SMALL,), "two": (SMALL,)},
+        limits={"one": {NODES: 1}},
+    )
+    (row,) = binding_use(enc)
+    assert row.tolist() == (enc.pool_o == 0).astype(int).tolist()

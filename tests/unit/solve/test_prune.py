@@ -7,11 +7,12 @@ import numpy as np
 
 from dovetail.solve.axes import UNLIMITED
 from dovetail.solve.encode import Encoded, encode
-from dovetail.solve.limits import Limits, scarce_offers
+from dovetail.solve.limits import Limits, binding_use
 from dovetail.solve.prune import undominated
 from dovetail.testing.builders import instance_type, node_pool, pod
 from tests.unit.solve.puzzles import encoded, random_puzzle
 
+SIZES = (("small", 2), ("large", 4))
 RESERVED = {
     "zone": "a",
     "price": 0.001,
@@ -30,9 +31,11 @@ def seeds() -> Iterator[tuple[int, Encoded]]:
 
 
 def makes_pointless(enc: Encoded, winner: int, loser: int) -> bool:
-    """Whether one offer does all that the other does, for no more money, in the same place."""
+    """Whether one offer does all that the other does, for no more money, in the same place, and
+    uses no more of any limit.
+    """
     masks = enc.masks_me
-    return bool(
+    return all(use[winner] <= use[loser] for use in binding_use(enc)) and bool(
         (enc.cap_or[winner] >= enc.cap_or[loser]).all()
         and (masks[:, winner] | ~masks[:, loser]).all()
         and enc.plan_price_o[winner] <= enc.plan_price_o[loser]
@@ -48,11 +51,12 @@ def names(enc: Encoded) -> list[str]:
 
 
 def test_whatever_is_left_out_has_a_better_one_that_stands_for_it() -> None:
-    """It accepts the same pods, has the capacity, costs no more, and is never scarce."""
+    """It accepts the same pods, has the capacity, costs no more, uses no more of any limit that
+    might bind, and there is any number of it.
+    """
     n_lost = 0
     for seed, enc in seeds():
         offers, stands_for = undominated(enc)
-        scarce = scarce_offers(enc)
         for offer, winner in enumerate(stands_for.tolist()):
             if winner == offer:
                 continue
@@ -60,18 +64,18 @@ def test_whatever_is_left_out_has_a_better_one_that_stands_for_it() -> None:
             assert winner in offers, f"seed {seed}"
             assert offer not in offers, f"seed {seed}"
             assert makes_pointless(enc, winner, offer), f"seed {seed}"
-            assert not scarce[winner], f"seed {seed}"
+            assert enc.supply_o[winner] == UNLIMITED, f"seed {seed}"
     assert n_lost > 200
 
 
 def test_offers_stay_unless_another_makes_them_pointless() -> None:
-    """None that is searched is dearer or smaller than one that is not scarce and does all it does;
-    no others go. (One that costs as much and is as large may stay beside a more welcome one.)
+    """None that is searched is dearer or smaller than one of which there is any number and which
+    does all it does; no others go. (One that costs as much and is as large may stay beside a more
+    welcome one.)
     """
     for seed, enc in seeds():
         offers, stands_for = undominated(enc)
-        scarce = scarce_offers(enc)
-        sure = [one for one in offers.tolist() if not scarce[one]]
+        sure = [one for one in offers.tolist() if enc.supply_o[one] == UNLIMITED]
         for a, b in product(sure, offers.tolist()):
             is_better = enc.plan_price_o[a] < enc.plan_price_o[b]
             is_better |= bool((enc.cap_or[a] > enc.cap_or[b]).any())
@@ -93,6 +97,22 @@ def test_a_small_machine_that_costs_as_much_is_pointless() -> None:
     small = instance_type("small", cpu=2, price=0.2, zones=("a",))
     large = instance_type("large", cpu=4, price=0.2, zones=("a",))
     assert names(encoded([pod()], small, large)) == ["large"]
+
+
+def test_a_limit_keeps_a_small_machine_beside_a_larger_one() -> None:
+    """It uses less of what the pool may still add, unless there is plenty of that."""
+    small = instance_type("small", cpu=2, price=0.2, zones=("a",))
+    large = instance_type("large", cpu=4, price=0.2, zones=("a",))
+    for left, want in ((8_000, ["small", "large"]), (1_000_000, ["large"])):
+        limits = {"default": {"cpu": left}}
+        assert sorted(names(encoded([pod()], small, large, limits=limits))) == sorted(want)
+
+
+def test_a_limit_on_nodes_keeps_no_small_machine() -> None:
+    """A node is a node: the larger one of the same price stays."""
+    kinds = [instance_type(name, cpu=cpu, price=0.2, zones=("a",)) for name, cpu in SIZES]
+    limits = {"default": {"nodes": 3}}
+    assert names(encoded([pod()], *kinds, limits=limits)) == ["large"]
 
 
 def test_equals_are_searched_once() -> None:
