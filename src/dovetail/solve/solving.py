@@ -143,7 +143,8 @@ def _best_attempt(enc: Encoded, offers: Int, values: Values) -> Outcome:
         outcome = min(outcome, _finished(other), key=rank)
     exact = placed_exactly(outcome)
     if exact is not None:
-        outcome = min(outcome, _finished(exact), exact, key=rank)
+        right_size(exact[0])
+        outcome = min(outcome, exact, key=rank)
     return outcome
 
 
