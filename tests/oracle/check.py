@@ -19,7 +19,7 @@ from dovetail import labels
 from dovetail.model.plan import Launch, Plan
 from dovetail.model.pod import Pod
 from dovetail.model.snapshot import Snapshot
-from tests.oracle import certificate, disruptions, launches, static
+from tests.oracle import certificate, disruptions, fallbacks, launches, static
 from tests.oracle.filters import volume_terms
 from tests.oracle.hosts import is_leaving, launched_host, present_world, waiting_pods
 from tests.oracle.launchable import (
@@ -91,7 +91,8 @@ class Case:
     def fresh(self) -> list[Fresh]:
         """Every node that could still be launched."""
         mentions = mentioned(self.snapshot, self.plan.launches)
-        return list(fresh_hosts(self.snapshot, self.now, self.used, mentions))
+        used = fallbacks.taken(self.snapshot, self.plan.launches)
+        return list(fresh_hosts(self.snapshot, self.now, used, mentions))
 
 
 def check(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
@@ -349,14 +350,15 @@ def _diverse(case: Case, pod: Pod, fresh: Fresh) -> bool:
 
 
 def pool_limits(case: Case) -> list[str]:
-    """A pool that launches stays within its limits."""
+    """A pool that launches stays within its limits, whatever listed types the provider picks."""
     growing = {launch.node_pool for launch in case.plan.launches}
-    return [
+    exceeded = [
         f"pool {pool.name} exceeds {what}"
         for pool in case.snapshot.node_pools
         if pool.name in growing
         for what in case.used.excess(pool)
     ]
+    return exceeded or fallbacks.limits(case.snapshot, case.plan.launches)
 
 
 def weights(case: Case) -> list[str]:

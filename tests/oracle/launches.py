@@ -17,13 +17,16 @@ from dovetail.model.snapshot import Snapshot
 from tests.oracle.between import anti_affinity
 from tests.oracle.hosts import launched_host, new_host
 from tests.oracle.launchable import (
+    Usage,
     can_be_had,
     is_strict,
     is_usable,
     kinds_of,
     mentioned,
+    reservation_left,
     said,
     unmet_min_values,
+    usage,
 )
 from tests.oracle.scheduler import ALONE
 from tests.oracle.world import Host, World
@@ -47,6 +50,7 @@ def check(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
     pools = {pool.name: pool for pool in snapshot.node_pools}
     pod_by_key = {pod.key: pod for pod in snapshot.pods}
     broken = reservations(snapshot, plan)
+    used = usage(snapshot, plan.launches)
     mentions = mentioned(snapshot, (), [pod_by_key[key] for key in plan.binding_order])
     for pod in snapshot.pods:
         for term in pod.spec.anti_affinity if pod.node_name else ():
@@ -61,7 +65,7 @@ def check(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
         else:
             pods = tuple(pod_by_key[key] for key in launch.pods)
             order = Order(snapshot, now, launch, pool, kind, pods, mentions)
-            broken += [f"{launch.name}: {what}" for what in _wrong(order)]
+            broken += [f"{launch.name}: {what}" for what in (*_wrong(order), *cheaper(order, used))]
     return broken
 
 
@@ -188,6 +192,22 @@ def _price_order(order: Order, kinds: list[InstanceType]) -> Iterator[str]:
     prices = [min(one) for one in offered if one]
     if prices != sorted(prices):
         yield "fallbacks are not in order of price"
+
+
+def cheaper(order: Order, used: Usage) -> Iterator[str]:
+    """What a launch lists that costs less than what is planned: providers take the cheapest.
+
+    A reservation that the plan uses up cannot come instead.
+    """
+    launch = order.launch
+    kinds = kinds_of(order.snapshot, launch.node_pool)
+    for name in launch.instance_types:
+        for one in kinds[name].offerings if name in kinds else ():
+            if one.price_nanousd >= launch.price_nanousd or reservation_left(used, one) <= 0:
+                continue
+            if delivered(order, kinds[name], one) is not None:
+                where, price = f"{one.zone} {one.capacity_type}", one.price_nanousd
+                yield f"lists {name} in {where} for {price}, planned is {launch.price_nanousd}"
 
 
 def reaches_min_values(

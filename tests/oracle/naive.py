@@ -112,7 +112,10 @@ def _kinds(snapshot: Snapshot, launch: Launch) -> list[InstanceType]:
 def _launch(
     snapshot: Snapshot, now: datetime, fresh: Fresh, pods: tuple[Pod, ...], number: int
 ) -> Launch:
-    """The node as a launch, with every type that would hold the pods as an alternative."""
+    """The node as a launch, with every type that would hold the pods as an alternative, unless it
+    takes more of a limit.
+    """
+    limited = [name for name in fresh.pool.limits if name != "nodes"]
     draft = Launch(
         name=f"naive-{number}",
         node_pool=fresh.pool.name,
@@ -136,7 +139,9 @@ def _launch(
     others = [
         kind.name
         for kind in snapshot.instance_types[fresh.pool.name]
-        if kind is not fresh.kind and any(would_do(order, kind, one) for one in kind.offerings)
+        if kind is not fresh.kind
+        and all(kind.capacity.get(name, 0) <= fresh.kind.capacity.get(name, 0) for name in limited)
+        and any(would_do(order, kind, one) for one in kind.offerings)
     ]
     others.sort(key=lambda name: _price(order, kinds_of(snapshot, fresh.pool.name)[name]))
     return msgspec.structs.replace(draft, instance_types=(fresh.kind.name, *others))

@@ -99,7 +99,7 @@ def _context(puzzle: Puzzle, solution: Solution, refused_pools: tuple[RefusedPoo
         pools=puzzle.node_pools,
         refused_pools=refused_pools,
         instance_types=puzzle.instance_types,
-        remaining=_after(puzzle.limits, solution),
+        remaining=_after(puzzle, solution),
         volumes=puzzle.volumes,
         daemon_sets=puzzle.daemon_sets,
         nodes=puzzle.nodes,
@@ -246,13 +246,18 @@ def _requirements(node: PlannedNode) -> tuple[Requirement, ...]:
     )
 
 
-def _after(
-    limits: Mapping[str, Mapping[str, int]], solution: Solution
-) -> dict[str, dict[str, int]]:
-    """What the limits leave once the plan is carried out."""
-    result = {pool: dict(held) for pool, held in limits.items()}
+def _after(puzzle: Puzzle, solution: Solution) -> dict[str, dict[str, int]]:
+    """What the limits leave once the plan is carried out. With minValues a launch takes the most
+    that it lists, since it must list several types.
+    """
+    result = {pool: dict(held) for pool, held in puzzle.limits.items()}
     for node in solution.launches:
-        held = result.get(node.node_pool.name, {})
+        pool = node.node_pool
+        held = result.get(pool.name, {})
+        kinds: tuple[InstanceType, ...] = (node.instance_type,)
+        if held and any(one.min_values for one in pool.requirements):
+            kinds = puzzle.instance_types.get(pool.name, kinds)
+            kinds = tuple(one for one in kinds if one.name in node.alternatives)
         for name in held:
-            held[name] -= 1 if name == NODES else node.instance_type.capacity.get(name, 0)
+            held[name] -= 1 if name == NODES else max(one.capacity.get(name, 0) for one in kinds)
     return result

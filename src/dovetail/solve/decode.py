@@ -9,8 +9,8 @@ from dovetail.model.resources import total
 from dovetail.solve.attempt import Attempt
 from dovetail.solve.axes import Int
 from dovetail.solve.bins import EXISTING
+from dovetail.solve.choices import Choice, choices, in_order
 from dovetail.solve.company import after_company, is_wanted
-from dovetail.solve.flexibility import alternatives
 from dovetail.solve.offers import Offer, definite, pool_requirements
 from dovetail.solve.puzzle import PlannedNode
 from dovetail.solve.seating import Seats, in_turn, seats
@@ -24,7 +24,7 @@ Names3 = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 def decode(attempt: Attempt) -> tuple[list[PlannedNode], Placed, list[str]]:
     """Nodes to launch, pods for existing nodes, and an order in which all can be bound."""
     seated = seats(attempt)
-    choices = alternatives(attempt)
+    chosen = choices(attempt)
     nodes = _Launches(attempt)
     launches: list[PlannedNode] = []
     placed: Placed = []
@@ -33,7 +33,7 @@ def decode(attempt: Attempt) -> tuple[list[PlannedNode], Placed, list[str]]:
         if offers[node] == EXISTING:
             placed.append((attempt.enc.problem.nodes[node].name, pods))
         else:
-            launches.append(nodes.planned(node, pods, choices[node]))
+            launches.append(nodes.planned(node, pods, chosen[node]))
     return launches, placed, _order(attempt, seated)
 
 
@@ -54,12 +54,11 @@ class _Launches:
         self._labels: dict[int, dict[str, str]] = {}
         self._daemons: dict[int, dict[str, int]] = {}
 
-    def planned(self, node: int, pods: tuple[Pod, ...], choice: tuple[Int, bool]) -> PlannedNode:
+    def planned(self, node: int, pods: tuple[Pod, ...], choice: Choice) -> PlannedNode:
         """One node with its pods."""
         market = self._attempt.enc.market
-        offer = int(self._attempt.bins.offer[node])
+        offer, fallbacks = choice.offer, choice.fallbacks
         one = market.offers[offer]
-        fallbacks, is_relaxed = choice
         key = (offer, id(fallbacks))
         if key not in self._names:
             self._names[key] = self._named(offer, fallbacks)
@@ -77,7 +76,7 @@ class _Launches:
             labels=self._labels[offer],
             requests=self._requests(offer, node),
             pods=pods,
-            is_min_values_relaxed=is_relaxed,
+            is_min_values_relaxed=choice.is_relaxed,
         )
 
     def _named(self, offer: int, fallbacks: Int) -> Names3:
@@ -119,14 +118,6 @@ class _Launches:
             return taken
         result = total((daemons, taken))
         return {name: result[name] for name in sorted(result)}
-
-
-def in_order(numbers: Int, n_numbers: int) -> Int:
-    """The distinct ones of many numbers, in the order in which they come."""
-    first = np.full(n_numbers, len(numbers))
-    first[numbers[::-1]] = np.arange(len(numbers))[::-1]
-    found = np.flatnonzero(first < len(numbers))
-    return found[np.argsort(first[found])]
 
 
 def node_labels(attempt: Attempt, one: Offer) -> dict[str, str]:

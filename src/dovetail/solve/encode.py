@@ -1,13 +1,12 @@
-"""How does a problem look as arrays?
+"""Turns a problem into arrays. What is the same for all probes of it is worked out here, once.
 
-Everything that is the same for all probes of one problem is worked out here, once: rows and their
-capacity, groups and their requests, who accepts whom, which terms tie which groups together, and
-how many pods of each term already run where.
+These are rows and their capacity, groups and their requests, who accepts whom, which terms tie
+which groups together, and how many pods of each term already run where.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
@@ -53,6 +52,7 @@ class Origin:
     enc: Encoded
     offer_o: Int
     mask_m: Int
+    largest_by_resource: Mapping[str, Int]  # of a row's siblings, where limits count it
 
 
 class Running(Protocol):

@@ -19,43 +19,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dovetail.solve.attempt import Attempt
-from dovetail.solve.axes import Bool, Int
-from dovetail.solve.bins import EXISTING
-from dovetail.solve.contents import kinds_by_node
+from dovetail.solve.axes import UNLIMITED, Bool, Int
+from dovetail.solve.limits import Use, limits_by_pool
 from dovetail.solve.naming import Shelf, closed, few_enough, in_turn, shelf_of, wide
 from dovetail.solve.terms import Kind
 from dovetail.solve.units import ANY_CELL
 from dovetail.solve.variety import demands
 
-
-def alternatives(attempt: Attempt) -> dict[int, tuple[Int, bool]]:
-    """For every new node the other offers that would do (cheapest first), and whether minValues
-    had to give way.
-    """
-    if attempt.bins.n == attempt.bins.n_existing:
-        return {}
-    finder = _Finder(attempt)
-    result: dict[int, tuple[Int, bool]] = {}
-    memo: dict[tuple[_Load, bytes], tuple[Int, bool]] = {}
-    bins = attempt.bins
-    for node, traits in kinds_by_node(bins.log, finder.traits()):
-        offer = int(bins.offer[node])
-        if offer == EXISTING:
-            continue
-        load = finder.load(offer, traits)
-        used = attempt.enc.cap_or[offer] - bins.free[:, node]
-        key = (load, used.tobytes())
-        if key not in memo:
-            memo[key] = finder.fallbacks(load, used)
-        result[node] = memo[key]
-    return result
-
-
 _Traits = tuple[int, bool, int, tuple[int, ...]]  # mask, pinned to its cell, scores, topologies
 
 
 @dataclass(frozen=True, slots=True)
-class _Load:
+class Load:
     """What a planned node is, and whose wishes it has to meet."""
 
     offer: int
@@ -64,21 +39,23 @@ class _Load:
     scores: tuple[int, ...]
     topologies: tuple[int, ...]
     is_lenient: bool = False  # whether spreads may count fallbacks unlike, if none is upset by it
+    most: Use | None = None  # of its pool's limits that listed types may take; None: any amount
 
 
-class _Finder:
+class Finder:
     """Answers for one attempt; what many nodes have in common is worked out once."""
 
     def __init__(self, attempt: Attempt) -> None:
         self._attempt = attempt
         self._origin = attempt.enc.origin
         self._enc = attempt.enc if self._origin is None else self._origin.enc
+        self._limits = limits_by_pool(self._enc)
         self._shelves: dict[tuple[int, int], Shelf] = {}
         self._masks: dict[tuple[int, int], Bool] = {}
-        self._accepted: dict[_Load, tuple[Bool, Bool]] = {}
+        self._accepted: dict[Load, tuple[Bool, Bool]] = {}
         self._traits: list[_Traits] = []
         self._traits_u: list[int] = []
-        self._loads: dict[tuple[int, tuple[int, ...]], _Load] = {}
+        self._loads: dict[tuple[int, tuple[int, ...]], Load] = {}
         self._liked: dict[tuple[int, int], Int] = {}
         self._domains: dict[tuple[int, int], tuple[Int, Int]] = {}
         self._scores = [] if attempt.wishes is None else attempt.wishes.rows
@@ -111,11 +88,11 @@ class _Finder:
         self._traits = list(number_of)
         return np.array(self._traits_u, dtype=np.int64)
 
-    def load(self, offer: int, traits: tuple[int, ...]) -> _Load:
+    def load(self, offer: int, traits: tuple[int, ...]) -> Load:
         """A node as far as its fallbacks depend on it."""
         if (offer, traits) not in self._loads:
             found = [self._traits[one] for one in traits]
-            self._loads[offer, traits] = _Load(
+            self._loads[offer, traits] = Load(
                 offer if self._origin is None else int(self._origin.offer_o[offer]),
                 tuple(sorted({mask for mask, _, _, _ in found})),
                 any(is_pinned for _, is_pinned, _, _ in found),
@@ -136,7 +113,7 @@ class _Finder:
         self._topologies |= found
         return held.row_s[int(held.wish_g[group])], tuple(sorted(found))
 
-    def fallbacks(self, load: _Load, used: Int) -> tuple[Int, bool]:
+    def fallbacks(self, load: Load, used: Int) -> tuple[Int, bool]:
         """The other offers that would do, and whether the pool's minValues are not reached."""
         enc = self._enc
         one = enc.market.offers[load.offer]
@@ -168,6 +145,23 @@ class _Finder:
             found = found if other[1] else other
         return found
 
+    def cheaper(self, load: Load, used: Int) -> Int:
+        """The cheapest offer in each way to buy that would do and costs less than the planned one;
+        the cheapest of them comes first. Reservations are left out, since they may be used up.
+        """
+        enc = self._enc
+        one = enc.market.offers[load.offer]
+        shelf = self._shelf(one.pool, one.choice)
+        fine_o, _ = self._acceptable(load, shelf)
+        fits_x: Bool = np.all((shelf.sizes_xr >= used) | (used == 0), axis=1)
+        offers = shelf.offers
+        fine_o = fine_o & fits_x[shelf.size_o] & (enc.supply_o[offers] == UNLIMITED)
+        fine_o &= (enc.price_o[offers] < enc.price_o[load.offer]) & self._liked_w(load, shelf)[
+            shelf.way_o
+        ]
+        places = np.flatnonzero(fine_o)
+        return offers[places[np.sort(np.unique(shelf.way_o[places], return_index=True)[1])]]
+
     def _shelf(self, pool: int, choice: int) -> Shelf:
         if (pool, choice) not in self._shelves:
             enc = self._enc
@@ -177,7 +171,7 @@ class _Finder:
             self._shelves[pool, choice] = shelf_of(enc, offers, asked)
         return self._shelves[pool, choice]
 
-    def _acceptable(self, load: _Load, shelf: Shelf) -> tuple[Bool, Bool]:
+    def _acceptable(self, load: Load, shelf: Shelf) -> tuple[Bool, Bool]:
         """The offers of a shelf that everybody on the node accepts, however much they hold; and
         the ways to buy that are welcome.
         """
@@ -189,8 +183,18 @@ class _Finder:
                 enc = self._enc
                 fine &= enc.cell_o[shelf.offers] == enc.cell_o[load.offer]
             fine &= self._counted_alike(load, shelf.offers)
+            if load.most is not None:
+                fine &= self._within(load.most, shelf)
             self._accepted[load] = fine, self._welcome(load, shelf)
         return self._accepted[load]
+
+    def _within(self, most: Use, shelf: Shelf) -> Bool:
+        """The offers of a shelf that take no more than this of their pool's limits."""
+        enc, offers = self._enc, shelf.offers
+        within = np.ones(len(offers), dtype=bool)
+        for limit, amount in zip(self._limits[int(enc.pool_o[offers[0]])], most, strict=True):
+            within &= limit.use_t[enc.type_o[offers]] <= amount
+        return within
 
     def _alike(self, offer: int, shelf: Shelf) -> Bool:
         """The offers of a shelf that others cannot tell from this one: nodes of both stand in the
@@ -206,7 +210,7 @@ class _Finder:
             self._alike_o[offer] = fine
         return self._alike_o[offer]
 
-    def _counted_alike(self, load: _Load, offers: Int) -> Bool:
+    def _counted_alike(self, load: Load, offers: Int) -> Bool:
         """The offers that spreads count as they count the planned one.
 
         A lenient load minds only spreads that one more empty host or domain would upset.
@@ -240,11 +244,15 @@ class _Finder:
             self._places[offer] = int(np.flatnonzero(shelf.offers == offer)[0])
         return self._places[offer]
 
-    def _welcome(self, load: _Load, shelf: Shelf) -> Bool:
-        """The ways to buy that may come in turn, and that the node's pods like no less than the
-        one that was planned.
-        """
-        welcome = in_turn(shelf, self._enc.market.offers[load.offer].offering.capacity_type)
+    def _welcome(self, load: Load, shelf: Shelf) -> Bool:
+        """The same, of those that may come in turn."""
+        return in_turn(
+            shelf, self._enc.market.offers[load.offer].offering.capacity_type
+        ) & self._liked_w(load, shelf)
+
+    def _liked_w(self, load: Load, shelf: Shelf) -> Bool:
+        """The ways to buy that the node's pods like no less than the one that was planned."""
+        welcome = np.ones(len(shelf.ways), dtype=bool)
         planned = shelf.way_o[self._place(load.offer, shelf)]
         for row in load.scores:
             best_w = self._best_scores(row, shelf)

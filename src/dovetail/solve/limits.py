@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -111,12 +112,54 @@ def sure_offers(enc: Encoded, price: int, n_pods: int) -> Bool:
     return sure
 
 
-def _use(enc: Encoded, pool: int, resource: str, least: int) -> Int:
-    per_type = np.array(
+Use = tuple[int, ...]  # of each limit of a pool, in the order of `limits_by_pool`
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What a pool's limit leaves of a resource, and what nodes of offers and types take of it."""
+
+    left: int
+    use_o: Int
+    use_t: Int
+
+
+def limits_by_pool(enc: Encoded) -> dict[int, list[Limit]]:
+    """The limits of pools, by the pool's number; limits of nodes are left out, since all types
+    take the same of them.
+    """
+    found: dict[int, list[Limit]] = {}
+    for number, pool in enumerate(enc.market.pools):
+        for resource, left in sorted(enc.problem.limits.get(pool.name, {}).items()):
+            if resource != NODES:
+                use_o = _use(enc, number, resource, 0)
+                found.setdefault(number, []).append(Limit(left, use_o, capacity_t(enc, resource)))
+    return found
+
+
+def share_of_limits(enc: Encoded) -> Float:
+    """The largest share of what any limit leaves that one node of each offer takes."""
+    share_o = np.zeros(enc.n_offers)
+    for limits in limits_by_pool(enc).values():
+        for limit in limits:
+            share_o = np.maximum(share_o, limit.use_o / max(limit.left, 1))
+    return share_o
+
+
+def capacity_t(enc: Encoded, resource: str) -> Int:
+    """What a node of each type takes of a limit."""
+    return np.array(
         [1 if resource == NODES else kind.capacity.get(resource, 0) for kind in enc.market.types],
         dtype=np.int64,
     )
-    return np.where(enc.pool_o == pool, np.maximum(per_type[enc.type_o], least), 0)
+
+
+def _use(enc: Encoded, pool: int, resource: str, least: int) -> Int:
+    use_o = capacity_t(enc, resource)[enc.type_o]
+    if enc.origin is not None:
+        # With minValues, any of the types that a row stands for may be delivered.
+        use_o = enc.origin.largest_by_resource.get(resource, use_o)
+    return np.where(enc.pool_o == pool, np.maximum(use_o, least), 0)
 
 
 def _reservations(enc: Encoded) -> dict[int, list[int]]:

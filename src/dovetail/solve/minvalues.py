@@ -25,9 +25,11 @@ import numpy as np
 
 from dovetail import labels
 from dovetail.model.policy import MinValuesPolicy
+from dovetail.model.resources import NODES
 from dovetail.solve.axes import UNLIMITED, Bool, Int
 from dovetail.solve.bins import Bins
 from dovetail.solve.encode import Encoded, Origin
+from dovetail.solve.limits import Limits, capacity_t, share_of_limits
 from dovetail.solve.ties import HostTerm
 from dovetail.solve.variety import Demand, are_met, demands, gather, later_kinds
 
@@ -50,15 +52,17 @@ class _Rows:
 
     cap_or: Int
     masks_mo: Bool
+    siblings: list[Int]  # of every row, the old ones first; its own offer is among them
     offers: list[int] = field(default_factory=list)
     caps: list[Int] = field(default_factory=list)
     masks: list[Bool] = field(default_factory=list)
 
-    def add(self, offer: int, cap: Int, mask: Bool) -> None:
+    def add(self, offer: int, cap: Int, mask: Bool, siblings: Int) -> None:
         """One more row for an offer."""
         self.offers.append(offer)
         self.caps.append(cap)
         self.masks.append(mask)
+        self.siblings.append(siblings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,7 @@ class _Losses:
         self._weight_m = np.bincount(enc.mask_g, weights=count_g, minlength=len(enc.masks_me))
         self._need_r = np.maximum((enc.requests_gr * count_g[:, None]).sum(axis=0), 1)
 
+        self._share_o = share_of_limits(enc)
         codes: dict[str, int] = {}
         self._way_o = np.array(
             [
@@ -110,7 +115,9 @@ class _Losses:
         return beside[meant]
 
     def ranked(self, offers: Int, beside: Int) -> Int:
-        """offers x beside: itself first, then who keeps the most pods, the most room, is cheap."""
+        """offers x beside: itself first, then who keeps the most pods, the most room, takes
+        the least of limits, is cheap.
+        """
         enc, need = self.enc, self._need_r
         mine, theirs = enc.masks_me[:, offers], enc.masks_me[:, beside]
         lost = (mine * self._weight_m[:, None]).T @ (~theirs).astype(np.float64)
@@ -122,7 +129,8 @@ class _Losses:
             less = np.maximum(less, np.maximum(own - other, 0.0) / np.maximum(own, 1e-12))
         lost[offers[:, None] == beside[None, :]] = -1.0
         rank = np.empty(len(beside))
-        rank[np.argsort(enc.plan_price_o[beside], kind="stable")] = np.arange(len(beside))
+        order = np.lexsort((enc.plan_price_o[beside], self._share_o[beside]))
+        rank[order] = np.arange(len(beside))
         return np.argsort(2.0 * lost + np.minimum(less, 1.0) + 1e-9 * rank, axis=-1, kind="stable")
 
 
@@ -132,7 +140,8 @@ def hold_min_values(enc: Encoded) -> Encoded:
     if not any(asked_p) or not enc.groups:
         return enc
     shelves = list(_shelves(enc, asked_p))
-    rows = _Rows(enc.cap_or.copy(), enc.masks_me[:, : enc.n_offers].copy())
+    alone = list(np.arange(enc.n_offers)[:, None])
+    rows = _Rows(enc.cap_or.copy(), enc.masks_me[:, : enc.n_offers].copy(), alone)
     shapes = _shapes(enc)
     losses = _Losses(enc, shapes)
     for shelf in shelves:
@@ -173,8 +182,9 @@ def let_others_in(bins: Bins) -> None:
 def _shelves(enc: Encoded, asked_p: list[tuple[Demand, ...]]) -> Iterator[_Shelf]:
     ways: dict[tuple[int, int, tuple[int, int], str, str], list[int]] = {}
     daemons_o = _daemons(enc)
+    is_open = Limits(enc).open_offers()  # what exceeds a limit by itself is nobody's sibling
     for number, one in enumerate(enc.market.offers):
-        if asked_p[one.pool] and enc.supply_o[number] > 0:
+        if asked_p[one.pool] and is_open[number]:
             cell = int(enc.cell_o[number])
             choice = (one.choice, int(daemons_o[number]))
             way = (one.pool, cell, choice, one.offering.capacity_type, one.offering.zone)
@@ -220,6 +230,7 @@ def _narrow(losses: _Losses, shelf: _Shelf, rows: _Rows) -> None:
         siblings = losses.combined(beside[ranked[chosen]], beside)
         rows.cap_or[offer] = enc.cap_or[siblings].min(axis=0)
         rows.masks_mo[:, offer] = enc.masks_me[:, siblings].all(axis=1)
+        rows.siblings[offer] = siblings
 
 
 def _shapes(enc: Encoded) -> _Shapes:
@@ -299,7 +310,7 @@ def _add_row(
             siblings = losses.combined(ranked[chosen], shelf.beside[reach])
             accepted: Bool = np.all(enc.masks_me[:, siblings], axis=1)
             if accepted[mask] and takers[siblings].all():
-                rows.add(offer, enc.cap_or[siblings].min(axis=0), accepted)
+                rows.add(offer, enc.cap_or[siblings].min(axis=0), accepted, siblings)
                 is_added = is_added or enc.supply_o[offer] == UNLIMITED
     return is_added
 
@@ -336,7 +347,7 @@ def _relax(
             admitted = np.zeros(len(rows.masks_mo), dtype=bool)
             admitted[n_masks:] = accept & enc.masks_me[old, offer] & ~held
             if admitted.any():
-                rows.add(offer, enc.cap_or[offer], admitted)
+                rows.add(offer, enc.cap_or[offer], admitted, np.array([offer]))
     return np.concatenate([np.arange(n_masks), old]), mask_s[shapes.shape_g]
 
 
@@ -359,8 +370,21 @@ def _assembled(enc: Encoded, rows: _Rows, mask_m: Int, mask_g: Int) -> Encoded:
         supply_o=enc.supply_o[offer_o],
         cell_o=enc.cell_o[offer_o],
         ties=replace(enc.ties, hosts=hosts, zones=zones),
-        origin=Origin(enc, offer_o, mask_m),
+        origin=Origin(enc, offer_o, mask_m, _largest(enc, rows.siblings)),
     )
+
+
+def _largest(enc: Encoded, siblings: list[Int]) -> dict[str, Int]:
+    """The most that any sibling of each row has of what limits count: any of them may come."""
+    limited = {name for held in enc.problem.limits.values() for name in held} - {NODES}
+    if not siblings or not limited:
+        return {}
+    starts = np.cumsum([0, *(len(one) for one in siblings[:-1])])
+    found = {}
+    for resource in sorted(limited):
+        use_o = capacity_t(enc, resource)[enc.type_o[np.concatenate(siblings)]]
+        found[resource] = np.maximum.reduceat(use_o, starts)
+    return found
 
 
 def _host_at(term: HostTerm, offer_o: Int) -> HostTerm:

@@ -33,8 +33,26 @@ def right_size(attempt: Attempt) -> None:
             fits = nodes.fitting(enc, place) & domains.is_alike(old, nodes.offers)
             price = np.where(fits, price_o[nodes.offers], price_o[old])
             best = int(nodes.offers[np.argmin(price)]) if price.min() < price_o[old] else old
-        if best != old and swap(attempt, node, best):
+        if best != old and not swap(attempt, node, best):
+            fits = nodes.fitting(enc, place) & domains.open_to(old, nodes.offers)
+            best = _within_limits(attempt, old, fits, nodes.offers)
+            best = best if best != old and swap(attempt, node, best) else old
+        if best != old:
             domains.move(old, best)
+
+
+def _within_limits(attempt: Attempt, old: int, fits: Bool, offers: Int) -> int:
+    """The cheapest of the fitting offers that limits leave in place of the old one; that one if
+    none is cheaper. Offers come cheapest first.
+    """
+    enc, limits = attempt.enc, attempt.bins.limits
+    if not limits.are_finite:
+        return old
+    limits.take(old, -1)
+    is_open = limits.open_offers()
+    limits.take(old, 1)
+    cheaper = fits & is_open[offers] & (enc.plan_price_o[offers] < enc.plan_price_o[old])
+    return int(offers[np.argmax(cheaper)]) if cheaper.any() else old
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +134,10 @@ class _Domains:
         if not self._matters or here == there:
             return True
         return bool(self._count[here] > 1 and self._count[there] > 0)
+
+    def open_to(self, offer: int, offers: Int) -> Bool:
+        """The offers to which a node may change whatever the others of its domain do."""
+        return self.is_alike(offer, offers) if self._matters else np.ones(len(offers), dtype=bool)
 
     def is_alike(self, offer: int, offers: Int) -> Bool:
         """The offers whose nodes stand in the same cell and are counted by the same spreads."""

@@ -26,6 +26,7 @@ _STEPS: Final[tuple[Callable[[Sifting], Finding | None], ...]] = (
     neighbours.topology_keys,
     neighbours.lonely,
     room.limits,
+    room.min_values,  # again: types that exceed a limit do not count
     room.reservations,
     neighbours.between_pods,
 )
