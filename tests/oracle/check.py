@@ -291,7 +291,9 @@ def _stays_diverse(case: Case, pod: Pod, host_name: str, *, without: Collection[
     for launch in case.plan.launches:
         if launch.name == host_name and is_strict(case.snapshot):
             joined = (*(case.waiting[key] for key in launch.pods if key not in without), pod)
-            return launches.reaches_min_values(case.snapshot, case.now, launch, joined)
+            others = [one for one in case.plan.launches if one is not launch]
+            used = fallbacks.taken(case.snapshot, others)
+            return launches.reaches_min_values(case.snapshot, case.now, launch, joined, used=used)
     return True
 
 

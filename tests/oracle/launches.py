@@ -195,15 +195,20 @@ def _price_order(order: Order, kinds: list[InstanceType]) -> Iterator[str]:
 
 
 def cheaper(order: Order, used: Usage) -> Iterator[str]:
-    """What a launch lists that costs less than what is planned: providers take the cheapest.
+    """What a launch lists that costs less than what is planned: providers take the cheapest, of the
+    first capacity type that can be had.
 
     A reservation that the plan uses up cannot come instead.
     """
     launch = order.launch
+    turns = ("reserved", "spot", "on-demand")
+    turn = turns.index(launch.capacity_type) if launch.capacity_type in turns else len(turns)
     kinds = kinds_of(order.snapshot, launch.node_pool)
     for name in launch.instance_types:
         for one in kinds[name].offerings if name in kinds else ():
             if one.price_nanousd >= launch.price_nanousd or reservation_left(used, one) <= 0:
+                continue
+            if one.capacity_type in turns[turn + 1 :]:
                 continue
             if delivered(order, kinds[name], one) is not None:
                 where, price = f"{one.zone} {one.capacity_type}", one.price_nanousd
@@ -211,15 +216,20 @@ def cheaper(order: Order, used: Usage) -> Iterator[str]:
 
 
 def reaches_min_values(
-    snapshot: Snapshot, now: datetime, launch: Launch, pods: tuple[Pod, ...]
+    snapshot: Snapshot, now: datetime, launch: Launch, pods: tuple[Pod, ...], *, used: Usage
 ) -> bool:
-    """Whether enough types of the pool would hold these pods under the launch's labels."""
+    """Whether enough types of the pool would hold these pods under the launch's labels, within what
+    limits leave beside all that is used.
+    """
     pool = next(one for one in snapshot.node_pools if one.name == launch.node_pool)
     kinds = kinds_of(snapshot, launch.node_pool)
     chosen = kinds[launch.instance_type]
     order = Order(snapshot, now, launch, pool, chosen, pods, mentioned(snapshot, ()))
     fitting = [
-        kind for kind in kinds.values() if any(would_do(order, kind, one) for one in kind.offerings)
+        kind
+        for kind in kinds.values()
+        if used.has_room(pool, kind.capacity)
+        and any(would_do(order, kind, one) for one in kind.offerings)
     ]
     return not unmet_min_values(pool, fitting)
 

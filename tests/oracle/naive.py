@@ -71,7 +71,8 @@ class _Draft:
         for launch in self.launches:
             if launch.name == name and is_strict(self.snapshot):
                 joined = (*self.world.bound[name], pod)
-                return reaches_min_values(self.snapshot, self.now, launch, joined)
+                used = usage(self.snapshot, ())
+                return reaches_min_values(self.snapshot, self.now, launch, joined, used=used)
         return True
 
     def _buy(self, fresh: Fresh, pod: Pod) -> bool:

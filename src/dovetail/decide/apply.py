@@ -26,6 +26,7 @@ from dovetail.model.ledger import Departure, Ledger
 from dovetail.model.node import Condition, Node
 from dovetail.model.plan import Launch, Nominate, Plan
 from dovetail.model.pod import Pod
+from dovetail.model.resources import NODES
 from dovetail.model.snapshot import Snapshot
 
 _QUIET: Final = Condition(CONSOLIDATABLE, "True")
@@ -142,8 +143,12 @@ def _is_quiet_at_once(pool: str, snapshot: Snapshot) -> bool:
 
 
 def _node(launch: Launch, snapshot: Snapshot, *, is_started: bool) -> Node:
-    """The node that comes of a launch, if its first choice can be had."""
+    """The node that comes of a launch, if its first choice can be had. Until it has started, limits
+    count the most that it may become.
+    """
     kind = _kind(launch, snapshot)
+    capacity = kind.capacity if kind else launch.allocatable
+    larger = {} if is_started else _larger(launch, snapshot, capacity)
     pool = pools_by_name(snapshot.node_pools).get(launch.node_pool)
     is_quiet = is_started and _is_quiet_at_once(launch.node_pool, snapshot)
     return Node(
@@ -157,8 +162,8 @@ def _node(launch: Launch, snapshot: Snapshot, *, is_started: bool) -> Node:
         },
         taints=launch.taints if is_started else (*launch.taints, *launch.startup_taints),
         startup_taints=launch.startup_taints,
-        capacity=kind.capacity if kind else launch.allocatable,
-        allocatable=launch.allocatable,
+        capacity={**capacity, **larger},
+        allocatable={**dict.fromkeys(larger, 0), **launch.allocatable},
         node_pool=launch.node_pool,
         node_claim=launch.name,
         is_registered=is_started,
@@ -168,6 +173,18 @@ def _node(launch: Launch, snapshot: Snapshot, *, is_started: bool) -> Node:
         conditions=(_QUIET,) if is_quiet else (),
         termination_grace_period=pool.termination_grace_period if pool else None,
     )
+
+
+def _larger(launch: Launch, snapshot: Snapshot, capacity: Mapping[str, int]) -> dict[str, int]:
+    """What limits must count beyond the planned capacity: any type that is listed may come."""
+    pool = pools_by_name(snapshot.node_pools).get(launch.node_pool)
+    limited = [name for name in pool.limits if name != NODES] if pool else []
+    if not limited:
+        return {}
+    listed = set(launch.instance_types)
+    types = [one for one in snapshot.instance_types.get(launch.node_pool, ()) if one.name in listed]
+    most = {name: max((one.capacity.get(name, 0) for one in types), default=0) for name in limited}
+    return {name: amount for name, amount in most.items() if amount > capacity.get(name, 0)}
 
 
 def _kind(launch: Launch, snapshot: Snapshot) -> InstanceType | None:

@@ -104,7 +104,9 @@ def _expected(node: Node, catalogue: _Catalogue) -> Node:
     # the system keeps, and planning with it launches nodes that then do not fit.
     promised = kind.allocatable if kind else {}
     if is_starting:
-        allocatable = _filled(_filled(node.allocatable, promised), capacity)
+        # A zero stays: a claim that may become one of several types has the least of each resource
+        # as allocatable, and the most as capacity.
+        allocatable = {**capacity, **_filled(node.allocatable, promised)}
     else:
         allocatable = dict(node.allocatable) or dict(promised) or dict(capacity)
     limits = node.attach_limits or (kind.attach_limits if kind else {})

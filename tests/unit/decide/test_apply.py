@@ -8,6 +8,7 @@ import msgspec
 
 from dovetail import labels
 from dovetail.decide.apply import apply, begin
+from dovetail.decide.nodes import usable
 from dovetail.model.ledger import Ledger, Nomination, Proposal
 from dovetail.model.plan import Disrupt, Launch, Nominate, Plan
 from dovetail.model.snapshot import Snapshot
@@ -91,6 +92,21 @@ def test_while_it_goes_on_nodes_come_and_others_are_marked() -> None:
     assert [one.is_initialized for one in coming.values()] == [False, False]
     assert coming["default-1-1"].labels[labels.ZONE] == "b"
     assert coming["default-1-1"].capacity == TYPES[0].capacity
+
+
+def test_until_it_has_started_a_launch_counts_with_the_most_that_it_lists() -> None:
+    """A limit of the pool holds whichever type comes; pods may only use what was planned."""
+    types = (*TYPES, instance_type("large", cpu=8, resources={"example.com/gpu": 1}))
+    pools = [node_pool(limits={"cpu": 20, "example.com/gpu": 4})]
+    launch = msgspec.structs.replace(NEW, instance_types=("small", "large"))
+    there = snapshot(node_pools=pools, types=types, pods=[pod("waits")])
+    plan = Plan(launches=(launch,))
+    (coming,) = begin(there, plan, NOW).nodes
+    assert (coming.capacity["cpu"], coming.capacity["example.com/gpu"]) == (8000, 1)
+    (seen,) = usable(begin(there, plan, NOW))
+    assert (seen.allocatable["cpu"], seen.allocatable["example.com/gpu"]) == (2000, 0)
+    (started,) = apply(there, plan).nodes
+    assert started.capacity == TYPES[0].capacity
 
 
 def test_promises_are_kept_and_reservations_used() -> None:

@@ -124,6 +124,15 @@ def of_kind(**fields: object) -> Node:
             id="once started, a broken device is broken",
         ),
         pytest.param(
+            of_kind(
+                labels={},
+                allocatable={"cpu": 1800, "gpu": 0},
+                capacity={"cpu": 8000, "gpu": 1, "disk": 9},
+            ),
+            {"cpu": 1800, "gpu": 0, "disk": 9},
+            id="some of the types that may come have a device",
+        ),
+        pytest.param(
             Node("n", capacity={"cpu": 4000}), {"cpu": 4000}, id="only capacity is stated"
         ),
         pytest.param(Node("n"), {}, id="nothing is known"),
@@ -133,7 +142,7 @@ def of_kind(**fields: object) -> Node:
 def test_what_a_node_will_have_is_filled_in_while_it_starts(
     node: Node, want: dict[str, int]
 ) -> None:
-    """Zero or missing allocatable comes from the instance type, then from capacity."""
+    """Zero or missing allocatable comes from the instance type, missing from capacity."""
     (got,) = usable(Snapshot(nodes=(node,), instance_types={"default": (KIND,)}))
     assert got.allocatable == want
 
