@@ -15,12 +15,15 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import sub
 
 import numpy as np
 
 from dovetail.solve.attempt import Attempt
 from dovetail.solve.axes import Int
 from dovetail.solve.limits import Limit, Use
+
+Sizes = tuple[Use, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,7 @@ def allowances(
 ) -> dict[int, Allowance]:
     """How much each of these nodes may take of its pool's limits, by node.
 
-    O(nodes x distinct sizes of types) where limits bind, else one sum for each limit.
+    O(sorts of nodes x distinct sizes of types) where limits bind, else one sum for each limit.
     """
     result: dict[int, Allowance] = {}
     for pool, limits in limited.items():
@@ -85,7 +88,8 @@ class _Sizes:
     def __init__(self, use_tk: Int) -> None:
         self._use_tk = use_tk
         self._largest: dict[int, Int] = {}
-        self._distinct: dict[int, tuple[Use, ...]] = {}
+        self._distinct: dict[int, Sizes] = {}
+        self._equal: dict[Sizes, Sizes] = {}
 
     def largest(self, types: Int) -> Int:
         """The most that any of these types takes of each limit."""
@@ -93,29 +97,43 @@ class _Sizes:
             self._largest[id(types)] = self._use_tk[types].max(axis=0, initial=0)
         return self._largest[id(types)]
 
-    def distinct(self, types: Int) -> tuple[Use, ...]:
-        """What these types take, each amount once, cheapest first."""
+    def distinct(self, types: Int) -> Sizes:
+        """What these types take, each amount once, cheapest first; one object for equal ones."""
         if id(types) not in self._distinct:
-            found = dict.fromkeys(map(tuple, self._use_tk[types].tolist()))
-            self._distinct[id(types)] = tuple(found)
+            found = tuple(dict.fromkeys(map(tuple, self._use_tk[types].tolist())))
+            self._distinct[id(types)] = self._equal.setdefault(found, found)
         return self._distinct[id(types)]
 
 
-def _shared(planned: list[Use], spare: list[int], sizes: list[tuple[Use, ...]]) -> list[Use]:
-    """What each launch may take at most, if they take turns with what is spare.
+def _shared(planned: list[Use], spare: Sequence[int], sizes: list[Sizes]) -> list[Use]:
+    """What each launch may take at most, if they take turns with what is spare. Launches that are
+    planned alike and list the same rise together, as far as there is enough for all of them.
 
     A size that does not fit now never will: what a launch has got already, the spare has lost.
     """
-    most = list(planned)
-    turns = deque((number, iter(held)) for number, held in enumerate(sizes))
+    result = list(planned)
+    alike: dict[tuple[Use, int], list[int]] = {}
+    for number, use in enumerate(planned):
+        alike.setdefault((use, id(sizes[number])), []).append(number)
+    turns = deque((members, use, 0) for (use, _), members in alike.items())
     while turns:
-        number, held = turns.popleft()
-        for size in held:
-            grown = tuple(map(max, most[number], size))
-            more = [new - old for new, old in zip(grown, most[number], strict=True)]
-            if any(more) and all(extra <= left for extra, left in zip(more, spare, strict=True)):
-                most[number] = grown
-                spare = [left - extra for extra, left in zip(more, spare, strict=True)]
-                turns.append((number, held))
+        members, most, first = turns.popleft()
+        for place, size in enumerate(sizes[members[0]][first:], start=first):
+            grown = tuple(map(max, most, size))
+            more = tuple(map(sub, grown, most))
+            n_grown = _most_times(more, spare, len(members))
+            if n_grown:
+                spare = [left - n_grown * extra for left, extra in zip(spare, more, strict=True)]
+                turns.append((members[:n_grown], grown, place + 1))
+                members = members[n_grown:]
+            if not members:
                 break
-    return most
+        for number in members:
+            result[number] = most
+    return result
+
+
+def _most_times(more: Use, spare: Sequence[int], most: int) -> int:
+    """How often so much more can be taken of what is spare; not at all if it is nothing."""
+    times = [left // extra for left, extra in zip(spare, more, strict=True) if extra]
+    return min(most, *times) if times else 0
