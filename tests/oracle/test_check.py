@@ -303,6 +303,36 @@ def test_a_launch_that_misstates_itself_is_found(fields: dict[str, Any], complai
     assert complaint in found(snapshot, plan(launch(P, **fields)))
 
 
+def test_a_launch_that_lists_something_cheaper_is_found() -> None:
+    """Providers take the cheapest, so that is what should have been planned."""
+    kinds = (kind(), kind("cheap", offerings=(offering(price=1),)))
+    candidate = plan(launch(P, instance_types=("m", "cheap")))
+    assert "lists cheap in a on-demand for 1" in found(cluster(P, kinds=kinds), candidate)
+
+
+@pytest.mark.parametrize(
+    ("n_larger", "is_right"),
+    [pytest.param(1, True, id="one may be larger"), pytest.param(2, False, id="not both")],
+)
+def test_lists_of_types_that_might_exceed_a_limit_are_found(
+    n_larger: int, *, is_right: bool
+) -> None:
+    """All launches count together, each with the largest type that it lists."""
+    large = kind("large", holds={**ROOM, "cpu": 2 * ROOM["cpu"]}, offerings=(offering(price=900),))
+    pools = (NodePool("pool", limits={"cpu": 3 * ROOM["cpu"]}),)
+    apart = ask(anti_affinity=(PodTerm(labels.HOSTNAME, equality({"app": "x"})),))
+    pods = [pod(name, labels={"app": "x"}, spec=apart) for name in ("p", "q")]
+    lists = [("m", "large")] * n_larger + [("m",)] * (2 - n_larger)
+    candidate = plan(
+        *(
+            launch(one, name=f"new-{one.name}", instance_types=types)
+            for one, types in zip(pods, lists, strict=True)
+        )
+    )
+    complaints = found(cluster(*pods, kinds=(kind(), large), pools=pools), candidate)
+    assert complaints == "" if is_right else "may exceed cpu" in complaints
+
+
 def test_a_fallback_whose_daemon_pods_would_not_have_the_pods_is_found() -> None:
     """A daemon set that runs on one type only must get on with the pods there, too."""
     apart = PodTerm(labels.HOSTNAME, equality({"app": "p"}))

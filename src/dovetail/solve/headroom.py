@@ -73,12 +73,12 @@ def _allowances(
             yield one.node, Allowance(tuple(most), is_exceeded=False)
         return
     spare = np.maximum(left - planned.sum(axis=0), 0).tolist()
-    shared = _shared(
+    allowed = shared(
         [tuple(use) for use in planned.tolist()],
         spare,
         [sizes.distinct(one.types) for one in listed],
     )
-    for one, most, wanted in zip(listed, shared, largest.tolist(), strict=True):
+    for one, most, wanted in zip(listed, allowed, largest.tolist(), strict=True):
         yield one.node, Allowance(most, is_exceeded=most != tuple(wanted))
 
 
@@ -105,7 +105,7 @@ class _Sizes:
         return self._distinct[id(types)]
 
 
-def _shared(planned: list[Use], spare: Sequence[int], sizes: list[Sizes]) -> list[Use]:
+def shared(planned: list[Use], spare: Sequence[int], sizes: list[Sizes]) -> list[Use]:
     """What each launch may take at most, if they take turns with what is spare. Launches that are
     planned alike and list the same rise together, as far as there is enough for all of them.
 

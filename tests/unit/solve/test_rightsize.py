@@ -201,3 +201,26 @@ def test_a_swap_keeps_to_limits_and_counts_the_old_node_as_given_back() -> None:
     assert swap(attempt, 0, offer_of(attempt, "large"))
     attempt.bins.limits.left[0] = -1
     assert not swap(attempt, 0, offer_of(attempt, "large", "a"))
+
+
+def test_where_limits_forbid_the_cheapest_offer_the_next_one_is_taken() -> None:
+    """A bargain beyond the limit does not keep a node larger than it need be."""
+    types = (
+        instance_type("huge", cpu=16, memory="64Gi", price=0.05, zones=("b",)),
+        instance_type("fit", cpu=2, memory="8Gi", price=0.1, zones=("b",)),
+        instance_type("large", cpu=8, memory="32Gi", price=0.35, zones=("b",)),
+    )
+    attempt = on_one_node([pod(cpu=1)], "large", *types, limits={"default": {"cpu": 8000}})
+    right_size(attempt)
+    assert types_of(attempt) == ["fit"]
+
+
+def test_where_limits_forbid_all_cheaper_offers_a_node_stays() -> None:
+    """It is dear, but within the limit."""
+    types = (
+        instance_type("huge", cpu=16, memory="64Gi", price=0.05, zones=("b",)),
+        instance_type("large", cpu=8, memory="32Gi", price=0.35, zones=("b",)),
+    )
+    attempt = on_one_node([pod(cpu=1)], "large", *types, limits={"default": {"cpu": 8000}})
+    right_size(attempt)
+    assert types_of(attempt) == ["large"]
