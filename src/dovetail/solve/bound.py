@@ -31,6 +31,7 @@ from dovetail.solve.variety import insists
 from dovetail.solve.vectors import Values
 
 _DENOMINATOR: Final = 2**40
+_ROUNDING: Final = 1e-6
 _MARGIN: Final = 1.0 - 1e-9  # floating point stays this far below the exact value
 
 
@@ -75,9 +76,14 @@ def certify(
     )
 
 
+def is_as_good(bound: int, other: int) -> bool:
+    """Whether a bound is as high as another amount, but for rounding."""
+    return other - bound <= other * _ROUNDING
+
+
 def better(enc: Encoded, certificate: Certificate, found: PatternBound | None) -> Certificate:
     """The certificate, or that of a bound by patterns which says more."""
-    if found is None or found.nanousd <= certificate.bound_nanousd:
+    if found is None or is_as_good(certificate.bound_nanousd, found.nanousd):
         return certificate
     if found.value_g is None:
         return Certificate(is_counted=True, bound_nanousd=found.nanousd)

@@ -11,8 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from dovetail.solve.axes import Int
+from dovetail.solve.axes import Bool, Int
 from dovetail.solve.bins import Bins
+from dovetail.solve.filling import snug_fill
 from dovetail.solve.quotas import ZoneState
 from dovetail.solve.terms import Kind
 from dovetail.solve.units import ANY_CELL, Unit
@@ -66,8 +67,18 @@ def colocate(bins: Bins, units: list[Unit], left: Int) -> None:
     for number, unit in enumerate(units):
         if left[number] <= 0 or not host_affinities(bins, unit):
             continue
+        _join(bins, units, left, number)
         while left[number] > 0 and _open_one(bins, units, left, number):
             pass
+
+
+def _join(bins: Bins, units: list[Unit], left: Int, number: int) -> None:
+    """Put pods on nodes that were just opened and have the company they want, before others fill
+    those up.
+    """
+    span = slice(bins.n_existing, bins.n)
+    if span.stop > span.start:
+        left[number] -= snug_fill(bins, number, units[number], int(left[number]), span)
 
 
 def _open_one(bins: Bins, units: list[Unit], left: Int, number: int) -> bool:
@@ -124,19 +135,54 @@ def _start(bins: Bins, units: list[Unit], left: Int, pair: tuple[int, int | None
         other = units[friend]
         allowed &= bins.fits_new(other)
         spare = spare - other.request
-    many = np.full(bins.enc.n_offers, np.int64(left[number]))
-    for resource, asked in enumerate(unit.request.tolist()):
-        if asked > 0:
-            many = np.minimum(many, spare[:, resource] // asked)
+    many = _held(unit, int(left[number]), spare)
     candidates = np.flatnonzero(allowed & (many > 0))
     if not len(candidates):
         return False
+    n_friends = 1 if friend is None else int(left[friend])
+    need = min(-(-int(left[number]) // n_friends), int(many[candidates].max()))
+    fine = allowed & (many >= need)
+    if n_friends == 1:
+        fine = _with_followers(bins, units, left, pair, (fine, spare))
+    candidates = np.flatnonzero(fine)
     most = many[candidates]
-    if friend is None:
-        candidates, most = candidates[most == most.max()], most[most == most.max()]
     cost = bins.enc.plan_price_o[candidates] / most
     span = bins.open(int(candidates[np.lexsort((candidates, cost))[0]]), 1)
     return _fill(bins, units, left, (pair, span))
+
+
+def _held(unit: Unit, count: int, spare_or: Int) -> Int:
+    """How many of so many pods of a unit would fit into what offers have to spare."""
+    many = np.full(len(spare_or), np.int64(count))
+    for resource, asked in enumerate(unit.request.tolist()):
+        if asked > 0:
+            many = np.minimum(many, spare_or[:, resource] // asked)
+    return many
+
+
+def _with_followers(
+    bins: Bins,
+    units: list[Unit],
+    left: Int,
+    pair: tuple[int, int | None],
+    offers: tuple[Bool, Int],
+) -> Bool:
+    """The offers that would hold everybody else, too, who must come to this node: it is the only one
+    with the company they want. Some of the offers at least.
+    """
+    number, friend = pair
+    fine, spare = offers
+    company = units[number] if friend is None else units[friend]
+    spare = spare - units[number].request * int(left[number])
+    for other, unit in enumerate(units):
+        wanted = host_affinities(bins, unit)
+        is_follower = left[other] > 0 and wanted and all(term in company.match for term in wanted)
+        if other in pair or not is_follower:
+            continue
+        spare = spare - unit.request * int(left[other])
+        with_it = fine & bins.fits_new(unit) & ((spare >= 0) | (unit.request == 0)).all(axis=1)
+        fine = with_it if with_it.any() else fine
+    return fine
 
 
 def _fill(

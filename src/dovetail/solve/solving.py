@@ -7,7 +7,7 @@ import msgspec
 from dovetail.model.pod import Pod
 from dovetail.solve.attempt import Attempt, left_of, new_attempt
 from dovetail.solve.axes import Int
-from dovetail.solve.bound import better, certify, fit_existing
+from dovetail.solve.bound import better, certify, fit_existing, is_as_good
 from dovetail.solve.colocate import colocate
 from dovetail.solve.decode import decode, unplaced
 from dovetail.solve.encode import Encoded
@@ -51,7 +51,7 @@ def solve(puzzle: Puzzle) -> Solution:
         values = appraised(plain)
     price = found.price_nanousd
     proof = certify(plain.enc, values, plain.stands_for, placed_g=placed_g, price=price)
-    if plain.enc.problem.policy.effort and shop is plain and price > proof.bound_nanousd:
+    if plain.enc.problem.policy.effort and shop is plain and not is_as_good(proof.bound_nanousd, price):
         plan = Proven(attempt, placed_g, price, worths)
         fits_g = fit_existing(plain.enc)
         proof = better(plain.enc, proof, pattern_bound(plain.enc, values, plan, fits_g))

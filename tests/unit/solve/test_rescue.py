@@ -34,12 +34,12 @@ def test_what_no_node_takes_stays_out_and_is_told_again() -> None:
 
 
 def test_a_zone_that_others_open_is_reckoned_with() -> None:
-    """A node for another pod in zone b, which the spread counts but cannot use, leaves one replica
+    """A node for other pods in zone b, which the spread counts but cannot use, leaves one replica
     in zone a.
     """
-    other = pod("other", cpu="500m", node_selector={"zone": "b"})
+    others = deployment(3, "other", cpu="200m", node_selector={"zone": "b"})
     web = deployment(3, "web", cpu="1200m", spread=[{"topology_key": "zone"}])
-    solution = solve(puzzle([other, *web], WIDE, TINY))
+    solution = solve(puzzle([*others, *web], WIDE, TINY))
     assert [one.name for one in solution.unplaced] == ["web-1", "web-2"]
 
 

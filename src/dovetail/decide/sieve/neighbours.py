@@ -33,6 +33,12 @@ def topology_keys(state: Sifting) -> Finding | None:
     return None
 
 
+_OTHERS: Final = (
+    "A node would do, but wherever one could be, it would break a constraint of other pods: "
+    "anti-affinity, or a spread that counts its zone."
+)
+
+
 def lonely(state: Sifting) -> Finding | None:
     """An affinity to pods that are nowhere."""
     if state.is_waived(Reason.POD_AFFINITY):
@@ -64,7 +70,7 @@ def between_pods(state: Sifting) -> Finding | None:
         tell = partial(say, reason, key=key, selector=named)
     else:
         reason, key = Reason.POD_ANTI_AFFINITY, ""
-        tell = partial(say, reason, key="a zone or node", selector="pods that are there already")
+        tell = _OTHERS.__str__
     waiver = Waiver(reasons=frozenset({reason}))
     return Finding(reason, tell, state.left, waiver, key)
 

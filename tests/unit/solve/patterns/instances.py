@@ -14,7 +14,7 @@ from dovetail.solve.attempt import Attempt, new_attempt
 from dovetail.solve.axes import Bool, Float, Int
 from dovetail.solve.encode import Encoded
 from dovetail.solve.patterns.generation import Generator
-from dovetail.solve.patterns.knapsack import CPU, MEMORY, Filled, Items, fill_best, tables
+from dovetail.solve.patterns.knapsack import CPU, MEMORY, Filled, Items, fill_best, grids
 from dovetail.solve.patterns.market import PatternMarket, pattern_market
 from dovetail.solve.patterns.master import Master
 from dovetail.solve.patterns.planning import pattern_loads
@@ -69,8 +69,8 @@ def fill(
     items: Items, value_i: Int, ways: Ways, nodes: tuple[Int, Int], steps: int = 10**6
 ) -> Filled:
     """The best pods for every node, with bounds made in these ways."""
-    bounds = tables(items, value_i, ways, nodes[0].max(axis=0))
-    return fill_best(items, value_i, bounds, nodes, steps)
+    made_of = grids(items, ways, nodes[0].max(axis=0), 4_096)
+    return fill_best(items, value_i, made_of, nodes, steps)
 
 
 def best_worth(items: Items, value_i: Int, cap: Int) -> int:
@@ -122,7 +122,7 @@ def drawn_loads(yard: Yard, chance: Random) -> list[Int]:
 
 def rebuilt(yard: Yard, loads: Sequence[Int], looks: int = 10**6, tries: int = 300) -> list[Int]:
     """The loads after so many tries."""
-    return recreated(yard, loads, looks, tries)
+    return recreated(yard, loads, looks, tries)[0]
 
 
 def offer_of(yard: Yard, held: Int) -> int | None:
@@ -158,7 +158,7 @@ def market_for(
 def generator_for(market: PatternMarket, worth_s: Float | None = None) -> Generator:
     """A generator whose first idea is that every pod is worth a dollar."""
     first = np.full(len(market.count_s), 1e9) if worth_s is None else worth_s
-    return Generator(market, first)
+    return Generator(market, first, 10**9)
 
 
 def cheapest_nodes(market: PatternMarket, patterns: Iterable[tuple[Int, int]]) -> int:
@@ -244,7 +244,8 @@ def sorted_out(base: Attempt) -> tuple[Rates, dict[int, int]]:
 def loads_for(base: Attempt, rates: Rates, pods: dict[int, int]) -> list[int] | None:
     """What patterns make of pods that have a node each."""
     start = [rates.load(((sort, 1),)) for sort, count in pods.items() for _ in range(count)]
-    return pattern_loads(base, rates, pods, start)
+    most = sum(rates.price[load] for load in start)
+    return pattern_loads(base, rates, pods, start, most)
 
 
 def truths(flags: Sequence[Sequence[int]]) -> Bool:

@@ -155,7 +155,7 @@ def test_the_better_certificate_is_stated() -> None:
     )
     assert better(enc, proof, None) is proof
     assert better(enc, proof, PatternBound(proof.bound_nanousd)) is proof
-    counted = better(enc, proof, PatternBound(proof.bound_nanousd + 1))
+    counted = better(enc, proof, PatternBound(proof.bound_nanousd * 2))
     assert (counted.is_counted, counted.multipliers) == (True, ())
     valued = better(enc, proof, PatternBound(10**12, np.array([7, 0])))
     assert [one.nanousd for one in valued.pod_values] == [7]
