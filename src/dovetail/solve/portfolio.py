@@ -17,8 +17,6 @@ import numpy as np
 
 from dovetail.solve.attempt import Attempt, Prefer
 from dovetail.solve.axes import UNLIMITED
-from dovetail.solve.bins import EXISTING
-from dovetail.solve.contents import loads
 from dovetail.solve.drafts import Desk, Draft
 from dovetail.solve.greedy import one_by_one
 from dovetail.solve.improve import Layout
@@ -62,29 +60,6 @@ def cheaper_plan(base: Attempt) -> Attempt | None:
         return None
     purse = Purse(effort * (_WORK + _WORK_PER_POD * n_pods))
     return _Search(base, purse, (int(base.left_u.sum()), range(len(enc.groups)))).found()
-
-
-def rank(outcome: tuple[Attempt, dict[int, int]]) -> tuple[list[int], list[int], int, int]:
-    """Sort key of plans: pods left out (highest priority first), pods in light pools (lightest
-    first), price, nodes.
-    """
-    attempt, waiting = outcome
-    enc, bins = attempt.enc, attempt.bins
-    left_out: Counter[int] = Counter()
-    for group, count in waiting.items():
-        left_out[-int(enc.priority_g[group])] += count
-    new = np.arange(bins.n_existing, bins.n)
-    offers = bins.offer[new[~bins.dead[new]]]
-    n_pods: Counter[int] = Counter()
-    for node, held in loads(attempt.bins.log).items():
-        if bins.offer[node] != EXISTING:
-            n_pods[int(enc.weight_o[bins.offer[node]])] += sum(held.values())
-    return (
-        [left_out[-int(one)] for one in np.unique(enc.priority_g)[::-1]],
-        [n_pods[weight] for weight in attempt.weights[::-1]],
-        int(enc.plan_price_o[offers].sum()),
-        len(offers),
-    )
 
 
 def plan_for_few(start: Attempt) -> Attempt | None:

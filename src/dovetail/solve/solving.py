@@ -16,10 +16,11 @@ from dovetail.solve.hopeless import without_a_place
 from dovetail.solve.minvalues import hold_min_values, may_give_way, relaxed_groups
 from dovetail.solve.patterns.proof import Proven, pattern_bound
 from dovetail.solve.planning import run_attempt
-from dovetail.solve.portfolio import cheaper_plan, plan_for_few, rank
+from dovetail.solve.portfolio import cheaper_plan, plan_for_few
 from dovetail.solve.preferences import prefer
 from dovetail.solve.promote import promote
 from dovetail.solve.puzzle import Puzzle, Solution, canonical
+from dovetail.solve.ranking import rank
 from dovetail.solve.rescue import rescue
 from dovetail.solve.rightsize import right_size
 from dovetail.solve.robust import with_robust_prices
@@ -143,8 +144,8 @@ def _best_attempt(enc: Encoded, offers: Int, values: Values) -> Outcome:
         outcome = min(outcome, _finished(other), key=rank)
     exact = placed_exactly(outcome)
     if exact is not None:
-        right_size(exact[0])
-        outcome = min(outcome, exact, key=rank)
+        right_size(exact)
+        outcome = min(outcome, (exact, dict(exact.unsettled)), key=rank)
     return outcome
 
 

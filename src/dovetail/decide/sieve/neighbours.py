@@ -70,7 +70,7 @@ def between_pods(state: Sifting) -> Finding | None:
         tell = partial(say, reason, key=key, selector=named)
     else:
         reason, key = Reason.POD_ANTI_AFFINITY, ""
-        tell = _OTHERS.__str__
+        tell = partial(str, _OTHERS)
     waiver = Waiver(reasons=frozenset({reason}))
     return Finding(reason, tell, state.left, waiver, key)
 

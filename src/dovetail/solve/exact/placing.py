@@ -12,6 +12,7 @@ from dovetail.solve.attempt import Attempt, new_attempt
 from dovetail.solve.exact.board import Board
 from dovetail.solve.exact.choice import Chooser, Worth
 from dovetail.solve.exact.search import Layout, Search, Spot
+from dovetail.solve.ranking import rank
 from dovetail.solve.rescue import put_one, see
 from dovetail.solve.soundness import is_sound
 from dovetail.solve.terms import Kind
@@ -22,13 +23,17 @@ from dovetail.solve.waves import Outcome
 _MOST_PODS: Final = 12
 _MOST_NODES: Final = 12
 _STATES: Final = 2_500  # for each unit of effort
+_MORE_STATES: Final = 1_000  # to find a cheaper plan
 _MOST_WAYS: Final = 60  # to leave pods out
 
 LeftOut = tuple[int, ...]  # how many pods of every group
 
 
-def placed_exactly(outcome: Outcome) -> Outcome | None:
-    """A better plan for a handful of pods; None if there is none, or pods are too many."""
+def placed_exactly(outcome: Outcome) -> Attempt | None:
+    """A better plan for a handful of pods; None if there is none, or pods are too many.
+
+    What it leaves out is in `unsettled`.
+    """
     attempt, waiting = outcome
     enc = attempt.enc
     n_pods = int(enc.count_g.sum())
@@ -50,20 +55,21 @@ class _Placing:
         self._search = _Cheaper(board, budget)
         self._weights = sorted(set(self._like.weights))
 
-    def found(self, waiting: Mapping[int, int]) -> Outcome | None:
-        """The first plan that leaves out fewer pods, made as cheap as the budget allows."""
-        if not waiting:
-            return None
+    def found(self, waiting: Mapping[int, int]) -> Attempt | None:
+        """The first plan that leaves out fewer pods, made as cheap as the budget allows; or else a
+        cheaper one that leaves out the same.
+        """
         for left_out in self._ways(waiting):
-            counts = [
-                sort.count - out for sort, out in zip(self._board.sorts, left_out, strict=True)
-            ]
-            best = self._cheapest(counts, left_out)
+            best = self._cheapest(left_out, None)
             if best is not None:
                 return best
             if self._search.budget <= 0:
                 break
-        return None
+        today = tuple(waiting.get(group, 0) for group in range(len(self._board.sorts)))
+        _, in_light_pools, price, n_nodes = rank((self._like, dict(waiting)))
+        worth = (tuple(in_light_pools), price, n_nodes)
+        self._search.budget = min(self._search.budget + _MORE_STATES, _MORE_STATES)
+        return self._cheapest(today, worth) if price > 0 else None
 
     def _ways(self, waiting: Mapping[int, int]) -> Iterator[LeftOut]:
         """Ways to leave out pods that are better than today's, best first."""
@@ -91,10 +97,13 @@ class _Placing:
         better = [way for way in ways if rank(way) < rank(today)]
         yield from sorted(better, key=lambda way: (rank(way), way))[:_MOST_WAYS]
 
-    def _cheapest(self, counts: list[int], left_out: LeftOut) -> Outcome | None:
-        """The best plan found that places so many pods of every group."""
+    def _cheapest(self, left_out: LeftOut, most: Worth | None) -> Attempt | None:
+        """The best plan found that leaves out so many pods of every group, if it is better than
+        what is known.
+        """
         search, best = self._search, None
-        search.most = None
+        search.most = most
+        counts = [sort.count - out for sort, out in zip(self._board.sorts, left_out, strict=True)]
         for layout in search.layouts(counts):
             found = self._plan(layout, left_out, search.most)
             if found is not None:
@@ -103,7 +112,7 @@ class _Placing:
 
     def _plan(
         self, layout: Layout, left_out: LeftOut, most: Worth | None
-    ) -> tuple[Outcome, Worth] | None:
+    ) -> tuple[Attempt, Worth] | None:
         """The layout as a plan with what it comes to, if it keeps all rules and is better."""
         new = [spot for spot in layout.spots if spot.node < 0]
         chooser = Chooser(self._board, new, self._weights)
@@ -111,9 +120,8 @@ class _Placing:
         if worth is None or (most is not None and worth >= most):
             return None
         attempt = self._written(layout, chooser.chosen)
-        waiting = {group: out for group, out in enumerate(left_out) if out}
-        attempt.unsettled = dict(waiting)
-        return ((attempt, waiting), worth) if _holds(attempt) else None
+        attempt.unsettled = {group: out for group, out in enumerate(left_out) if out}
+        return (attempt, worth) if _holds(attempt) else None
 
     def _written(self, layout: Layout, chosen: list[int]) -> Attempt:
         """The layout as a plan, pod by pod in the order of binding."""

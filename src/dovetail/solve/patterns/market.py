@@ -14,7 +14,6 @@ from dovetail.solve.patterns.knapsack import Items
 from dovetail.solve.terms import Kind
 from dovetail.solve.units import ANY_CELL, ANY_WEIGHT, Unit
 
-
 _DOUBLINGS: Final = 2.0  # of size, from the smallest node of a shelf to the largest
 
 

@@ -14,7 +14,6 @@ from dovetail.solve.attempt import Attempt
 from dovetail.solve.axes import UNLIMITED, Bool
 from dovetail.solve.contents import loads
 from dovetail.solve.dissolve import dissolve
-from dovetail.solve.patterns.planning import pattern_loads
 from dovetail.solve.patterns.rebuild import Rebuilder
 from dovetail.solve.rates import NO_WAY, Purse, Rates
 from dovetail.solve.terms import Kind
