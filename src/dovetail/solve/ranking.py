@@ -28,7 +28,7 @@ def rank(outcome: Outcome) -> tuple[list[int], list[int], int, int]:
             n_pods[int(enc.weight_o[bins.offer[node]])] += sum(held.values())
     return (
         [left_out[-int(one)] for one in np.unique(enc.priority_g)[::-1]],
-        [n_pods[weight] for weight in attempt.weights[::-1]],
+        [n_pods[weight] for weight in attempt.weights[:0:-1]],  # the heaviest are as good as any
         int(enc.plan_price_o[offers].sum()),
         len(offers),
     )

@@ -142,10 +142,9 @@ def _best_attempt(enc: Encoded, offers: Int, values: Values) -> Outcome:
     outcome = _finished(attempt)
     if other is not None and is_sound(other):
         outcome = min(outcome, _finished(other), key=rank)
-    exact = placed_exactly(outcome)
-    if exact is not None:
-        right_size(exact)
-        outcome = min(outcome, (exact, dict(exact.unsettled)), key=rank)
+    for exact in placed_exactly(outcome):
+        right_size(exact[0])
+        outcome = min(outcome, exact, key=rank)
     return outcome
 
 

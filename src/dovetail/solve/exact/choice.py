@@ -19,7 +19,7 @@ class Chooser:
 
     board: Board
     spots: Sequence[Spot]  # the new ones
-    weights: Sequence[int]  # of all pools, lightest first
+    weights: Sequence[int]  # of all pools but the heaviest, lightest first
     best: Worth | None = None
     chosen: list[int] = field(default_factory=list)  # places of offers, by spot
     _taken: list[int] = field(default_factory=list)
@@ -32,11 +32,11 @@ class Chooser:
 
     def _choose(self, number: int, left: list[int], reserved: dict[int, int]) -> None:
         if number == len(self.spots):
-            worth = self._worth()
+            worth = self._worth_so_far()
             if self.best is None or worth < self.best:
                 self.best, self.chosen = worth, list(self._taken)
             return
-        if self.best is not None and self._partial() >= self.best:
+        if self.best is not None and self._worth_so_far() >= self.best:
             return
         for place in self._candidates(self.spots[number]):
             if self._left <= 0:
@@ -77,13 +77,11 @@ class Chooser:
                 kept.append(place)
         return kept
 
-    def _worth(self) -> Worth:
-        return self._partial()
-
-    def _partial(self) -> Worth:
+    def _worth_so_far(self) -> Worth:
         """What the nodes chosen so far come to."""
         board, n_pods = self.board, dict.fromkeys(self.weights, 0)
         for spot, place in zip(self.spots, self._taken, strict=False):
-            n_pods[board.weight[place]] += sum(spot.held)
+            if board.weight[place] in n_pods:
+                n_pods[board.weight[place]] += sum(spot.held)
         price = sum(board.price[place] for place in self._taken)
         return tuple(n_pods[weight] for weight in self.weights), price, len(self._taken)

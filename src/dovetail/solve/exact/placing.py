@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from typing import Final
 
@@ -13,7 +14,7 @@ from dovetail.solve.exact.board import Board
 from dovetail.solve.exact.choice import Chooser, Worth
 from dovetail.solve.exact.search import Layout, Search, Spot
 from dovetail.solve.ranking import rank
-from dovetail.solve.rescue import put_one, see
+from dovetail.solve.rescue import put_one, rescue, see
 from dovetail.solve.soundness import is_sound
 from dovetail.solve.terms import Kind
 from dovetail.solve.undo import is_bound_in_turn
@@ -29,21 +30,59 @@ _MOST_WAYS: Final = 60  # to leave pods out
 LeftOut = tuple[int, ...]  # how many pods of every group
 
 
-def placed_exactly(outcome: Outcome) -> Attempt | None:
-    """A better plan for a handful of pods; None if there is none, or pods are too many.
+def placed_exactly(outcome: Outcome) -> list[Outcome]:
+    """Better plans for a handful of pods; none if there are none, or pods are too many.
 
-    What it leaves out is in `unsettled`.
+    The search reckons with every domain that might be opened. Where it leaves pods out, another plan
+    has those that kube-scheduler itself would bind.
     """
     attempt, waiting = outcome
     enc = attempt.enc
     n_pods = int(enc.count_g.sum())
     effort = enc.problem.policy.effort
     if effort < 1 or n_pods > _MOST_PODS or len(enc.cell_n) > _MOST_NODES:
-        return None
+        return []
     board = Board(enc, attempt.offers)
     if not board.is_plain:
-        return None
-    return _Placing(board, outcome, _STATES * effort).found(waiting)
+        return []
+    placing = _Placing(board, outcome, _STATES * effort)
+    plan = placing.found(waiting)
+    if plan is None:
+        return []
+    found = [(plan.written(board, attempt), dict(plan.waiting))]
+    if plan.waiting:
+        again = plan.written(board, attempt)
+        found.append((again, rescue(again)))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """A layout with an offer for each of its new nodes, and whom it leaves out."""
+
+    layout: Layout
+    chosen: tuple[int, ...]
+    waiting: Mapping[int, int]
+
+    def written(self, board: Board, like: Attempt) -> Attempt:
+        """The layout as a plan, pod by pod in the order of binding."""
+        attempt = new_attempt(like.enc, like.offers, like.values, like.prefer)
+        offers = iter(board.offers[place] for place in self.chosen)
+        node_of: dict[int, int] = {}
+        for number, spot in enumerate(self.layout.spots):
+            node_of[number] = spot.node
+            if spot.node < 0:
+                offer = next(offers)
+                node_of[number] = attempt.bins.open(offer, 1).start
+                see(attempt, offer)
+        for sort, number in self.layout.steps:
+            group, node = board.sorts[sort].group, node_of[number]
+            cell = int(attempt.bins.cell[node])
+            if is_tied_to_zones(attempt.enc, group):
+                attempt.settler.record(group, cell, 1)
+            put_one(attempt, group, cell, node)
+        attempt.unsettled = dict(self.waiting)
+        return attempt
 
 
 class _Placing:
@@ -53,9 +92,9 @@ class _Placing:
         self._board = board
         self._like = outcome[0]
         self._search = _Cheaper(board, budget)
-        self._weights = sorted(set(self._like.weights))
+        self._weights = sorted(set(self._like.weights))[:-1]
 
-    def found(self, waiting: Mapping[int, int]) -> Attempt | None:
+    def found(self, waiting: Mapping[int, int]) -> _Plan | None:
         """The first plan that leaves out fewer pods, made as cheap as the budget allows; or else a
         cheaper one that leaves out the same.
         """
@@ -97,7 +136,7 @@ class _Placing:
         better = [way for way in ways if rank(way) < rank(today)]
         yield from sorted(better, key=lambda way: (rank(way), way))[:_MOST_WAYS]
 
-    def _cheapest(self, left_out: LeftOut, most: Worth | None) -> Attempt | None:
+    def _cheapest(self, left_out: LeftOut, most: Worth | None) -> _Plan | None:
         """The best plan found that leaves out so many pods of every group, if it is better than
         what is known.
         """
@@ -112,36 +151,16 @@ class _Placing:
 
     def _plan(
         self, layout: Layout, left_out: LeftOut, most: Worth | None
-    ) -> tuple[Attempt, Worth] | None:
+    ) -> tuple[_Plan, Worth] | None:
         """The layout as a plan with what it comes to, if it keeps all rules and is better."""
         new = [spot for spot in layout.spots if spot.node < 0]
         chooser = Chooser(self._board, new, self._weights)
         worth = chooser.run()
         if worth is None or (most is not None and worth >= most):
             return None
-        attempt = self._written(layout, chooser.chosen)
-        attempt.unsettled = {group: out for group, out in enumerate(left_out) if out}
-        return (attempt, worth) if _holds(attempt) else None
-
-    def _written(self, layout: Layout, chosen: list[int]) -> Attempt:
-        """The layout as a plan, pod by pod in the order of binding."""
-        board, like = self._board, self._like
-        attempt = new_attempt(like.enc, like.offers, like.values, like.prefer)
-        offers = iter(board.offers[place] for place in chosen)
-        node_of: dict[int, int] = {}
-        for number, spot in enumerate(layout.spots):
-            node_of[number] = spot.node
-            if spot.node < 0:
-                offer = next(offers)
-                node_of[number] = attempt.bins.open(offer, 1).start
-                see(attempt, offer)
-        for sort, number in layout.steps:
-            group, node = board.sorts[sort].group, node_of[number]
-            cell = int(attempt.bins.cell[node])
-            if is_tied_to_zones(attempt.enc, group):
-                attempt.settler.record(group, cell, 1)
-            put_one(attempt, group, cell, node)
-        return attempt
+        waiting = {group: out for group, out in enumerate(left_out) if out}
+        plan = _Plan(layout, tuple(chooser.chosen), waiting)
+        return (plan, worth) if _holds(plan.written(self._board, self._like)) else None
 
 
 class _Cheaper(Search):
@@ -160,7 +179,7 @@ class _Cheaper(Search):
                 used = [have + more for have, more in zip(used, use, strict=True)]
         if any(have > left for have, left in zip(used, board.left, strict=True)):
             return False
-        return self.most is None or bool(self.most[0][:-1]) or price < self.most[1]
+        return self.most is None or bool(self.most[0]) or price < self.most[1]
 
 
 def _holds(attempt: Attempt) -> bool:

@@ -256,15 +256,18 @@ class Search:
         )
 
     def _least_on_hosts(self, spots: tuple[Spot, ...], spot: Spot, term: int) -> int:
-        """The minimum that a spread over hosts starts from: on new nodes nothing, since others come
-        empty; on existing ones what all of them hold.
+        """The minimum that a spread over hosts starts from. Pods on existing nodes are bound before
+        any other node is there; for those on new nodes it is what all nodes hold so far, which is
+        looked at once more when all is placed.
         """
-        if spot.node == _NEW:
-            return 0
         host = self._board.hosts[term]
         counted = [
-            one.match[term] for one in spots if one.node != _NEW and host.eligible_n[one.node]
+            one.match[term]
+            for one in spots
+            if (spot.node == _NEW if one.node == _NEW else host.eligible_n[one.node])
         ]
+        if spot.node == _NEW and not any(one.node == _NEW for one in spots):
+            counted.append(0)
         return min(counted) if len(counted) >= max(host.min_domains, 1) else 0
 
     def _zones_allow(self, sort: Sort, cell: int, *, is_first: bool) -> bool:
