@@ -72,7 +72,10 @@ def _is_together(attempt: Attempt, number: int) -> bool:
     """Whether only one node holds pods that want company and have none but their own kind."""
     enc, bins = attempt.enc, attempt.bins
     match, own = bins.match[number, : bins.n], bins.own[number, : bins.n]
-    alone = (own > 0) & (match == own)
-    term = enc.ties.hosts[number]
-    others = bool((match > own).any()) or bool(term.match_n.any())
+    kind_n = np.zeros(bins.n, dtype=np.int64)  # planned pods that want company and are company
+    for unit, nodes, counts in bins.log:
+        if number in attempt.units[unit].own and number in attempt.units[unit].match:
+            np.add.at(kind_n, nodes, counts)
+    alone = (own > 0) & (match == kind_n)
+    others = bool((match > kind_n).any()) or bool(enc.ties.hosts[number].match_n.any())
     return int(alone.sum()) <= (0 if others else 1)

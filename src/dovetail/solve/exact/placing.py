@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from typing import Final
@@ -98,45 +98,47 @@ class _Placing:
         """The first plan that leaves out fewer pods, made as cheap as the budget allows; or else a
         cheaper one that leaves out the same.
         """
-        for left_out in self._ways(waiting):
-            best = self._cheapest(left_out, None)
-            if best is not None:
-                return best
+        better, equal = self._ways(waiting)
+        for left_out in better:
+            found = self._cheapest(left_out, None)
+            if found is not None:
+                return found[0]
             if self._search.budget <= 0:
                 break
-        today = tuple(waiting.get(group, 0) for group in range(len(self._board.sorts)))
         _, in_light_pools, price, n_nodes = rank((self._like, dict(waiting)))
-        worth = (tuple(in_light_pools), price, n_nodes)
-        self._search.budget = min(self._search.budget + _MORE_STATES, _MORE_STATES)
-        return self._cheapest(today, worth) if price > 0 else None
+        best, worth = None, (tuple(in_light_pools), price, n_nodes)
+        self._search.budget = _MORE_STATES if price > 0 else 0
+        for left_out in equal:
+            found = self._cheapest(left_out, worth)
+            if found is not None:
+                best, worth = found
+        return best
 
-    def _ways(self, waiting: Mapping[int, int]) -> Iterator[LeftOut]:
-        """Ways to leave out pods that are better than today's, best first."""
+    def _ways(self, waiting: Mapping[int, int]) -> tuple[list[LeftOut], list[LeftOut]]:
+        """Ways to leave out pods that are better than today's, best first; and those that are as
+        good, today's first.
+        """
         enc = self._board.enc
         priorities = np.unique(enc.priority_g)[::-1].tolist()
         n_groups = len(enc.groups)
 
-        def rank(left_out: LeftOut) -> tuple[int, ...]:
-            return tuple(
-                sum(n for n, sort in zip(left_out, self._board.sorts, strict=True)
-                    if sort.priority == one)
-                for one in priorities
-            )
+        def out(left_out: LeftOut) -> tuple[int, ...]:
+            pairs = list(zip(left_out, self._board.sorts, strict=True))
+            return tuple(sum(n for n, sort in pairs if sort.priority == p) for p in priorities)
 
         today = tuple(waiting.get(group, 0) for group in range(n_groups))
         ways: dict[LeftOut, None] = {(0,) * n_groups: None}
         for n_out in range(1, sum(today) + 1):
             for groups in combinations_with_replacement(range(n_groups), n_out):
-                out = [0] * n_groups
-                for group in groups:
-                    out[group] += 1
-                fits = all(n <= sort.count for n, sort in zip(out, self._board.sorts, strict=True))
+                way = tuple(groups.count(group) for group in range(n_groups))
+                fits = all(n <= sort.count for n, sort in zip(way, self._board.sorts, strict=True))
                 if fits and len(ways) < 40 * _MOST_WAYS:
-                    ways[tuple(out)] = None
-        better = [way for way in ways if rank(way) < rank(today)]
-        yield from sorted(better, key=lambda way: (rank(way), way))[:_MOST_WAYS]
+                    ways[way] = None
+        better = sorted((way for way in ways if out(way) < out(today)), key=lambda w: (out(w), w))
+        equal = [way for way in ways if out(way) == out(today) and way != today]
+        return better[:_MOST_WAYS], [today, *equal[:_MOST_WAYS]]
 
-    def _cheapest(self, left_out: LeftOut, most: Worth | None) -> _Plan | None:
+    def _cheapest(self, left_out: LeftOut, most: Worth | None) -> tuple[_Plan, Worth] | None:
         """The best plan found that leaves out so many pods of every group, if it is better than
         what is known.
         """
@@ -146,7 +148,7 @@ class _Placing:
         for layout in search.layouts(counts):
             found = self._plan(layout, left_out, search.most)
             if found is not None:
-                best, search.most = found
+                best, search.most = found, found[1]
         return best
 
     def _plan(
