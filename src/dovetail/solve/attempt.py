@@ -54,15 +54,7 @@ class Attempt:
         return int(self.enc.price_o[self.bins.offer[new][~self.bins.dead[new]]].sum())
 
     def _worth(self, number: int, values: Values) -> float:
-        unit = self.units[number]
-        if not unit.members:
-            return 0.0
-        group = unit.members[0][0]
-        if unit.cell == ANY_CELL:
-            value = float(values.cell_worth(group).min(initial=np.inf))
-        else:
-            value = float(values.worth_sc[values.shape_g[group], unit.cell])
-        return value if isfinite(value) else 0.0
+        return worth_of(self.units[number], values)
 
     def worths(self) -> Float:
         """What one pod of each unit is worth; nothing where that is not known."""
@@ -86,6 +78,18 @@ class Attempt:
             least = float(values.cell_worth(group).min(initial=np.inf))
             found += count * least if np.isfinite(least) else 0.0
         return found
+
+
+def worth_of(unit: Unit, values: Values) -> float:
+    """What one pod of a unit is worth by these values; nothing where that is not known."""
+    if not unit.members or not values.worth_sc.size:
+        return 0.0
+    group = unit.members[0][0]
+    if unit.cell == ANY_CELL:
+        value = float(values.cell_worth(group).min(initial=np.inf))
+    else:
+        value = float(values.worth_sc[values.shape_g[group], unit.cell])
+    return value if isfinite(value) else 0.0
 
 
 def new_attempt(enc: Encoded, offers: Int, values: Values, prefer: Prefer | None = None) -> Attempt:

@@ -55,11 +55,17 @@ def cheaper_plan(base: Attempt) -> Attempt | None:
     is_bound = bool(base.bins.limits.rows) and len(base.weights) > 1
     if effort < 1 or is_bound or relaxed_groups(enc):
         return None
-    n_pods = int(enc.count_g.sum())
-    if n_pods > _MOST_PODS * _MORE_PODS ** min(effort - 1, 4):
+    if not is_small(base):
         return None
+    n_pods = int(enc.count_g.sum())
     purse = Purse(effort * (_WORK + _WORK_PER_POD * n_pods))
     return _Search(base, purse, (int(base.left_u.sum()), range(len(enc.groups)))).found()
+
+
+def is_small(base: Attempt) -> bool:
+    """Whether a plan is small enough to look for others; more effort makes larger ones small."""
+    effort = base.enc.problem.policy.effort
+    return int(base.enc.count_g.sum()) <= _MOST_PODS * _MORE_PODS ** min(max(effort - 1, 0), 4)
 
 
 def plan_for_few(start: Attempt) -> Attempt | None:

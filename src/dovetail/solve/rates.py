@@ -8,6 +8,7 @@ larger at once. Loads come back again and again, so they are numbered and every 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from operator import ge
 from typing import Final, NamedTuple
@@ -169,6 +170,10 @@ class Rates:
         if known is not None:
             return known
         return self._numbered(pods, self._added(demand, sort, 1))
+
+    def total(self, numbers: Iterable[int]) -> int:
+        """What nodes for these loads cost."""
+        return sum(self.price[number] for number in numbers)
 
     def pods(self, number: int) -> list[int]:
         """The sort of every pod of a load."""

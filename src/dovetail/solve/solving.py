@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from dovetail.model.pod import Pod
@@ -15,8 +17,9 @@ from dovetail.solve.exact.placing import placed_exactly
 from dovetail.solve.hopeless import without_a_place
 from dovetail.solve.minvalues import hold_min_values, may_give_way, relaxed_groups
 from dovetail.solve.patterns.proof import Proven, pattern_bound
+from dovetail.solve.patterns.rearrange import rearrange
 from dovetail.solve.planning import run_attempt
-from dovetail.solve.portfolio import cheaper_plan, plan_for_few
+from dovetail.solve.portfolio import cheaper_plan, is_small, plan_for_few
 from dovetail.solve.preferences import prefer
 from dovetail.solve.promote import promote
 from dovetail.solve.puzzle import Puzzle, Solution, canonical
@@ -31,6 +34,8 @@ from dovetail.solve.values import rough
 from dovetail.solve.vectors import Values
 from dovetail.solve.waves import Outcome, by_priority
 from dovetail.solve.wishes import wishes_of
+
+_NEAR: Final = 1.005  # of a bound: a price so near it needs no better one
 
 
 def solve(puzzle: Puzzle) -> Solution:
@@ -52,8 +57,10 @@ def solve(puzzle: Puzzle) -> Solution:
         values = appraised(plain)
     price = found.price_nanousd
     proof = certify(plain.enc, values, plain.stands_for, placed_g=placed_g, price=price)
-    if plain.enc.problem.policy.effort and shop is plain and not is_as_good(proof.bound_nanousd, price):
-        plan = Proven(attempt, placed_g, price, worths)
+    is_close = is_as_good(proof.bound_nanousd, price)
+    if plain.enc.problem.policy.effort and shop is plain and not is_close:
+        is_near = price <= proof.bound_nanousd * _NEAR
+        plan = Proven(attempt, placed_g, price, worths, is_near)
         fits_g = fit_existing(plain.enc)
         proof = better(plain.enc, proof, pattern_bound(plain.enc, values, plan, fits_g))
     return msgspec.structs.replace(found, certificate=proof)
@@ -138,6 +145,8 @@ def _without_min_values(
 
 def _best_attempt(enc: Encoded, offers: Int, values: Values) -> Outcome:
     attempt = run_attempt(enc, offers, values)
+    if enc.problem.policy.effort and not is_small(attempt):
+        rearrange(attempt)
     other = cheaper_plan(attempt)
     outcome = _finished(attempt)
     if other is not None and is_sound(other):

@@ -299,5 +299,3 @@ class Search:
         if len(counted) < zone.min_domains:
             least = 0
         return match[domain] + (term in sort.zone_match) - least <= zone.max_skew
-
-

@@ -1,9 +1,8 @@
 """Finds patterns that the program lacks, until none would pay.
 
 The multipliers of the program say what a pod of each sort is worth; a pattern pays if its pods are
-worth more than its node costs. The multipliers are smoothed towards the best ones seen, or they
-would jump about (Wentges). Upper bounds of the knapsacks give a lower bound on the price of any mix
-of patterns at every step (Farley).
+worth more than its node costs. Upper bounds of the knapsacks give a lower bound on the price of any
+mix of patterns (Farley). Smoothing the multipliers was tried, and took twice as long.
 """
 
 from __future__ import annotations
@@ -28,14 +27,14 @@ from dovetail.solve.patterns.knapsack import (
 from dovetail.solve.patterns.market import PatternMarket, Shelf
 from dovetail.solve.patterns.master import Master, Mix
 
-_SMOOTHING: Final = 0.8
 _CLOSE: Final = 1e-3  # of the price: nearer to the bound than this there is little to gain
 _PAYS: Final = 1e-6
-_WHOLE_EVERY: Final = 8  # rounds: in the others only nodes that paid lately are looked at
-STEPS: Final = 120  # of search for one kind of node
+_WHOLE_EVERY: Final = 16  # rounds: in the others only nodes that paid lately are looked at
+_STEPS: Final = 15  # of search for one kind of node and one sort of pod
+_MORE_STEPS: Final = 8  # times as many, where nothing was found
+_MOST_STEPS: Final = 80
 _IDLE: Final = 2_000  # a part of the price: who pays less than that more is not looked for
-_CELLS: Final = 2_048  # of a table
-_EXACT_CELLS: Final = 4_096  # where something is proven
+_CELLS: Final = 4_096  # of a table: a coarser grid is filled faster, and costs more rounds
 _LEAST_WORTH: Final = 1.0  # nanodollars
 _TIMES: Final = ((CPU, MEMORY, 1.6), (MEMORY, CPU, 0.5))  # exact in, other price, times that
 
@@ -67,30 +66,31 @@ class Generator:
     def generate(self, master: Master, demand_s: Int, rounds: int) -> Mix:
         """Add patterns that pay, for so many rounds at most; returns the last solution."""
         mix = master.solve()
-        smoothing, is_whole = _SMOOTHING, True
+        is_whole, steps = True, _STEPS
         for number in range(rounds):
             if self.work <= 0:
                 break
-            worth = smoothing * self.worth_s + (1 - smoothing) * mix.worth_s
-            worth = np.maximum(worth, _LEAST_WORTH)
             is_whole |= number % _WHOLE_EVERY == 0
-            filled, ratio = self.price(worth, demand_s, STEPS, is_whole=is_whole)
+            worth = np.maximum(mix.worth_s, _LEAST_WORTH)
+            filled, ratio = self.price(worth, demand_s, steps, is_whole=is_whole)
             if is_whole:
-                bound = float(demand_s @ worth) / max(ratio, 1e-9)
-                if bound > self.bound:
-                    self.bound, self.worth_s = bound, worth
-                if mix.price <= self.bound * (1 + _CLOSE):
-                    break
+                self._note(worth, float(demand_s @ worth) / max(ratio, 1e-9))
+            if is_whole and mix.price <= self.bound * (1 + _CLOSE):
+                break
             if self.add(master, self._paying(filled, mix)):
-                mix = master.solve()
-                smoothing, is_whole = _SMOOTHING, False
+                mix, is_whole = master.solve(), False
             elif not is_whole:
                 is_whole = True
-            elif smoothing > 0:
-                smoothing = 0.0 if smoothing < _SMOOTHING / 2 else smoothing / 4
+            elif steps < _MOST_STEPS:
+                steps *= _MORE_STEPS  # there is something to be found, if bounds are to be believed
             else:
                 break
         return mix
+
+    def _note(self, worth_s: Float, bound: float) -> None:
+        """Remember the multipliers of the best bound."""
+        if bound > self.bound:
+            self.bound, self.worth_s = bound, worth_s
 
     def price(
         self, worth_s: Float, demand_s: Int, steps: int, *, idle: int = 1, is_whole: bool = True
@@ -133,10 +133,11 @@ class Generator:
         count_oi = np.zeros((len(floor_o), len(value_i)), dtype=np.int64)
         if len(open_o):
             cap_or = shelf.cap_or[open_o]
-            cells = _CELLS if idle else _EXACT_CELLS
-            made_of = grids(items, ways, cap_or.max(axis=0), cells)
+            made_of = grids(items, ways, cap_or.max(axis=0), _CELLS)
             self.work -= len(value_i) * int(made_of.size_k.sum())
-            found = fill_best(items, value_i, made_of, (cap_or, floor_o[open_o]), steps)
+            found = fill_best(
+                items, value_i, made_of, (cap_or, floor_o[open_o]), steps * len(value_i)
+            )
             worth_o[open_o], bound_o[open_o] = found.worth_o, found.bound_o
             count_oi[open_o] = found.count_oi
         return Filled(worth_o, count_oi, bound_o)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
 
-from dovetail.solve.attempt import Attempt
+from dovetail.solve.attempt import Attempt, worth_of
 from dovetail.solve.axes import UNLIMITED, Float, Int
+from dovetail.solve.improve import Improver, Layout
 from dovetail.solve.patterns.dive import dive
 from dovetail.solve.patterns.generation import Generator
 from dovetail.solve.patterns.market import pattern_market
@@ -17,9 +19,13 @@ from dovetail.solve.patterns.proof import kind_of
 from dovetail.solve.patterns.uniform import uniform_nodes
 from dovetail.solve.rates import NO_LOAD, NO_WAY, Rates
 
-_MOST_SORTS: Final = 130
+_MOST_SORTS: Final = 60
+_CLOSE: Final = 0.006  # of the price: where a plan is so near its bound, there is little to gain
 _ROUNDS: Final = 80
-_WORK: Final = 200_000_000  # cells of tables, for each unit of effort
+_WORK: Final = 12_000_000  # cells of tables, for each unit of effort
+_MORE_WORK: Final = 40_000  # for each pod beyond a few; half as much again for the dive
+_FEW_PODS: Final = 300
+_MANY_PODS: Final = 1_000
 _MOST_VECTORS: Final = 3
 
 
@@ -40,22 +46,47 @@ def pattern_loads(
     offers = base.offers[(enc.supply_o[base.offers] >= UNLIMITED) & (price_p <= most)]
     market = pattern_market(enc, units, count_s, offers)
     counts = uniform_nodes(market)
+    least = sum(
+        worth_of(unit, base.values) * pods[sort] for sort, unit in zip(sorts, units, strict=True)
+    )
+    if counts is None and most <= least * (1 + _CLOSE):
+        return None
     if counts is not None:
         return [rates.load(((sorts[0], count),)) for count in counts]
     worth_s = _first_worths(base, np.array([unit.request for unit in units]))
-    generator = Generator(market, worth_s, _WORK * max(enc.problem.policy.effort, 1))
+    work = _work(int(count_s.sum())) * enc.problem.policy.effort
+    generator = Generator(market, worth_s, work)
     master = Master(count_s)
     generator.add(master, _known_patterns(rates, sorts, start))
     generator.generate(master, count_s, _ROUNDS)
     for unit, worth in zip(units, generator.worth_s.tolist(), strict=True):
         known = base.values.pattern_worths
         known[kind_of(unit)] = min(worth, known.get(kind_of(unit), worth))
+    generator.work = max(generator.work, 0) + work // 2
     nodes = dive(generator, master)
     loads = [
         rates.load(tuple((sorts[row], int(held[row])) for row in np.flatnonzero(held).tolist()))
         for held in nodes
     ]
     return [load for load in loads if load != NO_WAY]
+
+
+def _work(n_pods: int) -> int:
+    """How many cells of tables may be filled: small plans are made all day long, and must be quick."""
+    return _WORK + _MORE_WORK * max(0, min(n_pods, _MANY_PODS) - _FEW_PODS)
+
+
+def with_the_rest(
+    rates: Rates, improver: Improver, found: Sequence[int], pods: Mapping[int, int]
+) -> tuple[list[int], list[int]] | None:
+    """The loads, and others for the pods that are not in them, which are put where each costs least;
+    None if one fits nowhere.
+    """
+    placed = Counter(sort for load in found for sort in rates.pods(load))
+    left = sorted((Counter(pods) - placed).elements())
+    tail = Layout()
+    is_placed = improver.insert(tail, improver.ordered(left))
+    return (list(found), tail.loads) if is_placed else None
 
 
 def _known_patterns(

@@ -32,7 +32,7 @@ from dovetail.solve.vectors import Values
 _MOST_SORTS: Final = 60
 _ROUNDS: Final = 12
 _WORK: Final = 20_000_000  # cells of tables, for each unit of effort
-_STEPS: Final = 2_000  # of search for one kind of node
+_STEPS: Final = 200  # of search for one kind of node and one sort of pod
 _CORRECTIONS: Final = 4
 _MOST_COUNTED: Final = 20_000  # pods
 
@@ -55,6 +55,7 @@ class Proven:
     placed_g: Int
     price: int
     worths: Worths
+    is_close: bool = False  # whether another bound is near enough to make this one a luxury
 
 
 def kind_of(unit: Unit) -> tuple[object, ...]:
@@ -83,6 +84,8 @@ def pattern_bound(enc: Encoded, values: Values, plan: Proven, fits_g: Bool) -> P
     market = market_of(enc, units, count_s, nodes, is_spread_capped=False)
     if len(units) == 1:
         return _counted(market, plan.price)
+    if plan.is_close:
+        return None
     return _valued(enc, market, plan, (sort_g, units))
 
 

@@ -6,6 +6,7 @@ pods need each other's company, stay as they are.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Final
 
 import numpy as np
@@ -14,12 +15,15 @@ from dovetail.solve.attempt import Attempt
 from dovetail.solve.axes import UNLIMITED, Bool
 from dovetail.solve.contents import loads
 from dovetail.solve.dissolve import dissolve
+from dovetail.solve.improve import Improver, Layout
+from dovetail.solve.patterns.planning import pattern_loads, with_the_rest
 from dovetail.solve.patterns.rebuild import Rebuilder
 from dovetail.solve.rates import NO_WAY, Purse, Rates
 from dovetail.solve.terms import Kind
 
-_LOOKS: Final = 300  # at nodes, for each pod
-_MOST_LOOKS: Final = 1_500_000
+_MOST_SORTS: Final = 150  # of pods: with more, little is found in a long time
+_LOOKS: Final = 100  # at nodes, for each pod
+_MOST_LOOKS: Final = 600_000
 
 
 def rearrange(attempt: Attempt) -> None:
@@ -27,6 +31,8 @@ def rearrange(attempt: Attempt) -> None:
     enc, bins = attempt.enc, attempt.bins
     free_n = _free_to_change(attempt)
     held = {node: pods for node, pods in sorted(loads(bins.log).items()) if free_n[node]}
+    if len({number for pods in held.values() for number in pods}) > _MOST_SORTS:
+        return
     rates = Rates(enc, attempt.offers, Purse(UNLIMITED))
     number_of: dict[int, int] = {}
     before = []
@@ -34,33 +40,42 @@ def rearrange(attempt: Attempt) -> None:
         load: dict[int, int] = {}
         for number, count in pods.items():
             sort = rates.sort_of(attempt.units[number])
-            # Units of one sort are told apart only by the groups in them.
-            if number_of.setdefault(sort, number) != number:
-                return
+            number_of[sort] = number
             load[sort] = load.get(sort, 0) + count
         before.append(rates.load(tuple(sorted(load.items()))))
-    if not before or NO_WAY in before:
+    # Units of one sort are told apart only by the groups in them.
+    is_clear = len(number_of) == len({number for pods in held.values() for number in pods})
+    if not before or NO_WAY in before or not is_clear:
         return
     after = _better_loads(attempt, rates, before)
-    if _price(rates, after) < sum(int(enc.plan_price_o[bins.offer[node]]) for node in held):
-        _replace(attempt, free_n, [(rates.offer[one], rates.loads[one]) for one in after], number_of)
+    if rates.total(after) < sum(int(enc.plan_price_o[bins.offer[node]]) for node in held):
+        nodes = [(rates.offer[one], rates.loads[one]) for one in after]
+        _replace(attempt, free_n, nodes, number_of)
 
 
 def _better_loads(attempt: Attempt, rates: Rates, before: list[int]) -> list[int]:
+    """Loads for the same pods: those there are, rebuilt; or by patterns."""
     enc, limits = attempt.enc, attempt.bins.limits
-    pods: dict[int, int] = {}
+    pods: Counter[int] = Counter()
     for load in before:
-        for sort, count in rates.loads[load]:
-            pods[sort] = pods.get(sort, 0) + count
-    n_pods = sum(pods.values())
-    looks = min(_LOOKS * n_pods, _MOST_LOOKS) * enc.problem.policy.effort
+        pods.update(dict(rates.loads[load]))
+    looks = min(_LOOKS * pods.total(), _MOST_LOOKS) * enc.problem.policy.effort
+    tries = pods.total() // 4
     rebuilder = Rebuilder(enc, rates, attempt.offers)
-    after = rebuilder.rebuilt(before, limits, looks, n_pods)
-    return after
-
-
-def _price(rates: Rates, found: list[int]) -> int:
-    return sum(rates.price[load] for load in found)
+    best = rebuilder.rebuilt(before, limits, looks, tries)
+    known = [*best, *rebuilder.seen]
+    found = pattern_loads(attempt, rates, pods, known, rates.total(best))
+    if found is None:
+        return best
+    improver = Improver(rates, (), limits, Purse(UNLIMITED))
+    parts = with_the_rest(rates, improver, found, pods)
+    if parts is None:
+        return best
+    # The last pods by themselves first: among all nodes those few would hardly be looked at.
+    tail = rebuilder.rebuilt(parts[1], limits, looks, tries)
+    other = rebuilder.rebuilt([*parts[0], *tail], limits, looks, tries)
+    is_better = improver.price(Layout(other)) < rates.total(best)
+    return other if is_better else best
 
 
 def _free_to_change(attempt: Attempt) -> Bool:

@@ -24,9 +24,7 @@ class Rebuilder:
         self.seen: dict[int, None] = {}  # loads of good states, in order
         self._yards: dict[tuple[int, ...], Yard] = {}
 
-    def rebuilt(
-        self, loads: Sequence[int], limits: Limits, looks: int, tries: int
-    ) -> list[int]:
+    def rebuilt(self, loads: Sequence[int], limits: Limits, looks: int, tries: int) -> list[int]:
         """Loads that hold the same pods for no more money; the same ones where that is not known."""
         rates = self._rates
         sorts = tuple(sorted({sort for load in loads for sort, _ in rates.loads[load]}))
@@ -51,15 +49,12 @@ class Rebuilder:
         after, kept = recreated(yard, counts, looks, tries)
         found = [self._load(sorts, held) for held in after]
         self.seen.update(dict.fromkeys(self._load(sorts, held) for held in kept))
-        is_better = NO_WAY not in found and self._price(found) <= self._price(loads)
+        is_better = NO_WAY not in found and rates.total(found) <= rates.total(loads)
         return found if is_better else list(loads)
 
     def _load(self, sorts: tuple[int, ...], held: Int) -> int:
         rows = np.flatnonzero(held).tolist()
         return self._rates.load(tuple((sorts[row], int(held[row])) for row in rows))
-
-    def _price(self, loads: Sequence[int]) -> int:
-        return sum(self._rates.price[load] for load in loads)
 
     def _yard(self, sorts: tuple[int, ...]) -> Yard:
         yard = self._yards.get(sorts)

@@ -118,9 +118,7 @@ class _Plain:
         self._accept = [frozenset(np.flatnonzero(row).tolist()) for row in yard.accept_so]
         self._apart = [frozenset(np.flatnonzero(row).tolist()) for row in yard.apart_ss]
 
-    def run(
-        self, nodes: Sequence[tuple[Int, int]], tries: int
-    ) -> tuple[list[Int], list[Int]]:
+    def run(self, nodes: Sequence[tuple[Int, int]], tries: int) -> tuple[list[Int], list[Int]]:
         """The best loads found, and those of the best states on the way."""
         kept: list[Int] = []
         room = min(int(sum(held.sum() for held, _ in nodes)), 2 * len(nodes) + 64)
@@ -181,9 +179,7 @@ class _Plain:
         drawn = [(self._chance.below(2**30), place) for place in range(len(pods))]
         return [pods[place] for _, place in sorted(drawn)]
 
-    def _with_one_more(
-        self, node: tuple[int, dict[int, int], list[int]], sort: int
-    ) -> int:
+    def _with_one_more(self, node: tuple[int, dict[int, int], list[int]], sort: int) -> int:
         offer, held, used = node
         if any(sort in self._apart[other] for other in held):
             return -1
