@@ -67,7 +67,8 @@ def simple_bounds(items: Items, value_i: Int, vectors: Sequence[Float], cap_or: 
         beyond_i = np.maximum(value_i - items.request_ir @ vector, 0.0)
         bound_o = caps @ vector + float(beyond_i @ items.most_i)
         # Floating point is off by far less than this.
-        lowest = np.minimum(lowest, np.ceil(bound_o * (1 + _MARGIN)).astype(np.int64) + 1)
+        bound_o = np.minimum(np.ceil(bound_o * (1 + _MARGIN)), _LARGEST)
+        lowest = np.minimum(lowest, bound_o.astype(np.int64) + 1)
     return lowest
 
 

@@ -28,6 +28,8 @@ from tests.unit.solve.puzzles import encoded as encoded_puzzle
 from tests.unit.solve.puzzles import lottery, puzzle, units_of
 
 Ways = Sequence[tuple[int, Float]]
+WORK = 10**9  # cells of tables: enough for all that is asked here
+CELLS = 512
 TYPES = (
     instance_type("s", cpu=2, memory="4Gi", price=0.11, zones=("a",)),
     instance_type("m", cpu=4, memory="16Gi", price=0.2, zones=("a",)),
@@ -69,7 +71,7 @@ def fill(
     items: Items, value_i: Int, ways: Ways, nodes: tuple[Int, Int], steps: int = 10**6
 ) -> Filled:
     """The best pods for every node, with bounds made in these ways."""
-    made_of = grids(items, ways, nodes[0].max(axis=0), 4_096)
+    made_of = grids(items, ways, nodes[0].max(axis=0), CELLS)
     return fill_best(items, value_i, made_of, nodes, steps)
 
 
@@ -155,10 +157,12 @@ def market_for(
     return pattern_market(enc, units_of(enc), enc.count_g if count_s is None else count_s, some)
 
 
-def generator_for(market: PatternMarket, worth_s: Float | None = None) -> Generator:
+def generator_for(
+    market: PatternMarket, worth_s: Float | None = None, work: int = WORK
+) -> Generator:
     """A generator whose first idea is that every pod is worth a dollar."""
     first = np.full(len(market.count_s), 1e9) if worth_s is None else worth_s
-    return Generator(market, first, 10**9)
+    return Generator(market, first, work)
 
 
 def cheapest_nodes(market: PatternMarket, patterns: Iterable[tuple[Int, int]]) -> int:
@@ -244,8 +248,7 @@ def sorted_out(base: Attempt) -> tuple[Rates, dict[int, int]]:
 def loads_for(base: Attempt, rates: Rates, pods: dict[int, int]) -> list[int] | None:
     """What patterns make of pods that have a node each."""
     start = [rates.load(((sort, 1),)) for sort, count in pods.items() for _ in range(count)]
-    most = sum(rates.price[load] for load in start)
-    return pattern_loads(base, rates, pods, start, most)
+    return pattern_loads(base, rates, pods, start, sum(rates.price[load] for load in start))
 
 
 def truths(flags: Sequence[Sequence[int]]) -> Bool:
