@@ -2,17 +2,15 @@
 
 `python -m benchmarks.measure plan fleet 5000 3 1` plans the scenario `fleet` of 5,000 pods and
 seed 1 three times; `python -m benchmarks.measure tiny 100 3 1` plans 100 tiny clusters three times
-each and compares them with their optima; `judge`, `decide` and `rest` look at a packed cluster of
+each and compares them with their optima; `uniform`, `small` and `mixed` plan so many small clusters
+(`small_plans`); `judge`, `decide` and `rest` look at a packed cluster of
 so many pods (`resting`). Each prints a `Result` as JSON.
 """
 
 from __future__ import annotations
 
-import gc
 import sys
-import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
@@ -23,12 +21,12 @@ from benchmarks.results import Result
 from benchmarks.rows import MEAN, PEAK_MB, RATIO, SECONDS, WORST
 from benchmarks.scenarios import SCENARIOS, tiny
 from benchmarks.simulated_day import measure_day
+from benchmarks.small_plans import measure_mixes, measure_uniform
+from benchmarks.timing import n_placed, timed
 from benchmarks.tiny_optimum import optimum_nanousd
-from dovetail.decide import decide
 from dovetail.model.plan import Plan
 from dovetail.model.snapshot import Snapshot
 
-_NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _NANOUSD: Final = 1e9
 
 
@@ -87,27 +85,6 @@ def measure_tiny(n_clusters: int, *, repeat: int, seed: int) -> Result:
     return Result("tiny", figures, failures=tuple(failures))
 
 
-def timed(snapshot: Snapshot, repeat: int) -> tuple[Plan, list[float]]:
-    """Decide; the plan, and the seconds of every run. No collection of garbage in between."""
-    seconds = []
-    plan = Plan()
-    for _ in range(repeat):
-        gc.collect()
-        gc.freeze()
-        gc.disable()
-        started = time.perf_counter()
-        plan = decide(snapshot, _NOW)
-        seconds.append(time.perf_counter() - started)
-        gc.enable()
-    return plan, seconds
-
-
-def n_placed(plan: Plan) -> int:
-    """How many pods the plan gives a node."""
-    launched = sum(len(launch.pods) for launch in plan.launches)
-    return launched + sum(len(nominate.pods) for nominate in plan.nominations)
-
-
 def _faults(snapshot: Snapshot, plan: Plan, optimum: int) -> list[str]:
     n_left = len(snapshot.pods) - n_placed(plan)
     if n_left:
@@ -127,12 +104,16 @@ def main(arguments: Sequence[str]) -> None:
             result = measure_plan(scenario, int(n_pods), repeat=int(repeat), seed=int(seed))
         case ("tiny", n_clusters, repeat, seed):
             result = measure_tiny(int(n_clusters), repeat=int(repeat), seed=int(seed))
+        case ("uniform", n_clusters, repeat, seed):
+            result = measure_uniform(int(n_clusters), repeat=int(repeat), seed=int(seed))
+        case (("small" | "mixed") as what, n_clusters, repeat, seed):
+            result = measure_mixes(what, int(n_clusters), repeat=int(repeat), seed=int(seed))
         case (("judge" | "decide" | "rest") as what, n_pods, repeat, seed):
             result = RESTING[what](int(n_pods), repeat=int(repeat), seed=int(seed))
         case ("day", n_pods, hours, _, seed):
             result = measure_day(int(n_pods), float(hours), seed=int(seed))
         case _:
-            sys.exit("usage: measure plan SCENARIO PODS REPEAT SEED | tiny|judge|decide|rest N ...")
+            sys.exit("usage: measure plan SCENARIO PODS REPEAT SEED | tiny|small|judge|... N ...")
     sys.stdout.buffer.write(msgspec.json.encode(result))
 
 

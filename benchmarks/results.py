@@ -59,8 +59,11 @@ def _line(result: Result) -> tuple[str, str, str, str, str, str, str]:
 _SHOWN = (
     "seconds",
     "price/bound",
+    "mean price/bound",
+    "worst price/bound",
     "mean price/optimum",
     "worst price/optimum",
+    "worst optimum/bound",
     "price/reference",
     "evictions/reference",
     "growth exponent",
@@ -73,5 +76,5 @@ _SHOWN = (
 def _measured(name: str, result: Result) -> str:
     value = result.figures[name]
     digits = 0 if name == "peak MB" else 3
-    limit = f" ({result.limits[name]:g})" if name in result.limits else ""
+    limit = f" ({result.limits[name]:.4g})" if name in result.limits else ""
     return f"{name} {value:.{digits}f}{limit}"

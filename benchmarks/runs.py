@@ -25,6 +25,7 @@ from benchmarks.rows import (
     PlanRow,
     RestRow,
     Row,
+    SmallRow,
     TinyRow,
 )
 from benchmarks.scenarios import SCENARIOS
@@ -50,9 +51,12 @@ def run(row: Row, trials: Trials) -> Result:
     """Measure one row and hold it against its limits. A crash is a result, too."""
     match row:
         case PlanRow():
-            result = measured(("plan", row.scenario, str(row.n_pods)), trials)
+            apart = trials._replace(seed=trials.seed + row.seeds_before)
+            result = measured(("plan", row.scenario, str(row.n_pods)), apart)
         case TinyRow():
             result = measured(("tiny", str(row.n_clusters)), trials)
+        case SmallRow():
+            result = measured((row.what, str(row.n_clusters)), trials)
         case GrowthRow():
             result = _growth(row, trials)
         case CommandRow():

@@ -14,9 +14,9 @@ import msgspec
 from benchmarks.growth.axes import GROWN_MB, IDLE_MB, mb_above_idle
 from benchmarks.growth.clusters import CLUSTERS
 from benchmarks.machine import peak_mb
-from benchmarks.measure import n_placed, timed
 from benchmarks.results import Result
 from benchmarks.rows import PEAK_MB, SECONDS
+from benchmarks.timing import n_placed, timed
 
 
 def measure(axis: str, size: int, *, repeat: int, seed: int) -> Result:

@@ -22,11 +22,11 @@ import msgspec
 from benchmarks import manifests
 from benchmarks.machine import facts, peak_mb
 from benchmarks.manifests import Manifest
-from benchmarks.measure import n_placed
 from benchmarks.results import Result
 from benchmarks.rows import PEAK_MB, SECONDS
 from benchmarks.runs import Trials, measured
 from benchmarks.scenarios import fleet
+from benchmarks.timing import n_placed
 from dovetail import app
 from dovetail.model.pod import Pod, PodSpec
 from dovetail.model.snapshot import Snapshot
