@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import product
+from math import gcd
 from typing import Final, NamedTuple
 
 import highspy
@@ -46,9 +47,17 @@ def market(snapshot: Snapshot) -> tuple[list[Sort], list[Machine]]:
         Sort(tuple(dict(request).get(name, 0) for name in names), count)
         for request, count in sorted(asked.items())
     ]
+    # Whole pods fill a machine in steps: the rest of it is of no use to any of them.
+    steps = [gcd(*(sort.asked[place] for sort in sorts)) or 1 for place in range(len(names))]
     (pool,) = snapshot.node_pools
     machines = {
-        Machine(tuple(one.allocatable.get(name, 0) for name in names), offering.price_nanousd)
+        Machine(
+            tuple(
+                one.allocatable.get(name, 0) // step * step
+                for name, step in zip(names, steps, strict=True)
+            ),
+            offering.price_nanousd,
+        )
         for one in snapshot.instance_types[pool.name]
         for offering in one.offerings
         if is_sold(pool, one, offering)

@@ -17,7 +17,7 @@ from benchmarks.whole_nodes import (
 )
 from dovetail.model.pod import Pod, PodSpec
 from dovetail.model.snapshot import Snapshot
-from dovetail.testing.builders import deployment, instance_type, snapshot
+from dovetail.testing.builders import deployment, instance_type, pod, snapshot
 
 SMALL = instance_type("small", cpu=2, memory="8Gi", price=0.11, zones=("a",))
 LARGE = instance_type("large", cpu=8, memory="16Gi", price=0.4, zones=("a",))
@@ -73,6 +73,15 @@ def test_the_bound_of_a_mix_is_below_its_optimum(counts: tuple[int, int]) -> Non
     cluster = snapshot(pods, types=(SMALL, LARGE))
     want = cheapest(cluster)
     assert 0.7 * want <= bound_nanousd(cluster) <= want
+
+
+def test_what_no_whole_pod_can_use_is_not_there() -> None:
+    """Pods of 600m and 1200m leave 200m of 2 CPU unused: three of 1200m need three machines."""
+    pods = [*deployment(2, "a", cpu="1200m"), pod("b", cpu="600m")]
+    _, machines = market(snapshot(pods, types=(SMALL,)))
+    assert machines[0].room[0] == 1800
+    tight = snapshot([*deployment(9, "a", cpu="600m"), pod("b", cpu="1200m")], types=(SMALL,))
+    assert bound_nanousd(tight) >= 0.999 * 4 * 110_000_000
 
 
 def test_a_bound_that_takes_too_long_is_still_a_bound() -> None:
