@@ -16,8 +16,9 @@ from dovetail.model.pool import NodePool
 from dovetail.solve.attempt import Attempt, left_of, new_attempt
 from dovetail.solve.encode import encode
 from dovetail.solve.planning import run_attempt
-from dovetail.solve.portfolio import cheaper_plan, plan_for_few, rank
+from dovetail.solve.portfolio import cheaper_plan, plan_for_few
 from dovetail.solve.puzzle import Puzzle, canonical
+from dovetail.solve.ranking import rank
 from dovetail.solve.rescue import rescue
 from dovetail.solve.settle import settle_all
 from dovetail.solve.values import rough, worthless
