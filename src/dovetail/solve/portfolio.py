@@ -21,7 +21,7 @@ from dovetail.solve.drafts import Desk, Draft
 from dovetail.solve.greedy import one_by_one
 from dovetail.solve.improve import Layout
 from dovetail.solve.minvalues import relaxed_groups
-from dovetail.solve.patterns.planning import pattern_loads
+from dovetail.solve.patterns.planning import pattern_loads, with_the_rest
 from dovetail.solve.patterns.rebuild import Rebuilder
 from dovetail.solve.rates import IMPOSSIBLE, NO_LOAD, NO_WAY, Purse, Rates
 from dovetail.solve.units import is_tied_to_zones
@@ -125,16 +125,14 @@ class _Search:
         """The best of what was found and what patterns for the same pods come to."""
         draft = best.draft
         known = [*best.layout.loads, *self._rebuilder.seen]
-        loads = pattern_loads(self._base, self._rates, draft.pods, known, best.price - draft.price)
-        if loads is None:
-            return best
-        placed = Counter(sort for load in loads for sort in self._rates.pods(load))
-        left = sorted((draft.pods - placed).elements())
-        tail = Layout([], [()] * len(draft.sites))
-        if not draft.improver.insert(tail, draft.improver.ordered(left)):
-            return best
-        tail = self._rebuilt(draft, tail, _MORE_TRIES)
-        return self._improved(best, Layout(loads + tail.loads, tail.extra), _MORE_TRIES)
+        most = best.price - draft.price
+        for loads in pattern_loads(self._base, self._rates, draft.pods, known, most):
+            parts = with_the_rest(self._rates, draft.improver, loads, draft.pods, draft.sites)
+            if parts is not None:
+                tail = self._rebuilt(draft, parts[1], _MORE_TRIES)
+                layout = Layout(parts[0] + tail.loads, tail.extra)
+                best = self._improved(best, layout, _MORE_TRIES)
+        return best
 
     def _improved(self, best: _Found, layout: Layout, tries: int) -> _Found:
         """The best of what was found and what a layout of the same pods can be made into."""

@@ -1,8 +1,10 @@
-"""Rounds a mix of patterns to whole nodes: fixes the whole part, then one node after another.
+"""Rounds a mix of patterns to whole nodes: fixes the whole part, then one node after another: the one
+with the largest fraction, or the one of which the least is missing, in dollars. Neither rule is always
+the better one.
 
 After each step the program is solved again for the pods that are left, with a few more rounds of
-generation. A pattern with more pods than are left is clipped. When only small fractions remain the
-program knows nothing more: the last pods are left to others.
+generation. A pattern with more pods than are left is clipped. The last pods are left to others: with
+so few the program knows little of whole nodes.
 """
 
 from __future__ import annotations
@@ -18,11 +20,10 @@ from dovetail.solve.patterns.master import Master
 _ROUNDS: Final = 2
 _MOST_STEPS: Final = 60
 _FEW: Final = 1e-6
-_LARGE: Final = 0.5  # of a node
-_REST: Final = 0.15  # of the price
+_REST: Final = 0.1  # of the price
 
 
-def dive(generator: Generator, master: Master) -> list[Int]:
+def dive(generator: Generator, master: Master, *, by_price: bool) -> list[Int]:
     """Whole nodes, as counts of each sort, for all pods but the last few."""
     left_s, nodes = generator.market.count_s.copy(), list[Int]()
     whole = 0.0
@@ -33,17 +34,21 @@ def dive(generator: Generator, master: Master) -> list[Int]:
         generator.bound = 0.0  # of other pods than before
         mix = generator.generate(master, left_s, _ROUNDS)
         whole = whole or mix.price
-        if mix.nodes_j.max(initial=0.0) < _LARGE and mix.price < _REST * whole:
+        if mix.price < _REST * whole:
             break
-        nodes += _fixed(generator.count_js, mix.nodes_j, left_s)
+        first_j = np.array(generator.price_j) if by_price else np.ones(len(mix.nodes_j))
+        nodes += _fixed(generator.count_js, mix.nodes_j, first_j, left_s)
     return nodes
 
 
-def _fixed(count_js: list[Int], nodes_j: Float, left_s: Int) -> list[Int]:
-    """The whole part of every number of nodes, or else the largest; counts `left_s` down."""
+def _fixed(count_js: list[Int], nodes_j: Float, weight_j: Float, left_s: Int) -> list[Int]:
+    """The whole part of every number of nodes, or else the node of which the least is missing by
+    these weights; counts `left_s` down.
+    """
     whole_j = np.floor(nodes_j + _FEW).astype(np.int64)
     if not whole_j.any():
-        whole_j[int(np.argmax(nodes_j))] = 1
+        missing_j = np.where(nodes_j > _FEW, (1.0 - nodes_j) * weight_j, np.inf)
+        whole_j[int(np.argmin(missing_j))] = 1
     nodes = []
     for column in np.flatnonzero(whole_j).tolist():
         for _ in range(int(whole_j[column])):

@@ -48,6 +48,7 @@ class Generator:
     work: int  # cells of tables that may still be filled
     bound: float = 0.0  # nanodollars
     count_js: list[Int] = field(default_factory=list)
+    price_j: list[int] = field(default_factory=list)
     _known: set[bytes] = field(default_factory=set)
     _paid: list[bool] = field(default_factory=list)  # by shelf: whether it had patterns that pay
 
@@ -60,6 +61,7 @@ class Generator:
                 self._known.add(key)
                 fresh.append((count_s, price))
         self.count_js += [count_s for count_s, _ in fresh]
+        self.price_j += [price for _, price in fresh]
         master.add([count_s for count_s, _ in fresh], [price for _, price in fresh])
         return len(fresh)
 

@@ -17,7 +17,7 @@ from dovetail.solve.patterns.market import pattern_market
 from dovetail.solve.patterns.master import Master
 from dovetail.solve.patterns.proof import kind_of
 from dovetail.solve.patterns.uniform import uniform_nodes
-from dovetail.solve.rates import NO_LOAD, NO_WAY, Rates
+from dovetail.solve.rates import NO_LOAD, NO_WAY, Rates, Site
 
 _MOST_SORTS: Final = 60
 _CLOSE: Final = 0.006  # of the price: where a plan is so near its bound, there is little to gain
@@ -31,15 +31,15 @@ _MOST_VECTORS: Final = 3
 
 def pattern_loads(
     base: Attempt, rates: Rates, pods: Mapping[int, int], start: Sequence[int], most: int
-) -> list[int] | None:
-    """Loads for pods that can be alone on a node, perhaps not for all; None where patterns are no
-    help. `start` are loads of good plans for the same pods, of which the best costs `most`.
+) -> list[list[int]]:
+    """Ways to load nodes with pods that can be alone on one, perhaps not with all of them; none
+    where patterns are no help. `start` are loads of good plans for the same pods, of which the best costs `most`.
     """
     enc = base.enc
     sorts = [sort for sort in sorted(pods) if rates.grown(NO_LOAD, sort) != NO_WAY]
     units = [rates.units[sort] for sort in sorts]
     if not 0 < len(sorts) <= _MOST_SORTS or any(unit.claims for unit in units):
-        return None
+        return []
     count_s = np.array([pods[sort] for sort in sorts], dtype=np.int64)
     # A node that costs more than the whole plan is not part of a cheaper one.
     price_p = enc.plan_price_o[base.offers]
@@ -50,9 +50,9 @@ def pattern_loads(
         worth_of(unit, base.values) * pods[sort] for sort, unit in zip(sorts, units, strict=True)
     )
     if counts is None and most <= least * (1 + _CLOSE):
-        return None
+        return []
     if counts is not None:
-        return [rates.load(((sorts[0], count),)) for count in counts]
+        return [[rates.load(((sorts[0], count),)) for count in counts]]
     worth_s = _first_worths(base, np.array([unit.request for unit in units]))
     work = _work(int(count_s.sum())) * enc.problem.policy.effort
     generator = Generator(market, worth_s, work)
@@ -62,13 +62,16 @@ def pattern_loads(
     for unit, worth in zip(units, generator.worth_s.tolist(), strict=True):
         known = base.values.pattern_worths
         known[kind_of(unit)] = min(worth, known.get(kind_of(unit), worth))
-    generator.work = max(generator.work, 0) + work // 2
-    nodes = dive(generator, master)
-    loads = [
-        rates.load(tuple((sorts[row], int(held[row])) for row in np.flatnonzero(held).tolist()))
-        for held in nodes
-    ]
-    return [load for load in loads if load != NO_WAY]
+    found = []
+    for by_price in (False, True) if count_s.sum() <= _MANY_PODS else (True,):
+        generator.work = max(generator.work, 0) + work // 2
+        nodes = dive(generator, master, by_price=by_price)
+        loads = [
+            rates.load(tuple((sorts[row], int(held[row])) for row in np.flatnonzero(held).tolist()))
+            for held in nodes
+        ]
+        found.append([load for load in loads if load != NO_WAY])
+    return found
 
 
 def _work(n_pods: int) -> int:
@@ -77,16 +80,20 @@ def _work(n_pods: int) -> int:
 
 
 def with_the_rest(
-    rates: Rates, improver: Improver, found: Sequence[int], pods: Mapping[int, int]
-) -> tuple[list[int], list[int]] | None:
-    """The loads, and others for the pods that are not in them, which are put where each costs least;
-    None if one fits nowhere.
+    rates: Rates,
+    improver: Improver,
+    found: Sequence[int],
+    pods: Mapping[int, int],
+    sites: Sequence[Site] = (),
+) -> tuple[list[int], Layout] | None:
+    """The loads, and a layout for the pods that are not in them, which are put where each costs
+    least; None if one fits nowhere.
     """
     placed = Counter(sort for load in found for sort in rates.pods(load))
     left = sorted((Counter(pods) - placed).elements())
-    tail = Layout()
+    tail = Layout([], [()] * len(sites))
     is_placed = improver.insert(tail, improver.ordered(left))
-    return (list(found), tail.loads) if is_placed else None
+    return (list(found), tail) if is_placed else None
 
 
 def _known_patterns(

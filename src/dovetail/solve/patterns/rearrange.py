@@ -64,18 +64,17 @@ def _better_loads(attempt: Attempt, rates: Rates, before: list[int]) -> list[int
     rebuilder = Rebuilder(enc, rates, attempt.offers)
     best = rebuilder.rebuilt(before, limits, looks, tries)
     known = [*best, *rebuilder.seen]
-    found = pattern_loads(attempt, rates, pods, known, rates.total(best))
-    if found is None:
-        return best
     improver = Improver(rates, (), limits, Purse(UNLIMITED))
-    parts = with_the_rest(rates, improver, found, pods)
-    if parts is None:
-        return best
-    # The last pods by themselves first: among all nodes those few would hardly be looked at.
-    tail = rebuilder.rebuilt(parts[1], limits, looks, tries)
-    other = rebuilder.rebuilt([*parts[0], *tail], limits, looks, tries)
-    is_better = improver.price(Layout(other)) < rates.total(best)
-    return other if is_better else best
+    for found in pattern_loads(attempt, rates, pods, known, rates.total(best)):
+        parts = with_the_rest(rates, improver, found, pods)
+        if parts is None:
+            continue
+        # The last pods by themselves first: among all nodes those few would hardly be looked at.
+        tail = rebuilder.rebuilt(parts[1].loads, limits, looks, tries)
+        other = rebuilder.rebuilt([*parts[0], *tail], limits, looks, tries)
+        if improver.price(Layout(other)) < rates.total(best):
+            best = other
+    return best
 
 
 def _free_to_change(attempt: Attempt) -> Bool:
