@@ -190,9 +190,10 @@ def place_on(attempt: Attempt, number: int, span: slice, *, most: int | None = N
     attempt.left_u[number] -= placed
 
 
-def host_minimum(bins: Bins, number: int) -> int:
-    """The least that any node which counts holds of a host spread's pods."""
-    held = bins.match[number, : bins.n][counted_hosts(bins, number)]
+def host_minimum(bins: Bins, number: int, n_hosts: int | None = None) -> int:
+    """The least that any node which counts (of the first so many) holds of a host spread's pods."""
+    most = bins.n if n_hosts is None else n_hosts
+    held = bins.match[number, :most][counted_hosts(bins, number)[:most]]
     enough = max(bins.enc.ties.hosts[number].min_domains, 1)
     return int(held.min()) if len(held) >= enough else 0
 

@@ -56,7 +56,9 @@ def _bears(attempt: Attempt, node: int, unit: Unit) -> bool:
         if term.kind == Kind.AFFINITY:
             fine = match > 0
         elif term.kind == Kind.SPREAD:
-            fine = match <= term.max_skew + host_minimum(bins, number)
+            # Pods on existing nodes are bound before any other node is there.
+            n_hosts = bins.n_existing if node < bins.n_existing else bins.n
+            fine = match <= term.max_skew + host_minimum(bins, number, n_hosts)
         else:
             fine = match <= (number in unit.match)
         if not fine:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
+from itertools import groupby, islice, product
+from operator import itemgetter
 from typing import Final
-
-import numpy as np
 
 from dovetail.solve.attempt import Attempt, new_attempt
 from dovetail.solve.exact.board import Board
@@ -25,7 +24,8 @@ _MOST_PODS: Final = 12
 _MOST_NODES: Final = 12
 _STATES: Final = 2_500  # for each unit of effort
 _MORE_STATES: Final = 1_000  # to find a cheaper plan
-_MOST_WAYS: Final = 60  # to leave pods out
+_MOST_WAYS: Final = 100  # to leave pods out
+_MOST_COMBINATIONS: Final = 5_000
 
 LeftOut = tuple[int, ...]  # how many pods of every group
 
@@ -82,6 +82,12 @@ class _Plan:
                 attempt.settler.record(group, cell, 1)
             put_one(attempt, group, cell, node)
         attempt.unsettled = dict(self.waiting)
+        bins, hosts = attempt.bins, attempt.enc.ties.hosts
+        attempt.leaned_on |= {
+            number
+            for number, term in enumerate(hosts)
+            if term.kind == Kind.SPREAD and bins.match[number, : bins.n].max() > term.max_skew
+        }
         return attempt
 
 
@@ -98,51 +104,47 @@ class _Placing:
         """The first plan that leaves out fewer pods, made as cheap as the budget allows; or else a
         cheaper one that leaves out the same.
         """
-        better, equal = self._ways(waiting)
-        for left_out in better:
-            found = self._cheapest(left_out, None)
-            if found is not None:
-                return found[0]
-            if self._search.budget <= 0:
-                break
         _, in_light_pools, price, n_nodes = rank((self._like, dict(waiting)))
-        best, worth = None, (tuple(in_light_pools), price, n_nodes)
-        self._search.budget = _MORE_STATES if price > 0 else 0
-        for left_out in equal:
-            found = self._cheapest(left_out, worth)
-            if found is not None:
-                best, worth = found
-        return best
+        for is_today, ways in self._levels(waiting):
+            best, worth = None, None
+            if is_today:
+                worth = (tuple(in_light_pools), price, n_nodes)
+                self._search.budget = _MORE_STATES if price > 0 else 0
+            for left_out in ways:
+                found = self._cheapest(left_out, worth)
+                if found is not None:
+                    best, worth = found
+            if best is not None:
+                return best
+        return None
 
-    def _ways(self, waiting: Mapping[int, int]) -> tuple[list[LeftOut], list[LeftOut]]:
-        """Ways to leave out pods that are better than today's, best first; and those that are as
-        good, today's first.
+    def _levels(self, waiting: Mapping[int, int]) -> Iterator[tuple[bool, list[LeftOut]]]:
+        """Ways to leave out pods, level by level: those that leave out fewer of high priority first,
+        down to those that are as good as today's, which are said to be so.
         """
-        enc = self._board.enc
-        priorities = np.unique(enc.priority_g)[::-1].tolist()
-        n_groups = len(enc.groups)
+        sorts = self._board.sorts
+        priorities = sorted({sort.priority for sort in sorts}, reverse=True)
 
-        def out(left_out: LeftOut) -> tuple[int, ...]:
-            pairs = list(zip(left_out, self._board.sorts, strict=True))
+        def level(left_out: LeftOut) -> tuple[int, ...]:
+            pairs = list(zip(left_out, sorts, strict=True))
             return tuple(sum(n for n, sort in pairs if sort.priority == p) for p in priorities)
 
-        today = tuple(waiting.get(group, 0) for group in range(n_groups))
-        ways: dict[LeftOut, None] = {(0,) * n_groups: None}
-        for n_out in range(1, sum(today) + 1):
-            for groups in combinations_with_replacement(range(n_groups), n_out):
-                way = tuple(groups.count(group) for group in range(n_groups))
-                fits = all(n <= sort.count for n, sort in zip(way, self._board.sorts, strict=True))
-                if fits and len(ways) < 40 * _MOST_WAYS:
-                    ways[way] = None
-        better = sorted((way for way in ways if out(way) < out(today)), key=lambda w: (out(w), w))
-        equal = [way for way in ways if out(way) == out(today) and way != today]
-        return better[:_MOST_WAYS], [today, *equal[:_MOST_WAYS]]
+        today = tuple(waiting.get(group, 0) for group in range(len(sorts)))
+        last = level(today)
+        every = islice(product(*(range(sort.count + 1) for sort in sorts)), _MOST_COMBINATIONS)
+        ways = sorted((level(way), way != today, way) for way in every if level(way) <= last)
+        for found, alike in groupby(ways[:_MOST_WAYS], key=itemgetter(0)):
+            if found < last:
+                yield False, [way for _, _, way in alike]
+        yield True, [today, *(way for found, is_other, way in ways if found == last and is_other)]
 
     def _cheapest(self, left_out: LeftOut, most: Worth | None) -> tuple[_Plan, Worth] | None:
         """The best plan found that leaves out so many pods of every group, if it is better than
         what is known.
         """
         search, best = self._search, None
+        if search.budget <= 0:
+            return None
         search.most = most
         counts = [sort.count - out for sort, out in zip(self._board.sorts, left_out, strict=True)]
         for layout in search.layouts(counts):
