@@ -100,7 +100,9 @@ def group_pods(
     volumes: Mapping[str, PodVolumes],
     bound_volumes: Mapping[str, PodVolumes],
 ) -> list[Group]:
-    """Pods alike, in an order that does not depend on the order of the input."""
+    """Pods alike, in an order that does not depend on the order of the input, nor on names unless
+    all else is equal.
+    """
     merged = _merged(pods, keys, anonymous(volumes, bound_volumes) if volumes else {})
     groups = []
     for (spec_key, asked, profile), alike in merged:
@@ -108,7 +110,8 @@ def group_pods(
             alike.sort(key=_by_name)
         first = alike[0]
         groups.append(Group(first.spec, profile, asked, tuple(alike), first.labels, spec_key))
-    groups.sort(key=lambda group: _by_name(group.pods[0]))
+    # By what pods ask for, not by their names, so that names do not decide between equal plans.
+    groups.sort(key=lambda group: (group.spec_key, group.profile[0], _by_name(group.pods[0])))
     return groups
 
 

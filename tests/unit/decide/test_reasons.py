@@ -406,7 +406,7 @@ def with_volumes(terms: tuple[NodeTerm, ...], n_volumes: int = 0) -> Context:
             id="anti-affinity",
         ),
         pytest.param(
-            ask(), world(POOL), Reason.POD_ANTI_AFFINITY, 2, "there already", id="other pods' rules"
+            ask(), world(POOL), Reason.POD_ANTI_AFFINITY, 2, "of other pods", id="other pods' rules"
         ),
     ],
 )

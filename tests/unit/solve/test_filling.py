@@ -130,11 +130,11 @@ def test_water_goes_where_the_right_resource_is_plentiful() -> None:
     enc = encoded([pod("c", cpu=2, memory="1Gi"), pod("m", cpu=1, memory="6Gi")], nodes=nodes)
     bins = Bins(enc)
     bins.mean = enc.free_nr.mean(axis=0)
-    placed = []
+    placed = {}
     for number, unit in enumerate(units_of(enc)):
         assert water_fill(bins, number, unit, 1, slice(0, 2)) == 1
-        placed.append(int(bins.log[-1][1][0]))
-    assert placed == [0, 1]
+        placed[enc.groups[number].pods[0].name] = int(bins.log[-1][1][0])
+    assert placed == {"c": 0, "m": 1}
 
 
 def test_snug_pods_go_where_the_least_remains() -> None:

@@ -48,7 +48,7 @@ def test_a_pod_joins_the_node_with_the_fewest_pods() -> None:
         pod("b", cpu=1, node_selector={"zone": "b"}),
         pod("c", cpu="100m"),
     ]
-    assert packed(pods) == [["a", "a"], ["b", "c"]]
+    assert sorted(map(sorted, packed(pods) or ())) == [["a", "a"], ["b", "c"]]
 
 
 def test_a_pod_that_fits_nowhere_ends_the_plain_way() -> None:

@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import Final
 
 from dovetail.solve.attempt import Attempt, new_attempt
-from dovetail.solve.exact.board import Board
+from dovetail.solve.exact.board import Board, Sort
 from dovetail.solve.exact.choice import Chooser, Worth
 from dovetail.solve.exact.search import Layout, Search, Spot
 from dovetail.solve.ranking import rank
@@ -80,6 +80,7 @@ class _Plan:
             cell = int(attempt.bins.cell[node])
             if is_tied_to_zones(attempt.enc, group):
                 attempt.settler.record(group, cell, 1)
+                _foresee(attempt, board.sorts[sort])
             put_one(attempt, group, cell, node)
         attempt.unsettled = dict(self.waiting)
         bins, hosts = attempt.bins, attempt.enc.ties.hosts
@@ -89,6 +90,16 @@ class _Plan:
             if term.kind == Kind.SPREAD and bins.match[number, : bins.n].max() > term.max_skew
         }
         return attempt
+
+
+def _foresee(attempt: Attempt, sort: Sort) -> None:
+    """Note the domains that the spreads of a sort reckon with: no others may appear later."""
+    for number in sort.zone_own:
+        term = attempt.enc.ties.zones[number]
+        if term.kind == Kind.SPREAD:
+            counted_d = term.seen_d.copy()
+            counted_d[sorted(sort.reach[number])] = True
+            attempt.settler.state.foreseen[number] &= counted_d
 
 
 class _Placing:
