@@ -31,6 +31,7 @@ from tests.oracle.launchable import (
     unmet_min_values,
     usage,
 )
+from tests.oracle.node_prices import counted, extra_by_pool
 from tests.oracle.scheduler import (
     ALONE,
     bind_as_nodes_come,
@@ -102,12 +103,19 @@ def check(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
     snapshot = believed(snapshot, now)
     world, rest = static.apart(snapshot, now, plan)
     replaced = [one for one in plan.disruptions if static.is_static(one, snapshot)]
-    return [
+    others = frozenset(name for one in replaced for name in one.nodes)
+    broken = [
         *static.check(snapshot, now, plan),
         *placing(_with_room_of_the_ending(world, now), now, rest),
         *disruptions.check(world, now, rest),
-        *moves.check(world, now, rest, frozenset(name for one in replaced for name in one.nodes)),
     ]
+    if any(extra_by_pool(snapshot).values()):
+        # Moves and the second bound are about what nodes cost in all.
+        world, rest = counted(world, rest)
+        broken += disruptions.figures(world, rest)
+        broken += cost(Case(world, now, rest))
+        broken += certificate.check(_with_room_of_the_ending(world, now), now, rest)
+    return [*broken, *moves.check(world, now, rest, others)]
 
 
 def believed(snapshot: Snapshot, now: datetime) -> Snapshot:

@@ -24,6 +24,7 @@ from dovetail.model.snapshot import Snapshot
 from tests.oracle import disruptions
 from tests.oracle.hosts import is_leaving, is_protected
 from tests.oracle.launchable import can_be_had, kinds_of, label_choices, said
+from tests.oracle.node_prices import extra_by_pool
 
 SURPLUS: Final = "Overprovisioned"
 NO_LIMIT: Final = 10**9
@@ -42,7 +43,12 @@ def apart(snapshot: Snapshot, now: datetime, plan: Plan) -> tuple[Snapshot, Plan
         return snapshot, plan
     paid = sum(one.price_nanousd for one in launched)
     saved = sum(one.saving_nanousd for one in surplus)
+    extra = extra_by_pool(snapshot)
+    node_price = sum(extra[one.node_pool] for one in launched)
     cost = plan.cost
+    with_nodes = cost.lower_bound_with_nodes_nanousd
+    if any(extra.values()):
+        with_nodes -= paid + node_price
     rest = msgspec.structs.replace(
         plan,
         launches=tuple(one for one in plan.launches if one not in launched),
@@ -51,6 +57,8 @@ def apart(snapshot: Snapshot, now: datetime, plan: Plan) -> tuple[Snapshot, Plan
             cost,
             new_nanousd=cost.new_nanousd - paid,
             lower_bound_nanousd=cost.lower_bound_nanousd - paid,
+            node_price_nanousd=cost.node_price_nanousd - node_price,
+            lower_bound_with_nodes_nanousd=with_nodes,
             cluster_before_nanousd=cost.cluster_before_nanousd + paid - saved,
             cluster_after_nanousd=cost.cluster_after_nanousd
             + sum(one.saving_nanousd for one in replaced),

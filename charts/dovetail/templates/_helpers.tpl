@@ -74,6 +74,7 @@ annotations:
   "DOVETAIL_EVICTION_COST" "evictionCost"
   "DOVETAIL_LEAST_SAVING_PER_EVICTION" "leastSavingPerEviction"
   "DOVETAIL_MOST_EVICTIONS_PER_DAY" "mostEvictionsPerDay"
+  "DOVETAIL_NODE_PRICE" "nodePrice"
   "ENABLE_PROFILING" "enableProfiling"
   "IGNORE_DRA_REQUESTS" "ignoreDRARequests"
   "KUBE_CLIENT_BURST" "kubeClientBurst"

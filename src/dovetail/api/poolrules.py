@@ -32,6 +32,7 @@ _KNOBS: Final = {
     labels.LEAST_SAVING: knobs.least_saving,
     labels.MOST_EVICTIONS: knobs.most_evictions,
     labels.EVICTION_COST: knobs.eviction_cost,
+    labels.NODE_PRICE: knobs.node_price,
 }
 _SCALABLE: Final = ("Deployment", "ReplicaSet", "StatefulSet")
 
@@ -53,7 +54,7 @@ def pool_problems(pool: NodePool) -> Iterator[FieldProblem]:
 def knob_problems(
     said: Mapping[str, str], at: str, readings: Mapping[str, Callable[[str], object]]
 ) -> Iterator[FieldProblem]:
-    """What is wrong with annotations that say how calm it is to be."""
+    """What is wrong with annotations that set a pool's evictions or price per node."""
     for key, read in readings.items():
         if key in said:
             yield from _readable(read, said[key], f"{at}.{key}")

@@ -141,6 +141,25 @@ EvictionCost = Annotated[
         show_default="2h",
     ),
 ]
+NodePrice = Annotated[
+    str,
+    typer.Option(
+        "--node-price",
+        metavar="DOLLARS",
+        envvar="DOVETAIL_NODE_PRICE",
+        help="What a node costs an hour beside its provider's price: a licence, an address, load "
+        "on the control plane. Fewer, larger nodes win where that saves more than they cost. "
+        "Prices that are shown do not include it.",
+    ),
+]
+Frontier = Annotated[
+    bool,
+    typer.Option(
+        "--frontier",
+        help="Show price against number of nodes for the pending pods, and from which --node-price "
+        "on each choice is the best. Solves several times.",
+    ),
+]
 WithCertificate = Annotated[
     bool,
     typer.Option("--certificate", help="Add the proof of the lower bound to json and yaml output."),
@@ -199,6 +218,17 @@ def dollars(text: str) -> str:
         knobs.least_saving(text)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--least-saving-per-eviction") from None
+    return text.strip()
+
+
+def node_price(text: str) -> str:
+    """What `--node-price` says, if that is a price per node."""
+    from dovetail.units import knobs
+
+    try:
+        knobs.node_price(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--node-price") from None
     return text.strip()
 
 

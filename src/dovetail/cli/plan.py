@@ -32,6 +32,8 @@ def plan(  # noqa: PLR0913  typer reads one flag from each argument
     least_saving_per_eviction: options.LeastSaving = "0",
     most_evictions_per_day: options.MostEvictions = -1,
     eviction_cost: options.EvictionCost = "",
+    node_price: options.NodePrice = "0",
+    frontier: options.Frontier = False,
     certificate: options.WithCertificate = False,
 ) -> None:
     """Show which nodes to launch for waiting pods, at what price, and why a pod must wait.
@@ -72,7 +74,9 @@ def plan(  # noqa: PLR0913  typer reads one flag from each argument
             catalogue=catalog,
             now=options.instant(now),
             may_disrupt=not no_disrupt,
-            policy=policies.calmed(policy, calm),
+            policy=policies.with_node_price(
+                policies.calmed(policy, calm), options.node_price(node_price)
+            ),
         )
     )
     for remark in planned.remarks:

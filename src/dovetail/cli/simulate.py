@@ -55,6 +55,16 @@ Settings = Annotated[
         show_default=False,
     ),
 ]
+NodePrice = Annotated[
+    str,
+    typer.Option(
+        "--node-price",
+        metavar="DOLLARS",
+        help="What a node costs an hour beside its provider's price; the same as "
+        "--set policy.nodePrice=DOLLARS.",
+        show_default="the scenario's",
+    ),
+]
 Variations = Annotated[
     list[str],
     typer.Option(
@@ -104,6 +114,7 @@ def simulate(  # noqa: PLR0913  typer reads one flag from each argument
     seed: Seed = None,
     seeds: Seeds = "",
     settings: Settings = [],  # noqa: B006  as above
+    node_price: NodePrice = "",
     vary: Variations = [],  # noqa: B006  as above
     output: Form = Output.TABLE,
     html: Html = "",
@@ -135,7 +146,7 @@ def simulate(  # noqa: PLR0913  typer reads one flag from each argument
         more=tuple(dumps),
         deciders=_deciders(policy, scenarios, compare=compare),
         seeds=_seeds(seed, seeds),
-        settings=tuple(_setting(one, "--set") for one in settings),
+        settings=(*_priced(node_price), *(_setting(one, "--set") for one in settings)),
         variations=tuple(_variation(one) for one in vary),
         n_workers=workers,
         ray=ray,
@@ -224,6 +235,13 @@ def _setting(text: str, flag: str) -> tuple[str, str]:
         msg = f"expected FIELD=VALUE such as policy.evictionCost=0s, not {text!r}"
         raise typer.BadParameter(msg, param_hint=flag)
     return path, value
+
+
+def _priced(node_price: str) -> tuple[tuple[str, str], ...]:
+    """What `--node-price` changes of the scenario."""
+    from dovetail.cli import options
+
+    return (("policy.nodePrice", options.node_price(node_price)),) if node_price else ()
 
 
 def _variation(text: str) -> tuple[str, tuple[str, ...]]:

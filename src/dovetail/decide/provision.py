@@ -46,6 +46,7 @@ def provision(snapshot: Snapshot, now: datetime) -> Plan:
         unschedulable=tuple(sorted(left_over, key=lambda one: one.pod)),
         cost=_cost(snapshot, solution),
         certificate=solution.certificate,
+        node_certificate=solution.node_certificate,
         binding_order=solution.order,
         n_pods=len(puzzle.pods) + len(refused),
         n_groups=solution.n_groups,
@@ -115,6 +116,8 @@ def _cost(snapshot: Snapshot, solution: Solution) -> Cost:
         lower_bound_nanousd=solution.certificate.bound_nanousd,
         cluster_before_nanousd=before,
         cluster_after_nanousd=before + solution.price_nanousd,
+        node_price_nanousd=solution.node_price_nanousd,
+        lower_bound_with_nodes_nanousd=solution.node_certificate.bound_nanousd,
     )
 
 

@@ -24,7 +24,14 @@ from dovetail.decide.disrupt.emptiness import is_empty
 from dovetail.decide.lifecycle.conditions import DRIFTED
 from dovetail.decide.lifecycle.protection import protection
 from dovetail.decide.nodes import is_leaving, leaving
-from dovetail.decide.prices import price_of, prices, running_price
+from dovetail.decide.prices import (
+    has_node_prices,
+    node_price,
+    node_saving,
+    price_of,
+    prices,
+    running_price,
+)
 from dovetail.model.node import Node
 from dovetail.model.plan import Disrupt, Launch, Plan
 from dovetail.model.pod import Pod
@@ -110,6 +117,10 @@ def joined(snapshot: Snapshot, fixed: Plan, plan: Plan) -> Plan:
     paid = sum(one.price_nanousd for one in fixed.launches)
     saved = sum(one.saving_nanousd for one in fixed.disruptions)
     before, new = running_price(snapshot), plan.cost.new_nanousd + paid
+    nodes = node_price((one.node_pool for one in fixed.launches), snapshot)
+    with_nodes = plan.cost.lower_bound_with_nodes_nanousd
+    if has_node_prices(snapshot):
+        with_nodes += paid + nodes
     return msgspec.structs.replace(
         plan,
         launches=(*fixed.launches, *plan.launches),
@@ -120,6 +131,8 @@ def joined(snapshot: Snapshot, fixed: Plan, plan: Plan) -> Plan:
             lower_bound_nanousd=plan.cost.lower_bound_nanousd + paid,
             cluster_before_nanousd=before,
             cluster_after_nanousd=before + new - saved,
+            node_price_nanousd=plan.cost.node_price_nanousd + nodes,
+            lower_bound_with_nodes_nanousd=with_nodes,
         ),
     )
 
@@ -147,6 +160,7 @@ def _surplus(pool: NodePool, nodes: Sequence[Node], n_excess: int, scene: Scene)
         nodes=tuple(node.name for node in going),
         pods=tuple(sorted(key for node in going for key in moving(node, scene))),
         saving_nanousd=sum(price_of(node, known) for node in going),
+        node_saving_nanousd=node_saving(scene.snapshot, going),
     )
 
 

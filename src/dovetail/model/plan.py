@@ -56,7 +56,8 @@ class DisruptionReason(StrEnum):
 class Disrupt(msgspec.Struct, frozen=True, gc=False):
     """Take these nodes away, after their replacements (if any) are ready. `pods` are all that move,
     `places` says which of them fit on nodes that stay. The saving is net of replacements; `scores`
-    are what Balanced pools make of it.
+    are what Balanced pools make of it. `node_saving_nanousd` is what is saved beside it because
+    nodes have a price of their own (`Policy.node_price_nanousd`), net of replacements too.
     """
 
     reason: str
@@ -66,6 +67,12 @@ class Disrupt(msgspec.Struct, frozen=True, gc=False):
     saving_nanousd: int = 0
     places: tuple[Nominate, ...] = ()
     scores: tuple[Score, ...] = ()
+    node_saving_nanousd: int = 0
+
+    @property
+    def whole_saving_nanousd(self) -> int:
+        """What moves are compared by: what is saved of the provider's prices and of node prices."""
+        return self.saving_nanousd + self.node_saving_nanousd
 
 
 class OfferKey(msgspec.Struct, frozen=True, gc=False, order=True):
@@ -151,6 +158,10 @@ class Yield(msgspec.Struct, frozen=True, gc=False):
 class Cost(msgspec.Struct, frozen=True, gc=False):
     """What it all costs, per hour. Nodes without a known price count as nothing. The target is what
     the cluster would cost at least if all that may be moved were bought anew; 0 if nobody asked.
+
+    All of that is the provider's money. `node_price_nanousd` is what the new nodes cost beside it
+    (`Policy.node_price_nanousd`), `lower_bound_with_nodes_nanousd` a lower bound on the sum; both
+    are 0 where no node has a price of its own.
     """
 
     new_nanousd: int = 0
@@ -158,6 +169,8 @@ class Cost(msgspec.Struct, frozen=True, gc=False):
     cluster_before_nanousd: int = 0
     cluster_after_nanousd: int = 0
     cluster_target_nanousd: int = 0
+    node_price_nanousd: int = 0
+    lower_bound_with_nodes_nanousd: int = 0
 
 
 class Plan(msgspec.Struct, frozen=True, gc=False):
@@ -168,7 +181,8 @@ class Plan(msgspec.Struct, frozen=True, gc=False):
     ledger's; `blocked` are nodes that could go but may not. New pods should rather keep off those
     that are `discouraged`, and off no others; where workloads shrink, pods of nodes that are
     `yielding` should be the first to go. `wake_at` is the next instant at which time alone
-    could change the answer.
+    could change the answer. `certificate` proves the lower bound, `node_certificate` the one that
+    counts node prices, where there are any.
     """
 
     launches: tuple[Launch, ...] = ()
@@ -181,6 +195,7 @@ class Plan(msgspec.Struct, frozen=True, gc=False):
     yielding: tuple[Yield, ...] = ()
     cost: Cost = Cost()
     certificate: Certificate = Certificate()
+    node_certificate: Certificate = Certificate()
     binding_order: tuple[str, ...] = ()
     n_pods: int = 0
     n_groups: int = 0

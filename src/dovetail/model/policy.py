@@ -8,6 +8,7 @@ from enum import StrEnum
 import msgspec
 
 from dovetail.model.plan import DisruptionReason
+from dovetail.model.pool import NodePool
 from dovetail.model.topology import Spread
 
 
@@ -38,6 +39,10 @@ class Policy(msgspec.Struct, frozen=True, gc=False):
     `least_saving_nanousd` is what a move that saves money must save an hour for each pod that it
     evicts, `most_evictions` how often such moves may evict a pod a day (None: any number of times),
     `eviction_cost` what evicting a pod is worth: for so long what it occupies is paid for in vain.
+
+    `node_price_nanousd` is what a node costs an hour beside its provider's price: a licence, an
+    address, load on the control plane. Plans and moves are compared with it; the money that a plan
+    shows is the provider's. A NodePool may say otherwise.
     """
 
     preference_policy: str = PreferencePolicy.RESPECT
@@ -55,3 +60,9 @@ class Policy(msgspec.Struct, frozen=True, gc=False):
     least_saving_nanousd: int = 0
     most_evictions: int | None = None
     eviction_cost: timedelta = timedelta(hours=2)
+    node_price_nanousd: int = 0
+
+    def node_price_of(self, pool: NodePool) -> int:
+        """What each node of this pool costs an hour beside its provider's price."""
+        theirs = pool.node_price_nanousd
+        return self.node_price_nanousd if theirs is None else theirs

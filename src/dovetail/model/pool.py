@@ -61,6 +61,7 @@ class NodePool(msgspec.Struct, frozen=True, gc=False):
     """A NodePool as decisions see it. `limits` and `usage` are counted in capacity, `nodes` too.
 
     `expire_after` None means never. `replicas` set makes the pool static: it never grows for pods.
+    `node_price_nanousd` takes the place of the policy's (see there); None: the policy's holds.
     """
 
     name: str
@@ -79,4 +80,5 @@ class NodePool(msgspec.Struct, frozen=True, gc=False):
     is_ready: bool = True
     is_deleting: bool = False
     uid: str = ""
+    node_price_nanousd: int | None = None
     problems: tuple[Problem, ...] = ()

@@ -12,7 +12,7 @@ from dovetail.decide.disrupt.budgets import allowances
 from dovetail.decide.disrupt.candidates import scene_of
 from dovetail.decide.disrupt.removal import Fate, Removal, fate, removal
 from dovetail.decide.disrupt.why import cause, obstacles, tightest
-from dovetail.decide.prices import price_of, prices
+from dovetail.decide.prices import price_of, prices, whole_prices
 from dovetail.model import resources
 from dovetail.model.node import Node
 from dovetail.model.plan import Disrupt, DisruptionReason, Plan
@@ -26,7 +26,7 @@ from dovetail.present.explanation import (
     amounts,
     coming,
     departure,
-    saving,
+    saving_of,
 )
 from dovetail.present.plan import (
     Json,
@@ -162,7 +162,7 @@ def _outcome(found: _Found, without: Removal) -> Iterator[str]:
     if n_held:
         yield f"{counted(n_held, 'pod')} may not be disturbed, and would come on top of that."
     if found.price_nanousd:
-        yield f"{'But for those, that' if n_held else 'That'} {saving(without.saving_nanousd)}."
+        yield f"{'But for those, that' if n_held else 'That'} {saving_of(without)}."
 
 
 def _needs(without: Removal) -> Iterator[str]:
@@ -219,12 +219,16 @@ def _helps(found: _Found) -> Iterator[str]:
 def _cheaper(found: _Found) -> Iterator[str]:
     """What must be had, where nothing would be saved today."""
     without = found.without
-    if without is None or without.unplaced or without.saving_nanousd > 0:
+    if without is None or without.unplaced:
         return
-    paid = found.price_nanousd - without.saving_nanousd
+    saved = without.saving_nanousd + without.node_saving_nanousd
+    if saved > 0:
+        return
+    whole = price_of(found.node, whole_prices(found.snapshot))
+    counting = ", node prices counted" if whole > found.price_nanousd else ""
     yield (
-        f"room for its pods elsewhere that is sure to cost less than {price(found.price_nanousd)}"
-        f" an hour; today that takes {price(paid)}"
+        f"room for its pods elsewhere that is sure to cost less than {price(whole)}"
+        f" an hour; today that takes {price(whole - saved)}{counting}"
     )
 
 

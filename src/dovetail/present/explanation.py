@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -11,6 +12,9 @@ from dovetail.model.plan import Disrupt, Launch
 from dovetail.present.plan import Json
 from dovetail.present.table import described, node_rows, price
 from dovetail.units import duration, quantity
+
+if TYPE_CHECKING:  # reading manifests needs no solver
+    from dovetail.decide.disrupt.removal import Removal
 
 _DAY = timedelta(days=1)
 _MINUTE = timedelta(minutes=1)
@@ -66,6 +70,14 @@ def coming(launches: tuple[Launch, ...]) -> str:
     return ", ".join(f"{row.count} x {described(row)}" for row in rows)
 
 
+def saving_of(one: Disrupt | Removal) -> str:
+    """What a move saves or costs more, in words; with node prices, where nodes have some."""
+    if not one.node_saving_nanousd:
+        return saving(one.saving_nanousd)
+    whole = saving(one.saving_nanousd + one.node_saving_nanousd)
+    return f"{whole}, counting node prices ({price(one.saving_nanousd)} without them)"
+
+
 def saving(nanousd: int) -> str:
     """What is saved or paid more, in words."""
     if nanousd > 0:
@@ -80,5 +92,5 @@ def departure(one: Disrupt, name: str) -> str:
     others = [node for node in one.nodes if node != name]
     along = f" together with {', '.join(others)}" if others else ""
     instead = f"; {coming(one.replacements)} comes first" if one.replacements else ""
-    saved = saving(one.saving_nanousd)
+    saved = saving_of(one)
     return f"It may go now, for reason {one.reason}{along}: that {saved}{instead}."

@@ -117,7 +117,14 @@ def disruption_json(disruption: Disrupt) -> dict[str, Json]:
         "pods": list(disruption.pods),
         "savingPerHour": money.dollars(disruption.saving_nanousd),
         "moves": [{"pod": pod, "to": node} for pod, node in sorted(destinations(disruption))],
+        **_node_saving(disruption),
     }
+
+
+def _node_saving(disruption: Disrupt) -> dict[str, Json]:
+    """What is saved of node prices, where nodes have some."""
+    saved = disruption.node_saving_nanousd
+    return {"nodeSavingPerHour": money.dollars(saved)} if saved else {}
 
 
 def destinations(disruption: Disrupt) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,7 @@ import msgspec
 
 from dovetail.model.decision import Decision
 from dovetail.model.plan import Disrupt, Launch, Plan
-from dovetail.present.explanation import saving
+from dovetail.present.explanation import saving_of
 from dovetail.present.plan import Json, instant
 from dovetail.present.table import listing, price
 
@@ -121,7 +121,7 @@ def _launch(one: Launch) -> str:
 
 def _disruption(one: Disrupt) -> str:
     instead = f", for {listing([_launch(new) for new in one.replacements])}"
-    return f"{one.reason}, {saving(one.saving_nanousd)}{instead if one.replacements else ''}"
+    return f"{one.reason}, {saving_of(one)}{instead if one.replacements else ''}"
 
 
 def replay_json(found: Replay) -> dict[str, Json]:

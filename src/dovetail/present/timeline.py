@@ -12,7 +12,7 @@ from dovetail.decide.census import census
 from dovetail.decide.prices import price_of, prices
 from dovetail.model.plan import Disrupt, Launch, Plan
 from dovetail.model.snapshot import Snapshot
-from dovetail.present.explanation import Explanation, Section, coming, saving
+from dovetail.present.explanation import Explanation, Section, coming, saving_of
 from dovetail.present.plan import claim_json, disruption_json, instant
 from dovetail.present.table import counted, listing, optimality, price
 from dovetail.units import money
@@ -165,7 +165,7 @@ def _disrupting(one: Disrupt, snapshot: Snapshot, plan: Plan, now: datetime) -> 
             ("reason", one.reason),
             ("before", f"{counted(len(one.nodes), 'node')}, {counted(len(one.pods), 'pod')} on it"),
             ("after", f"{instead}; the pods go where there is room"),
-            ("money", f"it {saving(one.saving_nanousd)}"),
+            ("money", f"it {saving_of(one)}"),
         ),
         verdict=_why(one),
         sections=(

@@ -225,6 +225,16 @@ FLAGS: Final = (
         readings.cost,
         "DURATION",
     ),
+    Flag(
+        "node-price",
+        "DOVETAIL_NODE_PRICE",
+        DECISIONS,
+        "What a node costs an hour beside its provider's price, in dollars: a licence, an address, "
+        "load on the control plane. Plans with fewer, larger nodes win where that saves more than "
+        f"they cost. A NodePool may say otherwise by its annotation {labels.NODE_PRICE}.",
+        readings.node_price,
+        "DOLLARS",
+    ),
     _switch(
         "discourage-scheduling",
         "DOVETAIL_DISCOURAGE_SCHEDULING",

@@ -63,6 +63,7 @@ class OperatorSettings(msgspec.Struct, frozen=True, kw_only=True):
     least_saving_per_eviction: str = policies.ANY_SAVING.least_saving_per_eviction
     most_evictions_per_day: int = policies.ANY_SAVING.most_evictions_per_day
     eviction_cost: timedelta = policies.ANY_SAVING.eviction_cost
+    node_price: str = "0"
     discourage_scheduling: bool = policies.DEFAULT.discourages
     deletion_costs: bool = policies.DEFAULT.yields
     # Leader election
@@ -109,7 +110,7 @@ class OperatorSettings(msgspec.Struct, frozen=True, kw_only=True):
         calm = policies.Calm(
             self.least_saving_per_eviction, self.most_evictions_per_day, self.eviction_cost
         )
-        return policies.calmed(chosen, calm)
+        return policies.with_node_price(policies.calmed(chosen, calm), self.node_price)
 
     @property
     def requests_per_second(self) -> float:

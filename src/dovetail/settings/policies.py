@@ -61,3 +61,8 @@ def calmed(chosen: Policy, calm: Calm) -> Policy:
         most_evictions=calm.most_evictions,
         eviction_cost=calm.eviction_cost,
     )
+
+
+def with_node_price(chosen: Policy, dollars: str) -> Policy:
+    """The same policy with a price per node, in dollars an hour as they were written."""
+    return msgspec.structs.replace(chosen, node_price_nanousd=knobs.node_price(dollars))

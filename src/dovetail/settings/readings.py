@@ -93,6 +93,12 @@ def saving(given: str) -> str:
     return given.strip()
 
 
+def node_price(given: str) -> str:
+    """Dollars an hour for each node, as they were written."""
+    knobs.node_price(given)
+    return given.strip()
+
+
 def cost(given: str) -> timedelta:
     """What evicting a pod is worth, in time."""
     return knobs.eviction_cost(given)

@@ -19,6 +19,7 @@ import numpy as np
 from dovetail import labels
 from dovetail.model.instance import InstanceType, Offering
 from dovetail.model.plan import OfferKey
+from dovetail.model.policy import Policy
 from dovetail.model.pool import NodePool
 from dovetail.model.requirements import Requirement, Requirements
 from dovetail.solve.axes import Int
@@ -27,6 +28,7 @@ MAX_REMEMBERED: Final = 64  # pools whose choice of types is remembered
 MAX_MARKETS: Final = 4
 MAX_CHOICES: Final = 256  # label choices per pool; more would be a pool for every pod
 _OTHER: Final = "other"
+_NO_NODE_PRICE: Final = Policy()
 
 Choice = tuple[tuple[str, str | None], ...]
 
@@ -51,7 +53,8 @@ class Market:
     pool_o: Int
     type_o: Int
     choice_o: Int
-    price_o: Int
+    price_o: Int  # what plans are compared by: the provider's price and the price per node
+    provider_price_o: Int
     way_o: Int
     ways: tuple[tuple[str, str], ...]  # capacity type and zone, of the offers' ways to be bought
     part_o: Int  # which of `parts` an offering brings
@@ -85,6 +88,7 @@ class Market:
             type_o=self.type_o[offer_o],
             choice_o=self.choice_o[offer_o],
             price_o=self.price_o[offer_o],
+            provider_price_o=self.provider_price_o[offer_o],
             way_o=self.way_o[offer_o],
             part_o=self.part_o[offer_o],
             _keys=[],
@@ -131,18 +135,24 @@ def open_market(
     pools: Sequence[NodePool],
     instance_types: Mapping[str, tuple[InstanceType, ...]],
     said: Mentions,
+    policy: Policy = _NO_NODE_PRICE,
 ) -> Market:
     """All offers of all pools, each with definite labels; remembered while nothing changes."""
     sold = tuple(instance_types.get(pool.name, ()) for pool in pools)
+    node_price_p = tuple(policy.node_price_of(pool) for pool in pools)
     for asked, market in _markets:
         if (
             asked[0] == said
+            and asked[2] == node_price_p
             and (len(asked[1]) == len(sold) and all(map(is_, asked[1], sold)))
             and market.pools == tuple(pools)
         ):
             return market
     market = _open_market(pools, instance_types, said)
-    _markets.insert(0, ((said, sold), market))
+    if any(node_price_p):
+        more_o = np.array(node_price_p, dtype=np.int64)[market.pool_o]
+        market = replace(market, price_o=market.provider_price_o + more_o)
+    _markets.insert(0, ((said, sold, node_price_p), market))
     del _markets[MAX_MARKETS:]
     return market
 
@@ -187,6 +197,7 @@ def _open_market(
     codes: dict[tuple[str, str], int] = {}
     ways = [(one.offering.capacity_type, one.offering.zone) for one in offers]
     way_o = np.array([codes.setdefault(way, len(codes)) for way in ways], dtype=np.int64)
+    price_o = np.array([one.offering.price_nanousd for one in offers], dtype=np.int64)
     return Market(
         tuple(pools),
         tuple(types),
@@ -195,7 +206,8 @@ def _open_market(
         pool_o=np.array([one.pool for one in offers], dtype=np.int64),
         type_o=np.array([one.type for one in offers], dtype=np.int64),
         choice_o=np.array([one.choice for one in offers], dtype=np.int64),
-        price_o=np.array([one.offering.price_nanousd for one in offers], dtype=np.int64),
+        price_o=price_o,
+        provider_price_o=price_o,
         way_o=way_o,
         ways=tuple(codes),
         part_o=np.array([part_of[id(one.offering.requirements)] for one in offers], dtype=np.int64),
@@ -205,7 +217,8 @@ def _open_market(
 
 Rows = list[tuple[InstanceType, tuple[Offering, ...]]]
 # A catalogue hardly ever changes, and the answer for a pool is the same until it does.
-_markets: list[tuple[tuple[Mentions, tuple[tuple[InstanceType, ...], ...]], Market]] = []
+_Asked = tuple[Mentions, tuple[tuple[InstanceType, ...], ...], tuple[int, ...]]
+_markets: list[tuple[_Asked, Market]] = []
 _remembered: dict[tuple[int, Requirements], _Catalogue] = {}
 
 

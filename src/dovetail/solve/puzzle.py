@@ -83,13 +83,20 @@ class PlannedNode(msgspec.Struct, frozen=True, gc=False):
 
 
 class Solution(msgspec.Struct, frozen=True, gc=False):
-    """The answer. `order` is one in which kube-scheduler could bind the placed pods."""
+    """The answer. `order` is one in which kube-scheduler could bind the placed pods.
+
+    `price_nanousd` is what the provider asks, and `certificate` bounds it; `node_price_nanousd` is
+    what the new nodes cost beside that, and `node_certificate`, where nodes have such a price,
+    bounds the sum of the two, by which plans are compared.
+    """
 
     launches: tuple[PlannedNode, ...] = ()
     placed: tuple[tuple[str, tuple[Pod, ...]], ...] = ()  # existing node name, pods
     unplaced: tuple[Pod, ...] = ()
     order: tuple[str, ...] = ()
     price_nanousd: int = 0
+    node_price_nanousd: int = 0
     certificate: Certificate = Certificate()
+    node_certificate: Certificate = Certificate()
     n_groups: int = 0
     is_dear: bool = False  # whether all that was found costs more than was asked for

@@ -16,6 +16,7 @@ from dovetail.solve.encode import Encoded
 from dovetail.solve.exact.placing import placed_exactly
 from dovetail.solve.hopeless import without_a_place
 from dovetail.solve.minvalues import hold_min_values, may_give_way, relaxed_groups
+from dovetail.solve.node_prices import at_provider_prices, has_node_prices
 from dovetail.solve.patterns.proof import Proven, pattern_bound
 from dovetail.solve.patterns.rearrange import rearrange
 from dovetail.solve.planning import run_attempt
@@ -55,7 +56,7 @@ def solve(puzzle: Puzzle) -> Solution:
     if shop is not plain:
         # Others may keep other types in reserve, or compare true prices: the bound knows neither.
         values = appraised(plain)
-    price = found.price_nanousd
+    price = found.price_nanousd + found.node_price_nanousd
     proof = certify(plain.enc, values, plain.stands_for, placed_g=placed_g, price=price)
     is_close = is_as_good(proof.bound_nanousd, price)
     if plain.enc.problem.policy.effort and shop is plain and not is_close:
@@ -63,7 +64,17 @@ def solve(puzzle: Puzzle) -> Solution:
         plan = Proven(attempt, placed_g, price, worths, is_near)
         fits_g = fit_existing(plain.enc)
         proof = better(plain.enc, proof, pattern_bound(plain.enc, values, plan, fits_g))
-    return msgspec.structs.replace(found, certificate=proof)
+    if not has_node_prices(plain.enc):
+        return msgspec.structs.replace(found, certificate=proof)
+    money = searched(at_provider_prices(plain.enc))
+    bound = certify(
+        money.enc,
+        appraised(money),
+        money.stands_for,
+        placed_g=placed_g,
+        price=found.price_nanousd,
+    )
+    return msgspec.structs.replace(found, certificate=bound, node_certificate=proof)
 
 
 def planned(enc: Encoded, start: Attempt, most_nanousd: int | None) -> Solution:
@@ -115,12 +126,14 @@ def _planned(shop: Searched, values: Values) -> Outcome:
 
 def _said(attempt: Attempt, waiting: dict[int, int], hopeless: tuple[Pod, ...]) -> Solution:
     launches, placed, order = decode(attempt)
+    policy = attempt.enc.problem.policy
     return Solution(
         launches=tuple(launches),
         placed=tuple(placed),
         unplaced=(*unplaced(attempt, waiting), *hopeless),
         order=tuple(order),
         price_nanousd=sum(one.offering.price_nanousd for one in launches),
+        node_price_nanousd=sum(policy.node_price_of(one.node_pool) for one in launches),
         n_groups=len(attempt.enc.groups),
     )
 

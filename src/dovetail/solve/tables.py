@@ -39,7 +39,7 @@ class Tables:
     def __init__(self, puzzle: Puzzle, pieces: Sequence[Piece], said: Mentions) -> None:
         self._puzzle = puzzle
         self._pieces = pieces
-        self.market = open_market(puzzle.node_pools, puzzle.instance_types, said)
+        self.market = open_market(puzzle.node_pools, puzzle.instance_types, said, puzzle.policy)
         self.n_offers = len(self.market.offers)
         self.columns = self._columns()
         self.coming_de = self._coming()

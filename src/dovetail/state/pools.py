@@ -53,6 +53,7 @@ def _node_pool(wire: api.NodePool) -> NodePool:
         is_ready=all(one.status == "True" for one in wire.status.conditions if one.type == "Ready"),
         is_deleting=wire.metadata.deletion_timestamp is not None,
         uid=wire.metadata.uid,
+        node_price_nanousd=_read(wire.metadata.annotations, labels.NODE_PRICE, knobs.node_price),
     )
 
 

@@ -13,13 +13,15 @@ from dovetail.units import money
 
 
 class WantDisruption(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Nodes that go together, in this order, and what that saves an hour. `replacements` are the
-    types that come instead, `moved_to` says which pods find room on which node that stays.
+    """Nodes that go together, in this order, and what that saves an hour, of node prices beside
+    that. `replacements` are the types that come instead, `moved_to` says which pods find room on
+    which node that stays.
     """
 
     nodes: list[str]
     reason: Literal["Empty", "Drifted", "Underutilized", "Overprovisioned"] = "Empty"
     saving: float | None = None
+    node_saving: float = 0.0
     replacements: list[str] = []
     capacity_types: list[str] | None = None
     n_types: int | None = None
@@ -33,6 +35,7 @@ class WantDisruption(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
             tuple(self.nodes) == got.nodes
             and self.reason == got.reason
             and saving in (None, got.saving_nanousd)
+            and money.nanousd(self.node_saving) == got.node_saving_nanousd
             and self.replacements == [one.instance_type for one in got.replacements]
             and self._ways_fit(got)
             and self._pods_fit(got)

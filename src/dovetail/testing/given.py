@@ -58,6 +58,7 @@ class GivenPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     eviction_cost: str = "2h"
     discourages: bool = True
     yields: bool = True
+    node_price: float = 0.0
 
     def policy(self) -> Policy:
         """The policy."""
@@ -75,6 +76,7 @@ class GivenPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             eviction_cost=duration.parse(self.eviction_cost),
             discourages=self.discourages,
             yields=self.yields,
+            node_price_nanousd=money.nanousd(self.node_price),
         )
 
 

@@ -121,8 +121,8 @@ class GivenMinValues(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class GivenPool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A NodePool. `types` names the instance types it may launch; without it, all of them.
 
-    `consolidate_after` and `expire_after` are durations or `Never`, `least_saving` is in dollars an
-    hour.
+    `consolidate_after` and `expire_after` are durations or `Never`, `least_saving` and `node_price`
+    are in dollars an hour.
     """
 
     weight: int = 0
@@ -142,6 +142,7 @@ class GivenPool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     least_saving: float | None = None
     most_evictions: int | None = None
     eviction_cost: str | None = None
+    node_price: float | None = None
     problems: dict[Reason, str] = {}
 
     def node_pool(self, name: str) -> NodePool:
@@ -161,6 +162,7 @@ class GivenPool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             is_deleting=self.is_deleting,
             disruption=self._disruption(),
             uid=f"NodePool/{name}",
+            node_price_nanousd=None if self.node_price is None else money.nanousd(self.node_price),
             problems=tuple(Problem(reason, text) for reason, text in self.problems.items()),
         )
 

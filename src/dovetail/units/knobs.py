@@ -1,4 +1,4 @@
-"""How calm is it to be? What people write of evictions, in flags and annotations.
+"""Reads what people write of evictions and of the price per node, in flags and annotations.
 
 Each raises ValueError with what was expected.
 """
@@ -11,6 +11,7 @@ from typing import Final
 from dovetail.units import duration, money
 
 _MOST_NANOUSD: Final = 10**15  # a million dollars an hour
+_MOST_NODE_NANOUSD: Final = 10**12  # a thousand dollars an hour; a million nodes do not overflow
 _MOST_EVICTIONS: Final = 1_000_000
 _LONGEST: Final = 40
 _DEAREST: Final = timedelta(days=7)
@@ -46,5 +47,20 @@ def eviction_cost(text: str) -> timedelta:
         found = None
     if found is None or not timedelta(0) <= found <= _DEAREST:
         msg = f'{text[:_LONGEST]!r} is no cost; expected a duration such as "2h", up to "168h"'
+        raise ValueError(msg)
+    return found
+
+
+def node_price(text: str) -> int:
+    """Nanodollars an hour for each node, from dollars such as "0.025"."""
+    try:
+        found = money.nanousd(text.strip()) if len(text) <= _LONGEST else -1
+    except ValueError:
+        found = -1
+    if not 0 <= found <= _MOST_NODE_NANOUSD:
+        msg = (
+            f"{text[:_LONGEST]!r} is not a price per node; "
+            'expected dollars an hour from "0" to "1000", such as "0.025"'
+        )
         raise ValueError(msg)
     return found

@@ -14,7 +14,7 @@ import msgspec
 
 from dovetail.decide.disrupt.cost import moving_cost
 from dovetail.decide.disrupt.probe import Ground, movable_pods
-from dovetail.decide.prices import price_of, prices
+from dovetail.decide.prices import price_of, whole_prices
 from dovetail.decide.recall import recalled
 from dovetail.model.node import Node
 from dovetail.model.pool import ConsolidationPolicy
@@ -47,7 +47,7 @@ def stakes(ground: Ground) -> Mapping[str, Stake]:
 
 
 def _stake(nodes: Sequence[Node], ground: Ground) -> Stake:
-    known = prices(ground.snapshot)
+    known = whole_prices(ground.snapshot)
     return Stake(
         sum(price_of(node, known) for node in nodes),
         sum(moving_cost(movable_pods(node.name, ground)) for node in nodes),

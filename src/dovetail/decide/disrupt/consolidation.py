@@ -25,7 +25,7 @@ from dovetail.decide.disrupt.savings import REASON, Candidate, candidates_of
 from dovetail.decide.disrupt.walk import Walk
 from dovetail.decide.lifecycle.step import soonest
 from dovetail.decide.pools import pools_by_name
-from dovetail.decide.prices import price_of, prices
+from dovetail.decide.prices import price_of, whole_prices
 from dovetail.model.node import Node
 from dovetail.model.pool import ConsolidationPolicy
 from dovetail.model.verdict import Blocked, Blocker
@@ -92,7 +92,7 @@ def _verdict(node: Node, course: Course) -> Blocked | None:
         if pool.disruption.consolidation_policy == ConsolidationPolicy.WHEN_EMPTY:
             return blocked(node.name, Blocker.WHEN_EMPTY, pool=pool.name)
     found = disruption_verdict(node, course.scene)
-    if found is None and not price_of(node, prices(course.world)):
+    if found is None and not price_of(node, whole_prices(course.world)):
         return blocked(node.name, Blocker.UNPRICED)
     return found or unrest(node, course.scene)
 

@@ -6,6 +6,7 @@ leaving, pods where they will be, and budgets with less left.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 
 import msgspec
@@ -16,7 +17,7 @@ from dovetail.decide.disrupt.budgets import Allowance, allowances
 from dovetail.decide.disrupt.candidates import Findings, Scene, scene_of
 from dovetail.decide.disrupt.probe import Move
 from dovetail.decide.lifecycle.step import soonest
-from dovetail.decide.prices import price_of, prices
+from dovetail.decide.prices import node_saving, price_of, prices
 from dovetail.decide.promises import with_kept_rooms
 from dovetail.decide.provision import named_launches
 from dovetail.model.node import Node
@@ -102,10 +103,10 @@ def over_budget(node: Node, reason: DisruptionReason, budget: Allowance) -> Bloc
     )
 
 
-def removal_price(course: Course, names: tuple[str, ...]) -> int:
+def removal_price(course: Course, going: Iterable[Node]) -> int:
     """What these nodes cost."""
-    known, gone = prices(course.world), set(names)
-    return sum(price_of(node, known) for node in course.world.nodes if node.name in gone)
+    known = prices(course.world)
+    return sum(price_of(node, known) for node in going)
 
 
 def disruption_of(
@@ -113,13 +114,16 @@ def disruption_of(
 ) -> Disrupt:
     """The move as the plan says it."""
     paid = sum(one.price_nanousd for one in launches)
+    gone = set(move.nodes)
+    going = [node for node in course.world.nodes if node.name in gone]
     return Disrupt(
         reason=reason,
         nodes=move.nodes,
         replacements=launches,
         pods=move.pods,
-        saving_nanousd=removal_price(course, move.nodes) - paid,
+        saving_nanousd=removal_price(course, going) - paid,
         places=move.places,
+        node_saving_nanousd=node_saving(course.world, going, launches),
     )
 
 

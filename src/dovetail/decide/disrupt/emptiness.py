@@ -21,7 +21,7 @@ from dovetail.decide.lifecycle.conditions import CONSOLIDATABLE
 from dovetail.decide.lifecycle.protection import is_active
 from dovetail.decide.lifecycle.step import soonest
 from dovetail.decide.pools import pools_by_name
-from dovetail.decide.prices import price_of, prices
+from dovetail.decide.prices import node_saving, price_of, prices
 from dovetail.decide.recall import recalled
 from dovetail.model.ledger import Proposal
 from dovetail.model.node import Node
@@ -35,11 +35,14 @@ _REASON = DisruptionReason.EMPTY
 
 
 class _Empty(msgspec.Struct, frozen=True):
-    """An empty node that nothing keeps, since when that is known, and what it costs."""
+    """An empty node that nothing keeps, since when that is known, and what it costs: the
+    provider's price, and the price per node of its pool.
+    """
 
     node: Node
     since: datetime
     price_nanousd: int
+    node_price_nanousd: int
 
 
 def emptiness(scene: Scene) -> Findings:
@@ -142,10 +145,17 @@ def _dearest_first(scene: Scene, nodes: Sequence[Node]) -> list[_Empty]:
     ledger, known = scene.snapshot.ledger, prices(scene.snapshot)
     since = {one.node: one.since for one in ledger.proposals if one.reason == _REASON}
     found = [
-        _Empty(node, min(since.get(node.name, scene.now), scene.now), price_of(node, known))
+        _Empty(
+            node,
+            min(since.get(node.name, scene.now), scene.now),
+            price_of(node, known),
+            node_saving(scene.snapshot, (node,)),
+        )
         for node in nodes
     ]
-    return sorted(found, key=lambda one: (-one.price_nanousd, one.node.name))
+    return sorted(
+        found, key=lambda one: (-one.price_nanousd - one.node_price_nanousd, one.node.name)
+    )
 
 
 def _confirmed_at(one: _Empty, scene: Scene) -> datetime | None:
@@ -201,5 +211,6 @@ def _disruptions(taken: Sequence[_Empty]) -> tuple[Disrupt, ...]:
             reason=_REASON,
             nodes=tuple(one.node.name for one in taken),
             saving_nanousd=sum(one.price_nanousd for one in taken),
+            node_saving_nanousd=sum(one.node_price_nanousd for one in taken),
         ),
     )

@@ -19,7 +19,7 @@ from dovetail.decide.disrupt.emptiness import is_reschedulable
 from dovetail.decide.disrupt.probe import Move, Stuck, ground_of, probe
 from dovetail.decide.disrupt.why import cause
 from dovetail.decide.nodes import leaving
-from dovetail.decide.prices import price_of, prices
+from dovetail.decide.prices import node_saving, price_of, prices
 from dovetail.decide.provision import named_launches, provision
 from dovetail.model.node import Node
 from dovetail.model.plan import Disrupt, DisruptionReason, Launch, Nominate, Plan
@@ -40,13 +40,15 @@ class Fate(StrEnum):
 
 class Removal(msgspec.Struct, frozen=True):
     """A cluster without one of its nodes: who would go where, what would have to be launched, who
-    would have no place, and what all that would save an hour.
+    would have no place, and what all that would save an hour, of the provider's prices and of node
+    prices.
     """
 
     places: tuple[Nominate, ...] = ()
     launches: tuple[Launch, ...] = ()
     unplaced: tuple[Unschedulable, ...] = ()
     saving_nanousd: int = 0
+    node_saving_nanousd: int = 0
 
     @property
     def destination_by_pod(self) -> Mapping[str, str]:
@@ -74,6 +76,7 @@ def _moved(node: Node, move: Move, world: Snapshot, plan: Plan) -> Removal:
         places=move.places,
         launches=launches,
         saving_nanousd=price_of(node, prices(world)) - paid,
+        node_saving_nanousd=node_saving(world, (node,), launches),
     )
 
 

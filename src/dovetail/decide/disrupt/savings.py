@@ -26,7 +26,7 @@ from dovetail.decide.disrupt.replacing import bought, replacements
 from dovetail.decide.disrupt.toll import Toll, toll_of
 from dovetail.decide.lifecycle.step import soonest
 from dovetail.decide.pools import pools_by_name
-from dovetail.decide.prices import price_of, prices
+from dovetail.decide.prices import launch_price, node_saving, price_of, whole_prices
 from dovetail.model.node import Node
 from dovetail.model.plan import Disrupt, DisruptionReason, Launch
 from dovetail.model.snapshot import Snapshot
@@ -41,8 +41,8 @@ _TRIES: Final = 6  # at leaving out of a move what does not pay
 
 
 class Candidate(msgspec.Struct, frozen=True):
-    """A node from which pods might move, what it costs, and what it costs to move them, compared to
-    others and at least.
+    """A node from which pods might move, what it costs (with the price per node), and what it costs
+    to move them, compared to others and at least.
     """
 
     node: Node
@@ -67,7 +67,7 @@ class Saving(msgspec.Struct, frozen=True):
 
 def candidates_of(nodes: Iterable[Node], ground: Ground) -> list[Candidate]:
     """The nodes with what they cost."""
-    known = prices(ground.snapshot)
+    known = whole_prices(ground.snapshot)
     pools = pools_by_name(ground.snapshot.node_pools)
     return [
         Candidate(
@@ -159,7 +159,7 @@ def _better(found: Saving | Blocked | None, mixed: Saving | None) -> Saving | Bl
 
 
 def _saved(one: Saving) -> int:
-    return sum(part.saving_nanousd for part in one.disrupts)
+    return sum(part.whole_saving_nanousd for part in one.disrupts)
 
 
 def _in_parts(
@@ -225,7 +225,7 @@ def _weighed(
 ) -> Saving | Blocked | None:
     going, launches = tuple(one.node for one in chosen), part.launches
     first = going[0]
-    saved = _paid(chosen) - sum(one.price_nanousd for one in launches)
+    saved = _paid(chosen) - launch_price(launches, course.world)
     moving = [pod for node in going for pod in movable_pods(node.name, ground)]
     toll = toll_of(moving, going=going, launches=launches, snapshot=course.world, now=course.now)
     least = -1 if _is_return(going, launches, course.world) else toll.least_nanousd
@@ -242,9 +242,13 @@ def _weighed(
         why = blocked(first.name, Blocker.NOT_WORTH_IT, pool=first.node_pool)
         return msgspec.structs.replace(why, scores=found)
     move = part.move
+    of_nodes = node_saving(course.world, going, launches)
+    disrupt = Disrupt(
+        REASON, move.nodes, narrowed, move.pods, saved - of_nodes, move.places, found, of_nodes
+    )
     return Saving(
         going,
-        (Disrupt(REASON, move.nodes, narrowed, move.pods, saved, move.places, found),),
+        (disrupt,),
         sum(one.cost for one in chosen),
         changes_at(moving, course.world, course.now),
     )

@@ -23,6 +23,7 @@ from dovetail.decide.disrupt.course import (
 )
 from dovetail.decide.disrupt.drift import drift_mark
 from dovetail.decide.lifecycle.step import soonest
+from dovetail.decide.prices import node_saving
 from dovetail.decide.static import Standing, moving, standings, static_pools
 from dovetail.model.node import Node
 from dovetail.model.plan import Disrupt, DisruptionReason, Launch
@@ -115,5 +116,6 @@ def _replacing(
             nodes=(node.name,),
             replacements=(launch,),
             pods=tuple(sorted(moving(node, course.scene))),
-            saving_nanousd=removal_price(course, (node.name,)) - launch.price_nanousd,
+            saving_nanousd=removal_price(course, (node,)) - launch.price_nanousd,
+            node_saving_nanousd=node_saving(course.world, (node,), (launch,)),
         )

@@ -26,7 +26,7 @@ from dovetail.decide.disrupt.cost import (
 )
 from dovetail.decide.lifecycle.protection import is_active
 from dovetail.decide.pools import pools_by_name
-from dovetail.decide.prices import Prices, price_of, prices
+from dovetail.decide.prices import Prices, launch_price, price_of, whole_prices
 from dovetail.decide.recall import recalled
 from dovetail.model.node import Node
 from dovetail.model.plan import Launch
@@ -76,7 +76,7 @@ def toll_of(
     """What it costs to move these pods off nodes that go. The same for the whole of a minute, but
     for the work of Jobs.
     """
-    known = prices(snapshot)
+    known = whole_prices(snapshot)
     places = {node.name: _place(node, snapshot, known) for node in going}
     renewed = {pod for one in launches for pod in one.pods}
     ordinary = _ordinary_price(snapshot.nodes, snapshot.pods, known)
@@ -93,7 +93,7 @@ def toll_of(
         stood += paid * standing_seconds(pod, minute)
         wanted += held.wanted_nanousd
     return Toll(
-        lost + START_SECONDS * sum(one.price_nanousd for one in launches),
+        lost + START_SECONDS * launch_price(launches, snapshot),
         max(_SHORTEST_SECONDS, stood // lost) if lost else LONGEST_SECONDS,
         wanted,
     )

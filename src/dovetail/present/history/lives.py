@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from dovetail.model.plan import Disrupt
-from dovetail.present.explanation import Section, amounts, coming, saving
+from dovetail.present.explanation import Section, amounts, coming, saving_of
 from dovetail.present.history.alternatives import alternatives_section
 from dovetail.present.history.happenings import decision_of
 from dovetail.present.history.nodes import Birth, End, NodeHistory
@@ -26,7 +26,7 @@ def _birth(birth: Birth) -> Iterator[str]:
     n_pods = counted(len(launch.pods), "pod")
     if birth.instead_of is not None:
         gone = birth.instead_of
-        saved = saving(gone.saving_nanousd)
+        saved = saving_of(gone)
         yield f"{ordered} to replace {listing(gone.nodes)} ({gone.reason}), which {saved}."
         yield f"It was meant for {n_pods}: {listing(launch.pods)}."
     elif launch.pods:
@@ -56,7 +56,7 @@ def end_lines(end: End) -> Iterator[str]:
     gone = end.disrupt
     others = [name for name in gone.nodes if name != end.node]
     along = f" together with {listing(others)}" if others else ""
-    why = f"for reason {end.reason}{along}: that {saving(gone.saving_nanousd)}"
+    why = f"for reason {end.reason}{along}: that {saving_of(gone)}"
     yield f"{_capital(which)} took it away, {why}."
     if gone.replacements:
         names = listing([one.name for one in gone.replacements])

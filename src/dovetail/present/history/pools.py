@@ -7,7 +7,7 @@ from typing import Final
 
 from dovetail.model.decision import Decision
 from dovetail.model.pool import NodePool
-from dovetail.present.explanation import coming, saving
+from dovetail.present.explanation import coming, saving_of
 from dovetail.present.history.departures import departure_reason, is_going
 from dovetail.present.history.happenings import Happening, Telling
 from dovetail.present.table import counted, listing
@@ -96,7 +96,7 @@ class PoolHistory:
                 self._going |= ours.keys()
                 self.lost[going.reason] += len(ours)
                 text = f"loses {listing(sorted(ours.values()))} for reason {going.reason}, which"
-                self._telling.say(decision, f"{text} {saving(going.saving_nanousd)}")
+                self._telling.say(decision, f"{text} {saving_of(going)}")
             new = tuple(one for one in going.replacements if one.node_pool == self._name)
             if new:
                 self.n_launched += len(new)

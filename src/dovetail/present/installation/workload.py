@@ -26,6 +26,7 @@ _ENVIRONMENT: Final = {
     "DOVETAIL_EVICTION_COST": "2h",
     "DOVETAIL_LEAST_SAVING_PER_EVICTION": "0",
     "DOVETAIL_MOST_EVICTIONS_PER_DAY": "-1",
+    "DOVETAIL_NODE_PRICE": "0",
     "ENABLE_PROFILING": "false",
     "FEATURE_GATES": "CapacityBuffer=false,NodeOverlay=false,NodeRepair=false,"
     "ReservedCapacity=true,SpotToSpotConsolidation=false,StaticCapacity=false",

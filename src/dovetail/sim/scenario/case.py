@@ -213,6 +213,7 @@ def _policy(written: WrittenPolicy, place: Place) -> Policy:
         spot_robustness=written.spot_robustness,
     )
     try:
+        node_price = knobs.node_price(written.node_price)
         knobs.least_saving(written.least_saving_per_eviction)
         cost = knobs.eviction_cost(written.eviction_cost) if written.eviction_cost else None
     except ValueError as error:
@@ -224,6 +225,7 @@ def _policy(written: WrittenPolicy, place: Place) -> Policy:
     )
     return msgspec.structs.replace(
         policies.calmed(chosen, calm),
+        node_price_nanousd=node_price,
         replaces_spot_by_spot=written.spot_to_spot,
         keeps_replicas=True,
         disrupts_for=chosen.disrupts_for if written.disrupt else (),

@@ -154,6 +154,7 @@ class WrittenPolicy(Written, frozen=True, kw_only=True):
     least_saving_per_eviction: str = "0"
     most_evictions_per_day: int = -1
     eviction_cost: str = ""
+    node_price: str = "0"
     spot_to_spot: bool = False
     disrupt: bool = True
 
