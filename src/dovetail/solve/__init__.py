@@ -19,6 +19,7 @@ The only package that imports NumPy. `solve(problem) -> Solution` is its face. O
     greedy       one pod after another, the reference's way
     portfolio    small puzzles: other zones for one group after another, the cheapest plan
     bound        a proof of what nobody can beat
+    priced       nodes that have a price of their own
     appraisal    what every pod of a whole cluster is worth
     screen       which nodes of it could go, estimated
     decode       arrays back to nouns
@@ -32,10 +33,10 @@ from __future__ import annotations
 
 from dovetail.solve.appraisal import Appraisal, appraisal
 from dovetail.solve.prepared import THOROUGH, Manner, Prepared, prepare
+from dovetail.solve.priced import solve
 from dovetail.solve.probing import solve_without
 from dovetail.solve.puzzle import PlannedNode, Puzzle, Solution
 from dovetail.solve.screen import Estimate, Screen
-from dovetail.solve.solving import solve
 
 __all__ = [
     "THOROUGH",

@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from dovetail.model.plan import Certificate
 from dovetail.model.pod import Pod
 from dovetail.solve.attempt import Attempt, left_of, new_attempt
 from dovetail.solve.axes import Int
@@ -66,15 +67,20 @@ def solve(puzzle: Puzzle) -> Solution:
         proof = better(plain.enc, proof, pattern_bound(plain.enc, values, plan, fits_g))
     if not has_node_prices(plain.enc):
         return msgspec.structs.replace(found, certificate=proof)
-    money = searched(at_provider_prices(plain.enc))
-    bound = certify(
-        money.enc,
-        appraised(money),
-        money.stands_for,
-        placed_g=placed_g,
-        price=found.price_nanousd,
-    )
-    return msgspec.structs.replace(found, certificate=bound, node_certificate=proof)
+    plan = Proven(attempt, placed_g, found.price_nanousd, {})
+    money = _provider_proof(plain.enc, plan, by_patterns=shop is plain)
+    return msgspec.structs.replace(found, certificate=money, node_certificate=proof)
+
+
+def _provider_proof(enc: Encoded, plan: Proven, *, by_patterns: bool) -> Certificate:
+    """A bound on what the provider asks, where plans are compared by more than that."""
+    money = searched(at_provider_prices(enc))
+    values, placed_g = appraised(money), plan.placed_g
+    proof = certify(money.enc, values, money.stands_for, placed_g=placed_g, price=plan.price)
+    if not (enc.problem.policy.effort and by_patterns and plan.price > proof.bound_nanousd):
+        return proof
+    found = pattern_bound(money.enc, values, plan, fit_existing(money.enc))
+    return better(money.enc, proof, found)
 
 
 def planned(enc: Encoded, start: Attempt, most_nanousd: int | None) -> Solution:
