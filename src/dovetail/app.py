@@ -17,6 +17,7 @@ import msgspec
 
 from dovetail import api
 from dovetail.errors import InputError
+from dovetail.model.frontier import Choice
 from dovetail.model.instance import InstanceType
 from dovetail.model.plan import DisruptionReason, Plan
 from dovetail.model.policy import Policy
@@ -51,11 +52,12 @@ class PlanRequest(msgspec.Struct, frozen=True):
     now: datetime | None = None
     may_disrupt: bool = True
     policy: Policy = Policy()
+    with_frontier: bool = False
 
 
 class Planned(msgspec.Struct, frozen=True):
     """A plan and what it was made from. `staying` says of every other node why it stays, `notes`
-    belong to the figures, `remarks` are talk.
+    belong to the figures, `remarks` are talk, `frontier` is price against number of nodes.
     """
 
     snapshot: Snapshot
@@ -63,6 +65,7 @@ class Planned(msgspec.Struct, frozen=True):
     now: datetime
     timings: Timings
     staying: tuple[Blocked, ...] = ()
+    frontier: tuple[Choice, ...] = ()
     notes: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 
@@ -104,8 +107,7 @@ def plan_from(request: PlanRequest, *, stdin: BinaryIO, tell: Tell) -> Planned:
         tell("putting the cluster together")
         given = _given(request, manifests)
         del manifests  # a large dump takes room that planning could use
-        if not request.may_disrupt:
-            given = _undisturbed(given)
+        given = given if request.may_disrupt else _undisturbed(given)
         frozen_at = perf_counter()
         tell(f"planning for {counted(len(given.snapshot.pods), 'pod')}")
         plan, solve_seconds = _decided(given)
@@ -114,6 +116,7 @@ def plan_from(request: PlanRequest, *, stdin: BinaryIO, tell: Tell) -> Planned:
         plan=plan,
         now=given.now,
         staying=_staying(given, plan),
+        frontier=_frontier(given, tell) if request.with_frontier else (),
         timings=Timings(read_at - started_at, frozen_at - read_at, solve_seconds),
         notes=given.notes if buys_spot(plan) else (),
         remarks=given.remarks,
@@ -129,12 +132,23 @@ def _decided(given: Seen) -> tuple[Plan, float]:
     return plan, perf_counter() - started_at
 
 
+def _frontier(given: Seen, tell: Tell) -> tuple[Choice, ...]:
+    """Price against number of nodes for the pending pods."""
+    from dovetail.decide.frontier import MOST_PLANS, frontier, sampled
+
+    found = []
+    for one in sampled(given.snapshot, given.now):
+        found.append(one)
+        tell(f"plan {len(found)} of at most {MOST_PLANS}: {counted(one.n_nodes, 'node')}")
+    return frontier(found)
+
+
 def _staying(given: Seen, plan: Plan) -> tuple[Blocked, ...]:
     """Why nodes stay, where it was asked which may go."""
     from dovetail.decide.disrupt.why import staying
 
-    wanted = given.snapshot.policy.disrupts_for
-    return staying(given.snapshot, plan, given.now) if wanted else ()
+    is_asked = bool(given.snapshot.policy.disrupts_for)
+    return staying(given.snapshot, plan, given.now) if is_asked else ()
 
 
 def explained_from(request: PlanRequest, asked: Subject, *, read: Read) -> Explained:

@@ -63,7 +63,7 @@ def test_it_says_what_others_would_have_paid(capsys: pytest.CaptureFixture[str])
     assert main(["cost", *OFFLINE]) == 0
     out = capsys.readouterr().out
     assert "Karpenter would pay" in out
-    assert "Nobody could pay less than" in out
+    assert "The lower bound for the same pods is" in out
 
 
 def test_many_rows_are_cut_short_unless_asked_for(

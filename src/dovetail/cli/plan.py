@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from dovetail.cli import options
-from dovetail.cli.output import Output, emit, json_text, say, yaml_text
+from dovetail.cli.output import Output, aligned, emit, json_text, say, yaml_text
 from dovetail.model.policy import MinValuesPolicy, Policy, PreferencePolicy
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ def plan(  # noqa: PLR0913  typer reads one flag from each argument
       dovetail plan -f pools.yaml -f pods.yaml -o wide
       kubectl get pods,nodes,nodepools,nodeclaims -A -o yaml | dovetail plan -f - -o json
       dovetail plan -f cluster/ --catalog my-types.json --now 2026-01-01T00:00:00Z
+      dovetail plan -f cluster/ --frontier
+      dovetail plan -f cluster/ --node-price 0.025
     """  # noqa: D301  \b keeps the examples' lines apart in the help
     from dovetail import settings
     from dovetail.app import PlanRequest
@@ -77,6 +79,7 @@ def plan(  # noqa: PLR0913  typer reads one flag from each argument
             policy=policies.with_node_price(
                 policies.calmed(policy, calm), options.node_price(node_price)
             ),
+            with_frontier=frontier,
         )
     )
     for remark in planned.remarks:
@@ -108,7 +111,7 @@ def _printed(planned: Planned, output: Output, *, with_certificate: bool) -> str
         is_wide = output is Output.WIDE
         staying = planned.staying if is_wide else planned.plan.blocked
         table = plan_table(planned.plan, planned.snapshot, staying)
-        return drawn(table, is_wide=is_wide, notes=planned.notes)
+        return drawn(table, is_wide=is_wide, notes=planned.notes) + _frontier(planned)
     from dovetail.present.plan import blocked_json, plan_json
 
     shown = plan_json(
@@ -119,4 +122,18 @@ def _printed(planned: Planned, output: Output, *, with_certificate: bool) -> str
         with_certificate=with_certificate,
     )
     shown["staying"] = [blocked_json(one) for one in planned.staying]
+    if planned.frontier:
+        from dovetail.present.frontier import frontier_json
+
+        shown["frontier"] = frontier_json(planned.frontier)
     return json_text(shown) if output is Output.JSON else yaml_text(shown)
+
+
+def _frontier(planned: Planned) -> str:
+    """Price against number of nodes, where that was asked for."""
+    if not planned.frontier:
+        return ""
+    from dovetail.present.frontier import COLUMNS, frontier_rows
+
+    rows = aligned(COLUMNS, frontier_rows(planned.frontier), right=COLUMNS)
+    return f"\nPrice against nodes\n{rows}"

@@ -111,7 +111,8 @@ def _sentences(told: CostReport) -> Iterator[str]:
     )
     if one.bound_nanousd:
         over = share(one.paid_nanousd - one.bound_nanousd, one.bound_nanousd)
-        yield f"Nobody could pay less than {price(one.bound_nanousd)}: what is paid is {over} more."
+        bound = price(one.bound_nanousd)
+        yield f"The lower bound for the same pods is {bound} an hour: what is paid is {over} more."
     if one.bound_nanousd < told.target_nanousd < told.nanousd:
         least = price(told.target_nanousd)
         yield f"If all that may move now were bought anew, the cluster would cost {least} at least."

@@ -12,9 +12,10 @@ from itertools import chain
 import msgspec
 
 from dovetail import labels
-from dovetail.model.plan import Certificate, Cost, Disrupt, Launch, Nominate, Plan
+from dovetail.model.plan import Certificate, Disrupt, Launch, Nominate, Plan
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.verdict import Blocked, Unschedulable
+from dovetail.present.bound import closeness
 from dovetail.present.housing import housed
 from dovetail.units import money, quantity
 
@@ -49,13 +50,15 @@ def plan_json(
         "existingNodes": [_existing(one) for one in plan.nominations],
         "unschedulable": [unschedulable_json(one) for one in plan.unschedulable],
         "disruptions": [disruption_json(one) for one in plan.disruptions],
-        "cost": _cost(plan.cost),
+        "cost": _cost(plan, snapshot),
         "stats": _stats(plan, snapshot, timings),
         "notes": list(notes),
         "blocked": [blocked_json(one) for one in plan.blocked],
     }
     if with_certificate:
         shown["certificate"] = certificate_json(plan.certificate)
+        if plan.node_certificate.bound_nanousd:
+            shown["certificateWithNodes"] = certificate_json(plan.node_certificate)
     return shown
 
 
@@ -151,14 +154,26 @@ def instant(at: datetime) -> str:
     return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
-def _cost(cost: Cost) -> dict[str, Json]:
-    return {
+def _cost(plan: Plan, snapshot: Snapshot) -> dict[str, Json]:
+    cost, close = plan.cost, closeness(plan, snapshot)
+    shown: dict[str, Json] = {
         "newPerHour": money.dollars(cost.new_nanousd),
         "lowerBoundPerHour": money.dollars(cost.lower_bound_nanousd),
         "clusterBeforePerHour": money.dollars(cost.cluster_before_nanousd),
         "clusterAfterPerHour": money.dollars(cost.cluster_after_nanousd),
         "clusterTargetPerHour": money.dollars(cost.cluster_target_nanousd),
+        "lowerBoundIs": str(close.verdict),
+        "lowerBoundWhy": _sentence(close.why),
     }
+    if any(map(snapshot.policy.node_price_of, snapshot.node_pools)):
+        bound = cost.lower_bound_with_nodes_nanousd
+        shown["nodePricePerHour"] = money.dollars(cost.node_price_nanousd)
+        shown["lowerBoundWithNodesPerHour"] = money.dollars(bound)
+    return shown
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
 def _stats(plan: Plan, snapshot: Snapshot, timings: Timings) -> dict[str, Json]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, assert_never
 
 import msgspec
 
@@ -12,6 +12,7 @@ from dovetail.model import resources
 from dovetail.model.plan import Cost, Disrupt, Launch, Nominate, Plan
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.verdict import Blocked, PoolReason, Unschedulable
+from dovetail.present.bound import BoundIs, closeness
 from dovetail.present.housing import housed
 from dovetail.present.plan import destinations, instant
 
@@ -112,7 +113,7 @@ def plan_table(plan: Plan, snapshot: Snapshot, staying: Sequence[Blocked] = ()) 
         disruptions=tuple(_disruption_row(one) for one in plan.disruptions),
         staying=_staying_rows(staying),
         waiting=waiting_rows(plan.unschedulable),
-        totals=totals(plan),
+        totals=totals(plan, snapshot),
     )
 
 
@@ -250,8 +251,8 @@ def _reason(one: PoolReason) -> str:
     return f"{one.node_pool}: {one.message.rstrip('.')} ({one.reason}, {left})"
 
 
-def totals(plan: Plan) -> tuple[str, ...]:
-    """How many nodes for how many pods, what they cost, and how close that is to the minimum."""
+def totals(plan: Plan, snapshot: Snapshot) -> tuple[str, ...]:
+    """How many nodes for how many pods, what they cost, and how close that is to the optimum."""
     n_new = sum(len(one.pods) for one in plan.launches)
     n_existing = sum(len(one.pods) for one in plan.nominations)
     parts = (
@@ -261,29 +262,35 @@ def totals(plan: Plan) -> tuple[str, ...]:
     )
     lines = [", ".join(parts)]
     if plan.launches:
-        lines.append(
-            f"New nodes cost {price(plan.cost.new_nanousd)} an hour, {optimality(plan.cost)}."
-        )
+        lines.append(f"New nodes cost {paid_for_new(plan.cost)}, {optimality(plan, snapshot)}.")
     if plan.cost.cluster_before_nanousd or plan.disruptions:
         before, after = plan.cost.cluster_before_nanousd, plan.cost.cluster_after_nanousd
         lines.append(f"The cluster costs {price(before)} an hour now, {price(after)} afterwards.")
     if plan.cost.cluster_target_nanousd:
         target = price(plan.cost.cluster_target_nanousd)
-        lines.append(f"If all that may move were bought anew, it would cost at least {target}.")
+        lines.append(f"Lower bound once all that may move is bought anew: {target} an hour.")
     return tuple(lines)
 
 
-def optimality(cost: Cost) -> str:
-    """How far the price is above what is proven to be the least."""
-    bound, paid = cost.lower_bound_nanousd, cost.new_nanousd
-    if bound <= 0:
-        return "without a proven minimum to compare with"
-    if paid <= bound:
-        return "which is the proven minimum"
-    if price(paid) == price(bound):
-        return "which is the proven minimum but for less than a hundredth of a cent"
-    tenths = -(-(paid - bound) * 1000 // bound)  # rounded up: never claim to be closer
-    return f"{tenths // 10}.{tenths % 10} % above the proven minimum of {price(bound)}"
+def paid_for_new(cost: Cost) -> str:
+    """What new nodes cost an hour, and what in node prices, where nodes have some."""
+    beside = f", and {price(cost.node_price_nanousd)} in node prices"
+    return f"{price(cost.new_nanousd)} an hour{beside if cost.node_price_nanousd else ''}"
+
+
+def optimality(plan: Plan, snapshot: Snapshot) -> str:
+    """What the lower bound says of the price of new nodes."""
+    found = closeness(plan, snapshot)
+    match found.verdict:
+        case BoundIs.OPTIMAL:
+            return "which is optimal"
+        case BoundIs.WITHIN:
+            bound = price(found.bound_nanousd)
+            return f"at most {found.percent} above the optimum (lower bound {bound})"
+        case BoundIs.NOT_TIGHT:
+            return f"lower bound not tight here: {found.why}"
+        case _:
+            assert_never(found.verdict)
 
 
 def price(nanousd: int) -> str:

@@ -14,7 +14,7 @@ from dovetail.model.plan import Disrupt, Launch, Plan
 from dovetail.model.snapshot import Snapshot
 from dovetail.present.explanation import Explanation, Section, coming, saving_of
 from dovetail.present.plan import claim_json, disruption_json, instant
-from dovetail.present.table import counted, listing, optimality, price
+from dovetail.present.table import counted, listing, optimality, paid_for_new, price
 from dovetail.units import money
 
 _ALTERNATIVES = 8
@@ -109,7 +109,7 @@ def _launching(snapshot: Snapshot, plan: Plan, now: datetime) -> Explanation:
             ("when", instant(now)),
             ("before", f"{counted(n_pods, 'pod')} waiting, {_cluster(plan, is_after=False)}"),
             ("after", f"all of them have a place, {_cluster(plan, is_after=True)}"),
-            ("money", f"{price(plan.cost.new_nanousd)} an hour more, {optimality(plan.cost)}"),
+            ("money", f"{paid_for_new(plan.cost)} more, {optimality(plan, snapshot)}"),
         ),
         verdict=(
             f"{counted(n_pods, 'pod')} had no place on any node: {listing(pods, 5)}. "

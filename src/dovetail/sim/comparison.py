@@ -3,7 +3,7 @@
 The nodes that count are those that run, belong to a pool that grows for pods, and have a known
 price. They are taken away, and their pods wait, and nobody else does. Nodes that are coming or
 leaving are left out with their pods; all others stay, and what is free there may be used. Then the
-reference's provisioning buys, Dovetail's own does, and the proven minimum says what nobody could
+reference's provisioning buys, Dovetail's own does, and the lower bound says what nobody could
 undercut.
 """
 

@@ -60,6 +60,13 @@ BAD = [
         "metadata.annotations.dovetail.sh/least-saving-per-eviction",
         "expected dollars an hour",
     ),
+    (
+        POOL,
+        "metadata.annotations",
+        {"dovetail.sh/node-price": "1000.01"},
+        "metadata.annotations.dovetail.sh/node-price",
+        'expected dollars an hour from "0" to "1000"',
+    ),
     # who it is
     (POOL, "metadata.name", "", "metadata.name", "expected a name"),
     (POOL, "metadata.name", "Über", "metadata.name", "expected lower-case letters"),

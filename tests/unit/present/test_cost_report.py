@@ -52,7 +52,7 @@ def test_a_report_says_what_is_paid_and_what_others_would_pay() -> None:
     assert sentences(told()) == (
         "The cluster costs $1.0000 an hour, $730.00 a month; 75.0 % of that is unused.",
         others,
-        "Nobody could pay less than $0.8000: what is paid is 25.0 % more.",
+        "The lower bound for the same pods is $0.8000 an hour: what is paid is 25.0 % more.",
     )
 
 

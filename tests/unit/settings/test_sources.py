@@ -54,7 +54,7 @@ OWN = {"steer-pods",
     "kubeconfig", "context", "provider", "kubelets", "dry-run", "spot-robustness", "effort",
     "least-saving-per-eviction", "most-evictions-per-day", "discourage-scheduling",
     "deletion-costs",
-    "eviction-cost", "journal", "journal-max-size", "journal-max-age",
+    "eviction-cost", "node-price", "journal", "journal-max-size", "journal-max-age",
     "dashboard-port", "dashboard-host",
 }  # fmt: skip
 # A value for every flag that is not its default.
@@ -79,6 +79,7 @@ OTHER = {
     "least-saving-per-eviction": "0.005",
     "most-evictions-per-day": "4",
     "eviction-cost": "30m0s",
+    "node-price": "0.025",
     "journal-max-size": "200Mi",
     "journal-max-age": "24h0m0s",
 }
@@ -291,6 +292,14 @@ def test_how_calm_it_is_reaches_decisions() -> None:
     policy = read(flags, {}).policy
     assert (policy.least_saving_nanousd, policy.most_evictions) == (5_000_000, 0)
     assert policy.eviction_cost == timedelta(minutes=30)
+
+
+def test_the_price_per_node_reaches_decisions() -> None:
+    """In nanodollars."""
+    assert read({"node-price": "0.025"}, {}).policy.node_price_nanousd == 25_000_000
+    assert read({}, {"DOVETAIL_NODE_PRICE": "0.01"}).policy.node_price_nanousd == 10_000_000
+    with pytest.raises(InputError, match='DOVETAIL_NODE_PRICE: .*from "0" to "1000"'):
+        read({}, {"DOVETAIL_NODE_PRICE": "free"})
 
 
 @pytest.mark.parametrize("said", ["a little", "-0.1", "nan"])

@@ -117,8 +117,16 @@ def test_a_pool_says_how_calm_it_is(freeze: Freeze) -> None:
     assert bare.disruption.eviction_cost is None
 
 
+def test_a_pool_says_what_its_nodes_cost_beside_their_price(freeze: Freeze) -> None:
+    """By an annotation of its own; without it the policy's price holds."""
+    [got] = freeze(pool(meta="annotations: {dovetail.sh/node-price: '0.025'}")).node_pools
+    assert got.node_price_nanousd == 25_000_000
+    [bare] = freeze(pool()).node_pools
+    assert bare.node_price_nanousd is None
+
+
 @pytest.mark.parametrize(
-    "key", ["least-saving-per-eviction", "most-evictions-per-day", "eviction-cost"]
+    "key", ["least-saving-per-eviction", "most-evictions-per-day", "eviction-cost", "node-price"]
 )
 def test_a_pool_that_misspells_how_calm_it_is_says_so(freeze: Freeze, key: str) -> None:
     """Object, field and remedy."""

@@ -50,3 +50,16 @@ def test_a_cost_that_makes_no_sense_is_refused(text: str) -> None:
     """With what was expected."""
     with pytest.raises(ValueError, match='expected a duration such as "2h"'):
         knobs.eviction_cost(text)
+
+
+@pytest.mark.parametrize(("text", "want"), [("0", 0), ("0.025", 25_000_000), (" 1000 ", 10**12)])
+def test_a_price_per_node_is_an_amount_of_dollars(text: str, want: int) -> None:
+    """To the nanodollar."""
+    assert knobs.node_price(text) == want
+
+
+@pytest.mark.parametrize("text", ["", "-0.01", "free", "nan", "inf", "1000.01", "$1", "1" * 50])
+def test_a_price_per_node_that_makes_no_sense_is_refused(text: str) -> None:
+    """Also one so large that sums of it could overflow."""
+    with pytest.raises(ValueError, match=r'expected dollars an hour from "0" to "1000"'):
+        knobs.node_price(text)

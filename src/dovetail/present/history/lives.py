@@ -10,7 +10,7 @@ from dovetail.present.history.alternatives import alternatives_section
 from dovetail.present.history.happenings import decision_of
 from dovetail.present.history.nodes import Birth, End, NodeHistory
 from dovetail.present.plan import Json, claim_json, destinations, disruption_json, instant
-from dovetail.present.table import counted, listing, optimality, price
+from dovetail.present.table import counted, listing, optimality, paid_for_new, price
 from dovetail.units import money
 
 
@@ -39,9 +39,9 @@ def _birth(birth: Birth) -> Iterator[str]:
     if launch.pods:
         yield f"Pods and DaemonSets take {amounts(launch.requests)} of it."
     if birth.instead_of is None and decision.plan.cost.new_nanousd:
-        cost = decision.plan.cost
-        paid = f"{price(cost.new_nanousd)} an hour"
-        yield f"All new nodes of that plan cost {paid}, {optimality(cost)}."
+        paid = paid_for_new(decision.plan.cost)
+        said = optimality(decision.plan, decision.snapshot)
+        yield f"All new nodes of that plan cost {paid}, {said}."
 
 
 def end_lines(end: End) -> Iterator[str]:

@@ -5,7 +5,7 @@ import { byId, clock, drawn, element, money, percent } from "./dom.js";
 const [WIDTH, HEIGHT] = [400, 100];
 const MOST = 1500;
 const PLOTS = [
-  { title: "Cost per hour", lines: [["paid", (t) => t.pricePerHour], ["at least, if bought anew", (t) => t.targetPerHour || null]], shown: (v) => money(v) },
+  { title: "Cost per hour", lines: [["paid", (t) => t.pricePerHour], ["lower bound", (t) => t.targetPerHour || null]], shown: (v) => money(v) },
   { title: "Utilisation", lines: [["cpu", (t) => t.cpuUtilisation], ["memory", (t) => t.memoryUtilisation]], shown: percent, top: 1 },
   { title: "Nodes, and pods that wait", lines: [["nodes", (t) => t.nodes], ["waiting", (t) => t.waiting]], shown: (v) => String(Math.round(v)) },
 ];
