@@ -17,7 +17,7 @@ import msgspec
 
 from dovetail import api
 from dovetail.errors import InputError
-from dovetail.model.frontier import Choice
+from dovetail.model.frontier import FrontierPoint
 from dovetail.model.instance import InstanceType
 from dovetail.model.plan import DisruptionReason, Plan
 from dovetail.model.policy import Policy
@@ -65,7 +65,7 @@ class Planned(msgspec.Struct, frozen=True):
     now: datetime
     timings: Timings
     staying: tuple[Blocked, ...] = ()
-    frontier: tuple[Choice, ...] = ()
+    frontier: tuple[FrontierPoint, ...] = ()
     notes: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 
@@ -132,7 +132,7 @@ def _decided(given: Seen) -> tuple[Plan, float]:
     return plan, perf_counter() - started_at
 
 
-def _frontier(given: Seen, tell: Tell) -> tuple[Choice, ...]:
+def _frontier(given: Seen, tell: Tell) -> tuple[FrontierPoint, ...]:
     """Price against number of nodes for the pending pods."""
     from dovetail.decide.frontier import MOST_PLANS, frontier, sampled
 

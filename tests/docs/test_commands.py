@@ -93,3 +93,14 @@ def test_every_word_of_a_scenario_is_documented() -> None:
     }
     assert len(words) > 50
     assert sorted(word for word in words if not re.search(rf"\b{word}\b", SIMULATE_PAGE)) == []
+
+
+def test_the_frontier_of_the_page_is_what_the_command_prints(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Price against nodes, word for word."""
+    [line] = re.findall(r"`dovetail (plan .*--frontier)` prints", PLAN_PAGE)
+    monkeypatch.chdir(ROOT)
+    assert main(shlex.split(line)) == 0
+    shown = PLAN_PAGE.partition("--frontier` prints:\n\n```\n")[2].partition("```")[0]
+    assert capsys.readouterr().out.endswith(shown)

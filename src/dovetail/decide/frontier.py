@@ -20,7 +20,7 @@ from typing import Final
 import msgspec
 
 from dovetail.decide.provision import provision
-from dovetail.model.frontier import Choice
+from dovetail.model.frontier import FrontierPoint
 from dovetail.model.snapshot import Snapshot
 
 MOST_PLANS: Final = 12
@@ -54,13 +54,13 @@ def sampled(snapshot: Snapshot, now: datetime) -> Iterator[Sample]:
         yield found[-1]
 
 
-def frontier(found: Sequence[Sample]) -> tuple[Choice, ...]:
+def frontier(found: Sequence[Sample]) -> tuple[FrontierPoint, ...]:
     """The plans that nothing beats in both nodes and price, the cheapest first."""
     kept = _undominated(found)
     hull = _hull(kept)
     best_from = {after: _slope(before, after) for before, after in pairwise(hull)}
     return tuple(
-        Choice(
+        FrontierPoint(
             one.n_nodes,
             one.price_nanousd,
             0 if one == kept[0] else best_from.get(one),

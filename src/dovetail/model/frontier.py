@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 
-class Choice(msgspec.Struct, frozen=True):
+class FrontierPoint(msgspec.Struct, frozen=True):
     """A plan that no other beats in both nodes and price, and from which price per node on it is
     the best of all; None where a plan with more and one with fewer nodes always beat it.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dovetail.model.frontier import Choice
+from dovetail.model.frontier import FrontierPoint
 from dovetail.present.plan import Json
 from dovetail.present.table import price
 from dovetail.units import money
@@ -12,7 +12,7 @@ from dovetail.units import money
 COLUMNS = ("nodes", "$/hour", "above the cheapest", "best from --node-price")
 
 
-def frontier_rows(choices: Sequence[Choice]) -> list[tuple[str, ...]]:
+def frontier_rows(choices: Sequence[FrontierPoint]) -> list[tuple[str, ...]]:
     """One row for each choice, the cheapest first."""
     return [
         (
@@ -25,7 +25,7 @@ def frontier_rows(choices: Sequence[Choice]) -> list[tuple[str, ...]]:
     ]
 
 
-def frontier_json(choices: Sequence[Choice]) -> list[Json]:
+def frontier_json(choices: Sequence[FrontierPoint]) -> list[Json]:
     """The same for a script; `bestFromNodePrice` is null for a choice that is never the best."""
     return [
         {
@@ -40,7 +40,7 @@ def frontier_json(choices: Sequence[Choice]) -> list[Json]:
     ]
 
 
-def _above(one: Choice, choices: Sequence[Choice]) -> float:
+def _above(one: FrontierPoint, choices: Sequence[FrontierPoint]) -> float:
     """How much dearer than the cheapest, as a share."""
     least = min(other.price_nanousd for other in choices)
     return (one.price_nanousd - least) / least if least else 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from dovetail.decide.frontier import MOST_PLANS, Sample, frontier, sampled
-from dovetail.model.frontier import Choice
+from dovetail.model.frontier import FrontierPoint
 from tests.fuzz import tiny
 from tests.laws.strategies import NOW
 
@@ -15,14 +15,14 @@ CENT = 10**7
 def test_what_another_beats_in_both_is_no_choice() -> None:
     """More nodes for more money is nobody's wish; nor are plans that leave out more pods."""
     found = [Sample(0, 4, 100), Sample(0, 5, 120), Sample(0, 2, 160), Sample(1, 1, 10)]
-    assert frontier(found) == (Choice(4, 100, 0), Choice(2, 160, 30))
+    assert frontier(found) == (FrontierPoint(4, 100, 0), FrontierPoint(2, 160, 30))
 
 
 def test_a_choice_says_from_which_node_price_on_it_is_the_best() -> None:
     """Where the sums are equal; a choice that no price per node favours says so."""
     found = [Sample(0, 12, 100 * CENT), Sample(0, 5, 110 * CENT), Sample(0, 2, 150 * CENT)]
     [cheapest, middle, fewest] = frontier(found)
-    assert cheapest == Choice(12, 100 * CENT, 0)
+    assert cheapest == FrontierPoint(12, 100 * CENT, 0)
     assert middle.best_from_nanousd == -(-10 * CENT // 7)
     assert fewest.best_from_nanousd == -(-40 * CENT // 3)
     [_, never, _] = frontier([found[0], Sample(0, 5, 149 * CENT), found[2]])
@@ -32,7 +32,7 @@ def test_a_choice_says_from_which_node_price_on_it_is_the_best() -> None:
 def test_nothing_to_buy_is_the_only_choice() -> None:
     """Pods that fit nodes that are there need no frontier."""
     empty = msgspec.structs.replace(tiny.built(tiny.words_of(0)), pods=())
-    assert frontier(list(sampled(empty, NOW))) == (Choice(0, 0, 0),)
+    assert frontier(list(sampled(empty, NOW))) == (FrontierPoint(0, 0, 0),)
     assert frontier([]) == ()
 
 

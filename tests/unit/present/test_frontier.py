@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dovetail.model.frontier import Choice
+from dovetail.model.frontier import FrontierPoint
 from dovetail.present.frontier import frontier_json, frontier_rows
 
 CHOICES = (
-    Choice(10, 1_000_000_000, 0),
-    Choice(6, 1_300_000_000, None),
-    Choice(5, 1_400_000_000, 80_000_001),
+    FrontierPoint(10, 1_000_000_000, 0),
+    FrontierPoint(6, 1_300_000_000, None),
+    FrontierPoint(5, 1_400_000_000, 80_000_001),
 )
 
 
@@ -27,4 +27,5 @@ def test_json_says_the_same() -> None:
         {"nodes": 6, "pricePerHour": 1.3, "aboveCheapest": 0.3, "bestFromNodePrice": None},
         {"nodes": 5, "pricePerHour": 1.4, "aboveCheapest": 0.4, "bestFromNodePrice": 0.080000001},
     ]
-    assert frontier_json((Choice(0, 0, 0),))[0]["aboveCheapest"] == 0.0  # type: ignore[index,call-overload]
+    nothing = {"nodes": 0, "pricePerHour": 0.0, "aboveCheapest": 0.0, "bestFromNodePrice": 0.0}
+    assert frontier_json((FrontierPoint(0, 0, 0),)) == [nothing]

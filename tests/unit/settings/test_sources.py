@@ -298,7 +298,7 @@ def test_the_price_per_node_reaches_decisions() -> None:
     """In nanodollars."""
     assert read({"node-price": "0.025"}, {}).policy.node_price_nanousd == 25_000_000
     assert read({}, {"DOVETAIL_NODE_PRICE": "0.01"}).policy.node_price_nanousd == 10_000_000
-    with pytest.raises(InputError, match='DOVETAIL_NODE_PRICE: .*from "0" to "1000"'):
+    with pytest.raises(InputError, match=r'DOVETAIL_NODE_PRICE: .*from "0" to "1000"'):
         read({}, {"DOVETAIL_NODE_PRICE": "free"})
 
 
