@@ -25,7 +25,8 @@ def solve(puzzle: Puzzle) -> Solution:
     other = solving.solve(_without_node_prices(puzzle))
     extra = sum(known[one.node_pool.name] for one in other.launches)
     other = msgspec.structs.replace(other, node_price_nanousd=extra)
-    if not _is_better(other, found):
+    heaviest = max(pool.weight for pool in puzzle.node_pools)
+    if not _is_better(other, found, heaviest):
         return found
     left_out = [{pod.key for pod in one.unplaced} for one in (found, other)]
     # The bound was proven for the pods that are placed.
@@ -41,16 +42,16 @@ def _without_node_prices(puzzle: Puzzle) -> Puzzle:
     return msgspec.structs.replace(puzzle, policy=policy, node_pools=pools)
 
 
-def _is_better(one: Solution, other: Solution) -> bool:
-    """Whether one plan comes before another, in the order of `portfolio.rank`: pods left out
-    (highest priority first), pods in light pools (lightest first), price with node prices, nodes.
+def _is_better(one: Solution, other: Solution, heaviest: int) -> bool:
+    """Whether one plan comes before another, in the order of `ranking.rank`: pods left out (highest
+    priority first), pods in light pools (lightest first), price with node prices, nodes.
     """
     left_out = [Counter(-pod.spec.priority for pod in held.unplaced) for held in (one, other)]
     light = [_pods_by_weight(held) for held in (one, other)]
     ranks = [
         (
             [left_out[number][key] for key in sorted(left_out[0] | left_out[1])],
-            [light[number][key] for key in sorted(light[0] | light[1])],
+            [light[number][key] for key in sorted(light[0] | light[1]) if key < heaviest],
             held.price_nanousd + held.node_price_nanousd,
             len(held.launches),
         )
