@@ -15,14 +15,14 @@ from typing import Final
 
 import numpy as np
 
-from dovetail.solve.attempt import Attempt, Prefer
+from dovetail.solve.attempt import Attempt, Prefer, worth_of
 from dovetail.solve.axes import UNLIMITED
 from dovetail.solve.drafts import Desk, Draft
 from dovetail.solve.greedy import one_by_one
 from dovetail.solve.improve import Layout
 from dovetail.solve.minvalues import relaxed_groups
-from dovetail.solve.patterns.planning import pattern_loads, with_the_rest
-from dovetail.solve.patterns.rebuild import Rebuilder
+from dovetail.solve.patterns.planning import FEW_PODS, NEAR, pattern_loads, with_the_rest
+from dovetail.solve.patterns.rebuild import Effort, Rebuilder
 from dovetail.solve.rates import IMPOSSIBLE, NO_LOAD, NO_WAY, Purse, Rates
 from dovetail.solve.units import is_tied_to_zones
 
@@ -108,7 +108,7 @@ class _Search:
         best = self._no_dearer_than_plain(best)
         best = self._moved(best)
         best = self._improved(best, best.layout, _MORE_TRIES)
-        best = self._by_patterns(best)
+        best = self._on_fewer_nodes(self._by_patterns(best))
         return self._desk.written(best.draft, best.layout)
 
     def _no_dearer_than_plain(self, best: _Found) -> _Found:
@@ -144,8 +144,25 @@ class _Search:
         """The cheapest layout found in so many tries."""
         if draft.sites:  # pods may join those, which patterns do not know
             return draft.improver.improve(layout, tries)
-        limits, looks = draft.attempt.bins.limits, tries * _LOOKS
-        return Layout(self._rebuilder.rebuilt(layout.loads, limits, looks, tries), [])
+        effort = Effort(tries * _LOOKS, tries)
+        limits = draft.attempt.bins.limits
+        return Layout(self._rebuilder.rebuilt(layout.loads, limits, effort), [])
+
+    def _on_fewer_nodes(self, best: _Found) -> _Found:
+        """The best plan on fewer nodes, if it stays near the lower bound."""
+        draft = best.draft
+        if draft.sites or draft.pods.total() <= FEW_PODS:
+            return best
+        units = self._rates.units
+        least = sum(worth_of(units[sort], self._base.values) * n for sort, n in draft.pods.items())
+        effort = Effort(_MORE_TRIES * _LOOKS, _MORE_TRIES)
+        limits, most = draft.attempt.bins.limits, int(least * NEAR)
+        loads = self._rebuilder.on_fewer_nodes(best.layout.loads, limits, effort, most)
+        layout = Layout(loads, [])
+        price = draft.improver.price(layout)
+        if price >= IMPOSSIBLE:
+            return best
+        return replace(best, layout=layout, price=price + draft.price)
 
     def _moved(self, best: _Found) -> _Found:
         """Prefer one cell for all groups, then others for one after another, while that helps."""

@@ -24,7 +24,8 @@ _CLOSE: Final = 0.006  # of the price: where a plan is so near its bound, there 
 _ROUNDS: Final = 80
 _WORK: Final = 12_000_000  # cells of tables, for each unit of effort
 _MORE_WORK: Final = 40_000  # for each pod beyond a few; half as much again for the dive
-_FEW_PODS: Final = 300
+FEW_PODS: Final = 300  # a plan for so many is as cheap as can be, however many nodes that takes
+NEAR: Final = 1.01  # times the lower bound: so much larger plans may cost to have fewer nodes
 _MANY_PODS: Final = 1_000
 _MOST_VECTORS: Final = 3
 
@@ -76,7 +77,7 @@ def pattern_loads(
 
 def _work(n_pods: int) -> int:
     """How many cells of tables may be filled: small plans are made all day long, and must be quick."""
-    return _WORK + _MORE_WORK * max(0, min(n_pods, _MANY_PODS) - _FEW_PODS)
+    return _WORK + _MORE_WORK * max(0, min(n_pods, _MANY_PODS) - FEW_PODS)
 
 
 def with_the_rest(

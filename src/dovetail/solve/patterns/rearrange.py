@@ -11,13 +11,13 @@ from typing import Final
 
 import numpy as np
 
-from dovetail.solve.attempt import Attempt
+from dovetail.solve.attempt import Attempt, worth_of
 from dovetail.solve.axes import UNLIMITED, Bool
 from dovetail.solve.contents import loads
 from dovetail.solve.dissolve import dissolve
 from dovetail.solve.improve import Improver, Layout
-from dovetail.solve.patterns.planning import pattern_loads, with_the_rest
-from dovetail.solve.patterns.rebuild import Rebuilder
+from dovetail.solve.patterns.planning import NEAR, pattern_loads, with_the_rest
+from dovetail.solve.patterns.rebuild import Effort, Rebuilder
 from dovetail.solve.rates import NO_WAY, Purse, Rates
 from dovetail.solve.terms import Kind
 
@@ -48,7 +48,8 @@ def rearrange(attempt: Attempt) -> None:
     if not before or NO_WAY in before or not is_clear:
         return
     after = _better_loads(attempt, rates, before)
-    if rates.total(after) < sum(int(enc.plan_price_o[bins.offer[node]]) for node in held):
+    price = sum(int(enc.plan_price_o[bins.offer[node]]) for node in held)
+    if rates.total(after) < price or len(after) < len(held):
         nodes = [(rates.offer[one], rates.loads[one]) for one in after]
         _replace(attempt, free_n, nodes, number_of)
 
@@ -60,9 +61,9 @@ def _better_loads(attempt: Attempt, rates: Rates, before: list[int]) -> list[int
     for load in before:
         pods.update(dict(rates.loads[load]))
     looks = min(_LOOKS * pods.total(), _MOST_LOOKS) * enc.problem.policy.effort
-    tries = pods.total() // 4
+    effort = Effort(looks, pods.total() // 4)
     rebuilder = Rebuilder(enc, rates, attempt.offers)
-    best = rebuilder.rebuilt(before, limits, looks, tries)
+    best = rebuilder.rebuilt(before, limits, effort)
     known = [*best, *rebuilder.seen]
     improver = Improver(rates, (), limits, Purse(UNLIMITED))
     for found in pattern_loads(attempt, rates, pods, known, rates.total(best)):
@@ -70,11 +71,12 @@ def _better_loads(attempt: Attempt, rates: Rates, before: list[int]) -> list[int
         if parts is None:
             continue
         # The last pods by themselves first: among all nodes those few would hardly be looked at.
-        tail = rebuilder.rebuilt(parts[1].loads, limits, looks, tries)
-        other = rebuilder.rebuilt([*parts[0], *tail], limits, looks, tries)
+        tail = rebuilder.rebuilt(parts[1].loads, limits, effort)
+        other = rebuilder.rebuilt([*parts[0], *tail], limits, effort)
         if improver.price(Layout(other)) < rates.total(best):
             best = other
-    return best
+    least = sum(worth_of(rates.units[sort], attempt.values) * n for sort, n in pods.items())
+    return rebuilder.on_fewer_nodes(best, limits, effort, int(least * NEAR))
 
 
 def _free_to_change(attempt: Attempt) -> Bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -12,6 +14,15 @@ from dovetail.solve.limits import Limits
 from dovetail.solve.patterns.market import acceptance, apart, with_caps
 from dovetail.solve.patterns.recreate import Yard, recreated
 from dovetail.solve.rates import NO_WAY, Rates
+
+_FEES: Final = (0.5, 2.0, 8.0)  # of what may be spent, for each node
+
+
+class Effort(NamedTuple):
+    """How hard to search: looks at nodes, and tries."""
+
+    looks: int
+    tries: int
 
 
 class Rebuilder:
@@ -24,12 +35,35 @@ class Rebuilder:
         self.seen: dict[int, None] = {}  # loads of good states, in order
         self._yards: dict[tuple[int, ...], Yard] = {}
 
-    def rebuilt(self, loads: Sequence[int], limits: Limits, looks: int, tries: int) -> list[int]:
-        """Loads that hold the same pods for no more money; the same ones where that is not known."""
+    def rebuilt(self, loads: Sequence[int], limits: Limits, effort: Effort) -> list[int]:
+        """Loads that hold the same pods for no more money; the same ones if none are found."""
+        found = self._recreated(loads, limits, effort, 0)
+        is_better = found is not None and self._rates.total(found) <= self._rates.total(loads)
+        return found if found is not None and is_better else list(loads)
+
+    def on_fewer_nodes(
+        self, loads: Sequence[int], limits: Limits, effort: Effort, most: int
+    ) -> list[int]:
+        """Loads that hold the same pods on fewer nodes and cost no more than so much; the same ones
+        if none are found. A fee for each node makes the search prefer few.
+        """
+        best, rates = list(loads), self._rates
+        spare = max(most - rates.total(loads), 0)
+        for share in _FEES:
+            fee = int(share * spare / max(len(loads), 1))
+            found = self._recreated(best, limits, effort, fee) if fee else None
+            if found is not None and len(found) < len(best) and rates.total(found) <= most:
+                best = found
+        return best
+
+    def _recreated(
+        self, loads: Sequence[int], limits: Limits, effort: Effort, fee: int
+    ) -> list[int] | None:
+        """The best loads by the prices of nodes and a fee for each; None where nothing is known."""
         rates = self._rates
         sorts = tuple(sorted({sort for load in loads for sort, _ in rates.loads[load]}))
         if not sorts or any(rates.units[sort].claims for sort in sorts):
-            return list(loads)
+            return None
         place = {sort: row for row, sort in enumerate(sorts)}
         counts = []
         for load in loads:
@@ -38,19 +72,15 @@ class Rebuilder:
                 held[place[sort]] = count
             counts.append(held)
         yard = self._yard(sorts)
-        if limits.rows:
-            bounds = tuple(
-                (row[self._offers], max(left, 0))
-                for row, left in zip(limits.rows, limits.left, strict=True)
-            )
-            yard = Yard(
-                yard.request_sr, yard.accept_so, yard.apart_ss, yard.cap_or, yard.price_o, bounds
-            )
-        after, kept = recreated(yard, counts, looks, tries)
+        bounds = tuple(
+            (row[self._offers], max(left, 0))
+            for row, left in zip(limits.rows, limits.left, strict=True)
+        )
+        yard = replace(yard, price_o=yard.price_o + fee, limits=bounds)
+        after, kept = recreated(yard, counts, *effort)
         found = [self._load(sorts, held) for held in after]
         self.seen.update(dict.fromkeys(self._load(sorts, held) for held in kept))
-        is_better = NO_WAY not in found and rates.total(found) <= rates.total(loads)
-        return found if is_better else list(loads)
+        return None if NO_WAY in found else found
 
     def _load(self, sorts: tuple[int, ...], held: Int) -> int:
         rows = np.flatnonzero(held).tolist()
