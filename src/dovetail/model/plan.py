@@ -128,10 +128,10 @@ class Certificate(msgspec.Struct, frozen=True, gc=False):
     a whole pod, are worth; a full node then holds `cap` places and a weight of 1 more.
 
     There are two other forms, without multipliers. `pod_values` states what pods are worth: no pods
-    that fit a node together are worth more than the node costs, which a checker finds out by solving
-    a knapsack for each offer. `is_counted`: all pods that no existing node takes are alike, and the
-    bound is the least price of nodes that hold so many. In both, offers that cost as much as the
-    plan need not be looked at, and pods that fit an existing node count as nothing.
+    that fit a node together are worth more than the node costs, which a checker finds out by
+    solving a knapsack for each offer. `is_counted`: all pods that no existing node takes are alike,
+    and the bound is the least price of nodes that hold so many. In both, offers that cost as much
+    as the plan need not be looked at, and pods that fit an existing node count as nothing.
     """
 
     resources: tuple[str, ...] = ()

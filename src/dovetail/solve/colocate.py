@@ -167,8 +167,8 @@ def _with_followers(
     pair: tuple[int, int | None],
     offers: tuple[Bool, Int],
 ) -> Bool:
-    """The offers that would hold everybody else, too, who must come to this node: it is the only one
-    with the company they want. Some of the offers at least.
+    """The offers that would also hold everybody else who must come to this node, since no other has
+    the company they want; if none would, the offers as they are.
     """
     number, friend = pair
     fine, spare = offers

@@ -288,8 +288,8 @@ def fill_best(
     steps: int,
     answer: tuple[Int, Int, Int],
 ) -> None:
-    """Fill nodes as well as possible. `columns`: as `Search` in `knapsack.c` lists them, up to where
-    tables start. `nodes`: capacities and floors. `answer`: worth, counts and bounds.
+    """Fill nodes as well as possible. `columns`: as `Search` in `knapsack.c` lists them, up to
+    where tables start. `nodes`: capacities and floors. `answer`: worth, counts and bounds.
     """
     n_items, n_resources = columns[0].shape
     size_k = columns[6]
@@ -317,8 +317,8 @@ def recreate(
     """Improve nodes in place; returns how many there are then, and what nodes of the best states
     on the way held.
 
-    `arrays`: as `Nodes` in `recreate.c` lists them, up to the prices. `about`: limits, the orders of
-    sorts, the nodes, and how many there may be. `effort`: nodes, pods, looks and tries.
+    `arrays`: as `Nodes` in `recreate.c` lists them, up to the prices. `about`: limits, the orders
+    of sorts, the nodes, and how many there may be. `effort`: nodes, pods, looks and tries.
     """
     limits, orders, nodes, room = about
     n_nodes, n_pods, looks, tries = effort

@@ -15,13 +15,19 @@ from typing import Final
 
 import numpy as np
 
-from dovetail.solve.attempt import Attempt, Prefer, worth_of
+from dovetail.solve.attempt import Attempt, Prefer
 from dovetail.solve.axes import UNLIMITED
 from dovetail.solve.drafts import Desk, Draft
 from dovetail.solve.greedy import one_by_one
 from dovetail.solve.improve import Layout
 from dovetail.solve.minvalues import relaxed_groups
-from dovetail.solve.patterns.planning import FEW_PODS, NEAR, pattern_loads, with_the_rest
+from dovetail.solve.patterns.planning import (
+    FEW_PODS,
+    NEAR,
+    least_price,
+    pattern_loads,
+    with_the_rest,
+)
 from dovetail.solve.patterns.rebuild import Effort, Rebuilder
 from dovetail.solve.rates import IMPOSSIBLE, NO_LOAD, NO_WAY, Purse, Rates
 from dovetail.solve.units import is_tied_to_zones
@@ -65,7 +71,8 @@ def cheaper_plan(base: Attempt) -> Attempt | None:
 def is_small(base: Attempt) -> bool:
     """Whether a plan is small enough to look for others; more effort makes larger ones small."""
     effort = base.enc.problem.policy.effort
-    return int(base.enc.count_g.sum()) <= _MOST_PODS * _MORE_PODS ** min(max(effort - 1, 0), 4)
+    most: int = _MOST_PODS * _MORE_PODS ** min(max(effort - 1, 0), 4)
+    return int(base.enc.count_g.sum()) <= most
 
 
 def plan_for_few(start: Attempt) -> Attempt | None:
@@ -153,8 +160,7 @@ class _Search:
         draft = best.draft
         if draft.sites or draft.pods.total() <= FEW_PODS:
             return best
-        units = self._rates.units
-        least = sum(worth_of(units[sort], self._base.values) * n for sort, n in draft.pods.items())
+        least = least_price(self._base, self._rates, draft.pods)
         effort = Effort(_MORE_TRIES * _LOOKS, _MORE_TRIES)
         limits, most = draft.attempt.bins.limits, int(least * NEAR)
         loads = self._rebuilder.on_fewer_nodes(best.layout.loads, limits, effort, most)

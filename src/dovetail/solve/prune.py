@@ -1,8 +1,8 @@
 """Which offers need the search not look at?
 
 An offer is dominated when another in the same cell and of the same weight accepts at least the same
-pods, has at least its capacity, costs no more, and uses no more of any limit that may bind. Dominated
-offers are still alternatives for a launch; an offer in limited supply dominates nothing.
+pods, has at least its capacity, costs no more, and uses no more of any limit that may bind.
+Dominated offers are still alternatives for a launch; one in limited supply dominates nothing.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby, islice, product
 from operator import itemgetter
@@ -33,8 +33,8 @@ LeftOut = tuple[int, ...]  # how many pods of every group
 def placed_exactly(outcome: Outcome) -> list[Outcome]:
     """Better plans for a handful of pods; none if there are none, or pods are too many.
 
-    The search reckons with every domain that might be opened. Where it leaves pods out, another plan
-    has those that kube-scheduler itself would bind.
+    The search reckons with every domain that might be opened. Where it leaves pods out, another
+    plan has those that kube-scheduler itself would bind.
     """
     attempt, waiting = outcome
     enc = attempt.enc
@@ -130,8 +130,8 @@ class _Placing:
         return None
 
     def _levels(self, waiting: Mapping[int, int]) -> Iterator[tuple[bool, list[LeftOut]]]:
-        """Ways to leave out pods, level by level: those that leave out fewer of high priority first,
-        down to those that are as good as today's, which are said to be so.
+        """Ways to leave out pods, level by level: fewer of high priority first, down to those that
+        are as good as today's, which are said to be so.
         """
         sorts = self._board.sorts
         priorities = sorted({sort.priority for sort in sorts}, reverse=True)

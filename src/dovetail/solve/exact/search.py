@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+import numpy as np
+
 from dovetail.solve.exact.board import Board, Sort
 from dovetail.solve.terms import Kind
 
@@ -51,7 +53,7 @@ class Search:
         self.budget = budget
         self._match = [term.match_d.tolist() for term in board.zones]
         self._own = [term.own_d.tolist() for term in board.zones]
-        self._seen_d = [set(i for i, s in enumerate(t.seen_d.tolist()) if s) for t in board.zones]
+        self._seen_d = [set(np.flatnonzero(term.seen_d).tolist()) for term in board.zones]
         self._steps: list[Step] = []
         self._known: set[tuple[object, ...]] = set()
         self._tied = [self._order_matters(sort) for sort in board.sorts]
@@ -180,7 +182,7 @@ class Search:
         return Spot(_NEW, -1, (0,) * len(board.enc.resources), every, none, nothing, nothing)
 
     def _with_cell(self, spot: Spot, sort: Sort) -> Iterator[Spot]:
-        """The spot in every cell that a pod could make it be in; as it is if cells do not matter."""
+        """The spot in every cell that a pod could bring it to; as it is if cells do not matter."""
         if spot.node != _NEW or spot.cell >= 0 or not sort.is_tied:
             yield spot
             return
@@ -206,18 +208,10 @@ class Search:
             return None
         if not self._hosts_allow(spots, spot, sort, is_first=is_first):
             return None
-        if spot.node != _NEW:
-            if not sort.nodes[spot.node]:
-                return None
-            room = tuple(free - asked for free, asked in zip(spot.room, sort.request, strict=True))
-            if any(free < 0 < asked for free, asked in zip(room, sort.request, strict=True)):
-                return None
-            offers = 0
-        else:
-            room = tuple(use + asked for use, asked in zip(spot.room, sort.request, strict=True))
-            offers = spot.offers & sort.offers & self._board.fitting(room)
-            if not offers:
-                return None
+        with_it = self._with_room(spot, sort)
+        if with_it is None:
+            return None
+        room, offers = with_it
         match, own = list(spot.match), list(spot.own)
         for term in sort.host_match:
             match[term] += 1
@@ -225,6 +219,17 @@ class Search:
             own[term] += 1
         held = (*spot.held[:number], spot.held[number] + 1, *spot.held[number + 1 :])
         return Spot(spot.node, spot.cell, room, offers, held, tuple(match), tuple(own))
+
+    def _with_room(self, spot: Spot, sort: Sort) -> tuple[tuple[int, ...], int] | None:
+        """What is free (or used) on a node with one more pod, and which offers would still do."""
+        pairs = list(zip(spot.room, sort.request, strict=True))
+        if spot.node != _NEW:
+            has_room = all(free >= asked or asked <= 0 for free, asked in pairs)
+            room = tuple(free - asked for free, asked in pairs)
+            return (room, 0) if has_room and sort.nodes[spot.node] else None
+        room = tuple(use + asked for use, asked in pairs)
+        offers = spot.offers & sort.offers & self._board.fitting(room)
+        return (room, offers) if offers else None
 
     def _is_first(self, spots: tuple[Spot, ...], sort: Sort) -> bool:
         """Whether pods want company, are such company themselves, and nobody else is anywhere."""
@@ -298,4 +303,4 @@ class Search:
         least = min((match[one] for one in counted), default=0)
         if len(counted) < zone.min_domains:
             least = 0
-        return match[domain] + (term in sort.zone_match) - least <= zone.max_skew
+        return bool(match[domain] + (term in sort.zone_match) - least <= zone.max_skew)

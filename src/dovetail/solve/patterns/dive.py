@@ -1,10 +1,9 @@
-"""Rounds a mix of patterns to whole nodes: fixes the whole part, then one node after another: the one
-with the largest fraction, or the one of which the least is missing, in dollars. Neither rule is always
-the better one.
+"""Rounds a mix of patterns to whole nodes: fixes the whole part, then one node after another.
 
-After each step the program is solved again for the pods that are left, with a few more rounds of
-generation. A pattern with more pods than are left is clipped. The last pods are left to others: with
-so few the program knows little of whole nodes.
+The next node is the one with the largest fraction, or the one of which the least is missing, in
+dollars; neither rule is always the better one. After each step the program is solved again for the
+pods that are left, with a few more rounds of generation. A pattern with more pods than are left is
+clipped. The last pods are left to others: with so few the program knows little of whole nodes.
 """
 
 from __future__ import annotations

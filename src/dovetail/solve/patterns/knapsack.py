@@ -88,8 +88,8 @@ def grids(
     used = [(exact, vector) for exact, vector in ways if exact in unit_r]
     if not used:  # they ask for neither CPU nor memory: all of them fit
         used, unit_r, most_r = [(CPU, np.zeros(len(largest_r)))], {CPU: 1}, [0] * len(most_r)
-    price_kr = np.array([vector for _, vector in used]) * 2.0**SHIFT
-    price_kr = np.clip(price_kr, 0.0, _LARGEST / 2).astype(np.int64)
+    scaled_kr = np.array([vector for _, vector in used]) * 2.0**SHIFT
+    price_kr = np.clip(scaled_kr, 0.0, _LARGEST / 2).astype(np.int64)
     exact_k = np.array([exact for exact, _ in used], dtype=np.int64)
     price_kr[np.arange(len(used)), exact_k] = 0
     return Grids(

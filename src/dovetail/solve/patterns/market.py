@@ -87,6 +87,7 @@ def with_caps(
 
 
 def acceptance(enc: Encoded, units: Sequence[Unit], offers: Int) -> Bool:
+    """units x offers: labels, taints, cell and weight."""
     accept = enc.masks_me[[unit.mask for unit in units]][:, offers]
     for place, unit in enumerate(units):
         if unit.cell != ANY_CELL:

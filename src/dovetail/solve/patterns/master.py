@@ -19,7 +19,7 @@ _DUAL: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """What the program says: nodes of each pattern, what one pod of each sort is worth, the price."""
+    """What the program says: nodes of each pattern, what a pod of each sort is worth, the price."""
 
     nodes_j: Float
     worth_s: Float  # nanodollars
@@ -47,7 +47,7 @@ class Master:
         self._n_rows = n_rows
 
     def add(self, patterns: Sequence[Int], prices: Sequence[int]) -> None:
-        """Let the program use more patterns: how many pods of each sort, and the price of a node."""
+        """Let the program use more patterns: how many pods of each sort, and what a node costs."""
         if not len(patterns):
             return
         count_js = np.array(patterns, dtype=np.int64)
@@ -67,9 +67,8 @@ class Master:
 
     def ask(self, demand_s: Int) -> None:
         """Ask for other numbers of pods."""
-        rows = np.arange(self._n_rows, dtype=np.int32)
-        upper = np.full(self._n_rows, INFINITE)
-        self._highs.changeRowsBounds(self._n_rows, rows, demand_s.astype(np.float64), upper)
+        for row, demand in enumerate(demand_s.tolist()):
+            self._highs.changeRowBounds(row, float(demand), INFINITE)
         self._highs.setOptionValue("simplex_strategy", _DUAL)
 
     def solve(self) -> Mix:

@@ -13,11 +13,12 @@ from dovetail.solve.axes import UNLIMITED, Float, Int
 from dovetail.solve.improve import Improver, Layout
 from dovetail.solve.patterns.dive import dive
 from dovetail.solve.patterns.generation import Generator
-from dovetail.solve.patterns.market import pattern_market
+from dovetail.solve.patterns.market import PatternMarket, pattern_market
 from dovetail.solve.patterns.master import Master
 from dovetail.solve.patterns.proof import kind_of
 from dovetail.solve.patterns.uniform import uniform_nodes
 from dovetail.solve.rates import NO_LOAD, NO_WAY, Rates, Site
+from dovetail.solve.units import Unit
 
 _MOST_SORTS: Final = 60
 _CLOSE: Final = 0.006  # of the price: where a plan is so near its bound, there is little to gain
@@ -34,7 +35,8 @@ def pattern_loads(
     base: Attempt, rates: Rates, pods: Mapping[int, int], start: Sequence[int], most: int
 ) -> list[list[int]]:
     """Ways to load nodes with pods that can be alone on one, perhaps not with all of them; none
-    where patterns are no help. `start` are loads of good plans for the same pods, of which the best costs `most`.
+    where patterns are no help. `start` are loads of good plans for the same pods, of which the best
+    costs `most`.
     """
     enc = base.enc
     sorts = [sort for sort in sorted(pods) if rates.grown(NO_LOAD, sort) != NO_WAY]
@@ -47,36 +49,53 @@ def pattern_loads(
     offers = base.offers[(enc.supply_o[base.offers] >= UNLIMITED) & (price_p <= most)]
     market = pattern_market(enc, units, count_s, offers)
     counts = uniform_nodes(market)
-    least = sum(
-        worth_of(unit, base.values) * pods[sort] for sort, unit in zip(sorts, units, strict=True)
-    )
-    if counts is None and most <= least * (1 + _CLOSE):
-        return []
     if counts is not None:
         return [[rates.load(((sorts[0], count),)) for count in counts]]
+    if most <= least_price(base, rates, pods) * (1 + _CLOSE):
+        return []
+    known = _known_patterns(rates, sorts, start)
+    return [
+        [load for load in (_load(rates, sorts, held) for held in nodes) if load != NO_WAY]
+        for nodes in _dives(base, market, units, known)
+    ]
+
+
+def _load(rates: Rates, sorts: Sequence[int], held: Int) -> int:
+    """The load of so many pods of each sort."""
+    rows = np.flatnonzero(held).tolist()
+    return rates.load(tuple((sorts[row], int(held[row])) for row in rows))
+
+
+def _dives(
+    base: Attempt,
+    market: PatternMarket,
+    units: Sequence[Unit],
+    known: Sequence[tuple[Int, int]],
+) -> list[list[Int]]:
+    """Whole nodes for most pods, in one way or two. What pods are worth is kept for the bound."""
+    n_pods = int(market.count_s.sum())
+    work = _work(n_pods) * base.enc.problem.policy.effort
     worth_s = _first_worths(base, np.array([unit.request for unit in units]))
-    work = _work(int(count_s.sum())) * enc.problem.policy.effort
-    generator = Generator(market, worth_s, work)
-    master = Master(count_s)
-    generator.add(master, _known_patterns(rates, sorts, start))
-    generator.generate(master, count_s, _ROUNDS)
+    generator, master = Generator(market, worth_s, work), Master(market.count_s)
+    generator.add(master, known)
+    generator.generate(master, market.count_s, _ROUNDS)
+    worths = base.values.pattern_worths
     for unit, worth in zip(units, generator.worth_s.tolist(), strict=True):
-        known = base.values.pattern_worths
-        known[kind_of(unit)] = min(worth, known.get(kind_of(unit), worth))
+        worths[kind_of(unit)] = min(worth, worths.get(kind_of(unit), worth))
     found = []
-    for by_price in (False, True) if count_s.sum() <= _MANY_PODS else (True,):
+    for by_price in (False, True) if n_pods <= _MANY_PODS else (True,):
         generator.work = max(generator.work, 0) + work // 2
-        nodes = dive(generator, master, by_price=by_price)
-        loads = [
-            rates.load(tuple((sorts[row], int(held[row])) for row in np.flatnonzero(held).tolist()))
-            for held in nodes
-        ]
-        found.append([load for load in loads if load != NO_WAY])
+        found.append(dive(generator, master, by_price=by_price))
     return found
 
 
+def least_price(base: Attempt, rates: Rates, pods: Mapping[int, int]) -> float:
+    """What pods are worth by the assignment program: they can hardly cost less."""
+    return sum(worth_of(rates.units[sort], base.values) * n for sort, n in pods.items())
+
+
 def _work(n_pods: int) -> int:
-    """How many cells of tables may be filled: small plans are made all day long, and must be quick."""
+    """How many cells of tables may be filled: small plans are made all day, and must be quick."""
     return _WORK + _MORE_WORK * max(0, min(n_pods, _MANY_PODS) - FEW_PODS)
 
 

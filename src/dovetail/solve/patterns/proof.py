@@ -119,7 +119,7 @@ def _valued(
     generator = Generator(market, worth_s, _WORK * enc.problem.policy.effort)
     if any(kind_of(unit) not in plan.worths for unit in units):
         master = Master(market.count_s)
-        generator.add(master, _patterns(enc, plan, sorts))
+        generator.add(master, _patterns(plan, sorts))
         generator.generate(master, market.count_s, _ROUNDS)
     value_s = _proven(generator, market.count_s)
     if value_s is None:
@@ -153,9 +153,7 @@ def _first_worths(enc: Encoded, plan: Proven, units: Sequence[Unit]) -> Float:
     )
 
 
-def _patterns(
-    enc: Encoded, plan: Proven, sorts: tuple[Int, Sequence[Unit]]
-) -> list[tuple[Int, int]]:
+def _patterns(plan: Proven, sorts: tuple[Int, Sequence[Unit]]) -> list[tuple[Int, int]]:
     """What the new nodes of the plan hold; and one pod of each sort, at the price of the plan."""
     sort_g, units = sorts
     bins = plan.attempt.bins

@@ -11,12 +11,12 @@ from typing import Final
 
 import numpy as np
 
-from dovetail.solve.attempt import Attempt, worth_of
+from dovetail.solve.attempt import Attempt
 from dovetail.solve.axes import UNLIMITED, Bool
 from dovetail.solve.contents import loads
 from dovetail.solve.dissolve import dissolve
 from dovetail.solve.improve import Improver, Layout
-from dovetail.solve.patterns.planning import NEAR, pattern_loads, with_the_rest
+from dovetail.solve.patterns.planning import NEAR, least_price, pattern_loads, with_the_rest
 from dovetail.solve.patterns.rebuild import Effort, Rebuilder
 from dovetail.solve.rates import NO_WAY, Purse, Rates
 from dovetail.solve.terms import Kind
@@ -33,7 +33,7 @@ def rearrange(attempt: Attempt) -> None:
     held = {node: pods for node, pods in sorted(loads(bins.log).items()) if free_n[node]}
     if len({number for pods in held.values() for number in pods}) > _MOST_SORTS:
         return
-    rates = Rates(enc, attempt.offers, Purse(UNLIMITED))
+    rates = Rates(enc, attempt.offers, Purse(int(UNLIMITED)))
     number_of: dict[int, int] = {}
     before = []
     for pods in held.values():
@@ -65,7 +65,7 @@ def _better_loads(attempt: Attempt, rates: Rates, before: list[int]) -> list[int
     rebuilder = Rebuilder(enc, rates, attempt.offers)
     best = rebuilder.rebuilt(before, limits, effort)
     known = [*best, *rebuilder.seen]
-    improver = Improver(rates, (), limits, Purse(UNLIMITED))
+    improver = Improver(rates, (), limits, Purse(int(UNLIMITED)))
     for found in pattern_loads(attempt, rates, pods, known, rates.total(best)):
         parts = with_the_rest(rates, improver, found, pods)
         if parts is None:
@@ -75,8 +75,8 @@ def _better_loads(attempt: Attempt, rates: Rates, before: list[int]) -> list[int
         other = rebuilder.rebuilt([*parts[0], *tail], limits, effort)
         if improver.price(Layout(other)) < rates.total(best):
             best = other
-    least = sum(worth_of(rates.units[sort], attempt.values) * n for sort, n in pods.items())
-    return rebuilder.on_fewer_nodes(best, limits, effort, int(least * NEAR))
+    most = int(least_price(attempt, rates, pods) * NEAR)
+    return rebuilder.on_fewer_nodes(best, limits, effort, most)
 
 
 def _free_to_change(attempt: Attempt) -> Bool:
