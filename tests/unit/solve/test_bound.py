@@ -2,18 +2,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dovetail.model.instance import InstanceType
-from dovetail.model.plan import Certificate, OfferKey
+from dovetail.model.plan import Certificate, OfferKey, PodValue
 from dovetail.model.pod import Pod
 from dovetail.model.policy import Policy
 from dovetail.model.volumes import PodVolumes
 from dovetail.solve import Solution, solve
-from dovetail.solve.bound import certify, fits_existing, most_in_one
+from dovetail.solve.bound import better, certify, fits_existing, is_as_good, most_in_one
 from dovetail.solve.encode import Encoded, encode
+from dovetail.solve.patterns.proof import PatternBound
 from dovetail.solve.prune import undominated
 from dovetail.solve.ties import ZoneTerm
 from dovetail.solve.values import worthless
@@ -249,3 +251,43 @@ def test_volumes_that_nodes_could_attach_are_not_taken_off() -> None:
     }
     solution = solved(pods, LARGE, volumes=volumes, nodes=(node("n1", cpu=2),))
     assert 0 <= solution.certificate.bound_nanousd <= solution.price_nanousd
+
+
+@pytest.mark.parametrize(
+    ("bound", "other", "want"),
+    [
+        pytest.param(100, 100, True, id="equal"),
+        pytest.param(200, 100, True, id="higher"),
+        pytest.param(10**9 - 1000, 10**9, True, id="lower by a rounding"),
+        pytest.param(10**9 - 1001, 10**9, False, id="lower by more"),
+        pytest.param(0, 1, False, id="nothing"),
+        pytest.param(0, 0, True, id="nothing of nothing"),
+    ],
+)
+def test_a_bound_is_as_good_but_for_rounding(bound: int, other: int, *, want: bool) -> None:
+    """A millionth does not count."""
+    assert is_as_good(bound, other) == want
+
+
+def test_the_better_of_two_bounds_is_certified() -> None:
+    """By what pods are worth, or by their count where all are alike; else the first one stays."""
+    enc = encoded([*deployment(2, "a", cpu=1), pod("b", cpu=2), pod("free")], SMALL)
+    first = Certificate(bound_nanousd=1000)
+    value_g = np.array([{"a-0": 30, "b": 70}.get(one.pods[0].name, 0) for one in enc.groups])
+    want = (PodValue(30, ("default/a-0", "default/a-1")), PodValue(70, ("default/b",)))
+    assert better(enc, first, None) is first
+    assert better(enc, first, PatternBound(1000, value_g)) is first
+    assert better(enc, first, PatternBound(1100, value_g)) == Certificate(
+        pod_values=want, bound_nanousd=1100
+    )
+    assert better(enc, first, PatternBound(1100)) == Certificate(
+        is_counted=True, bound_nanousd=1100
+    )
+
+
+def test_pods_worth_the_same_are_listed_together() -> None:
+    """Whatever group they are of."""
+    enc = encoded([pod("a", cpu=1), pod("b", cpu="900m")], SMALL)
+    found = better(enc, Certificate(), PatternBound(20, np.array([10, 10])))
+    (only,) = found.pod_values
+    assert (only.nanousd, sorted(only.pods)) == (10, ["default/a", "default/b"])

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dovetail.model.pod import Pod
 from dovetail.solve.colocate import (
     colocate,
     host_affinities,
@@ -10,7 +11,7 @@ from dovetail.solve.colocate import (
     may_precede,
     without_company,
 )
-from dovetail.testing.builders import deployment, node, pod
+from dovetail.testing.builders import deployment, instance_type, node, pod
 from tests.unit.solve.puzzles import LARGE, SMALL, empty_attempt, encoded, units_of
 
 PAIR = deployment(3, "pair", cpu=1, affinity=[{"topology_key": "hostname"}])
@@ -101,3 +102,50 @@ def test_other_company_must_come_first(affinity: dict[str, object]) -> None:
     enc = encoded([pod("web", affinity=[affinity]), pod("other")], LARGE)
     (mine,) = (n for n, group in enumerate(enc.groups) if group.pods[0].name == "web")
     assert not may_precede(empty_attempt(enc).bins, mine)
+
+
+def followers(n_web: int, **more: object) -> list[Pod]:
+    """One cache, and pods of two Deployments that want it on their node."""
+    near = [{"topology_key": "hostname", "selector": {"app": "cache"}}]
+    return [
+        pod("cache", labels={"app": "cache"}, cpu="100m", **more),
+        *deployment(n_web, "web", cpu=1, affinity=near),
+        *deployment(1, "worker", cpu=2, affinity=near),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("n_web", "want"),
+    [
+        pytest.param(1, "medium", id="two followers"),
+        pytest.param(3, "large", id="four followers"),
+    ],
+)
+def test_a_node_is_chosen_for_all_followers_of_its_only_leader(n_web: int, want: str) -> None:
+    """There is one cache, so whoever wants it must come to its node."""
+    medium = instance_type("medium", cpu=4, memory="16Gi", price=0.19, zones=("a",))
+    enc = encoded(followers(n_web), SMALL, medium, LARGE)
+    bins, units, left = empty_attempt(enc).bins, units_of(enc), enc.count_g.copy()
+    colocate(bins, units, left)
+    assert not left.any()
+    assert bins.n == 1
+    assert enc.market.types[enc.market.offers[int(bins.offer[0])].type].name == want
+
+
+def test_followers_join_before_others_fill_the_node_up() -> None:
+    """Who is left after the node was opened joins it, rather than nobody or a plain pod."""
+    enc = encoded([*followers(3), *deployment(8, "plain", cpu=1)], LARGE)
+    bins, units, left = empty_attempt(enc).bins, units_of(enc), enc.count_g.copy()
+    colocate(bins, units, left)
+    names = [group.pods[0].labels.get("app") for group in enc.groups]
+    assert {name: n for name, n in zip(names, left.tolist(), strict=True) if n} == {"plain": 8}
+    assert bins.n == 1
+
+
+def test_where_nothing_holds_all_followers_some_come() -> None:
+    """The largest type takes some of them, and the others stay out."""
+    enc = encoded(followers(9), LARGE)
+    bins, units, left = empty_attempt(enc).bins, units_of(enc), enc.count_g.copy()
+    colocate(bins, units, left)
+    assert bins.n == 1
+    assert 0 < left.sum() < 5

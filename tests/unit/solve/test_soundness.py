@@ -5,7 +5,7 @@ import pytest
 
 from dovetail.solve.attempt import Attempt
 from dovetail.solve.soundness import is_sound
-from dovetail.testing.builders import deployment
+from dovetail.testing.builders import deployment, node, pod
 from tests.unit.solve.puzzles import SMALL, empty_attempt, encoded
 
 
@@ -48,3 +48,52 @@ def test_more_nodes_than_a_limit_allows_are_seen() -> None:
     fresh = encoded(deployment(2, "web"), SMALL, limits={"default": {"nodes": 1}})
     attempt.enc = fresh
     assert not is_sound(attempt)
+
+
+def followed(pairs: list[tuple[int, int]], **parts: object) -> Attempt:
+    """New nodes with so many leaders and followers each; a follower wants a leader on its node, and
+    is such company itself.
+    """
+    near = [{"topology_key": "hostname", "selector": {"tier": "x"}}]
+    n_leaders, n_followers = (sum(pair[part] for pair in pairs) for part in range(2))
+    pods = [
+        *deployment(n_leaders, "leader", labels={"tier": "x"}),
+        *deployment(n_followers, "follower", labels={"tier": "x"}, affinity=near, cpu="200m"),
+    ]
+    attempt = empty_attempt(encoded(pods, SMALL, **parts))
+    for group, one in enumerate(attempt.enc.groups):
+        part = int(bool(one.spec.affinity))
+        number = attempt.book.add(group, -1, sum(pair[part] for pair in pairs))
+        for place, pair in enumerate(pairs):
+            if place >= attempt.bins.n - attempt.bins.n_existing:
+                attempt.bins.open(0, 1)
+            if pair[part]:
+                nodes = np.array([attempt.bins.n_existing + place])
+                attempt.bins.put(number, attempt.units[number], nodes, np.array([pair[part]]))
+    return attempt
+
+
+@pytest.mark.parametrize(
+    ("pairs", "want"),
+    [
+        pytest.param([(1, 1)], True, id="with the only leader"),
+        pytest.param([(1, 2)], True, id="two with the only leader"),
+        pytest.param([(1, 1), (1, 1)], True, id="with a leader each"),
+        pytest.param([(0, 2)], True, id="by themselves on one node"),
+        pytest.param([(0, 1), (0, 1)], False, id="by themselves on two nodes"),
+        pytest.param([(1, 1), (0, 1)], False, id="one alone while a leader is elsewhere"),
+    ],
+)
+def test_a_follower_whose_leader_is_there_is_not_alone(
+    pairs: list[tuple[int, int]], *, want: bool
+) -> None:
+    """Only the very first of a kind may be without company, and only on one node."""
+    assert is_sound(followed(pairs)) == want
+
+
+def test_nobody_is_first_while_company_runs() -> None:
+    """Pods on a new node by themselves, while such a pod runs elsewhere."""
+    old = pod("old", labels={"tier": "x"}, node="n1")
+    parts = {"nodes": (node("n1", zone="a", cpu=4),), "bound": (old,)}
+    assert not is_sound(followed([(0, 2)], **parts))
+    assert is_sound(followed([(1, 2)], **parts))
