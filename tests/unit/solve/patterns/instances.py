@@ -245,8 +245,8 @@ def sorted_out(base: Attempt) -> tuple[Rates, dict[int, int]]:
     return rates, pods
 
 
-def loads_for(base: Attempt, rates: Rates, pods: dict[int, int]) -> list[int] | None:
-    """What patterns make of pods that have a node each."""
+def loads_for(base: Attempt, rates: Rates, pods: dict[int, int]) -> list[list[int]]:
+    """What patterns make of pods that have a node each, in several ways."""
     start = [rates.load(((sort, 1),)) for sort, count in pods.items() for _ in range(count)]
     return pattern_loads(base, rates, pods, start, sum(rates.price[load] for load in start))
 

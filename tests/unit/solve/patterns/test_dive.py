@@ -16,32 +16,36 @@ from tests.unit.solve.patterns.instances import (
 )
 
 
-def dived(seed: int) -> tuple[list[Int], int]:
+def dived(seed: int, *, by_price: bool = False) -> tuple[list[Int], int]:
     """The nodes for a drawn market, and the optimum."""
     market = drawn_market(seed)
     generator, master = generator_for(market), started(market)
     alone = list(np.eye(len(market.count_s), dtype=np.int64))
     generator.count_js += alone
+    generator.price_j += [10**9] * len(alone)
     generator.generate(master, market.count_s, 80)
-    return dive(generator, master), cheapest_nodes(market, all_patterns(market))
+    nodes = dive(generator, master, by_price=by_price)
+    return nodes, cheapest_nodes(market, all_patterns(market))
 
 
+@pytest.mark.parametrize("by_price", [False, True], ids=["by fraction", "by price"])
 @pytest.mark.parametrize("seed", range(12))
-def test_whole_nodes_hold_the_pods(seed: int) -> None:
+def test_whole_nodes_hold_the_pods(seed: int, *, by_price: bool) -> None:
     """Never more of a sort than there are, each node holds something and can be bought."""
     market = drawn_market(seed)
-    nodes, _ = dived(seed)
+    nodes, _ = dived(seed, by_price=by_price)
     held = np.sum(nodes, axis=0) if nodes else np.zeros_like(market.count_s)
     assert (held <= market.count_s).all()
     assert all(one.any() and fits_some_node(market, one) for one in nodes)
 
 
-def test_most_pods_are_placed_near_the_optimum() -> None:
+@pytest.mark.parametrize("by_price", [False, True], ids=["by fraction", "by price"])
+def test_most_pods_are_placed_near_the_optimum(*, by_price: bool) -> None:
     """Over some markets: nearly all pods, for little more than the optimum."""
     n_pods = n_placed = 0
     for seed in range(12):
         market = drawn_market(seed)
-        nodes, optimum = dived(seed)
+        nodes, optimum = dived(seed, by_price=by_price)
         n_pods += int(market.count_s.sum())
         n_placed += sum(int(one.sum()) for one in nodes)
         priced = list(all_patterns(market))
