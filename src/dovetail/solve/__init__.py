@@ -18,6 +18,9 @@ The only package that imports NumPy. `solve(problem) -> Solution` is its face. O
     improve      take nodes out, place their pods again, keep what is cheaper
     greedy       one pod after another, the reference's way
     portfolio    small puzzles: other zones for one group after another, the cheapest plan
+    patterns     which pods share a node, chosen for whole nodes: cheaper plans, tighter bounds
+    exact        a handful of pods: everything is tried
+    ranking      which of two plans is better
     bound        a proof of what nobody can beat
     priced       nodes that have a price of their own
     appraisal    what every pod of a whole cluster is worth
