@@ -6,7 +6,7 @@ import pytest
 from dovetail.model.volumes import PodVolumes
 from dovetail.solve.attempt import Attempt
 from dovetail.solve.limits import Limits
-from dovetail.solve.patterns.rebuild import Rebuilder
+from dovetail.solve.patterns.rebuild import Effort, Rebuilder
 from dovetail.solve.rates import Rates
 from dovetail.testing.builders import deployment, instance_type, pod
 from tests.unit.solve.patterns.instances import base_of, sorted_out
@@ -28,7 +28,7 @@ def improved(base: Attempt) -> tuple[Rates, list[int], list[int]]:
     rates, pods = sorted_out(base)
     before = alone(rates, pods)
     rebuilder = Rebuilder(base.enc, rates, base.offers)
-    return rates, before, rebuilder.rebuilt(before, Limits(base.enc), 10**6, 400)
+    return rates, before, rebuilder.rebuilt(before, Limits(base.enc), Effort(10**6, 400))
 
 
 def price(rates: Rates, loads: list[int]) -> int:
@@ -73,7 +73,8 @@ def test_pods_that_share_a_volume_are_left_where_they_are() -> None:
     base = base_of(pods, *TYPES, volumes={one.key: shared for one in pods})
     rates, before, after = improved(base)
     assert after == before
-    assert Rebuilder(base.enc, rates, base.offers).rebuilt([], Limits(base.enc), 10, 10) == []
+    rebuilder = Rebuilder(base.enc, rates, base.offers)
+    assert rebuilder.rebuilt([], Limits(base.enc), Effort(10, 10)) == []
 
 
 def test_what_rules_between_pods_forbid_is_not_done() -> None:
