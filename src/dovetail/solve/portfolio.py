@@ -9,8 +9,9 @@ improved, and what turns out cheaper is kept.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Final
 
 import numpy as np
@@ -38,10 +39,11 @@ _PLAIN_PODS: Final = 100  # beyond, the plain way is never the cheapest
 _WORK: Final = 75_000  # looks at places, in all, for each unit of effort
 _WORK_PER_POD: Final = 200
 _FEW_PODS: Final = 20  # the search finds by itself what the program would say of so few
-_TRIES: Final = 40  # ruins for each way to settle the groups
+_TRIES: Final = 120  # ruins for each way to settle the groups
 _MORE_TRIES: Final = 1_500  # for the best of them
 _LOOKS: Final = 400  # at nodes, for each try: more where nodes are many would take too long
 _MOST_CELLS: Final = 6
+_PAIRED: Final = 5  # groups that are moved two at a time
 
 
 @dataclass(slots=True)
@@ -181,7 +183,16 @@ class _Search:
             before = best.price
             for group in groups:
                 best = self._better(best, self._moves(best, group))
-        return best
+        return self._better(best, self._moves_of_two(best, groups[:_PAIRED]))
+
+    def _moves_of_two(self, best: _Found, groups: Sequence[int]) -> Iterator[Prefer]:
+        """Cells for two groups at once: one alone may find nobody there to share a node with."""
+        for one, other in combinations(groups, 2):
+            open_c = np.isfinite(self._base.values.cell_worth(one))
+            open_c &= np.isfinite(self._base.values.cell_worth(other))
+            for cell in self._cells():
+                if open_c[cell]:
+                    yield {**best.prefer, one: (cell,), other: (cell,)}
 
     def _movable(self) -> list[int]:
         """Groups tied to zones, those that ask for most first."""
