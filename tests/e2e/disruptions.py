@@ -12,9 +12,11 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import zip_longest
 from typing import Any
 
-from tests.e2e.live import Objects, objects
+from dovetail.labels import DELETION_COST
+from tests.e2e.live import Objects, objects, one, until
 from tests.e2e.manifests import (
     CAPACITY_TYPE,
     INSTANCE_TYPE,
@@ -32,6 +34,9 @@ from tests.e2e.stage import Script, Stage
 
 HOME = "disruption"
 PROTECTED = {"karpenter.sh/do-not-disrupt": "true"}
+OWN_COST = {
+    DELETION_COST: "0"
+}  # stated by the owner, so that the controller does not choose who goes
 STARTING = {"key": "dovetail.test/starting", "effect": "NoSchedule"}
 ON_DEMAND = requirement(CAPACITY_TYPE, "In", "on-demand")
 N_APART = 3
@@ -80,8 +85,8 @@ def everything() -> list[Tree]:
 
 def _to_be_cheaper() -> list[Tree]:
     return [
-        SHRUNK.pool(requirements=[ON_DEMAND, at_most(4)], disruption=disruption()),
-        deployment("shrunk", N_BEFORE, SHRUNK.spec(containers=cpu("700m"))),
+        SHRUNK.pool(requirements=[ON_DEMAND, at_most(4)], disruption=disruption("0")),
+        deployment("shrunk", N_BEFORE, SHRUNK.spec(containers=cpu("700m")), annotations=OWN_COST),
         budget("shrunk", minAvailable=N_AVAILABLE),
         SPLIT.pool(requirements=[ON_DEMAND, at_most(16)], disruption=disruption()),
         deployment("split-large", 1, SPLIT.spec(containers=cpu("13500m"))),
@@ -128,7 +133,7 @@ ANEW = {"metadata": {"annotations": {"dovetail.test/revision": "2"}}}
 
 def turn(stage: Stage) -> None:
     """Change everything, so that none of it should stay as it is."""
-    stage.kubectl("scale", "deployment", "shrunk", f"--replicas={N_AFTER}")
+    _shrink(stage)
     away = ("split-large", "guarded-large", "vacant", "closed-idle")
     stage.kubectl("scale", "deployment", *away, "--replicas=0")
     slow = {"spec": {"startupTaints": [STARTING]}}
@@ -142,6 +147,27 @@ def turn(stage: Stage) -> None:
     patch(stage, "merged", template=wider)
     patch(stage, "closed", template=ANEW | wider)
     stage.plane.kubectl("scale", "nodepool", "fixed", "--replicas=1")
+
+
+def _shrink(stage: Stage) -> None:
+    """Take half of the pods, some from every node. The ReplicaSet is told which: left alone it may
+    empty whole nodes, and then no pod has to be evicted. Nodes may go only once the
+    PodDisruptionBudget counts the pods that are left: until then it allows too many evictions.
+    """
+    by_node: dict[str, list[str]] = {}
+    for pod in pods_of(stage, SHRUNK):
+        by_node.setdefault(pod["spec"]["nodeName"], []).append(pod["metadata"]["name"])
+    in_turn = [name for names in zip_longest(*by_node.values()) for name in names if name]
+    kept = in_turn[:N_AFTER]
+    stage.kubectl("annotate", "--overwrite", "pods", *kept, f"{DELETION_COST}=100")
+    stage.kubectl("scale", "deployment", "shrunk", f"--replicas={N_AFTER}")
+
+    def is_counted() -> bool:
+        status = one(stage.plane, "pdb", "shrunk", "-n", stage.name)["status"]
+        return (status["expectedPods"], status["currentHealthy"]) == (N_AFTER, N_AFTER)
+
+    until(is_counted, "the PodDisruptionBudget counts the pods that are left")
+    patch(stage, "shrunk", disruption=disruption())
 
 
 def patch(stage: Stage, pool: str, **spec: object) -> None:

@@ -77,6 +77,28 @@ def evictions(changes: Objects, app: str) -> list[datetime]:
     return sorted(found.values())
 
 
+def deleted(changes: Objects, app: str) -> set[str]:
+    """The pods of an app that were deleted or told to go, by whomever: their uids."""
+    return {
+        one["object"]["metadata"]["uid"]
+        for one in changes
+        if one["object"]["metadata"]["labels"].get("app") == app
+        and (one["type"] == "DELETED" or "deletionTimestamp" in one["object"]["metadata"])
+    }
+
+
+def evicted(changes: Objects, app: str) -> set[str]:
+    """The pods of an app that the eviction API let go, as the API server notes in their status:
+    their uids. A pod that is simply deleted has no such note.
+    """
+    return {
+        one["object"]["metadata"]["uid"]
+        for one in changes
+        if one["object"]["metadata"]["labels"].get("app") == app
+        and condition(one["object"], "DisruptionTarget").get("reason") == "EvictionByEvictionAPI"
+    }
+
+
 def became_true(claim: _Object, kind: str) -> datetime | None:
     """When a condition became true; None if it is not."""
     held = condition(claim, kind)

@@ -164,18 +164,62 @@ def condition(found: Mapping[str, Any], kind: str) -> dict[str, Any]:
     return {}
 
 
-@contextmanager
-def watching(plane: ControlPlane, kind: str, *words: str) -> Iterator[Callable[[], Objects]]:
-    """Every change to objects of a kind for as long as the block lasts, as kubectl shows them; what
-    is yielded gives those seen so far, in order, each with its `type` and `object`.
+@dataclass(frozen=True)
+class Watch:
+    """Every change to objects of a kind since it began, in order, each with its `type` and
+    `object`: a list, and then a watch from the version of that list. A machine that is slow delays
+    changes, but loses none.
     """
+
+    plane: ControlPlane
+    kind: str
+    words: tuple[str, ...]
+    process: subprocess.Popen[bytes]
+    path: Path
+
+    def __call__(self) -> Objects:
+        """All changes until now: what kubectl lists now has been seen by the watch as well."""
+        before = _last_versions(self.so_far())
+        listed = _versions(objects(self.plane, self.kind, *self.words))
+        changes: Objects = []
+
+        def has_caught_up() -> bool:
+            assert self.process.poll() is None, f"the watch of {self.kind} has ended"
+            changes[:] = self.so_far()
+            seen = _last_versions(changes)
+            is_newest = all(seen.get(uid, 0) >= version for uid, version in listed.items())
+            return is_newest and not (before.keys() - listed.keys()) & seen.keys()
+
+        until(has_caught_up, f"the watch of {self.kind} has caught up")
+        return changes
+
+    def so_far(self) -> Objects:
+        """The changes that have been delivered."""
+        return list(_documents(self.path.read_text()))
+
+
+def _versions(found: Objects) -> dict[str, int]:
+    """The resource version of each object, by uid."""
+    return {one["metadata"]["uid"]: int(one["metadata"]["resourceVersion"]) for one in found}
+
+
+def _last_versions(changes: Objects) -> dict[str, int]:
+    """The newest version of each object that has not been deleted, by uid."""
+    deleted = _versions([one["object"] for one in changes if one["type"] == "DELETED"])
+    newest = _versions([one["object"] for one in changes])
+    return {uid: version for uid, version in newest.items() if uid not in deleted}
+
+
+@contextmanager
+def watching(plane: ControlPlane, kind: str, *words: str) -> Iterator[Watch]:
+    """A watch of a kind with kubectl, for as long as the block lasts."""
     path = plane.folder / f"watch-{kind}-{free_port()}.json"
     kubectl = [str(binaries.folder() / "kubectl"), "--kubeconfig", str(plane.kubeconfig)]
     asked = ("get", kind, "--watch", "--output-watch-events", "-o", "json", *words)
     with path.open("wb") as sink:
         process = subprocess.Popen([*kubectl, *asked], stdout=sink, stderr=subprocess.DEVNULL)
     try:
-        yield lambda: list(_documents(path.read_text()))
+        yield Watch(plane, kind, words, process, path)
     finally:
         process.kill()
         process.wait()

@@ -49,7 +49,7 @@ def scaling_up(plane: ControlPlane, name: str) -> Iterator[Stage]:
                 "karpenter.kwok.sh/instance-cpu", "Lt", "5"
             )  # so that there are many
             stage.apply(stage.pool(requirements=[small]), deployment("web", N_PODS[name], spec))
-            until(lambda: claims_made(changes(), stage), "a claim is made")
+            until(lambda: claims_made(changes.so_far(), stage), "a claim is made")
         yield stage
 
 

@@ -58,6 +58,7 @@ def leaving(plane: ControlPlane, running: Running) -> Iterator[tuple[Stage, Chan
     with staged(plane, HOME) as held, watching(plane, "pods", "-n", HOME) as changes:
         held.apply(*everything())
         until(lambda: held.has_running(N_REPLICAS + 5), "all pods run")
+        changes()  # the watch has seen them run
         names = sorted(each["metadata"]["name"] for each in held.nodes())
         plane.kubectl("delete", "nodes", *names[::2], "--wait=false")
         plane.kubectl("delete", "nodeclaims", *names[1::2], "--wait=false")
