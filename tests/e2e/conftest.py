@@ -9,6 +9,10 @@ import pytest
 
 from tests.controlplane.charts import controller_kubeconfig
 from tests.controlplane.plane import ControlPlane
+from tests.e2e.controller_logs import (  # noqa: F401  # hooks
+    pytest_runtest_makereport,
+    pytest_runtest_setup,
+)
 from tests.e2e.live import Running, controller
 from tests.e2e.stage import Stage, all_gone, staged
 

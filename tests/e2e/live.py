@@ -18,6 +18,7 @@ from typing import Any
 
 from tests.controlplane import binaries
 from tests.controlplane.plane import ControlPlane
+from tests.e2e.controller_logs import recorded
 
 PATIENCE_SECONDS = 90
 _POLL_SECONDS = 0.25
@@ -117,14 +118,15 @@ def controller(
             command, stdout=sink, stderr=sink, env={**os.environ, **environment}
         )
     running = Running(process, metrics, health, log)
-    _ALL.append(running)
-    try:
-        if waits:
-            until(running.is_ready, "the controller is ready")
-        yield running
-    finally:
-        _ALL.remove(running)
-        running.kill()
+    with recorded(log.stem, lambda: log.read_text(errors="replace")):
+        _ALL.append(running)
+        try:
+            if waits:
+                until(running.is_ready, "the controller is ready")
+            yield running
+        finally:
+            _ALL.remove(running)
+            running.kill()
 
 
 def until(holds: Callable[[], object], what: str, *, seconds: float = PATIENCE_SECONDS) -> None:

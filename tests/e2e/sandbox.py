@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TextIO
 
 from tests.controlplane import binaries
+from tests.e2e.controller_logs import recorded
 from tests.e2e.dockerfile import Stage
 
 ROOT = Path(__file__).parents[2]
@@ -103,8 +104,12 @@ class Running:
 
     def said(self) -> str:
         """Its output so far."""
-        self.output.seek(0)
-        return self.output.read()
+        return _output(self.output)
+
+
+def _output(file: TextIO) -> str:
+    file.seek(0)
+    return file.read()
 
 
 @dataclass(frozen=True)
@@ -142,11 +147,12 @@ class Container:
                 words, stdout=output, stderr=subprocess.STDOUT, pass_fds=[tell]
             )
             os.close(tell)
-            try:
-                yield Running(process, json.loads(status.readline())["child-pid"], output)
-            finally:
-                process.kill()
-                process.wait()
+            with recorded(f"container-{process.pid}", lambda: _output(output)):
+                try:
+                    yield Running(process, json.loads(status.readline())["child-pid"], output)
+                finally:
+                    process.kill()
+                    process.wait()
 
     def run(self, *command: str, reads: tuple[Path, ...] = ()) -> subprocess.CompletedProcess[str]:
         """Run a command to its end."""
