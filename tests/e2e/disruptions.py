@@ -210,6 +210,11 @@ def types_of(nodes: Iterable[Mapping[str, Any]]) -> list[str]:
     return sorted(one["metadata"]["labels"][INSTANCE_TYPE] for one in nodes)
 
 
+def names(found: Iterable[Mapping[str, Any]]) -> set[str]:
+    """What they are called."""
+    return {each["metadata"]["name"] for each in found}
+
+
 def uids(found: Iterable[Mapping[str, Any]]) -> set[str]:
     """Who they are."""
     return {one["metadata"]["uid"] for one in found}

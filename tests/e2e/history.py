@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
+from itertools import pairwise
 from typing import Any
 
 from tests.e2e.live import Objects, condition
@@ -34,9 +35,8 @@ def most_leaving(changes: Objects, pool: str) -> int:
     """
 
     def is_leaving(claim: _Object) -> bool:
-        is_marked = condition(claim, "DisruptionReason").get("status") == "True"
         is_over = condition(claim, "InstanceTerminating").get("status") == "True"
-        return (is_marked or "deletionTimestamp" in claim["metadata"]) and not is_over
+        return (is_marked(claim) or "deletionTimestamp" in claim["metadata"]) and not is_over
 
     chosen = [one for one in changes if one["object"]["metadata"]["labels"].get(POOL) == pool]
     return max(_counts(chosen, is_leaving), default=0)
@@ -51,6 +51,16 @@ def _counts(changes: Objects, holds: Callable[[_Object], bool]) -> Iterator[int]
         yield sum(held.values())
 
 
+def was_undone(changes: Objects, name: str, holds: Callable[[_Object], bool]) -> bool:
+    """Whether something held of the object of this name, and later did not while it existed."""
+    held = [
+        holds(one["object"])
+        for one in changes
+        if one["object"]["metadata"]["name"] == name and one["type"] != "DELETED"
+    ]
+    return any(before and not after for before, after in pairwise(held))
+
+
 def ever_fenced(changes: Objects, pool: str) -> set[str]:
     """The nodes of a pool that were ever fenced off or deleted."""
     return {
@@ -59,6 +69,11 @@ def ever_fenced(changes: Objects, pool: str) -> set[str]:
         if one["object"]["metadata"]["labels"].get(POOL) == pool
         and (is_fenced(one["object"]) or "deletionTimestamp" in one["object"]["metadata"])
     }
+
+
+def is_marked(claim: _Object) -> bool:
+    """Whether a claim says that its node is about to be disrupted."""
+    return condition(claim, "DisruptionReason").get("status") == "True"
 
 
 def is_fenced(node: _Object) -> bool:
@@ -105,20 +120,25 @@ def became_true(claim: _Object, kind: str) -> datetime | None:
     return moment(held["lastTransitionTime"]) if held.get("status") == "True" else None
 
 
-def longest_wait(changes: Objects, since: datetime) -> tuple[float, str]:
-    """For how many seconds a pod that was made since then waited for a node, at the worst, and its
-    name. One that still waits has waited for ever.
+def without_a_node(pods: Objects, claims: Objects, since: datetime) -> set[tuple[str, str]]:
+    """The pods made since then whose node had not started when they were made, or that have none:
+    app and name of each.
     """
-    waits: dict[str, tuple[float, str]] = {}
-    for one in changes:
-        pod = one["object"]
-        made_at = moment(pod["metadata"]["creationTimestamp"])
-        if made_at < since:
-            continue
-        placed_at = became_true(pod, "PodScheduled")
-        seconds = (placed_at - made_at).total_seconds() if placed_at else float("inf")
-        waits[pod["metadata"]["uid"]] = (seconds, pod["metadata"]["name"])
-    return max(waits.values(), default=(0.0, ""))
+    started: dict[str, datetime] = {}
+    for one in claims:
+        at = became_true(one["object"], "Initialized")
+        if at is not None:
+            started[one["object"]["status"]["nodeName"]] = at
+    found: dict[str, bool] = {}
+    names: dict[str, tuple[str, str]] = {}
+    for one in pods:
+        meta = one["object"]["metadata"]
+        made_at = moment(meta["creationTimestamp"])
+        if made_at >= since:
+            names[meta["uid"]] = (meta["labels"]["app"], meta["name"])
+            started_at = started.get(one["object"]["spec"].get("nodeName", ""))
+            found[meta["uid"]] = started_at is not None and started_at <= made_at
+    return {names[uid] for uid, has_node in found.items() if not has_node}
 
 
 def moment(text: str) -> datetime:

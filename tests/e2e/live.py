@@ -20,8 +20,11 @@ from tests.controlplane import binaries
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.controller_logs import recorded
 
-PATIENCE_SECONDS = 90
+PATIENCE_SECONDS = 240  # a busy machine is slow; only a law that is broken waits for so long
+TIMEOUT = f"--timeout={PATIENCE_SECONDS}s"  # for kubectl wait, delete and rollout
 _POLL_SECONDS = 0.25
+_QUIET_SECONDS = 5
+_QUIET_DECISIONS = 2  # other objects may still change a little
 
 Objects = list[dict[str, Any]]
 
@@ -43,6 +46,12 @@ class Running:
     def n_decisions(self) -> int:
         """How often it has decided."""
         return int(self.total("karpenter_scheduler_scheduling_duration_seconds_count"))
+
+    def is_quiet(self) -> bool:
+        """Whether it hardly decides anything for a few seconds from now."""
+        before = self.n_decisions()
+        time.sleep(_QUIET_SECONDS)
+        return self.n_decisions() - before <= _QUIET_DECISIONS
 
     def total(self, name: str, **labels: str) -> float:
         """A metric, added up over all series that have these labels."""
@@ -248,5 +257,5 @@ def free_port() -> int:
 
 
 def _get(url: str) -> str:
-    with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310  the URL is our own
+    with urllib.request.urlopen(url, timeout=60) as answer:  # noqa: S310  the URL is our own
         return str(answer.read().decode())

@@ -26,6 +26,7 @@ from tests.e2e.dockerfile import Stage
 
 ROOT = Path(__file__).parents[2]
 PYTHON = Path(sys.base_prefix)
+PATIENCE_SECONDS = 240  # a busy machine is slow
 SHELLS = ("bash", "dash", "ash", "ksh", "zsh", "busybox")
 
 
@@ -100,7 +101,7 @@ class Running:
     def stop(self) -> int:
         """End it as Kubernetes does; its exit code."""
         os.kill(self.inner, signal.SIGTERM)
-        return self.outer.wait(timeout=60)
+        return self.outer.wait(timeout=PATIENCE_SECONDS)
 
     def said(self) -> str:
         """Its output so far."""
@@ -157,7 +158,9 @@ class Container:
     def run(self, *command: str, reads: tuple[Path, ...] = ()) -> subprocess.CompletedProcess[str]:
         """Run a command to its end."""
         words = self.words(*command, reads=reads)
-        return subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+        return subprocess.run(
+            words, capture_output=True, text=True, check=False, timeout=PATIENCE_SECONDS
+        )
 
     def _files(self) -> list[str]:
         words = ["--ro-bind", "/usr", "/usr"]

@@ -12,7 +12,6 @@ from tests.controlplane.plane import ControlPlane
 from tests.e2e.live import Objects, objects, until
 from tests.e2e.manifests import HOME, STAGE, Tree, listed, node_class, node_pool, pod, pod_spec
 
-_GONE_SECONDS = 90
 _KINDS = "nodepools,nodeclaims,nodes"
 COMPONENT = "karpenter"  # whose events are the controller's
 _SHARED = "nodepools,runtimeclasses,priorityclasses"
@@ -157,5 +156,5 @@ def staged(plane: ControlPlane, name: str) -> Iterator[Stage]:
 def all_gone() -> None:
     """Wait until nothing is left of any stage that was struck."""
     for stage in _RAISED:
-        until(stage.is_bare, f"nothing is left of {stage.name}", seconds=_GONE_SECONDS)
+        until(stage.is_bare, f"nothing is left of {stage.name}")
     _RAISED.clear()

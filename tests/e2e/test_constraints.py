@@ -161,11 +161,17 @@ def test_limits_end_a_pool(applied: Stage) -> None:
     """No node beyond them, and the pods that wait are told why."""
     n_nodes = {"limited": 2, "counted": 1}
     until(lambda: all(is_told_of_limits(applied, one) for one in n_nodes), "limits are told of")
+
+    def n_running() -> dict[str, int]:
+        phases = {
+            name: [one["status"]["phase"] for one in pods_of(applied, name)] for name in n_nodes
+        }
+        return {name: found.count("Running") for name, found in phases.items()}
+
+    until(lambda: n_running() == n_nodes, "the pods run that have room")
     time.sleep(_QUIET_SECONDS)
-    for name, wanted in n_nodes.items():
-        assert len(claims_of(applied, name)) == wanted
-        phases = [one["status"]["phase"] for one in pods_of(applied, name)]
-        assert phases.count("Running") == wanted
+    assert {name: len(claims_of(applied, name)) for name in n_nodes} == n_nodes
+    assert n_running() == n_nodes
 
 
 def is_told_of_limits(applied: Stage, name: str) -> bool:

@@ -6,14 +6,14 @@ from collections import Counter
 
 import pytest
 
-from tests.e2e.live import condition, until
+from tests.e2e.live import TIMEOUT, condition, until
 from tests.e2e.manifests import ZONE, deployment, node_pool, pod_spec, spread
 from tests.e2e.stage import Stage
 
 pytestmark = pytest.mark.xdist_group("controlplane")
 
 N_PODS = 1000
-GONE_SECONDS = 180
+GONE_SECONDS = 360
 DISRUPTION = {"consolidateAfter": "30s", "budgets": [{"nodes": "100%"}]}
 
 
@@ -24,7 +24,7 @@ def test_a_thousand_pods_run_and_leave_nothing_behind(stage: Stage) -> None:
         node_pool("default", labels=stage.labels, disruption=DISRUPTION),
         deployment("web", N_PODS, spec),
     )
-    stage.kubectl("rollout", "status", "deployment/web", "--timeout=150s")
+    stage.kubectl("rollout", "status", "deployment/web", TIMEOUT)
     pods = stage.pods()
     assert Counter(one["status"]["phase"] for one in pods) == {"Running": N_PODS}
     zone_by_node = {

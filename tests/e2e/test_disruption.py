@@ -34,6 +34,7 @@ from tests.e2e.disruptions import (
     VACANT,
     Seen,
     claims_of,
+    names,
     nodes_of,
     pods_of,
     types_of,
@@ -47,8 +48,10 @@ from tests.e2e.history import (
     evictions,
     fewest_ready,
     is_fenced,
-    longest_wait,
+    is_marked,
     most_leaving,
+    was_undone,
+    without_a_node,
 )
 from tests.e2e.live import Objects, Running, condition, controller, one, until, watching
 from tests.e2e.manifests import HOME as HOME_LABEL
@@ -58,8 +61,6 @@ pytestmark = pytest.mark.xdist_group("controlplane")
 
 ANY_SAVING = ("--eviction-cost", "0s")  # pods are moved here that are seconds old
 FLAGS = ("--feature-gates", disruptions.GATES, *ANY_SAVING, *conftest.ALONE)
-_LONG = 150  # seconds: a minute in which nobody is moved, a while to be sure, and the moves
-_PATIENCE = 20  # seconds for which a pod that was evicted may wait, on a busy machine
 _BROKEN_FOR = timedelta(minutes=11)
 
 
@@ -127,21 +128,25 @@ def test_a_drifted_node_is_drained_only_once_its_replacement_has_started(seen: S
 
 
 def test_a_node_whose_replacement_never_starts_is_put_back(seen: Seen) -> None:
-    """Nobody was evicted, and pods may come again."""
+    """Nobody was evicted, and pods may come again. A minute later it is tried once more, which a
+    slow machine may already see: what happened before is read from the history.
+    """
     stage = seen.stage
     until(lambda: fenced(stage, STALLED), "the node is fenced off")
     (old,) = fenced(stage, STALLED)
+    name = old["metadata"]["name"]
     until(lambda: len(claims_of(stage, STALLED)) == 2, "a replacement is ordered")
     (new,) = [
         each["metadata"]["name"]
         for each in claims_of(stage, STALLED)
-        if each["status"].get("nodeName") != old["metadata"]["name"]
+        if each["metadata"]["name"] != name
     ]
     stage.plane.kubectl("delete", "nodeclaim", new, "--wait=false")
-    until(lambda: not fenced(stage, STALLED), "the node is put back")
-    until(lambda: len(nodes_of(stage, STALLED)) == 1, "only the old node is left")
-    (claim,) = claims_of(stage, STALLED)
-    assert condition(claim, "DisruptionReason").get("status") != "True"
+    until(lambda: was_undone(seen.nodes(), name, is_fenced), "the node is put back")
+    until(lambda: was_undone(seen.claims(), name, is_marked), "its claim is no longer marked")
+    left = (nodes_of, claims_of)
+    until(lambda: all(new not in names(of(stage, STALLED)) for of in left), "the other is gone")
+    assert old["metadata"]["uid"] in uids(nodes_of(stage, STALLED))
     assert not evictions(seen.pods(), "stalled")
 
 
@@ -150,8 +155,7 @@ def test_a_node_whose_replacement_cannot_be_had_is_put_back(seen: Seen) -> None:
     stage = seen.stage
     (old,) = nodes_of(stage, REFUSED)
     name = old["metadata"]["name"]
-    until(lambda: name in ever_fenced(seen.nodes(), "refused"), "the node is fenced off")
-    until(lambda: not fenced(stage, REFUSED), "the node is put back")
+    until(lambda: was_undone(seen.nodes(), name, is_fenced), "the node is fenced off and put back")
     assert uids(nodes_of(stage, REFUSED)) == {old["metadata"]["uid"]}
     assert not evictions(seen.pods(), "refused")
 
@@ -247,7 +251,7 @@ def test_pods_end_up_on_the_cheapest_nodes(
     def shapes() -> list[str]:
         return ["-".join(each.split("-")[:2]) for each in types_of(nodes_of(stage, script))]
 
-    until(lambda: shapes() == want, f"{script.name} has {want}", seconds=_LONG)
+    until(lambda: shapes() == want, f"{script.name} has {want}")
     until(lambda: stage.has_running(n_pods, "-l", f"app={script.name}"), "the pods run")
     pool, pods = one(stage.plane, "nodepool", script.name), pods_of(stage, script)
     later = SystemClock().now() + timedelta(hours=1)
@@ -330,8 +334,10 @@ def test_whoever_takes_over_goes_on_where_the_last_was_killed(
         until(lambda: counted(plane) == expected, "evictions are added up")
 
 
-def test_nobody_who_was_evicted_waited_for_long(seen: Seen) -> None:
-    """kube-scheduler had a node for each of them."""
-    waited, name = longest_wait(seen.pods(), seen.since)
-    assert waited <= _PATIENCE, f"{name} waited for {waited} s"
+def test_nobody_who_was_evicted_waited_for_a_new_node(seen: Seen) -> None:
+    """kube-scheduler had a node for each of them: it had started before the pod was made. Only the
+    node that broke was not replaced beforehand.
+    """
+    waited = without_a_node(seen.pods(), seen.claims(), seen.since)
+    assert {app for app, _ in waited} <= {"broken"}, waited
     assert {each["status"]["phase"] for each in seen.stage.pods()} == {"Running"}

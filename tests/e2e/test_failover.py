@@ -5,20 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
 
 import pytest
 
 from tests.controlplane.plane import ControlPlane, start_api
 from tests.e2e.conftest import HOME
-from tests.e2e.live import Objects, Running, condition, controller, until, watching
+from tests.e2e.live import TIMEOUT, Objects, Running, condition, controller, until, watching
 from tests.e2e.manifests import STAGE, ZONE, container, deployment, requirement, spread
 from tests.e2e.stage import Stage, staged
 
 pytestmark = pytest.mark.xdist_group("controlplane")
 
 N_PODS = {"killed": 300, "stopped": 100, "cut-off": 100}
-_SOON_SECONDS = 10  # far less than a lease lasts without its holder
 _AWAY_SECONDS = 2
 
 
@@ -55,7 +55,7 @@ def scaling_up(plane: ControlPlane, name: str) -> Iterator[Stage]:
 
 def check(stage: Stage) -> None:
     """Every pod runs, every claim has its node, and no node was launched in vain."""
-    stage.kubectl("rollout", "status", "deployment/web", "--timeout=120s")
+    stage.kubectl("rollout", "status", "deployment/web", TIMEOUT)
     # Once, while the API server came back, kubectl said so too soon.
     until(lambda: stage.has_running(N_PODS[stage.name]), "all pods run")
     pods = stage.pods()
@@ -79,8 +79,8 @@ def test_another_replica_goes_on_when_the_leader_is_killed(
         leader, other = (first, second) if first.leads() else (second, first)
         assert not other.leads()
         with scaling_up(plane, "killed") as stage:
-            leader.kill()
             assert not other.leads()
+            leader.kill()
             check(stage)
             assert other.leads()
 
@@ -88,12 +88,18 @@ def test_another_replica_goes_on_when_the_leader_is_killed(
 def test_a_leader_that_is_told_to_stop_hands_over_at_once(
     plane: ControlPlane, rights: Path
 ) -> None:
-    """It ends what it began, exits with 0, and nobody waits for its lease to run out."""
-    with replica(plane, rights) as first:
+    """It ends what it began, exits with 0, and nobody waits for its lease to run out: the lease has
+    no holder before the other takes it.
+    """
+    with replica(plane, rights) as first, watching(plane, "leases", "-n", HOME) as changes:
         until(first.leads, "the first leads")
+        n_before = len(changes())
         with replica(plane, rights) as second, scaling_up(plane, "stopped") as stage:
             assert first.stop() == 0
-            until(second.leads, "the second leads", seconds=_SOON_SECONDS)
+            until(second.leads, "the second leads")
+            held = [one["object"]["spec"].get("holderIdentity", "") for one in changes()]
+            taken = [holder for holder, _ in groupby(held[n_before - 1 :])]
+            assert [bool(holder) for holder in taken] == [True, False, True]
             check(stage)
 
 

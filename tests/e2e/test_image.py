@@ -16,7 +16,7 @@ from tests.controlplane.charts import controller_kubeconfig, rendered
 from tests.controlplane.plane import ControlPlane
 from tests.e2e import sandbox
 from tests.e2e.dockerfile import Stage, stages
-from tests.e2e.sandbox import ROOT, Container, Running
+from tests.e2e.sandbox import PATIENCE_SECONDS, ROOT, Container, Running
 
 pytestmark = pytest.mark.xdist_group("controlplane")
 
@@ -150,10 +150,10 @@ def check_that_it_runs(plane: ControlPlane, container: Container, config: Path) 
 
 def answered(url: str, controller: Running) -> str:
     """What is served there, once it is."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:
-            with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310  # the URL is our own
+            with urllib.request.urlopen(url, timeout=60) as answer:  # noqa: S310  # the URL is our own
                 return str(answer.read().decode())
         except OSError:
             is_over = controller.outer.poll() is not None or time.monotonic() > deadline

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.controlplane.plane import ControlPlane
-from tests.e2e.live import Running, objects, one, until
+from tests.e2e.live import TIMEOUT, Running, objects, one, until
 from tests.e2e.manifests import POOL, STAGE, Tree, container, node_pool
 from tests.e2e.stage import Script, Stage, staged
 
@@ -65,7 +65,7 @@ def stage(plane: ControlPlane, running: Running) -> Iterator[Stage]:
             yield held
         finally:
             for kind, name in (("node", NODE), ("nodeclaim", CLAIM), ("nodepool", OTHER_POOL)):
-                plane.kubectl("delete", kind, name, "--timeout=30s")
+                plane.kubectl("delete", kind, name, TIMEOUT)
 
 
 def bound(stage: Stage) -> dict[str, str]:

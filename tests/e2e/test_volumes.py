@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
 
 import pytest
 
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.disks import DRIVER, claim, provisioning, storage_class
-from tests.e2e.live import Running, condition, one, until
+from tests.e2e.live import TIMEOUT, Running, condition, one, until
 from tests.e2e.manifests import HOME, ZONE, deployment, spread
 from tests.e2e.stage import Script, Stage, staged
 
@@ -79,7 +78,7 @@ def test_a_volume_that_is_still_attached_holds_its_node(stage: Stage) -> None:
     until(lambda: "AwaitingVolumeDetachment" in stage.events("Node", node), "so does the node")
     assert one(stage.plane, "node", node)
     stage.plane.kubectl("delete", "volumeattachment", "held-by-the-driver")
-    words = ("wait", "--for=delete", f"node/{node}", f"nodeclaim/{node}", "--timeout=60s")
+    words = ("wait", "--for=delete", f"node/{node}", f"nodeclaim/{node}", TIMEOUT)
     stage.plane.kubectl(*words)
     until(lambda: stage.has_running(N_PODS, "-l", "app=db"), "the database runs again")
 
@@ -104,14 +103,11 @@ def test_a_pod_whose_claim_was_deleted_is_told_so_once(stage: Stage, running: Ru
     gates = [{"name": "dovetail.test/gate"}]
     (pod,) = script.pods(1, volumes=[volume], schedulingGates=gates)
     stage.apply(script.pool(), claim("lost"), pod)
-    stage.kubectl("delete", "pvc", "lost", "--timeout=30s")
+    stage.kubectl("delete", "pvc", "lost", TIMEOUT)
     opened = json.dumps({"spec": {"schedulingGates": None}})
     stage.kubectl("patch", "pod", "unclaimed-0", "--type=merge", "-p", opened)
     until(lambda: "FailedScheduling" in stage.events("Pod", "unclaimed-0"), "the pod is told")
-    time.sleep(2)  # decisions about others end
-    before = running.n_decisions()
-    time.sleep(5)
-    assert running.n_decisions() - before <= 2
+    until(running.is_quiet, "decisions about it end")
     (message,) = stage.events("Pod", "unclaimed-0")["FailedScheduling"]
     assert "volumes/lost" in message
     launched = [found["metadata"]["labels"]["dovetail.test/stage"] for found in stage.claims()]

@@ -24,7 +24,7 @@ from tests.controlplane import binaries
 from tests.e2e.kubectl.screen import Screen
 
 _FOLDER = Path(__file__).parent / "session"
-_PATIENCE_SECONDS = 60
+_PATIENCE_SECONDS = 240
 
 
 class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

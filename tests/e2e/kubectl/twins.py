@@ -25,7 +25,7 @@ from dovetail.web.kubernetes.server import serve
 from tests.controlplane.plane import ControlPlane
 
 CONTEXT = "session"
-_READY_SECONDS = 60
+_READY_SECONDS = 240
 _SETTINGS = HttpSettings(requests_per_second=2000.0, burst=2000)
 
 
