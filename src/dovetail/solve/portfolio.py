@@ -41,7 +41,8 @@ _WORK_PER_POD: Final = 200
 _FEW_PODS: Final = 20  # the search finds by itself what the program would say of so few
 _TRIES: Final = 120  # ruins for each way to settle the groups
 _MORE_TRIES: Final = 1_500  # for the best of them
-_LOOKS: Final = 400  # at nodes, for each try: more where nodes are many would take too long
+_SOME_TRIES: Final = 600  # for what patterns come to
+_LOOKS: Final = 200  # at nodes, for each try: more where nodes are many would take too long
 _MOST_CELLS: Final = 6
 _PAIRED: Final = 5  # groups that are moved two at a time
 
@@ -138,9 +139,9 @@ class _Search:
         for loads in pattern_loads(self._base, self._rates, draft.pods, known, most):
             parts = with_the_rest(self._rates, draft.improver, loads, draft.pods, draft.sites)
             if parts is not None:
-                tail = self._rebuilt(draft, parts[1], _MORE_TRIES)
+                tail = self._rebuilt(draft, parts[1], _SOME_TRIES)
                 layout = Layout(parts[0] + tail.loads, tail.extra)
-                best = self._improved(best, layout, _MORE_TRIES)
+                best = self._improved(best, layout, _SOME_TRIES)
         return best
 
     def _improved(self, best: _Found, layout: Layout, tries: int) -> _Found:
