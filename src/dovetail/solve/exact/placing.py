@@ -21,8 +21,10 @@ from dovetail.solve.units import is_tied_to_zones
 from dovetail.solve.waves import Outcome
 
 _MOST_PODS: Final = 12
+_MOST_LEFT_OUT: Final = 60  # where some are left out
 _MOST_NODES: Final = 12
 _STATES: Final = 2_500  # for each unit of effort
+_STATES_A_WAY: Final = 800  # to leave pods out
 _MORE_STATES: Final = 1_000  # to find a cheaper plan
 _MOST_WAYS: Final = 100  # to leave pods out
 _MOST_COMBINATIONS: Final = 5_000
@@ -40,7 +42,7 @@ def placed_exactly(outcome: Outcome) -> list[Outcome]:
     enc = attempt.enc
     n_pods = int(enc.count_g.sum())
     effort = enc.problem.policy.effort
-    if effort < 1 or n_pods > _MOST_PODS or len(enc.cell_n) > _MOST_NODES:
+    if effort < 1 or n_pods > (_MOST_LEFT_OUT if waiting else _MOST_PODS) or len(enc.cell_n) > _MOST_NODES:
         return []
     board = Board(enc, attempt.offers)
     if not board.is_plain:
@@ -154,14 +156,15 @@ class _Placing:
         what is known.
         """
         search, best = self._search, None
-        if search.budget <= 0:
-            return None
+        kept = max(search.budget - _STATES_A_WAY, 0)  # for other ways
+        search.budget -= kept
         search.most = most
         counts = [sort.count - out for sort, out in zip(self._board.sorts, left_out, strict=True)]
         for layout in search.layouts(counts):
             found = self._plan(layout, left_out, search.most)
             if found is not None:
                 best, search.most = found, found[1]
+        search.budget += kept
         return best
 
     def _plan(

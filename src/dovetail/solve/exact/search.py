@@ -94,14 +94,14 @@ class Search:
         return True
 
     def _visit(self, spots: tuple[Spot, ...], left: tuple[int, ...]) -> Iterator[Layout]:
-        if not any(left):
-            yield Layout(spots, tuple(self._steps))
-            return
         key = (left, tuple(sorted(spots)))
         if self.budget <= 0 or key in self._known or not self.is_wanted(spots):
             return
         self._known.add(key)
         self.budget -= 1
+        if not any(left):
+            yield Layout(spots, tuple(self._steps))
+            return
         for number in self._next(left):
             sort = self._board.sorts[number]
             fewer = (*left[:number], left[number] - 1, *left[number + 1 :])
