@@ -40,7 +40,7 @@ OWN_COST = {
 STARTING = {"key": "dovetail.test/starting", "effect": "NoSchedule"}
 ON_DEMAND = requirement(CAPACITY_TYPE, "In", "on-demand")
 N_APART = 3
-N_BEFORE, N_AFTER, N_AVAILABLE = 20, 10, 8  # pods of the app that shrinks
+N_BEFORE, N_AFTER, N_AVAILABLE = 20, 10, 9  # pods of the app that shrinks
 
 VACANT, DRIFTED, RENEWED, STALLED, REFUSED, GUARDED, CLOSED, FIXED, BROKEN = (
     Script(name, HOME)
