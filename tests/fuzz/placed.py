@@ -144,16 +144,11 @@ def has(kind: Kind, words: Words) -> bool:
 
 def findings(found: Judged) -> list[Finding]:
     """Everything that is wrong with the plan."""
-    illegal = check(found.snapshot, NOW, found.plan)
+    illegal = [Finding(Kind.ILLEGAL, one) for one in check(found.snapshot, NOW, found.plan)]
+    listed = [*_over_limit(found), *_out_of_order(found)]
     if illegal:
-        return [Finding(Kind.ILLEGAL, text) for text in illegal]
-    return [
-        *_left_out(found),
-        *_price(found),
-        *_renamed(found),
-        *_over_limit(found),
-        *_out_of_order(found),
-    ]
+        return [*illegal, *listed]
+    return [*_left_out(found), *_price(found), *_renamed(found), *listed]
 
 
 # ------------------------------------------------------------------ most pods, least money

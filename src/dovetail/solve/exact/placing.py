@@ -42,7 +42,8 @@ def placed_exactly(outcome: Outcome) -> list[Outcome]:
     enc = attempt.enc
     n_pods = int(enc.count_g.sum())
     effort = enc.problem.policy.effort
-    if effort < 1 or n_pods > (_MOST_LEFT_OUT if waiting else _MOST_PODS) or len(enc.cell_n) > _MOST_NODES:
+    most = _MOST_LEFT_OUT if waiting else _MOST_PODS
+    if effort < 1 or n_pods > most or len(enc.cell_n) > _MOST_NODES:
         return []
     board = Board(enc, attempt.offers)
     if not board.is_plain:

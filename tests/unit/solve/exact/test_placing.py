@@ -48,7 +48,7 @@ def test_a_plan_that_is_the_best_is_left_alone() -> None:
 @pytest.mark.parametrize(
     ("pods", "parts"),
     [
-        pytest.param(deployment(13), {}, id="more than twelve pods"),
+        pytest.param(deployment(61), {}, id="more than sixty pods"),
         pytest.param(deployment(2), {"policy": Policy(effort=0)}, id="no effort"),
         pytest.param(
             deployment(2),
