@@ -91,8 +91,12 @@ def test_fallbacks_that_exceed_a_limit_are_told() -> None:
     """The planned type is within the limit, one that is listed beside it is not."""
     pools = {"default": {"limits": {"cpu": 6}}}
     types = {"small": SMALL, "large": LARGE}
-    found = thoughtless({"types": types, "pools": pools, "pods": [{"name": "web"}]})
-    text = the(Kind.FALLBACK_LIMIT, found)
+    snapshot = built({"types": types, "pools": pools, "pods": [{"name": "web"}]})
+    plan = naive(snapshot, NOW)
+    (launch,) = plan.launches
+    listed = msgspec.structs.replace(launch, instance_types=("small", "large"))
+    plan = costing(msgspec.structs.replace(plan, launches=(listed,)), launch.price_nanousd)
+    text = the(Kind.FALLBACK_LIMIT, findings(Judged(snapshot, plan)))
     assert text == "pool default could come to 8000 of 6000 cpu, for default/web"
 
 
