@@ -42,6 +42,7 @@ _FEW_PODS: Final = 20  # the search finds by itself what the program would say o
 _TRIES: Final = 120  # ruins for each way to settle the groups
 _MORE_TRIES: Final = 1_500  # for the best of them
 _SOME_TRIES: Final = 600  # for what patterns come to
+_TRIES_A_POD: Final = 25
 _LOOKS: Final = 200  # at nodes, for each try: more where nodes are many would take too long
 _MOST_CELLS: Final = 6
 _PAIRED: Final = 5  # groups that are moved two at a time
@@ -95,14 +96,23 @@ def plan_for_few(start: Attempt) -> Attempt | None:
         for group, _ in start.units[number].members
     }
     purse = Purse(effort * (_WORK + _WORK_PER_POD * n_left))
-    return _Search(start, purse, (0, sorted(waiting))).found()
+    return _Search(start, purse, (0, sorted(waiting)), is_quick=True).found()
 
 
 class _Search:
     """Looks for the cells and loads that cost least, for these groups; leaves so many pods out."""
 
-    def __init__(self, base: Attempt, purse: Purse, about: tuple[int, Iterable[int]]) -> None:
+    def __init__(
+        self,
+        base: Attempt,
+        purse: Purse,
+        about: tuple[int, Iterable[int]],
+        *,
+        is_quick: bool = False,
+    ) -> None:
         self._base = base
+        self._is_quick = is_quick  # one of thousands of questions
+        self._n_pods = int(base.enc.count_g.sum())
         self._n_left_out, self._groups = about
         self._purse = purse
         self._rates = Rates(base.enc, base.offers, purse)
@@ -117,9 +127,14 @@ class _Search:
             return None
         best = self._no_dearer_than_plain(best)
         best = self._moved(best)
-        best = self._improved(best, best.layout, _MORE_TRIES)
-        best = self._on_fewer_nodes(self._by_patterns(best))
+        best = self._improved(best, best.layout, self._tries(_MORE_TRIES))
+        if not self._is_quick:
+            best = self._on_fewer_nodes(self._by_patterns(best))
         return self._desk.written(best.draft, best.layout)
+
+    def _tries(self, most: int) -> int:
+        """How often to try: a few pods are soon in the best places."""
+        return min(most, _TRIES_A_POD * self._n_pods)
 
     def _no_dearer_than_plain(self, best: _Found) -> _Found:
         draft = best.draft
@@ -139,9 +154,9 @@ class _Search:
         for loads in pattern_loads(self._base, self._rates, draft.pods, known, most):
             parts = with_the_rest(self._rates, draft.improver, loads, draft.pods, draft.sites)
             if parts is not None:
-                tail = self._rebuilt(draft, parts[1], _SOME_TRIES)
+                tail = self._rebuilt(draft, parts[1], self._tries(_SOME_TRIES))
                 layout = Layout(parts[0] + tail.loads, tail.extra)
-                best = self._improved(best, layout, _SOME_TRIES)
+                best = self._improved(best, layout, self._tries(_SOME_TRIES))
         return best
 
     def _improved(self, best: _Found, layout: Layout, tries: int) -> _Found:
@@ -236,7 +251,7 @@ class _Search:
         self._known.add(key)
         layout = self._adapted(draft, start)
         if layout is not None:
-            layout = self._rebuilt(draft, layout, max(_TRIES, len(layout.loads)))
+            layout = self._rebuilt(draft, layout, self._tries(max(_TRIES, len(layout.loads))))
         price = IMPOSSIBLE if layout is None else draft.improver.price(layout)
         if layout is None or price >= IMPOSSIBLE:
             return None
