@@ -92,16 +92,21 @@ def _merged(
 
 
 def _cap_terms(enc: Encoded, lots: Sequence[Lot]) -> dict[int, float]:
-    """The host terms with the most pods, with how many of them a node takes."""
+    """The host terms with the most and largest pods, with how many of them a node takes.
+
+    Large pods count for more, since a node of each costs more; but not in proportion, since small
+    pods need as many nodes.
+    """
     weight: dict[int, float] = {}
     caps: dict[int, float] = {}
     for lot in lots:
+        size = float((lot.request / enc.mean_r).max()) ** 0.5 if lot.own else 0.0
         for term in set(lot.own) & set(lot.match):
             host = enc.ties.hosts[term]
             if host.kind == Kind.AFFINITY:
                 continue
             caps[term] = float(host.max_skew) if host.kind == Kind.SPREAD else 1.0
-            weight[term] = weight.get(term, 0.0) + lot.count / caps[term]
+            weight[term] = weight.get(term, 0.0) + size * lot.count / caps[term]
     best = sorted(weight, key=lambda term: (-weight[term], term))[:MAX_CAP_TERMS]
     return {term: caps[term] for term in best}
 

@@ -15,6 +15,7 @@ from dovetail.solve.colocate import colocate
 from dovetail.solve.decode import decode, unplaced
 from dovetail.solve.encode import Encoded
 from dovetail.solve.exact.placing import placed_exactly
+from dovetail.solve.fewer_nodes import with_fewer_nodes
 from dovetail.solve.hopeless import without_a_place
 from dovetail.solve.minvalues import hold_min_values, may_give_way, relaxed_groups
 from dovetail.solve.node_prices import at_provider_prices, has_node_prices
@@ -166,6 +167,7 @@ def _best_attempt(enc: Encoded, offers: Int, values: Values) -> Outcome:
     attempt = run_attempt(enc, offers, values)
     if enc.problem.policy.effort and not is_small(attempt):
         rearrange(attempt)
+        attempt = with_fewer_nodes(attempt)
     other = cheaper_plan(attempt)
     outcome = _finished(attempt)
     if other is not None and is_sound(other):

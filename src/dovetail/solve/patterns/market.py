@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -53,7 +53,8 @@ def market_of(
 ) -> PatternMarket:
     """The market for pods of these units. `nodes`: offers, their prices, and who takes whom."""
     offers, price_o, accept_so = nodes
-    request_sr, cap_or, most_s = with_caps(enc, units, offers, is_spread_capped=is_spread_capped)
+    kinds = (Kind.ANTI, Kind.PORT, Kind.SPREAD) if is_spread_capped else (Kind.ANTI, Kind.PORT)
+    request_sr, cap_or, most_s = with_caps(enc, units, offers, kinds)
     most_s = np.minimum(most_s, count_s)
     sizes = (request_sr, cap_or, most_s)
     shelves = _shelves((offers, price_o), sizes, (accept_so, apart(enc, units)))
@@ -61,17 +62,16 @@ def market_of(
 
 
 def with_caps(
-    enc: Encoded, units: Sequence[Unit], offers: Int, *, is_spread_capped: bool = True
+    enc: Encoded, units: Sequence[Unit], offers: Int, kinds: Container[Kind]
 ) -> tuple[Int, Int, Int]:
-    """Requests and capacities with a column for each cap on pods of a node, and how many pods of
-    each sort a node takes whatever its size.
+    """Requests and capacities with a column for each cap on pods of a node, as far as terms of
+    these kinds set one, and how many pods of each sort a node takes whatever its size.
     """
-    uncapped = {Kind.AFFINITY} if is_spread_capped else {Kind.AFFINITY, Kind.SPREAD}
     most = np.full(len(units), UNLIMITED)
     members: dict[int, list[int]] = {}
     for place, unit in enumerate(units):
         for term in set(unit.own) & set(unit.match):
-            if enc.ties.hosts[term].kind not in uncapped:
+            if enc.ties.hosts[term].kind in kinds:
                 members.setdefault(term, []).append(place)
     requests = [np.array([unit.request for unit in units], dtype=np.int64)]
     caps = [np.maximum(enc.cap_or[offers], 0)]

@@ -21,7 +21,7 @@ from dovetail.solve.rates import NO_LOAD, NO_WAY, Rates, Site
 from dovetail.solve.units import Unit
 
 _MOST_SORTS: Final = 60
-_CLOSE: Final = 0.006  # of the price: where a plan is so near its bound, there is little to gain
+CLOSE: Final = 0.006  # of the price: where a plan is so near its bound, there is little to gain
 _ROUNDS: Final = 80
 _WORK: Final = 12_000_000  # cells of tables, for each unit of effort
 _MORE_WORK: Final = 40_000  # for each pod beyond a few; half as much again for the dive
@@ -51,7 +51,7 @@ def pattern_loads(
     counts = uniform_nodes(market)
     if counts is not None:
         return [[rates.load(((sorts[0], count),)) for count in counts]]
-    if most <= least_price(base, rates, pods) * (1 + _CLOSE):
+    if most <= least_price(base, rates, pods) * (1 + CLOSE):
         return []
     known = _known_patterns(rates, sorts, start)
     return [

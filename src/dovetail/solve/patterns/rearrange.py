@@ -1,82 +1,90 @@
-"""Rearranges the new nodes of a large plan, where settling all groups again would take too long.
+"""Rearranges the worst nodes of a large plan: to settle all groups again would take too long.
 
-Units keep their cells, and pods on existing nodes stay. Nodes from reservations, and nodes on which
-pods need each other's company, stay as they are.
+Numbers of nodes are rounded and pods are whole, so that some nodes are filled badly: most of all in
+small markets, such as on-demand nodes for a few pods. Those nodes, and some others whose pods might
+fill them, are taken apart and put together again. Units keep their cells, and pods on existing
+nodes stay. Nodes from reservations, and nodes on which pods need each other's company, stay.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import numpy as np
 
 from dovetail.solve.attempt import Attempt
 from dovetail.solve.axes import UNLIMITED, Bool
-from dovetail.solve.contents import loads
-from dovetail.solve.dissolve import dissolve
-from dovetail.solve.improve import Improver, Layout
-from dovetail.solve.patterns.planning import NEAR, least_price, pattern_loads, with_the_rest
+from dovetail.solve.contents import entries, loads
+from dovetail.solve.dissolve import dissolve, worth_of_nodes
+from dovetail.solve.patterns.planning import CLOSE
 from dovetail.solve.patterns.rebuild import Effort, Rebuilder
-from dovetail.solve.rates import NO_WAY, Purse, Rates
+from dovetail.solve.rates import NO_WAY, Load, Purse, Rates
 from dovetail.solve.terms import Kind
 
-_MOST_SORTS: Final = 150  # of pods: with more, little is found in a long time
-_LOOKS: Final = 100  # at nodes, for each pod
-_MOST_LOOKS: Final = 600_000
+_FEW_SORTS: Final = 150  # of pods, and
+_FEW_NODES: Final = 30  # in a plan that is rearranged as a whole
+_LOOKS: Final = 500_000  # at nodes, for each unit of effort
+_TRIES: Final = 600  # ruins
+_MOST_POOR: Final = 40  # nodes filled badly that are rearranged
+_MOST_OTHERS: Final = 120
+_POOR: Final = 0.02  # of its price: a node that wastes more is filled badly
+_OTHERS: Final = 1.5  # times what is wasted: so much other nodes may cost
 
 
 def rearrange(attempt: Attempt) -> None:
     """Give the pods of new nodes cheaper nodes, if such are found."""
     enc, bins = attempt.enc, attempt.bins
-    free_n = _free_to_change(attempt)
-    held = {node: pods for node, pods in sorted(loads(bins.log).items()) if free_n[node]}
-    if len({number for pods in held.values() for number in pods}) > _MOST_SORTS:
-        return
+    chosen_n = _chosen(attempt, _free_to_change(attempt))
+    held = {node: pods for node, pods in sorted(loads(bins.log).items()) if chosen_n[node]}
     rates = Rates(enc, attempt.offers, Purse(int(UNLIMITED)))
-    number_of: dict[int, int] = {}
+    numbers: dict[int, Counter[int]] = {}  # sort -> how many pods of which unit
     before = []
     for pods in held.values():
-        load: dict[int, int] = {}
+        load: Counter[int] = Counter()
         for number, count in pods.items():
             sort = rates.sort_of(attempt.units[number])
-            number_of[sort] = number
-            load[sort] = load.get(sort, 0) + count
+            numbers.setdefault(sort, Counter())[number] += count
+            load[sort] += count
         before.append(rates.load(tuple(sorted(load.items()))))
-    # Units of one sort are told apart only by the groups in them.
-    is_clear = len(number_of) == len({number for pods in held.values() for number in pods})
-    if not before or NO_WAY in before or not is_clear:
+    if not before or NO_WAY in before:
         return
-    after = _better_loads(attempt, rates, before)
+    effort = Effort(_LOOKS * enc.problem.policy.effort, _TRIES)
+    after = Rebuilder(enc, rates, attempt.offers).rebuilt(before, bins.limits, effort)
     price = sum(int(enc.plan_price_o[bins.offer[node]]) for node in held)
     if rates.total(after) < price or len(after) < len(held):
         nodes = [(rates.offer[one], rates.loads[one]) for one in after]
-        _replace(attempt, free_n, nodes, number_of)
+        _replace(attempt, chosen_n, nodes, numbers)
 
 
-def _better_loads(attempt: Attempt, rates: Rates, before: list[int]) -> list[int]:
-    """Loads for the same pods: those there are, rebuilt; or by patterns."""
-    enc, limits = attempt.enc, attempt.bins.limits
-    pods: Counter[int] = Counter()
-    for load in before:
-        pods.update(dict(rates.loads[load]))
-    looks = min(_LOOKS * pods.total(), _MOST_LOOKS) * enc.problem.policy.effort
-    effort = Effort(looks, pods.total() // 4)
-    rebuilder = Rebuilder(enc, rates, attempt.offers)
-    best = rebuilder.rebuilt(before, limits, effort)
-    known = [*best, *rebuilder.seen]
-    improver = Improver(rates, (), limits, Purse(int(UNLIMITED)))
-    for found in pattern_loads(attempt, rates, pods, known, rates.total(best)):
-        parts = with_the_rest(rates, improver, found, pods)
-        if parts is None:
-            continue
-        # The last pods by themselves first: among all nodes those few would hardly be looked at.
-        tail = rebuilder.rebuilt(parts[1].loads, limits, effort)
-        other = rebuilder.rebuilt([*parts[0], *tail], limits, effort)
-        if improver.price(Layout(other)) < rates.total(best):
-            best = other
-    most = int(least_price(attempt, rates, pods) * NEAR)
-    return rebuilder.on_fewer_nodes(best, limits, effort, most)
+def _chosen(attempt: Attempt, free_n: Bool) -> Bool:
+    """The nodes to rearrange: none if all pods are worth about what all nodes cost, all of them if
+    they are few, else those whose pods are worth least of what they cost, and as many others as
+    those have room for.
+    """
+    bins, price_o = attempt.bins, attempt.enc.plan_price_o
+    chosen_n = np.zeros(bins.n, dtype=bool)
+    free = np.flatnonzero(free_n)
+    if not len(free):
+        return chosen_n
+    price = price_o[bins.offer[free]].astype(np.float64)
+    worth = worth_of_nodes(bins, attempt.worths())[free]
+    waste = price - worth
+    if waste.sum() <= CLOSE * worth.sum():
+        return chosen_n
+    numbers, nodes, _ = entries(bins.log)
+    if len(free) <= _FEW_NODES and len(np.unique(numbers[free_n[nodes]])) <= _FEW_SORTS:
+        return free_n
+    order = np.argsort(-waste, kind="stable")
+    is_poor = waste[order[:_MOST_POOR]] > _POOR * price[order[:_MOST_POOR]]
+    poor = order[:_MOST_POOR][is_poor]
+    others = np.setdiff1d(order, poor)
+    others = others[np.argsort((worth / np.maximum(price, 1.0))[others], kind="stable")]
+    n_others = int(np.searchsorted(np.cumsum(price[others]), _OTHERS * waste[poor].sum())) + 1
+    chosen_n[free[poor]] = True
+    chosen_n[free[others[: min(n_others, _MOST_OTHERS)]]] = True
+    return chosen_n
 
 
 def _free_to_change(attempt: Attempt) -> Bool:
@@ -94,15 +102,29 @@ def _free_to_change(attempt: Attempt) -> Bool:
 def _replace(
     attempt: Attempt,
     gone_n: Bool,
-    nodes: list[tuple[int, tuple[tuple[int, int], ...]]],
-    number_of: dict[int, int],
+    nodes: Sequence[tuple[int, Load]],
+    numbers: Mapping[int, Counter[int]],
 ) -> None:
     """Close these nodes and open others for the same pods."""
     bins = attempt.bins
     dissolve(bins, attempt.units, attempt.left_u, gone_n)
+    placed: dict[int, list[tuple[int, int]]] = {}
     for offer, load in nodes:
-        node = np.array([bins.open(offer, 1).start])
+        node = bins.open(offer, 1).start
         for sort, count in load:
-            number = number_of[sort]
-            bins.put(number, attempt.units[number], node, np.array([count]))
-            attempt.left_u[number] -= count
+            for number, taken in _taken(numbers[sort], count):
+                placed.setdefault(number, []).append((node, taken))
+    for number, places in placed.items():
+        where, counts = np.array(places, dtype=np.int64).T
+        bins.put(number, attempt.units[number], where, counts)
+        attempt.left_u[number] -= int(counts.sum())
+
+
+def _taken(left: Counter[int], count: int) -> Iterator[tuple[int, int]]:
+    """So many pods of a sort, from whichever units have some left."""
+    for number in sorted(left):
+        taken = min(left[number], count)
+        if taken:
+            left[number] -= taken
+            count -= taken
+            yield number, taken

@@ -14,6 +14,8 @@ from dovetail.solve.limits import Limits
 from dovetail.solve.patterns.market import acceptance, apart, with_caps
 from dovetail.solve.patterns.recreate import Yard, recreated
 from dovetail.solve.rates import NO_WAY, Rates
+from dovetail.solve.terms import Kind
+from dovetail.solve.units import Unit
 
 _FEES: Final = (0.5, 2.0, 8.0)  # of what may be spent, for each node
 
@@ -86,15 +88,23 @@ class Rebuilder:
         rows = np.flatnonzero(held).tolist()
         return self._rates.load(tuple((sorts[row], int(held[row])) for row in rows))
 
+    def _are_alone(self, units: Sequence[Unit]) -> list[bool]:
+        """Of which units a node takes only one pod."""
+        hosts = self._enc.ties.hosts
+        return [
+            any(hosts[term].kind in (Kind.ANTI, Kind.PORT) for term in {*unit.own} & {*unit.match})
+            for unit in units
+        ]
+
     def _yard(self, sorts: tuple[int, ...]) -> Yard:
         yard = self._yards.get(sorts)
         if yard is None:
             units = [self._rates.units[sort] for sort in sorts]
-            request_sr, cap_or, _ = with_caps(self._enc, units, self._offers)
+            request_sr, cap_or, _ = with_caps(self._enc, units, self._offers, (Kind.SPREAD,))
             yard = self._yards[sorts] = Yard(
                 request_sr,
                 acceptance(self._enc, units, self._offers),
-                apart(self._enc, units),
+                apart(self._enc, units) | np.diag(self._are_alone(units)),
                 cap_or,
                 self._enc.plan_price_o[self._offers],
             )

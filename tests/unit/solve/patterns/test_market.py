@@ -10,6 +10,7 @@ from dovetail.solve.patterns.market import (
     pattern_market,
     with_caps,
 )
+from dovetail.solve.terms import Kind
 from dovetail.solve.units import unit_of
 from dovetail.testing.builders import deployment, instance_type, node_pool, pod
 from tests.unit.solve.patterns.instances import market_for
@@ -22,7 +23,7 @@ LARGE = instance_type("large", cpu=8, memory="32Gi", price=0.4, zones=("a",))
 def test_a_sort_that_keeps_its_own_kind_away_has_a_cap_of_one() -> None:
     """One more resource, of which every node has one and each pod takes one."""
     enc = encoded([*deployment(3, anti_affinity=[HOST]), pod("other")], LARGE)
-    request_sr, cap_or, most_s = with_caps(enc, units_of(enc), np.arange(enc.n_offers))
+    request_sr, cap_or, most_s = with_caps(enc, units_of(enc), np.arange(enc.n_offers), [Kind.ANTI])
     loner = next(g for g, group in enumerate(enc.groups) if group.spec.anti_affinity)
     assert request_sr[:, -1].tolist() == [int(group == loner) for group in range(2)]
     assert cap_or[:, -1].tolist() == [1]
@@ -33,8 +34,8 @@ def test_a_spread_over_hosts_caps_a_node_where_plans_are_made() -> None:
     """At its maxSkew; not where a bound is proven, since a lone host may take them all."""
     enc = encoded(deployment(5, spread=[{"topology_key": "hostname", "max_skew": 2}]), LARGE)
     offers, units = np.arange(enc.n_offers), units_of(enc)
-    assert with_caps(enc, units, offers)[2].tolist() == [2]
-    request_sr, _, most_s = with_caps(enc, units, offers, is_spread_capped=False)
+    assert with_caps(enc, units, offers, [Kind.SPREAD])[2].tolist() == [2]
+    request_sr, _, most_s = with_caps(enc, units, offers, [Kind.ANTI])
     assert most_s[0] > 5
     assert request_sr.shape[1] == len(enc.resources)
     nodes = (offers, enc.price_o[offers], acceptance(enc, units, offers))
@@ -45,7 +46,8 @@ def test_a_spread_over_hosts_caps_a_node_where_plans_are_made() -> None:
 def test_affinity_is_no_cap() -> None:
     """Pods that want each other's company fill a node as they like."""
     enc = encoded(deployment(3, affinity=[HOST]), LARGE)
-    assert with_caps(enc, units_of(enc), np.arange(enc.n_offers))[0].shape[1] == len(enc.resources)
+    request_sr, _, _ = with_caps(enc, units_of(enc), np.arange(enc.n_offers), [Kind.SPREAD])
+    assert request_sr.shape[1] == len(enc.resources)
 
 
 @pytest.mark.parametrize(

@@ -113,12 +113,54 @@ def test_nodes_of_pods_that_need_company_stay() -> None:
     assert attempt.price() == 700_000_000
 
 
-def test_more_sorts_than_can_be_looked_at_stay() -> None:
-    """A hundred and sixty Deployments of one pod."""
-    pods = [pod(f"p{n:03}", cpu=f"{100 + n}m") for n in range(160)]
+def test_of_many_sorts_only_the_worst_nodes_are_rearranged() -> None:
+    """A hundred and sixty Deployments of one pod, each on a node that is far too large; forty of
+    those nodes, and at most three times as many others, are taken apart.
+    """
+    pods = [pod(f"p{n:03}", cpu=f"{100 + n}m") for n in range(200)]
     attempt = alone(base_of(pods, *TYPES), "s")
+    before = attempt.price()
     rearrange(attempt)
-    assert attempt.bins.n == 160
+    new = slice(0, 200)
+    assert 40 <= int(attempt.bins.dead[new].sum()) <= 160
+    assert attempt.price() < before
+    assert sorted(held(attempt).values()) == [1] * 200
+    assert is_sound(attempt)
+
+
+def test_a_plan_near_its_bound_is_left_alone() -> None:
+    """Large nodes, all of them full: what they cost is what their pods are worth."""
+    attempt = base_of(deployment(32, cpu=1, memory="1Gi"), *TYPES)
+    market = attempt.enc.market
+    offer = [market.types[one.type].name for one in market.offers].index("l")
+    number = attempt.book.add(0, -1, 32)
+    room = int(attempt.enc.cap_or[offer, 0] // 1000)
+    span = attempt.bins.open(offer, 32 // room)
+    nodes = np.arange(span.start, span.stop)
+    attempt.bins.put(number, attempt.units[number], nodes, np.full(len(nodes), room))
+    attempt.left_u = left_of(attempt)
+    log = list(attempt.bins.log)
+    rearrange(attempt)
+    assert attempt.bins.log == log
+
+
+def test_units_that_only_names_tell_apart_are_rearranged_together() -> None:
+    """Two units of equal pods are one sort; each keeps as many pods as it had."""
+    attempt = base_of(deployment(9, cpu=1), *TYPES)
+    market = attempt.enc.market
+    offer = [market.types[one.type].name for one in market.offers].index("l")
+    numbers = [attempt.book.add(0, -1, 4), attempt.book.add(0, -1, 5, weight=0)]
+    attempt.units[numbers[1]].weight = attempt.units[numbers[0]].weight
+    for number, count in zip(numbers, (4, 5), strict=True):
+        span = attempt.bins.open(offer, count)
+        nodes = np.arange(span.start, span.stop)
+        attempt.bins.put(number, attempt.units[number], nodes, np.ones(count, dtype=np.int64))
+    attempt.left_u = left_of(attempt)
+    before = attempt.price()
+    rearrange(attempt)
+    assert attempt.price() < before
+    assert held(attempt) == {numbers[0]: 4, numbers[1]: 5}
+    assert not attempt.left_u.any()
 
 
 def test_limits_hold() -> None:
