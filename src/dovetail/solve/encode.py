@@ -111,7 +111,8 @@ class Encoded:
     @cached_property
     def weights(self) -> list[int]:
         """The weights of pools that have anything to offer, heaviest first."""
-        return sorted(set(self.weight_o.tolist()), reverse=True)
+        found: list[int] = np.unique(self.weight_o)[::-1].tolist()
+        return found
 
     @cached_property
     def sight_o(self) -> Int:

@@ -367,10 +367,11 @@ def _least_worth(
     worth_kp = vectors @ np.minimum(cap, 1e6).T + (beyond_kl * ~capped) @ fit
     for limit, members in caps:
         # Of all these, a node takes only so many: the best ones.
-        most = np.minimum(fit[members], limit)
-        for number, beyond in enumerate(beyond_kl[:, members]):
-            some = np.flatnonzero(beyond)
-            if len(some):
-                worth_kp[number] += (most[some] * beyond[some, None]).max(axis=0)
+        best_kp = np.zeros(worth_kp.shape)
+        for row in members:
+            if beyond_kl[:, row].any():
+                most = np.minimum(fit[row], limit)
+                np.maximum(best_kp, beyond_kl[:, row, None] * most, out=best_kp)
+        worth_kp += best_kp
     least: Float = worth_kp.min(axis=0, initial=np.inf)
     return least

@@ -86,15 +86,23 @@ def _worth(enc: Encoded, values: Values, shapes: Int, members: list[tuple[int, .
         for row, terms in enumerate(members):
             member_st[row, list(terms)] = 1.0
         worth += member_st @ (values.vector_kt[values.choice_p] * values.scale_p[:, None]).T
-    for kind, (resource, k) in enumerate(KINDS):
-        nu_p = values.vector_kw[values.choice_p, kind] * values.scale_p
-        if nu_p.any():
-            used = np.flatnonzero(nu_p)
-            worth[:, used] += nu_p[used] * weigh_exactly(
-                enc.requests_gr[shapes, resource], enc.cap_or[values.offers[used], resource], k
-            )
+    for resource in sorted({resource for resource, _ in KINDS}):
+        # Requests repeat: each is weighed once.
+        asked, row_s = np.unique(enc.requests_gr[shapes, resource], return_inverse=True)
+        worth += _weighed(enc, values, asked, resource)[row_s]
     fits = eligible(enc, shapes, values)
     worth[~fits] = np.inf
+    return worth
+
+
+def _weighed(enc: Encoded, values: Values, asked: Int, resource: int) -> Float:
+    """requests x offers: what whole pods that ask for so much of a resource are worth more."""
+    worth = np.zeros((len(asked), len(values.offers)))
+    cap_p = enc.cap_or[values.offers, resource]
+    for kind, (cut, k) in enumerate(KINDS):
+        nu_p = values.vector_kw[values.choice_p, kind] * values.scale_p
+        if cut == resource and nu_p.any():
+            worth += nu_p * weigh_exactly(asked, cap_p, k)
     return worth
 
 
