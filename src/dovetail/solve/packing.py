@@ -48,7 +48,7 @@ def pack(bins: Bins, units: list[Unit], left: Int, offers: Int, good: tuple[Int,
     """
     favourites, worth_u = good
     open_now = bins.limits.open_offers()[offers]
-    bought = _buy(bins, units, left, (offers[open_now], favourites))
+    bought = buy(bins, units, left, (offers[open_now], favourites))
     if bought is not None:
         _fill(bins, units, left, bought, worth_u)
         if left.any() and dissolve_poor(bins, units, left, worth_u, _POOR):
@@ -65,7 +65,7 @@ def _fill_gaps(bins: Bins, units: list[Unit], left: Int, worth_u: Float) -> None
         left[number] -= snug_fill(bins, number, units[number], int(left[number]), span)
 
 
-def _buy(
+def buy(
     bins: Bins, units: list[Unit], left: Int, shop: tuple[Int, Int]
 ) -> tuple[Guide, Assignment, Int] | None:
     """What the program would buy for what is left; None when there is nothing to be had."""

@@ -13,14 +13,18 @@ from dovetail.solve.encode import Encoded
 from dovetail.solve.guide import guide
 from dovetail.solve.minvalues import let_others_in, relaxed_groups
 from dovetail.solve.packing import lots_left, pack
+from dovetail.solve.portfolio import is_small
 from dovetail.solve.settle import move_over, settle_all
 from dovetail.solve.units import ANY_WEIGHT
 from dovetail.solve.vectors import Values
+from dovetail.solve.zone_trials import best_zones
 
 
 def run_attempt(enc: Encoded, offers: Int, values: Values) -> Attempt:
     """Plan everything that can be planned in bulk."""
-    attempt = new_attempt(enc, offers, values)
+    is_large = enc.problem.policy.effort > 0 and not is_small(enc)
+    prefer = best_zones(enc, offers, values) if is_large else None
+    attempt = new_attempt(enc, offers, values, prefer)
     first = relaxed_groups(enc)
     if first:
         plan_groups(attempt, first)

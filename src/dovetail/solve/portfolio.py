@@ -19,6 +19,7 @@ import numpy as np
 from dovetail.solve.attempt import Attempt, Prefer
 from dovetail.solve.axes import UNLIMITED
 from dovetail.solve.drafts import Desk, Draft
+from dovetail.solve.encode import Encoded
 from dovetail.solve.greedy import one_by_one
 from dovetail.solve.improve import Layout
 from dovetail.solve.minvalues import relaxed_groups
@@ -65,18 +66,18 @@ def cheaper_plan(base: Attempt) -> Attempt | None:
     is_bound = bool(base.bins.limits.rows) and len(base.weights) > 1
     if effort < 1 or is_bound or relaxed_groups(enc):
         return None
-    if not is_small(base):
+    if not is_small(enc):
         return None
     n_pods = int(enc.count_g.sum())
     purse = Purse(effort * (_WORK + _WORK_PER_POD * n_pods))
     return _Search(base, purse, (int(base.left_u.sum()), range(len(enc.groups)))).found()
 
 
-def is_small(base: Attempt) -> bool:
+def is_small(enc: Encoded) -> bool:
     """Whether a plan is small enough to look for others; more effort makes larger ones small."""
-    effort = base.enc.problem.policy.effort
+    effort = enc.problem.policy.effort
     most: int = _MOST_PODS * _MORE_PODS ** min(max(effort - 1, 0), 4)
-    return int(base.enc.count_g.sum()) <= most
+    return int(enc.count_g.sum()) <= most
 
 
 def plan_for_few(start: Attempt) -> Attempt | None:

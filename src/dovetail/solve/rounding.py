@@ -28,7 +28,7 @@ def settled(solver: Solver) -> Assignment:
     for amount in (np.floor(answer.nodes_o[offer]), np.ceil(answer.nodes_o[offer])):
         solver.fix(offer, float(amount))
         ways.append(solver.solve())
-    return min(ways, key=lambda one: _cost(one, solver.program))
+    return min(ways, key=lambda one: cost_of(one, solver.program))
 
 
 def _dear_piece(answer: Assignment, program: Program) -> int | None:
@@ -40,7 +40,7 @@ def _dear_piece(answer: Assignment, program: Program) -> int | None:
     return int(pieces[np.argmax(piece[pieces])]) if 0 < len(pieces) <= _FEW else None
 
 
-def _cost(answer: Assignment, program: Program) -> float:
+def cost_of(answer: Assignment, program: Program) -> float:
     """What is bought, and what it costs to leave pods out."""
     short = np.maximum(program.count_l - answer.pods_lo.sum(axis=1), 0.0)
     return answer.value + float(program.penalty_l @ short)

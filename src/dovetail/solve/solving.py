@@ -165,7 +165,7 @@ def _without_min_values(
 
 def _best_attempt(enc: Encoded, offers: Int, values: Values) -> Outcome:
     attempt = run_attempt(enc, offers, values)
-    if enc.problem.policy.effort and not is_small(attempt):
+    if enc.problem.policy.effort and not is_small(enc):
         rearrange(attempt)
         attempt = with_fewer_nodes(attempt)
     other = cheaper_plan(attempt)
