@@ -65,7 +65,13 @@ def check(snapshot: Snapshot, now: datetime, plan: Plan) -> list[str]:
         else:
             pods = tuple(pod_by_key[key] for key in launch.pods)
             order = Order(snapshot, now, launch, pool, kind, pods, mentions)
-            broken += [f"{launch.name}: {what}" for what in (*_wrong(order), *cheaper(order, used))]
+            others = [one for one in plan.launches if one is not launch]
+            wrong = (
+                *_wrong(order),
+                *_price_order(order, usage(snapshot, others)),
+                *cheaper(order, used),
+            )
+            broken += [f"{launch.name}: {what}" for what in wrong]
     return broken
 
 
@@ -173,7 +179,6 @@ def _alternatives(order: Order) -> Iterator[str]:
         elif not all(would_do(order, kinds[name], one) for one in offered):
             yield f"alternative {name} would not hold the pods"
     listed = [kinds[name] for name in order.launch.instance_types if name in kinds]
-    yield from _price_order(order, listed)
     unmet = unmet_min_values(order.pool, listed)
     if not unmet:
         return
@@ -183,10 +188,16 @@ def _alternatives(order: Order) -> Iterator[str]:
         yield f"minValues relaxed without saying so: {', '.join(unmet)}"
 
 
-def _price_order(order: Order, kinds: list[InstanceType]) -> Iterator[str]:
-    """Fallbacks come cheapest first, by the cheapest way to get each."""
+def _price_order(order: Order, others: Usage) -> Iterator[str]:
+    """Fallbacks come cheapest first, by the cheapest way to get each beside all other launches."""
+    known = kinds_of(order.snapshot, order.launch.node_pool)
+    kinds = [known[name] for name in order.launch.instance_types if name in known]
     offered = [
-        [one.price_nanousd for one in kind.offerings if delivered(order, kind, one)]
+        [
+            one.price_nanousd
+            for one in kind.offerings
+            if delivered(order, kind, one) and reservation_left(others, one) > 0
+        ]
         for kind in kinds[1:]
     ]
     prices = [min(one) for one in offered if one]

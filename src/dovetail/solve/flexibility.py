@@ -63,7 +63,8 @@ class Finder:
         self._places: dict[int, int] = {}
         self._alike_o: dict[int, Bool] = {}
         enc = self._enc
-        self._order = np.argsort(enc.price_o, kind="stable")
+        is_used_up = attempt.bins.limits.supply[: enc.n_offers] <= 0
+        self._order = np.lexsort((enc.price_o, is_used_up))  # what the plan uses up comes last
         self._spread_keys = sorted(
             {term.key for term in enc.ties.zones if term.kind == Kind.SPREAD}
         )
