@@ -29,7 +29,8 @@ from dovetail.model.resources import NODES
 from dovetail.solve.axes import UNLIMITED, Bool, Int
 from dovetail.solve.bins import Bins
 from dovetail.solve.encode import Encoded, Origin
-from dovetail.solve.limits import Limits, capacity_t, share_of_limits
+from dovetail.solve.limits import Limits, capacity_t
+from dovetail.solve.siblings import Losses, Shapes, shapes_of
 from dovetail.solve.ties import HostTerm
 from dovetail.solve.variety import Demand, are_met, demands, gather, later_kinds
 
@@ -65,75 +66,6 @@ class _Rows:
         self.siblings.append(siblings)
 
 
-@dataclass(frozen=True, slots=True)
-class _Shapes:
-    """Pods that are alike to an empty node: requests and accepted rows."""
-
-    shape_g: Int
-    request_sr: Int
-    mask_s: Int
-
-    def fit(self, masks_mo: Bool, cap_or: Int) -> Bool:
-        """shapes x offers: who fits where."""
-        fits = masks_mo[self.mask_s]
-        for resource in range(cap_or.shape[1]):
-            asked = self.request_sr[:, resource][:, None]
-            fits &= (asked <= cap_or[:, resource][None, :]) | (asked == 0)
-        return fits
-
-
-class _Losses:
-    """What an offer loses by being no larger than others; pods that fit nothing do not count."""
-
-    def __init__(self, enc: Encoded, shapes: _Shapes) -> None:
-        self.enc = enc
-        fits_s: Bool = np.any(shapes.fit(enc.masks_me[:, : enc.n_offers], enc.cap_or), axis=1)
-        count_g = enc.count_g * fits_s[shapes.shape_g]
-        self._weight_m = np.bincount(enc.mask_g, weights=count_g, minlength=len(enc.masks_me))
-        self._need_r = np.maximum((enc.requests_gr * count_g[:, None]).sum(axis=0), 1)
-
-        self._share_o = share_of_limits(enc)
-        codes: dict[str, int] = {}
-        self._way_o = np.array(
-            [
-                (
-                    codes.setdefault(one.offering.capacity_type, len(codes)),
-                    codes.setdefault(one.offering.zone, len(codes)),
-                )
-                for one in enc.market.offers
-            ],
-            dtype=np.int64,
-        )
-
-    def combined(self, siblings: Int, beside: Int) -> Int:
-        """Whatever a provider might make of a launch that names the siblings."""
-        if (self._way_o[siblings] == self._way_o[siblings[0]]).all():
-            return siblings
-        meant = np.isin(self.enc.type_o[beside], self.enc.type_o[siblings])
-        for part in range(2):
-            meant &= np.isin(self._way_o[beside, part], self._way_o[siblings, part])
-        return beside[meant]
-
-    def ranked(self, offers: Int, beside: Int) -> Int:
-        """offers x beside: itself first, then who keeps the most pods, the most room, takes
-        the least of limits, is cheap.
-        """
-        enc, need = self.enc, self._need_r
-        mine, theirs = enc.masks_me[:, offers], enc.masks_me[:, beside]
-        lost = (mine * self._weight_m[:, None]).T @ (~theirs).astype(np.float64)
-        less = np.zeros_like(lost)
-        for resource in range(len(need)):
-            # What nobody asks for is no loss.
-            room = np.minimum(enc.cap_or[:, resource], need[resource]) / need[resource]
-            own, other = room[offers][:, None], room[beside][None, :]
-            less = np.maximum(less, np.maximum(own - other, 0.0) / np.maximum(own, 1e-12))
-        lost[offers[:, None] == beside[None, :]] = -1.0
-        rank = np.empty(len(beside))
-        order = np.lexsort((enc.plan_price_o[beside], self._share_o[beside]))
-        rank[order] = np.arange(len(beside))
-        return np.argsort(2.0 * lost + np.minimum(less, 1.0) + 1e-9 * rank, axis=-1, kind="stable")
-
-
 def hold_min_values(enc: Encoded) -> Encoded:
     """The same problem with offers that leave the choice which their pools insist on."""
     asked_p = [demands(pool, enc.market.types) for pool in enc.market.pools]
@@ -142,8 +74,8 @@ def hold_min_values(enc: Encoded) -> Encoded:
     shelves = list(_shelves(enc, asked_p))
     alone = list(np.arange(enc.n_offers)[:, None])
     rows = _Rows(enc.cap_or.copy(), enc.masks_me[:, : enc.n_offers].copy(), alone)
-    shapes = _shapes(enc)
-    losses = _Losses(enc, shapes)
+    shapes = shapes_of(enc)
+    losses = Losses(enc, shapes)
     for shelf in shelves:
         _narrow(losses, shelf, rows)
     missing = _missing(enc, shelves, shapes, rows)
@@ -214,7 +146,7 @@ def _daemons(enc: Encoded) -> Int:
     return np.unique(np.array(present), axis=1, return_inverse=True)[1].reshape(-1)
 
 
-def _narrow(losses: _Losses, shelf: _Shelf, rows: _Rows) -> None:
+def _narrow(losses: Losses, shelf: _Shelf, rows: _Rows) -> None:
     """Make every offer of the shelf as small as the siblings it needs."""
     enc = losses.enc
     enough = [one for one in shelf.beside if are_met(shelf.asked, enc.type_o[one].tolist())]
@@ -231,16 +163,26 @@ def _narrow(losses: _Losses, shelf: _Shelf, rows: _Rows) -> None:
         rows.cap_or[offer] = enc.cap_or[siblings].min(axis=0)
         rows.masks_mo[:, offer] = enc.masks_me[:, siblings].all(axis=1)
         rows.siblings[offer] = siblings
+        if losses.share(siblings) > losses.share(np.array([offer])):
+            _spare_limits(losses, (shelf.asked, beside), rows, offer)
 
 
-def _shapes(enc: Encoded) -> _Shapes:
-    table = np.concatenate([enc.mask_g[:, None], enc.requests_gr], axis=1)
-    distinct, shape_g = np.unique(table, axis=0, return_inverse=True)
-    return _Shapes(shape_g.reshape(-1), distinct[:, 1:], distinct[:, 0])
+def _spare_limits(
+    losses: Losses, shelf: tuple[tuple[Demand, ...], Int], rows: _Rows, offer: int
+) -> None:
+    """One more row for an offer, where other siblings take less of the pool's limits."""
+    enc = losses.enc
+    asked, beside = shelf
+    ranked = beside[losses.sparing(offer, beside)]
+    chosen = gather(asked, enc.type_o[ranked].tolist()) or []
+    siblings = losses.combined(ranked[chosen], beside)
+    accepted: Bool = np.all(enc.masks_me[:, siblings], axis=1)
+    if accepted.any() and losses.share(siblings) < losses.share(rows.siblings[offer]):
+        rows.add(offer, enc.cap_or[siblings].min(axis=0), accepted, siblings)
 
 
 def _missing(
-    enc: Encoded, shelves: list[_Shelf], shapes: _Shapes, rows: _Rows
+    enc: Encoded, shelves: list[_Shelf], shapes: Shapes, rows: _Rows
 ) -> dict[tuple[int, int], list[int]]:
     """By place the shapes that some offer there would take, but no narrowed one does.
 
@@ -260,9 +202,9 @@ def _missing(
 
 
 def _widen(
-    losses: _Losses,
+    losses: Losses,
     shelves: list[_Shelf],
-    shapes: _Shapes,
+    shapes: Shapes,
     state: tuple[_Rows, dict[tuple[int, int], list[int]]],
 ) -> dict[tuple[int, int], list[int]]:
     """Add rows for shapes that enough types would hold; returns the shapes still without one."""
@@ -286,7 +228,7 @@ def _widen(
 
 
 def _add_row(
-    losses: _Losses, shelves: list[_Shelf], pod: tuple[Int, int], goal: tuple[_Rows, int]
+    losses: Losses, shelves: list[_Shelf], pod: tuple[Int, int], goal: tuple[_Rows, int]
 ) -> bool:
     """One more row for each shelf with enough types for the pod, for its cheapest offer.
 
@@ -316,7 +258,7 @@ def _add_row(
 
 
 def _relax(
-    enc: Encoded, shapes: _Shapes, rows: _Rows, missing: dict[tuple[int, int], list[int]]
+    enc: Encoded, shapes: Shapes, rows: _Rows, missing: dict[tuple[int, int], list[int]]
 ) -> tuple[Int, Int]:
     """Rows of full size for what cannot be held, which only those pods accept.
 
