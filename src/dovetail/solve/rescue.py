@@ -16,6 +16,7 @@ from dovetail.solve.attempt import Attempt
 from dovetail.solve.axes import Bool, Int
 from dovetail.solve.bins import EXISTING
 from dovetail.solve.colocate import is_first, without_company
+from dovetail.solve.early import late_places
 from dovetail.solve.quotas import Outlook
 from dovetail.solve.settle import counted_hosts, host_minimum
 from dovetail.solve.terms import Kind
@@ -216,7 +217,7 @@ def _is_after_company(attempt: Attempt, group: int) -> bool:
 def _tilts(attempt: Attempt, number: int, group: int, offer: int) -> bool:
     """Whether pods that lean on a host minimum would stand too high beside this new node.
 
-    Pods on existing nodes are bound before it is there.
+    Most pods on existing nodes are bound before it is there.
     """
     bins, term = attempt.bins, attempt.enc.ties.hosts[number]
     if not term.eligible_o[offer]:
@@ -224,8 +225,10 @@ def _tilts(attempt: Attempt, number: int, group: int, offer: int) -> bool:
     fresh = int(number in attempt.enc.ties.host_match_g[group])
     held = bins.match[number, : bins.n][counted_hosts(bins, number)]
     least = min(fresh, int(held.min(initial=fresh)))
-    new = slice(bins.n_existing, bins.n)
-    highest = int(bins.match[number, new][bins.own[number, new] > 0].max(initial=0))
+    late_n = np.arange(bins.n) >= bins.n_existing
+    late_n[[node for _, node in late_places(attempt)]] = True
+    late_n &= bins.own[number, : bins.n] > 0
+    highest = int(bins.match[number, : bins.n][late_n].max(initial=0))
     return highest - least > term.max_skew
 
 

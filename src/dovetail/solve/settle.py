@@ -12,13 +12,14 @@ from dovetail.solve.attempt import Attempt, left_of, top_weight
 from dovetail.solve.axes import Bool, Int
 from dovetail.solve.bins import Bins
 from dovetail.solve.colocate import is_first
+from dovetail.solve.early import is_late
 from dovetail.solve.encode import Encoded
 from dovetail.solve.filling import snug_fill
 from dovetail.solve.quotas import Outlook, Turn, simple_spread, spread_range
 from dovetail.solve.settling import settle_at_once, ways
 from dovetail.solve.terms import Kind
 from dovetail.solve.undo import release
-from dovetail.solve.units import ANY_CELL, is_tied_to_zones, unit_of
+from dovetail.solve.units import ANY_CELL, Unit, is_tied_to_zones, unit_of
 from dovetail.solve.values import takes
 
 _Turn = tuple[int, int, float, int]  # priority, rank and size, each turned around; and who
@@ -177,10 +178,11 @@ def place_on(attempt: Attempt, number: int, span: slice, *, most: int | None = N
     hosts = bins.enc.ties.hosts
     spreads = [h for h in unit.own if hosts[h].kind == Kind.SPREAD]
     want = int(attempt.left_u[number]) if most is None else most
+    is_early = bins.n == bins.n_existing and not (spreads and _is_late(attempt, unit))
     placed = 0
     while placed < want:
         # New nodes are still to come, and lower the minimum while they are empty.
-        for h in spreads if bins.n == bins.n_existing else ():
+        for h in spreads if is_early else ():
             bins.floor[h] = host_minimum(bins, h)
         got = snug_fill(bins, number, unit, want - placed, span)
         placed += got
@@ -188,6 +190,11 @@ def place_on(attempt: Attempt, number: int, span: slice, *, most: int | None = N
             break
     bins.floor[spreads] = 0
     attempt.left_u[number] -= placed
+
+
+def _is_late(attempt: Attempt, unit: Unit) -> bool:
+    """Whether pods of a unit are bound only once new nodes are there."""
+    return any(is_late(attempt, group, unit.cell) for group, _ in unit.members)
 
 
 def host_minimum(bins: Bins, number: int, n_hosts: int | None = None) -> int:

@@ -6,6 +6,7 @@ import numpy as np
 
 from dovetail.solve.attempt import Attempt
 from dovetail.solve.contents import loads
+from dovetail.solve.early import late_places
 from dovetail.solve.limits import Limits
 from dovetail.solve.settle import host_minimum
 from dovetail.solve.terms import Kind
@@ -17,11 +18,7 @@ def is_sound(attempt: Attempt) -> bool:
     return (
         _has_room(attempt)
         and _is_within_limits(attempt)
-        and all(
-            _bears(attempt, node, attempt.units[number])
-            for node, held in loads(attempt.bins.log).items()
-            for number in held
-        )
+        and _are_all_borne(attempt)
         and all(
             _is_together(attempt, number)
             for number, term in enumerate(attempt.enc.ties.hosts)
@@ -46,8 +43,21 @@ def _is_within_limits(attempt: Attempt) -> bool:
     return kept and bool((now.supply >= np.minimum(before.supply, 0)).all())
 
 
-def _bears(attempt: Attempt, node: int, unit: Unit) -> bool:
-    """Whether a node may hold the pods of a unit beside all others on it."""
+def _are_all_borne(attempt: Attempt) -> bool:
+    """Whether every node may hold its pods."""
+    n_existing, late = attempt.bins.n_existing, late_places(attempt)
+    return all(
+        _bears(attempt, node, attempt.units[number], is_late=is_late)
+        for node, held in loads(attempt.bins.log).items()
+        for number in held
+        for is_late in (node >= n_existing or (number, node) in late,)
+    )
+
+
+def _bears(attempt: Attempt, node: int, unit: Unit, *, is_late: bool) -> bool:
+    """Whether a node may hold the pods of a unit beside all others on it. Pods that are late are
+    bound once all new nodes are there.
+    """
     bins, hosts = attempt.bins, attempt.enc.ties.hosts
     if not bins.accept[unit.mask, node]:
         return False
@@ -56,8 +66,7 @@ def _bears(attempt: Attempt, node: int, unit: Unit) -> bool:
         if term.kind == Kind.AFFINITY:
             fine = match > 0
         elif term.kind == Kind.SPREAD:
-            # Pods on existing nodes are bound before any other node is there.
-            n_hosts = bins.n_existing if node < bins.n_existing else bins.n
+            n_hosts = bins.n if is_late else bins.n_existing
             fine = match <= term.max_skew + host_minimum(bins, number, n_hosts)
         else:
             fine = match <= (number in unit.match)

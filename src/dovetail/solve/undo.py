@@ -7,11 +7,13 @@ reckon with, make the counts of a whole web of groups wrong for each other: all 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 
 from dovetail.solve.attempt import Attempt, Step
 from dovetail.solve.axes import Bool, Int
+from dovetail.solve.early import late_places
 from dovetail.solve.terms import Kind
 from dovetail.solve.ties import ZoneTerm
 from dovetail.solve.units import is_tied_to_zones
@@ -139,14 +141,14 @@ def is_bound_in_turn(
     attempt: Attempt, number: int, seen_d: Bool, early: Sequence[Step] = ()
 ) -> bool:
     """Whether everybody who states a spread finds it kept when it is their turn, whoever comes
-    after them; not known where pods have left since. Pods on existing nodes had theirs before.
+    after them; not known where pods have left since. Most pods on existing nodes had theirs before.
 
     `early` are pods that would come to a new node and be bound before all others.
     """
     ties = attempt.enc.ties
     term = ties.zones[number]
     match_d, planned_d = term.match_d.copy(), attempt.settler.state.match[number].copy()
-    late = _on_new_nodes(attempt, number)
+    late = _after_new_nodes(attempt, number)
     late |= {(group, cell) for group, cell, _ in early if number in ties.zone_own_g[group]}
     for place, (group, cell, count) in enumerate((*early, *attempt.steps)):
         domain = int(ties.domains_ck[cell, term.key])
@@ -162,15 +164,19 @@ def is_bound_in_turn(
     return bool((match_d == planned_d).all())
 
 
-def _on_new_nodes(attempt: Attempt, number: int) -> set[tuple[int, int]]:
-    """The groups that state a zone term and may have pods on planned nodes, and in which cells."""
+def _after_new_nodes(attempt: Attempt, number: int) -> set[tuple[int, int]]:
+    """The groups that state a zone term and may have pods that are bound once planned nodes are
+    there, and in which cells.
+    """
     bins, own_g = attempt.bins, attempt.enc.ties.zone_own_g
+    late = [(unit, np.array([node])) for unit, node in sorted(late_places(attempt))]
+    new = [(unit, nodes[nodes >= bins.n_existing]) for unit, nodes, _ in bins.log]
     return {
         (group, cell)
-        for unit, nodes, _ in bins.log
+        for unit, nodes in (*new, *late)
         for group, _ in attempt.units[unit].members
         if number in own_g[group]
-        for cell in bins.cell[nodes[nodes >= bins.n_existing]].tolist()
+        for cell in bins.cell[nodes].tolist()
     }
 
 
@@ -186,15 +192,13 @@ def is_skewed(term: ZoneTerm, match_d: Int, seen_d: Bool) -> bool:
 
 
 def depends_on_new(attempt: Attempt, number: int) -> bool:
-    """Whether a planned node runs a pod that states this zone term.
-
-    Pods on existing nodes are bound before any other node is there.
-    """
-    bins, own_g = attempt.bins, attempt.enc.ties.zone_own_g
+    """Whether a pod that states this zone term is bound once planned nodes are there."""
+    bins, own_g, units = attempt.bins, attempt.enc.ties.zone_own_g, attempt.units
+    on_new = (unit for unit, nodes, _ in bins.log if (nodes >= bins.n_existing).any())
     return any(
-        bool((nodes >= bins.n_existing).any())
-        and any(number in own_g[group] for group, _ in attempt.units[unit].members)
-        for unit, nodes, _ in bins.log
+        number in own_g[group]
+        for unit in chain(on_new, (unit for unit, _ in late_places(attempt)))
+        for group, _ in units[unit].members
     )
 
 

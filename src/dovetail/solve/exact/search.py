@@ -250,7 +250,8 @@ class Search:
                 if not matched and not is_first:
                     return False
             elif host.kind == Kind.SPREAD:
-                most = host.max_skew + self._least_on_hosts(spots, spot, term)
+                is_late = spot.node == _NEW or self._is_late(spots, spot, sort)
+                most = host.max_skew + self._least_on_hosts(spots, term, is_late=is_late)
                 if matched + (term in sort.host_match) > most:
                     return False
             elif matched:
@@ -260,18 +261,42 @@ class Search:
             for term in sort.host_match
         )
 
-    def _least_on_hosts(self, spots: tuple[Spot, ...], spot: Spot, term: int) -> int:
+    def _is_late(self, spots: tuple[Spot, ...], spot: Spot, sort: Sort) -> bool:
+        """Whether a pod on an existing node waits for company in its zone that comes with a new
+        node.
+        """
+        zones, domains = self._board.zones, self._board.domains
+        for term in sort.zone_own:
+            zone = zones[term]
+            if zone.kind != Kind.AFFINITY or zone.match_d[domains[spot.cell][zone.key]]:
+                continue
+            near = [
+                domains[one.cell][zone.key] == domains[spot.cell][zone.key]
+                for one in spots
+                if one.node != _NEW and self._has_company(one, term)
+            ]
+            is_first = term in sort.zone_match and not zone.match_d.any() and not near
+            if not any(near) and not is_first:
+                return True
+        return False
+
+    def _has_company(self, spot: Spot, term: int) -> bool:
+        """Whether a node has got pods that a zone term selects."""
+        sorts = zip(spot.held, self._board.sorts, strict=True)
+        return any(held and term in sort.zone_match for held, sort in sorts)
+
+    def _least_on_hosts(self, spots: tuple[Spot, ...], term: int, *, is_late: bool) -> int:
         """The minimum that a spread over hosts starts from. Pods on existing nodes are bound before
-        any other node is there; for those on new nodes it is what all nodes hold so far, which is
+        any other node is there; for those that are late it is what all nodes hold so far, which is
         looked at once more when all is placed.
         """
         host = self._board.hosts[term]
         counted = [
             one.match[term]
             for one in spots
-            if (spot.node == _NEW if one.node == _NEW else host.eligible_n[one.node])
+            if (is_late if one.node == _NEW else host.eligible_n[one.node])
         ]
-        if spot.node == _NEW and not any(one.node == _NEW for one in spots):
+        if is_late and not any(one.node == _NEW for one in spots):
             counted.append(0)
         return min(counted) if len(counted) >= max(host.min_domains, 1) else 0
 
