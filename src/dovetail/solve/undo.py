@@ -15,7 +15,7 @@ from dovetail.solve.attempt import Attempt, Step
 from dovetail.solve.axes import Bool, Int
 from dovetail.solve.early import late_places
 from dovetail.solve.terms import Kind
-from dovetail.solve.ties import ZoneTerm
+from dovetail.solve.ties import Ties, ZoneTerm
 from dovetail.solve.units import is_tied_to_zones
 
 
@@ -203,8 +203,9 @@ def depends_on_new(attempt: Attempt, number: int) -> bool:
 
 
 def _web(attempt: Attempt, broken: set[int]) -> set[int]:
-    """All groups that hang together with these through zone terms."""
+    """All groups that hang together with these through zone terms, or want them on their node."""
     ties = attempt.enc.ties
+    wanting = _wanting(ties)
     groups = set(broken)
     queue = sorted(broken)
     seen: set[int] = set()
@@ -215,7 +216,22 @@ def _web(attempt: Attempt, broken: set[int]) -> set[int]:
             more = set(ties.zones[number].groups) - groups
             groups |= more
             queue += sorted(more)
+        for number in ties.host_match_g[group]:
+            more = wanting.pop(number, set()) - groups
+            groups |= more
+            queue += sorted(more)
     return groups
+
+
+def _wanting(ties: Ties) -> dict[int, set[int]]:
+    """For every affinity over hosts the groups that state it."""
+    found: dict[int, set[int]] = {
+        number: set() for number, term in enumerate(ties.hosts) if term.kind == Kind.AFFINITY
+    }
+    for group, own in enumerate(ties.host_own_g) if found else ():
+        for number in found.keys() & own:
+            found[number].add(group)
+    return found
 
 
 def _start_afresh(attempt: Attempt, groups: set[int], waiting: dict[int, int]) -> None:
