@@ -99,13 +99,27 @@ class Board:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the search knows all rules of the puzzle: no volumes that pods share, and no
-        daemon pods that count as company or in spreads.
+        """Whether the search knows all rules of the puzzle: no volumes that pods share."""
+        return not any(self.enc.claims.claims_g)
+
+    @cached_property
+    def empty(self) -> dict[tuple[int, ...], int]:
+        """What new nodes are like before pods come: by host term the daemon pods that are company
+        or count in a spread, and the offers with just these, as bits.
         """
         about = (Kind.AFFINITY, Kind.SPREAD)
-        return not any(self.enc.claims.claims_g) and not any(
-            term.kind in about and term.match_o is not None for term in self.hosts
-        )
+        nobody = [0] * len(self.offers)
+        daemons = [
+            nobody
+            if term.match_o is None or term.kind not in about
+            else term.match_o[self.offers].tolist()
+            for term in self.hosts
+        ]
+        found: dict[tuple[int, ...], int] = {}
+        for place in range(len(self.offers)):
+            present = tuple(row[place] for row in daemons)
+            found[present] = found.get(present, 0) | 1 << place
+        return found
 
     @cached_property
     def cells(self) -> dict[int, int]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -57,6 +58,7 @@ class Search:
         self._steps: list[Step] = []
         self._known: set[tuple[object, ...]] = set()
         self._tied = [self._order_matters(sort) for sort in board.sorts]
+        self._empty = self._empty_spots()
 
     def _order_matters(self, sort: Sort) -> bool:
         """Whether it matters when pods of a sort come: they want company or are spread, or are
@@ -169,17 +171,20 @@ class Search:
                 after = self._joined(spots, chosen, number, is_first=is_first)
                 if after is not None:
                     yield place, after
-        empty = self._empty()
-        for chosen in self._with_cell(empty, sort):
+        for chosen in chain.from_iterable(self._with_cell(one, sort) for one in self._empty):
             after = self._joined(spots, chosen, number, is_first=is_first)
             if after is not None:
                 yield len(spots), after
 
-    def _empty(self) -> Spot:
+    def _empty_spots(self) -> list[Spot]:
+        """New nodes before pods come, one for each set of daemon pods that matters."""
         board = self._board
-        nothing, none = (0,) * len(board.hosts), (0,) * len(board.sorts)
-        every = (1 << len(board.offers)) - 1
-        return Spot(_NEW, -1, (0,) * len(board.enc.resources), every, none, nothing, nothing)
+        nobody, none = (0,) * len(board.hosts), (0,) * len(board.sorts)
+        room = (0,) * len(board.enc.resources)
+        return [
+            Spot(_NEW, -1, room, offers, none, daemons, nobody)
+            for daemons, offers in board.empty.items()
+        ]
 
     def _with_cell(self, spot: Spot, sort: Sort) -> Iterator[Spot]:
         """The spot in every cell that a pod could bring it to; as it is if cells do not matter."""
@@ -251,7 +256,8 @@ class Search:
                     return False
             elif host.kind == Kind.SPREAD:
                 is_late = spot.node == _NEW or self._is_late(spots, spot, sort)
-                most = host.max_skew + self._least_on_hosts(spots, term, is_late=is_late)
+                seen = spots if any(spot.held) or spot.node != _NEW else (*spots, spot)
+                most = host.max_skew + self._least_on_hosts(seen, term, is_late=is_late)
                 if matched + (term in sort.host_match) > most:
                     return False
             elif matched:
@@ -296,8 +302,6 @@ class Search:
             for one in spots
             if (is_late if one.node == _NEW else host.eligible_n[one.node])
         ]
-        if is_late and not any(one.node == _NEW for one in spots):
-            counted.append(0)
         return min(counted) if len(counted) >= max(host.min_domains, 1) else 0
 
     def _zones_allow(self, sort: Sort, cell: int, *, is_first: bool) -> bool:

@@ -137,7 +137,7 @@ def test_reserved_offers_are_scarce() -> None:
         pytest.param(
             {"affinity": NEAR},
             {"daemon_sets": (daemon(labels={"app": "agent"}),)},
-            False,
+            True,
             id="a daemon pod that is company",
         ),
         pytest.param(
