@@ -52,12 +52,13 @@ def test_more_nodes_than_a_limit_allows_are_seen() -> None:
 
 def followed(pairs: list[tuple[int, int]], **parts: object) -> Attempt:
     """New nodes with so many leaders and followers each; a follower wants a leader on its node, and
-    is such company itself.
+    is such company itself. `near` is what it wants instead.
     """
-    near = [{"topology_key": "hostname", "selector": {"tier": "x"}}]
+    on_node = {"topology_key": "hostname", "selector": {"tier": "x"}}
+    near = parts.pop("near", [on_node])
     n_leaders, n_followers = (sum(pair[part] for pair in pairs) for part in range(2))
     pods = [
-        *deployment(n_leaders, "leader", labels={"tier": "x"}),
+        *deployment(n_leaders, "leader", labels={"app": "leader", "tier": "x"}),
         *deployment(n_followers, "follower", labels={"tier": "x"}, affinity=near, cpu="200m"),
     ]
     attempt = empty_attempt(encoded(pods, SMALL, **parts))
@@ -81,14 +82,31 @@ def followed(pairs: list[tuple[int, int]], **parts: object) -> Attempt:
         pytest.param([(1, 1), (1, 1)], True, id="with a leader each"),
         pytest.param([(0, 2)], True, id="by themselves on one node"),
         pytest.param([(0, 1), (0, 1)], False, id="by themselves on two nodes"),
-        pytest.param([(1, 1), (0, 1)], False, id="one alone while a leader is elsewhere"),
+        pytest.param([(1, 1), (0, 1)], True, id="one that starts alone before the leader is there"),
+        pytest.param([(1, 0), (0, 1), (0, 1)], False, id="two alone while a leader is elsewhere"),
     ],
 )
-def test_a_follower_whose_leader_is_there_is_not_alone(
-    pairs: list[tuple[int, int]], *, want: bool
-) -> None:
+def test_only_the_first_follower_may_be_alone(pairs: list[tuple[int, int]], *, want: bool) -> None:
     """Only the very first of a kind may be without company, and only on one node."""
     assert is_sound(followed(pairs)) == want
+
+
+@pytest.mark.parametrize(
+    ("selector", "want"),
+    [
+        pytest.param({"tier": "x"}, True, id="company that it is itself"),
+        pytest.param({"app": "leader"}, False, id="a leader in its zone"),
+    ],
+)
+def test_a_follower_that_needs_others_in_its_zone_starts_nothing(
+    selector: dict[str, str], *, want: bool
+) -> None:
+    """Nobody can come before all others and wait for them."""
+    near = {"topology_key": "hostname", "selector": {"tier": "x"}}
+    attempt = followed(
+        [(1, 0), (0, 1)], near=[near, {"topology_key": "zone", "selector": selector}]
+    )
+    assert is_sound(attempt) == want
 
 
 def test_nobody_is_first_while_company_runs() -> None:
