@@ -43,8 +43,12 @@ def certify(
     The plan's own price helps: what no plan as cheap could use up is there for all of them.
     """
     sure_o = sure_offers(enc, price, int(placed_g.sum()))
-    worth_g = _offer_worth(enc, values, placed_g, sure_o)
-    total, existing = _with_existing(enc, values, placed_g, worth_g)
+    worth_g = _least_worth(values, placed_g)
+    split_g = _with_spreads(enc, values, (placed_g, worth_g), sure_o)
+    total, existing = _with_existing(enc, values, placed_g, split_g)
+    if total > price:
+        # Pods that would wait otherwise may share a zone, if no other zone is opened.
+        total, existing = _with_existing(enc, values, placed_g, worth_g)
     if total <= 0:
         return Certificate()
     choice_o = np.full(enc.n_offers, -1)
@@ -126,13 +130,16 @@ def pod_values(values: Values) -> Int:
     return np.where(is_known, np.maximum(whole, 0), -1)
 
 
-def _offer_worth(enc: Encoded, values: Values, placed_g: Int, sure_o: Bool) -> Float:
-    """What all placed pods of a group are worth on offers alone, the cheapest legal way."""
-    worth_sc = values.worth_sc
-    cheapest_s = worth_sc.min(axis=1, initial=np.inf)
-    each_g = cheapest_s[values.shape_g]
+def _least_worth(values: Values, placed_g: Int) -> Float:
+    """What all placed pods of a group are worth on offers alone, wherever they are."""
+    each_g = values.worth_sc.min(axis=1, initial=np.inf)[values.shape_g]
     worth_g: Float = np.where(np.isfinite(each_g) & (placed_g > 0), each_g, 0.0)
-    worth_g = worth_g * placed_g.astype(np.float64)
+    return worth_g * placed_g.astype(np.float64)
+
+
+def _with_spreads(enc: Encoded, values: Values, placed: tuple[Int, Float], sure_o: Bool) -> Float:
+    """The same where spread groups are in all the domains that they could be in."""
+    placed_g, worth_g = placed[0], placed[1].copy()
     for group in range(len(enc.groups)):
         if placed_g[group] == enc.count_g[group]:
             split = _spread_worth(enc, values, group, sure_o)
