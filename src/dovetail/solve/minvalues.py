@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Final
 
 import numpy as np
@@ -29,12 +30,13 @@ from dovetail.model.resources import NODES
 from dovetail.solve.axes import UNLIMITED, Bool, Int
 from dovetail.solve.bins import Bins
 from dovetail.solve.encode import Encoded, Origin
-from dovetail.solve.limits import Limits, capacity_t
+from dovetail.solve.limits import Limits, binding_use, capacity_t
 from dovetail.solve.siblings import Losses, Shapes, shapes_of
 from dovetail.solve.ties import HostTerm
 from dovetail.solve.variety import Demand, are_met, demands, gather, later_kinds
 
 _NEAR: Final = 64  # siblings to look at first
+_MOST_TAKERS: Final = 50  # sorts of pods, by the offers that take them, for which limits are spared
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,7 @@ def hold_min_values(enc: Encoded) -> Encoded:
     losses = Losses(enc, shapes)
     for shelf in shelves:
         _narrow(losses, shelf, rows)
+    _spare_limits(losses, shelves, shapes, rows)
     missing = _missing(enc, shelves, shapes, rows)
     missing = _widen(losses, shelves, shapes, (rows, missing))
     mask_m, mask_g = np.arange(len(enc.masks_me)), enc.mask_g
@@ -163,22 +166,39 @@ def _narrow(losses: Losses, shelf: _Shelf, rows: _Rows) -> None:
         rows.cap_or[offer] = enc.cap_or[siblings].min(axis=0)
         rows.masks_mo[:, offer] = enc.masks_me[:, siblings].all(axis=1)
         rows.siblings[offer] = siblings
-        if losses.share(siblings) > losses.share(np.array([offer])):
-            _spare_limits(losses, (shelf.asked, beside), rows, offer)
 
 
-def _spare_limits(
-    losses: Losses, shelf: tuple[tuple[Demand, ...], Int], rows: _Rows, offer: int
-) -> None:
-    """One more row for an offer, where other siblings take less of the pool's limits."""
+def _spare_limits(losses: Losses, shelves: list[_Shelf], shapes: Shapes, rows: _Rows) -> None:
+    """Add rows whose siblings take less of the pool's limits, for pods that all of them hold: for
+    the offer that takes least of them, and for the cheapest one.
+    """
     enc = losses.enc
-    asked, beside = shelf
-    ranked = beside[losses.sparing(offer, beside)]
-    chosen = gather(asked, enc.type_o[ranked].tolist()) or []
-    siblings = losses.combined(ranked[chosen], beside)
-    accepted: Bool = np.all(enc.masks_me[:, siblings], axis=1)
-    if accepted.any() and losses.share(siblings) < losses.share(rows.siblings[offer]):
-        rows.add(offer, enc.cap_or[siblings].min(axis=0), accepted, siblings)
+    limited = [shelf for shelf in shelves if losses.share(shelf.offers)]
+    if not limited or not binding_use(enc):
+        return
+    takers_ko = np.unique(shapes.fit(enc.masks_me[:, : enc.n_offers], enc.cap_or), axis=0)
+    for shelf, takers in product(limited, takers_ko[:_MOST_TAKERS]):
+        offers = shelf.offers[takers[shelf.offers]]
+        if not len(offers):
+            continue
+        firsts = (offers[losses.sparing(offers)[0]], offers[np.argmin(enc.plan_price_o[offers])])
+        for offer in dict.fromkeys(int(one) for one in firsts):
+            siblings = _sparing(losses, shelf, offer, takers)
+            if siblings is not None and losses.share(siblings) < losses.share(rows.siblings[offer]):
+                accepted: Bool = np.all(enc.masks_me[:, siblings], axis=1)
+                rows.add(offer, enc.cap_or[siblings].min(axis=0), accepted, siblings)
+
+
+def _sparing(losses: Losses, shelf: _Shelf, offer: int, takers: Bool) -> Int | None:
+    """Siblings of an offer that take the least of limits, of those that hold a pod."""
+    for beside in shelf.beside:
+        fitting = beside[takers[beside]]
+        ranked = np.concatenate([np.array([offer]), fitting[losses.sparing(fitting)]])
+        chosen = gather(shelf.asked, losses.enc.type_o[ranked].tolist())
+        if chosen is not None:
+            siblings = losses.combined(ranked[chosen], beside)
+            return siblings if takers[siblings].all() else None
+    return None
 
 
 def _missing(

@@ -83,12 +83,9 @@ class Losses:
         """The largest share of what any limit leaves that a node of any of these offers takes."""
         return float(self._share_o[offers].max(initial=0.0))
 
-    def sparing(self, offer: int, beside: Int) -> Int:
-        """The order of others as siblings of an offer: itself first, then who takes the least of
-        limits, then the cheapest.
-        """
-        order = np.lexsort((self.enc.plan_price_o[beside], self._share_o[beside], beside != offer))
-        return order.astype(np.int64)
+    def sparing(self, offers: Int) -> Int:
+        """The order of offers by what they take of limits, the least first, then by price."""
+        return np.lexsort((self.enc.plan_price_o[offers], self._share_o[offers]))
 
 
 def shapes_of(enc: Encoded) -> Shapes:
