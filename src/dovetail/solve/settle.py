@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from itertools import groupby
 
 import numpy as np
+import numpy.typing as npt
 
 from dovetail.solve import kernel
 from dovetail.solve.attempt import Attempt, left_of, top_weight
@@ -199,8 +200,12 @@ def _is_late(attempt: Attempt, unit: Unit) -> bool:
 
 def host_minimum(bins: Bins, number: int, n_hosts: int | None = None) -> int:
     """The least that any node which counts (of the first so many) holds of a host spread's pods."""
-    most = bins.n if n_hosts is None else n_hosts
-    held = bins.match[number, :most][counted_hosts(bins, number)[:most]]
+    return least_held(bins, number, bins.match[number, : bins.n if n_hosts is None else n_hosts])
+
+
+def least_held(bins: Bins, number: int, match_n: npt.NDArray[np.int32]) -> int:
+    """The same if the first nodes hold so many each."""
+    held = match_n[counted_hosts(bins, number)[: len(match_n)]]
     enough = max(bins.enc.ties.hosts[number].min_domains, 1)
     return int(held.min()) if len(held) >= enough else 0
 

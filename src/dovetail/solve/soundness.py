@@ -8,17 +8,21 @@ from dovetail.solve.attempt import Attempt
 from dovetail.solve.contents import loads
 from dovetail.solve.early import late_places
 from dovetail.solve.limits import Limits
-from dovetail.solve.settle import host_minimum
+from dovetail.solve.settle import host_minimum, least_held
 from dovetail.solve.terms import Kind
 from dovetail.solve.units import Unit
 
 
-def is_sound(attempt: Attempt) -> bool:
-    """Whether resources, limits, reservations and all constraints between pods on a node hold."""
+def is_sound(attempt: Attempt, *, is_in_turn: bool = False) -> bool:
+    """Whether resources, limits, reservations and all constraints between pods on a node hold.
+
+    Spreads are judged by who is on the nodes in the end. If the log is in the order of binding
+    (`is_in_turn`), pod by pod, each finds its own kept when it comes, whoever comes after it.
+    """
     return (
         _has_room(attempt)
         and _is_within_limits(attempt)
-        and _are_all_borne(attempt)
+        and _are_all_borne(attempt, is_in_turn=is_in_turn)
         and all(
             _is_together(attempt, number)
             for number, term in enumerate(attempt.enc.ties.hosts)
@@ -43,21 +47,60 @@ def _is_within_limits(attempt: Attempt) -> bool:
     return kept and bool((now.supply >= np.minimum(before.supply, 0)).all())
 
 
-def _are_all_borne(attempt: Attempt) -> bool:
-    """Whether every node may hold its pods."""
+def _are_all_borne(attempt: Attempt, *, is_in_turn: bool) -> bool:
+    """Whether every node may hold its pods. Late ones are bound once all new nodes are there."""
     n_existing, late = attempt.bins.n_existing, late_places(attempt)
+    held = loads(attempt.bins.log)
+    late |= {(number, node) for node in held if node >= n_existing for number in held[node]}
+    if not all(
+        _bears(attempt, node, attempt.units[number])
+        for node, numbers in held.items()
+        for number in numbers
+    ):
+        return False
+    if is_in_turn:
+        return _is_spread_in_turn(attempt, late)
     return all(
-        _bears(attempt, node, attempt.units[number], is_late=is_late)
-        for node, held in loads(attempt.bins.log).items()
-        for number in held
-        for is_late in (node >= n_existing or (number, node) in late,)
+        _is_spread(attempt, number, node, is_late=(number, node) in late)
+        for node, numbers in held.items()
+        for number in numbers
     )
 
 
-def _bears(attempt: Attempt, node: int, unit: Unit, *, is_late: bool) -> bool:
-    """Whether a node may hold the pods of a unit beside all others on it. Pods that are late are
-    bound once all new nodes are there.
+def _is_spread(attempt: Attempt, number: int, node: int, *, is_late: bool) -> bool:
+    """Whether the spreads of a unit bear its pods on a node, by who is where in the end."""
+    bins, hosts = attempt.bins, attempt.enc.ties.hosts
+    n_hosts = bins.n if is_late else bins.n_existing
+    return all(
+        int(bins.match[term, node]) <= hosts[term].max_skew + host_minimum(bins, term, n_hosts)
+        for term in attempt.units[number].own
+        if hosts[term].kind == Kind.SPREAD
+    )
+
+
+def _is_spread_in_turn(attempt: Attempt, late: set[tuple[int, int]]) -> bool:
+    """Whether the spreads of all pods bear them when it is their turn. The log has a line for each
+    pod, in the order of binding.
     """
+    bins, hosts = attempt.bins, attempt.enc.ties.hosts
+    match = bins.match[:, : bins.n].copy()
+    for number, nodes, counts in bins.log:
+        for term in attempt.units[number].match:
+            np.subtract.at(match[term], nodes, counts)
+    for number, nodes, counts in bins.log:
+        unit, node = attempt.units[number], int(nodes[0])
+        n_hosts = bins.n if (number, node) in late else bins.n_existing
+        for term in unit.own:
+            if hosts[term].kind == Kind.SPREAD:
+                most = hosts[term].max_skew + least_held(bins, term, match[term, :n_hosts])
+                if int(match[term, node]) + (term in unit.match) > most:
+                    return False
+        match[list(unit.match), node] += int(counts[0])
+    return True
+
+
+def _bears(attempt: Attempt, node: int, unit: Unit) -> bool:
+    """Whether a node may hold the pods of a unit beside all others on it, but for spreads."""
     bins, hosts = attempt.bins, attempt.enc.ties.hosts
     if not bins.accept[unit.mask, node]:
         return False
@@ -66,8 +109,7 @@ def _bears(attempt: Attempt, node: int, unit: Unit, *, is_late: bool) -> bool:
         if term.kind == Kind.AFFINITY:
             fine = match > 0
         elif term.kind == Kind.SPREAD:
-            n_hosts = bins.n if is_late else bins.n_existing
-            fine = match <= term.max_skew + host_minimum(bins, number, n_hosts)
+            continue
         else:
             fine = match <= (number in unit.match)
         if not fine:

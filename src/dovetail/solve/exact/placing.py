@@ -205,6 +205,6 @@ def _holds(attempt: Attempt) -> bool:
     """Whether kube-scheduler could bind all pods in turn, with all nodes there."""
     ties, seen = attempt.enc.ties, attempt.settler.state.seen
     spreads = [n for n, term in enumerate(ties.zones) if term.kind == Kind.SPREAD]
-    return is_sound(attempt) and all(
+    return is_sound(attempt, is_in_turn=True) and all(
         is_bound_in_turn(attempt, number, seen[number]) for number in spreads
     )
