@@ -84,13 +84,7 @@ def _join(attempt: Attempt, group: int, pod: tuple[Unit, bool], span: slice) -> 
     enc, bins = attempt.enc, attempt.bins
     if span.stop <= span.start:
         return False
-    spreads = [h for h in probe.own if enc.ties.hosts[h].kind == Kind.SPREAD]
-    # Pods on existing nodes are bound before any other node comes and lowers the minimum.
-    may_lean = attempt.may_lean or span.stop <= bins.n_existing
-    for number in spreads if may_lean else ():
-        bins.floor[number] = host_minimum(bins, number)
-    room = bins.room(probe, span)
-    bins.floor[spreads] = 0
+    room = _room(attempt, probe, span)
     n_cells = len(enc.ties.domains_ck)
     cell_s = bins.cell[span]
     existing = np.bincount(cell_s, weights=room > 0, minlength=n_cells).astype(np.int64)
@@ -103,11 +97,34 @@ def _join(attempt: Attempt, group: int, pod: tuple[Unit, bool], span: slice) -> 
         return False
     here = np.flatnonzero((room > 0) & (cell_s == cell)) + span.start
     node = int(here[_snuggest(attempt, here)])
-    for number in spreads:
-        if bins.match[number, node] + (number in probe.match) > enc.ties.hosts[number].max_skew:
-            attempt.leaned_on.add(number)
+    _lean(attempt, probe, node)
     put_one(attempt, group, cell, node)
     return True
+
+
+def _spreads(attempt: Attempt, unit: Unit) -> list[int]:
+    """The spreads over hosts that a unit states."""
+    return [h for h in unit.own if attempt.enc.ties.hosts[h].kind == Kind.SPREAD]
+
+
+def _room(attempt: Attempt, probe: Unit, span: slice) -> Int:
+    """How many pods the nodes of a span could take, with host spreads by their true minimum."""
+    bins, spreads = attempt.bins, _spreads(attempt, probe)
+    # Pods on existing nodes are bound before any other node comes and lowers the minimum.
+    may_lean = attempt.may_lean or span.stop <= bins.n_existing
+    for number in spreads if may_lean else ():
+        bins.floor[number] = host_minimum(bins, number)
+    room = bins.room(probe, span)
+    bins.floor[spreads] = 0
+    return room
+
+
+def _lean(attempt: Attempt, probe: Unit, node: int) -> None:
+    """Note the spreads that a pod on this node will keep only because no node holds fewer."""
+    for number in _spreads(attempt, probe):
+        held = attempt.bins.match[number, node] + (number in probe.match)
+        if held > attempt.enc.ties.hosts[number].max_skew:
+            attempt.leaned_on.add(number)
 
 
 def _snuggest(attempt: Attempt, nodes: Int) -> int:
@@ -147,13 +164,14 @@ def _open_for(attempt: Attempt, group: int, pod: tuple[Unit, bool]) -> bool:
         if cell in refused or _spoils(attempt, group, offer):
             continue
         span = bins.open(offer, 1)
-        if bins.room(probe, span)[0] > 0:
+        if _room(attempt, probe, span)[0] > 0:
             only: Bool = np.zeros(n_cells, dtype=bool)
             only[cell] = True
             nothing = np.zeros(n_cells, dtype=np.int64)
             outlook = Outlook(only, nothing, np.zeros(n_cells), is_first=first)
             if settle_one(attempt, group, outlook) is not None:
                 has_opened = see(attempt, offer)
+                _lean(attempt, probe, span.start)
                 put_one(attempt, group, cell, span.start)
                 if has_opened:
                     _bind_early(attempt)
