@@ -35,7 +35,7 @@ from dovetail.solve.settle import settle_all
 from dovetail.solve.soundness import is_sound
 from dovetail.solve.values import rough
 from dovetail.solve.vectors import Values
-from dovetail.solve.waves import Outcome, by_priority
+from dovetail.solve.waves import Outcome, by_priority, displaced
 from dovetail.solve.wishes import wishes_of
 
 _NEAR: Final = 1.005  # of a bound: a price so near it needs no better one
@@ -172,7 +172,7 @@ def _best_attempt(enc: Encoded, offers: Int, values: Values) -> Outcome:
     outcome = _finished(attempt)
     if other is not None and is_sound(other):
         outcome = min(outcome, _finished(other), key=rank)
-    for exact in placed_exactly(outcome):
+    for exact in map(displaced, placed_exactly(outcome)):
         right_size(exact[0])
         outcome = min(outcome, exact, key=rank)
     return outcome

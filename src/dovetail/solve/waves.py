@@ -22,10 +22,15 @@ def by_priority(plain: Outcome) -> Outcome:
     """The plan, or a better one for pods of higher priority."""
     if not _is_unfair(*plain):
         return plain
-    best = _better(plain, _in_waves(plain[0]))
-    while _is_unfair(*best) and displace(*best):
-        best = best[0], rescue(best[0])
-    return best
+    return displaced(_better(plain, _in_waves(plain[0])))
+
+
+def displaced(outcome: Outcome) -> Outcome:
+    """The plan with pods of higher priority in the places of others, where that is all it takes."""
+    attempt, waiting = outcome
+    while _is_unfair(attempt, waiting) and displace(attempt, waiting):
+        waiting = rescue(attempt)
+    return attempt, waiting
 
 
 def _better(plain: Outcome, waves: Outcome) -> Outcome:
