@@ -7,6 +7,7 @@
  */
 
 typedef __int128 wide;
+typedef wide packed __attribute__((aligned(8)));  /* as it lies in scratch */
 
 enum { SHIFT = 24 };  /* multipliers are fractions of 2^24 */
 
@@ -58,8 +59,11 @@ typedef struct {
     const int64_t *exact, *unit, *size;  /* per table */
     const int64_t *price;     /* tables x resources: multipliers, 0 for the exact one */
     const int64_t *start;     /* per table: where its rows begin in `rows` */
+    packed *paid;             /* scratch: tables, what is free at the prices of each; then items x tables, what */
+                              /* an item asks for at these prices */
     int64_t *rows;            /* of all tables, each (items + 1) x size */
     int64_t *spare;           /* scratch: two rows of the largest table */
+    int64_t *cell, *alike;    /* scratch: tables, the cell of what is free, and the first table with the same cells */
     int64_t *free;            /* scratch: resources */
     int64_t *barred;          /* scratch: items */
     int64_t *count, *best_count;  /* scratch and answer: items */
@@ -68,23 +72,24 @@ typedef struct {
     int64_t best, left;
 } Search;
 
-static int64_t at_most(const Search *s, int64_t item) {
+/* The most that an item and the following ones can be worth in what is free; or, if that is no more than
+ * `enough`, some number that is no more either. */
+static int64_t at_most(const Search *s, int64_t item, int64_t enough) {
     wide lowest = -1;
     for (int64_t k = 0; k < s->n_tables; k++) {
-        int64_t cell = least(s->free[s->exact[k]] / s->unit[k], s->size[k] - 1);
-        wide bound = s->rows[s->start[k] + item * s->size[k] + cell];
-        for (int64_t r = 0; r < s->n_resources; r++) {
-            int64_t each = s->price[k * s->n_resources + r];
-            if (each) bound += (wide)each * s->free[r] >> SHIFT;
-        }
+        if (s->alike[k] == k) s->cell[k] = least(s->free[s->exact[k]] / s->unit[k], s->size[k] - 1);
+        wide bound = s->rows[s->start[k] + item * s->size[k] + s->cell[s->alike[k]]] + (s->paid[k] >> SHIFT);
         if (lowest < 0 || bound < lowest) lowest = bound;
+        if (lowest <= enough) break;
     }
     return (int64_t)lowest;
 }
 
 static void take(Search *s, int64_t item, int64_t count) {
     const int64_t *asked = s->request + item * s->n_resources;
+    const packed *each = s->paid + (item + 1) * s->n_tables;
     for (int64_t r = 0; r < s->n_resources; r++) s->free[r] -= count * asked[r];
+    for (int64_t k = 0; k < s->n_tables; k++) s->paid[k] -= count * each[k];
 }
 
 static void visit(Search *s, int64_t item, int64_t value) {
@@ -100,7 +105,8 @@ static void visit(Search *s, int64_t item, int64_t value) {
         if (asked[r] > 0) most = least(most, s->free[r] / asked[r]);
     int64_t *bound = s->order + item * s->width;
     for (int64_t a = 0; a <= most; a++) {
-        bound[a] = value + a * s->value[item] + at_most(s, item + 1);
+        int64_t with = value + a * s->value[item];
+        bound[a] = with + at_most(s, item + 1, s->best - with);
         take(s, item, 1);
     }
     take(s, item, -(most + 1));
@@ -135,15 +141,37 @@ static void fill_table(const Search *s, int64_t k) {
     }
 }
 
+/* What amounts of all resources cost at the prices of a table, in fractions of 2^24. */
+static wide at_prices(const Search *s, int64_t k, const int64_t *amount) {
+    const int64_t *price = s->price + k * s->n_resources;
+    wide sum = 0;
+    for (int64_t r = 0; r < s->n_resources; r++)
+        if (price[r]) sum += (wide)price[r] * amount[r];
+    return sum;
+}
+
+static void prepare(Search *s) {
+    for (int64_t k = 0; k < s->n_tables; k++) {
+        fill_table(s, k);
+        s->alike[k] = 0;
+        while (s->exact[s->alike[k]] != s->exact[k] || s->unit[s->alike[k]] != s->unit[k] ||
+               s->size[s->alike[k]] != s->size[k])
+            s->alike[k]++;
+        for (int64_t i = 0; i < s->n_items; i++)
+            s->paid[(i + 1) * s->n_tables + k] = at_prices(s, k, s->request + i * s->n_resources);
+    }
+}
+
 /* For every offer the pods that are worth most together, if they are worth more than `floor`: their
  * worth (or the floor), how many of each, and the most that any pods there could be worth. */
 EXPORT void dovetail_fill_best(Search *s, int64_t n_offers, const int64_t *cap, const int64_t *floor,
                                int64_t budget, int64_t *worth, int64_t *counts, int64_t *bound) {
-    for (int64_t k = 0; k < s->n_tables; k++) fill_table(s, k);
+    prepare(s);
     for (int64_t o = 0; o < n_offers; o++) {
         for (int64_t r = 0; r < s->n_resources; r++) s->free[r] = cap[o * s->n_resources + r];
         for (int64_t i = 0; i < s->n_items; i++) s->barred[i] = s->count[i] = s->best_count[i] = 0;
-        int64_t most = at_most(s, 0);
+        for (int64_t k = 0; k < s->n_tables; k++) s->paid[k] = at_prices(s, k, s->free);
+        int64_t most = at_most(s, 0, -1);
         s->best = floor[o];
         s->left = budget;
         if (most > floor[o]) visit(s, 0, 0);

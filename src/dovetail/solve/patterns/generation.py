@@ -13,6 +13,7 @@ from typing import Final
 
 import numpy as np
 
+from dovetail.solve import kernel
 from dovetail.solve.axes import Float, Int
 from dovetail.solve.patterns.knapsack import (
     CPU,
@@ -36,6 +37,7 @@ _MOST_STEPS: Final = 80
 _IDLE: Final = 2_000  # a part of the price: who pays less than that more is not looked for
 _CELLS: Final = 4_096  # of a table: a coarser grid is filled faster, and costs more rounds
 _LEAST_WORTH: Final = 1.0  # nanodollars
+_RIDGE: Final = 1e-9  # equations that say the same are solved all the same
 _TIMES: Final = ((CPU, MEMORY, 1.6), (MEMORY, CPU, 0.5))  # exact in, other price, times that
 
 
@@ -51,6 +53,12 @@ class Generator:
     price_j: list[int] = field(default_factory=list)
     _known: set[bytes] = field(default_factory=set)
     _paid: list[bool] = field(default_factory=list)  # by shelf: whether it had patterns that pay
+    _scratch: kernel.Scratch = field(default_factory=kernel.Scratch)
+    _fit: _Fit = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Prepare what does not change from round to round."""
+        self._fit = _Fit(self.market.request_sr)
 
     def add(self, master: Master, patterns: Sequence[tuple[Int, int]]) -> int:
         """Let the program use patterns that are new, each with its price; says how many are."""
@@ -138,7 +146,12 @@ class Generator:
             made_of = grids(items, ways, cap_or.max(axis=0), _CELLS)
             self.work -= len(value_i) * int(made_of.size_k.sum())
             found = fill_best(
-                items, value_i, made_of, (cap_or, floor_o[open_o]), steps * len(value_i)
+                items,
+                value_i,
+                made_of,
+                (cap_or, floor_o[open_o]),
+                steps * len(value_i),
+                self._scratch,
             )
             worth_o[open_o], bound_o[open_o] = found.worth_o, found.bound_o
             count_oi[open_o] = found.count_oi
@@ -148,10 +161,10 @@ class Generator:
         """Resources to be exact in, with prices of all that may explain the values of pods: on
         nodes with memory to spare it is worth nothing, on others more than on average.
         """
-        request_sr = self.market.request_sr
-        two = _fitted(request_sr, value_s, (CPU, MEMORY))
-        ways = [(CPU, _fitted(request_sr, value_s, (CPU, MEMORY, PODS))), (CPU, two)]
-        ways += [(only, _fitted(request_sr, value_s, (only,))) for only in (CPU, MEMORY)]
+        weight_r = self._fit.weights(value_s)
+        two = self._fit.prices(weight_r, (CPU, MEMORY))
+        ways = [(CPU, self._fit.prices(weight_r, (CPU, MEMORY, PODS))), (CPU, two)]
+        ways += [(only, self._fit.prices(weight_r, (only,))) for only in (CPU, MEMORY)]
         for exact, other, factor in _TIMES:
             vector = two.copy()
             vector[other] *= factor
@@ -171,18 +184,43 @@ class Generator:
         return patterns
 
 
-def _fitted(request_sr: Int, value_s: Int, resources: tuple[int, ...]) -> Float:
-    """The prices of some resources that explain the values of pods best (least squares)."""
-    price = np.zeros(request_sr.shape[1])
-    used = np.array([one for one in resources if request_sr[:, one].any()], dtype=np.int64)
-    while len(used):
-        size_sr = request_sr[:, used].astype(np.float64)
-        scale = size_sr.max(axis=0)
-        size_sr /= scale
-        gram = size_sr.T @ size_sr + 1e-9 * np.eye(len(used))
-        found = np.linalg.solve(gram, size_sr.T @ value_s)
-        if found.min() >= 0:
-            price[used] = found / scale
-            break
-        used = used[found > 0]
-    return price
+class _Fit:
+    """Prices of some resources that explain the values of pods best (least squares)."""
+
+    def __init__(self, request_sr: Int) -> None:
+        self._n_resources = request_sr.shape[1]
+        size_sr = request_sr[:, [CPU, MEMORY, PODS]].astype(np.float64)
+        self._scale: list[float] = size_sr.max(axis=0, initial=0.0).tolist()
+        self._size_sr = size_sr / np.maximum(self._scale, 1.0)
+        self._gram: list[list[float]] = (self._size_sr.T @ self._size_sr).tolist()
+
+    def weights(self, value_s: Int) -> list[float]:
+        """How much each resource has to do with these values."""
+        found: list[float] = (value_s @ self._size_sr).tolist()
+        return found
+
+    def prices(self, weight_r: list[float], resources: tuple[int, ...]) -> Float:
+        """The price of each resource, 0 for all but these; none is negative."""
+        price = np.zeros(self._n_resources)
+        used = [one for one in resources if self._scale[one] > 0]
+        while used:
+            rows = [[self._gram[one][other] for other in used] for one in used]
+            found = _solved(rows, [weight_r[one] for one in used])
+            if min(found) >= 0:
+                price[used] = [each / self._scale[one] for each, one in zip(found, used, strict=True)]
+                break
+            used = [one for each, one in zip(found, used, strict=True) if each > 0]
+        return price
+
+
+def _solved(rows: list[list[float]], right: list[float]) -> list[float]:
+    """The solution of a few equations: symmetric, and positive with a little on the diagonal."""
+    rows = [[*row, more] for row, more in zip(rows, right, strict=True)]
+    for place, row in enumerate(rows):
+        row[place] += _RIDGE
+    for place, row in enumerate(rows):
+        for other in rows[:place] + rows[place + 1 :]:
+            times = other[place] / row[place]
+            for column in range(place, len(row)):
+                other[column] -= times * row[column]
+    return [row[-1] / row[place] for place, row in enumerate(rows)]

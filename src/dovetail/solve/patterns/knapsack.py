@@ -61,15 +61,14 @@ def simple_bounds(items: Items, value_i: Int, vectors: Sequence[Float], cap_or: 
     """Upper bounds on what pods of every kind of node are worth, by prices of resources alone: what
     the node has at these prices, and what pods are worth beyond them.
     """
-    lowest = np.full(len(cap_or), _LARGEST, dtype=np.int64)
+    price_kr = np.array(vectors)
     caps = np.minimum(cap_or, _BOUNDLESS).astype(np.float64)
-    for vector in vectors:
-        beyond_i = np.maximum(value_i - items.request_ir @ vector, 0.0)
-        bound_o = caps @ vector + float(beyond_i @ items.most_i)
-        # Floating point is off by far less than this.
-        bound_o = np.minimum(np.ceil(bound_o * (1 + _MARGIN)), _LARGEST)
-        lowest = np.minimum(lowest, bound_o.astype(np.int64) + 1)
-    return lowest
+    beyond_ik = np.maximum(value_i[:, None] - items.request_ir @ price_kr.T, 0.0)
+    bound_o = (caps @ price_kr.T + items.most_i @ beyond_ik).min(axis=1)
+    # Floating point is off by far less than this.
+    bound_o = np.minimum(np.ceil(bound_o * (1 + _MARGIN)), _LARGEST)
+    found: Int = bound_o.astype(np.int64) + 1
+    return found
 
 
 def grids(
@@ -101,11 +100,17 @@ def grids(
 
 
 def fill_best(
-    items: Items, value_i: Int, made_of: Grids, nodes: tuple[Int, Int], steps: int
+    items: Items,
+    value_i: Int,
+    made_of: Grids,
+    nodes: tuple[Int, Int],
+    steps: int,
+    scratch: kernel.Scratch | None = None,
 ) -> Filled:
     """The best pods for every kind of node, if they are worth more than its floor.
 
     `nodes` are the capacities and the floors; `steps` is how many the search may take on each.
+    `scratch` is memory to work in, which callers that come again should keep.
     """
     cap_or, floor_o = nodes
     library = kernel.library()
@@ -125,7 +130,8 @@ def fill_best(
         made_of.price_kr,
         np.concatenate([[0], starts[:-1]]),
     )
-    kernel.fill_best(library, columns, (cap_or, floor_o), steps, (worth, counts, bound))
+    scratch = scratch or kernel.Scratch()
+    kernel.fill_best(library, columns, (cap_or, floor_o), steps, (worth, counts, bound), scratch)
     return Filled(worth, counts, bound)
 
 
@@ -220,12 +226,8 @@ class _Search:
         lowest = -1
         for table in self._bounds:
             cell = min(self._free[table.exact] // table.unit, table.rows.shape[1] - 1)
-            bound = int(table.rows[item, cell])
-            bound += sum(
-                each * free >> SHIFT
-                for each, free in zip(table.prices, self._free, strict=True)
-                if each
-            )
+            pairs = zip(table.prices, self._free, strict=True)
+            bound = int(table.rows[item, cell]) + (sum(each * free for each, free in pairs) >> SHIFT)
             if lowest < 0 or bound < lowest:
                 lowest = bound
         return lowest
