@@ -281,46 +281,6 @@ def skyline(
     return winner
 
 
-class Scratch:
-    """Memory to work in, kept from call to call: fresh pages are dear."""
-
-    def __init__(self) -> None:
-        self._numbers: Int = np.empty(0, dtype=np.int64)
-
-    def numbers(self, count: int) -> Int:
-        """Room for so many numbers; what they are is left open."""
-        if len(self._numbers) < count:
-            self._numbers = np.empty(2 * count, dtype=np.int64)
-        return self._numbers
-
-
-def fill_best(
-    library: ctypes.CDLL,
-    columns: Sequence[npt.NDArray[np.generic]],
-    nodes: tuple[Int, Int],
-    steps: int,
-    answer: tuple[Int, Int, Int],
-    memory: Scratch,
-) -> None:
-    """Fill nodes as well as possible. `columns`: as `Search` in `knapsack.c` lists them, up to
-    where tables start. `nodes`: capacities and floors. `answer`: worth, counts and bounds.
-    """
-    n_items, n_resources = columns[0].shape
-    size_k = columns[6]
-    width = int(columns[2].max(initial=0)) + 1
-    n_tables = len(size_k)
-    n_paid, n_rows = 2 * n_tables * (n_items + 1), (n_items + 1) * int(size_k.sum())
-    n_numbers = n_paid, n_rows, 2 * int(size_k.max()), n_tables, n_tables, n_resources
-    parts = np.cumsum([0, *n_numbers, n_items, n_items, n_items])
-    scratch = memory.numbers(int(parts[-1]) + n_items * width)
-    kept = [np.ascontiguousarray(one) for one in (*columns, *nodes)]
-    places = [*map(address, kept[: len(columns)]), *(address(scratch) + 8 * parts).tolist()]
-    block = np.array([n_items, n_resources, n_tables, *places, width, 0, 0], dtype=np.int64)
-    library.dovetail_fill_best(
-        address(block), len(nodes[0]), *map(address, kept[-2:]), steps, *map(address, answer)
-    )
-
-
 Limits = Sequence[tuple[Int, int]]
 
 

@@ -8,13 +8,13 @@ mix of patterns (Farley). Smoothing the multipliers was tried, and took twice as
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 
-from dovetail.solve import kernel
 from dovetail.solve.axes import Float, Int
+from dovetail.solve.patterns.compiled import Scratch
 from dovetail.solve.patterns.knapsack import (
     CPU,
     MEMORY,
@@ -53,7 +53,7 @@ class Generator:
     price_j: list[int] = field(default_factory=list)
     _known: set[bytes] = field(default_factory=set)
     _paid: list[bool] = field(default_factory=list)  # by shelf: whether it had patterns that pay
-    _scratch: kernel.Scratch = field(default_factory=kernel.Scratch)
+    _scratch: Scratch = field(default_factory=Scratch)
     _fit: _Fit = field(init=False)
 
     def __post_init__(self) -> None:
@@ -117,7 +117,7 @@ class Generator:
             if not paid[place]:
                 continue
             most_i = np.minimum(shelf.items.most_i, demand_s[shelf.rows])
-            items = replace(shelf.items, most_i=most_i)
+            items = Items(shelf.items.request_ir, most_i, shelf.items.apart_ii)
             filled = self._filled(shelf, (items, value_s[shelf.rows]), ways, (steps, idle))
             found.append((shelf, filled))
             self._paid[place] = bool(filled.count_oi.any())
@@ -150,8 +150,7 @@ class Generator:
                 value_i,
                 made_of,
                 (cap_or, floor_o[open_o]),
-                steps * len(value_i),
-                self._scratch,
+                (steps * len(value_i), self._scratch),
             )
             worth_o[open_o], bound_o[open_o] = found.worth_o, found.bound_o
             count_oi[open_o] = found.count_oi
@@ -207,7 +206,9 @@ class _Fit:
             rows = [[self._gram[one][other] for other in used] for one in used]
             found = _solved(rows, [weight_r[one] for one in used])
             if min(found) >= 0:
-                price[used] = [each / self._scale[one] for each, one in zip(found, used, strict=True)]
+                price[used] = [
+                    each / self._scale[one] for each, one in zip(found, used, strict=True)
+                ]
                 break
             used = [one for each, one in zip(found, used, strict=True) if each > 0]
         return price

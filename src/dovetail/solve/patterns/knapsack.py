@@ -19,6 +19,8 @@ import numpy as np
 
 from dovetail.solve import kernel
 from dovetail.solve.axes import Bool, Float, Int
+from dovetail.solve.patterns import compiled
+from dovetail.solve.patterns.compiled import Scratch
 
 SHIFT: Final = 24  # multipliers are fractions of 2^24
 CPU, MEMORY, PODS = 0, 1, 2  # places among the resources
@@ -79,11 +81,11 @@ def grids(
     """
     asked_r = (items.request_ir * items.most_i[:, None]).sum(axis=0)
     most_r = np.minimum(largest_r, asked_r).tolist()
-    unit_r = {
-        exact: max(gcd(*items.request_ir[:, exact].tolist()), -(-most_r[exact] // (most_cells - 1)))
-        for exact in sorted({exact for exact, _ in ways})
-        if items.request_ir[:, exact].any()
-    }
+    unit_r = {}
+    for exact in sorted({exact for exact, _ in ways}):
+        step = gcd(*items.request_ir[:, exact].tolist())
+        if step:
+            unit_r[exact] = max(step, -(-most_r[exact] // (most_cells - 1)))
     used = [(exact, vector) for exact, vector in ways if exact in unit_r]
     if not used:  # they ask for neither CPU nor memory: all of them fit
         used, unit_r, most_r = [(CPU, np.zeros(len(largest_r)))], {CPU: 1}, [0] * len(most_r)
@@ -104,35 +106,31 @@ def fill_best(
     value_i: Int,
     made_of: Grids,
     nodes: tuple[Int, Int],
-    steps: int,
-    scratch: kernel.Scratch | None = None,
+    effort: tuple[int, Scratch],
 ) -> Filled:
     """The best pods for every kind of node, if they are worth more than its floor.
 
-    `nodes` are the capacities and the floors; `steps` is how many the search may take on each.
-    `scratch` is memory to work in, which callers that come again should keep.
+    `nodes` are the capacities and the floors; `effort` is how many steps the search may take on
+    each, and memory to work in, which callers that come again should keep.
     """
     cap_or, floor_o = nodes
+    steps, scratch = effort
     library = kernel.library()
     if library is None:
         return _filled_plainly(items, value_i, made_of, nodes, steps)
-    worth, bound = np.empty((2, len(cap_or)), dtype=np.int64)
-    counts = np.empty((len(cap_or), len(value_i)), dtype=np.int64)
-    starts = np.cumsum((len(value_i) + 1) * made_of.size_k)
+    n_cells_k = (len(value_i) + 1) * made_of.size_k
     columns = (
         items.request_ir,
         value_i,
         items.most_i,
-        items.apart_ii,
         made_of.exact_k,
         made_of.unit_k,
         made_of.size_k,
         made_of.price_kr,
-        np.concatenate([[0], starts[:-1]]),
+        np.cumsum(n_cells_k) - n_cells_k,
     )
-    scratch = scratch or kernel.Scratch()
-    kernel.fill_best(library, columns, (cap_or, floor_o), steps, (worth, counts, bound), scratch)
-    return Filled(worth, counts, bound)
+    given = (cap_or, floor_o, items.apart_ii)
+    return Filled(*compiled.fill_best(library, columns, given, steps, scratch))
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +225,8 @@ class _Search:
         for table in self._bounds:
             cell = min(self._free[table.exact] // table.unit, table.rows.shape[1] - 1)
             pairs = zip(table.prices, self._free, strict=True)
-            bound = int(table.rows[item, cell]) + (sum(each * free for each, free in pairs) >> SHIFT)
+            paid = sum(each * free for each, free in pairs)
+            bound = int(table.rows[item, cell]) + (paid >> SHIFT)
             if lowest < 0 or bound < lowest:
                 lowest = bound
         return lowest

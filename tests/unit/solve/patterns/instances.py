@@ -13,6 +13,7 @@ from dovetail.model.pod import Pod
 from dovetail.solve.attempt import Attempt, new_attempt
 from dovetail.solve.axes import Bool, Float, Int
 from dovetail.solve.encode import Encoded
+from dovetail.solve.patterns.compiled import Scratch
 from dovetail.solve.patterns.generation import Generator
 from dovetail.solve.patterns.knapsack import CPU, MEMORY, Filled, Items, fill_best, grids
 from dovetail.solve.patterns.market import PatternMarket, pattern_market
@@ -72,7 +73,7 @@ def fill(
 ) -> Filled:
     """The best pods for every node, with bounds made in these ways."""
     made_of = grids(items, ways, nodes[0].max(axis=0), CELLS)
-    return fill_best(items, value_i, made_of, nodes, steps)
+    return fill_best(items, value_i, made_of, nodes, (steps, Scratch()))
 
 
 def best_worth(items: Items, value_i: Int, cap: Int) -> int:
