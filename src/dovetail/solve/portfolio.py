@@ -9,9 +9,8 @@ improved, and what turns out cheaper is kept.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import Final
 
 import numpy as np
@@ -32,6 +31,7 @@ from dovetail.solve.patterns.planning import (
 )
 from dovetail.solve.patterns.rebuild import Effort, Rebuilder
 from dovetail.solve.rates import IMPOSSIBLE, NO_LOAD, NO_WAY, Purse, Rates
+from dovetail.solve.relocate import relocated
 from dovetail.solve.units import is_tied_to_zones
 
 _MOST_PODS: Final = 1_000  # in a puzzle that is small; every more unit of effort
@@ -40,13 +40,13 @@ _PLAIN_PODS: Final = 100  # beyond, the plain way is never the cheapest
 _WORK: Final = 75_000  # looks at places, in all, for each unit of effort
 _WORK_PER_POD: Final = 200
 _FEW_PODS: Final = 20  # the search finds by itself what the program would say of so few
-_TRIES: Final = 120  # ruins for each way to settle the groups
+_TRIES: Final = 300  # ruins for each way to settle the groups
 _MORE_TRIES: Final = 1_500  # for the best of them
 _SOME_TRIES: Final = 600  # for what patterns come to
 _TRIES_A_POD: Final = 25
 _LOOKS: Final = 200  # at nodes, for each try: more where nodes are many would take too long
 _MOST_CELLS: Final = 6
-_PAIRED: Final = 5  # groups that are moved two at a time
+_RELOCATIONS: Final = 3  # of the pods of one plan
 
 
 @dataclass(slots=True)
@@ -57,6 +57,10 @@ class _Found:
     layout: Layout
     price: int
     prefer: Prefer
+
+
+def _price(found: _Found) -> int:
+    return found.price
 
 
 def cheaper_plan(base: Attempt) -> Attempt | None:
@@ -190,26 +194,39 @@ class _Search:
         return replace(best, layout=layout, price=price + draft.price)
 
     def _moved(self, best: _Found) -> _Found:
-        """Prefer one cell for all groups, then others for one after another, while that helps."""
+        """Prefer one cell for all groups, then others for one after another; in between, let pods
+        choose their cells with their nodes.
+        """
         groups = self._movable()
-        if groups:
-            everywhere = [dict.fromkeys(groups, (cell,)) for cell in self._cells()]
-            best = self._better(best, everywhere)
+        if not groups:
+            return best
+        best = self._relocated(best, best)
+        for cell in self._cells():
+            other = self._tried(dict.fromkeys(groups, (cell,)), best.layout.loads)
+            if other is not None:
+                best = self._relocated(other, best)
         before = best.price + 1
         while best.price < before and self._purse.left > 0:
             before = best.price
             for group in groups:
                 best = self._better(best, self._moves(best, group))
-        return self._better(best, self._moves_of_two(best, groups[:_PAIRED]))
+            best = self._relocated(best, best)
+        return best
 
-    def _moves_of_two(self, best: _Found, groups: Sequence[int]) -> Iterator[Prefer]:
-        """Cells for two groups at once: one alone may find nobody there to share a node with."""
-        for one, other in combinations(groups, 2):
-            open_c = np.isfinite(self._base.values.cell_worth(one))
-            open_c &= np.isfinite(self._base.values.cell_worth(other))
-            for cell in self._cells():
-                if open_c[cell]:
-                    yield {**best.prefer, one: (cell,), other: (cell,)}
+    def _relocated(self, start: _Found, best: _Found) -> _Found:
+        """The best of two plans, and of the first with cells that pods chose with their nodes."""
+        best = min(best, start, key=_price)
+        for _ in range(_RELOCATIONS if not start.draft.sites else 0):
+            effort = (_MORE_TRIES * _LOOKS, self._tries(_MORE_TRIES) * 2)
+            found = relocated(self._rates, start.draft, start.layout.loads, effort)
+            if found is None:
+                break
+            other = self._tried({**start.prefer, **found.splits}, found.loads)
+            if other is None or other.price >= start.price:
+                break
+            start = other
+            best = min(best, other, key=_price)
+        return best
 
     def _movable(self) -> list[int]:
         """Groups tied to zones, those that ask for most first."""

@@ -27,6 +27,12 @@ Turn = tuple[int, int]  # a cell, and how many pods of a group go there next
 _FEW_PODS: Final = 20
 
 
+class Split(tuple[int, ...]):
+    """Cells to prefer, one for each pod of a group; instead of cells for all of them, in order."""
+
+    __slots__ = ()
+
+
 @dataclass(slots=True)
 class ZoneState:
     """How many pods of each zone term are in each domain, as planned so far."""
@@ -81,6 +87,12 @@ class Outlook:
         heavy = np.zeros(len(self.worth_c), np.int64) if self.weight_c is None else -self.weight_c
         order: list[int] = np.lexsort((self.worth_c, self.wish(), heavy)).tolist()
         return order
+
+    def pod_by_pod(self) -> list[int]:
+        """Cells that single pods prefer; none where nodes that are there or heavy pools decide."""
+        is_split = isinstance(self.prefer, Split)
+        is_free = self.weight_c is None and not self.existing_c.any()
+        return list(self.prefer) if is_split and is_free else []
 
     def wish(self) -> Int:
         """The place of every cell among those to prefer, which come first."""
@@ -148,13 +160,18 @@ class Settler:
         is_variant = bool(outlook.prefer) and count <= _FEW_PODS
         turns = [] if is_variant else self._pour(group, count, outlook)
         left = 0 if turns else count
+        wished = outlook.pod_by_pod()
         while left:
             allowed, most = self._allowed(group, outlook, existing)
             if not allowed.any():
                 break
-            cell = self._best(group, allowed, existing, outlook)
+            granted = next((cell for cell in wished if allowed[cell]), None)
+            cell = self._best(group, allowed, existing, outlook) if granted is None else granted
             step = min(left, int(most[cell]))
-            if outlook.weight_c is not None and self._lures(group):
+            if granted is not None:
+                wished.remove(cell)
+                step = 1
+            elif outlook.weight_c is not None and self._lures(group):
                 step = 1  # one is company enough; the others go to the heaviest pool
             turns.append((cell, step))
             existing[cell] = max(0, existing[cell] - step)

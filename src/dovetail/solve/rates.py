@@ -105,7 +105,7 @@ class Rates:
     """The sorts of pods of one puzzle, and what every load of them costs."""
 
     def __init__(self, enc: Encoded, offers: Int, purse: Purse) -> None:
-        self._enc = enc
+        self.enc = enc
         self._purse = purse
         # Whatever is in limited supply is left to the plan that is being improved.
         self._offers = offers[enc.supply_o[offers] >= UNLIMITED]
@@ -209,12 +209,12 @@ class Rates:
         asked = self.request[sort]
         use = [have + count * more for have, more in zip(held.use, asked, strict=True)]
         for claim in unit.claims:
-            use[self._enc.claims.resource[claim]] += claim not in held.claims
+            use[self.enc.claims.resource[claim]] += claim not in held.claims
         claims = held.claims.union(unit.claims) if unit.claims else held.claims
         return _Demand(use, masks, cell, weight, company, claims)
 
     def _is_peaceful(self, unit: Unit, company: dict[int, Company]) -> bool:
-        hosts = self._enc.ties.hosts
+        hosts = self.enc.ties.hosts
         return all(
             is_peaceful(hosts[term].kind, hosts[term].max_skew, company[term])
             for term in (*unit.own, *unit.match)
@@ -227,7 +227,7 @@ class Rates:
         shelf = self._shelves.get(key)
         if shelf is None:
             shelf = self._shelves[key] = self._stocked(*key)
-        hosts = self._enc.ties.hosts
+        hosts = self.enc.ties.hosts
         best = shelf.first_fit(demand.use)
         strict = [
             term
@@ -243,7 +243,7 @@ class Rates:
 
     def _welcome(self, term: int, company: Company, offers: Int) -> Bool:
         """The offers whose daemon pods get on with the load."""
-        host = self._enc.ties.hosts[term]
+        host = self.enc.ties.hosts[term]
         here = np.zeros(len(offers), dtype=np.int64)
         matched = here if host.match_o is None else host.match_o[offers]
         owners = here if host.own_o is None else host.own_o[offers]
@@ -260,7 +260,7 @@ class Rates:
         )
 
     def _stocked(self, masks: tuple[int, ...], cell: int, weight: int) -> _Shelf:
-        enc, offers = self._enc, self._offers
+        enc, offers = self.enc, self._offers
         accept = enc.masks_me[list(masks)][:, offers].all(axis=0)
         if cell != ANY_CELL:
             accept &= enc.cell_o[offers] == cell

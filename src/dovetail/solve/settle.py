@@ -292,7 +292,7 @@ def _lone_spread(attempt: Attempt, group: int, outlook: Outlook) -> list[Turn] |
     """Quotas of a spread that concerns nobody else: the least everywhere, the rest where cheap."""
     enc = attempt.enc
     zone = simple_spread(enc, group)
-    if zone is None or outlook.existing_c.any():
+    if zone is None or outlook.existing_c.any() or outlook.pod_by_pod():
         return None
     bounds = spread_range(enc, group, zone, outlook.launchable_c)
     if bounds is None:

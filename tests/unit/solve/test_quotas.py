@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dovetail.solve.encode import Encoded
-from dovetail.solve.quotas import Outlook, Settler, ZoneState, simple_spread, spread_range
+from dovetail.solve.quotas import Outlook, Settler, Split, ZoneState, simple_spread, spread_range
 from dovetail.testing.builders import deployment, instance_type, node, pod
 from tests.unit.solve.puzzles import encoded
 
@@ -128,3 +128,21 @@ def test_running_pods_make_a_spread_less_simple() -> None:
     old = pod("old", labels={"app": "web"}, node="n1")
     enc = encoded(deployment(2, "web", spread=SPREAD), ABC, nodes=nodes, bound=(old,))
     assert simple_spread(enc, 0) is None
+
+
+def test_a_split_is_granted_pod_by_pod_as_far_as_constraints_allow() -> None:
+    """Three in the last zone are one too many for the spread."""
+    enc = encoded(deployment(4, "web", spread=SPREAD), ABC)
+    asked = Split((0, 2, 2, 2))
+    assert counts(enc, settler(enc).settle(0, 4, everywhere(enc, prefer=asked))) == [1, 1, 2]
+    free = encoded(deployment(4, "web", spread=[{"topology_key": "zone", "max_skew": 3}]), ABC)
+    assert counts(free, settler(free).settle(0, 4, everywhere(free, prefer=asked))) == [1, 0, 3]
+
+
+def test_nodes_that_are_there_come_before_a_split() -> None:
+    """So do heavier pools."""
+    enc = encoded(deployment(1, "web", spread=SPREAD), ABC)
+    room = everywhere(enc, prefer=Split((2,)), existing_c=np.array([0, 1, 0]))
+    assert counts(enc, settler(enc).settle(0, 1, room)) == [0, 1, 0]
+    assert not everywhere(enc, prefer=Split((2,)), weight_c=np.array([0, 9, 0])).pod_by_pod()
+    assert not everywhere(enc, prefer=(2,)).pod_by_pod()

@@ -25,7 +25,7 @@ _MOST_LEFT_OUT: Final = 60  # where some are left out
 _MOST_NODES: Final = 12
 _STATES: Final = 2_500  # for each unit of effort
 _STATES_A_WAY: Final = 800  # to leave pods out
-_MORE_STATES: Final = 1_000  # to find a cheaper plan
+_MORE_STATES: Final = 300  # to find a cheaper plan
 _MOST_WAYS: Final = 100  # to leave pods out
 _MOST_COMBINATIONS: Final = 5_000
 

@@ -12,26 +12,29 @@ from typing import Final
 
 import numpy as np
 
-from dovetail.solve.axes import Float, Int
+from dovetail.solve.axes import Bool, Float, Int
 from dovetail.solve.patterns.generation import Generator
 from dovetail.solve.patterns.master import Master
 
-_ROUNDS: Final = 2
 _MOST_STEPS: Final = 60
 _FEW: Final = 1e-6
 _REST: Final = 0.1  # of the price
 
 
-def dive(generator: Generator, master: Master, *, by_price: bool) -> list[Int]:
-    """Whole nodes, as counts of each sort, for all pods but the last few."""
+def dive(generator: Generator, master: Master, rounds: int, *, by_price: bool) -> list[Int]:
+    """Whole nodes, as counts of each sort, for all pods but the last few; with so many rounds of
+    generation after each step.
+    """
     left_s, nodes = generator.market.count_s.copy(), list[Int]()
     whole = 0.0
     for _ in range(_MOST_STEPS):
         if not left_s.any():
             break
-        master.ask(left_s)
+        # A part of a node with more pods than are left would cost less than any whole node.
+        open_j: Bool = np.all(np.array(generator.count_js) <= left_s, axis=1)
+        master.ask(left_s, open_j)
         generator.bound = 0.0  # of other pods than before
-        mix = generator.generate(master, left_s, _ROUNDS)
+        mix = generator.generate(master, left_s, rounds)
         whole = whole or mix.price
         if mix.price < _REST * whole:
             break

@@ -10,7 +10,7 @@ import highspy
 import numpy as np
 
 from dovetail.solve.assignment import INFINITE
-from dovetail.solve.axes import Float, Int
+from dovetail.solve.axes import Bool, Float, Int
 
 _DOLLAR: Final = 1e9  # nanodollars
 _PRIMAL: Final = 4
@@ -65,10 +65,13 @@ class Master:
         )
         self._highs.setOptionValue("simplex_strategy", _PRIMAL)
 
-    def ask(self, demand_s: Int) -> None:
-        """Ask for other numbers of pods."""
+    def ask(self, demand_s: Int, open_j: Bool) -> None:
+        """Ask for other numbers of pods, with the patterns that are open."""
         for row, demand in enumerate(demand_s.tolist()):
             self._highs.changeRowBounds(row, float(demand), INFINITE)
+        n_patterns = len(open_j)
+        every, nothing = np.arange(n_patterns, dtype=np.int32), np.zeros(n_patterns)
+        self._highs.changeColsBounds(n_patterns, every, nothing, np.where(open_j, INFINITE, 0.0))
         self._highs.setOptionValue("simplex_strategy", _DUAL)
 
     def solve(self) -> Mix:

@@ -18,13 +18,15 @@ from dovetail.solve.patterns.master import Master
 from dovetail.solve.patterns.proof import kind_of
 from dovetail.solve.patterns.uniform import uniform_nodes
 from dovetail.solve.rates import NO_LOAD, NO_WAY, Rates, Site
-from dovetail.solve.units import Unit
+from dovetail.solve.units import ANY_CELL, Unit
 
 _MOST_SORTS: Final = 60
 CLOSE: Final = 0.006  # of the price: where a plan is so near its bound, there is little to gain
-_ROUNDS: Final = 80
+_ROUNDS, _FEW_ROUNDS = 80, 20  # of generation, for many pods and for few
+_DIVE_ROUNDS, _FEW_DIVE_ROUNDS = 2, 1
 _WORK: Final = 12_000_000  # cells of tables, for each unit of effort
 _MORE_WORK: Final = 40_000  # for each pod beyond a few; half as much again for the dive
+_TOO_FEW: Final = 12  # pods: other ways to search find by themselves what patterns would say
 FEW_PODS: Final = 300  # a plan for so many is as cheap as can be, however many nodes that takes
 NEAR: Final = 1.01  # times the lower bound: so much larger plans may cost to have fewer nodes
 _MANY_PODS: Final = 1_000
@@ -51,7 +53,8 @@ def pattern_loads(
     counts = uniform_nodes(market)
     if counts is not None:
         return [[rates.load(((sorts[0], count),)) for count in counts]]
-    if most <= least_price(base, rates, pods) * (1 + CLOSE):
+    is_close = most <= least_price(base, rates, pods) * (1 + CLOSE)
+    if is_close or int(count_s.sum()) <= _TOO_FEW:
         return []
     known = _known_patterns(rates, sorts, start)
     return [
@@ -78,15 +81,25 @@ def _dives(
     worth_s = _first_worths(base, np.array([unit.request for unit in units]))
     generator, master = Generator(market, worth_s, work), Master(market.count_s)
     generator.add(master, known)
-    generator.generate(master, market.count_s, _ROUNDS)
-    worths = base.values.pattern_worths
-    for unit, worth in zip(units, generator.worth_s.tolist(), strict=True):
-        worths[kind_of(unit)] = min(worth, worths.get(kind_of(unit), worth))
+    is_few = n_pods <= FEW_PODS
+    generator.generate(master, market.count_s, _FEW_ROUNDS if is_few else _ROUNDS)
+    # What pods are worth in one cell says little of any; small bounds are soon found by themselves.
+    if not is_few or all(unit.cell == ANY_CELL for unit in units):
+        _keep_worths(base.values.pattern_worths, units, generator.worth_s.tolist())
     found = []
     for by_price in (False, True) if n_pods <= _MANY_PODS else (True,):
         generator.work = max(generator.work, 0) + work // 2
-        found.append(dive(generator, master, by_price=by_price))
+        rounds = _FEW_DIVE_ROUNDS if is_few else _DIVE_ROUNDS
+        found.append(dive(generator, master, rounds, by_price=by_price))
     return found
+
+
+def _keep_worths(
+    worths: dict[tuple[object, ...], float], units: Sequence[Unit], found: Sequence[float]
+) -> None:
+    """Keep what pods are worth, the least of several cells."""
+    for unit, worth in zip(units, found, strict=True):
+        worths[kind_of(unit)] = min(worth, worths.get(kind_of(unit), worth))
 
 
 def least_price(base: Attempt, rates: Rates, pods: Mapping[int, int]) -> float:

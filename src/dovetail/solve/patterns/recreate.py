@@ -47,7 +47,7 @@ def recreated(
     the loads of the best states on the way.
     """
     library = kernel.library()
-    nodes = [(held, _cheapest(yard, held)) for held in loads]
+    nodes = [(held, cheapest(yard, held)) for held in loads]
     if any(offer < 0 for _, offer in nodes):
         return list(loads), []
     if library is None:
@@ -55,7 +55,7 @@ def recreated(
     return _compiled(yard, nodes, (looks, tries))
 
 
-def _cheapest(yard: Yard, held: Int) -> int:
+def cheapest(yard: Yard, held: Int) -> int:
     """The cheapest offer that holds a load, or -1."""
     rows = np.flatnonzero(held)
     used = held @ yard.request_sr

@@ -36,7 +36,16 @@ def test_other_numbers_of_pods_may_be_asked_for() -> None:
     master = Master(np.array([4]))
     master.add([np.array([2])], [10 * DOLLAR])
     for count, want in ((4, 20.0), (6, 30.0), (1, 5.0), (0, 0.0)):
-        master.ask(np.array([count]))
+        master.ask(np.array([count]), np.array([True]))
+        assert master.solve().price == pytest.approx(want * DOLLAR)
+
+
+def test_closed_patterns_are_not_used_until_they_are_open_again() -> None:
+    """The next best takes over in the meantime."""
+    master = Master(np.array([4]))
+    master.add([np.array([1]), np.array([8])], [10 * DOLLAR, 16 * DOLLAR])
+    for is_open, want in ((True, 8.0), (False, 40.0), (True, 8.0)):
+        master.ask(np.array([4]), np.array([True, is_open]))
         assert master.solve().price == pytest.approx(want * DOLLAR)
 
 
