@@ -23,7 +23,7 @@ from benchmarks.scenarios import SCENARIOS, tiny
 from benchmarks.simulated_day import measure_day
 from benchmarks.small_plans import measure_mixes, measure_uniform
 from benchmarks.timing import n_placed, timed
-from benchmarks.tiny_optimum import optimum_nanousd
+from benchmarks.tiny_optimum import has_host_spread, optimum_nanousd
 from dovetail.model.plan import Plan
 from dovetail.model.snapshot import Snapshot
 
@@ -67,7 +67,8 @@ def measure_tiny(n_clusters: int, *, repeat: int, seed: int) -> Result:
         snapshot = tiny(number)
         optimum = optimum_nanousd(snapshot)
         plan, seconds = timed(snapshot, repeat)
-        ratios.append(plan.cost.new_nanousd / optimum)
+        # A plan below the optimum of stricter rules must not make up for a dear one.
+        ratios.append(max(1.0, plan.cost.new_nanousd / optimum))
         times.append(min(seconds))
         bound_ratios.append(plan.cost.lower_bound_nanousd / optimum)
         failures += [f"cluster {number}: {what}" for what in _faults(snapshot, plan, optimum)]
@@ -90,7 +91,7 @@ def _faults(snapshot: Snapshot, plan: Plan, optimum: int) -> list[str]:
     if n_left:
         return [f"{n_left} pods not placed"]
     found = []
-    if plan.cost.new_nanousd < optimum:
+    if plan.cost.new_nanousd < optimum and not has_host_spread(snapshot):
         found.append("cheaper than the optimum, so the plan breaks a rule")
     if plan.cost.lower_bound_nanousd > optimum:
         found.append("the bound exceeds the optimum")

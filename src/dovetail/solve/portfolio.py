@@ -47,6 +47,7 @@ _TRIES_A_POD: Final = 25
 _LOOKS: Final = 200  # at nodes, for each try: more where nodes are many would take too long
 _MOST_CELLS: Final = 6
 _RELOCATIONS: Final = 3  # of the pods of one plan
+_MOST_MOVING: Final = 100  # pods that choose cells with their nodes: more take too long
 
 
 @dataclass(slots=True)
@@ -201,7 +202,7 @@ class _Search:
         if not groups:
             return best
         best = self._relocated(best, best)
-        for cell in self._cells():
+        for cell in self._cells() if self._purse.left > 0 else ():
             other = self._tried(dict.fromkeys(groups, (cell,)), best.layout.loads)
             if other is not None:
                 best = self._relocated(other, best)
@@ -216,8 +217,10 @@ class _Search:
     def _relocated(self, start: _Found, best: _Found) -> _Found:
         """The best of two plans, and of the first with cells that pods chose with their nodes."""
         best = min(best, start, key=_price)
-        for _ in range(_RELOCATIONS if not start.draft.sites else 0):
-            effort = (_MORE_TRIES * _LOOKS, self._tries(_MORE_TRIES) * 2)
+        may_move = self._n_pods <= _MOST_MOVING and not (start.draft.sites or self._is_quick)
+        for _ in range(_RELOCATIONS if may_move else 0):
+            tries = 2 * self._tries(_SOME_TRIES)
+            effort = (tries * _LOOKS, tries)
             found = relocated(self._rates, start.draft, start.layout.loads, effort)
             if found is None:
                 break

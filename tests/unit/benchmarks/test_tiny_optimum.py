@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.catalogues import ZONES
 from benchmarks.scenarios import tiny
-from benchmarks.tiny_optimum import optimum_nanousd
+from benchmarks.tiny_optimum import has_host_spread, optimum_nanousd
 from benchmarks.tiny_patterns import accepts
 from dovetail import labels
 from dovetail.model.pod import Pod, PodSpec
@@ -209,3 +209,11 @@ def _has_company(pod: Pod, term: PodTerm, zone: str, pods_by_zone: dict[str, lis
     if term.selector.matches(pod.labels):
         return sum(others.values()) == others[zone]
     return others[zone] > 0
+
+
+def test_only_spreads_over_host_names_let_a_plan_cost_less() -> None:
+    """The optimum takes such a spread for a cap; spreads over zones are exact."""
+    hosts = PodSpec(requests=_SMALL, spread=(Spread(labels.HOSTNAME, _ALIKE),))
+    zones = PodSpec(requests=_SMALL, spread=(Spread(labels.ZONE, _ALIKE),))
+    assert has_host_spread(_cluster(hosts, 2))
+    assert not has_host_spread(_cluster(zones, 2))
