@@ -19,7 +19,8 @@ from dovetail.solve.attempt import Attempt
 from dovetail.solve.axes import UNLIMITED, Bool, Int
 from dovetail.solve.drafts import Draft
 from dovetail.solve.encode import Encoded
-from dovetail.solve.patterns.market import acceptance, apart, with_caps
+from dovetail.solve.patterns.market import acceptance
+from dovetail.solve.patterns.rebuild import yard_of
 from dovetail.solve.patterns.recreate import Yard, cheapest, recreated
 from dovetail.solve.quotas import Split, simple_spread, spread_range
 from dovetail.solve.rates import Rates
@@ -116,12 +117,11 @@ def _yard(enc: Encoded, rows: Sequence[_Row], offers: Int) -> Yard:
         unit_of(enc, row.group, ANY_CELL, row.unit.weight) if row.cells else row.unit
         for row in rows
     ]
-    request_sr, cap_or, _ = with_caps(enc, units, offers)
     accept_so = acceptance(enc, units, offers)
     for place, row in enumerate(rows):
         if row.cells:
             accept_so[place] &= np.isin(enc.cell_o[offers], row.cells)
-    return Yard(request_sr, accept_so, apart(enc, units), cap_or, enc.plan_price_o[offers])
+    return yard_of(enc, units, offers, accept_so)
 
 
 def _splits(rows: Sequence[_Row], nodes: Sequence[tuple[Int, int]]) -> dict[int, Split]:

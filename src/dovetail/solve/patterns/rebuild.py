@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from dovetail.solve.axes import UNLIMITED, Int
+from dovetail.solve.axes import UNLIMITED, Bool, Int
 from dovetail.solve.encode import Encoded
 from dovetail.solve.limits import Limits
 from dovetail.solve.patterns.market import acceptance, apart, with_caps
@@ -88,24 +88,22 @@ class Rebuilder:
         rows = np.flatnonzero(held).tolist()
         return self._rates.load(tuple((sorts[row], int(held[row])) for row in rows))
 
-    def _are_alone(self, units: Sequence[Unit]) -> list[bool]:
-        """Of which units a node takes only one pod."""
-        hosts = self._enc.ties.hosts
-        return [
-            any(hosts[term].kind in (Kind.ANTI, Kind.PORT) for term in {*unit.own} & {*unit.match})
-            for unit in units
-        ]
-
     def _yard(self, sorts: tuple[int, ...]) -> Yard:
         yard = self._yards.get(sorts)
         if yard is None:
             units = [self._rates.units[sort] for sort in sorts]
-            request_sr, cap_or, _ = with_caps(self._enc, units, self._offers, (Kind.SPREAD,))
-            yard = self._yards[sorts] = Yard(
-                request_sr,
-                acceptance(self._enc, units, self._offers),
-                apart(self._enc, units) | np.diag(self._are_alone(units)),
-                cap_or,
-                self._enc.plan_price_o[self._offers],
-            )
+            accept_so = acceptance(self._enc, units, self._offers)
+            yard = self._yards[sorts] = yard_of(self._enc, units, self._offers, accept_so)
         return yard
+
+
+def yard_of(enc: Encoded, units: Sequence[Unit], offers: Int, accept_so: Bool) -> Yard:
+    """A yard for these units and offers, cheapest first, of which the accepted ones take each."""
+    request_sr, cap_or, _ = with_caps(enc, units, offers, (Kind.SPREAD,))
+    hosts = enc.ties.hosts
+    is_alone = [
+        any(hosts[term].kind in (Kind.ANTI, Kind.PORT) for term in {*unit.own} & {*unit.match})
+        for unit in units
+    ]
+    apart_ss = apart(enc, units) | np.diag(is_alone)
+    return Yard(request_sr, accept_so, apart_ss, cap_or, enc.plan_price_o[offers])
