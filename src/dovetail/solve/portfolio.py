@@ -9,8 +9,9 @@ improved, and what turns out cheaper is kept.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Final
 
 import numpy as np
@@ -40,14 +41,16 @@ _PLAIN_PODS: Final = 100  # beyond, the plain way is never the cheapest
 _WORK: Final = 75_000  # looks at places, in all, for each unit of effort
 _WORK_PER_POD: Final = 200
 _FEW_PODS: Final = 20  # the search finds by itself what the program would say of so few
-_TRIES: Final = 300  # ruins for each way to settle the groups
+_TRIES: Final = 120  # ruins for each way to settle the groups
+_TRIES_OF_FEW: Final = 300  # where pods are so few that each is cheap
 _MORE_TRIES: Final = 1_500  # for the best of them
 _SOME_TRIES: Final = 600  # for what patterns come to
 _TRIES_A_POD: Final = 25
 _LOOKS: Final = 200  # at nodes, for each try: more where nodes are many would take too long
 _MOST_CELLS: Final = 6
+_PAIRED: Final = 5  # groups that are moved two at a time, where pods are more
 _RELOCATIONS: Final = 3  # of the pods of one plan
-_MOST_MOVING: Final = 100  # pods that choose cells with their nodes: more take too long
+_MOST_MOVING: Final = 50  # pods that choose cells with their nodes: more take too long
 
 
 @dataclass(slots=True)
@@ -119,6 +122,7 @@ class _Search:
         self._base = base
         self._is_quick = is_quick  # one of thousands of questions
         self._n_pods = int(base.enc.count_g.sum())
+        self._ruins = _TRIES_OF_FEW if self._n_pods <= _MOST_MOVING else _TRIES
         self._n_left_out, self._groups = about
         self._purse = purse
         self._rates = Rates(base.enc, base.offers, purse)
@@ -212,7 +216,18 @@ class _Search:
             for group in groups:
                 best = self._better(best, self._moves(best, group))
             best = self._relocated(best, best)
-        return best
+        if self._n_pods <= _MOST_MOVING:
+            return best
+        return self._better(best, self._moves_of_two(best, groups[:_PAIRED]))
+
+    def _moves_of_two(self, best: _Found, groups: Sequence[int]) -> Iterator[Prefer]:
+        """Cells for two groups at once: one alone may find nobody there to share a node with."""
+        for one, other in combinations(groups, 2):
+            open_c = np.isfinite(self._base.values.cell_worth(one))
+            open_c &= np.isfinite(self._base.values.cell_worth(other))
+            for cell in self._cells():
+                if open_c[cell]:
+                    yield {**best.prefer, one: (cell,), other: (cell,)}
 
     def _relocated(self, start: _Found, best: _Found) -> _Found:
         """The best of two plans, and of the first with cells that pods chose with their nodes."""
@@ -272,7 +287,7 @@ class _Search:
         self._known.add(key)
         layout = self._adapted(draft, start)
         if layout is not None:
-            layout = self._rebuilt(draft, layout, self._tries(max(_TRIES, len(layout.loads))))
+            layout = self._rebuilt(draft, layout, self._tries(max(self._ruins, len(layout.loads))))
         price = IMPOSSIBLE if layout is None else draft.improver.price(layout)
         if layout is None or price >= IMPOSSIBLE:
             return None
