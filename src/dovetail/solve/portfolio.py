@@ -39,6 +39,7 @@ _MOST_PODS: Final = 1_000  # in a puzzle that is small; every more unit of effor
 _MORE_PODS: Final = 20  # makes puzzles small that have so many times more
 _PLAIN_PODS: Final = 100  # beyond, the plain way is never the cheapest
 _WORK: Final = 75_000  # looks at places, in all, for each unit of effort
+_LITTLE_WORK: Final = 30_000  # where pods are few, the first moves find what there is
 _WORK_PER_POD: Final = 200
 _FEW_PODS: Final = 20  # the search finds by itself what the program would say of so few
 _TRIES: Final = 120  # ruins for each way to settle the groups
@@ -48,7 +49,7 @@ _SOME_TRIES: Final = 600  # for what patterns come to
 _TRIES_A_POD: Final = 25
 _LOOKS: Final = 200  # at nodes, for each try: more where nodes are many would take too long
 _MOST_CELLS: Final = 6
-_PAIRED: Final = 5  # groups that are moved two at a time, where pods are more
+_PAIRED: Final = 5  # groups that are moved two at a time
 _RELOCATIONS: Final = 3  # of the pods of one plan
 _MOST_MOVING: Final = 50  # pods that choose cells with their nodes: more take too long
 
@@ -77,7 +78,8 @@ def cheaper_plan(base: Attempt) -> Attempt | None:
     if not is_small(enc):
         return None
     n_pods = int(enc.count_g.sum())
-    purse = Purse(effort * (_WORK + _WORK_PER_POD * n_pods))
+    work = _LITTLE_WORK if n_pods <= _MOST_MOVING else _WORK
+    purse = Purse(effort * (work + _WORK_PER_POD * n_pods))
     return _Search(base, purse, (int(base.left_u.sum()), range(len(enc.groups)))).found()
 
 
@@ -216,17 +218,16 @@ class _Search:
             for group in groups:
                 best = self._better(best, self._moves(best, group))
             best = self._relocated(best, best)
-        if self._n_pods <= _MOST_MOVING:
-            return best
         return self._better(best, self._moves_of_two(best, groups[:_PAIRED]))
 
     def _moves_of_two(self, best: _Found, groups: Sequence[int]) -> Iterator[Prefer]:
         """Cells for two groups at once: one alone may find nobody there to share a node with."""
+        not_yet = {group: self._not_yet(best, group) for group in groups}
         for one, other in combinations(groups, 2):
-            open_c = np.isfinite(self._base.values.cell_worth(one))
-            open_c &= np.isfinite(self._base.values.cell_worth(other))
-            for cell in self._cells():
-                if open_c[cell]:
+            closed = set(self._cells()).difference(self._open_cells(other))
+            for cell in self._open_cells(one):
+                is_new = cell in not_yet[one] or cell in not_yet[other]
+                if is_new and cell not in closed:
                     yield {**best.prefer, one: (cell,), other: (cell,)}
 
     def _relocated(self, start: _Found, best: _Found) -> _Found:
@@ -259,14 +260,24 @@ class _Search:
         return [int(cell) for cell in cells[np.lexsort((cells, -counts))][:_MOST_CELLS]]
 
     def _moves(self, best: _Found, group: int) -> Iterator[Prefer]:
-        """Every cell where a group could go first, or last."""
-        is_open = np.isfinite(self._base.values.cell_worth(group))
-        cells = [cell for cell in self._cells() if is_open[cell]]
-        for cell in cells:
+        """Every cell where a group could go first, or last, unless it has gone so already."""
+        for cell in self._not_yet(best, group):
             yield {**best.prefer, group: (cell,)}
-        if len(cells) > 2:
-            for cell in cells:
+        cells, count_of = self._open_cells(group), _pods_by_cell(best.draft.attempt, group)
+        fewest = min((count_of[cell] for cell in cells), default=0)
+        for cell in cells if len(cells) > 2 and len(count_of) > 1 else ():
+            if count_of[cell] > fewest:
                 yield {**best.prefer, group: tuple(one for one in cells if one != cell)}
+
+    def _not_yet(self, best: _Found, group: int) -> list[int]:
+        """The cells where a group does not have most of its pods, so that preferring them helps."""
+        cells, count_of = self._open_cells(group), _pods_by_cell(best.draft.attempt, group)
+        most = max((count_of[cell] for cell in cells), default=0)
+        return [cell for cell in cells if count_of[cell] < most or most == 0]
+
+    def _open_cells(self, group: int) -> list[int]:
+        is_open = np.isfinite(self._base.values.cell_worth(group))
+        return [cell for cell in self._cells() if is_open[cell]]
 
     def _better(self, best: _Found, wishes: Iterable[Prefer]) -> _Found:
         for prefer in wishes:
@@ -306,3 +317,13 @@ class _Search:
                 left.subtract(dict(kept))
         missing = draft.improver.ordered(sorted(left.elements()))
         return layout if draft.improver.insert(layout, missing) else None
+
+
+def _pods_by_cell(attempt: Attempt, group: int) -> Counter[int]:
+    """How many pods of a group were settled in each cell."""
+    found: Counter[int] = Counter()
+    for unit in attempt.units:
+        for member, count in unit.members:
+            if member == group:
+                found[unit.cell] += count
+    return found
