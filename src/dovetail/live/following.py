@@ -113,7 +113,7 @@ class Following:
 
     def snapshot(self, now: datetime) -> Snapshot:
         """The cluster as it is known at this moment, with prices."""
-        bare = self._cluster.snapshot(now)
+        bare = self._cluster.view(now)
         in_use = _types_in_use(bare.nodes, bare.node_pools)
         about = (bare.node_pools, in_use, tuple(self._overlays.values()))
         if about == self._laid:
@@ -121,7 +121,7 @@ class Following:
         self._laid = about
         for name, types in self._catalogues(bare.node_pools, in_use).items():
             self._cluster.apply(Catalogued(name, types))
-        return self._cluster.snapshot(now)
+        return self._cluster.view(now)
 
     def _catalogues(
         self, pools: tuple[NodePool, ...], in_use: Mapping[str, frozenset[str]]

@@ -156,7 +156,7 @@ class Replica:
     def view(self) -> tuple[Snapshot, datetime]:
         """The cluster as it is known at this moment."""
         now = self._outside.clock.now()
-        return self._controller.known.cluster.snapshot(now), now
+        return self._controller.known.cluster.view(now), now
 
     # ------------------------------------------------------------------ what is asked of it
 
@@ -217,7 +217,7 @@ class Replica:
 
     async def _take_over(self) -> None:
         await self._controller.feed.wait_in_sync()
-        self._latest = self._controller.known.cluster.snapshot(self._outside.clock.now())
+        self._latest = self._controller.known.cluster.view(self._outside.clock.now())
         self._onlooker.meet(self._latest.pods)
         self._controller.feed.listen(self._onlooker.hear)
         self._is_leading = True

@@ -282,12 +282,19 @@ class Cluster:
         return tuple(one.volume_name for one in found if one is not None and one.volume_name)
 
     def snapshot(self, now: datetime) -> Snapshot:
-        """Everything known, frozen. Each snapshot has a revision of its own, also after a restart:
-        it is the second at which it was taken, or the next number that is free.
+        """Everything known, frozen, for a decision. Each snapshot has a revision of its own, also
+        after a restart: it is the second at which it was taken, or the next number that is free.
+        """
+        self._revision = max(self._revision + 1, int(now.timestamp()))
+        return self.view(now)
+
+    def view(self, now: datetime) -> Snapshot:
+        """Everything known, frozen, for a reader. It has the revision of the last snapshot: names
+        of NodeClaims are made of revisions, and a page that looks several times a second would use
+        up numbers that a restarted controller takes from the clock.
         """
         self._renew()
         self._sweep()
-        self._revision = max(self._revision + 1, int(now.timestamp()))
         types = self._instance_types()
         nodes = self._fleet.nodes(types, now)
         around = self._around

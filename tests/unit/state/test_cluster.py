@@ -321,6 +321,20 @@ def test_a_list_shows_what_has_vanished_unseen() -> None:
     }
 
 
+def test_looking_at_a_cluster_numbers_no_revision() -> None:
+    """A page is open for a week and looks ten times a minute, while a decision is made every hour.
+    A controller that starts then takes a revision that was never used.
+    """
+    known, now, used = cluster(), NOW, list[int]()
+    for _ in range(7 * 24):
+        now += timedelta(hours=1)
+        used.append(known.snapshot(now).revision)
+        for _ in range(600):
+            assert known.view(now).revision == used[-1]
+    assert len(set(used)) == len(used)
+    assert cluster().snapshot(now + SECOND).revision > max(used)
+
+
 def test_a_revision_is_never_used_twice() -> None:
     """Not within a second, not after a restart, not when the clock is set back."""
     known = cluster()
