@@ -3,7 +3,6 @@
 The cheapest plan may consist of hundreds of small nodes, though a tenth as many large ones would
 cost half a percent more. A node is not free: it has an address, daemon pods, a kubelet. So a plan
 that is near its lower bound may spend what is left to `NEAR` times the bound on having fewer nodes.
-Where a plan is not that near, the second one may turn out cheaper.
 """
 
 from __future__ import annotations
@@ -22,31 +21,27 @@ from dovetail.solve.planning import run_attempt
 from dovetail.solve.vectors import Values
 
 _SHARE: Final = 3.0  # of what may be spent, for each node: most nodes will go
-_LEAST: Final = 0.005  # of the price, for each node
 _TIES: Final = 24  # offers that are considered besides those that were bought
 _FEWEST: Final = 8  # nodes: below, there is little to save
 _MOST_UNITS: Final = 150  # with more, planning again takes too long
 
 
 def with_fewer_nodes(attempt: Attempt) -> Attempt:
-    """A plan with fewer nodes that is near the lower bound, or a cheaper one; else the same."""
+    """A plan with fewer nodes that is near the lower bound, if there is one; else the same plan."""
     enc, nodes = attempt.enc, _new_nodes(attempt)
     if len(nodes) < _FEWEST or len(attempt.units) > _MOST_UNITS or _is_incomplete(attempt):
         return attempt
-    price = _price(attempt, nodes)
     most = int(_least_price(attempt, nodes) * NEAR)
-    fee = int(max(_SHARE * (most - price), _LEAST * price) / len(nodes))
+    fee = int(_SHARE * (most - _price(attempt, nodes)) / len(nodes))
+    if fee <= 0:
+        return attempt
     dearer = replace(enc, plan_price_o=enc.plan_price_o + fee)
     other = run_attempt(dearer, attempt.offers, _with_ties(attempt.values, enc.plan_price_o, fee))
     other.enc = other.bins.enc = enc
     rearrange(other)
-    if _is_incomplete(other):
-        return attempt
-    rest = _new_nodes(other)
-    is_better = _price(other, rest) < price
-    if price <= most:
-        is_better = len(rest) < len(nodes) and _price(other, rest) <= most
-    return other if is_better else attempt
+    found = _new_nodes(other)
+    is_better = len(found) < len(nodes) and _price(other, found) <= most
+    return attempt if _is_incomplete(other) or not is_better else other
 
 
 def _is_incomplete(attempt: Attempt) -> bool:
