@@ -41,21 +41,6 @@ def is_first(bins: Bins, state: ZoneState, group: int) -> bool:
     )
 
 
-def may_precede(bins: Bins, group: int) -> bool:
-    """Whether a pod that is its own company could be bound before all such company: none of it
-    runs, and nobody else was promised to be the first.
-    """
-    ties = bins.enc.ties
-    if any(ties.zones[t].kind == Kind.AFFINITY for t in ties.zone_own_g[group]):
-        return False
-    wanted = [t for t in ties.host_own_g[group] if ties.hosts[t].kind == Kind.AFFINITY]
-    if not set(wanted) <= set(ties.host_match_g[group]):
-        return False
-    match, own = bins.match[wanted, : bins.n], bins.own[wanted, : bins.n]
-    runs = any(ties.hosts[t].match_n.any() or ties.hosts[t].match_o is not None for t in wanted)
-    return bool(wanted) and not runs and not ((own > 0) & (match == own)).any()
-
-
 def without_company(bins: Bins, unit: Unit) -> Unit:
     """The same unit, as long as it may be the first of its kind."""
     wanted = host_affinities(bins, unit)

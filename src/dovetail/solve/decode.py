@@ -15,7 +15,7 @@ from dovetail.solve.offers import Offer, definite, pool_requirements
 from dovetail.solve.puzzle import PlannedNode
 from dovetail.solve.seating import Seats, in_turn, seats
 from dovetail.solve.standing import ATTACH, daemon_mask
-from dovetail.solve.terms import Kind
+from dovetail.solve.starting import followers, starters
 
 Placed = list[tuple[str, tuple[Pod, ...]]]  # by name of the node
 Names3 = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
@@ -157,20 +157,16 @@ def _order(attempt: Attempt, seated: Seats) -> list[str]:
 
 
 def _starters(attempt: Attempt) -> set[tuple[int, int]]:
-    """(group, node) of pods that want company on their node and have none but their own kind:
-    if there will be such company elsewhere, they come first, while there is none.
+    """(group, node) of pods that have to be bound first, since there will be pods elsewhere that
+    match the affinity terms of theirs.
     """
-    ties, bins = attempt.enc.ties, attempt.bins
-    found: set[tuple[int, int]] = set()
-    for group, own in enumerate(ties.host_own_g):
-        for number in own:
-            if ties.hosts[number].kind == Kind.AFFINITY:
-                match, stating = bins.match[number, : bins.n], bins.own[number, : bins.n]
-                if np.count_nonzero(match) < 2:
-                    continue
-                alone = np.flatnonzero((stating > 0) & (match == stating))
-                found |= {(group, node) for node in alone.tolist()}
-    return found
+    bins = attempt.bins
+    return {
+        (group, pod.node)
+        for pod in starters(attempt, followers(attempt))[0]
+        if (np.count_nonzero(bins.match[list(pod.wanted), : bins.n], axis=1) > 1).any()
+        for group, _ in pod.unit.members
+    }
 
 
 def unplaced(attempt: Attempt, waiting: dict[int, int]) -> list[Pod]:

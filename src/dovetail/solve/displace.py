@@ -8,10 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.solve.attempt import Attempt
-from dovetail.solve.colocate import may_precede, without_company
+from dovetail.solve.colocate import without_company
 from dovetail.solve.contents import loads
 from dovetail.solve.quotas import Outlook
 from dovetail.solve.rescue import put_one, settle_one
+from dovetail.solve.starting import followers, one_more, starters
 from dovetail.solve.terms import Kind
 from dovetail.solve.undo import is_skewed
 from dovetail.solve.units import ANY_CELL, Unit, unit_of
@@ -135,7 +136,7 @@ def _swap(attempt: Attempt, group: int, node: int, leaving: list[Leaver]) -> boo
     here[cell] = 1
     outlook = Outlook(np.zeros(n_cells, dtype=bool), here, np.zeros(n_cells))
     unit = unit_of(enc, group)
-    if may_precede(bins, group):
+    if _may_start(attempt, group, node, leaving):
         unit = without_company(bins, unit)
     has_room = bins.room(unit, slice(node, node + 1))[0] > 0
     if has_room and settle_one(attempt, group, outlook) is not None:
@@ -145,6 +146,19 @@ def _swap(attempt: Attempt, group: int, node: int, leaving: list[Leaver]) -> boo
         return True
     _shift(attempt, node, leaving, 1)
     return False
+
+
+def _may_start(attempt: Attempt, group: int, node: int, leaving: list[Leaver]) -> bool:
+    """Whether all pods find company on their nodes, or start first, with one more of the group on
+    a node that some have left.
+    """
+    unit = unit_of(attempt.enc, group)
+    unit.add(group, 1)
+    pod = one_more(attempt, unit, node)
+    if not pod.wanted:
+        return False
+    gone = {(number, node): count for number, _, count in leaving}
+    return starters(attempt, followers(attempt, gone), pod)[1]
 
 
 def _shift(attempt: Attempt, node: int, leaving: list[Leaver], sign: int) -> None:

@@ -9,6 +9,7 @@ from dovetail.solve.contents import loads
 from dovetail.solve.early import late_places
 from dovetail.solve.limits import Limits
 from dovetail.solve.settle import host_minimum, least_held
+from dovetail.solve.starting import followers, starters
 from dovetail.solve.terms import Kind
 from dovetail.solve.units import Unit
 
@@ -23,11 +24,7 @@ def is_sound(attempt: Attempt, *, is_in_turn: bool = False) -> bool:
         _has_room(attempt)
         and _is_within_limits(attempt)
         and _are_all_borne(attempt, is_in_turn=is_in_turn)
-        and all(
-            _is_together(attempt, number)
-            for number, term in enumerate(attempt.enc.ties.hosts)
-            if term.kind == Kind.AFFINITY
-        )
+        and starters(attempt, followers(attempt))[1]
     )
 
 
@@ -118,44 +115,4 @@ def _bears(attempt: Attempt, node: int, unit: Unit) -> bool:
         hosts[number].kind not in (Kind.ANTI, Kind.PORT)
         or int(bins.own[number, node]) <= (number in unit.own)
         for number in unit.match
-    )
-
-
-def _is_together(attempt: Attempt, number: int) -> bool:
-    """Whether only one node holds pods that want company and have none but their own kind. Where
-    there will be other company elsewhere, they must be able to come before it.
-    """
-    bins, term = attempt.bins, attempt.enc.ties.hosts[number]
-    match, own = bins.match[number, : bins.n], bins.own[number, : bins.n]
-    kind_n = np.zeros(bins.n, dtype=np.int64)  # planned pods that want company and are company
-    for unit, nodes, counts in bins.log:
-        if number in attempt.units[unit].own and number in attempt.units[unit].match:
-            np.add.at(kind_n, nodes, counts)
-    alone = np.flatnonzero((own > 0) & (match == kind_n)).tolist()
-    if not alone:
-        return True
-    if len(alone) > 1 or term.match_n.any() or term.match_o is not None:
-        return False
-    return not (match > kind_n).any() or _may_come_first(attempt, number, alone[0])
-
-
-def _may_come_first(attempt: Attempt, number: int, node: int) -> bool:
-    """Whether nothing keeps pods on a node that state a term from being bound before all others."""
-    ties = attempt.enc.ties
-    stating = {
-        group
-        for unit, nodes, counts in attempt.bins.log
-        if number in attempt.units[unit].own and counts[nodes == node].any()
-        for group, _ in attempt.units[unit].members
-    }
-    return all(
-        term in ties.zone_match_g[group] and not ties.zones[term].match_d.any()
-        for group in stating
-        for term in ties.zone_own_g[group]
-        if ties.zones[term].kind == Kind.AFFINITY
-    ) and all(
-        term in ties.host_match_g[group] and not ties.hosts[term].match_n.any()
-        for group in stating
-        for term in ties.host_own_g[group]
-        if ties.hosts[term].kind == Kind.AFFINITY
     )

@@ -8,10 +8,9 @@ from dovetail.solve.colocate import (
     colocate,
     host_affinities,
     is_first,
-    may_precede,
     without_company,
 )
-from dovetail.testing.builders import deployment, instance_type, node, pod
+from dovetail.testing.builders import deployment, instance_type, pod
 from tests.unit.solve.puzzles import LARGE, SMALL, empty_attempt, encoded, units_of
 
 PAIR = deployment(3, "pair", cpu=1, affinity=[{"topology_key": "hostname"}])
@@ -69,39 +68,6 @@ def test_the_first_keeps_all_its_other_constraints() -> None:
     bins, unit = empty_attempt(enc).bins, units_of(enc)[0]
     assert len(host_affinities(bins, unit)) == 1
     assert len(without_company(bins, unit).own) == len(unit.own) - 1
-
-
-def test_a_pod_may_be_bound_before_planned_company() -> None:
-    """Of those who could come first one may, and only while no such pod runs."""
-    front = {"topology_key": "hostname", "selector": {"tier": "front"}}
-    agent = pod("agent", labels={"tier": "front"}, cpu=1, affinity=[front])
-    web = pod("web", labels={"tier": "front"})
-    enc = encoded([agent, web], LARGE)
-    bins, units = empty_attempt(enc).bins, units_of(enc)
-    (mine,) = (n for n, group in enumerate(enc.groups) if group.pods[0].name == "agent")
-    bins.open(0, 2)
-    bins.put(1 - mine, units[1 - mine], np.array([0]), np.array([1]))
-    assert may_precede(bins, mine)
-    assert not may_precede(bins, 1 - mine)
-    bins.put(mine, units[mine], np.array([1]), np.array([1]))
-    assert not may_precede(bins, mine)
-    running = pod("old", labels={"tier": "front"}, node="n1")
-    there = encoded([agent], LARGE, nodes=(node("n1", zone="a", cpu=4),), bound=(running,))
-    assert not may_precede(empty_attempt(there).bins, 0)
-
-
-@pytest.mark.parametrize(
-    "affinity",
-    [
-        pytest.param({"topology_key": "hostname", "selector": {"app": "other"}}, id="to others"),
-        pytest.param({"topology_key": "zone"}, id="over zones"),
-    ],
-)
-def test_other_company_must_come_first(affinity: dict[str, object]) -> None:
-    """A pod that is not its own company, or wants it in its zone, waits its turn."""
-    enc = encoded([pod("web", affinity=[affinity]), pod("other")], LARGE)
-    (mine,) = (n for n, group in enumerate(enc.groups) if group.pods[0].name == "web")
-    assert not may_precede(empty_attempt(enc).bins, mine)
 
 
 def followers(n_web: int, **more: object) -> list[Pod]:
