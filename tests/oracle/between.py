@@ -194,6 +194,8 @@ def affinity(world: World, pod: Pod, host: Host, _bound: Iterable[Pod]) -> str |
         for where in world.hosts.values()
         if any(all(term_selects(world, t, pod, one) for t in terms) for one in world.coming(where))
     ]
+    if host in coming and any(term.topology_key == HOSTNAME for term in terms):
+        return None  # a daemon pod on the node is in all domains of the node
     near = {key: [*company, *coming] if key == HOSTNAME else company for key in _keys(terms)}
     if all(
         any(_together(term, host, where) for where in near[term.topology_key]) for term in terms
