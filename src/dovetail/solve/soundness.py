@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from dovetail.solve.attempt import Attempt
 from dovetail.solve.contents import loads
@@ -78,22 +79,38 @@ def _is_spread(attempt: Attempt, number: int, node: int, *, is_late: bool) -> bo
 def _is_spread_in_turn(attempt: Attempt, late: set[tuple[int, int]]) -> bool:
     """Whether the spreads of all pods bear them when it is their turn. The log has a line for each
     pod, in the order of binding.
+
+    A pod on an existing node may wait until new nodes are there and make enough domains. Whoever
+    comes after it is bound among new nodes, too.
     """
-    bins, hosts = attempt.bins, attempt.enc.ties.hosts
+    bins = attempt.bins
     match = bins.match[:, : bins.n].copy()
     for number, nodes, counts in bins.log:
         for term in attempt.units[number].match:
             np.subtract.at(match[term], nodes, counts)
+    has_waited = False
     for number, nodes, counts in bins.log:
         unit, node = attempt.units[number], int(nodes[0])
-        n_hosts = bins.n if (number, node) in late else bins.n_existing
-        for term in unit.own:
-            if hosts[term].kind == Kind.SPREAD:
-                most = hosts[term].max_skew + least_held(bins, term, match[term, :n_hosts])
-                if int(match[term, node]) + (term in unit.match) > most:
-                    return False
+        is_late = has_waited or (number, node) in late
+        if not is_late and not _bears_spreads(attempt, unit, node, match[:, : bins.n_existing]):
+            is_late = has_waited = True
+        if is_late and not _bears_spreads(attempt, unit, node, match):
+            return False
         match[list(unit.match), node] += int(counts[0])
     return True
+
+
+def _bears_spreads(attempt: Attempt, unit: Unit, node: int, match: npt.NDArray[np.int32]) -> bool:
+    """Whether the spreads over hosts of a unit bear one more pod on a node, if the first nodes hold
+    so many of each term.
+    """
+    bins, hosts = attempt.bins, attempt.enc.ties.hosts
+    return all(
+        int(match[term, node]) + (term in unit.match)
+        <= hosts[term].max_skew + least_held(bins, term, match[term])
+        for term in unit.own
+        if hosts[term].kind == Kind.SPREAD
+    )
 
 
 def _bears(attempt: Attempt, node: int, unit: Unit) -> bool:

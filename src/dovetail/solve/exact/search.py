@@ -255,9 +255,7 @@ class Search:
                 if not matched and not is_first:
                     return False
             elif host.kind == Kind.SPREAD:
-                is_late = spot.node == _NEW or self._is_late(spots, spot, sort)
-                seen = spots if any(spot.held) or spot.node != _NEW else (*spots, spot)
-                most = host.max_skew + self._least_on_hosts(seen, term, is_late=is_late)
+                most = host.max_skew + self._least_for(spots, spot, sort, term)
                 if matched + (term in sort.host_match) > most:
                     return False
             elif matched:
@@ -266,6 +264,16 @@ class Search:
             spot.own[term] and self._board.hosts[term].kind in (Kind.ANTI, Kind.PORT)
             for term in sort.host_match
         )
+
+    def _least_for(self, spots: tuple[Spot, ...], spot: Spot, sort: Sort, term: int) -> int:
+        """The minimum that a spread over hosts starts from when a pod comes to a node. A pod on an
+        existing node may wait for new ones, which can be the domains that are missing.
+        """
+        seen = spots if any(spot.held) or spot.node != _NEW else (*spots, spot)
+        least = self._least_on_hosts(seen, term, is_late=True)
+        if spot.node == _NEW or self._is_late(spots, spot, sort):
+            return least
+        return max(least, self._least_on_hosts(seen, term, is_late=False))
 
     def _is_late(self, spots: tuple[Spot, ...], spot: Spot, sort: Sort) -> bool:
         """Whether a pod on an existing node waits for company in its zone that comes with a new
