@@ -14,11 +14,13 @@ import numpy as np
 from dovetail.solve.attempt import Attempt
 from dovetail.solve.contents import loads
 from dovetail.solve.displace import strike, take_out
+from dovetail.solve.limits import Limits
 from dovetail.solve.rescue import place_in_pool
 from dovetail.solve.settle import host_minimum
 from dovetail.solve.terms import Kind
 from dovetail.solve.undo import is_upset, look_again
 from dovetail.solve.units import ANY_CELL, Unit, is_tied_to_zones, unit_of
+from dovetail.solve.values import takes
 
 
 def promote(attempt: Attempt) -> bool:
@@ -27,6 +29,32 @@ def promote(attempt: Attempt) -> bool:
     while len(attempt.weights) > 1 and _promote_some(attempt):
         moved = True
     return moved
+
+
+def could_rise_without_min_values(attempt: Attempt) -> bool:
+    """Whether limits leave a new node in a heavier pool for a pod of a lighter one, if that node
+    need not reach its minValues.
+    """
+    origin, bins = attempt.enc.origin, attempt.bins
+    if origin is None or len(attempt.weights) < 2:
+        return False
+    enc, limits = origin.enc, Limits(origin.enc)
+    lighter: set[tuple[int, int]] = set()
+    for node, held in loads(bins.log).items():
+        if node >= bins.n_existing:
+            limits.take(int(origin.offer_o[bins.offer[node]]), 1)
+            if bins.weight[node] < attempt.weights[0]:
+                lighter |= {(number, int(bins.weight[node])) for number in held}
+    offers = np.flatnonzero(limits.open_offers())
+    for number, weight in sorted(lighter):
+        unit = attempt.units[number]
+        fine = enc.weight_o[offers] > weight
+        if unit.cell != ANY_CELL:
+            fine &= enc.cell_o[offers] == unit.cell
+        groups = np.array(sorted({group for group, _ in unit.members}))
+        if takes(enc, groups, offers[fine]).any():
+            return True
+    return False
 
 
 def _promote_some(attempt: Attempt) -> bool:

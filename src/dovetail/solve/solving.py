@@ -24,7 +24,7 @@ from dovetail.solve.patterns.rearrange import rearrange
 from dovetail.solve.planning import run_attempt
 from dovetail.solve.portfolio import cheaper_plan, is_small, plan_for_few
 from dovetail.solve.preferences import prefer
-from dovetail.solve.promote import promote
+from dovetail.solve.promote import could_rise_without_min_values, promote
 from dovetail.solve.puzzle import Puzzle, Solution, canonical
 from dovetail.solve.ranking import rank
 from dovetail.solve.rescue import rescue
@@ -125,10 +125,11 @@ def _planned_for_few(shop: Searched) -> Outcome | None:
 
 
 def _planned(shop: Searched, values: Values) -> Outcome:
-    attempt, waiting = _best_attempt(shop.enc, shop.offers, values)
-    if waiting and may_give_way(shop.enc):
-        return _without_min_values(attempt, waiting)
-    return attempt, waiting
+    outcome = _best_attempt(shop.enc, shop.offers, values)
+    attempt, waiting = outcome
+    if may_give_way(shop.enc) and (waiting or could_rise_without_min_values(attempt)):
+        return _without_min_values(outcome)
+    return outcome
 
 
 def _said(attempt: Attempt, waiting: dict[int, int], hopeless: tuple[Pod, ...]) -> Solution:
@@ -145,22 +146,14 @@ def _said(attempt: Attempt, waiting: dict[int, int], hopeless: tuple[Pod, ...]) 
     )
 
 
-def _without_min_values(
-    attempt: Attempt, waiting: dict[int, int]
-) -> tuple[Attempt, dict[int, int]]:
-    """Another plan that holds no minValues, if more pods find a place in it."""
-    origin = attempt.enc.origin
+def _without_min_values(held: Outcome) -> Outcome:
+    """Another plan that holds no minValues, if more pods find a place in it, or heavier pools."""
+    origin = held[0].enc.origin
     if origin is None:
-        return attempt, waiting
+        return held
     shop = searched(origin.enc)
-    other, left = _best_attempt(origin.enc, shop.offers, appraised(shop))
-    ranked = sorted({int(one) for one in origin.enc.priority_g}, reverse=True)
-
-    def left_out(held: dict[int, int]) -> list[int]:
-        priority = origin.enc.priority_g
-        return [sum(n for group, n in held.items() if priority[group] == one) for one in ranked]
-
-    return (other, left) if left_out(left) < left_out(waiting) else (attempt, waiting)
+    free = _best_attempt(origin.enc, shop.offers, appraised(shop))
+    return min(held, free, key=lambda outcome: rank(outcome)[:2])
 
 
 def _best_attempt(enc: Encoded, offers: Int, values: Values) -> Outcome:
