@@ -1,7 +1,7 @@
 """May this pod run on this node, given where others run? kube-scheduler's filters between pods.
 
 Daemon pods that are still to come to a node count there as if they had come (they will be first),
-but not in wider domains.
+but not in wider domains, unless a pod wants them on its node as well.
 """
 
 from __future__ import annotations

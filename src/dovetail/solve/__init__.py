@@ -30,6 +30,7 @@ The only package that imports NumPy. `solve(problem) -> Solution` is its face. O
     relations    the terms of all its pods, and whom they select where
     probing      where pods would go if their nodes were gone
     company      who is bound before whom, where pods want company on their node
+    starting     pods that can be bound only as the first of their kind
 """
 
 from __future__ import annotations
