@@ -1,7 +1,7 @@
 """May this pod run on this node, given where others run? kube-scheduler's filters between pods.
 
 Daemon pods that are still to come to a node count there as if they had come (they will be first),
-but not in wider domains, unless a pod wants them on its node as well.
+but not in wider domains, unless a pod could be the first there.
 """
 
 from __future__ import annotations
@@ -194,17 +194,16 @@ def affinity(world: World, pod: Pod, host: Host, _bound: Iterable[Pod]) -> str |
         for where in world.hosts.values()
         if any(all(term_selects(world, t, pod, one) for t in terms) for one in world.coming(where))
     ]
-    if host in coming and any(term.topology_key == HOSTNAME for term in terms):
-        return None  # a daemon pod on the node is in all domains of the node
+    is_own = all(term_selects(world, term, pod, pod) for term in terms)
+    if is_own and host in coming and any(term.topology_key == HOSTNAME for term in terms):
+        return None  # beside a daemon pod, which is in the node's zone, or before it as the first
     near = {key: [*company, *coming] if key == HOSTNAME else company for key in _keys(terms)}
     if all(
         any(_together(term, host, where) for where in near[term.topology_key]) for term in terms
     ):
         return None
     is_first = not any(key in where.labels for key, hosts in near.items() for where in hosts)
-    if is_first and all(term_selects(world, term, pod, pod) for term in terms):
-        return None
-    return "affinity"
+    return None if is_first and is_own else "affinity"
 
 
 def exclude(world: World, a: Pod, b: Pod) -> bool:
