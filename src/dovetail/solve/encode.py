@@ -111,8 +111,7 @@ class Encoded:
     @cached_property
     def weights(self) -> list[int]:
         """The weights of pools that have anything to offer, heaviest first."""
-        found: list[int] = np.unique(self.weight_o)[::-1].tolist()
-        return found
+        return sorted(map(int, np.unique(self.weight_o)), reverse=True)
 
     @cached_property
     def sight_o(self) -> Int:

@@ -289,10 +289,7 @@ class Cluster:
         return self.view(now)
 
     def view(self, now: datetime) -> Snapshot:
-        """Everything known, frozen, for a reader. It has the revision of the last snapshot: names
-        of NodeClaims are made of revisions, and a page that looks several times a second would use
-        up numbers that a restarted controller takes from the clock.
-        """
+        """The same for a reader, with the last revision: names of NodeClaims are made of those."""
         self._renew()
         self._sweep()
         types = self._instance_types()
