@@ -17,6 +17,7 @@ SOUND = (POOL, CLAIM, OVERLAY, BUFFER, KWOK)
 AT_RUN_TIME = {
     ("metadata.annotations", "expected a whole number"),
     ("metadata.annotations", "expected dollars an hour"),
+    ("metadata.annotations", 'expected dollars an hour from "0" to "1000"'),
     ("metadata.annotations", "expected a duration"),
     ("spec.template.metadata.labels.x~karpenter~kwok~sh/y", "expected another label"),
     ("spec.template.metadata.labels.a/b/c", "is no label key"),
