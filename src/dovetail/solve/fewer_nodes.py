@@ -39,8 +39,8 @@ def with_fewer_nodes(attempt: Attempt) -> Attempt:
     other = run_attempt(dearer, attempt.offers, _with_ties(attempt.values, enc.plan_price_o, fee))
     other.enc = other.bins.enc = enc
     rearrange(other)
-    found = _new_nodes(other)
-    is_better = len(found) < len(nodes) and _price(other, found) <= most
+    fewer = _new_nodes(other)
+    is_better = len(fewer) < len(nodes) and _price(other, fewer) <= most
     return attempt if _is_incomplete(other) or not is_better else other
 
 
