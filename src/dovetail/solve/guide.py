@@ -35,6 +35,7 @@ _WHOLE: Final = 1e-3  # of the bill: whole pods that weigh less hardly show in t
 _UNPROVEN: Final = 1e-4  # of the bill; an offer that costs the proof more is priced properly
 _SIBLING_PRICE: Final = 1.3
 _ROUNDING: Final = 0.001
+_SHOWS: Final = 1e-3  # of the bill: a class that pays so much more than it must gets another offer
 _GOOD_ENOUGH: Final = 1.001  # chasing the last 0.1 % adds hundreds of offers
 
 
@@ -254,10 +255,14 @@ def without_sifting(
     good = np.isin(offers, favourites)
     if (classes.cell_l != ANY_CELL).any():
         good |= _siblings(enc, offers, favourites)
-    uncovered = accept.any(axis=1) & ~accept[:, good].any(axis=1)
     fit = np.minimum(shop.market().fit_lp, classes.count_l[:, None])
     cost = enc.plan_price_o[offers][None, :] / np.maximum(fit, 1e-3)
-    good[np.argmin(np.where(accept, cost, np.inf)[uncovered], axis=1)] = True
+    cost[~accept] = np.inf
+    least = cost.min(axis=1, initial=np.inf)
+    bill = classes.count_l * np.where(np.isfinite(least), least, 0.0)
+    waste = classes.count_l * cost[:, good].min(axis=1, initial=np.inf) - bill
+    uncovered = np.isfinite(least) & (waste > bill) & (waste > _SHOWS * bill.sum())
+    good[np.argmin(cost[uncovered], axis=1)] = True
     chosen = np.flatnonzero(good & accept.any(axis=0))
     is_hasty = not enc.problem.policy.effort
     program, again = with_guests(shop.program(chosen))

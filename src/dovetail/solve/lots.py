@@ -22,7 +22,7 @@ from dovetail.solve.units import ANY_CELL, ANY_WEIGHT
 MAX_CLASSES: Final = 210
 _KEPT: Final = 60
 _GRID: Final = 8.0
-MAX_CAP_TERMS: Final = 12
+MAX_CAP_TERMS: Final = 16
 
 
 @dataclass(slots=True)

@@ -9,6 +9,7 @@ import numpy as np
 from dovetail.solve.attempt import Attempt, left_of, new_attempt, top_weight
 from dovetail.solve.axes import Float, Int
 from dovetail.solve.colocate import colocate
+from dovetail.solve.dear import pack_dear
 from dovetail.solve.encode import Encoded
 from dovetail.solve.guide import guide
 from dovetail.solve.minvalues import let_others_in, relaxed_groups
@@ -43,6 +44,7 @@ def plan_groups(attempt: Attempt, groups: Iterable[int]) -> None:
     good = (attempt.values.favourites, worth_u)
     if not attempt.bins.limits.allow(attempt.values.favourites, attempt.values.bought):
         good = _appraised_anew(attempt, worth_u)
+    pack_dear(attempt, good)
     pack(attempt.bins, attempt.units, attempt.left_u, attempt.offers, good)
     _fall_back(attempt, worth_u)
 

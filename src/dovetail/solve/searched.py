@@ -14,6 +14,7 @@ from dovetail.solve.guidance import Guide
 from dovetail.solve.guide import guide
 from dovetail.solve.hopeless import without_a_choice, without_a_place
 from dovetail.solve.lots import Lot
+from dovetail.solve.markets import dear_groups, joined
 from dovetail.solve.minvalues import hold_min_values, may_give_way
 from dovetail.solve.prune import undominated
 from dovetail.solve.puzzle import Puzzle
@@ -65,21 +66,27 @@ def appraised(shop: Searched, *, is_proof: bool = True) -> Values:
     """What pods are worth, by the multipliers of the relaxed program; roughly, if nothing is to be
     proven by it.
     """
-    found = _relaxation(shop.enc, shop.offers, shop.fits_gp, is_proof=is_proof)
+    dear_g = dear_groups(shop.enc, shop.offers, shop.fits_gp)
+    found = _relaxation(shop.enc, shop.offers, (shop.fits_gp, dear_g), is_proof=is_proof)
     if found is None:
         return worthless(shop.enc, shop.offers)
-    return appraise(shop.enc, shop.offers, found)
+    values = appraise(shop.enc, shop.offers, found)
+    values.dear_g = dear_g
+    return values
 
 
-def _relaxation(enc: Encoded, offers: Int, fits_gp: Bool, *, is_proof: bool) -> Guide | None:
+def _relaxation(
+    enc: Encoded, offers: Int, groups: tuple[Bool, Bool], *, is_proof: bool
+) -> Guide | None:
     """The program over all pods, zones free but for lone spreads: its multipliers price all."""
+    fits_gp, dear_g = groups
     weight_p, cell_p = enc.weight_o[offers], enc.cell_o[offers]
     top_g = np.full(len(enc.groups), ANY_WEIGHT)
     if len(np.unique(weight_p)) > 1:
         top_g = np.where(fits_gp, weight_p[None, :], ANY_WEIGHT).max(axis=1)
     ties = enc.ties
     masks, counts, tops = enc.mask_g.tolist(), enc.count_g.tolist(), top_g.tolist()
-    lots = []
+    lots, is_dear = list[Lot](), list[bool]()
     for group in np.flatnonzero(fits_gp.any(axis=1)).tolist():
         lot = Lot(
             enc.requests_gr[group],
@@ -100,4 +107,14 @@ def _relaxation(enc: Encoded, offers: Int, fits_gp: Bool, *, is_proof: bool) -> 
                 lot.low, lot.high = bounds
                 lot.weight = ANY_WEIGHT
         lots.append(lot)
-    return guide(enc, offers, lots, is_proof=is_proof) if lots else None
+        is_dear.append(bool(dear_g[group]))
+    if not lots:
+        return None
+    places = np.flatnonzero(~np.array(is_dear)), np.flatnonzero(is_dear)
+    if not (len(places[0]) and len(places[1])):
+        return guide(enc, offers, lots, is_proof=is_proof)
+    first, second = (
+        guide(enc, offers, [lots[one] for one in some.tolist()], is_proof=is_proof)
+        for some in places
+    )
+    return joined(first, second, places)

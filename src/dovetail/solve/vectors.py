@@ -29,6 +29,7 @@ class Values:
     shape_g: Int
     favourites: Int  # what the program bought
     bought: Float  # how many of each
+    dear_g: Bool = field(default_factory=lambda: np.zeros(0, dtype=bool))  # who needs dear nodes
     pattern_worths: dict[tuple[object, ...], float] = field(default_factory=dict)  # by kind of unit
 
     @property
