@@ -8,12 +8,13 @@ from random import Random
 
 from dovetail import api
 from dovetail.controllers.known import NODE_CLAIM
+from dovetail.decide import decide
 from dovetail.testing.troubled_kube import Call, When
 from dovetail.testing.virtual_time import START
 from tests.kills.laws import AtRest, breaches, machines_made
 from tests.kills.scenarios import LONGEST_SECONDS, Scenario
 from tests.kills.storms import Storm
-from tests.kills.world import Process, World, living, running
+from tests.kills.world import Decide, Process, World, living, running
 
 SECONDS_OF_A_RESTART = 3.0
 _STEP_SECONDS = 5.0
@@ -40,9 +41,11 @@ def kill_points(calls: list[Call]) -> list[int]:
     return sorted(found | few)
 
 
-async def left_alone(scenario: Scenario, seed: int | None = None) -> tuple[list[Call], list[str]]:
+async def left_alone(
+    scenario: Scenario, seed: int | None = None, decide: Decide = decide
+) -> tuple[list[Call], list[str]]:
     """What a controller asks API and cloud for that nobody kills, and what is wrong in the end."""
-    world = World(is_aloof=scenario.is_aloof, seed=seed)
+    world = World(is_aloof=scenario.is_aloof, seed=seed, decide=decide)
     async with living(world), running(world) as process:
         await _act(scenario, world, process)
         complaints = await judged(scenario, world)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from random import Random
@@ -62,6 +62,8 @@ _QUICKLY = Policy(
 _GATES = {"CapacityBuffer": True, "NodeRepair": True, "StaticCapacity": True}
 _METERS = Meters()  # nobody reads them here, and to make them takes long
 
+Decide = Callable[[Snapshot, datetime], Plan]
+
 
 class World:
     """What outlives any process: time, the API, machines, and everybody else.
@@ -69,7 +71,10 @@ class World:
     With a seed, whatever goes to the API and comes from it takes some chance time.
     """
 
-    def __init__(self, *, is_aloof: bool = False, seed: int | None = None) -> None:
+    def __init__(
+        self, *, is_aloof: bool = False, seed: int | None = None, decide: Decide = decide
+    ) -> None:
+        self.decide = decide
         self.time = VirtualTime()
         self.api = MemoryKube(self.time, definitions=_DEFINITIONS)
         self.faults = Faults()
@@ -276,6 +281,7 @@ class Process:
         world.n_started += 1
         self.mortal = Mortal()
         self.plans: list[Plan] = []
+        self._decide = world.decide
         self._time = world.time
         self._chance = Random(world.n_started).random  # noqa: S311  repeatable
         self._mark = f"run-{world.n_started}"
@@ -326,7 +332,7 @@ class Process:
                 task.cancel()
 
     async def _computed(self, snapshot: Snapshot, now: datetime) -> Plan:
-        self.plans.append(decide(snapshot, now))
+        self.plans.append(self._decide(snapshot, now))
         return self.plans[-1]
 
     async def _lead_if_elected(self) -> None:

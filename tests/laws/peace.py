@@ -7,6 +7,7 @@ without end.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from random import Random
 from typing import Final
@@ -28,6 +29,8 @@ LONG: Final = timedelta(days=2)
 PAUSE: Final = timedelta(minutes=12)  # longer than anything that settles
 MOMENT: Final = timedelta(microseconds=1)
 
+Decide = Callable[[Snapshot, datetime], Plan]
+
 
 def wrong(seed: int) -> list[str]:
     """Everything that is wrong on the way to rest from the cluster of this seed."""
@@ -44,8 +47,9 @@ def acts(snapshot: Snapshot, plan: Plan) -> bool:
 class Peace:
     """A cluster on its way to rest."""
 
-    def __init__(self, snapshot: Snapshot, chance: Random) -> None:
+    def __init__(self, snapshot: Snapshot, chance: Random, decide: Decide = decide) -> None:
         self.snapshot = snapshot
+        self._decide = decide
         self.now = NOW
         self.n_deeds = 0
         self.n_moves = dict.fromkeys(DisruptionReason, 0)
@@ -69,7 +73,7 @@ class Peace:
         """The next plan that does anything, or with which anything is wrong; None if it rests."""
         since, plan = self.now, Plan()
         for _ in range(MOST_LOOKS):
-            plan = decide(self.snapshot, self.now)
+            plan = self._decide(self.snapshot, self.now)
             broken = check(self.snapshot, self.now, plan)
             if broken or acts(self.snapshot, plan):
                 return plan, broken
@@ -93,7 +97,7 @@ class Peace:
     def _changing(self, plan: Plan, until: datetime) -> list[str]:
         """Nothing changes strictly before the moment at which it is said that it might."""
         for now in (self.now + (until - self.now) / 2, until - MOMENT):
-            if now > self.now and _deeds(decide(self.snapshot, now)) != _deeds(plan):
+            if now > self.now and _deeds(self._decide(self.snapshot, now)) != _deeds(plan):
                 return [f"changes at {now}, before {until}"]
         return []
 

@@ -17,6 +17,7 @@ from dovetail.model.plan import Plan
 from dovetail.model.snapshot import Snapshot
 from tests.laws.bustle import Bustle
 from tests.laws.lively import lively
+from tests.laws.peace import Decide
 from tests.oracle.check import check
 from tests.oracle.disruptions import PLENTY, allowance
 from tests.oracle.hosts import is_leaving
@@ -33,7 +34,8 @@ def wrong(seed: int) -> list[str]:
 class Thrift:
     """A cluster that lives on, and the plans that are made for it."""
 
-    def __init__(self, snapshot: Snapshot, chance: Random) -> None:
+    def __init__(self, snapshot: Snapshot, chance: Random, decide: Decide = decide) -> None:
+        self._decide = decide
         self.bustle = Bustle(snapshot, chance)
         self.n_begun: Counter[str] = Counter()
         self.n_under_way = 0  # plans that were made while nodes went, and that let more go
@@ -43,7 +45,7 @@ class Thrift:
         bustle = self.bustle
         for step in range(N_STEPS):
             before, now = bustle.snapshot, bustle.now
-            plan = decide(before, now)
+            plan = self._decide(before, now)
             found = check(before, now, plan)
             self._count(plan)
             if not found:
