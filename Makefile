@@ -8,7 +8,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CHECKED := src tests hatch_build.py $(wildcard benchmarks) $(wildcard tools)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fmt fuzz replay bench bench-live bench-peers bench-binding bench-growth bench-simulations docs requirements clean
+.PHONY: help setup demo test check fmt fuzz replay house bench bench-live bench-peers bench-binding bench-growth bench-simulations docs requirements clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,6 +50,9 @@ fuzz: $(STAMP) ## Judge thousands of random clusters; goes on where it was stopp
 
 replay: $(STAMP) ## Make recorded decisions again and compare them (REPLAY="--record" writes them)
 	$(BIN)/python -m tests.replay $(REPLAY)
+
+house: $(STAMP) ## Count modules, lines, importers and the walk of a pod (HOUSE="--check --details")
+	$(BIN)/python -m tests.house $(HOUSE)
 
 bench: $(STAMP) ## Measure speed and price, and write them as JSON
 	$(BIN)/python -m benchmarks

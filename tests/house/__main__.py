@@ -1,0 +1,100 @@
+"""Prints how large and how entangled the source is. `python -m tests.house --help` says how.
+
+Each figure stands beside that of commit 60bfa60, where counting began, and its limit if it has one.
+With `--check` the exit code is 1 if a limit is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from tests.house.modules import (
+    Module,
+    folder_sizes,
+    modules,
+    shared_class_names,
+    single_importers,
+)
+from tests.house.walk import Walk, walk
+
+MOST_IN_A_FOLDER: Final = 25
+SMALL_LINES: Final = 80
+STARTED_AT: Final = "60bfa60"
+
+
+class Figure(NamedTuple):
+    """A number now, at the start, and the most that it may be; `details` are shown on request."""
+
+    name: str
+    now: int
+    at_start: int
+    limit: int | None = None
+    details: tuple[str, ...] = ()
+
+    @property
+    def is_missed(self) -> bool:
+        """Whether the number is above its limit."""
+        return self.limit is not None and self.now > self.limit
+
+
+def figures(found: Mapping[str, Module], walked: Walk) -> Iterator[Figure]:
+    """Every figure. What was counted at the start was counted by these functions."""
+    large = {name: size for name, size in folder_sizes(found).items() if size > MOST_IN_A_FOLDER}
+    yield Figure(
+        f"folders with more than {MOST_IN_A_FOLDER} modules",
+        len(large),
+        8,
+        0,
+        tuple(f"{size} {name}" for name, size in large.items()),
+    )
+    yield Figure("modules in the largest folder", max(folder_sizes(found).values()), 72, 25)
+    yield Figure("source lines", sum(one.n_lines for one in found.values()), 79_116, 79_116)
+    single = single_importers(found)
+    small = [name for name in single if found[name].n_lines < SMALL_LINES]
+    yield Figure("modules with exactly one importer", len(single), 208)
+    yield Figure(
+        f"of them under {SMALL_LINES} lines",
+        len(small),
+        59,
+        details=tuple(f"{name}, imported by {single[name]}" for name in small),
+    )
+    shared = shared_class_names(found)
+    yield Figure(
+        "names of public classes that are not unique",
+        len(shared),
+        49,
+        0,
+        tuple(f"{name}: {', '.join(homes)}" for name, homes in shared.items()),
+    )
+    yield Figure("modules on the walk of a pod", len(walked.modules), 127, 84, walked.modules)
+    yield Figure("package changes on that walk", walked.n_package_changes, 48, 32)
+
+
+def table(shown: Sequence[Figure], *, with_details: bool) -> str:
+    """The figures as a table for people."""
+    lines = [f"{'':46}{'now':>8}{STARTED_AT:>9}{'limit':>8}"]
+    for one in shown:
+        limit = "" if one.limit is None else f"{one.limit:,}"
+        missed = "  missed" if one.is_missed else ""
+        lines.append(f"{one.name:46}{one.now:>8,}{one.at_start:>9,}{limit:>8}{missed}")
+        if with_details:
+            lines += [f"    {line}" for line in one.details]
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Count, print, and say whether a limit is missed."""
+    parser = argparse.ArgumentParser(prog="python -m tests.house", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="exit code 1 if a limit is missed")
+    parser.add_argument("--details", action="store_true", help="name what was counted")
+    given = parser.parse_args(arguments)
+    shown = list(figures(modules(), walk()))
+    print(table(shown, with_details=given.details))
+    return int(given.check and any(one.is_missed for one in shown))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
