@@ -21,9 +21,10 @@ from typing import Final, NamedTuple
 import msgspec
 
 from dovetail import api, labels
+from dovetail.apiserver import MemoryKube
+from dovetail.apiserver.http.server import serve
 from dovetail.clock import Clock, LoopTimer, SystemClock
 from dovetail.decide.lifecycle.hashing import HASH_VERSION, template_hash
-from dovetail.kube.memory import MemoryKube
 from dovetail.kube.seam import Json, Patch, Ref
 from dovetail.providers.kwok.catalogue import instance_types
 from dovetail.providers.kwok.machine import Machine
@@ -32,7 +33,6 @@ from dovetail.sim.statuses import ready_node, running_pod
 from dovetail.sim.wire import condition, owner, stamp
 from dovetail.state.pools import node_pool
 from dovetail.units import quantity
-from dovetail.web.kubernetes.server import serve
 
 Obj = dict[str, Json]
 

@@ -1,4 +1,4 @@
-"""Where does `web/kubernetes/surface.json` come from? A real kube-apiserver is asked for it.
+"""Where does `apiserver/http/surface.json` come from? A real kube-apiserver is asked for it.
 
     python tools/make_surface.py
 

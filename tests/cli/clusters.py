@@ -19,10 +19,10 @@ import yaml
 from aiohttp import web
 
 from dovetail import api
+from dovetail.apiserver import MemoryKube
+from dovetail.apiserver.http.server import Served, application
 from dovetail.clock import SystemClock
-from dovetail.kube.memory import MemoryKube
 from dovetail.kube.seam import Patch, Ref
-from dovetail.web.kubernetes.server import Served, application
 
 Tree = dict[str, Any]
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from dovetail.apiserver import MemoryKube
+from dovetail.apiserver.http.server import serve
 from dovetail.clock import LoopTimer, SystemClock
-from dovetail.kube.memory import MemoryKube
-from dovetail.web.kubernetes.server import serve
 from tests.conformance.kube.objects import deployment, node, node_pool, pod
 from tests.controlplane import binaries
 

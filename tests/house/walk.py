@@ -25,7 +25,7 @@ _STEP_SECONDS: Final = 0.25
 _MOST_SECONDS: Final = 60.0
 _POD, _NODE = api.KINDS["", "Pod"], api.KINDS["", "Node"]
 _LOOP: Final = "asyncio/events.py"
-AROUND: Final = ("sim/", "testing/", "web/", "kube/memory/", "standin/")
+AROUND: Final = ("sim/", "testing/", "web/", "apiserver/")
 LEFT_OUT: Final = "solve/"
 
 

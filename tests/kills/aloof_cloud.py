@@ -12,12 +12,12 @@ from datetime import datetime, timedelta
 import msgspec
 
 from dovetail import labels
+from dovetail.apiserver import MemoryKube
 from dovetail.cloud.errors import InsufficientCapacityError, NodeClaimNotFoundError
 from dovetail.cloud.price_list import PriceList
 from dovetail.cloud.provider import Instance, NodeClassKind
 from dovetail.controllers.known import NODE
 from dovetail.kube.errors import NotFoundError
-from dovetail.kube.memory import MemoryKube
 from dovetail.kube.seam import Body, Deletion, Patch, Ref
 from dovetail.model.claim import ClaimObject
 from dovetail.model.instance import InstanceType

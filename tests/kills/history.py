@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from dovetail import api
+from dovetail.apiserver import MemoryKube
 from dovetail.controllers.known import NODE, NODE_CLAIM, POD
-from dovetail.kube.memory import MemoryKube
 from dovetail.kube.seam import ChangeType, Scope
 from dovetail.sim.budgets import BUDGET
 from dovetail.testing.virtual_time import VirtualTime

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from dovetail import api
+from dovetail.apiserver import MemoryKube
 from dovetail.controllers.known import NODE
 from dovetail.kube.errors import ConflictError, NotFoundError
-from dovetail.kube.memory import MemoryKube
 from dovetail.kube.seam import ChangeType, Json, Patch, Ref, Scope
 
 TAINT: Final = "example.com/starting"

@@ -10,6 +10,7 @@ from random import Random
 
 from dovetail import api, labels
 from dovetail.api.crds import crds
+from dovetail.apiserver import MemoryKube
 from dovetail.cloud.provider import CloudWorker
 from dovetail.cloud.registry import Surroundings
 from dovetail.controllers.buffers import CAPACITY_BUFFER
@@ -19,7 +20,6 @@ from dovetail.controllers.means import Means
 from dovetail.controllers.whole import Controller, Setup
 from dovetail.decide import decide
 from dovetail.kube.errors import UnavailableError
-from dovetail.kube.memory import MemoryKube
 from dovetail.kube.seam import Deletion, Json, Kube, Patch, Ref, Scope
 from dovetail.model.plan import DisruptionReason, Plan
 from dovetail.model.policy import Policy

@@ -13,12 +13,12 @@ from typing import Any
 import msgspec
 
 from dovetail import api, labels
+from dovetail.apiserver import MemoryKube
 from dovetail.cloud.registry import Surroundings
 from dovetail.controllers.known import NODE, NODE_CLAIM, NODE_POOL, POD
 from dovetail.controllers.means import Means
 from dovetail.controllers.whole import Controller, Setup
 from dovetail.decide import decide
-from dovetail.kube.memory import MemoryKube
 from dovetail.kube.seam import Deletion, Json, Ref, Scope
 from dovetail.kube.sharing import Shared
 from dovetail.model.plan import Plan

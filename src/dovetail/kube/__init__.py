@@ -2,5 +2,5 @@
 
 Rule 1: what is read here is checked here, so that every message can name file, document and field.
 Rule 2: nothing here knows what an object means to a decision (that is `state`).
-Rule 3: a live API is reached through `seam` alone, so that `memory` can stand for `http`.
+Rule 3: a live API is reached through `seam` alone, so that `apiserver` can stand in for `http`.
 """

@@ -18,10 +18,11 @@ from typing import Final
 
 import msgspec
 
+from dovetail.apiserver import MemoryKube
+from dovetail.apiserver.http.server import Served, serve
 from dovetail.clock import SystemClock
 from dovetail.cloud.registry import Surroundings
 from dovetail.controllers.supervisor import Loop, Supervisor
-from dovetail.kube.memory import MemoryKube
 from dovetail.live.asking import Asking
 from dovetail.live.replica import Outside, Replica
 from dovetail.observe.journal.recent import RecentDecisions
@@ -40,7 +41,6 @@ from dovetail.sim.world import run_world
 from dovetail.web.dashboard.lookout import Lookout
 from dovetail.web.dashboard.server import Content, Place, serving
 from dovetail.web.dashboard.stream import Stream
-from dovetail.web.kubernetes.server import Served, serve
 
 _HISTORY: Final = 2_000  # changes of each kind that watches may catch up on; hours go by in seconds
 _SEED: Final = 7

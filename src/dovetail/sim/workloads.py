@@ -11,11 +11,11 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from dovetail import api
+from dovetail.apiserver import MemoryKube
 from dovetail.clock import Clock, Timer
 from dovetail.controllers.workqueue import WorkQueue
 from dovetail.kube.backoff import Chance
 from dovetail.kube.errors import NotFoundError
-from dovetail.kube.memory import MemoryKube
 from dovetail.kube.mirror import Absent, Mirror, Notice, Pace, Present
 from dovetail.kube.seam import Kube, Ref, Scope
 from dovetail.kube.typed import Intake

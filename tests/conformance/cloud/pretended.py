@@ -10,9 +10,9 @@ from datetime import timedelta
 import msgspec
 
 from dovetail import api, labels
+from dovetail.apiserver import MemoryKube
 from dovetail.cloud.errors import SoldOut
 from dovetail.cloud.registry import Surroundings
-from dovetail.kube.memory import MemoryKube
 from dovetail.kube.seam import Body, Change, Deletion, Json, Kube, Page, Patch, Ref, Scope
 from dovetail.model.claim import ClaimObject
 from dovetail.model.instance import InstanceType

@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from dovetail.apiserver.http.server import serve
 from dovetail.clock import LoopTimer, SystemClock
 from dovetail.kube.http import kubeconfig
 from dovetail.kube.http.client import HttpKube
 from dovetail.kube.http.transport import World
 from dovetail.kube.seam import Kube
-from dovetail.web.kubernetes.server import serve
 from tests.conformance.kube.servers import MemoryServer
 
 

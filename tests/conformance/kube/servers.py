@@ -14,7 +14,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
-from dovetail.kube.memory import MemoryKube
+from dovetail.apiserver import MemoryKube
 from dovetail.kube.seam import Kube
 
 _PATIENCE = 10  # seconds; only a law that is broken waits for so long

@@ -15,13 +15,13 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from dovetail.apiserver import MemoryKube
+from dovetail.apiserver.http.server import serve
 from dovetail.clock import LoopTimer, SystemClock
 from dovetail.kube.http import kubeconfig
 from dovetail.kube.http.client import HttpKube
 from dovetail.kube.http.transport import HttpSettings, World
-from dovetail.kube.memory import MemoryKube
 from dovetail.sim.world import run_world
-from dovetail.web.kubernetes.server import serve
 from tests.controlplane.plane import ControlPlane
 
 CONTEXT = "session"

@@ -7,9 +7,9 @@ import pytest
 from dovetail import api
 from dovetail.actuate.doing import delete_node
 from dovetail.actuate.writing import NODE
+from dovetail.apiserver import MemoryKube
 from dovetail.decide.lifecycle.actions import DeleteNode
 from dovetail.kube.errors import ConflictError
-from dovetail.kube.memory import MemoryKube
 from dovetail.kube.seam import Ref
 from dovetail.testing.troubled_kube import Call, Trouble, TroubledKube
 from dovetail.testing.virtual_time import VirtualTime

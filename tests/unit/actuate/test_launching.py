@@ -9,8 +9,8 @@ import pytest
 
 from dovetail import api
 from dovetail.actuate.launching import NODE_CLAIM, Orders, TakenNameError
+from dovetail.apiserver import MemoryKube
 from dovetail.kube.errors import InvalidError, UnavailableError
-from dovetail.kube.memory import MemoryKube
 from dovetail.kube.seam import Json, Scope
 from dovetail.testing.troubled_kube import Call, Trouble, TroubledKube, When
 from dovetail.testing.virtual_time import VirtualTime

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dovetail import api
 from dovetail.actuate.steering import Steering
+from dovetail.apiserver import MemoryKube
 from dovetail.kube.errors import InvalidError, NotFoundError
-from dovetail.kube.memory import MemoryKube
 from dovetail.kube.seam import Json, Patch, Ref
 from dovetail.testing.virtual_time import VirtualTime
 

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 from benchmarks.big_cluster import Size, fill
-from dovetail.kube.memory import MemoryKube
+from dovetail.apiserver import MemoryKube
 from dovetail.kube.seam import Scope
 from dovetail.testing.virtual_time import VirtualTime
 from dovetail.units import quantity

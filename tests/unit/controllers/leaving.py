@@ -13,6 +13,7 @@ import msgspec
 
 from dovetail import api, labels
 from dovetail.actuate.launching import Orders
+from dovetail.apiserver import MemoryKube
 from dovetail.cloud.registry import Surroundings
 from dovetail.controllers.claims import ClaimHands, ClaimLoop
 from dovetail.controllers.disruptions import Disruptions
@@ -23,7 +24,6 @@ from dovetail.controllers.means import Means
 from dovetail.controllers.ordering import Ordering
 from dovetail.controllers.terminations import Terminations
 from dovetail.kube.errors import NotFoundError
-from dovetail.kube.memory import MemoryKube
 from dovetail.kube.mirror import Pace
 from dovetail.kube.seam import Body, Change, Deletion, Json, Kube, Page, Patch, Ref, Scope
 from dovetail.observe.events import Recorder

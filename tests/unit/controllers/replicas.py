@@ -12,6 +12,7 @@ from typing import TypeVar
 import msgspec
 
 from dovetail import api
+from dovetail.apiserver.server import MemoryKube
 from dovetail.clock import SystemClock
 from dovetail.controllers.leadership import (
     LEASE,
@@ -22,7 +23,6 @@ from dovetail.controllers.leadership import (
     Terms,
 )
 from dovetail.kube.errors import UnavailableError
-from dovetail.kube.memory.server import MemoryKube
 from dovetail.kube.seam import Body, Change, Deletion, Page, Patch, Ref, Scope
 from dovetail.observe.logs import Level, Log, Sink
 from dovetail.testing.virtual_time import VirtualTime

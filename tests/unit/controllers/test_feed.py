@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from dovetail import api
+from dovetail.apiserver import MemoryKube
 from dovetail.controllers.feed import Feed, watched_kinds
 from dovetail.controllers.known import NODE_CLAIM, Known
-from dovetail.kube.memory import MemoryKube
 from dovetail.kube.mirror import Absent, Notice, Pace, Present
 from dovetail.kube.seam import Deletion, Json, Patch, Ref
 from dovetail.model.pool import NodeClassRef

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dovetail.apiserver.server import MemoryKube
 from dovetail.clock import LoopTimer, SystemClock
 from dovetail.controllers.leadership import (
     LEASE,
@@ -23,7 +24,6 @@ from dovetail.controllers.leadership import (
     Terms,
     namespace,
 )
-from dovetail.kube.memory.server import MemoryKube
 from dovetail.kube.seam import Deletion, Json, Patch
 from dovetail.testing.virtual_time import START
 from tests.unit.controllers.replicas import NAME, Fleet, Notes, fleet

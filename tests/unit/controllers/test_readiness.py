@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 
+from dovetail.apiserver.server import MemoryKube
 from dovetail.controllers.readiness import Readiness
 from dovetail.kube.errors import NotFoundError
-from dovetail.kube.memory.server import MemoryKube
 from dovetail.kube.seam import Page, Scope
 from dovetail.testing.virtual_time import VirtualTime
 from tests.unit.controllers.replicas import Notes, Process

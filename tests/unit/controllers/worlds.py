@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 
 from dovetail import api, labels
+from dovetail.apiserver import MemoryKube
 from dovetail.cloud.registry import Surroundings
 from dovetail.controllers.feed import Feed, watched_kinds
 from dovetail.controllers.known import NODE, NODE_CLAIM, NODE_POOL, POD, Known
 from dovetail.controllers.means import Means
 from dovetail.decide.lifecycle.step import Event
-from dovetail.kube.memory import MemoryKube
 from dovetail.kube.mirror import Notice, Pace
 from dovetail.kube.seam import Change as WatchChange
 from dovetail.kube.seam import Deletion, Json, Kube, Patch, Ref, Scope

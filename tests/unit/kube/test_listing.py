@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from dovetail import api
+from dovetail.apiserver import MemoryKube
+from dovetail.apiserver.http.server import serve
 from dovetail.cli import main
 from dovetail.clock import LoopTimer, SystemClock
 from dovetail.errors import InputError
 from dovetail.kube.errors import ForbiddenError, NotFoundError
 from dovetail.kube.listing import cluster
-from dovetail.kube.memory import MemoryKube
 from dovetail.kube.seam import Json
 from dovetail.testing.troubled_kube import Call, Trouble, TroubledKube
-from dovetail.web.kubernetes.server import serve
 from tests.conformance.kube.objects import NODE, POD, named
 
 

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 
 from dovetail import api
+from dovetail.apiserver import MemoryKube
 from dovetail.kube.errors import UnavailableError
-from dovetail.kube.memory import MemoryKube
 from dovetail.kube.mirror import Absent, Mirror, Notice, Pace, Present
 from dovetail.kube.seam import Change, Deletion, Json, Ref, Scope
 from dovetail.kube.typed import Intake

@@ -10,9 +10,9 @@ from datetime import timedelta
 import pytest
 
 from dovetail import api, labels
+from dovetail.apiserver import MemoryKube
 from dovetail.errors import InputError
 from dovetail.kube.errors import ForbiddenError, UnavailableError
-from dovetail.kube.memory import MemoryKube
 from dovetail.kube.mirror import Pace
 from dovetail.kube.seam import Deletion, Json, Patch, Ref
 from dovetail.live.following import Following

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 
 from dovetail import api
+from dovetail.apiserver import MemoryKube
 from dovetail.decide.lifecycle.step import Event, EventType
 from dovetail.kube.errors import UnavailableError
-from dovetail.kube.memory import MemoryKube
 from dovetail.kube.seam import Body, Kube, Scope
 from dovetail.observe.events import EVENT, Recorder
 from dovetail.observe.logs import Level, Log, Sink

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from dovetail import api
+from dovetail.apiserver import MemoryKube
 from dovetail.kube.errors import NotFoundError, UnavailableError
-from dovetail.kube.memory import MemoryKube
 from dovetail.kube.seam import Deletion, Kube, Patch, Ref, Scope
 from dovetail.observe.meters import Meters
 from dovetail.observe.requests import MeteredKube

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 from dovetail import api, labels
-from dovetail.kube.memory import MemoryKube
+from dovetail.apiserver import MemoryKube
 from dovetail.kube.seam import Deletion, Kube, Patch, Ref, Scope
 from dovetail.providers.kwok import machine
 from dovetail.testing.virtual_time import VirtualTime

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from dovetail.apiserver import MemoryKube
 from dovetail.kube.errors import UnavailableError
-from dovetail.kube.memory import MemoryKube
 from dovetail.kube.seam import Patch, PatchType, Ref
 from dovetail.sim.kubelets import RUNS_FOR, Habits, Kubelets
 from dovetail.sim.wire import LEASE

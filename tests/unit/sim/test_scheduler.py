@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from dovetail import api, labels
+from dovetail.apiserver import MemoryKube
 from dovetail.kube.errors import UnavailableError
-from dovetail.kube.memory import MemoryKube
 from dovetail.kube.seam import Body, Scope
 from dovetail.sim.scheduler import Scheduler
 from dovetail.state.freeze import snapshot

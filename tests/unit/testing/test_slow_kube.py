@@ -10,8 +10,8 @@ from datetime import timedelta
 import pytest
 
 from dovetail import api
+from dovetail.apiserver import MemoryKube
 from dovetail.kube.errors import NotFoundError
-from dovetail.kube.memory import MemoryKube
 from dovetail.kube.seam import Body, Deletion, Patch, Ref, Scope
 from dovetail.testing.slow_kube import SlowKube
 from dovetail.testing.virtual_time import VirtualTime

@@ -17,10 +17,10 @@ import msgspec
 from aiohttp import web
 
 from dovetail.errors import InputError
+from dovetail.loopback import Handler, by_its_own_name
 from dovetail.present.explanation import Explanation
 from dovetail.present.pool_cards import pool_cards
 from dovetail.web.dashboard.stream import Stream
-from dovetail.web.local import Handler, by_its_own_name
 
 LOOPBACK: Final = "127.0.0.1"
 _FAREWELL_SECONDS: Final = 0.1

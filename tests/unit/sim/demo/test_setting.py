@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from dovetail import api
+from dovetail.apiserver import MemoryKube
 from dovetail.errors import InputError
-from dovetail.kube.memory import MemoryKube
 from dovetail.kube.seam import Ref, Scope
 from dovetail.sim.demo.setting import Setting, brought, settle, shipped
 from dovetail.testing.virtual_time import VirtualTime

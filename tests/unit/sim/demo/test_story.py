@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from dovetail import api
-from dovetail.kube.memory import MemoryKube
+from dovetail.apiserver import MemoryKube
 from dovetail.kube.seam import Ref, Scope
 from dovetail.providers.kwok.faults import Faults
 from dovetail.sim.demo.setting import jobs, settle, shipped

@@ -6,7 +6,7 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 from dovetail import api
-from dovetail.kube.memory import MemoryKube
+from dovetail.apiserver import MemoryKube
 from dovetail.kube.seam import Json, Scope
 from dovetail.sim.demo.upkeep import forget_the_old
 from dovetail.testing.virtual_time import VirtualTime

@@ -14,13 +14,13 @@ import pytest
 
 from dovetail import api, labels
 from dovetail.api.crds import crds
+from dovetail.apiserver import MemoryKube
 from dovetail.cloud.registry import Surroundings
 from dovetail.controllers.known import NODE_POOL
 from dovetail.controllers.means import Means
 from dovetail.controllers.whole import Controller, Setup
 from dovetail.decide import decide
 from dovetail.decide.prices import running_price
-from dovetail.kube.memory import MemoryKube
 from dovetail.kube.seam import Patch, Ref, Scope
 from dovetail.model.plan import DisruptionReason, Plan
 from dovetail.model.policy import Policy

@@ -1,0 +1,122 @@
+"""Does an object keep to the schema of its definition? Told in the words of a real server."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from dovetail import api
+from dovetail.apiserver.refusals import INVALID, REQUIRED
+from dovetail.apiserver.trees import Obj, items, mapping, texts
+from dovetail.kube.seam import Json
+
+UNCHECKED: Final = api.FieldProblem(
+    "<nil>",
+    f"{INVALID}null: some validation rules were not checked because the object was invalid; "
+    "correct the existing errors to complete validation",
+)
+_TYPES: Final[dict[str, tuple[type, ...]]] = {
+    "object": (dict,),
+    "array": (list,),
+    "string": (str,),
+    "boolean": (bool,),
+    "integer": (int,),
+    "number": (int, float),
+}
+_NAMES: Final = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer"}
+
+
+def schema_problems(value: Json, schema: Obj, at: str = "") -> Iterator[api.FieldProblem]:
+    """Everything wrong with a value by its schema, rules in CEL aside."""
+    if schema.get("x-kubernetes-int-or-string"):
+        if isinstance(value, str):
+            yield from _text(value, schema, at)
+        return
+    wanted = str(schema.get("type", ""))
+    if wanted in _TYPES and not _is_a(value, wanted):
+        name = _NAMES.get(type(value), "number")
+        said = f'{INVALID}"{name}": {at} in body must be of type {wanted}: "{name}"'
+        yield api.FieldProblem(at, said)
+        return
+    match value:
+        case dict():
+            yield from _object(value, schema, at)
+        case list():
+            yield from _list(value, schema, at)
+        case str():
+            yield from _text(value, schema, at)
+        case bool() | None:
+            return
+        case _:
+            yield from _number(value, schema, at)
+
+
+def blocks_rules(problem: api.FieldProblem) -> bool:
+    """Whether rules in CEL cannot be asked after this."""
+    is_type = " in body must be of type " in problem.message
+    return is_type or not problem.message.startswith(INVALID)
+
+
+def _is_a(value: Json, wanted: str) -> bool:
+    if isinstance(value, bool):
+        return wanted == "boolean"
+    return isinstance(value, _TYPES[wanted])
+
+
+def _object(value: Obj, schema: Obj, at: str) -> Iterator[api.FieldProblem]:
+    properties = mapping(schema.get("properties"))
+    more = schema.get("additionalProperties")
+    for key in texts(schema, "required"):
+        if key not in value:
+            yield api.FieldProblem(_join(at, key), REQUIRED)
+    for key, one in sorted(value.items()):
+        inner = properties.get(key, more)
+        if isinstance(inner, dict) and not (not at and key in ("apiVersion", "kind", "metadata")):
+            yield from schema_problems(one, inner, _join(at, key))
+    most = schema.get("maxProperties")
+    if isinstance(most, int) and len(value) > most:
+        yield api.FieldProblem(at, f"Too many: {len(value)}: must have at most {most} items")
+
+
+def _list(value: list[Json], schema: Obj, at: str) -> Iterator[api.FieldProblem]:
+    most = schema.get("maxItems")
+    if isinstance(most, int) and len(value) > most:
+        yield api.FieldProblem(at, f"Too many: {len(value)}: must have at most {most} items")
+        return
+    inner = mapping(schema.get("items"))
+    for index, one in enumerate(value):
+        yield from schema_problems(one, inner, f"{at}[{index}]")
+        if schema.get("x-kubernetes-list-type") == "set" and one in value[:index]:
+            yield api.FieldProblem(f"{at}[{index}]", f'Duplicate value: "{one}"')
+
+
+def _text(value: str, schema: Obj, at: str) -> Iterator[api.FieldProblem]:
+    allowed = items(schema.get("enum"))
+    least, most = schema.get("minLength"), schema.get("maxLength")
+    pattern = schema.get("pattern")
+    if allowed and value not in allowed:
+        known = ", ".join(f'"{one}"' for one in allowed)
+        yield api.FieldProblem(at, f'Unsupported value: "{value}": supported values: {known}')
+    if isinstance(least, int) and len(value) < least:
+        said = f'{INVALID}"{value}": {at} in body should be at least {least} chars long'
+        yield api.FieldProblem(at, said)
+    if isinstance(most, int) and len(value) > most:
+        yield api.FieldProblem(at, f"Too long: may not be more than {most} bytes")
+    elif isinstance(pattern, str) and not re.search(pattern, value, re.ASCII):
+        said = f"{INVALID}\"{value}\": {at} in body should match '{pattern}'"
+        yield api.FieldProblem(at, said)
+
+
+def _number(value: float, schema: Obj, at: str) -> Iterator[api.FieldProblem]:
+    least, most = schema.get("minimum"), schema.get("maximum")
+    if isinstance(least, int | float) and value < least:
+        said = f"{INVALID}{value}: {at} in body should be greater than or equal to {least}"
+        yield api.FieldProblem(at, said)
+    if isinstance(most, int | float) and value > most:
+        said = f"{INVALID}{value}: {at} in body should be less than or equal to {most}"
+        yield api.FieldProblem(at, said)
+
+
+def _join(outer: str, inner: str) -> str:
+    return f"{outer}.{inner}" if outer else inner

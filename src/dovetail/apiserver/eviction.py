@@ -1,0 +1,118 @@
+"""May a pod be evicted? What a disruption budget's status says decides, and is counted down."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from dovetail import api
+from dovetail.apiserver import refusals
+from dovetail.apiserver.binding import POD
+from dovetail.apiserver.deletion import check_preconditions, delete
+from dovetail.apiserver.record import Stored
+from dovetail.apiserver.selectors import selects
+from dovetail.apiserver.storage import Storage, ref_of
+from dovetail.apiserver.trees import (
+    Obj,
+    at,
+    condition,
+    mapping,
+    number,
+    part,
+    set_condition,
+    text,
+)
+from dovetail.kube.seam import Deletion, Ref
+
+BUDGET: Final = api.KINDS["policy", "PodDisruptionBudget"]
+_UNPROTECTED: Final = ("Pending", "Succeeded", "Failed")
+_MOST_DISRUPTED: Final = 2000  # pods that a budget remembers to have let go
+_REFUSAL: Final = "Cannot evict pod as it would violate the pod's disruption budget."
+_SEVERAL: Final = (
+    "This pod has more than one PodDisruptionBudget, which the eviction subresource does not "
+    "support."
+)
+
+
+def evict(storage: Storage, ref: Ref, how: Deletion) -> None:
+    """Delete a pod if its budget allows it.
+
+    Raises TooManyRequestsError, NotFoundError, ConflictError, and ApiError 500 for two budgets.
+    """
+    if ref.kind != POD:
+        raise refusals.no_such_resource()
+    held = storage.get(ref)
+    pod = held.tree()
+    if text(pod, "status", "phase") not in _UNPROTECTED and not held.is_going:
+        _ask_budget(storage, ref, held, pod)
+    # A real server asks the budget first, too: whoever names another uid has still used it up.
+    check_preconditions(ref, held, how)
+    disrupted: Obj = {
+        "type": "DisruptionTarget",
+        "status": "True",
+        "reason": "EvictionByEvictionAPI",
+        "message": "Eviction API: evicting",
+    }
+    if condition(pod, "DisruptionTarget").get("status") != "True":
+        set_condition(pod, disrupted, storage.now())
+        storage.write(ref, pod)
+    delete(storage, ref, msgspec.structs.replace(how, resource_version=""))
+
+
+def _ask_budget(storage: Storage, ref: Ref, held: Stored, pod: Obj) -> None:
+    found = [
+        (ref_of(BUDGET, key), tree)
+        for key, one in storage.table(BUDGET).items(f"{ref.namespace}/")
+        if selects(at(tree := one.tree(), "spec", "selector"), held.labels)
+    ]
+    if len(found) > 1:
+        raise refusals.server_error(_SEVERAL)
+    for budget_ref, budget in found:
+        if condition(pod, "Ready").get("status") == "True" or not _lets_unready_go(budget):
+            _count_down(storage, budget_ref, budget, ref.name)
+
+
+def _lets_unready_go(budget: Obj) -> bool:
+    """Whether a pod that is not ready may go without being counted."""
+    if text(budget, "spec", "unhealthyPodEvictionPolicy") == "AlwaysAllow":
+        return True
+    desired = number(budget, "status", "desiredHealthy")
+    return desired > 0 and number(budget, "status", "currentHealthy") >= desired
+
+
+def _count_down(storage: Storage, ref: Ref, budget: Obj, pod_name: str) -> None:
+    status = part(budget, "status")
+    allowed = number(status, "disruptionsAllowed")
+    if number(status, "observedGeneration") < number(budget, "metadata", "generation"):
+        said = f"The disruption budget {ref.name} is still being processed by the server."
+        raise refusals.over_budget(_REFUSAL, said, 10)
+    if allowed < 0:
+        raise refusals.forbidden(ref, "pdb disruptions allowed is negative")
+    if len(mapping(status.get("disruptedPods"))) > _MOST_DISRUPTED:
+        raise refusals.forbidden(ref, "DisruptedPods map too big")
+    if allowed == 0:
+        raise refusals.over_budget(_REFUSAL, _why_none(ref, budget))
+    status["disruptionsAllowed"] = allowed - 1
+    if allowed == 1:
+        none_left: Obj = {
+            "type": "DisruptionAllowed",
+            "status": "False",
+            "reason": "InsufficientPods",
+            "message": "",
+            "observedGeneration": number(status, "observedGeneration"),
+        }
+        set_condition(budget, none_left, storage.now())
+    part(status, "disruptedPods")[pod_name] = storage.now()
+    storage.write(ref, budget)
+
+
+def _why_none(ref: Ref, budget: Obj) -> str:
+    desired = number(budget, "status", "desiredHealthy")
+    healthy = number(budget, "status", "currentHealthy")
+    if healthy <= desired:
+        return (
+            f"The disruption budget {ref.name} needs {desired} healthy pods and has {healthy} "
+            "currently"
+        )
+    return f"The disruption budget {ref.name} does not allow evicting pods currently"

@@ -1,0 +1,157 @@
+"""What must go because its owner has gone? One round of what kube-controller-manager does.
+
+An object whose owners are all gone is deleted. An owner that is deleted in the foreground waits
+for the dependents that block it; one that leaves orphans waits until they have forgotten it. A
+namespace that is going takes along all it holds.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from dovetail.apiserver.creation import NAMESPACE
+from dovetail.apiserver.deletion import FOREGROUND, ORPHAN, delete, may_go
+from dovetail.apiserver.record import Stored
+from dovetail.apiserver.storage import Storage, ref_of
+from dovetail.apiserver.trees import Obj, at, items, part, put, text, texts
+from dovetail.apiserver.updating import update
+from dovetail.kube.seam import Deletion, Json, Propagation, Ref
+
+
+class _Kin(msgspec.Struct, frozen=True):
+    """Every object that is owned or goes, and everything that is there, by uid."""
+
+    refs: dict[str, Ref]
+    dependents: dict[str, list[tuple[Ref, Stored]]]  # by the uid of the owner
+    going: list[tuple[Ref, Stored]]
+    owned: list[tuple[Ref, Stored]]
+
+
+def collect(storage: Storage) -> int:
+    """Do what is to be done now, and return how many changes it took; 0 means all is tidy."""
+    before = storage.version
+    kin = _kin(storage)
+    for ref, held in kin.going:
+        _finish(storage, kin, ref, held)
+    for ref, held in kin.owned:
+        _check_owners(storage, kin, ref, held)
+    for ref, held in kin.going:
+        if ref.kind == NAMESPACE:
+            _empty(storage, ref, held)
+    return storage.version - before
+
+
+def _kin(storage: Storage) -> _Kin:
+    kin = _Kin({}, {}, [], [])
+    for kind, table in storage.tables():
+        for key, held in table.items():
+            ref = ref_of(kind, key)
+            kin.refs[held.uid] = ref
+            if held.is_going:
+                kin.going.append((ref, held))
+            if held.owners:
+                kin.owned.append((ref, held))
+            for uid in held.owners:
+                kin.dependents.setdefault(uid, []).append((ref, held))
+    return kin
+
+
+def _finish(storage: Storage, kin: _Kin, ref: Ref, held: Stored) -> None:
+    """Let an owner go whose dependents have gone, or have forgotten it."""
+    finalizers = texts(held.tree(), "metadata", "finalizers")
+    dependents = kin.dependents.get(held.uid, [])
+    if ORPHAN in finalizers:
+        for other, _ in dependents:
+            _forget_owners(storage, other, {held.uid})
+        _take_finalizer(storage, ref, ORPHAN)
+    elif FOREGROUND in finalizers:
+        blocking = [(other, one) for other, one in dependents if _blocks(one, held.uid)]
+        for other, one in blocking:
+            if not one.is_going and storage.find(other) is not None:
+                has_dependents = bool(kin.dependents.get(one.uid))
+                delete(storage, other, Deletion(propagation=_way(has_dependents=has_dependents)))
+        if not any(storage.find(other) for other, _ in blocking):
+            _take_finalizer(storage, ref, FOREGROUND)
+
+
+def _way(*, has_dependents: bool) -> Propagation:
+    return Propagation.FOREGROUND if has_dependents else Propagation.BACKGROUND
+
+
+def _blocks(held: Stored, owner: str) -> bool:
+    references = items(at(held.tree(), "metadata", "ownerReferences"))
+    return any(
+        text(one, "uid") == owner and at(one, "blockOwnerDeletion") is True for one in references
+    )
+
+
+def _check_owners(storage: Storage, kin: _Kin, ref: Ref, held: Stored) -> None:
+    """Delete an object whose owners are all gone; drop the references to those that are."""
+    absent = {uid for uid in held.owners if not _is_there(storage, kin, ref, uid)}
+    if not absent or held.is_going or storage.find(ref) is not held:
+        return
+    if absent == set(held.owners):
+        delete(storage, ref, Deletion(uid=held.uid, propagation=_own_way(held)))
+    else:
+        _forget_owners(storage, ref, absent)
+
+
+def _is_there(storage: Storage, kin: _Kin, ref: Ref, uid: str) -> bool:
+    """Whether an owner is still there; one in another namespace never is."""
+    owner = kin.refs.get(uid)
+    if owner is None or owner.namespace not in ("", ref.namespace):
+        return False
+    found = storage.find(owner)
+    return found is not None and found.uid == uid
+
+
+def _own_way(held: Stored) -> Propagation:
+    """How an object wants to go by its own finalizers."""
+    finalizers = texts(held.tree(), "metadata", "finalizers")
+    if ORPHAN in finalizers:
+        return Propagation.ORPHAN
+    return Propagation.FOREGROUND if FOREGROUND in finalizers else Propagation.BACKGROUND
+
+
+def _forget_owners(storage: Storage, ref: Ref, uids: set[str]) -> None:
+    held = storage.find(ref)
+    if held is None:
+        return
+    tree = held.tree()
+    references = items(at(tree, "metadata", "ownerReferences"))
+    kept: list[Json] = [one for one in references if text(one, "uid") not in uids]
+    put(part(tree, "metadata"), "ownerReferences", kept or None)
+    update(storage, ref, tree)
+
+
+def _take_finalizer(storage: Storage, ref: Ref, name: str) -> None:
+    held = storage.find(ref)
+    if held is None:
+        return
+    tree = held.tree()
+    kept: list[Json] = [one for one in texts(tree, "metadata", "finalizers") if one != name]
+    put(part(tree, "metadata"), "finalizers", kept or None)
+    update(storage, ref, tree)
+
+
+def _empty(storage: Storage, ref: Ref, held: Stored) -> None:
+    """Delete everything in a namespace, then the namespace."""
+    prefix = f"{ref.name}/"
+    contents = [
+        ref_of(kind, key)
+        for kind, table in storage.tables()
+        if kind.is_namespaced
+        for key, one in table.items(prefix)
+        if not one.is_going
+    ]
+    for one in contents:
+        delete(storage, one, Deletion())
+    is_empty = not any(
+        kind.is_namespaced and any(True for _ in table.items(prefix))
+        for kind, table in storage.tables()
+    )
+    if is_empty:
+        tree: Obj = held.tree()
+        part(tree, "spec").pop("finalizers", None)
+        if may_go(ref, tree):
+            storage.remove(ref)

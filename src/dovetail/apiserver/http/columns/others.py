@@ -1,0 +1,190 @@
+"""What is shown of everything else? Budgets, events, services, settings, rights."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+from dovetail.apiserver.http.columns.cells import (
+    AGE,
+    CREATED,
+    NAME,
+    NONE,
+    Cell,
+    Column,
+    Obj,
+    at,
+    count,
+    first,
+    found,
+    joined,
+    joined_at,
+    labels,
+    number,
+    said,
+    selector,
+    shown,
+    since,
+    size,
+    wide,
+    word,
+)
+
+
+def _or_not_applicable(path: str) -> Cell:
+    return lambda tree, _: str(first(tree, path, "N/A"))
+
+
+def _last_seen(tree: Obj, now: datetime) -> str:
+    series = word(tree, ".series.lastObservedTime")
+    moment = series or word(tree, ".lastTimestamp") or word(tree, ".eventTime")
+    return since(moment, now)
+
+
+def _first_seen(tree: Obj, now: datetime) -> str:
+    return since(word(tree, ".firstTimestamp") or word(tree, ".eventTime"), now)
+
+
+def _object(tree: Obj, _: datetime) -> str:
+    kind, name = word(tree, ".involvedObject.kind"), word(tree, ".involvedObject.name")
+    return f"{kind.lower()}/{name}" if kind else name
+
+
+def _source(tree: Obj, _: datetime) -> str:
+    component = word(tree, ".source.component") or word(tree, ".reportingComponent")
+    host = word(tree, ".source.host")
+    return f"{component}, {host}" if host else component
+
+
+def _count(tree: Obj, _: datetime) -> int:
+    return number(tree, ".series.count") or number(tree, ".count") or 1
+
+
+def _message(tree: Obj, _: datetime) -> str:
+    return word(tree, ".message").strip()
+
+
+def _ports(tree: Obj, _: datetime) -> str:
+    told = []
+    for one in found(tree, ".spec.ports[*]"):
+        node_port = number(one, ".nodePort")
+        middle = f":{node_port}" if node_port else ""
+        told.append(f"{number(one, '.port')}{middle}/{word(one, '.protocol')}")
+    return joined(list(told))
+
+
+def _external(tree: Obj, _: datetime) -> str:
+    if word(tree, ".spec.type") == "ExternalName":
+        return word(tree, ".spec.externalName")
+    balanced = found(tree, ".status.loadBalancer.ingress[*].ip")
+    balanced += found(tree, ".status.loadBalancer.ingress[*].hostname")
+    outside = joined(balanced + found(tree, ".spec.externalIPs[*]"))
+    is_waiting = outside == NONE and word(tree, ".spec.type") == "LoadBalancer"
+    return "<pending>" if is_waiting else outside
+
+
+def _role(tree: Obj, _: datetime) -> str:
+    return f"{word(tree, '.roleRef.kind')}/{word(tree, '.roleRef.name')}"
+
+
+def _subjects(kind: str) -> Cell:
+    def named(tree: Obj, _: datetime) -> str:
+        told = []
+        for one in found(tree, f'.subjects[?(@.kind=="{kind}")]'):
+            place = word(one, ".namespace")
+            told.append(f"{place}/{word(one, '.name')}" if place else word(one, ".name"))
+        return ", ".join(told)
+
+    return named
+
+
+def _quota(kind: str) -> Cell:
+    def told(tree: Obj, _: datetime) -> str:
+        hard, used = (first(tree, f".status.{field}", None) for field in ("hard", "used"))
+        if not isinstance(hard, dict):
+            return ""
+        spent = used if isinstance(used, dict) else {}
+        lines = [
+            f"{name}: {spent.get(name, 0)}/{hard[name]}"
+            for name in sorted(hard)
+            if name.startswith("limits.") is (kind == "limits")
+        ]
+        return ", ".join(lines)
+
+    return told
+
+
+EVENTS: Final = (
+    Column("Last Seen", _last_seen),
+    Column("Type", at(".type")),
+    Column("Reason", at(".reason")),
+    Column("Object", _object),
+    wide("Subobject", at(".involvedObject.fieldPath")),
+    wide("Source", _source),
+    Column("Message", _message),
+    wide("First Seen", _first_seen),
+    wide("Count", _count),
+    wide("Name", at(".metadata.name")),
+)
+BUDGETS: Final = (
+    NAME,
+    Column("Min Available", _or_not_applicable(".spec.minAvailable")),
+    Column("Max Unavailable", _or_not_applicable(".spec.maxUnavailable")),
+    count("Allowed Disruptions", ".status.disruptionsAllowed"),
+    AGE,
+)
+NAMESPACES: Final = (NAME, Column("Status", at(".status.phase")), AGE)
+CONFIG_MAPS: Final = (NAME, Column("Data", size(".data"), "integer"), AGE)
+SECRETS: Final = (NAME, Column("Type", at(".type")), Column("Data", size(".data"), "integer"), AGE)
+ACCOUNTS: Final = (NAME, AGE)
+LEASES: Final = (NAME, Column("Holder", at(".spec.holderIdentity")), AGE)
+SERVICES: Final = (
+    NAME,
+    Column("Type", at(".spec.type")),
+    Column("Cluster-IP", said(".spec.clusterIP")),
+    Column("External-IP", _external),
+    Column("Port(s)", _ports),
+    AGE,
+    wide("Selector", labels(".spec.selector")),
+)
+PRIORITY_CLASSES: Final = (
+    NAME,
+    count("Value", ".value"),
+    Column("Global-Default", at(".globalDefault", False), "boolean"),
+    AGE,
+    Column("PreemptionPolicy", at(".preemptionPolicy")),
+)
+RUNTIME_CLASSES: Final = (NAME, Column("Handler", at(".handler")), AGE)
+QUOTAS: Final = (
+    NAME, Column("Request", _quota("requests")), Column("Limit", _quota("limits")), AGE
+)  # fmt: skip
+ROLES: Final = (NAME, CREATED)
+BINDINGS: Final = (
+    NAME,
+    Column("Role", _role),
+    AGE,
+    wide("Users", _subjects("User")),
+    wide("Groups", _subjects("Group")),
+    wide("ServiceAccounts", _subjects("ServiceAccount")),
+)
+TEMPLATES: Final = (
+    NAME,
+    Column("Containers", joined_at(".template.spec.containers[*].name", "")),
+    Column("Images", joined_at(".template.spec.containers[*].image", "")),
+    Column("Pod Labels", labels(".template.metadata.labels")),
+)
+POLICIES: Final = (NAME, Column("Pod-Selector", selector(".spec.podSelector")), AGE)
+INGRESSES: Final = (
+    NAME,
+    Column("Class", said(".spec.ingressClassName")),
+    Column("Hosts", joined_at(".spec.rules[*].host", "*")),
+    Column("Address", joined_at(".status.loadBalancer.ingress[*].ip", "")),
+    Column("Ports", lambda tree, _: "80, 443" if found(tree, ".spec.tls[*]") else "80"),
+    AGE,
+)
+REVISIONS: Final = (
+    NAME,
+    Column("Controller", lambda tree, _: shown(first(tree, ".metadata.ownerReferences[*].name"))),
+    Column("Revision", at(".revision")),
+    AGE,
+)

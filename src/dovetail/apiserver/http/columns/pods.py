@@ -1,0 +1,138 @@
+"""What is shown of a pod? How far its containers are, and why not further."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+from dovetail.apiserver.http.columns.cells import (
+    AGE,
+    NAME,
+    NONE,
+    Column,
+    Obj,
+    found,
+    items,
+    mapping,
+    number,
+    said,
+    since,
+    wide,
+    word,
+)
+
+_ENDED: Final = ("Succeeded", "Failed")
+_INIT: Final = "Init:"
+
+
+def _is_sidecar(tree: Obj, name: str) -> bool:
+    path = f'.spec.initContainers[?(@.name=="{name}")].restartPolicy'
+    return found(tree, path) == ["Always"]
+
+
+def _reason(status: Obj) -> str:
+    """Why a container does not run, in one word."""
+    state = mapping(status.get("state"))
+    waits, ended = mapping(state.get("waiting")), mapping(state.get("terminated"))
+    if word(waits, ".reason"):
+        return word(waits, ".reason")
+    if not ended:
+        return ""
+    if word(ended, ".reason"):
+        return word(ended, ".reason")
+    signal = number(ended, ".signal")
+    return f"Signal:{signal}" if signal else f"ExitCode:{number(ended, '.exitCode')}"
+
+
+def _beginning(tree: Obj) -> str:
+    """How far the init containers are, while they are not through."""
+    statuses = [
+        mapping(one) for one in items(mapping(tree.get("status")).get("initContainerStatuses"))
+    ]
+    n_all = len(found(tree, ".spec.initContainers[*].name"))
+    for place, one in enumerate(statuses):
+        ended = found(one, ".state.terminated.exitCode")
+        is_up = _is_sidecar(tree, word(one, ".name")) and one.get("started") is True
+        if ended == [0] or is_up:
+            continue
+        reason = _reason(one)
+        if reason and reason != "PodInitializing":
+            return _INIT + reason
+        return f"{_INIT}{place}/{n_all}"
+    return ""
+
+
+def status(tree: Obj, _: datetime) -> str:
+    """The pod's state in one word, as kubectl users know it."""
+    reason = word(tree, ".status.reason") or word(tree, ".status.phase")
+    gated = found(tree, '.status.conditions[?(@.type=="PodScheduled")].reason')
+    if gated == ["SchedulingGated"]:
+        reason = "SchedulingGated"
+    reason = _beginning(tree) or _running(tree, reason)
+    if not found(tree, ".metadata.deletionTimestamp"):
+        return reason
+    if word(tree, ".status.reason") == "NodeLost":
+        return "Unknown"
+    return reason if word(tree, ".status.phase") in _ENDED else "Terminating"
+
+
+def _running(tree: Obj, reason: str) -> str:
+    has_running = False
+    for one in reversed(found(tree, ".status.containerStatuses[*]")):
+        held = mapping(one)
+        reason = _reason(held) or reason
+        is_running = bool(found(held, ".state.running"))
+        has_running = has_running or (held.get("ready") is True and is_running)
+    if reason == "Completed" and has_running:
+        is_ready = found(tree, '.status.conditions[?(@.type=="Ready")].status') == ["True"]
+        return "Running" if is_ready else "NotReady"
+    return reason
+
+
+def _ready(tree: Obj, _: datetime) -> str:
+    running = [
+        mapping(one).get("ready") is True and bool(found(one, ".state.running"))
+        for one in found(tree, ".status.containerStatuses[*]")
+    ]
+    names = [str(one) for one in found(tree, ".spec.initContainers[*].name")]
+    sidecars = [one for one in names if _is_sidecar(tree, one)]
+    up = [
+        one
+        for one in sidecars
+        if found(tree, f'.status.initContainerStatuses[?(@.name=="{one}")].ready') == [True]
+    ]
+    n_ready = (0 if _beginning(tree) else sum(running)) + len(up)
+    return f"{n_ready}/{len(found(tree, '.spec.containers[*].name')) + len(sidecars)}"
+
+
+def _restarts(tree: Obj, now: datetime) -> str:
+    statuses = found(tree, ".status.containerStatuses[*]")
+    n_restarts = sum(number(one, ".restartCount") for one in statuses)
+    ends = [word(one, ".lastState.terminated.finishedAt") for one in statuses]
+    last = max(ends, default="")
+    return f"{n_restarts} ({since(last, now)} ago)" if n_restarts and last else str(n_restarts)
+
+
+def _gates(tree: Obj, _: datetime) -> str:
+    gates = found(tree, ".spec.readinessGates[*].conditionType")
+    if not gates:
+        return NONE
+    met = [
+        one
+        for one in gates
+        if found(tree, f'.status.conditions[?(@.type=="{one}")].status') == ["True"]
+    ]
+    return f"{len(met)}/{len(gates)}"
+
+
+PODS: Final = (
+    NAME,
+    Column("Ready", _ready),
+    Column("Status", status),
+    Column("Restarts", _restarts),
+    AGE,
+    wide("IP", said(".status.podIPs[*].ip")),
+    wide("Node", said(".spec.nodeName")),
+    wide("Nominated Node", said(".status.nominatedNodeName")),
+    wide("Readiness Gates", _gates),
+)

@@ -1,0 +1,113 @@
+"""What can be asked for? The lists of groups, versions and kinds by which kubectl finds its way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Final
+
+from dovetail.apiserver.http import openapi
+from dovetail.apiserver.http.kinds import OFFERED, Offered
+from dovetail.apiserver.http.surface import Part
+from dovetail.kube.seam import Json
+
+_VERSION: Final[dict[str, Json]] = {
+    "major": "1",
+    "minor": "36",
+    "gitVersion": "v1.36.0-dovetail",
+    "gitCommit": "",
+    "gitTreeState": "clean",
+    "buildDate": "1970-01-01T00:00:00Z",
+    "goVersion": "",
+    "compiler": "",
+    "platform": "",
+}
+
+
+def document(path: str) -> Mapping[str, Json] | None:
+    """What stands at a path that is about the server itself, if anything."""
+    path = path.rstrip("/")
+    return openapi.document(path) if path.startswith("/openapi") else _documents().get(path)
+
+
+def _resources(group: str, version: str) -> dict[str, Json]:
+    found: list[Json] = []
+    for one in OFFERED:
+        if (one.kind.group, one.kind.version) == (group, version):
+            found.append(_resource(one))
+            found += [_part(one, name, part) for name, part in one.parts.items()]
+    return {
+        "kind": "APIResourceList",
+        "apiVersion": "v1",
+        "groupVersion": f"{group}/{version}" if group else version,
+        "resources": found,
+    }
+
+
+def _resource(one: Offered) -> dict[str, Json]:
+    kind = one.kind
+    said: dict[str, Json] = {
+        "name": kind.plural,
+        "singularName": one.singular,
+        "namespaced": kind.is_namespaced,
+        "kind": kind.name,
+        "verbs": list(one.verbs),
+    }
+    if one.short_names:
+        said["shortNames"] = list(one.short_names)
+    if one.categories:
+        said["categories"] = list(one.categories)
+    return said
+
+
+def _part(one: Offered, name: str, part: Part) -> dict[str, Json]:
+    said: dict[str, Json] = {
+        "name": f"{one.kind.plural}/{name}",
+        "singularName": "",
+        "namespaced": one.kind.is_namespaced,
+        "kind": part.kind,
+        "verbs": list(part.verbs),
+    }
+    if part.version:
+        said |= {"group": part.group, "version": part.version}
+    return said
+
+
+def _group(group: str) -> dict[str, Json]:
+    versions: list[Json] = [
+        {"groupVersion": f"{group}/{version}", "version": version} for version in _versions(group)
+    ]
+    return {
+        "kind": "APIGroup",
+        "apiVersion": "v1",
+        "name": group,
+        "versions": versions,
+        "preferredVersion": versions[0],
+    }
+
+
+def _groups() -> list[str]:
+    return list(dict.fromkeys(one.kind.group for one in OFFERED if one.kind.group))
+
+
+def _versions(group: str) -> list[str]:
+    return list(dict.fromkeys(one.kind.version for one in OFFERED if one.kind.group == group))
+
+
+@cache
+def _documents() -> dict[str, dict[str, Json]]:
+    found: dict[str, dict[str, Json]] = {
+        "/version": _VERSION,
+        "/api": {"kind": "APIVersions", "apiVersion": "v1", "versions": ["v1"]},
+        "/api/v1": _resources("", "v1"),
+        "/apis": {
+            "kind": "APIGroupList",
+            "apiVersion": "v1",
+            "groups": [_group(one) for one in _groups()],
+        },
+    }
+    for group in _groups():
+        found[f"/apis/{group}"] = _group(group)
+        for version in _versions(group):
+            found[f"/apis/{group}/{version}"] = _resources(group, version)
+    return found

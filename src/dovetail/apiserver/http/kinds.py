@@ -1,0 +1,107 @@
+"""Which kinds are served, and under which names? The server's own, and those that are defined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+import msgspec
+
+from dovetail import api
+from dovetail.api.crds import crds
+from dovetail.apiserver.http.surface import Part, Resource, surface
+from dovetail.kube.seam import Json
+
+_NO_PARTS: Final[Mapping[str, Part]] = {}
+# Other views on objects of another kind, which nobody here translates.
+_NOT_SERVED: Final = (("autoscaling", "v1"), ("events.k8s.io", "v1"))
+_VERBS: Final = (
+    "delete", "deletecollection", "get", "list", "patch", "create", "update", "watch",
+)  # fmt: skip
+_OPEN: Final[Mapping[str, Json]] = {
+    "type": "object",
+    "x-kubernetes-preserve-unknown-fields": True,
+}
+_STATUS_VERBS: Final = ("get", "patch", "update")
+
+
+class Offered(msgspec.Struct, frozen=True):
+    """A kind as it is offered: its names, what can be done with it, its parts, and its definition,
+    where it has one.
+    """
+
+    kind: api.Kind
+    singular: str
+    verbs: tuple[str, ...]
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    parts: Mapping[str, Part] = _NO_PARTS
+    columns: tuple[Mapping[str, Json], ...] = ()
+    schema: Mapping[str, Json] | None = None
+
+
+def _offered() -> Iterator[Offered]:
+    for resource in surface().resources:
+        if (resource.group, resource.version) not in _NOT_SERVED:
+            yield _built_in(resource)
+    definitions = {_identity(one): one for one in crds()}
+    own = {(one.group, one.kind) for one in surface().resources}
+    for kind in sorted(api.KINDS.values(), key=_turn):
+        definition = definitions.get((kind.group, kind.name))
+        if definition is not None:
+            yield _custom(kind, definition)
+        elif (kind.group, kind.name) not in own:
+            parts = {"status": Part(kind.name, _STATUS_VERBS)}
+            yield Offered(kind, kind.name.lower(), _VERBS, parts=parts, schema=_OPEN)
+
+
+def _turn(kind: api.Kind) -> tuple[str, bool, str]:
+    """As a real server lists what is defined: by group and name, versions for use first."""
+    return kind.group, "alpha" in kind.version, kind.plural
+
+
+def _built_in(one: Resource) -> Offered:
+    known = api.KINDS.get((one.group, one.kind))
+    kind = known or api.Kind(
+        one.group, one.version, one.kind, one.plural, api.Object, one.namespaced
+    )
+    return Offered(kind, one.singular_name, one.verbs, one.short_names, one.categories, one.parts)
+
+
+def _identity(definition: Mapping[str, Json]) -> tuple[str, str]:
+    spec = _mapping(definition.get("spec"))
+    return str(spec.get("group")), str(_mapping(spec.get("names")).get("kind"))
+
+
+def _custom(kind: api.Kind, definition: Mapping[str, Json]) -> Offered:
+    spec = _mapping(definition.get("spec"))
+    names = _mapping(spec.get("names"))
+    version = _mapping(next(iter(_list(spec.get("versions"))), None))
+    parts = {
+        name: Part("Scale", _STATUS_VERBS, "autoscaling", "v1")
+        if name == "scale"
+        else Part(kind.name, _STATUS_VERBS)
+        for name in _mapping(version.get("subresources"))
+    }
+    return Offered(
+        kind,
+        str(names.get("singular")),
+        _VERBS,
+        tuple(str(one) for one in _list(names.get("shortNames"))),
+        tuple(str(one) for one in _list(names.get("categories"))),
+        parts,
+        tuple(_mapping(one) for one in _list(version.get("additionalPrinterColumns"))),
+        _mapping(_mapping(version.get("schema")).get("openAPIV3Schema")),
+    )
+
+
+def _mapping(tree: Json) -> dict[str, Json]:
+    return tree if isinstance(tree, dict) else {}
+
+
+def _list(tree: Json) -> list[Json]:
+    return tree if isinstance(tree, list) else []
+
+
+OFFERED: Final = tuple(_offered())
+BY_PATH: Final = {(one.kind.group, one.kind.version, one.kind.plural): one for one in OFFERED}

@@ -1,0 +1,135 @@
+"""What are the kinds made of? OpenAPI documents, one for each version of a group.
+
+Clients read them to explain fields and to merge lists. They say no more than these need: schemas,
+and for each kind that it can be read, made and patched, and that the server checks fields itself.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Final
+
+from dovetail.apiserver.http.kinds import OFFERED, Offered
+from dovetail.apiserver.http.openapi_v2 import PARAMETERS
+from dovetail.apiserver.http.surface import names_by_kind, schema
+from dovetail.kube.seam import Json
+
+Obj = dict[str, Json]
+
+_ROOT: Final = "/openapi/v3"
+_REFERENCE: Final = "#/components/schemas/"
+_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+_CHECKS: Final[Json] = [
+    {"name": name, "in": "query", "schema": {"type": "string"}} for name in PARAMETERS
+]
+# Said in prose by nobody else, and shown by `kubectl explain` of every kind that is defined.
+_IDENTITY: Final[Obj] = {
+    "apiVersion": {"type": "string", "description": "Group and version of this kind."},
+    "kind": {"type": "string", "description": "What this object is."},
+}
+
+
+def document(path: str) -> Obj | None:
+    """What stands at a path below /openapi, if anything."""
+    if path == _ROOT:
+        return {
+            "paths": {one: {"serverRelativeURL": f"{_ROOT}/{one}"} for one in _roots()},
+        }
+    version = _roots().get(path.removeprefix(f"{_ROOT}/"))
+    return _document(version) if version is not None else None
+
+
+@cache
+def _roots() -> dict[str, tuple[str, str]]:
+    """Groups and versions by the beginnings of their paths."""
+    return {_root(one): (one.kind.group, one.kind.version) for one in OFFERED}
+
+
+def _root(one: Offered) -> str:
+    kind = one.kind
+    return f"apis/{kind.group}/{kind.version}" if kind.group else f"api/{kind.version}"
+
+
+@cache
+def _document(version: tuple[str, str]) -> Obj:
+    paths: Obj = {}
+    schemas: Obj = {}
+    for one in OFFERED:
+        if (one.kind.group, one.kind.version) == version:
+            paths |= _paths(one)
+            _gather(type_name(one), type_schema(one), schemas)
+    return {
+        "openapi": "3.0.0",
+        "info": {"title": "Kubernetes", "version": "v1.36.0-dovetail"},
+        "paths": paths,
+        "components": {"schemas": schemas},
+    }
+
+
+def type_name(one: Offered) -> str:
+    """The name of a kind's type."""
+    kind = one.kind
+    key = (kind.group, kind.version, kind.name)
+    reversed_group = ".".join(reversed(kind.group.split(".")))
+    return names_by_kind().get(key) or f"{reversed_group}.{kind.version}.{kind.name}"
+
+
+def type_schema(one: Offered) -> Obj:
+    """What a kind is made of; references are names of other types."""
+    if one.schema is None:
+        return schema(type_name(one))
+    own = one.schema.get("properties")
+    properties: Obj = {
+        **(own if isinstance(own, dict) else {}),
+        **_IDENTITY,
+        "metadata": {"allOf": [{"$ref": _META}], "description": "Its names, labels and owners."},
+    }
+    meant: Json = [{"group": one.kind.group, "version": one.kind.version, "kind": one.kind.name}]
+    return {**one.schema, "properties": properties, "x-kubernetes-group-version-kind": meant}
+
+
+def _paths(one: Offered) -> Obj:
+    kind = one.kind
+    meant: Json = {"group": kind.group, "version": kind.version, "kind": kind.name}
+    within = "/namespaces/{namespace}" if kind.is_namespaced else ""
+    all_of_them = f"/{_root(one)}{within}/{kind.plural}"
+
+    def done(action: str) -> Json:
+        return {
+            "x-kubernetes-action": action,
+            "x-kubernetes-group-version-kind": meant,
+            "parameters": _CHECKS if action in {"post", "patch"} else [],
+            "responses": {},
+        }
+
+    return {
+        all_of_them: {"get": done("list"), "post": done("post")},
+        f"{all_of_them}/{{name}}": {"get": done("get"), "patch": done("patch")},
+    }
+
+
+def _gather(name: str, tree: Obj, found: Obj) -> None:
+    """Put a type and all that it is made of among those found."""
+    if name in found:
+        return
+    found[name] = {}
+    needed: list[str] = []
+    found[name] = _referring(tree, needed)
+    for other in needed:
+        _gather(other, schema(other), found)
+
+
+def _referring(tree: Json, needed: list[str]) -> Json:
+    """The same with references as OpenAPI writes them; what they name is noted."""
+    if isinstance(tree, list):
+        return [_referring(one, needed) for one in tree]
+    if not isinstance(tree, dict):
+        return tree
+    made: Obj = {}
+    for key, value in tree.items():
+        if key == "$ref" and isinstance(value, str):
+            needed.append(value)
+            made[key] = _REFERENCE + value
+        else:
+            made[key] = _referring(value, needed)
+    return made

@@ -1,0 +1,169 @@
+"""What is there, and what changes? Objects, lists and watches over HTTP.
+
+Lists are sent in pieces, so that one of 150,000 pods costs little more memory than they do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from typing import Final
+
+import msgspec
+from aiohttp import web
+
+from dovetail.apiserver.http import refusals, tables
+from dovetail.apiserver.http.tables import Tables
+from dovetail.apiserver.http.targets import Target
+from dovetail.clock import Clock
+from dovetail.kube.errors import ApiError
+from dovetail.kube.seam import Change, ChangeType, Json, Kube, Patch, Scope
+
+_PIECE: Final = 200  # objects
+_ANY_VERSION: Final = ("", "0")
+_LONGEST_WATCH_SECONDS: Final = 1800.0
+_INITIAL_END: Final = b"k8s.io/initial-events-end"
+_TRUE: Final = ("true", "1")
+
+
+class Reading:
+    """Answers what is read."""
+
+    def __init__(self, kube: Kube, clock: Clock) -> None:
+        self._kube = kube
+        self._clock = clock
+
+    async def get(self, request: web.Request, target: Target) -> web.StreamResponse:
+        """One object, or many, or what happens to them. Raises ApiError."""
+        if not target.name:
+            if request.query.get("watch") in _TRUE:
+                return await self._watch(request, target)
+            return await self._list(request, target)
+        if target.subresource == "scale":  # to change nothing shows it
+            return answer(await self._kube.patch(target.ref, Patch({}, subresource="scale")))
+        if target.subresource not in ("", "status"):
+            raise refusals.no_such_resource()
+        raw = await self._kube.get(target.ref)
+        if tables.is_wanted(request.headers.get("Accept", "")):
+            return answer(self._tables(request, target).encoded([raw]))
+        return answer(raw)
+
+    def _tables(self, request: web.Request, target: Target) -> Tables:
+        included = request.query.get("includeObject", "")
+        return Tables(target.offered, self._clock.now(), included)
+
+    # ---- lists
+
+    async def _list(self, request: web.Request, target: Target) -> web.StreamResponse:
+        query = request.query
+        limit = query.get("limit", "0")
+        if not limit.isdigit():
+            msg = f"limit: {limit!r} is no number"
+            raise refusals.bad_request(msg)
+        page = await self._kube.list(
+            scope_of(target, query), limit=int(limit), token=query.get("continue", "")
+        )
+        meta: dict[str, Json] = {"resourceVersion": page.resource_version}
+        if page.token:
+            meta["continue"] = page.token
+        if tables.is_wanted(request.headers.get("Accept", "")):
+            return answer(self._tables(request, target).encoded(page.items, meta))
+        head = {
+            "kind": f"{target.kind.name}List",
+            "apiVersion": target.kind.api_version,
+            "metadata": meta,
+        }
+        return await _in_pieces(request, msgspec.json.encode(head), page.items)
+
+    # ---- watches
+
+    async def _watch(self, request: web.Request, target: Target) -> web.StreamResponse:
+        query = request.query
+        scope = scope_of(target, query)
+        since = query.get("resourceVersion", "")
+        if since and not since.isdigit():
+            msg = f"resourceVersion: Invalid value: {since!r}"
+            raise refusals.bad_request(msg)
+        await self._kube.list(scope, limit=1)  # selectors that cannot be read are refused at once
+        sends_all = query.get("sendInitialEvents") in _TRUE
+        changes = self._kube.watch(scope, since="" if sends_all else since)
+        response = web.StreamResponse(headers={"Content-Type": refusals.JSON_TYPE})
+        response.enable_chunked_encoding()
+        await response.prepare(request)
+        try:
+            async with asyncio.timeout(_seconds(query)):
+                await self._tell(response, request, target, changes)
+        except TimeoutError:
+            pass
+        await response.write_eof()
+        return response
+
+    async def _tell(
+        self,
+        response: web.StreamResponse,
+        request: web.Request,
+        target: Target,
+        changes: AsyncIterator[Change],
+    ) -> None:
+        """Write every change as a line; what goes wrong is one, too."""
+        wants_marks = request.query.get("allowWatchBookmarks") in _TRUE
+        sends_all = request.query.get("sendInitialEvents") in _TRUE
+        as_table = tables.is_wanted(request.headers.get("Accept", ""))
+        try:
+            async for change in changes:
+                if change.type is ChangeType.BOOKMARK:
+                    is_end = _INITIAL_END in bytes(change.object)
+                    if not wants_marks or (is_end and not sends_all):
+                        continue
+                shown: bytes | msgspec.Raw = change.object
+                if as_table and change.type is not ChangeType.BOOKMARK:
+                    shown = self._tables(request, target).encoded([change.object])
+                await response.write(_line(change.type, shown))
+        except ApiError as error:
+            event = {"type": "ERROR", "object": refusals.status_of(error)}
+            await response.write(msgspec.json.encode(event) + b"\n")
+
+
+def _line(kind: ChangeType, shown: bytes | msgspec.Raw) -> bytes:
+    return b'{"type":"%b","object":%b}\n' % (kind.value.encode(), bytes(shown))
+
+
+def scope_of(target: Target, query: Mapping[str, str]) -> Scope:
+    """Which objects are meant."""
+    return Scope(
+        target.kind,
+        target.namespace,
+        labels=query.get("labelSelector", ""),
+        fields=query.get("fieldSelector", ""),
+    )
+
+
+def answer(
+    body: bytes | msgspec.Raw, status: int = 200, warnings: tuple[str, ...] = ()
+) -> web.Response:
+    """An object as it is, with warnings that clients show to people."""
+    response = web.Response(body=bytes(body), status=status, content_type=refusals.JSON_TYPE)
+    for one in warnings:
+        response.headers.add("Warning", f"299 - {msgspec.json.encode(one).decode()}")
+    return response
+
+
+def _seconds(query: Mapping[str, str]) -> float:
+    asked = query.get("timeoutSeconds", "")
+    return min(float(asked), _LONGEST_WATCH_SECONDS) if asked.isdigit() else _LONGEST_WATCH_SECONDS
+
+
+async def _in_pieces(
+    request: web.Request, head: bytes, items: tuple[msgspec.Raw, ...]
+) -> web.StreamResponse:
+    """A list, some objects at a time."""
+    response = web.StreamResponse(headers={"Content-Type": refusals.JSON_TYPE})
+    response.enable_chunked_encoding()
+    await response.prepare(request)
+    lead = head[:-1] + b',"items":['
+    for start in range(0, len(items), _PIECE):
+        await response.write(lead + b",".join(map(bytes, items[start : start + _PIECE])))
+        lead = b","
+    await response.write((b"" if items else lead) + b"]}")
+    await response.write_eof()
+    return response

@@ -1,0 +1,110 @@
+"""Changes an object by a patch, in any of the four formats and for each subresource."""
+
+from __future__ import annotations
+
+import msgspec
+
+from dovetail.apiserver import refusals
+from dovetail.apiserver.creation import check_identity, create, readable
+from dovetail.apiserver.patches.applying import applied, check_appliable
+from dovetail.apiserver.patches.json_patch import json_patched
+from dovetail.apiserver.patches.ownership import Stamp
+from dovetail.apiserver.patches.strategic import Strategic
+from dovetail.apiserver.scaling import SCALE, rescale, scale_of
+from dovetail.apiserver.storage import Storage
+from dovetail.apiserver.trees import Obj, decoded, encoded, part, text
+from dovetail.apiserver.updating import STATUS, update
+from dovetail.kube.seam import Json, Patch, PatchType, Ref
+
+_NO_STRATEGIC = (
+    "the body of the request was in an unknown format - accepted media types include: "
+    f"{PatchType.JSON}, {PatchType.MERGE}, {PatchType.APPLY}"
+)
+
+
+def patch(storage: Storage, ref: Ref, asked: Patch) -> msgspec.Raw:
+    """Change an object. Raises NotFoundError, ConflictError, InvalidError."""
+    if asked.subresource not in ("", STATUS, SCALE):
+        raise refusals.no_such_resource()
+    if asked.type is PatchType.APPLY:
+        return _apply(storage, ref, asked)
+    held = storage.get(ref)
+    if asked.subresource == SCALE:
+        wanted = _patched(storage, ref, scale_of(storage, ref, held), asked)
+        return rescale(storage, ref, wanted, asked.manager)
+    made = _patched(storage, ref, held.tree(), asked)
+    return update(storage, ref, made, asked.subresource, asked.manager).raw
+
+
+def _patched(storage: Storage, ref: Ref, tree: Obj, asked: Patch) -> Obj:
+    traits = storage.traits(ref.kind)
+    made: Json = None
+    if asked.type is PatchType.MERGE:
+        made = merged(tree, _mapping(asked))
+    elif asked.type is PatchType.JSON:
+        made = json_patched(tree, _operations(asked))
+    elif traits.is_custom:
+        raise refusals.unsupported_patch(_NO_STRATEGIC)
+    else:
+        made = Strategic(storage.lists(ref.kind)).merged(tree, _mapping(asked))
+    if not isinstance(made, dict):
+        msg = "the patch leaves no object"
+        raise refusals.bad_request(msg)
+    return made
+
+
+def merged(target: Json, patch: Json) -> Json:
+    """The target with a JSON merge patch laid over it (RFC 7386): null takes away, lists are
+    replaced. Neither is changed.
+    """
+    if not isinstance(patch, dict):
+        return patch
+    made: Obj = dict(target) if isinstance(target, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            made.pop(key, None)
+        else:
+            made[key] = merged(made.get(key), value)
+    return made
+
+
+def _apply(storage: Storage, ref: Ref, asked: Patch) -> msgspec.Raw:
+    wanted = readable(_mapping(asked))
+    check_appliable(wanted)
+    check_identity(ref.kind, wanted)
+    traits = storage.traits(ref.kind)
+    held = storage.find(ref)
+    if held is None and asked.subresource:
+        raise refusals.not_found(ref)
+    if traits.has_status and not asked.subresource:
+        wanted.pop("status", None)
+    elif asked.subresource == STATUS:
+        wanted = {key: value for key, value in wanted.items() if key in ("metadata", "status")}
+        wanted["metadata"] = {}
+    stamp = Stamp(storage.now(), ref.kind.api_version)
+    if held is None:
+        if not text(wanted, "metadata", "name"):
+            msg = "name must be provided"
+            raise refusals.bad_request(msg)
+        made = applied({"metadata": {}}, wanted, asked, storage.lists(ref.kind), stamp)
+        managed = part(made, "metadata")["managedFields"]
+        return create(storage, ref.kind, made, ref.namespace, managed).raw
+    version = text(wanted, "metadata", "resourceVersion")
+    if version and version != str(held.version):
+        raise refusals.modified(ref)
+    made = applied(held.tree(), wanted, asked, storage.lists(ref.kind), stamp)
+    return update(storage, ref, made, asked.subresource).raw
+
+
+def _mapping(asked: Patch) -> Obj:
+    if isinstance(asked.body, list):
+        msg = f"a patch of type {asked.type} is an object, not a list"
+        raise refusals.bad_request(msg)
+    return decoded(encoded(asked.body))
+
+
+def _operations(asked: Patch) -> list[Json]:
+    if not isinstance(asked.body, list):
+        msg = f"a patch of type {asked.type} is a list of operations"
+        raise refusals.bad_request(msg)
+    return asked.body

@@ -1,0 +1,153 @@
+"""Which objects does a selector mean? Labels and fields, written as kubectl writes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Final
+
+import msgspec
+
+from dovetail import api
+from dovetail.apiserver.record import Stored
+from dovetail.apiserver.refusals import bad_request
+from dovetail.apiserver.traits import Traits
+from dovetail.apiserver.trees import items, labels_of, mapping, text, texts
+from dovetail.kube.seam import Json, Scope
+
+_KEY: Final = r"(?P<{}>[A-Za-z0-9][\w./-]*)"
+_TERM: Final = re.compile(
+    rf"\s*(?:!\s*{_KEY.format('absent')}"
+    rf"|{_KEY.format('set')}\s+(?P<how>in|notin)\s*\((?P<values>[^()]*)\)"
+    rf"|{_KEY.format('key')}\s*(?:(?P<sign>==|!=|=|>|<)\s*(?P<value>[^,()\s]*))?)\s*(?:,|$)"
+)
+_BEGUN: Final = re.compile(r"\s*[\w./-]+\s*(?:==|!=|=)")
+_FIELD: Final = re.compile(r"\s*(?P<key>[\w.]+)\s*(?P<sign>==|!=|=)\s*(?P<value>.*?)\s*$")
+_INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
+_SIGNS: Final = {"=": "in", "==": "in", "!=": "notin", ">": "gt", "<": "lt"}
+_ALWAYS: Final = ("metadata.name", "metadata.namespace")
+
+
+class Term(msgspec.Struct, frozen=True, gc=False):
+    """One demand on one label."""
+
+    key: str
+    how: str
+    values: frozenset[str] = frozenset()
+
+    def holds(self, labels: Mapping[str, str]) -> bool:
+        """Whether labels meet it. What must not be may also be absent."""
+        value = labels.get(self.key)
+        match self.how:
+            case "in":
+                return value in self.values
+            case "notin":
+                return value not in self.values
+            case "exists":
+                return value is not None
+            case "absent":
+                return value is None
+            case _:
+                return value is not None and self._compares(value)
+
+    def _compares(self, value: str) -> bool:
+        if not _INTEGER.fullmatch(value):
+            return False
+        bound = int(next(iter(self.values)))
+        return int(value) > bound if self.how == "gt" else int(value) < bound
+
+
+class Selector(msgspec.Struct, frozen=True, gc=False):
+    """All demands of a scope together."""
+
+    labels: tuple[Term, ...] = ()
+    fields: tuple[tuple[str, str, bool], ...] = ()  # field, value, whether they must be equal
+
+    def matches(self, one: Stored) -> bool:
+        """Whether an object is meant."""
+        return all(term.holds(one.labels) for term in self.labels) and all(
+            (one.fields.get(field) == value) is is_equal for field, value, is_equal in self.fields
+        )
+
+    @property
+    def selects_all(self) -> bool:
+        """Whether nothing is demanded."""
+        return not self.labels and not self.fields
+
+
+def of_scope(scope: Scope, traits: Traits) -> Selector:
+    """What a scope demands. Raises InvalidError where it cannot be read."""
+    return Selector(label_terms(scope.labels), tuple(_field_terms(scope.fields, traits)))
+
+
+@lru_cache(maxsize=1024)
+def label_terms(written: str) -> tuple[Term, ...]:
+    """A label selector in any of its forms."""
+    terms: list[Term] = []
+    place = 0
+    while place < len(written):
+        found = _TERM.match(written, place)
+        if found is None:
+            msg = f"unable to parse requirement: {_unreadable(written[place:])}"
+            raise bad_request(msg)
+        terms.append(_term(found))
+        place = found.end()
+    return tuple(terms)
+
+
+def _unreadable(rest: str) -> str:
+    """What stands where a word should."""
+    begun = _BEGUN.match(rest)
+    left = rest[begun.end() :].lstrip() if begun is not None else rest
+    return f"found '{left[:1]}', expected: identifier"
+
+
+def _term(found: re.Match[str]) -> Term:
+    if found["absent"]:
+        return Term(found["absent"], "absent")
+    if found["set"]:
+        values = frozenset(one.strip() for one in found["values"].split(","))
+        return Term(found["set"], found["how"], values)
+    if not found["sign"]:
+        return Term(found["key"], "exists")
+    how = _SIGNS[found["sign"]]
+    if how in {"gt", "lt"} and not _INTEGER.fullmatch(found["value"]):
+        msg = f"for {found['sign']!r} the value must be an integer: {found['value']!r}"
+        raise bad_request(msg)
+    return Term(found["key"], how, frozenset({found["value"]}))
+
+
+def _field_terms(written: str, traits: Traits) -> Iterator[tuple[str, str, bool]]:
+    for one in filter(None, written.split(",")):
+        found = _FIELD.match(one)
+        if found is None:
+            msg = f"invalid selector: {one!r}; can't understand it"
+            raise bad_request(msg)
+        if found["key"] not in _ALWAYS and found["key"] not in traits.fields:
+            msg = f"field label not supported: {found['key']}"
+            raise bad_request(msg)
+        yield found["key"], found["value"], found["sign"] != "!="
+
+
+def selects(selector: Json, labels: Mapping[str, str]) -> bool:
+    """Whether an object's own selector means these labels: absent none, empty all of them."""
+    if selector is None:
+        return False
+    wanted = labels_of(selector, "matchLabels")
+    if any(labels.get(key) != value for key, value in wanted.items()):
+        return False
+    expressions = items(mapping(selector).get("matchExpressions"))
+    return all(_expression(one).holds(labels) for one in expressions)
+
+
+def _expression(one: Json) -> Term:
+    how = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "absent"}
+    return Term(
+        text(one, "key"), how.get(text(one, "operator"), "in"), frozenset(texts(one, "values"))
+    )
+
+
+def prefix_of(kind: api.Kind, namespace: str) -> str:
+    """How the keys of one namespace begin; all of them where none is named."""
+    return f"{namespace}/" if kind.is_namespaced and namespace else ""

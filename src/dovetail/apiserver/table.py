@@ -1,0 +1,147 @@
+"""Which objects of one kind are there, which were there a while ago, and what happened since?
+
+Every change is logged with the object before and after it. A watch is a place in that log, so a
+slow watcher costs nothing: when the log has moved on without it, it is cut. A list that is read
+in pages is undone, change by change, to the version of its first page.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterator
+from heapq import merge
+
+import msgspec
+
+from dovetail.apiserver.record import Stored
+
+
+class Logged(msgspec.Struct, frozen=True, gc=False):
+    """One change: what was there before it and after it."""
+
+    version: int
+    key: str
+    before: Stored | None
+    after: Stored | None
+
+
+class Table:
+    """The objects of one kind in the order of their keys, and the log of their changes."""
+
+    def __init__(self, history: int, version: int) -> None:
+        self.n_bookmarks = 0
+        self.n_cuts = 0
+        self._history = history
+        self._held: dict[str, Stored] = {}
+        self._keys: list[str] = []
+        self._log: list[Logged] = []
+        self._n_dropped = 0
+        self._known_since = version  # every later change is in the log
+        self._waiting: list[asyncio.Future[None]] = []
+
+    def get(self, key: str) -> Stored | None:
+        """The object of that key."""
+        return self._held.get(key)
+
+    def items(self, prefix: str = "") -> Iterator[tuple[str, Stored]]:
+        """Every object whose key begins so, in order."""
+        for key in self._range(prefix, ""):
+            yield key, self._held[key]
+
+    def put(self, key: str, now: Stored) -> None:
+        """Keep a new version of an object."""
+        before = self._held.get(key)
+        if before is None:
+            insort(self._keys, key)
+        self._held[key] = now
+        self._note(Logged(now.version, key, before, now))
+
+    def remove(self, key: str, version: int) -> None:
+        """Forget an object."""
+        before = self._held.pop(key)
+        del self._keys[bisect_left(self._keys, key)]
+        self._note(Logged(version, key, before, None))
+
+    # ---- what was
+
+    @property
+    def oldest(self) -> int:
+        """The oldest version that can be watched from."""
+        return self._known_since
+
+    def at(self, version: int, prefix: str, after: str) -> Iterator[tuple[str, Stored]]:
+        """What there was then, from the key after that one on. The version must be known."""
+        undone: dict[str, Stored | None] = {}
+        for one in reversed(self._log[self._index(version) :]):
+            undone[one.key] = one.before
+        begins = sorted(key for key in undone if key.startswith(prefix) and key > after)
+        seen = ""
+        for key in merge(self._range(prefix, after), begins):
+            found = undone[key] if key in undone else self._held[key]
+            if found is not None and key != seen:
+                yield key, found
+            seen = key
+
+    def forget(self) -> None:
+        """Drop the whole log, as a server does that was started anew."""
+        self._drop(len(self._log))
+
+    # ---- what happens
+
+    def place(self, version: int) -> int:
+        """The place in the log where the changes after a version begin."""
+        return self._n_dropped + self._index(version)
+
+    def has_dropped(self, place: int) -> bool:
+        """Whether the log has moved on past a place."""
+        return place < self._n_dropped
+
+    def after(self, place: int) -> Logged | None:
+        """The change at a place, if it has happened."""
+        index = place - self._n_dropped
+        return self._log[index] if index < len(self._log) else None
+
+    async def changed(self) -> None:
+        """Return when anything has happened here."""
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiter)
+        try:
+            await waiter
+        finally:
+            if waiter in self._waiting:
+                self._waiting.remove(waiter)
+
+    def wake(self) -> None:
+        """Let every watcher look again."""
+        waiting, self._waiting = self._waiting, []
+        for waiter in waiting:
+            if not waiter.done():
+                waiter.set_result(None)
+
+    def _note(self, one: Logged) -> None:
+        self._log.append(one)
+        if len(self._log) >= 2 * self._history:
+            self._drop(len(self._log) - self._history)
+        self.wake()
+
+    def _drop(self, n_oldest: int) -> None:
+        if n_oldest:
+            self._known_since = self._log[n_oldest - 1].version
+            self._n_dropped += n_oldest
+            del self._log[:n_oldest]
+
+    def _index(self, version: int) -> int:
+        return bisect_right(self._log, version, key=_version)
+
+    def _range(self, prefix: str, after: str) -> Iterator[str]:
+        start = bisect_right(self._keys, after) if after else bisect_left(self._keys, prefix)
+        for index in range(start, len(self._keys)):
+            key = self._keys[index]
+            if not key.startswith(prefix):
+                return
+            yield key
+
+
+def _version(one: Logged) -> int:
+    return one.version

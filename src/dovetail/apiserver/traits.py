@@ -1,0 +1,166 @@
+"""What is special about each kind? What a real server knows from its code and from definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import msgspec
+
+from dovetail import api
+from dovetail.apiserver.trees import Obj, at, items, mapping, text
+from dovetail.kube.seam import Json
+
+_NOTHING: Final[Mapping[str, str]] = {}
+
+
+class Traits(msgspec.Struct, frozen=True):
+    """How objects of a kind are treated. What is not said holds for kinds nobody has heard of."""
+
+    has_status: bool = False
+    has_generation: bool = False
+    keeps_status_when_created: bool = False
+    is_custom: bool = False
+    unwritten_zeros: tuple[str, ...] = ()  # of the status
+    schema: Obj | None = None
+    rule_messages: frozenset[str] = frozenset()  # of the schema's rules in CEL
+    scale: tuple[tuple[str, ...], tuple[str, ...]] | None = None  # wanted, counted
+    # Fields that selectors may name besides name and namespace, with what they are when absent.
+    fields: Mapping[str, str] = _NOTHING
+
+
+_REPLICAS: Final = (("spec", "replicas"), ("status", "replicas"))
+_STATUS: Final = Traits(has_status=True)
+_SPEC_AND_STATUS: Final = Traits(has_status=True, has_generation=True)
+_WORKLOAD: Final = Traits(has_status=True, has_generation=True, scale=_REPLICAS)
+_EVENT: Final = Traits(
+    fields={
+        **{
+            f"involvedObject.{field}": ""
+            for field in (
+                "kind",
+                "namespace",
+                "name",
+                "uid",
+                "apiVersion",
+                "resourceVersion",
+                "fieldPath",
+            )
+        },
+        "reason": "",
+        "reportingComponent": "",
+        "source": "",
+        "type": "",
+    }
+)
+_POD: Final = Traits(
+    has_status=True,
+    has_generation=True,
+    fields={
+        "spec.nodeName": "",
+        "spec.restartPolicy": "",
+        "spec.schedulerName": "",
+        "spec.serviceAccountName": "",
+        "spec.hostNetwork": "false",
+        "status.phase": "",
+        "status.podIP": "",
+        "status.nominatedNodeName": "",
+    },
+)
+
+_READY_ONES: Final = ("readyReplicas", "availableReplicas")
+BUILT_IN: Final[Mapping[tuple[str, str], Traits]] = {
+    ("", "Pod"): _POD,
+    ("", "Node"): Traits(
+        has_status=True, keeps_status_when_created=True, fields={"spec.unschedulable": "false"}
+    ),
+    ("", "Namespace"): Traits(has_status=True, fields={"status.phase": ""}),
+    ("", "PersistentVolume"): _STATUS,
+    ("", "PersistentVolumeClaim"): _STATUS,
+    ("", "Service"): Traits(has_status=True, fields={"spec.clusterIP": "", "spec.type": ""}),
+    ("", "ReplicationController"): msgspec.structs.replace(
+        _WORKLOAD, fields={"status.replicas": "0"}
+    ),
+    ("", "Event"): _EVENT,
+    ("", "Secret"): Traits(fields={"type": ""}),
+    ("apps", "Deployment"): msgspec.structs.replace(
+        _WORKLOAD,
+        unwritten_zeros=("replicas", "updatedReplicas", "unavailableReplicas", *_READY_ONES),
+    ),
+    ("apps", "ReplicaSet"): msgspec.structs.replace(
+        _WORKLOAD,
+        fields={"status.replicas": "0"},
+        unwritten_zeros=("fullyLabeledReplicas", *_READY_ONES),
+    ),
+    ("apps", "StatefulSet"): msgspec.structs.replace(
+        _WORKLOAD, unwritten_zeros=("currentReplicas", "updatedReplicas", "readyReplicas")
+    ),
+    ("apps", "DaemonSet"): msgspec.structs.replace(
+        _SPEC_AND_STATUS,
+        unwritten_zeros=("updatedNumberScheduled", "numberAvailable", "numberUnavailable"),
+    ),
+    ("batch", "Job"): msgspec.structs.replace(
+        _SPEC_AND_STATUS,
+        fields={"status.successful": "0"},
+        unwritten_zeros=("active", "succeeded", "failed"),
+    ),
+    ("batch", "CronJob"): _SPEC_AND_STATUS,
+    ("policy", "PodDisruptionBudget"): _SPEC_AND_STATUS,
+    ("storage.k8s.io", "VolumeAttachment"): _STATUS,
+    ("apiextensions.k8s.io", "CustomResourceDefinition"): _SPEC_AND_STATUS,
+}
+
+
+def of_kind(kind: api.Kind, custom: Mapping[tuple[str, str], Traits]) -> Traits:
+    """What is known of a kind: built in, defined, or told by its wire type alone."""
+    key = (kind.group, kind.name)
+    known = BUILT_IN.get(key) or custom.get(key)
+    if known is not None:
+        return known
+    has_status = "status" in kind.wire_type.__struct_fields__
+    is_custom = "." in kind.group and not kind.group.endswith(".k8s.io")
+    return Traits(has_status=has_status, has_generation=is_custom, is_custom=is_custom)
+
+
+def from_definitions(definitions: Iterable[Mapping[str, Json]]) -> dict[tuple[str, str], Traits]:
+    """What custom resource definitions say, by group and kind."""
+    return {
+        (text(one, "spec", "group"), text(one, "spec", "names", "kind")): _defined(one)
+        for one in map(dict, definitions)
+    }
+
+
+def _defined(definition: Obj) -> Traits:
+    versions = [mapping(one) for one in items(at(definition, "spec", "versions"))]
+    stored = next((one for one in versions if one.get("storage")), {})
+    subresources = mapping(stored.get("subresources"))
+    scale = subresources.get("scale")
+    schema = mapping(at(stored, "schema", "openAPIV3Schema"))
+    return Traits(
+        has_status="status" in subresources,
+        has_generation=True,
+        is_custom=True,
+        schema=schema,
+        rule_messages=_rule_messages(schema),
+        scale=(_path(scale, "specReplicasPath"), _path(scale, "statusReplicasPath"))
+        if scale is not None
+        else None,
+        fields={
+            text(one, "jsonPath").removeprefix("."): ""
+            for one in items(stored.get("selectableFields"))
+        },
+    )
+
+
+def _path(scale: Json, name: str) -> tuple[str, ...]:
+    return tuple(text(scale, name).removeprefix(".").split("."))
+
+
+def _rule_messages(schema: Json) -> frozenset[str]:
+    """What rules in CEL say, wherever they stand in a schema."""
+    if isinstance(schema, list):
+        return frozenset().union(*map(_rule_messages, schema))
+    held = mapping(schema)
+    own = [text(one, "message") for one in items(held.get("x-kubernetes-validations"))]
+    inner = [_rule_messages(one) for one in held.values() if isinstance(one, dict | list)]
+    return frozenset(own).union(*inner)
