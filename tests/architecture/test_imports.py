@@ -1,4 +1,4 @@
-"""Who may know what: rules about imports that no layer states."""
+"""Import rules that import-linter cannot state; the others are contracts in pyproject.toml."""
 
 from __future__ import annotations
 
@@ -7,32 +7,22 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "dovetail"
-ARRAYS = {"numpy", "highspy"}
-OUTSIDE = {
-    "asyncio",
-    "http",
-    "logging",
-    "multiprocessing",
-    "os",
-    "random",
-    "secrets",
-    "socket",
-    "subprocess",
-    "threading",
-    "time",
-    "urllib",
-    "uuid",
+# A cache outlives a decision. In the core only parsers have one: the same text, the same value.
+CACHES = {"cache", "lru_cache"}
+CACHED = {
+    "units/cron.py": {"lru_cache"},
+    "units/quantity.py": {"lru_cache"},
 }
 
 
-def imported(path: Path) -> set[str]:
-    """The top-level names of everything a module imports, wherever in it."""
-    found: set[str] = set()
+def imported(path: Path) -> set[tuple[str, str]]:
+    """Every imported module with the name taken from it, if any, wherever in the file."""
+    found: set[tuple[str, str]] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            found |= {alias.name.partition(".")[0] for alias in node.names}
+            found |= {(alias.name, "") for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module is not None:
-            found.add(node.module.partition(".")[0])
+            found |= {(node.module, alias.name) for alias in node.names}
     return found
 
 
@@ -41,17 +31,30 @@ def modules(*packages: str) -> list[Path]:
     return sorted(path for package in packages for path in (SOURCE / package).rglob("*.py"))
 
 
-PURE = modules("decide", "solve", "model", "units")
+def test_the_core_remembers_nothing_between_decisions_but_parsed_text() -> None:
+    """No `functools.cache` but in the listed places; `functools` itself is imported by name."""
+    got = {
+        str(path.relative_to(SOURCE)): caches
+        for path in modules("decide", "solve", "model", "units")
+        if (
+            caches := {
+                name
+                for module, name in imported(path)
+                if module == "functools" and name in {*CACHES, ""}
+            }
+        )
+    }
+    assert got == CACHED
 
 
-def test_only_solve_knows_arrays() -> None:
-    """NumPy and HiGHS stay behind one door, so that the rest starts fast and reads plainly."""
-    elsewhere = [path for path in SOURCE.rglob("*.py") if path not in set(modules("solve"))]
-    guilty = [str(path.relative_to(ROOT)) for path in elsewhere if imported(path) & ARRAYS]
-    assert guilty == []
-
-
-def test_the_core_cannot_see_the_outside() -> None:
-    """No clock, no chance, no log, no process, no network."""
-    guilty = {str(path.relative_to(ROOT)): sorted(imported(path) & OUTSIDE) for path in PURE}
-    assert {path: names for path, names in guilty.items() if names} == {}
+def test_the_oracle_shares_no_code_with_what_it_judges() -> None:
+    """It may know the nouns of a decision, and nothing that decides."""
+    may_know = ("dovetail.model", "dovetail.units", "dovetail.labels")
+    guilty = {
+        f"{path.name} imports {module}"
+        for path in (ROOT / "tests" / "oracle").glob("*.py")
+        if not path.name.startswith("test_")
+        for module, name in imported(path)
+        if module.startswith("dovetail") and not f"{module}.{name}".startswith(may_know)
+    }
+    assert guilty == set()
