@@ -20,8 +20,8 @@ from benchmarks.packed import packed_cluster
 from dovetail.errors import InputError
 from dovetail.model.snapshot import Snapshot
 from dovetail.present.explanation import Explanation
-from dovetail.web.dashboard.lookout import Change, Lookout
-from dovetail.web.dashboard.server import Content, Place, serving
+from dovetail.web.dashboard.lookout import Lookout, PageUpdate
+from dovetail.web.dashboard.server import DashboardContent, ListenAddress, serving
 from dovetail.web.dashboard.stream import Stream
 from tests.browser.chromium import browser
 
@@ -61,7 +61,7 @@ async def _explain(what: str) -> Explanation:
 def _serve(cluster: _Cluster, ports: list[int], loops: list[asyncio.AbstractEventLoop]) -> None:
     async def run() -> None:
         stream = Stream(_Timed(cluster.took), cluster.view)
-        async with serving(Content(stream, _explain), Place(0)) as port:
+        async with serving(DashboardContent(stream, _explain), ListenAddress(0)) as port:
             loops.append(asyncio.get_running_loop())
             ports.append(port)
             await stream.run()
@@ -79,7 +79,7 @@ class _Timed(Lookout):
         super().__init__()
         self._took = took
 
-    def look(self, snapshot: Snapshot, now: datetime) -> Change:
+    def look(self, snapshot: Snapshot, now: datetime) -> PageUpdate:
         """As always, and measured."""
         begun = time.perf_counter()
         change = super().look(snapshot, now)

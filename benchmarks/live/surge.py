@@ -22,7 +22,7 @@ from dovetail.clock import LoopTimer, SystemClock
 from dovetail.kube.http import kubeconfig
 from dovetail.kube.http.client import HttpKube
 from dovetail.kube.http.transport import HttpSettings, World
-from dovetail.kube.seam import ChangeType, Json, Scope
+from dovetail.kube.seam import Json, Scope, WatchEventType
 from dovetail.providers.kwok.catalogue import instance_types
 
 POD: Final = api.KINDS["", "Pod"]
@@ -124,7 +124,7 @@ async def watch_claims(kube: HttpKube, seen: Seen) -> None:
         async for change in kube.watch(Scope(NODE_CLAIM), since=since):
             since = change.resource_version or since
             found: Any = msgspec.json.decode(change.object)
-            if change.type is ChangeType.ADDED:
+            if change.type is WatchEventType.ADDED:
                 seen.claims.setdefault(found["metadata"]["name"], time.monotonic())
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from dovetail.cloud.overlays import Overlay
     from dovetail.kube.manifests import Manifests
     from dovetail.present.budgets import BudgetCalendar
-    from dovetail.present.lookup import Subject
+    from dovetail.present.lookup import LookupSubject
     from dovetail.present.replay import Replay
     from dovetail.sim.rehearsal import Rehearsal, Rehearsed
 
@@ -151,7 +151,7 @@ def _staying(given: Seen, plan: Plan) -> tuple[Blocked, ...]:
     return staying(given.snapshot, plan, given.now) if is_asked else ()
 
 
-def explained_from(request: PlanRequest, asked: Subject, *, read: Read) -> Explained:
+def explained_from(request: PlanRequest, asked: LookupSubject, *, read: Read) -> Explained:
     """Read manifests or a cluster, plan for it, and answer for one object. Raises InputError."""
     from dovetail.present.answer import answer
     from dovetail.present.lookup import find
@@ -164,7 +164,7 @@ def explained_from(request: PlanRequest, asked: Subject, *, read: Read) -> Expla
 
 
 def explained_from_journal(
-    path: str, asked: Subject, *, at: datetime | None, tell: Tell
+    path: str, asked: LookupSubject, *, at: datetime | None, tell: Tell
 ) -> Explained:
     """Answer for one object from recorded decisions, as of a moment. Raises InputError."""
     from dovetail.observe.journal.reader import JournalReader

@@ -12,7 +12,7 @@ from dovetail.errors import InputError
 from dovetail.model.snapshot import Snapshot
 from dovetail.present.explanation import Explanation
 from dovetail.web.dashboard.lookout import Lookout
-from dovetail.web.dashboard.server import Content, Place, serving
+from dovetail.web.dashboard.server import DashboardContent, ListenAddress, serving
 from dovetail.web.dashboard.stream import Stream
 
 START = datetime(2026, 3, 2, 6, 0, tzinfo=UTC)
@@ -63,7 +63,7 @@ class Stage:
         self._loop, self._ending = asyncio.get_running_loop(), asyncio.Event()
         stream = Stream(self.lookout, lambda: (self.cluster, self.now))
         async with (
-            serving(Content(stream, _explain), Place(self.port)) as self.port,
+            serving(DashboardContent(stream, _explain), ListenAddress(self.port)) as self.port,
             asyncio.TaskGroup() as group,
         ):
             looking = group.create_task(stream.run())

@@ -17,7 +17,7 @@ from dovetail.kube.errors import UnavailableError
 from dovetail.model.plan import Certificate
 from dovetail.observe.journal.reader import JournalReader
 from dovetail.settings.operator import OperatorSettings
-from dovetail.testing.troubled_kube import Call, Trouble, TroubledKube
+from dovetail.testing.troubled_kube import ApiCall, Trouble, TroubledKube
 from tests.coverage.stage import EVENT, KWOK, NODE_CLAIM, Stage, playing
 from tests.unit.observe.scraped import values
 
@@ -79,7 +79,7 @@ async def test_until_everything_is_known_it_says_for_how_long_and_what_is_missin
     """By the gauge, and in the log from half a minute on."""
     is_down = True
 
-    def refuse(call: Call) -> Trouble | None:
+    def refuse(call: ApiCall) -> Trouble | None:
         if is_down and call.kind == "Pod" and call.verb in {"list", "watch"}:
             return Trouble(UnavailableError(503, "", "not yet"))
         return None

@@ -8,7 +8,7 @@ import pytest
 
 from dovetail.kube.seam import Json
 from dovetail.settings.operator import OperatorSettings
-from dovetail.testing.troubled_kube import Call, TroubledKube
+from dovetail.testing.troubled_kube import ApiCall, TroubledKube
 from tests.coverage.stage import KWOK, NODE, NODE_POOL, POD, Stage, playing
 from tests.unit.observe.scraped import values
 
@@ -21,7 +21,7 @@ class Beside:
 
     def __init__(self) -> None:
         self.acting = Stage()
-        self.calls: list[Call] = []
+        self.calls: list[ApiCall] = []
         self.shadow = Stage(
             OperatorSettings(dry_run=True),
             held=self.acting,

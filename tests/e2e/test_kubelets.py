@@ -10,7 +10,7 @@ import pytest
 
 from dovetail import api, labels
 from dovetail.clock import LoopTimer, SystemClock
-from dovetail.cloud.registry import Surroundings
+from dovetail.cloud.registry import ProviderContext
 from dovetail.kube.http import kubeconfig
 from dovetail.kube.http.client import HttpKube
 from dovetail.kube.http.transport import HttpSettings, World
@@ -72,7 +72,7 @@ def claim_of(name: str) -> dict[str, Any]:
 
 async def launch(kube: Kube) -> None:
     """Have the provider make some nodes."""
-    surroundings = Surroundings(kube=kube, clock=SystemClock(), timer=LoopTimer())
+    surroundings = ProviderContext(kube=kube, clock=SystemClock(), timer=LoopTimer())
     provider = kwok.provider(surroundings)
     for number in range(N_NODES):
         raw = await kube.create(NODE_CLAIM, claim_of(f"kubelets-{number}"))

@@ -26,7 +26,7 @@ from dovetail.model.pool import NodePool
 from dovetail.providers.kwok import machine as machines
 from dovetail.providers.kwok.faults import Faults
 from dovetail.providers.kwok.machine import RECORD, Machine
-from dovetail.testing.troubled_kube import Call, Trouble, When
+from dovetail.testing.troubled_kube import ApiCall, Trouble, When
 from dovetail.testing.virtual_time import VirtualTime
 from tests.kills.mortal import Mortal
 
@@ -188,7 +188,7 @@ class CloudOfAProcess:
         return ""
 
     def _meet(self, verb: str, name: str = "") -> Trouble | None:
-        found = self._mortal.meet(Call(0, verb, "Instance", name))
+        found = self._mortal.meet(ApiCall(0, verb, "Instance", name))
         if found is not None and found.when is When.BEFORE:
             raise found.error
         return found

@@ -10,7 +10,7 @@ from datetime import datetime
 from dovetail import api
 from dovetail.apiserver import MemoryKube
 from dovetail.controllers.known import NODE, NODE_CLAIM, POD
-from dovetail.kube.seam import ChangeType, Scope
+from dovetail.kube.seam import Scope, WatchEventType
 from dovetail.sim.budgets import BUDGET
 from dovetail.testing.virtual_time import VirtualTime
 
@@ -52,7 +52,7 @@ class History:
         while True:
             async for change in self._kube.watch(Scope(kind), since=since):
                 since = change.resource_version
-                if change.type is ChangeType.BOOKMARK:
+                if change.type is WatchEventType.BOOKMARK:
                     continue
                 self._noted.append(
                     Happened(
@@ -60,6 +60,6 @@ class History:
                         self._time.elapsed_seconds(),
                         self._time.now(),
                         api.decode(kind.wire_type, change.object),
-                        change.type is ChangeType.DELETED,
+                        change.type is WatchEventType.DELETED,
                     )
                 )

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from dovetail.testing.troubled_kube import Call, Trouble, When, no_trouble
+from dovetail.testing.troubled_kube import ApiCall, Trouble, When, no_trouble
 
 _MOST_CALLS = 5_000  # of one process, in any scenario: more is a loop that does not end
 
-Troubles = Callable[[Call], Trouble | None]
+Troubles = Callable[[ApiCall], Trouble | None]
 
 
 class Mortal:
@@ -19,7 +19,7 @@ class Mortal:
     """
 
     def __init__(self, dies_at: int | None = None, when: When = When.BEFORE) -> None:
-        self.calls: list[Call] = []
+        self.calls: list[ApiCall] = []
         self.trouble: Troubles = no_trouble
         self.ended = asyncio.Event()
         self._dies_at = dies_at
@@ -34,7 +34,7 @@ class Mortal:
         """Now."""
         self.ended.set()
 
-    def meet(self, call: Call) -> Trouble | None:
+    def meet(self, call: ApiCall) -> Trouble | None:
         """What happens to a call."""
         if self.ended.is_set():
             return Trouble(asyncio.CancelledError())
@@ -45,6 +45,6 @@ class Mortal:
             return Trouble(asyncio.CancelledError(), self._when)
         return self.trouble(call)
 
-    def meet_uncounted(self, _: Call) -> Trouble | None:
+    def meet_uncounted(self, _: ApiCall) -> Trouble | None:
         """Events are told and the lease is renewed as long as the process lives."""
         return Trouble(asyncio.CancelledError()) if self.ended.is_set() else None

@@ -8,7 +8,7 @@ from dovetail import api
 from dovetail.apiserver import MemoryKube
 from dovetail.controllers.known import NODE
 from dovetail.kube.errors import ConflictError, NotFoundError
-from dovetail.kube.seam import ChangeType, Json, Patch, Ref, Scope
+from dovetail.kube.seam import Json, Patch, Ref, Scope, WatchEventType
 
 TAINT: Final = "example.com/starting"
 
@@ -27,7 +27,7 @@ class Starter:
         while True:
             async for change in self._kube.watch(Scope(NODE), since=since):
                 since = change.resource_version
-                if change.type in {ChangeType.ADDED, ChangeType.MODIFIED}:
+                if change.type in {WatchEventType.ADDED, WatchEventType.MODIFIED}:
                     await self._start(api.decode(api.Node, change.object))
 
     def hinder(self) -> None:

@@ -15,7 +15,7 @@ from dovetail.kube.errors import (
     UnavailableError,
 )
 from dovetail.providers.kwok.faults import ErrorClass, FailedLaunch, LostInstance, Throttling
-from dovetail.testing.troubled_kube import Call, Trouble, When, no_trouble
+from dovetail.testing.troubled_kube import ApiCall, Trouble, When, no_trouble
 from tests.kills.mortal import Troubles
 from tests.kills.world import Process, World
 
@@ -49,7 +49,7 @@ def failing(
     """Many calls fail, each in one of these ways; if `late`, sometimes after they were done."""
 
     async def storm(world: World, process: Process, chance: Random) -> None:
-        def trouble(call: Call) -> Trouble | None:
+        def trouble(call: ApiCall) -> Trouble | None:
             is_spared = writes_only and not call.is_write
             if is_spared or chance.random() >= _OFTEN:
                 return None

@@ -9,7 +9,7 @@ from dovetail.controllers.eviction_memory import CONFIG_MAP, NAME
 from dovetail.kube.seam import Ref
 from dovetail.state.evictions import read
 from dovetail.testing import idle_loop
-from dovetail.testing.troubled_kube import Call, When
+from dovetail.testing.troubled_kube import ApiCall, When
 from tests.kills.scenarios import drain, two_nodes
 from tests.kills.world import World, living, running
 
@@ -25,7 +25,7 @@ async def counted(world: World) -> int:
     return sum(counts.values())
 
 
-async def drained(dies_at: int | None, when: When) -> tuple[list[Call], int]:
+async def drained(dies_at: int | None, when: When) -> tuple[list[ApiCall], int]:
     """Drain a node, kill the controller at that call and start another: what the first has called,
     and how many evictions are remembered in the end.
     """

@@ -9,7 +9,7 @@ from random import Random
 from dovetail import api
 from dovetail.controllers.known import NODE_CLAIM
 from dovetail.decide import decide
-from dovetail.testing.troubled_kube import Call, When
+from dovetail.testing.troubled_kube import ApiCall, When
 from dovetail.testing.virtual_time import START
 from tests.kills.laws import AtRest, breaches, machines_made
 from tests.kills.scenarios import LONGEST_SECONDS, Scenario
@@ -26,7 +26,7 @@ _MOST_CALLS = 120  # of a process that will crash; to start takes some fifty
 _LEASE_SECONDS = 20.0  # until another replica has noticed
 
 
-def kill_points(calls: list[Call]) -> list[int]:
+def kill_points(calls: list[ApiCall]) -> list[int]:
     """The numbers of the calls to die at. Of evictions that are tried again and again, the first
     and the last few are enough.
     """
@@ -43,7 +43,7 @@ def kill_points(calls: list[Call]) -> list[int]:
 
 async def left_alone(
     scenario: Scenario, seed: int | None = None, decide: Decide = decide
-) -> tuple[list[Call], list[str]]:
+) -> tuple[list[ApiCall], list[str]]:
     """What a controller asks API and cloud for that nobody kills, and what is wrong in the end."""
     world = World(is_aloof=scenario.is_aloof, seed=seed, decide=decide)
     async with living(world), running(world) as process:

@@ -12,7 +12,7 @@ from dovetail import api, labels
 from dovetail.api.crds import crds
 from dovetail.apiserver import MemoryKube
 from dovetail.cloud.provider import CloudWorker
-from dovetail.cloud.registry import Surroundings
+from dovetail.cloud.registry import ProviderContext
 from dovetail.controllers.buffers import CAPACITY_BUFFER
 from dovetail.controllers.known import NODE, NODE_CLAIM, NODE_POOL
 from dovetail.controllers.leadership import LEASE, Candidate, ElectionMeans
@@ -36,7 +36,7 @@ from dovetail.sim.replicas import REPLICA_SET
 from dovetail.sim.scheduler import Scheduler
 from dovetail.sim.workloads import Workloads
 from dovetail.testing.slow_kube import SlowKube
-from dovetail.testing.troubled_kube import Call, Trouble, TroubledKube
+from dovetail.testing.troubled_kube import ApiCall, Trouble, TroubledKube
 from dovetail.testing.virtual_time import VirtualTime
 from tests.kills.aloof_cloud import AloofCloud, CloudOfAProcess
 from tests.kills.history import History
@@ -120,7 +120,7 @@ class World:
         """The cloud, as a process reaches it that sees this API."""
         if self.aloof is not None:
             return CloudOfAProcess(self.aloof, mortal)
-        around = Surroundings(kube=kube, clock=self.time, timer=self.time)
+        around = ProviderContext(kube=kube, clock=self.time, timer=self.time)
         return KwokProvider(around, types=TYPES, ordered=self.faults)
 
     # ---- what users do
@@ -184,7 +184,7 @@ class World:
             Ref(NODE, name), Patch({"status": {"conditions": said}}, subresource="status")
         )
 
-    def _silence(self, call: Call) -> Trouble | None:
+    def _silence(self, call: ApiCall) -> Trouble | None:
         """Nothing comes of what the kubelet of a broken node would say of it."""
         if call.kind == NODE.name and call.is_write and call.name in self.broken:
             return Trouble(UnavailableError(503, "ServiceUnavailable", "the kubelet hangs"))

@@ -14,7 +14,7 @@ import msgspec
 
 from dovetail import api, labels
 from dovetail.apiserver import MemoryKube
-from dovetail.cloud.registry import Surroundings
+from dovetail.cloud.registry import ProviderContext
 from dovetail.controllers.known import NODE, NODE_CLAIM, NODE_POOL, POD
 from dovetail.controllers.means import Means
 from dovetail.controllers.whole import Controller, Setup
@@ -52,7 +52,7 @@ class Generations:
         self.kube = MemoryKube(self.time)
         self.leads = leads
         self.latest = Snapshot()
-        around = Surroundings(kube=self.kube, clock=self.time, timer=self.time)
+        around = ProviderContext(kube=self.kube, clock=self.time, timer=self.time)
         self.cloud = cloud = KwokProvider(around, types=TYPES, ordered=Faults())
         recorder = Recorder(self.kube, self.time, self.time)
         meters = Meters()

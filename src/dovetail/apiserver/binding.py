@@ -9,7 +9,7 @@ import msgspec
 from dovetail import api
 from dovetail.apiserver import refusals
 from dovetail.apiserver.deletion import check_preconditions
-from dovetail.apiserver.storage import Storage
+from dovetail.apiserver.storage import ObjectStore
 from dovetail.apiserver.trees import Obj, at, encoded, part, set_condition, text
 from dovetail.kube.seam import Deletion, Ref
 
@@ -28,7 +28,7 @@ def is_binding(kind: api.Kind) -> bool:
     return (kind.group, kind.name) == ("", "Binding")
 
 
-def bind(storage: Storage, binding: Obj, namespace: str) -> msgspec.Raw:
+def bind(storage: ObjectStore, binding: Obj, namespace: str) -> msgspec.Raw:
     """Give a pod its node. Raises NotFoundError, ConflictError, InvalidError."""
     ref = Ref(POD, text(binding, "metadata", "name"), namespace)
     node = text(binding, "target", "name")

@@ -15,7 +15,7 @@ from dovetail.apiserver.admission.validation import object_problems
 from dovetail.apiserver.patches import ownership
 from dovetail.apiserver.patches.ownership import UPDATE, Owner, Stamp
 from dovetail.apiserver.record import Stored
-from dovetail.apiserver.storage import Storage
+from dovetail.apiserver.storage import ObjectStore
 from dovetail.apiserver.traits import Traits
 from dovetail.apiserver.trees import Obj, decoded, encoded, items, mapping, part, put, text
 from dovetail.kube.seam import Body, Json, Ref
@@ -35,7 +35,7 @@ _SERVER_OWNED: Final = (
 
 
 def create(
-    storage: Storage, kind: api.Kind, body: Body, namespace: str, managed: Json = None
+    storage: ObjectStore, kind: api.Kind, body: Body, namespace: str, managed: Json = None
 ) -> Stored:
     """Make an object. Raises AlreadyExistsError, InvalidError, NotFoundError, ForbiddenError."""
     tree = readable(body)
@@ -93,7 +93,7 @@ def check_says_kind(tree: Obj) -> None:
             raise refusals.bad_request(msg)
 
 
-def _named(storage: Storage, kind: api.Kind, tree: Obj, namespace: str) -> Ref:
+def _named(storage: ObjectStore, kind: api.Kind, tree: Obj, namespace: str) -> Ref:
     check_identity(kind, tree)
     metadata = part(tree, "metadata")
     said = text(metadata, "namespace")
@@ -115,7 +115,7 @@ def _named(storage: Storage, kind: api.Kind, tree: Obj, namespace: str) -> Ref:
     return Ref(kind, name, place)
 
 
-def _check_namespace(storage: Storage, ref: Ref) -> None:
+def _check_namespace(storage: ObjectStore, ref: Ref) -> None:
     if not ref.kind.is_namespaced:
         return
     home = storage.get(Ref(NAMESPACE, ref.namespace))
@@ -124,7 +124,7 @@ def _check_namespace(storage: Storage, ref: Ref) -> None:
         raise refusals.forbidden(ref, f"{why} terminated")
 
 
-def _prepare(storage: Storage, ref: Ref, tree: Obj) -> None:
+def _prepare(storage: ObjectStore, ref: Ref, tree: Obj) -> None:
     traits = storage.traits(ref.kind)
     rest = {key: value for key, value in tree.items() if key not in ("apiVersion", "kind")}
     tree.clear()

@@ -7,7 +7,7 @@ from typing import Final
 
 from dovetail.apiserver import refusals
 from dovetail.apiserver.record import Stored
-from dovetail.apiserver.storage import Storage
+from dovetail.apiserver.storage import ObjectStore
 from dovetail.apiserver.trees import Obj, at, moment, number, part, put, stamp, text, texts
 from dovetail.kube.seam import Deletion, Json, Propagation, Ref
 
@@ -19,7 +19,7 @@ _POD: Final = ("", "Pod")
 _NAMESPACE: Final = ("", "Namespace")
 
 
-def delete(storage: Storage, ref: Ref, how: Deletion) -> None:
+def delete(storage: ObjectStore, ref: Ref, how: Deletion) -> None:
     """Delete an object, or mark it as going. Raises NotFoundError, ConflictError."""
     held = storage.get(ref)
     check_preconditions(ref, held, how)
@@ -95,7 +95,7 @@ def _finalizers(tree: Obj, propagation: Propagation) -> list[Json]:
     return [*kept, own] if own else kept
 
 
-def _mark(storage: Storage, tree: Obj, grace: int) -> None:
+def _mark(storage: ObjectStore, tree: Obj, grace: int) -> None:
     metadata = part(tree, "metadata")
     began = storage.now()
     going_at = text(metadata, "deletionTimestamp")

@@ -12,7 +12,7 @@ from dovetail.apiserver.binding import POD
 from dovetail.apiserver.deletion import check_preconditions, delete
 from dovetail.apiserver.record import Stored
 from dovetail.apiserver.selectors import selects
-from dovetail.apiserver.storage import Storage, ref_of
+from dovetail.apiserver.storage import ObjectStore, ref_of
 from dovetail.apiserver.trees import (
     Obj,
     at,
@@ -35,7 +35,7 @@ _SEVERAL: Final = (
 )
 
 
-def evict(storage: Storage, ref: Ref, how: Deletion) -> None:
+def evict(storage: ObjectStore, ref: Ref, how: Deletion) -> None:
     """Delete a pod if its budget allows it.
 
     Raises TooManyRequestsError, NotFoundError, ConflictError, and ApiError 500 for two budgets.
@@ -60,7 +60,7 @@ def evict(storage: Storage, ref: Ref, how: Deletion) -> None:
     delete(storage, ref, msgspec.structs.replace(how, resource_version=""))
 
 
-def _ask_budget(storage: Storage, ref: Ref, held: Stored, pod: Obj) -> None:
+def _ask_budget(storage: ObjectStore, ref: Ref, held: Stored, pod: Obj) -> None:
     found = [
         (ref_of(BUDGET, key), tree)
         for key, one in storage.table(BUDGET).items(f"{ref.namespace}/")
@@ -81,7 +81,7 @@ def _lets_unready_go(budget: Obj) -> bool:
     return desired > 0 and number(budget, "status", "currentHealthy") >= desired
 
 
-def _count_down(storage: Storage, ref: Ref, budget: Obj, pod_name: str) -> None:
+def _count_down(storage: ObjectStore, ref: Ref, budget: Obj, pod_name: str) -> None:
     status = part(budget, "status")
     allowed = number(status, "disruptionsAllowed")
     if number(status, "observedGeneration") < number(budget, "metadata", "generation"):

@@ -12,7 +12,7 @@ import msgspec
 from dovetail.apiserver.creation import NAMESPACE
 from dovetail.apiserver.deletion import FOREGROUND, ORPHAN, delete, may_go
 from dovetail.apiserver.record import Stored
-from dovetail.apiserver.storage import Storage, ref_of
+from dovetail.apiserver.storage import ObjectStore, ref_of
 from dovetail.apiserver.trees import Obj, at, items, part, put, text, texts
 from dovetail.apiserver.updating import update
 from dovetail.kube.seam import Deletion, Json, Propagation, Ref
@@ -27,7 +27,7 @@ class _Kin(msgspec.Struct, frozen=True):
     owned: list[tuple[Ref, Stored]]
 
 
-def collect(storage: Storage) -> int:
+def collect(storage: ObjectStore) -> int:
     """Do what is to be done now, and return how many changes it took; 0 means all is tidy."""
     before = storage.version
     kin = _kin(storage)
@@ -41,7 +41,7 @@ def collect(storage: Storage) -> int:
     return storage.version - before
 
 
-def _kin(storage: Storage) -> _Kin:
+def _kin(storage: ObjectStore) -> _Kin:
     kin = _Kin({}, {}, [], [])
     for kind, table in storage.tables():
         for key, held in table.items():
@@ -56,7 +56,7 @@ def _kin(storage: Storage) -> _Kin:
     return kin
 
 
-def _finish(storage: Storage, kin: _Kin, ref: Ref, held: Stored) -> None:
+def _finish(storage: ObjectStore, kin: _Kin, ref: Ref, held: Stored) -> None:
     """Let an owner go whose dependents have gone, or have forgotten it."""
     finalizers = texts(held.tree(), "metadata", "finalizers")
     dependents = kin.dependents.get(held.uid, [])
@@ -85,7 +85,7 @@ def _blocks(held: Stored, owner: str) -> bool:
     )
 
 
-def _check_owners(storage: Storage, kin: _Kin, ref: Ref, held: Stored) -> None:
+def _check_owners(storage: ObjectStore, kin: _Kin, ref: Ref, held: Stored) -> None:
     """Delete an object whose owners are all gone; drop the references to those that are."""
     absent = {uid for uid in held.owners if not _is_there(storage, kin, ref, uid)}
     if not absent or held.is_going or storage.find(ref) is not held:
@@ -96,7 +96,7 @@ def _check_owners(storage: Storage, kin: _Kin, ref: Ref, held: Stored) -> None:
         _forget_owners(storage, ref, absent)
 
 
-def _is_there(storage: Storage, kin: _Kin, ref: Ref, uid: str) -> bool:
+def _is_there(storage: ObjectStore, kin: _Kin, ref: Ref, uid: str) -> bool:
     """Whether an owner is still there; one in another namespace never is."""
     owner = kin.refs.get(uid)
     if owner is None or owner.namespace not in ("", ref.namespace):
@@ -113,7 +113,7 @@ def _own_way(held: Stored) -> Propagation:
     return Propagation.FOREGROUND if FOREGROUND in finalizers else Propagation.BACKGROUND
 
 
-def _forget_owners(storage: Storage, ref: Ref, uids: set[str]) -> None:
+def _forget_owners(storage: ObjectStore, ref: Ref, uids: set[str]) -> None:
     held = storage.find(ref)
     if held is None:
         return
@@ -124,7 +124,7 @@ def _forget_owners(storage: Storage, ref: Ref, uids: set[str]) -> None:
     update(storage, ref, tree)
 
 
-def _take_finalizer(storage: Storage, ref: Ref, name: str) -> None:
+def _take_finalizer(storage: ObjectStore, ref: Ref, name: str) -> None:
     held = storage.find(ref)
     if held is None:
         return
@@ -134,7 +134,7 @@ def _take_finalizer(storage: Storage, ref: Ref, name: str) -> None:
     update(storage, ref, tree)
 
 
-def _empty(storage: Storage, ref: Ref, held: Stored) -> None:
+def _empty(storage: ObjectStore, ref: Ref, held: Stored) -> None:
     """Delete everything in a namespace, then the namespace."""
     prefix = f"{ref.name}/"
     contents = [

@@ -13,10 +13,10 @@ import msgspec
 from dovetail.apiserver import refusals
 from dovetail.apiserver.record import stamped
 from dovetail.apiserver.selectors import Selector, of_scope, prefix_of
-from dovetail.apiserver.storage import Storage
-from dovetail.apiserver.table import Logged, Table
+from dovetail.apiserver.storage import ObjectStore
+from dovetail.apiserver.table import KindTable, Logged
 from dovetail.apiserver.trees import Obj, encoded
-from dovetail.kube.seam import Change, ChangeType, Page, Scope
+from dovetail.kube.seam import Page, Scope, WatchEvent, WatchEventType
 
 _ANY_VERSION: Final = ("", "0")
 _INITIAL_EVENTS_END: Final[Obj] = {"annotations": {"k8s.io/initial-events-end": "true"}}
@@ -32,7 +32,7 @@ class _Token(msgspec.Struct, frozen=True):
 _tokens: Final = msgspec.json.Decoder(_Token)
 
 
-def page(storage: Storage, scope: Scope, limit: int, token: str) -> Page:
+def page(storage: ObjectStore, scope: Scope, limit: int, token: str) -> Page:
     """Part of a list; every part shows the same version."""
     table = storage.table(scope.kind)
     selector = of_scope(scope, storage.traits(scope.kind))
@@ -63,7 +63,7 @@ def _read_token(written: str) -> _Token:
         raise refusals.bad_request(msg) from None
 
 
-async def changes(storage: Storage, scope: Scope, since: str) -> AsyncIterator[Change]:
+async def changes(storage: ObjectStore, scope: Scope, since: str) -> AsyncIterator[WatchEvent]:
     """Every change after a version; from no version, first everything that is there."""
     table = storage.table(scope.kind)
     watcher = _Watcher(storage, table, scope)
@@ -79,7 +79,7 @@ async def changes(storage: Storage, scope: Scope, since: str) -> AsyncIterator[C
         yield one
 
 
-def _version(since: str, table: Table) -> int:
+def _version(since: str, table: KindTable) -> int:
     if not since.isdigit():
         msg = f"resourceVersion: Invalid value: {since!r}: expected a number"
         raise refusals.bad_request(msg)
@@ -91,7 +91,7 @@ def _version(since: str, table: Table) -> int:
 class _Watcher:
     """Follows a table's log, and tells what of it concerns a scope."""
 
-    def __init__(self, storage: Storage, table: Table, scope: Scope) -> None:
+    def __init__(self, storage: ObjectStore, table: KindTable, scope: Scope) -> None:
         self._storage = storage
         self._table = table
         self._kind = scope.kind
@@ -100,15 +100,15 @@ class _Watcher:
         self._n_bookmarks = table.n_bookmarks
         self._n_cuts = table.n_cuts
 
-    def initial(self) -> list[Change]:
+    def initial(self) -> list[WatchEvent]:
         """Everything that is there, as if it had just come."""
         return [
-            Change(ChangeType.ADDED, one.raw, str(one.version))
+            WatchEvent(WatchEventType.ADDED, one.raw, str(one.version))
             for _, one in self._table.items(self._prefix)
             if self._selector.matches(one)
         ]
 
-    async def follow(self, place: int) -> AsyncIterator[Change]:
+    async def follow(self, place: int) -> AsyncIterator[WatchEvent]:
         """Every change from a place in the log on, until the watch is cut or falls behind."""
         table = self._table
         while not table.has_dropped(place) and self._n_cuts == table.n_cuts:
@@ -124,7 +124,7 @@ class _Watcher:
             else:
                 await table.changed()
 
-    def bookmark(self, version: int, more: Obj) -> Change:
+    def bookmark(self, version: int, more: Obj) -> WatchEvent:
         """Says that everything up to a version has been told."""
         told = str(version)
         tree: Obj = {
@@ -132,9 +132,9 @@ class _Watcher:
             "apiVersion": self._kind.api_version,
             "metadata": {"resourceVersion": told, **more},
         }
-        return Change(ChangeType.BOOKMARK, encoded(tree), told)
+        return WatchEvent(WatchEventType.BOOKMARK, encoded(tree), told)
 
-    def _seen(self, one: Logged) -> Change | None:
+    def _seen(self, one: Logged) -> WatchEvent | None:
         """A change as this watch sees it: what comes into its scope is new, what leaves is gone."""
         if not one.key.startswith(self._prefix):
             return None
@@ -142,8 +142,8 @@ class _Watcher:
         version = str(one.version)
         was_there = one.before is not None and matches(one.before)
         if one.after is not None and matches(one.after):
-            kind = ChangeType.MODIFIED if was_there else ChangeType.ADDED
-            return Change(kind, one.after.raw, version)
+            kind = WatchEventType.MODIFIED if was_there else WatchEventType.ADDED
+            return WatchEvent(kind, one.after.raw, version)
         if one.before is not None and was_there:
-            return Change(ChangeType.DELETED, stamped(one.before, one.version), version)
+            return WatchEvent(WatchEventType.DELETED, stamped(one.before, one.version), version)
         return None

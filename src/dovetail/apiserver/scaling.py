@@ -7,7 +7,7 @@ import msgspec
 from dovetail import api
 from dovetail.apiserver import refusals
 from dovetail.apiserver.record import Stored
-from dovetail.apiserver.storage import Storage
+from dovetail.apiserver.storage import ObjectStore
 from dovetail.apiserver.trees import Obj, at, encoded, labels_of, number, part, text
 from dovetail.apiserver.updating import update
 from dovetail.kube.seam import Json, Ref
@@ -15,7 +15,7 @@ from dovetail.kube.seam import Json, Ref
 SCALE = "scale"
 
 
-def scale_of(storage: Storage, ref: Ref, held: Stored) -> Obj:
+def scale_of(storage: ObjectStore, ref: Ref, held: Stored) -> Obj:
     """An object as its scale shows it. Raises NotFoundError for kinds that have none."""
     scale = storage.traits(ref.kind).scale
     if scale is None:
@@ -44,7 +44,7 @@ def _selector(tree: Obj, ref: Ref) -> Obj:
     return {"selector": ",".join(f"{key}={chosen[key]}" for key in sorted(chosen))}
 
 
-def rescale(storage: Storage, ref: Ref, wanted: Json, manager: str) -> msgspec.Raw:
+def rescale(storage: ObjectStore, ref: Ref, wanted: Json, manager: str) -> msgspec.Raw:
     """Set how many replicas are wanted, and show the scale. Raises InvalidError, ConflictError."""
     scale = storage.traits(ref.kind).scale
     replicas = at(wanted, "spec", "replicas")

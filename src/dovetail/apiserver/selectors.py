@@ -29,7 +29,7 @@ _SIGNS: Final = {"=": "in", "==": "in", "!=": "notin", ">": "gt", "<": "lt"}
 _ALWAYS: Final = ("metadata.name", "metadata.namespace")
 
 
-class Term(msgspec.Struct, frozen=True, gc=False):
+class SelectorTerm(msgspec.Struct, frozen=True, gc=False):
     """One demand on one label."""
 
     key: str
@@ -61,7 +61,7 @@ class Term(msgspec.Struct, frozen=True, gc=False):
 class Selector(msgspec.Struct, frozen=True, gc=False):
     """All demands of a scope together."""
 
-    labels: tuple[Term, ...] = ()
+    labels: tuple[SelectorTerm, ...] = ()
     fields: tuple[tuple[str, str, bool], ...] = ()  # field, value, whether they must be equal
 
     def matches(self, one: Stored) -> bool:
@@ -82,9 +82,9 @@ def of_scope(scope: Scope, traits: Traits) -> Selector:
 
 
 @lru_cache(maxsize=1024)
-def label_terms(written: str) -> tuple[Term, ...]:
+def label_terms(written: str) -> tuple[SelectorTerm, ...]:
     """A label selector in any of its forms."""
-    terms: list[Term] = []
+    terms: list[SelectorTerm] = []
     place = 0
     while place < len(written):
         found = _TERM.match(written, place)
@@ -103,19 +103,19 @@ def _unreadable(rest: str) -> str:
     return f"found '{left[:1]}', expected: identifier"
 
 
-def _term(found: re.Match[str]) -> Term:
+def _term(found: re.Match[str]) -> SelectorTerm:
     if found["absent"]:
-        return Term(found["absent"], "absent")
+        return SelectorTerm(found["absent"], "absent")
     if found["set"]:
         values = frozenset(one.strip() for one in found["values"].split(","))
-        return Term(found["set"], found["how"], values)
+        return SelectorTerm(found["set"], found["how"], values)
     if not found["sign"]:
-        return Term(found["key"], "exists")
+        return SelectorTerm(found["key"], "exists")
     how = _SIGNS[found["sign"]]
     if how in {"gt", "lt"} and not _INTEGER.fullmatch(found["value"]):
         msg = f"for {found['sign']!r} the value must be an integer: {found['value']!r}"
         raise bad_request(msg)
-    return Term(found["key"], how, frozenset({found["value"]}))
+    return SelectorTerm(found["key"], how, frozenset({found["value"]}))
 
 
 def _field_terms(written: str, traits: Traits) -> Iterator[tuple[str, str, bool]]:
@@ -141,9 +141,9 @@ def selects(selector: Json, labels: Mapping[str, str]) -> bool:
     return all(_expression(one).holds(labels) for one in expressions)
 
 
-def _expression(one: Json) -> Term:
+def _expression(one: Json) -> SelectorTerm:
     how = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "absent"}
-    return Term(
+    return SelectorTerm(
         text(one, "key"), how.get(text(one, "operator"), "in"), frozenset(texts(one, "values"))
     )
 

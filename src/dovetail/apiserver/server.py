@@ -17,9 +17,19 @@ from dovetail import api
 from dovetail.api.crds import crds
 from dovetail.apiserver import binding, creation, deletion, eviction, garbage, reading
 from dovetail.apiserver.patches import patching
-from dovetail.apiserver.storage import Storage
+from dovetail.apiserver.storage import ObjectStore
 from dovetail.clock import Clock
-from dovetail.kube.seam import Body, Change, Deletion, Json, Manner, Page, Patch, Ref, Scope
+from dovetail.kube.seam import (
+    Body,
+    Deletion,
+    Json,
+    Page,
+    Patch,
+    Ref,
+    Scope,
+    WatchEvent,
+    WriteOptions,
+)
 
 _NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
 _HISTORY: Final = 20_000
@@ -35,8 +45,8 @@ class MemoryKube:
         definitions: Iterable[Mapping[str, Json]] | None = None,
         history: int = _HISTORY,
     ) -> None:
-        self._storage = Storage(clock, crds() if definitions is None else definitions, history)
-        self._manner = Manner()
+        self._storage = ObjectStore(clock, crds() if definitions is None else definitions, history)
+        self._manner = WriteOptions()
         self._tidy_at = 0  # the version at which no garbage was left
         for name in _NAMESPACES:
             creation.create(self._storage, creation.NAMESPACE, {"metadata": {"name": name}}, "")
@@ -51,7 +61,7 @@ class MemoryKube:
         """A page of objects, in the order of their keys; `limit` 0 means all at once."""
         return reading.page(self._storage, scope, limit, token)
 
-    def watch(self, scope: Scope, *, since: str) -> AsyncIterator[Change]:
+    def watch(self, scope: Scope, *, since: str) -> AsyncIterator[WatchEvent]:
         """Every change after a version; with none or "0", first everything that is there.
 
         The watch ends when it is cut, or when it has fallen behind the history.
@@ -82,7 +92,7 @@ class MemoryKube:
         with self._storage.acting(self._manner):
             eviction.evict(self._storage, ref, how)
 
-    def on_behalf(self, manner: Manner) -> MemoryKube:
+    def on_behalf(self, manner: WriteOptions) -> MemoryKube:
         """The same API, written to in that manner."""
         guise = copy(self)
         guise._manner = manner  # noqa: SLF001  its own kind

@@ -13,11 +13,11 @@ from dovetail import api
 from dovetail.apiserver.patches.lists import Lists
 from dovetail.apiserver.record import Stored, stored
 from dovetail.apiserver.refusals import not_found
-from dovetail.apiserver.table import Table
+from dovetail.apiserver.table import KindTable
 from dovetail.apiserver.traits import Traits, from_definitions, of_kind
 from dovetail.apiserver.trees import Obj, encoded, part, stamp, text
 from dovetail.clock import Clock
-from dovetail.kube.seam import Json, Manner, Ref
+from dovetail.kube.seam import Json, Ref, WriteOptions
 
 # A real server has written objects of its own before anybody calls: version 1 is always too old.
 _FIRST_VERSION: Final = 100
@@ -26,18 +26,18 @@ _SUFFIX_LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"  # none that could make a
 _SUFFIX_LENGTH: Final = 5
 
 
-class Storage:
+class ObjectStore:
     """Every object of every kind, and what each kind is like."""
 
     def __init__(
         self, clock: Clock, definitions: Iterable[Mapping[str, Json]], history: int
     ) -> None:
         self.version = _FIRST_VERSION
-        self.manner = Manner()
+        self.manner = WriteOptions()
         self._clock = clock
         self._history = history
         self._custom = from_definitions(definitions)
-        self._tables: dict[tuple[str, str], Table] = {}
+        self._tables: dict[tuple[str, str], KindTable] = {}
         self._kinds: dict[tuple[str, str], api.Kind] = {}
         self._traits: dict[api.Kind, Traits] = {}
         self._lists: dict[api.Kind, Lists] = {}
@@ -61,16 +61,16 @@ class Storage:
             known = self._lists[kind] = Lists(self.traits(kind))
         return known
 
-    def table(self, kind: api.Kind) -> Table:
+    def table(self, kind: api.Kind) -> KindTable:
         """The objects of a kind."""
         key = (kind.group, kind.name)
         held = self._tables.get(key)
         if held is None:
-            held = self._tables[key] = Table(self._history, _FIRST_VERSION)
+            held = self._tables[key] = KindTable(self._history, _FIRST_VERSION)
             self._kinds[key] = kind
         return held
 
-    def tables(self) -> Iterator[tuple[api.Kind, Table]]:
+    def tables(self) -> Iterator[tuple[api.Kind, KindTable]]:
         """Every kind that was ever spoken of, in the order of group and name."""
         for key in sorted(self._tables):
             yield self._kinds[key], self._tables[key]
@@ -87,13 +87,13 @@ class Storage:
         return found
 
     @contextmanager
-    def acting(self, manner: Manner) -> Iterator[None]:
+    def acting(self, manner: WriteOptions) -> Iterator[None]:
         """Write in that manner for as long as the block lasts, which must not wait for anything."""
         self.manner = manner
         try:
             yield
         finally:
-            self.manner = Manner()
+            self.manner = WriteOptions()
 
     def write(self, ref: Ref, tree: Obj) -> Stored:
         """Keep a new version of an object; on trial, only show what it would be."""

@@ -26,7 +26,7 @@ class Logged(msgspec.Struct, frozen=True, gc=False):
     after: Stored | None
 
 
-class Table:
+class KindTable:
     """The objects of one kind in the order of their keys, and the log of their changes."""
 
     def __init__(self, history: int, version: int) -> None:

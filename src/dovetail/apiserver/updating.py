@@ -13,7 +13,7 @@ from dovetail.apiserver.deletion import may_go
 from dovetail.apiserver.patches.applying import tracked
 from dovetail.apiserver.patches.ownership import UPDATE, Stamp
 from dovetail.apiserver.record import Stored
-from dovetail.apiserver.storage import Storage
+from dovetail.apiserver.storage import ObjectStore
 from dovetail.apiserver.traits import Traits
 from dovetail.apiserver.trees import Obj, at, canonical, number, part, put, text
 from dovetail.kube.seam import Ref
@@ -30,7 +30,7 @@ _SERVERS: Final = (
 
 
 def update(
-    storage: Storage, ref: Ref, changed: Obj, subresource: str = "", manager: str = ""
+    storage: ObjectStore, ref: Ref, changed: Obj, subresource: str = "", manager: str = ""
 ) -> Stored:
     """Put a changed object in the place of the one that is there; the same again changes nothing.
 

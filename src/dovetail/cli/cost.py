@@ -8,7 +8,7 @@ import typer
 
 from dovetail.cli import options
 from dovetail.cli.output import Output, aligned, emit, json_text, say, yaml_text
-from dovetail.cli.seeing import Source, seen
+from dovetail.cli.seeing import ClusterSource, seen
 from dovetail.present.cost import By
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def cost(  # noqa: PLR0913  typer reads one flag from each argument
     from dovetail.present.node_list import unpriced
 
     paths = (*files, *(more or ()))
-    found = seen(Source(paths, catalog, now, kubeconfig, context).checked())
+    found = seen(ClusterSource(paths, catalog, now, kubeconfig, context).checked())
     remark = unpriced(node_boxes(found.snapshot))
     if remark:
         say(remark)

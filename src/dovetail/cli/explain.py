@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dovetail.app import Explained, PlanRequest
     from dovetail.kube.manifests import Manifests
     from dovetail.present.explanation import Explanation, Section
-    from dovetail.present.lookup import Subject
+    from dovetail.present.lookup import LookupSubject
 
 JOURNAL_VARIABLE = "DOVETAIL_JOURNAL"
 
@@ -124,7 +124,7 @@ def _journal(files: list[str], journal: str) -> str:
     return journal or ("" if files else os.environ.get(JOURNAL_VARIABLE, ""))
 
 
-def _from_journal(path: str, asked: Subject, at: str) -> Explained:
+def _from_journal(path: str, asked: LookupSubject, at: str) -> Explained:
     from dovetail import app
     from dovetail.cli.progress import Progress
 
@@ -138,7 +138,7 @@ def _end_of_second(at: datetime | None) -> datetime | None:
     return at if at is None or at.microsecond else at.replace(microsecond=999_999)
 
 
-def _planned(request: PlanRequest, asked: Subject, kubeconfig: str) -> Explained:
+def _planned(request: PlanRequest, asked: LookupSubject, kubeconfig: str) -> Explained:
     """From manifests, or from the live cluster where none are named."""
     from dovetail import app
     from dovetail.cli.progress import Progress

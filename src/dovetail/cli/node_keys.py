@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from dovetail.present.node_list import Arrangement, SortKey
+from dovetail.present.node_list import NodeListView, SortKey
 
 Key = str  # one character that was typed, or the name of a key
 
@@ -42,20 +42,20 @@ class Viewing(msgspec.Struct, frozen=True):
     being typed.
     """
 
-    wish: Arrangement = Arrangement()
+    wish: NodeListView = NodeListView()
     first: int = 0
     is_typing: bool = False
     is_over: bool = False
 
 
-class Room(msgspec.Struct, frozen=True):
+class ScreenSize(msgspec.Struct, frozen=True):
     """How many nodes there are to see, and how many fit the screen."""
 
     n_nodes: int
     n_visible: int
 
 
-def pressed(viewing: Viewing, key: Key, room: Room) -> Viewing:
+def pressed(viewing: Viewing, key: Key, room: ScreenSize) -> Viewing:
     """The view after a key."""
     if key == INTERRUPT:
         return msgspec.structs.replace(viewing, is_over=True)
@@ -75,7 +75,7 @@ def pressed(viewing: Viewing, key: Key, room: Room) -> Viewing:
             return _moved(viewing, _ALIASES.get(key, key), room)
 
 
-def within(viewing: Viewing, room: Room) -> Viewing:
+def within(viewing: Viewing, room: ScreenSize) -> Viewing:
     """The same view, scrolled no further than there are nodes."""
     last = max(0, room.n_nodes - room.n_visible)
     return msgspec.structs.replace(viewing, first=max(0, min(viewing.first, last)))
@@ -107,7 +107,7 @@ def _sorted(viewing: Viewing, sort: SortKey) -> Viewing:
     return msgspec.structs.replace(viewing, wish=wish, first=0)
 
 
-def _moved(viewing: Viewing, key: Key, room: Room) -> Viewing:
+def _moved(viewing: Viewing, key: Key, room: ScreenSize) -> Viewing:
     page = max(1, room.n_visible - 1)  # one line stays, to read on from
     steps = {
         UP: -1, DOWN: 1, PAGE_UP: -page, PAGE_DOWN: page, HOME: -room.n_nodes, END: room.n_nodes

@@ -14,7 +14,7 @@ import msgspec
 from rich.cells import cell_len
 from rich.text import Text
 
-from dovetail.cli.node_keys import Room, Viewing, within
+from dovetail.cli.node_keys import ScreenSize, Viewing, within
 from dovetail.present.board import NodeBox, NodeState, Totals
 from dovetail.present.node_list import NodeList, age, arranged, percent
 from dovetail.present.table import bar, counted
@@ -186,16 +186,16 @@ def sums(totals: Totals, look: Look) -> Text:
 # ------------------------------------------------------------------ a whole screen
 
 
-def room(listed: NodeList, viewing: Viewing, look: Look) -> Room:
+def room(listed: NodeList, viewing: Viewing, look: Look) -> ScreenSize:
     """How many nodes there are to see, and how many at once."""
     n_nodes = len(arranged(listed.nodes, viewing.wish))
-    return Room(n_nodes, max(1, look.height - _AROUND))
+    return ScreenSize(n_nodes, max(1, look.height - _AROUND))
 
 
 def frame(listed: NodeList, viewing: Viewing, look: Look, trouble: str = "") -> list[Text]:
     """Everything that fills the screen: as many lines as it has, none too wide."""
     nodes = arranged(listed.nodes, viewing.wish)
-    fits = Room(len(nodes), max(1, look.height - _AROUND))
+    fits = ScreenSize(len(nodes), max(1, look.height - _AROUND))
     first = within(viewing, fits).first
     headings, *shown = table(nodes, listed.now, look, slice(first, first + fits.n_visible))
     blank = [Text()] * (fits.n_visible - len(shown))
@@ -204,11 +204,11 @@ def frame(listed: NodeList, viewing: Viewing, look: Look, trouble: str = "") -> 
     return [*above, *shown, *blank, below][: look.height or None]
 
 
-def _status(viewing: Viewing, fits: Room, first: int, trouble: str) -> str:
+def _status(viewing: Viewing, fits: ScreenSize, first: int, trouble: str) -> str:
     return "  ".join(filter(None, _said(viewing, fits, first, _shown(trouble))))
 
 
-def _said(viewing: Viewing, fits: Room, first: int, trouble: str) -> Iterator[str]:
+def _said(viewing: Viewing, fits: ScreenSize, first: int, trouble: str) -> Iterator[str]:
     wish = viewing.wish
     if viewing.is_typing:
         yield f"filter: {_shown(wish.text)}_  (Enter keeps it, Esc drops it)"

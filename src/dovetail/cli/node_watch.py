@@ -21,7 +21,7 @@ from dovetail.cli.terminal import Terminal, is_plain
 from dovetail.clock import LoopTimer, SystemClock
 from dovetail.controllers.waiting import happens_within
 from dovetail.live.following import Following, Whose, follow
-from dovetail.present.node_list import Arrangement, NodeList, node_list
+from dovetail.present.node_list import NodeList, NodeListView, node_list
 
 _LOOK_SECONDS: Final = 0.5  # between two looks at a cluster in which much happens
 _AGE_SECONDS: Final = 5.0
@@ -29,7 +29,7 @@ _AGE_SECONDS: Final = 5.0
 Handlers = Mapping[signal.Signals, Callable[[], None]]
 
 
-def watch(whose: Whose, wish: Arrangement, *, is_wide: bool) -> None:
+def watch(whose: Whose, wish: NodeListView, *, is_wide: bool) -> None:
     """Show the nodes until somebody has seen enough. Raises InputError."""
     look = Look(is_wide=is_wide, is_plain=is_plain())
     with ExitStack() as reading:

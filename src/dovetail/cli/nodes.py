@@ -8,9 +8,9 @@ import typer
 
 from dovetail.cli import options
 from dovetail.cli.output import Output, emit, json_text, say, yaml_text
-from dovetail.cli.seeing import Source, seen, whose
+from dovetail.cli.seeing import ClusterSource, seen, whose
 from dovetail.labels import SPOT
-from dovetail.present.node_list import Arrangement, SortKey
+from dovetail.present.node_list import NodeListView, SortKey
 
 if TYPE_CHECKING:
     from dovetail.present.node_list import NodeList
@@ -56,8 +56,8 @@ def nodes(  # noqa: PLR0913  typer reads one flag from each argument
       kubectl get pods,nodes,nodepools,nodeclaims -A -o yaml | dovetail nodes -f -
     """  # noqa: D301  \b keeps the examples' lines apart in the help
     paths = (*files, *(more or ()))
-    source = Source(paths, catalog, now, kubeconfig, context).checked()
-    wish = Arrangement(sort, text=filter_text)
+    source = ClusterSource(paths, catalog, now, kubeconfig, context).checked()
+    wish = NodeListView(sort, text=filter_text)
     is_wide = output is Output.WIDE
     if source.is_live and not once and output in {Output.TABLE, Output.WIDE}:
         from dovetail.cli.terminal import is_interactive
@@ -70,7 +70,7 @@ def nodes(  # noqa: PLR0913  typer reads one flag from each argument
     _print_once(source, wish, output)
 
 
-def _print_once(source: Source, wish: Arrangement, output: Output) -> None:
+def _print_once(source: ClusterSource, wish: NodeListView, output: Output) -> None:
     from dovetail.present.node_list import node_list, unpriced
 
     found = seen(source)
@@ -82,7 +82,7 @@ def _print_once(source: Source, wish: Arrangement, output: Output) -> None:
     emit(_printed(listed, wish, output, notes))
 
 
-def _printed(listed: NodeList, wish: Arrangement, output: Output, notes: tuple[str, ...]) -> str:
+def _printed(listed: NodeList, wish: NodeListView, output: Output, notes: tuple[str, ...]) -> str:
     from dovetail.present.node_list import arranged, nodes_json
 
     shown = arranged(listed.nodes, wish)

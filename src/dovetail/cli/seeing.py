@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dovetail.live.following import Whose
 
 
-class Source(msgspec.Struct, frozen=True):
+class ClusterSource(msgspec.Struct, frozen=True):
     """Where to look, as the flags say it."""
 
     files: tuple[str, ...] = ()
@@ -31,7 +31,7 @@ class Source(msgspec.Struct, frozen=True):
         """Whether a cluster is asked, and not files."""
         return not self.files
 
-    def checked(self) -> Source:
+    def checked(self) -> ClusterSource:
         """The same, unless its flags contradict each other."""
         if self.is_live and self.now:
             msg = "expected -f PATH with it: a live cluster is shown as it is now"
@@ -42,14 +42,14 @@ class Source(msgspec.Struct, frozen=True):
         return self
 
 
-def whose(source: Source) -> Whose:
+def whose(source: ClusterSource) -> Whose:
     """The live cluster that is meant."""
     from dovetail.live.following import Whose
 
     return Whose(dict(os.environ), source.kubeconfig, source.context, source.catalog)
 
 
-def seen(source: Source) -> Seen:
+def seen(source: ClusterSource) -> Seen:
     """The cluster as it is at one moment; remarks are said. Raises InputError."""
     from dovetail import app
     from dovetail.cli.progress import Progress
@@ -71,7 +71,7 @@ def seen(source: Source) -> Seen:
     return found
 
 
-def _live(source: Source) -> Seen:
+def _live(source: ClusterSource) -> Seen:
     from dovetail import app
     from dovetail.live.following import sight
 

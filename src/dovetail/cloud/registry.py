@@ -1,7 +1,7 @@
 """Which clouds are there? Whatever is installed under the entry point group `dovetail.providers`.
 
 Built-in providers come through the same door. An entry point names a function that is given the
-`Surroundings` and makes the provider:
+`ProviderContext` and makes the provider:
 
     [project.entry-points."dovetail.providers"]
     mycloud = "mycloud.provider:provider"
@@ -23,7 +23,7 @@ GROUP: Final = "dovetail.providers"
 KubeT_co = TypeVar("KubeT_co", covariant=True)
 
 
-class Surroundings(msgspec.Struct, Generic[KubeT_co], frozen=True):
+class ProviderContext(msgspec.Struct, Generic[KubeT_co], frozen=True):
     """What a provider is given to work with. `kube` is a `dovetail.kube.seam.Kube`;
     `environment` holds the operator's settings by their environment names.
     """
@@ -39,7 +39,7 @@ def names() -> tuple[str, ...]:
     return tuple(sorted({one.name for one in entry_points(group=GROUP)}))
 
 
-def load(name: str) -> Callable[[Surroundings[KubeT_co]], CloudProvider]:
+def load(name: str) -> Callable[[ProviderContext[KubeT_co]], CloudProvider]:
     """What makes the provider of this name. Raises InputError when there is none, or no one."""
     found = {one.value: one for one in entry_points(group=GROUP) if one.name == name}
     if not found:
@@ -52,14 +52,14 @@ def load(name: str) -> Callable[[Surroundings[KubeT_co]], CloudProvider]:
     return _loaded(entry)
 
 
-def _loaded(entry: EntryPoint) -> Callable[[Surroundings[KubeT_co]], CloudProvider]:
+def _loaded(entry: EntryPoint) -> Callable[[ProviderContext[KubeT_co]], CloudProvider]:
     try:
         make = entry.load()
     except (ImportError, AttributeError) as error:
         msg = f"provider {entry.name!r} cannot be loaded from {entry.value}: {error}"
         raise InputError(msg) from error
 
-    def provider(surroundings: Surroundings[KubeT_co]) -> CloudProvider:
+    def provider(surroundings: ProviderContext[KubeT_co]) -> CloudProvider:
         made = make(surroundings)
         if not isinstance(made, CloudProvider):
             msg = f"provider {entry.name!r}: {entry.value} made {type(made).__name__}, no provider"

@@ -12,7 +12,7 @@ from typing import Final
 from dovetail import api
 from dovetail.errors import InputError
 from dovetail.kube.errors import ApiError, NotFoundError
-from dovetail.kube.manifests import Manifest, Manifests, Origin
+from dovetail.kube.manifests import Manifest, ManifestOrigin, Manifests
 from dovetail.kube.seam import Reader, Scope
 from dovetail.kube.typed import Intake, Unreadable
 
@@ -50,7 +50,7 @@ async def _listed(
             if isinstance(read, Unreadable):
                 tell(f"Left out: {read}")
             else:
-                found.append(Manifest(Origin(kind.plural, len(found) + 1), kind, read))
+                found.append(Manifest(ManifestOrigin(kind.plural, len(found) + 1), kind, read))
         token = page.token
         if not token:
             return found

@@ -28,7 +28,7 @@ _SAYS_FIRST: Final = re.compile(
 _FINE_NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,200}[a-z0-9])?")
 
 
-class Origin(msgspec.Struct, frozen=True, gc=False):
+class ManifestOrigin(msgspec.Struct, frozen=True, gc=False):
     """Where an object stood: the document counts from 1; `item` is its index in a list, or -1."""
 
     file: str
@@ -43,7 +43,7 @@ class Origin(msgspec.Struct, frozen=True, gc=False):
 class Manifest(msgspec.Struct, frozen=True, gc=False):
     """One object that was understood."""
 
-    origin: Origin
+    origin: ManifestOrigin
     kind: api.Kind
     object: api.Object
 
@@ -51,7 +51,7 @@ class Manifest(msgspec.Struct, frozen=True, gc=False):
 class ScenarioFile(msgspec.Struct, frozen=True):
     """A scenario (given, now, want, because), left to whoever runs scenarios."""
 
-    origin: Origin
+    origin: ManifestOrigin
     content: dict[str, api.Tree]
 
 
@@ -89,7 +89,7 @@ def from_trees(trees: Sequence[api.Tree], name: str) -> Manifests:
     """The same for objects that are already in memory, such as a scenario's."""
     reader = _Reader(_raise)
     for number, tree in enumerate(trees, start=1):
-        reader.admit(Origin(name, number), tree)
+        reader.admit(ManifestOrigin(name, number), tree)
     return reader.result()
 
 
@@ -105,7 +105,7 @@ class _Reader:
         self._manifests: list[Manifest] = []
         self._scenarios: list[ScenarioFile] = []
         self._skipped: dict[str, int] = {}
-        self._origins: dict[tuple[str, str, str, str], Origin] = {}
+        self._origins: dict[tuple[str, str, str, str], ManifestOrigin] = {}
         self._judged: dict[bytes, tuple[api.FieldProblem, ...]] = {}
         self._n_generated: dict[str, int] = {}
         self._intake = Intake()
@@ -124,11 +124,11 @@ class _Reader:
     def result(self) -> Manifests:
         return Manifests(tuple(self._manifests), tuple(self._scenarios), self._skipped)
 
-    def _read_one(self, content: sources.Content) -> None:
+    def _read_one(self, content: sources.SourceContent) -> None:
         n_documents = 0
         for document, tree in _documents(content):
             n_documents += 1
-            self.admit(Origin(content.name, document), tree)
+            self.admit(ManifestOrigin(content.name, document), tree)
         if not n_documents:
             msg = (
                 f"{content.name}, document 1: nothing but comments; expected at least one object "
@@ -136,7 +136,7 @@ class _Reader:
             )
             raise InputError(msg)
 
-    def admit(self, origin: Origin, tree: api.Envelope | msgspec.Raw | api.Tree) -> None:
+    def admit(self, origin: ManifestOrigin, tree: api.Envelope | msgspec.Raw | api.Tree) -> None:
         """Take in one document, whatever it turns out to be; an envelope is that of a list."""
         try:
             if isinstance(tree, api.Envelope):
@@ -149,7 +149,7 @@ class _Reader:
             self._report(InputError(f"{origin}: nested too deep; expected a manifest"))
 
     def _admit(
-        self, origin: Origin, tree: msgspec.Raw | api.Tree, api_version: str, kind: str
+        self, origin: ManifestOrigin, tree: msgspec.Raw | api.Tree, api_version: str, kind: str
     ) -> None:
         data = tree if isinstance(tree, msgspec.Raw) else msgspec.Raw(api.encode(tree))
         start = bytes(memoryview(data)[:_START])
@@ -168,7 +168,7 @@ class _Reader:
         else:
             self._admit_object(origin, api_version, kind, data)
 
-    def _admit_as_said(self, origin: Origin, start: bytes, data: msgspec.Raw) -> bool:
+    def _admit_as_said(self, origin: ManifestOrigin, start: bytes, data: msgspec.Raw) -> bool:
         """Take in an object that says first what it is, as nearly all do: they are read once, and
         not a first time for what they are. Whatever is odd about one is left to be found out.
         """
@@ -185,28 +185,30 @@ class _Reader:
         self._admit_found(origin, kind, found)
         return True
 
-    def _admit_untyped(self, origin: Origin, data: msgspec.Raw, missing: str) -> None:
+    def _admit_untyped(self, origin: ManifestOrigin, data: msgspec.Raw, missing: str) -> None:
         tree: api.Tree = msgspec.json.decode(data)
         if isinstance(tree, dict) and "given" in tree and tree.keys() <= _SCENARIO_KEYS:
             self._scenarios.append(ScenarioFile(origin, tree))
         else:
             self._refuse(origin, f"no {missing}")
 
-    def _refuse(self, origin: Origin, found: str) -> None:
+    def _refuse(self, origin: ManifestOrigin, found: str) -> None:
         msg = f"{origin}: found {found}; expected an object with apiVersion and kind"
         self._report(InputError(msg))
 
-    def _admit_items(self, origin: Origin, envelope: api.Envelope) -> None:
+    def _admit_items(self, origin: ManifestOrigin, envelope: api.Envelope) -> None:
         kind = envelope.kind.removesuffix("List")
         of_items = envelope.api_version if kind else ""
         for at, item in enumerate(envelope.items):
-            place = Origin(origin.file, origin.document, at)
+            place = ManifestOrigin(origin.file, origin.document, at)
             try:
                 self._admit(place, item, of_items, kind)
             except api.DecodeError as error:
                 self._report(InputError(f"{place}: {error.problem}"))
 
-    def _admit_object(self, origin: Origin, api_version: str, name: str, data: msgspec.Raw) -> None:
+    def _admit_object(
+        self, origin: ManifestOrigin, api_version: str, name: str, data: msgspec.Raw
+    ) -> None:
         kind = api.find(api_version, name)
         if kind is None:
             group = api_version.partition("/")[0] if "/" in api_version else ""
@@ -215,7 +217,7 @@ class _Reader:
             return
         self._admit_found(origin, kind, _read(kind, data))
 
-    def _admit_found(self, origin: Origin, kind: api.Kind, unnamed: api.Object) -> None:
+    def _admit_found(self, origin: ManifestOrigin, kind: api.Kind, unnamed: api.Object) -> None:
         found = self._named(unnamed)
         content = found.spec.content() if isinstance(found, api.Pod) else b""
         problems = (
@@ -239,7 +241,7 @@ class _Reader:
         return msgspec.structs.replace(found, metadata=named)
 
     def _name_problems(
-        self, origin: Origin, kind: api.Kind, meta: api.ObjectMeta
+        self, origin: ManifestOrigin, kind: api.Kind, meta: api.ObjectMeta
     ) -> tuple[api.FieldProblem, ...]:
         if not meta.name:
             return (api.FieldProblem("metadata.name", "missing; expected a name"),)
@@ -262,7 +264,7 @@ class _Reader:
 
 
 def _documents(
-    content: sources.Content,
+    content: sources.SourceContent,
 ) -> Iterator[tuple[int, api.Envelope | msgspec.Raw | api.Tree]]:
     if content.looks_like_json:
         yield from json_trees.documents(content.name, content.data)

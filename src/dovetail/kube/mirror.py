@@ -20,7 +20,7 @@ from dovetail import api
 from dovetail.clock import Timer
 from dovetail.kube.backoff import Backoff, Chance
 from dovetail.kube.errors import ApiError, GoneError, InvalidError, NotFoundError
-from dovetail.kube.seam import Change, ChangeType, Reader, Scope
+from dovetail.kube.seam import Reader, Scope, WatchEvent, WatchEventType
 from dovetail.kube.typed import Intake, Unreadable
 
 _PAGE: Final = 500
@@ -189,7 +189,7 @@ class Mirror:
         wait = self._pace.backoff.seconds(self._n_failed, self._pace.chance)
         await self._pace.timer.sleep(wait)
 
-    def _catch_up(self, change: Change, unseen: dict[Key, None]) -> dict[Key, None] | None:
+    def _catch_up(self, change: WatchEvent, unseen: dict[Key, None]) -> dict[Key, None] | None:
         """Take in part of what is there; what has not been seen yet, None once all has."""
         if change.is_caught_up:
             for key in unseen:
@@ -198,17 +198,17 @@ class Mirror:
             self._is_fresh = True
             self._in_sync.set()
             return None
-        if change.type is ChangeType.ADDED:
+        if change.type is WatchEventType.ADDED:
             unseen.pop(self._take(change.object), None)
         else:
             self._apply(change)
         return unseen
 
-    def _apply(self, change: Change) -> None:
+    def _apply(self, change: WatchEvent) -> None:
         match change.type:
-            case ChangeType.BOOKMARK:
+            case WatchEventType.BOOKMARK:
                 return
-            case ChangeType.DELETED:
+            case WatchEventType.DELETED:
                 self._drop(change.object)
             case _:
                 self._take(change.object)

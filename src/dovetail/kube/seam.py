@@ -33,7 +33,7 @@ class _Marked(msgspec.Struct, frozen=True):
 _marked: Final = msgspec.json.Decoder(_Marked)
 
 
-class ChangeType(StrEnum):
+class WatchEventType(StrEnum):
     """What happened to an object. A bookmark only says how far the watch has come."""
 
     ADDED = "ADDED"
@@ -67,17 +67,17 @@ class Page(msgspec.Struct, frozen=True, gc=False):
     token: str = ""
 
 
-class Change(msgspec.Struct, frozen=True, gc=False):
+class WatchEvent(msgspec.Struct, frozen=True, gc=False):
     """One event of a watch. A bookmark's object has metadata only."""
 
-    type: ChangeType
+    type: WatchEventType
     object: msgspec.Raw
     resource_version: str
 
     @property
     def is_caught_up(self) -> bool:
         """Whether this bookmark says that everything that was there has been told."""
-        if self.type is not ChangeType.BOOKMARK:
+        if self.type is not WatchEventType.BOOKMARK:
             return False
         return _marked.decode(self.object).metadata.annotations.get(CAUGHT_UP) == "true"
 
@@ -118,7 +118,7 @@ class Deletion(msgspec.Struct, frozen=True, gc=False):
     propagation: Propagation = Propagation.BACKGROUND
 
 
-class Manner(msgspec.Struct, frozen=True, gc=False):
+class WriteOptions(msgspec.Struct, frozen=True, gc=False):
     """For whom something is written: a `manager` owns what it writes; a trial changes nothing."""
 
     manager: str = ""
@@ -136,7 +136,7 @@ class Reader(Protocol):
         """A page of objects, in the order of their keys; `limit` 0 means all at once."""
         ...
 
-    def watch(self, scope: Scope, *, since: str) -> AsyncIterator[Change]:
+    def watch(self, scope: Scope, *, since: str) -> AsyncIterator[WatchEvent]:
         """Every change after a resource version, as it happens, until the server ends it.
 
         With an empty version everything that is there comes first, as added, then a bookmark that
@@ -173,6 +173,6 @@ class Kube(Reader, Writer, Protocol):
 class Servable(Kube, Protocol):
     """An API that can be served to others, who say for whom they write."""
 
-    def on_behalf(self, manner: Manner) -> Kube:
+    def on_behalf(self, manner: WriteOptions) -> Kube:
         """The same API, written to in that manner."""
         ...

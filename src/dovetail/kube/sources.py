@@ -33,7 +33,7 @@ class Source(msgspec.Struct, frozen=True):
     path: Path | None = None
 
 
-class Content(msgspec.Struct, frozen=True):
+class SourceContent(msgspec.Struct, frozen=True):
     """What a source holds. `looks_like_json` goes by the first character that is not blank."""
 
     name: str
@@ -85,7 +85,7 @@ def _is_hidden(path: Path, below: Path) -> bool:
     return any(part.startswith(".") for part in path.relative_to(below).parts)
 
 
-def content(source: Source, stdin: BinaryIO) -> Content:
+def content(source: Source, stdin: BinaryIO) -> SourceContent:
     """What the source holds. Raises InputError for what no manifest looks like."""
     if source.path is None:
         return _bounded(source.name, stdin, most=_LONGEST_STREAM)
@@ -98,7 +98,7 @@ def content(source: Source, stdin: BinaryIO) -> Content:
         raise InputError(msg) from None
 
 
-def _bounded(name: str, stream: BinaryIO, *, most: int) -> Content:
+def _bounded(name: str, stream: BinaryIO, *, most: int) -> SourceContent:
     data = bytearray()
     bounds = _Bounds(name, most)
     while chunk := stream.read(_CHUNK):
@@ -109,7 +109,7 @@ def _bounded(name: str, stream: BinaryIO, *, most: int) -> Content:
     if bounds.is_blank:
         msg = f"{name}, document 1: empty; expected at least one object with apiVersion and kind"
         raise InputError(msg)
-    return Content(name, data, bounds.is_json)
+    return SourceContent(name, data, bounds.is_json)
 
 
 class _Bounds:

@@ -21,7 +21,7 @@ import msgspec
 from dovetail.apiserver import MemoryKube
 from dovetail.apiserver.http.server import Served, serve
 from dovetail.clock import SystemClock
-from dovetail.cloud.registry import Surroundings
+from dovetail.cloud.registry import ProviderContext
 from dovetail.controllers.supervisor import Loop, Supervisor
 from dovetail.live.asking import Asking
 from dovetail.live.replica import Outside, Replica
@@ -39,7 +39,7 @@ from dovetail.sim.kubelets import Habits
 from dovetail.sim.tempo import Tempo
 from dovetail.sim.world import run_world
 from dovetail.web.dashboard.lookout import Lookout
-from dovetail.web.dashboard.server import Content, Place, serving
+from dovetail.web.dashboard.server import DashboardContent, ListenAddress, serving
 from dovetail.web.dashboard.stream import Stream
 
 _HISTORY: Final = 2_000  # changes of each kind that watches may catch up on; hours go by in seconds
@@ -106,7 +106,7 @@ async def _living(
     kube: MemoryKube, tempo: Tempo, settings: DemoSettings
 ) -> AsyncIterator[_Cluster]:
     faults, outside = Faults(), _outside(tempo)
-    around = Surroundings(kube=kube, clock=tempo, timer=tempo)
+    around = ProviderContext(kube=kube, clock=tempo, timer=tempo)
     cloud = KwokProvider(around, types=aws.instance_types(), ordered=faults)
     replica = Replica(outside, kube, kube, cloud)
     lookout = Lookout(lambda: tempo.rate)
@@ -122,9 +122,9 @@ async def _living(
     ]
     if not settings.manifests:
         loops.append(_story(kube, tempo, outside, faults, lookout))
-    content = Content(stream, Asking(lookout, recent).explain, tempo.change)
+    content = DashboardContent(stream, Asking(lookout, recent).explain, tempo.change)
     async with (
-        serving(content, Place(settings.port)) as port,
+        serving(content, ListenAddress(settings.port)) as port,
         serve(kube, clock=tempo, timer=tempo) as api,
         asyncio.TaskGroup() as group,
     ):

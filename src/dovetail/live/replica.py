@@ -17,7 +17,7 @@ import msgspec
 from dovetail.clock import Clock, Timer
 from dovetail.cloud import registry
 from dovetail.cloud.provider import CloudProvider, CloudWorker
-from dovetail.cloud.registry import Surroundings
+from dovetail.cloud.registry import ProviderContext
 from dovetail.controllers import leadership
 from dovetail.controllers.batching import Window
 from dovetail.controllers.means import Means
@@ -277,7 +277,7 @@ def _cloud(outside: Outside, kube: Kube) -> CloudProvider:
     if settings.instance_types_file_path:
         environment["INSTANCE_TYPES_FILE_PATH"] = settings.instance_types_file_path
     make = registry.load(settings.provider)
-    return make(Surroundings(kube, outside.clock, outside.timer, environment))
+    return make(ProviderContext(kube, outside.clock, outside.timer, environment))
 
 
 def _node_class_labels(cloud: CloudProvider) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ from dovetail.observe.logs import Log, LogSettings, open_log
 from dovetail.settings.operator import OperatorSettings
 from dovetail.web import ops
 from dovetail.web.dashboard.lookout import Lookout
-from dovetail.web.dashboard.server import Content, Place, serving
+from dovetail.web.dashboard.server import DashboardContent, ListenAddress, serving
 from dovetail.web.dashboard.stream import Stream
 
 LOST: Final = 1
@@ -127,8 +127,8 @@ async def _shown(outside: Outside, replica: Replica) -> AsyncIterator[None]:
     replica.show(lookout.decided)
     replica.show(recent.add)
     stream = Stream(lookout, replica.view)
-    place = Place(settings.dashboard_port, settings.dashboard_host, "--dashboard-port")
-    async with serving(Content(stream, Asking(lookout, recent).explain), place) as port:
+    place = ListenAddress(settings.dashboard_port, settings.dashboard_host, "--dashboard-port")
+    async with serving(DashboardContent(stream, Asking(lookout, recent).explain), place) as port:
         outside.log.info("showing the cluster", address=f"http://{settings.dashboard_host}:{port}/")
         supervisor = _supervisor(outside, [Loop("page", stream.run)])
         async with asyncio.TaskGroup() as group:

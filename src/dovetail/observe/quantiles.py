@@ -19,7 +19,7 @@ QUANTILES: Final = (0.0, 0.5, 0.9, 0.99, 1.0)
 _N_REMEMBERED: Final = 1_000
 
 
-class Observed:
+class RecentValues:
     """One series: the last values, and the sum and number of all."""
 
     def __init__(self) -> None:
@@ -50,17 +50,19 @@ class Summary(Collector):
         self._name = name
         self._documentation = documentation
         self.label_names = tuple(labelnames)
-        self._series: dict[tuple[str, ...], Observed] = {}
+        self._series: dict[tuple[str, ...], RecentValues] = {}
         if not self.label_names:
-            self._series[()] = Observed()
+            self._series[()] = RecentValues()
         registry.register(self)
 
-    def labels(self, **values: str) -> Observed:
+    def labels(self, **values: str) -> RecentValues:
         """The series with these labels."""
         if set(values) != set(self.label_names):
             message = f"{self._name} has the labels {self.label_names}, not {tuple(values)}"
             raise ValueError(message)
-        return self._series.setdefault(tuple(values[one] for one in self.label_names), Observed())
+        return self._series.setdefault(
+            tuple(values[one] for one in self.label_names), RecentValues()
+        )
 
     def observe(self, amount: float) -> None:
         """Take down one value, where there are no labels."""

@@ -14,7 +14,7 @@ import msgspec
 from dovetail import api
 from dovetail.clock import Timer
 from dovetail.kube.errors import ApiError
-from dovetail.kube.seam import Body, Change, Deletion, Kube, Page, Patch, Ref, Scope
+from dovetail.kube.seam import Body, Deletion, Kube, Page, Patch, Ref, Scope, WatchEvent
 from dovetail.observe.meters import Meters
 
 _T = TypeVar("_T")
@@ -48,7 +48,7 @@ class MeteredKube:
         call = self._kube.list(scope, limit=limit, token=token)
         return await self._timed(_Request("LIST", "GET", scope.kind), call)
 
-    def watch(self, scope: Scope, *, since: str) -> AsyncIterator[Change]:
+    def watch(self, scope: Scope, *, since: str) -> AsyncIterator[WatchEvent]:
         """Every change after a resource version."""
         return self._kube.watch(scope, since=since)
 

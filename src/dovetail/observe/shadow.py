@@ -25,7 +25,7 @@ _HOUR: Final = timedelta(hours=1)
 _MOST_SHOWN: Final = 50  # of each kind, in one line of the log
 
 
-class Tally(msgspec.Struct, frozen=True):
+class ShadowTally(msgspec.Struct, frozen=True):
     """What would have been done so far. `saving_nanousd` is what the moves that stand proposed
     would save an hour, `saved_nanousd` what all moves would have saved since each was proposed.
     """
@@ -46,7 +46,7 @@ class Fresh(msgspec.Struct, frozen=True):
     disruptions: tuple[Disrupt, ...] = ()
 
 
-def passed(tally: Tally, now: datetime) -> Tally:
+def passed(tally: ShadowTally, now: datetime) -> ShadowTally:
     """The tally once time has gone by with the same moves proposed."""
     gone_by = timedelta(0) if tally.at is None else max(timedelta(0), now - tally.at)
     saved = tally.saving_nanousd * (gone_by // timedelta(microseconds=1))
@@ -56,7 +56,9 @@ def passed(tally: Tally, now: datetime) -> Tally:
     )
 
 
-def reckoned(tally: Tally, snapshot: Snapshot, plan: Plan, now: datetime) -> tuple[Tally, Fresh]:
+def reckoned(
+    tally: ShadowTally, snapshot: Snapshot, plan: Plan, now: datetime
+) -> tuple[ShadowTally, Fresh]:
     """The tally after a decision, and what is new in it."""
     marks = _marks_of_launches(plan.launches)
     fresh = Fresh(
@@ -141,7 +143,7 @@ class Shadow:
         self._log = log.named("shadow")
         self._meters = ShadowMeters(registry)
         self._cost = Plan().cost
-        self.tally = Tally()
+        self.tally = ShadowTally()
 
     def decided(self, snapshot: Snapshot, plan: Plan, now: datetime, _seconds: float) -> None:
         """A decision was made, which nobody carries out."""

@@ -50,7 +50,7 @@ _TITLES: Final = {
 }
 
 
-class Subject(msgspec.Struct, frozen=True):
+class LookupSubject(msgspec.Struct, frozen=True):
     """Something that is asked about. The namespace of a pod may be left open."""
 
     kind: SubjectKind
@@ -58,7 +58,7 @@ class Subject(msgspec.Struct, frozen=True):
     namespace: str = ""
 
 
-def subject(text: str, namespace: str = "") -> Subject:
+def subject(text: str, namespace: str = "") -> LookupSubject:
     """What `pod/NAME`, `pod/NAMESPACE/NAME`, `node/NAME` and the like mean."""
     word, _, rest = text.partition("/")
     kind = _SPELLINGS.get(word.lower())
@@ -67,10 +67,10 @@ def subject(text: str, namespace: str = "") -> Subject:
     if kind is None or not rest or "/" in rest:
         msg = f"expected pod/NAME, node/NAME, nodeclaim/NAME or nodepool/NAME, not {text!r}"
         raise InputError(msg)
-    return Subject(kind, rest, namespace)
+    return LookupSubject(kind, rest, namespace)
 
 
-def find(asked: Subject, snapshot: Snapshot) -> Pod | Node | NodePool:
+def find(asked: LookupSubject, snapshot: Snapshot) -> Pod | Node | NodePool:
     """The object that is meant. Raises InputError if there is none, or more than one."""
     match asked.kind:
         case SubjectKind.POD:
@@ -83,7 +83,7 @@ def find(asked: Subject, snapshot: Snapshot) -> Pod | Node | NodePool:
             assert_never(unknown)
 
 
-def find_pod(asked: Subject, snapshot: Snapshot) -> Pod:
+def find_pod(asked: LookupSubject, snapshot: Snapshot) -> Pod:
     """The pod that is meant. Raises InputError if there is none, or more than one."""
     found = [
         pod
@@ -99,7 +99,7 @@ def find_pod(asked: Subject, snapshot: Snapshot) -> Pod:
     return found[0]
 
 
-def find_node(asked: Subject, snapshot: Snapshot) -> Node:
+def find_node(asked: LookupSubject, snapshot: Snapshot) -> Node:
     """The node that is meant, by its own name or its claim's. Raises InputError if none is."""
     is_claim = asked.kind is SubjectKind.NODE_CLAIM
     for node in snapshot.nodes:
@@ -115,7 +115,7 @@ def find_node(asked: Subject, snapshot: Snapshot) -> Node:
     raise _unknown(asked, {name: name for name in names if name})
 
 
-def find_pool(asked: Subject, snapshot: Snapshot) -> NodePool:
+def find_pool(asked: LookupSubject, snapshot: Snapshot) -> NodePool:
     """The pool that is meant. Raises InputError if there is none."""
     for pool in snapshot.node_pools:
         if pool.name == asked.name:
@@ -123,7 +123,7 @@ def find_pool(asked: Subject, snapshot: Snapshot) -> NodePool:
     raise _unknown(asked, {pool.name: pool.name for pool in snapshot.node_pools})
 
 
-def _unknown(asked: Subject, names: Mapping[str, str]) -> InputError:
+def _unknown(asked: LookupSubject, names: Mapping[str, str]) -> InputError:
     """That there is no such object, and which have nearly the same name (keys, by bare names)."""
     kind, name = _TITLES[asked.kind], asked.name
     if asked.namespace:

@@ -36,7 +36,7 @@ class NodeList(msgspec.Struct, frozen=True):
     totals: Totals
 
 
-class Arrangement(msgspec.Struct, frozen=True):
+class NodeListView(msgspec.Struct, frozen=True):
     """How a reader wants the nodes: by what, the other way round or not, and only those in which
     every word of `text` occurs.
     """
@@ -69,7 +69,7 @@ def _born(box: NodeBox) -> float:
     return inf if box.created_at is None else box.created_at.timestamp()
 
 
-def arranged(nodes: Sequence[NodeBox], wish: Arrangement) -> tuple[NodeBox, ...]:
+def arranged(nodes: Sequence[NodeBox], wish: NodeListView) -> tuple[NodeBox, ...]:
     """The nodes that are asked for, in the order that is; those that are equal by name."""
     words = wish.text.casefold().split()
     found = [one for one in nodes if _has(one, words)] if words else list(nodes)

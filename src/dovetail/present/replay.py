@@ -18,7 +18,7 @@ NOTHING: Final = "-"
 _Entry = tuple[object, str]  # what is compared, and what is shown of it
 
 
-class Difference(msgspec.Struct, frozen=True):
+class PlanDifference(msgspec.Struct, frozen=True):
     """Something of a plan that did not come out the same; `-` where one side has nothing."""
 
     what: str
@@ -32,7 +32,7 @@ class ReplayedDecision(msgspec.Struct, frozen=True):
 
     number: int
     now: datetime
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[PlanDifference, ...] = ()
 
 
 class Replay(msgspec.Struct, frozen=True):
@@ -51,17 +51,17 @@ def replayed(recorded: Decision, plan: Plan, digest: str) -> ReplayedDecision:
     """A decision against the plan that came of it now, whose certificate has this digest."""
     found = list(differences(recorded.plan, plan))
     if recorded.certificate_digest != digest:
-        found.append(Difference("proof", "certificate", recorded.certificate_digest, digest))
+        found.append(PlanDifference("proof", "certificate", recorded.certificate_digest, digest))
     return ReplayedDecision(recorded.number, recorded.now, tuple(found))
 
 
-def differences(recorded: Plan, recomputed: Plan) -> Iterator[Difference]:
+def differences(recorded: Plan, recomputed: Plan) -> Iterator[PlanDifference]:
     """All that differs between two plans, but for the proof of the bound."""
     before, after = dict(_entries(recorded)), dict(_entries(recomputed))
     for what, name in {**before, **after}:
         one, other = before.get((what, name)), after.get((what, name))
         if one is None or other is None or one[0] != other[0]:
-            yield Difference(what, name, *_shown(one, other))
+            yield PlanDifference(what, name, *_shown(one, other))
 
 
 def _shown(one: _Entry | None, other: _Entry | None) -> tuple[str, str]:

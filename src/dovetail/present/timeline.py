@@ -21,7 +21,7 @@ _ALTERNATIVES = 8
 _MOST_PODS = 200
 
 
-class Kind(StrEnum):
+class DeedKind(StrEnum):
     """What was done; news are what others did."""
 
     LAUNCH = "launch"
@@ -35,7 +35,7 @@ class Deed(msgspec.Struct, frozen=True, rename="camel", gc=False):
     (or less, when negative).
     """
 
-    kind: Kind
+    kind: DeedKind
     place: int
     title: str
     money_per_hour: float
@@ -51,13 +51,13 @@ def deeds(plan: Plan) -> tuple[Deed, ...]:
 
 def news(title: str) -> Deed:
     """Something that happened to the cluster, which no plan did."""
-    return Deed(Kind.NEWS, 0, title, 0.0, 0, ())
+    return Deed(DeedKind.NEWS, 0, title, 0.0, 0, ())
 
 
 def _deeds(plan: Plan) -> Iterator[Deed]:
     if plan.launches:
         yield Deed(
-            Kind.LAUNCH,
+            DeedKind.LAUNCH,
             0,
             f"Launch {coming(plan.launches)}",
             money.dollars(sum(one.price_nanousd for one in plan.launches)),
@@ -66,7 +66,7 @@ def _deeds(plan: Plan) -> Iterator[Deed]:
         )
     for place, one in enumerate(plan.disruptions, bool(plan.launches)):
         yield Deed(
-            Kind.DISRUPT,
+            DeedKind.DISRUPT,
             place,
             _departure(one),
             -money.dollars(one.saving_nanousd),
@@ -79,7 +79,7 @@ def _deeds(plan: Plan) -> Iterator[Deed]:
         names = listing([one.pod for one in plan.unschedulable])
         title = f"{counted(n_pods, 'pod')} cannot be placed: {names}"
         place = bool(plan.launches) + len(plan.disruptions)
-        yield Deed(Kind.STUCK, place, title, 0.0, n_pods, ())
+        yield Deed(DeedKind.STUCK, place, title, 0.0, n_pods, ())
 
 
 def _departure(one: Disrupt) -> str:
@@ -91,12 +91,12 @@ def _departure(one: Disrupt) -> str:
 def told(deed: Deed, snapshot: Snapshot, plan: Plan, now: datetime) -> Explanation:
     """One deed with all that bears it out: before, after, why, and the money."""
     match deed.kind:
-        case Kind.LAUNCH:
+        case DeedKind.LAUNCH:
             return _launching(snapshot, plan, now)
-        case Kind.DISRUPT:
+        case DeedKind.DISRUPT:
             one = plan.disruptions[deed.place - bool(plan.launches)]
             return _disrupting(one, snapshot, plan, now)
-        case Kind.STUCK | Kind.NEWS:
+        case DeedKind.STUCK | DeedKind.NEWS:
             return _stuck(plan, now)
 
 

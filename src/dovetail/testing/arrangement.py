@@ -12,7 +12,7 @@ from dovetail.model.plan import Launch, Plan
 from dovetail.model.snapshot import Snapshot
 
 
-class Place(msgspec.Struct, frozen=True):
+class PodPlace(msgspec.Struct, frozen=True):
     """The node a pod stands on, with all its labels; `is_new` if the plan launches it."""
 
     node: str
@@ -29,7 +29,7 @@ class Arrangement(msgspec.Struct, frozen=True):
 
     snapshot: Snapshot
     plan: Plan
-    places: Mapping[str, Place]
+    places: Mapping[str, PodPlace]
 
     def named(self, patterns: Iterable[str]) -> list[str]:
         """The pods that any of the patterns names; `web-*` means those of namespace default."""
@@ -53,7 +53,7 @@ def launched_labels(launch: Launch) -> dict[str, str]:
 def arrangement(snapshot: Snapshot, plan: Plan) -> Arrangement:
     """The cluster as it will be: bound pods where they are, planned ones where they go."""
     there = {
-        node.name: Place(node.name, {labels.HOSTNAME: node.name, **node.labels}, is_new=False)
+        node.name: PodPlace(node.name, {labels.HOSTNAME: node.name, **node.labels}, is_new=False)
         for node in snapshot.nodes
     }
     places = {
@@ -62,7 +62,7 @@ def arrangement(snapshot: Snapshot, plan: Plan) -> Arrangement:
         if pod.node_name in there and not pod.is_terminal and pod.deleting_at is None
     }
     for launch in plan.launches:
-        there[launch.name] = Place(launch.name, launched_labels(launch), is_new=True)
+        there[launch.name] = PodPlace(launch.name, launched_labels(launch), is_new=True)
         places |= dict.fromkeys(launch.pods, there[launch.name])
     for nomination in plan.nominations:
         places |= dict.fromkeys(nomination.pods, there[nomination.node])

@@ -185,7 +185,7 @@ def _pool_requirement(written: str | GivenMinValues) -> Requirement:
     return shorthand.expression(written.requirement, written.min_values)
 
 
-class Stage(StrEnum):
+class NodeStage(StrEnum):
     """How far a node has come."""
 
     ORDERED = "ordered"  # a claim that has no instance yet
@@ -215,7 +215,7 @@ class GivenNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     taints: list[str] = []
     startup_taints: list[str] = []
     attach_limits: dict[str, int] = {}
-    stage: Stage = Stage.RUNNING
+    stage: NodeStage = NodeStage.RUNNING
     is_ready: bool = True
     is_unschedulable: bool = False
     is_consolidatable: bool = False
@@ -245,10 +245,10 @@ class GivenNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             allocatable={**(known.allocatable if known else size), **reported},
             node_pool=self.pool,
             node_claim=self.name if self.pool else "",
-            provider_id="" if self.stage is Stage.ORDERED else f"test://{self.name}",
-            is_registered=self.stage not in {Stage.ORDERED, Stage.LAUNCHING},
-            is_initialized=self.stage is Stage.RUNNING,
-            is_ready=self.is_ready and self.stage is Stage.RUNNING,
+            provider_id="" if self.stage is NodeStage.ORDERED else f"test://{self.name}",
+            is_registered=self.stage not in {NodeStage.ORDERED, NodeStage.LAUNCHING},
+            is_initialized=self.stage is NodeStage.RUNNING,
+            is_ready=self.is_ready and self.stage is NodeStage.RUNNING,
             is_unschedulable=self.is_unschedulable,
             attach_limits=self.attach_limits or (known.attach_limits if known else {}),
             conditions=tuple(self._conditions()),

@@ -15,7 +15,7 @@ import msgspec
 from dovetail import api
 from dovetail.clock import Timer
 from dovetail.errors import DovetailError
-from dovetail.kube.seam import Body, Change, Deletion, Kube, Page, Patch, Ref, Scope
+from dovetail.kube.seam import Body, Deletion, Kube, Page, Patch, Ref, Scope, WatchEvent
 
 _T = TypeVar("_T")
 
@@ -41,7 +41,7 @@ class SlowKube:
         """A page of objects."""
         return await self._asked(lambda: self._kube.list(scope, limit=limit, token=token))
 
-    async def watch(self, scope: Scope, *, since: str) -> AsyncIterator[Change]:
+    async def watch(self, scope: Scope, *, since: str) -> AsyncIterator[WatchEvent]:
         """Every change, late."""
         async for change in self._kube.watch(scope, since=since):
             await self._timer.sleep(self._delay())

@@ -12,10 +12,10 @@ from enum import StrEnum
 import msgspec
 
 from dovetail import api
-from dovetail.kube.seam import Body, Change, Deletion, Kube, Page, Patch, Ref, Scope
+from dovetail.kube.seam import Body, Deletion, Kube, Page, Patch, Ref, Scope, WatchEvent
 
 
-class Call(msgspec.Struct, frozen=True, gc=False):
+class ApiCall(msgspec.Struct, frozen=True, gc=False):
     """A call to the API; `n` counts all of them from 1."""
 
     n: int
@@ -44,14 +44,16 @@ class Trouble(msgspec.Struct, frozen=True):
     when: When = When.BEFORE
 
 
-def no_trouble(_: Call) -> None:
+def no_trouble(_: ApiCall) -> None:
     """All is well."""
 
 
 class TroubledKube:
     """An API in front of another one."""
 
-    def __init__(self, kube: Kube, trouble: Callable[[Call], Trouble | None] = no_trouble) -> None:
+    def __init__(
+        self, kube: Kube, trouble: Callable[[ApiCall], Trouble | None] = no_trouble
+    ) -> None:
         self.trouble = trouble
         self.n_calls = 0
         self._kube = kube
@@ -70,7 +72,7 @@ class TroubledKube:
         _fail_late(held)
         return page
 
-    async def watch(self, scope: Scope, *, since: str) -> AsyncIterator[Change]:
+    async def watch(self, scope: Scope, *, since: str) -> AsyncIterator[WatchEvent]:
         """Every change; the call fails or not when it begins."""
         self._meet("watch", scope.kind)
         async for change in self._kube.watch(scope, since=since):
@@ -105,7 +107,7 @@ class TroubledKube:
     def _meet(self, verb: str, kind: api.Kind, name: str = "", sub: str = "") -> Trouble | None:
         """What is to go wrong later; what goes wrong at once is raised."""
         self.n_calls += 1
-        found = self.trouble(Call(self.n_calls, verb, kind.name, name, sub))
+        found = self.trouble(ApiCall(self.n_calls, verb, kind.name, name, sub))
         if found is not None and found.when is When.BEFORE:
             raise found.error
         return found

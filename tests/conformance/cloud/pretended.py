@@ -12,8 +12,8 @@ import msgspec
 from dovetail import api, labels
 from dovetail.apiserver import MemoryKube
 from dovetail.cloud.errors import SoldOut
-from dovetail.cloud.registry import Surroundings
-from dovetail.kube.seam import Body, Change, Deletion, Json, Kube, Page, Patch, Ref, Scope
+from dovetail.cloud.registry import ProviderContext
+from dovetail.kube.seam import Body, Deletion, Json, Kube, Page, Patch, Ref, Scope, WatchEvent
 from dovetail.model.claim import ClaimObject
 from dovetail.model.instance import InstanceType
 from dovetail.model.pool import NodeClassRef, NodePool
@@ -51,7 +51,7 @@ class DistantKube:
         await asyncio.sleep(0)
         return found
 
-    def watch(self, scope: Scope, *, since: str) -> AsyncIterator[Change]:
+    def watch(self, scope: Scope, *, since: str) -> AsyncIterator[WatchEvent]:
         """As the API behind it."""
         return self._kube.watch(scope, since=since)
 
@@ -98,7 +98,7 @@ class PretendedCloud:
 
     def restarted(self) -> KwokProvider:
         """Another provider of the same cloud."""
-        surroundings = Surroundings(kube=self.kube, clock=self.time, timer=self.time)
+        surroundings = ProviderContext(kube=self.kube, clock=self.time, timer=self.time)
         return self._kind(surroundings, types=self._types, ordered=self.faults)
 
     async def claim(

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from dovetail import api
-from dovetail.kube.seam import Change, ChangeType, Deletion, Kube, Patch, Ref, Scope
+from dovetail.kube.seam import Deletion, Kube, Patch, Ref, Scope, WatchEvent, WatchEventType
 
 POD = api.KINDS["", "Pod"]
 NODE = api.KINDS["", "Node"]
@@ -140,12 +140,12 @@ async def bound(kube: Kube, ref: Ref, node_name: str) -> None:
     await told(kube.watch(scope, since=since), 1)
 
 
-def shown(change: Change) -> tuple[str, str]:
+def shown(change: WatchEvent) -> tuple[str, str]:
     """A change in short: what happened, and to whom."""
     return change.type.value, read(change.object)["metadata"].get("name", "")
 
 
-async def told(watch: AsyncIterator[Change], n_changes: int) -> list[Change]:
+async def told(watch: AsyncIterator[WatchEvent], n_changes: int) -> list[WatchEvent]:
     """The next changes of a watch, bookmarks left out; then the watch is over."""
     try:
         return await heard(watch, n_changes)
@@ -154,12 +154,12 @@ async def told(watch: AsyncIterator[Change], n_changes: int) -> list[Change]:
             await watch.aclose()
 
 
-async def heard(watch: AsyncIterator[Change], n_changes: int) -> list[Change]:
+async def heard(watch: AsyncIterator[WatchEvent], n_changes: int) -> list[WatchEvent]:
     """The next changes of a watch that goes on, bookmarks left out."""
-    found: list[Change] = []
+    found: list[WatchEvent] = []
     async with asyncio.timeout(_PATIENCE):
         async for change in watch:
-            if change.type is not ChangeType.BOOKMARK:
+            if change.type is not WatchEventType.BOOKMARK:
                 found.append(change)
             if len(found) == n_changes:
                 break

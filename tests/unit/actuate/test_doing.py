@@ -11,7 +11,7 @@ from dovetail.apiserver import MemoryKube
 from dovetail.decide.lifecycle.actions import DeleteNode
 from dovetail.kube.errors import ConflictError
 from dovetail.kube.seam import Ref
-from dovetail.testing.troubled_kube import Call, Trouble, TroubledKube
+from dovetail.testing.troubled_kube import ApiCall, Trouble, TroubledKube
 from dovetail.testing.virtual_time import VirtualTime
 
 CONFLICT = ConflictError(409, "Conflict", "somebody else was faster")
@@ -24,7 +24,7 @@ async def a_node() -> tuple[MemoryKube, str]:
     return kube, api.decode(api.Node, made).metadata.uid
 
 
-def conflicts(call: Call) -> Trouble | None:
+def conflicts(call: ApiCall) -> Trouble | None:
     """No deletion comes through."""
     return Trouble(CONFLICT) if call.verb == "delete" else None
 

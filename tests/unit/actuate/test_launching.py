@@ -12,7 +12,7 @@ from dovetail.actuate.launching import NODE_CLAIM, Orders, TakenNameError
 from dovetail.apiserver import MemoryKube
 from dovetail.kube.errors import InvalidError, UnavailableError
 from dovetail.kube.seam import Json, Scope
-from dovetail.testing.troubled_kube import Call, Trouble, TroubledKube, When
+from dovetail.testing.troubled_kube import ApiCall, Trouble, TroubledKube, When
 from dovetail.testing.virtual_time import VirtualTime
 
 BODY: dict[str, Json] = {
@@ -43,7 +43,7 @@ async def test_a_connection_that_breaks_leaves_one_claim(when: When) -> None:
     """Whether the API had taken it or not."""
     time = VirtualTime()
 
-    def trouble(call: Call) -> Trouble | None:
+    def trouble(call: ApiCall) -> Trouble | None:
         return Trouble(BROKEN, when) if call.verb == "create" and call.n <= 2 else None
 
     kube = TroubledKube(MemoryKube(time), trouble)

@@ -16,13 +16,13 @@ from dovetail.api.rules import GROUP_STAYS, KIND_STAYS, SPEC_STAYS, STATIC_STAYS
 from dovetail.apiserver import MemoryKube
 from dovetail.kube.errors import GoneError, InvalidError
 from dovetail.kube.seam import (
-    Change,
-    ChangeType,
     Deletion,
     Patch,
     Propagation,
     Ref,
     Scope,
+    WatchEvent,
+    WatchEventType,
 )
 from tests.unit.kube.surroundings import VirtualClock
 
@@ -36,7 +36,7 @@ def named(name: str, **more: Any) -> dict[str, Any]:
     return {"metadata": {"name": name, **more}}
 
 
-async def first_of(watch: AsyncIterator[Change]) -> Change:
+async def first_of(watch: AsyncIterator[WatchEvent]) -> WatchEvent:
     """The next change of a watch."""
     return await anext(aiter(watch))
 
@@ -95,7 +95,7 @@ async def test_a_bookmark_says_how_far_a_watch_has_come() -> None:
         kube.send_bookmarks()
     mark = waiting.result()
     made = msgspec.json.decode(node)["metadata"]["resourceVersion"]
-    assert (mark.type, mark.resource_version) == (ChangeType.BOOKMARK, made)
+    assert (mark.type, mark.resource_version) == (WatchEventType.BOOKMARK, made)
     told = msgspec.json.decode(mark.object)
     assert told == {
         "kind": "ConfigMap",
@@ -120,7 +120,7 @@ async def test_a_watch_ends_when_it_is_cut_and_can_go_on() -> None:
     kube = MemoryKube(VirtualClock())
     since = (await kube.list(SCOPE)).resource_version
 
-    async def followed() -> list[Change]:
+    async def followed() -> list[WatchEvent]:
         return [change async for change in kube.watch(SCOPE, since=since)]
 
     async with asyncio.TaskGroup() as tasks:
@@ -132,7 +132,7 @@ async def test_a_watch_ends_when_it_is_cut_and_can_go_on() -> None:
     (seen,) = watching.result()
     await kube.delete(Ref(CONFIG_MAP, "thing-0000", "default"), Deletion())
     again = kube.watch(SCOPE, since=seen.resource_version)
-    assert (await anext(aiter(again))).type is ChangeType.DELETED
+    assert (await anext(aiter(again))).type is WatchEventType.DELETED
 
 
 async def test_a_watch_that_falls_behind_is_cut_and_cannot_go_on() -> None:

@@ -17,15 +17,15 @@ from dovetail.cli.node_keys import (
     PAGE_UP,
     SORTS,
     UP,
-    Room,
+    ScreenSize,
     Viewing,
     keys_in,
     pressed,
     within,
 )
-from dovetail.present.node_list import Arrangement, SortKey
+from dovetail.present.node_list import NodeListView, SortKey
 
-ROOM = Room(n_nodes=50, n_visible=10)
+ROOM = ScreenSize(n_nodes=50, n_visible=10)
 
 
 def after(*keys: str, start: Viewing | None = None) -> Viewing:
@@ -39,15 +39,15 @@ def after(*keys: str, start: Viewing | None = None) -> Viewing:
 @pytest.mark.parametrize(("key", "sort"), SORTS.items())
 def test_a_letter_sorts_and_begins_at_the_top(key: str, sort: SortKey) -> None:
     """Wherever one was."""
-    far = Viewing(Arrangement(SortKey.AGE if key != "a" else SortKey.NAME), first=30)
-    assert after(key, start=far) == Viewing(Arrangement(sort))
+    far = Viewing(NodeListView(SortKey.AGE if key != "a" else SortKey.NAME), first=30)
+    assert after(key, start=far) == Viewing(NodeListView(sort))
 
 
 def test_the_same_letter_turns_the_order_round_and_back() -> None:
     """And another one begins with its own order."""
-    assert after("p", "p").wish == Arrangement(SortKey.PRICE, is_reversed=True)
-    assert after("p", "p", "p").wish == Arrangement(SortKey.PRICE)
-    assert after("p", "p", "c").wish == Arrangement(SortKey.CPU)
+    assert after("p", "p").wish == NodeListView(SortKey.PRICE, is_reversed=True)
+    assert after("p", "p", "p").wish == NodeListView(SortKey.PRICE)
+    assert after("p", "p", "c").wish == NodeListView(SortKey.CPU)
 
 
 @pytest.mark.parametrize(
@@ -71,8 +71,8 @@ def test_keys_scroll_within_what_there_is(keys: list[str], want: int) -> None:
 
 def test_fewer_nodes_than_before_pull_the_view_up() -> None:
     """The screen never shows less than it could."""
-    assert within(Viewing(first=40), Room(12, 10)).first == 2
-    assert within(Viewing(first=40), Room(3, 10)).first == 0
+    assert within(Viewing(first=40), ScreenSize(12, 10)).first == 2
+    assert within(Viewing(first=40), ScreenSize(3, 10)).first == 0
 
 
 def test_a_filter_is_typed_between_slash_and_enter() -> None:
@@ -148,5 +148,5 @@ def test_keys_cut_anywhere_are_the_same_keys() -> None:
 def test_views_are_values() -> None:
     """The same keys make the same view."""
     assert after("/", "a", ENTER, DOWN) == msgspec.structs.replace(
-        Viewing(Arrangement(text="a")), first=1
+        Viewing(NodeListView(text="a")), first=1
     )

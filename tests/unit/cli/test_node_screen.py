@@ -11,7 +11,7 @@ from dovetail.cli.node_keys import Viewing
 from dovetail.cli.node_screen import Look, frame, room, sums, table
 from dovetail.cli.terminal import inked
 from dovetail.present.board import NodeBox, NodeState, PodBox, PodState, totals
-from dovetail.present.node_list import Arrangement, NodeList, SortKey
+from dovetail.present.node_list import NodeList, NodeListView, SortKey
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 BOX = NodeBox(
@@ -145,7 +145,7 @@ def test_a_screen_has_as_many_lines_as_the_terminal() -> None:
 
 def test_a_screen_shows_the_part_that_was_scrolled_to() -> None:
     """In the order that was asked for."""
-    viewing = Viewing(Arrangement(SortKey.PRICE), first=10)
+    viewing = Viewing(NodeListView(SortKey.PRICE), first=10)
     lines = frame(listed(50), viewing, Look(100, 8))
     assert [line.plain.split()[0] for line in lines[3:7]] == [
         f"general-{number:03d}" for number in (39, 38, 37, 36)
@@ -155,17 +155,17 @@ def test_a_screen_shows_the_part_that_was_scrolled_to() -> None:
 
 def test_the_last_line_says_what_is_typed_and_what_is_wrong() -> None:
     """A filter with a cursor, trouble in words."""
-    typing = Viewing(Arrangement(text="spo"), is_typing=True)
+    typing = Viewing(NodeListView(text="spo"), is_typing=True)
     assert frame(listed(5), typing, Look(80, 9))[-1].plain.startswith("filter: spo_")
-    kept = frame(listed(5), Viewing(Arrangement(text="000")), Look(120, 9), "Pods: gone")[-1].plain
+    kept = frame(listed(5), Viewing(NodeListView(text="000")), Look(120, 9), "Pods: gone")[-1].plain
     assert kept.startswith("1-1 of 1  Pods: gone  by name  filter: 000")
-    none = frame(listed(5), Viewing(Arrangement(text="zzz")), Look(80, 9))[-1].plain
+    none = frame(listed(5), Viewing(NodeListView(text="zzz")), Look(80, 9))[-1].plain
     assert none.startswith("0-0 of 0")
 
 
 def test_room_counts_what_the_filter_leaves() -> None:
     """And what fits between the sums and the keys."""
-    found = room(listed(50), Viewing(Arrangement(text="general-00")), Look(80, 24))
+    found = room(listed(50), Viewing(NodeListView(text="general-00")), Look(80, 24))
     assert (found.n_nodes, found.n_visible) == (10, 20)
 
 

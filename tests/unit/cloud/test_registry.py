@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dovetail.cloud import registry
-from dovetail.cloud.registry import Surroundings
+from dovetail.cloud.registry import ProviderContext
 from dovetail.errors import InputError
 from dovetail.testing.virtual_time import VirtualTime
 
@@ -17,10 +17,10 @@ ROOT = Path(__file__).parents[3]
 KWOK = "dovetail.providers.kwok.provider:provider"
 
 
-def surroundings() -> Surroundings[None]:
+def surroundings() -> ProviderContext[None]:
     """For providers that never look."""
     time = VirtualTime()
-    return Surroundings(kube=None, clock=time, timer=time)
+    return ProviderContext(kube=None, clock=time, timer=time)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import msgspec
 from dovetail import api, labels
 from dovetail.actuate.launching import Orders
 from dovetail.apiserver import MemoryKube
-from dovetail.cloud.registry import Surroundings
+from dovetail.cloud.registry import ProviderContext
 from dovetail.controllers.claims import ClaimHands, ClaimLoop
 from dovetail.controllers.disruptions import Disruptions
 from dovetail.controllers.evictions import Evictions
@@ -25,7 +25,7 @@ from dovetail.controllers.ordering import Ordering
 from dovetail.controllers.terminations import Terminations
 from dovetail.kube.errors import NotFoundError
 from dovetail.kube.mirror import Pace
-from dovetail.kube.seam import Body, Change, Deletion, Json, Kube, Page, Patch, Ref, Scope
+from dovetail.kube.seam import Body, Deletion, Json, Kube, Page, Patch, Ref, Scope, WatchEvent
 from dovetail.observe.events import Recorder
 from dovetail.observe.logs import Level, Log, Sink
 from dovetail.observe.meters import Meters
@@ -85,7 +85,7 @@ class MortalKube:
         )
         return page
 
-    def watch(self, scope: Scope, *, since: str) -> AsyncIterator[Change]:
+    def watch(self, scope: Scope, *, since: str) -> AsyncIterator[WatchEvent]:
         """As the API behind it."""
         return self._kube.watch(scope, since=since)
 
@@ -122,7 +122,7 @@ class World:
 
     def provider(self, kube: Kube) -> KwokProvider:
         """The cloud, as a process that sees this API sees it."""
-        around = Surroundings(kube=kube, clock=self.time, timer=self.time)
+        around = ProviderContext(kube=kube, clock=self.time, timer=self.time)
         return KwokProvider(around, types=instance_types(), ordered=self.faults)
 
     async def pass_(self, seconds: float = 0.0) -> None:

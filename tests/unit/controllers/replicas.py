@@ -23,7 +23,7 @@ from dovetail.controllers.leadership import (
     Terms,
 )
 from dovetail.kube.errors import UnavailableError
-from dovetail.kube.seam import Body, Change, Deletion, Page, Patch, Ref, Scope
+from dovetail.kube.seam import Body, Deletion, Page, Patch, Ref, Scope, WatchEvent
 from dovetail.observe.logs import Level, Log, Sink
 from dovetail.testing.virtual_time import VirtualTime
 
@@ -116,7 +116,7 @@ class Process:
         """A page of objects."""
         return await self._asked(lambda: self._server.list(scope, limit=limit, token=token))
 
-    def watch(self, scope: Scope, *, since: str) -> AsyncIterator[Change]:
+    def watch(self, scope: Scope, *, since: str) -> AsyncIterator[WatchEvent]:
         """Every change after a version."""
         return self._server.watch(scope, since=since)
 

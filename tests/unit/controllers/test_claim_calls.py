@@ -9,7 +9,7 @@ import pytest
 from dovetail.controllers.known import NODE, NODE_CLAIM
 from dovetail.kube.errors import ApiError, ConflictError, TooManyRequestsError, UnavailableError
 from dovetail.kube.seam import Kube, Patch, Ref
-from dovetail.testing.troubled_kube import Call, Trouble, TroubledKube, When
+from dovetail.testing.troubled_kube import ApiCall, Trouble, TroubledKube, When
 from tests.unit.controllers.claiming import CountingCloud, seeing_to_claims
 from tests.unit.controllers.worlds import (
     SECOND,
@@ -18,7 +18,7 @@ from tests.unit.controllers.worlds import (
 )
 
 
-async def whole_life(trouble: Callable[[Call], Trouble | None]) -> tuple[int, list[str]]:
+async def whole_life(trouble: Callable[[ApiCall], Trouble | None]) -> tuple[int, list[str]]:
     """A claim from its order to its end under trouble: how many calls it took, what is left."""
     kubes: list[TroubledKube] = []
 
@@ -62,7 +62,7 @@ async def test_whichever_call_fails_a_claim_comes_to_its_node_and_to_its_end(
     assert left == []
     for n in range(1, n_calls + 1):
 
-        def trouble(call: Call, n: int = n) -> Trouble | None:
+        def trouble(call: ApiCall, n: int = n) -> Trouble | None:
             return Trouble(error, when) if call.n == n and call.verb != "watch" else None
 
         assert (n, (await whole_life(trouble))[1]) == (n, [])

@@ -9,7 +9,7 @@ import msgspec
 from dovetail.controllers.known import NODE_CLAIM
 from dovetail.kube.errors import ConflictError, UnavailableError
 from dovetail.providers.kwok.provider import KwokProvider
-from dovetail.testing.troubled_kube import Call, Trouble, TroubledKube
+from dovetail.testing.troubled_kube import ApiCall, Trouble, TroubledKube
 from dovetail.testing.virtual_time import VirtualTime
 from tests.unit.controllers.claiming import initialized, seeing_to_claims
 from tests.unit.controllers.worlds import HOUR, MINUTE, SECOND, FlakyKube, World
@@ -77,9 +77,9 @@ async def test_what_pods_did_is_written_down_though_the_api_failed() -> None:
 
 async def test_a_claim_that_always_conflicts_is_tried_ever_more_slowly() -> None:
     """At once the first time: somebody else has written, and it was read again."""
-    conflicts: list[Call] = []
+    conflicts: list[ApiCall] = []
 
-    def always(call: Call) -> Trouble | None:
+    def always(call: ApiCall) -> Trouble | None:
         is_meant = call.kind == "NodeClaim" and call.verb == "patch" and call.is_write
         if not is_meant or len(conflicts) >= _ENOUGH:
             return None

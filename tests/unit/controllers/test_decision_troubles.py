@@ -21,7 +21,7 @@ from dovetail.model.plan import Disrupt, Plan
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Snapshot
 from dovetail.state.changes import Catalogued, Touched
-from dovetail.testing.troubled_kube import Call, Trouble, TroubledKube
+from dovetail.testing.troubled_kube import ApiCall, Trouble, TroubledKube
 from tests.unit.controllers.replicas import Notes
 from tests.unit.controllers.worlds import HOUR, MINUTE, SECOND, TYPES, World, at_work
 
@@ -110,7 +110,7 @@ class Refusing(TroubledKube):
         self.errors = list(errors)
         self.trouble = self._next
 
-    def _next(self, call: Call) -> Trouble | None:
+    def _next(self, call: ApiCall) -> Trouble | None:
         if call.verb != "create" or call.kind != "NodeClaim" or not self.errors:
             return None
         self.n_refused = getattr(self, "n_refused", 0) + 1

@@ -9,14 +9,13 @@ from datetime import timedelta
 
 from dovetail import api, labels
 from dovetail.apiserver import MemoryKube
-from dovetail.cloud.registry import Surroundings
+from dovetail.cloud.registry import ProviderContext
 from dovetail.controllers.feed import Feed, watched_kinds
 from dovetail.controllers.known import NODE, NODE_CLAIM, NODE_POOL, POD, Known
 from dovetail.controllers.means import Means
 from dovetail.decide.lifecycle.step import Event
 from dovetail.kube.mirror import Notice, Pace
-from dovetail.kube.seam import Change as WatchChange
-from dovetail.kube.seam import Deletion, Json, Kube, Patch, Ref, Scope
+from dovetail.kube.seam import Deletion, Json, Kube, Patch, Ref, Scope, WatchEvent
 from dovetail.model.instance import InstanceType
 from dovetail.observe.events import Recorder
 from dovetail.observe.logs import SILENT
@@ -26,7 +25,7 @@ from dovetail.providers.kwok.faults import Faults
 from dovetail.providers.kwok.provider import KwokProvider
 from dovetail.state.changes import NOTHING, Change, Observed, Touched, Vanished
 from dovetail.state.cluster import Cluster
-from dovetail.testing.troubled_kube import Call, Trouble, TroubledKube
+from dovetail.testing.troubled_kube import ApiCall, Trouble, TroubledKube
 from dovetail.testing.virtual_time import VirtualTime
 
 KWOK = api.KINDS[labels.KWOK_GROUP, "KWOKNodeClass"]
@@ -83,7 +82,7 @@ class World:
         self.api: MemoryKube = MemoryKube(self.time) if held is None else held.api
         self.kube = wrap(self.api)
         self.faults = Faults()
-        surroundings = Surroundings(kube=self.api, clock=self.time, timer=self.time)
+        surroundings = ProviderContext(kube=self.api, clock=self.time, timer=self.time)
         self.cloud = cloud(surroundings, types=types, ordered=self.faults)
         self.cluster = NotingCluster()
         self.known = Known(self.cluster, (KWOK,))
@@ -276,7 +275,7 @@ class DeafKube(TroubledKube):
         self.hears = asyncio.Event()
         self.hears.set()
 
-    async def watch(self, scope: Scope, *, since: str) -> AsyncIterator[WatchChange]:
+    async def watch(self, scope: Scope, *, since: str) -> AsyncIterator[WatchEvent]:
         """As the API behind it, late."""
         async for change in super().watch(scope, since=since):
             if scope.kind == NODE_CLAIM:
@@ -295,7 +294,7 @@ class FlakyKube(TroubledKube):
         """The next such write fails."""
         self.failures.append((kind, where, error))
 
-    def _next(self, call: Call) -> Trouble | None:
+    def _next(self, call: ApiCall) -> Trouble | None:
         for one in self.failures:
             if one[:2] == (call.kind, call.subresource or call.verb):
                 self.failures.remove(one)

@@ -16,7 +16,7 @@ from dovetail.errors import InputError
 from dovetail.kube.errors import ForbiddenError, NotFoundError
 from dovetail.kube.listing import cluster
 from dovetail.kube.seam import Json
-from dovetail.testing.troubled_kube import Call, Trouble, TroubledKube
+from dovetail.testing.troubled_kube import ApiCall, Trouble, TroubledKube
 from tests.conformance.kube.objects import NODE, POD, named
 
 
@@ -40,7 +40,7 @@ async def test_every_object_that_matters_is_there() -> None:
 async def test_kinds_that_nobody_installed_are_passed_over() -> None:
     """As for one without NodeOverlays."""
 
-    def refuse(call: Call) -> Trouble | None:
+    def refuse(call: ApiCall) -> Trouble | None:
         is_ours = call.kind in {"NodeOverlay", "EC2NodeClass"}
         return Trouble(NotFoundError(404, "NotFound", "no such kind")) if is_ours else None
 
@@ -51,7 +51,7 @@ async def test_kinds_that_nobody_installed_are_passed_over() -> None:
 async def test_what_one_may_not_read_is_told_with_the_kind() -> None:
     """Half a cluster would be the wrong answer."""
 
-    def refuse(call: Call) -> Trouble | None:
+    def refuse(call: ApiCall) -> Trouble | None:
         is_pod = call.kind == "Pod"
         return Trouble(ForbiddenError(403, "Forbidden", "not for you")) if is_pod else None
 

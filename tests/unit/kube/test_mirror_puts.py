@@ -9,7 +9,7 @@ from dovetail import api
 from dovetail.apiserver import MemoryKube
 from dovetail.controllers.known import NODE
 from dovetail.kube.mirror import Absent, Mirror, Notice, Pace, Present
-from dovetail.kube.seam import Change, Deletion, Json, Patch, Ref, Scope
+from dovetail.kube.seam import Deletion, Json, Patch, Ref, Scope, WatchEvent
 from dovetail.kube.typed import Intake
 from dovetail.testing.troubled_kube import TroubledKube
 from dovetail.testing.virtual_time import VirtualTime
@@ -25,7 +25,7 @@ class LateKube(TroubledKube):
         self.hears = asyncio.Event()
         self.hears.set()
 
-    async def watch(self, scope: Scope, *, since: str) -> AsyncIterator[Change]:
+    async def watch(self, scope: Scope, *, since: str) -> AsyncIterator[WatchEvent]:
         """As the API behind it, late."""
         async for change in super().watch(scope, since=since):
             await self.hears.wait()

@@ -11,9 +11,9 @@ from dovetail import api
 from dovetail.apiserver import MemoryKube
 from dovetail.kube.errors import UnavailableError
 from dovetail.kube.mirror import Absent, Mirror, Notice, Pace, Present
-from dovetail.kube.seam import Change, Deletion, Json, Ref, Scope
+from dovetail.kube.seam import Deletion, Json, Ref, Scope, WatchEvent
 from dovetail.kube.typed import Intake
-from dovetail.testing.troubled_kube import Call, Trouble, TroubledKube
+from dovetail.testing.troubled_kube import ApiCall, Trouble, TroubledKube
 from dovetail.testing.virtual_time import VirtualTime
 
 MINUTE = timedelta(minutes=1)
@@ -25,7 +25,7 @@ class BreakingKube(TroubledKube):
 
     n_left: int | None = None
 
-    async def watch(self, scope: Scope, *, since: str) -> AsyncIterator[Change]:
+    async def watch(self, scope: Scope, *, since: str) -> AsyncIterator[WatchEvent]:
         """As the API behind it, for a while."""
         async for change in super().watch(scope, since=since):
             if self.n_left is not None:
@@ -53,7 +53,7 @@ class Followed:
             pace=Pace(self.time, lambda: 0.5),
         )
 
-    def _note(self, call: Call) -> Trouble | None:
+    def _note(self, call: ApiCall) -> Trouble | None:
         self.calls.append(call.verb)
         return None
 

@@ -17,7 +17,7 @@ from dovetail.kube.mirror import Pace
 from dovetail.kube.seam import Deletion, Json, Patch, Ref
 from dovetail.live.following import Following
 from dovetail.present.node_list import NodeList, node_list
-from dovetail.testing.troubled_kube import Call, Trouble, TroubledKube
+from dovetail.testing.troubled_kube import ApiCall, Trouble, TroubledKube
 from dovetail.testing.virtual_time import VirtualTime
 
 NODE = api.KINDS["", "Node"]
@@ -32,13 +32,13 @@ class World:
         self.time = VirtualTime()
         self.api = MemoryKube(self.time)
         self.refuses: dict[str, Exception] = {}
-        self.calls: list[Call] = []
+        self.calls: list[ApiCall] = []
         self.n_touched = 0
         kube = TroubledKube(self.api, self._trouble)
         pace = Pace(self.time, lambda: 0.5)
         self.following = Following(kube, pace, catalogue=catalogue, touched=self._touch)
 
-    def _trouble(self, call: Call) -> Trouble | None:
+    def _trouble(self, call: ApiCall) -> Trouble | None:
         self.calls.append(call)
         error = self.refuses.get(call.kind)
         return None if error is None else Trouble(error)

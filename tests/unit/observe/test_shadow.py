@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from dovetail.model.plan import Cost, Disrupt, Launch, Plan
 from dovetail.model.snapshot import Snapshot
 from dovetail.observe.logs import Level, Log, Sink
-from dovetail.observe.shadow import Fresh, Shadow, Tally, passed, reckoned
+from dovetail.observe.shadow import Fresh, Shadow, ShadowTally, passed, reckoned
 from dovetail.testing import node, pod, snapshot
 from dovetail.testing.virtual_time import VirtualTime
 from tests.unit.observe.scraped import values
@@ -48,9 +48,9 @@ CLUSTER = snapshot(
 )
 
 
-def told(*plans: Plan, cluster: Snapshot = CLUSTER) -> tuple[Tally, list[Fresh]]:
+def told(*plans: Plan, cluster: Snapshot = CLUSTER) -> tuple[ShadowTally, list[Fresh]]:
     """The tally after these decisions, an hour apart, and what was new in each."""
-    tally, found = Tally(), []
+    tally, found = ShadowTally(), []
     for at, plan in enumerate(plans):
         tally, fresh = reckoned(tally, cluster, plan, NOW + at * HOUR)
         found.append(fresh)
@@ -86,7 +86,7 @@ def test_a_proposal_that_was_withdrawn_for_a_while_is_still_the_same() -> None:
 def test_what_comes_back_under_an_old_name_is_new() -> None:
     """A pod that was bound meanwhile, or a node that was gone."""
     whole = Plan(launches=(launch("x", "a"),), disruptions=(move("n1"),))
-    tally, _ = reckoned(Tally(), CLUSTER, whole, NOW)
+    tally, _ = reckoned(ShadowTally(), CLUSTER, whole, NOW)
     tally, _ = reckoned(tally, snapshot([pod("a", node="n2")], nodes=[node("n2")]), Plan(), NOW)
     tally, fresh = reckoned(tally, CLUSTER, whole, NOW)
     assert fresh == Fresh(whole.launches, whole.disruptions)
@@ -104,7 +104,7 @@ def test_nodes_for_nobody_are_told_apart_by_their_number() -> None:
 
 def test_money_runs_with_time_and_not_with_decisions() -> None:
     """An hour of a move that saves a dollar is a dollar, however often it is decided."""
-    tally = Tally()
+    tally = ShadowTally()
     for minute in range(0, 61, 5):
         at = NOW + timedelta(minutes=minute)
         tally, _ = reckoned(tally, CLUSTER, Plan(disruptions=(move("n1"),)), at)

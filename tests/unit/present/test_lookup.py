@@ -6,7 +6,7 @@ import pytest
 
 from dovetail.errors import InputError
 from dovetail.model.node import Node
-from dovetail.present.lookup import Subject, SubjectKind, find_node, find_pod, subject
+from dovetail.present.lookup import LookupSubject, SubjectKind, find_node, find_pod, subject
 from dovetail.testing import pod, snapshot
 
 CLUSTER = snapshot(
@@ -18,14 +18,16 @@ CLUSTER = snapshot(
 @pytest.mark.parametrize(
     ("text", "want"),
     [
-        pytest.param("pod/a", Subject(SubjectKind.POD, "a"), id="a pod"),
-        pytest.param("po/shop/a", Subject(SubjectKind.POD, "a", "shop"), id="with its namespace"),
-        pytest.param("Node/a", Subject(SubjectKind.NODE, "a"), id="a node"),
-        pytest.param("nodeclaims/a", Subject(SubjectKind.NODE_CLAIM, "a"), id="a claim"),
-        pytest.param("nodepool/a", Subject(SubjectKind.NODE_POOL, "a"), id="a pool"),
+        pytest.param("pod/a", LookupSubject(SubjectKind.POD, "a"), id="a pod"),
+        pytest.param(
+            "po/shop/a", LookupSubject(SubjectKind.POD, "a", "shop"), id="with its namespace"
+        ),
+        pytest.param("Node/a", LookupSubject(SubjectKind.NODE, "a"), id="a node"),
+        pytest.param("nodeclaims/a", LookupSubject(SubjectKind.NODE_CLAIM, "a"), id="a claim"),
+        pytest.param("nodepool/a", LookupSubject(SubjectKind.NODE_POOL, "a"), id="a pool"),
     ],
 )
-def test_a_kind_and_a_name_say_what_is_meant(text: str, want: Subject) -> None:
+def test_a_kind_and_a_name_say_what_is_meant(text: str, want: LookupSubject) -> None:
     """In the spellings that kubectl takes."""
     assert subject(text) == want
 

@@ -8,7 +8,7 @@ import pytest
 
 from dovetail.model.snapshot import Snapshot
 from dovetail.present.node_list import (
-    Arrangement,
+    NodeListView,
     SortKey,
     age,
     arranged,
@@ -70,12 +70,12 @@ LISTED = node_list(cluster(), NOW)
 )
 def test_nodes_are_sorted_as_one_would_ask(sort: SortKey, want: list[str]) -> None:
     """The dearest, fullest and oldest first; by name where they are equal."""
-    assert [one.name for one in arranged(LISTED.nodes, Arrangement(sort))] == want
+    assert [one.name for one in arranged(LISTED.nodes, NodeListView(sort))] == want
 
 
 def test_the_other_way_round_equals_stay_by_name() -> None:
     """Two nodes of one pool keep their order."""
-    wish = Arrangement(SortKey.POOL, is_reversed=True)
+    wish = NodeListView(SortKey.POOL, is_reversed=True)
     assert [one.name for one in arranged(LISTED.nodes, wish)] == ["busy", "middling", "idle"]
 
 
@@ -91,7 +91,7 @@ def test_the_other_way_round_equals_stay_by_name() -> None:
 )
 def test_a_filter_looks_at_everything_that_is_shown(text: str, want: list[str]) -> None:
     """Name, pool, zone, type, capacity type, state and claim."""
-    assert [one.name for one in arranged(LISTED.nodes, Arrangement(text=text))] == want
+    assert [one.name for one in arranged(LISTED.nodes, NodeListView(text=text))] == want
 
 
 def test_the_sums_count_what_takes_room() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dovetail.decide import decide
 from dovetail.model.plan import Disrupt, Launch, Nominate, Plan
 from dovetail.model.snapshot import Snapshot
-from dovetail.present.timeline import Kind, deeds, news, told
+from dovetail.present.timeline import DeedKind, deeds, news, told
 from dovetail.testing import deployment, instance_type, node, node_pool, pod, snapshot
 from tests.unit.present.moments import NOW
 
@@ -24,7 +24,7 @@ def test_launches_are_one_deed_and_pods_that_stay_out_another() -> None:
     """Each counts its pods, and launches their money."""
     _, plan = planned()
     launch, stuck = deeds(plan)
-    assert (launch.kind, stuck.kind) == (Kind.LAUNCH, Kind.STUCK)
+    assert (launch.kind, stuck.kind) == (DeedKind.LAUNCH, DeedKind.STUCK)
     assert launch.pods == 5
     assert launch.money_per_hour * 1e9 == plan.cost.new_nanousd
     assert stuck.title == "1 pod cannot be placed: default/huge"
@@ -52,7 +52,7 @@ def test_a_departure_says_who_moves_where_and_what_it_saves() -> None:
     )  # fmt: skip
     plan = Plan(launches=(new,), disruptions=(one,))
     deed = deeds(plan)[1]
-    assert (deed.kind, deed.place, deed.money_per_hour) == (Kind.DISRUPT, 1, -1.0)
+    assert (deed.kind, deed.place, deed.money_per_hour) == (DeedKind.DISRUPT, 1, -1.0)
     answer = told(deed, snapshot(nodes=[old]), plan, NOW)
     assert ("money", "it saves $1.0000 an hour") in answer.facts
     assert answer.sections[1].rows == (("default/a", "n2"), ("default/b", "n9 (new)"))
@@ -68,5 +68,5 @@ def test_a_pod_that_stays_out_is_told_with_its_reasons() -> None:
 
 def test_news_are_nobodys_deed() -> None:
     """They cost nothing and move nobody."""
-    assert news("rain").kind is Kind.NEWS
+    assert news("rain").kind is DeedKind.NEWS
     assert news("rain").money_per_hour == 0

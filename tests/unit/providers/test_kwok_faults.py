@@ -16,7 +16,7 @@ from dovetail.cloud.errors import (
     NodeClaimNotFoundError,
     SoldOut,
 )
-from dovetail.cloud.registry import Surroundings
+from dovetail.cloud.registry import ProviderContext
 from dovetail.errors import InputError
 from dovetail.kube.seam import Deletion, Patch, Ref
 from dovetail.model.claim import ClaimObject
@@ -211,7 +211,7 @@ async def test_a_bad_file_of_faults_is_refused(tmp_path: Path, text: str, proble
     with pytest.raises(InputError, match=problem):
         faults.read(str(path))
     async with pretended_cloud() as cloud:
-        surroundings = Surroundings(
+        surroundings = ProviderContext(
             kube=cloud.kube,
             clock=cloud.time,
             timer=cloud.time,

@@ -19,7 +19,7 @@ from dovetail.cloud.errors import (
     NodeClassNotReadyError,
 )
 from dovetail.cloud.provider import CloudProvider, CloudWorker
-from dovetail.cloud.registry import Surroundings
+from dovetail.cloud.registry import ProviderContext
 from dovetail.errors import InputError
 from dovetail.kube.errors import NotFoundError, UnavailableError
 from dovetail.kube.seam import Body, Deletion, Json, Page, Patch, Ref, Scope
@@ -175,7 +175,7 @@ async def test_a_machine_is_found_at_every_moment_of_its_registration() -> None:
     """Though it moves from its claim to its Node meanwhile, faster than one can read both."""
     async with pretended_cloud("30s") as cloud:
         sluggish = SluggishKube(cloud.kube)
-        reader = kwok.provider(Surroundings(kube=sluggish, clock=cloud.time, timer=cloud.time))
+        reader = kwok.provider(ProviderContext(kube=sluggish, clock=cloud.time, timer=cloud.time))
         for n_moments in range(30):
             made = await cloud.restarted().create(await cloud.claim(f"c-{n_moments}", *LINUX))
             await cloud.settle()
@@ -351,7 +351,7 @@ async def test_a_thousand_launches_read_their_node_class_once() -> None:
     """Each costs one request: the Node itself."""
     async with pretended_cloud() as cloud:
         counting = CountingKube(cloud.kube)
-        surroundings = Surroundings(kube=counting, clock=cloud.time, timer=cloud.time)
+        surroundings = ProviderContext(kube=counting, clock=cloud.time, timer=cloud.time)
         provider = kwok.provider(surroundings)
         claims = [await cloud.claim(f"c-{number}", *LINUX) for number in range(1000)]
         await asyncio.gather(*[provider.create(one) for one in claims])
@@ -413,7 +413,7 @@ class FailingKube(DistantKube):
 async def test_what_the_api_refuses_is_told_as_a_cloud_tells_it() -> None:
     """A launch fails with a condition; anything else is asked again later."""
     async with pretended_cloud() as cloud:
-        surroundings = Surroundings(
+        surroundings = ProviderContext(
             kube=FailingKube(cloud.kube), clock=cloud.time, timer=cloud.time
         )
         provider = kwok.provider(surroundings)
@@ -429,7 +429,7 @@ async def test_a_machine_appears_once_the_api_is_back() -> None:
     async with pretended_cloud("10s") as cloud:
         await cloud.restarted().create(await cloud.claim("patient", *LINUX))
         failing = FailingKube(cloud.kube)
-        surroundings = Surroundings(kube=failing, clock=cloud.time, timer=cloud.time)
+        surroundings = ProviderContext(kube=failing, clock=cloud.time, timer=cloud.time)
         async with asyncio.TaskGroup() as group:
             working = group.create_task(kwok.provider(surroundings).run())
             await cloud.settle()
@@ -481,12 +481,12 @@ async def test_instance_types_come_from_the_file_that_the_environment_names(tmp_
     path.write_text(catalogue_file.render(instance_types()[:2]))
     async with pretended_cloud() as cloud:
         for environment, n_types in (({kwok.INSTANCE_TYPES_FILE_PATH: str(path)}, 2), ({}, 144)):
-            surroundings = Surroundings(
+            surroundings = ProviderContext(
                 kube=cloud.kube, clock=cloud.time, timer=cloud.time, environment=environment
             )
             types = await kwok.provider(surroundings).instance_types(cloud.pool)
             assert types == instance_types()[:n_types]
-        missing = Surroundings(
+        missing = ProviderContext(
             kube=cloud.kube,
             clock=cloud.time,
             timer=cloud.time,

@@ -9,7 +9,7 @@ from typing import Final
 from dovetail import api
 from dovetail.apiserver import refusals
 from dovetail.apiserver.admission.pod_defaults import quality_of_service
-from dovetail.apiserver.storage import Storage
+from dovetail.apiserver.storage import ObjectStore
 from dovetail.apiserver.trees import (
     Obj,
     at,
@@ -23,7 +23,7 @@ from dovetail.apiserver.trees import (
 )
 from dovetail.kube.seam import Ref
 
-_Admit = Callable[[Storage, Ref, Obj], None]
+_Admit = Callable[[ObjectStore, Ref, Obj], None]
 
 PRIORITY_CLASS: Final = api.KINDS["scheduling.k8s.io", "PriorityClass"]
 _SYSTEM_PRIORITIES: Final = {
@@ -34,7 +34,7 @@ _NOT_READY: Final = "node.kubernetes.io/not-ready"
 _UNREACHABLE: Final = "node.kubernetes.io/unreachable"
 
 
-def admit(storage: Storage, ref: Ref, tree: Obj) -> None:
+def admit(storage: ObjectStore, ref: Ref, tree: Obj) -> None:
     """Complete a new object, in place. Raises ForbiddenError."""
     key = (ref.kind.group, ref.kind.name)
     status = _STATUSES.get(key)
@@ -45,7 +45,7 @@ def admit(storage: Storage, ref: Ref, tree: Obj) -> None:
         further(storage, ref, tree)
 
 
-def _pod(storage: Storage, ref: Ref, tree: Obj) -> None:
+def _pod(storage: ObjectStore, ref: Ref, tree: Obj) -> None:
     spec = part(tree, "spec")
     for field in ("containers", "initContainers"):
         for one in items(spec.get(field)):
@@ -64,7 +64,7 @@ def _requests(container: Obj) -> None:
             requests.setdefault(name, amount)
 
 
-def _priority(storage: Storage, ref: Ref, spec: Obj) -> None:
+def _priority(storage: ObjectStore, ref: Ref, spec: Obj) -> None:
     name = text(spec, "priorityClassName")
     said = spec.pop("priority", None)
     if name in _SYSTEM_PRIORITIES:
@@ -113,7 +113,7 @@ def _tolerations(spec: Obj) -> None:
     spec["tolerations"] = own
 
 
-def _node(_storage: Storage, _ref: Ref, tree: Obj) -> None:
+def _node(_storage: ObjectStore, _ref: Ref, tree: Obj) -> None:
     """A new node is not ready until its kubelet has said so."""
     spec = part(tree, "spec")
     taints = items(spec.get("taints"))
@@ -127,13 +127,13 @@ def _node(_storage: Storage, _ref: Ref, tree: Obj) -> None:
         info.setdefault(field, "")
 
 
-def _namespace(_storage: Storage, ref: Ref, tree: Obj) -> None:
+def _namespace(_storage: ObjectStore, ref: Ref, tree: Obj) -> None:
     part(tree, "metadata", "labels")["kubernetes.io/metadata.name"] = ref.name
     part(tree, "spec").setdefault("finalizers", ["kubernetes"])
     tree["status"] = {"phase": "Active"}
 
 
-def _service(storage: Storage, ref: Ref, tree: Obj) -> None:
+def _service(storage: ObjectStore, ref: Ref, tree: Obj) -> None:
     """A service gets an address of its own, unless it wants none."""
     spec = part(tree, "spec")
     if spec["type"] == "ExternalName":
@@ -149,7 +149,7 @@ def _service(storage: Storage, ref: Ref, tree: Obj) -> None:
     spec.setdefault("ipFamilyPolicy", "SingleStack")
 
 
-def _secret(_storage: Storage, _ref: Ref, tree: Obj) -> None:
+def _secret(_storage: ObjectStore, _ref: Ref, tree: Obj) -> None:
     """What was given as plain text is kept as all data is."""
     plain = mapping(tree.pop("stringData", None))
     for key, value in plain.items():

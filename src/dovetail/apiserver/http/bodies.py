@@ -9,7 +9,7 @@ import msgspec
 from aiohttp import web
 
 from dovetail.apiserver.http import protobuf, refusals
-from dovetail.kube.seam import Deletion, Json, Manner, Patch, PatchType, Propagation
+from dovetail.kube.seam import Deletion, Json, Patch, PatchType, Propagation, WriteOptions
 from dovetail.kube.yaml_trees import YamlError, trees
 
 _JSON: Final = "application/json"
@@ -47,13 +47,13 @@ async def patch_in(request: web.Request, subresource: str) -> Patch:
     )
 
 
-def manner_of(request: web.Request) -> Manner:
+def manner_of(request: web.Request) -> WriteOptions:
     """For whom a request writes, and whether it is only a trial. Raises InvalidError."""
     tried = request.query.getall("dryRun", [])
     if any(one != "All" for one in tried):
         msg = f"dryRun: unknown value {tried[0]!r}"
         raise refusals.bad_request(msg)
-    return Manner(request.query.get("fieldManager") or _agent(request), bool(tried))
+    return WriteOptions(request.query.get("fieldManager") or _agent(request), bool(tried))
 
 
 async def deletion_in(request: web.Request) -> Deletion:

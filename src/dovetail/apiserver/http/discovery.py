@@ -8,7 +8,7 @@ from typing import Final
 
 from dovetail.apiserver.http import openapi
 from dovetail.apiserver.http.kinds import OFFERED, Offered
-from dovetail.apiserver.http.surface import Part
+from dovetail.apiserver.http.surface import Subresource
 from dovetail.kube.seam import Json
 
 _VERSION: Final[dict[str, Json]] = {
@@ -60,7 +60,7 @@ def _resource(one: Offered) -> dict[str, Json]:
     return said
 
 
-def _part(one: Offered, name: str, part: Part) -> dict[str, Json]:
+def _part(one: Offered, name: str, part: Subresource) -> dict[str, Json]:
     said: dict[str, Json] = {
         "name": f"{one.kind.plural}/{name}",
         "singularName": "",

@@ -36,19 +36,19 @@ _APPLIED: Final = {
 }
 
 
-class Place(msgspec.Struct, frozen=True):
+class FieldPath(msgspec.Struct, frozen=True):
     """Where in an object: the path, and the type that the field is part of."""
 
     path: str = ""
     owner: str = ""
 
-    def field(self, name: str, owner: str) -> Place:
+    def field(self, name: str, owner: str) -> FieldPath:
         """A field of what is here."""
-        return Place(f"{self.path}.{name}" if self.path else name, owner)
+        return FieldPath(f"{self.path}.{name}" if self.path else name, owner)
 
-    def item(self, index: int) -> Place:
+    def item(self, index: int) -> FieldPath:
         """An item of the list that is here."""
-        return Place(f"{self.path}[{index}]", self.owner)
+        return FieldPath(f"{self.path}[{index}]", self.owner)
 
 
 class Sifted(msgspec.Struct, frozen=True):
@@ -66,7 +66,7 @@ def sifted(tree: Obj, offered: Offered) -> Sifted:
 
 def _walked(sieve: _Sieve, tree: Obj, offered: Offered) -> Obj:
     try:
-        return sieve.object(tree, type_schema(offered), Place(owner=type_name(offered)))
+        return sieve.object(tree, type_schema(offered), FieldPath(owner=type_name(offered)))
     except RecursionError:
         msg = "the object provided is unrecognized: it is nested too deeply"
         raise InvalidError(400, "BadRequest", msg) from None
@@ -82,7 +82,7 @@ class _Sieve:
         self._offered = offered
         self._judges_types = offered.schema is None
 
-    def object(self, tree: Obj, known: Obj, place: Place) -> Obj:
+    def object(self, tree: Obj, known: Obj, place: FieldPath) -> Obj:
         made: Obj = {}
         properties = known.get("properties")
         more = known.get("additionalProperties")
@@ -99,19 +99,19 @@ class _Sieve:
                 self.unknown.append(place.field(key, "").path)
         return made
 
-    def _value(self, value: Json, said: Obj, place: Place) -> Json:
+    def _value(self, value: Json, said: Obj, place: FieldPath) -> Json:
         owner, known = _resolved(said)
         if value is None or "oneOf" in known or "anyOf" in known:
             return value
         self._check(value, known, place)
         if isinstance(value, dict):
-            return self.object(value, known, Place(place.path, owner or place.owner))
+            return self.object(value, known, FieldPath(place.path, owner or place.owner))
         inner = known.get("items")
         if isinstance(value, list) and isinstance(inner, dict):
             return [self._value(one, inner, place.item(at)) for at, one in enumerate(value)]
         return value
 
-    def _check(self, value: Json, known: Obj, place: Place) -> None:
+    def _check(self, value: Json, known: Obj, place: FieldPath) -> None:
         wanted = known.get("type")
         if self._applies:
             if isinstance(wanted, str) and not _is_a(value, wanted):

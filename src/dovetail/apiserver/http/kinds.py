@@ -9,10 +9,10 @@ import msgspec
 
 from dovetail import api
 from dovetail.api.crds import crds
-from dovetail.apiserver.http.surface import Part, Resource, surface
+from dovetail.apiserver.http.surface import Resource, Subresource, surface
 from dovetail.kube.seam import Json
 
-_NO_PARTS: Final[Mapping[str, Part]] = {}
+_NO_PARTS: Final[Mapping[str, Subresource]] = {}
 # Other views on objects of another kind, which nobody here translates.
 _NOT_SERVED: Final = (("autoscaling", "v1"), ("events.k8s.io", "v1"))
 _VERBS: Final = (
@@ -35,7 +35,7 @@ class Offered(msgspec.Struct, frozen=True):
     verbs: tuple[str, ...]
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
-    parts: Mapping[str, Part] = _NO_PARTS
+    parts: Mapping[str, Subresource] = _NO_PARTS
     columns: tuple[Mapping[str, Json], ...] = ()
     schema: Mapping[str, Json] | None = None
 
@@ -51,7 +51,7 @@ def _offered() -> Iterator[Offered]:
         if definition is not None:
             yield _custom(kind, definition)
         elif (kind.group, kind.name) not in own:
-            parts = {"status": Part(kind.name, _STATUS_VERBS)}
+            parts = {"status": Subresource(kind.name, _STATUS_VERBS)}
             yield Offered(kind, kind.name.lower(), _VERBS, parts=parts, schema=_OPEN)
 
 
@@ -78,9 +78,9 @@ def _custom(kind: api.Kind, definition: Mapping[str, Json]) -> Offered:
     names = _mapping(spec.get("names"))
     version = _mapping(next(iter(_list(spec.get("versions"))), None))
     parts = {
-        name: Part("Scale", _STATUS_VERBS, "autoscaling", "v1")
+        name: Subresource("Scale", _STATUS_VERBS, "autoscaling", "v1")
         if name == "scale"
-        else Part(kind.name, _STATUS_VERBS)
+        else Subresource(kind.name, _STATUS_VERBS)
         for name in _mapping(version.get("subresources"))
     }
     return Offered(

@@ -13,11 +13,11 @@ import msgspec
 from aiohttp import web
 
 from dovetail.apiserver.http import refusals, tables
-from dovetail.apiserver.http.tables import Tables
+from dovetail.apiserver.http.tables import TablePrinter
 from dovetail.apiserver.http.targets import Target
 from dovetail.clock import Clock
 from dovetail.kube.errors import ApiError
-from dovetail.kube.seam import Change, ChangeType, Json, Kube, Patch, Scope
+from dovetail.kube.seam import Json, Kube, Patch, Scope, WatchEvent, WatchEventType
 
 _PIECE: Final = 200  # objects
 _ANY_VERSION: Final = ("", "0")
@@ -48,9 +48,9 @@ class Reading:
             return answer(self._tables(request, target).encoded([raw]))
         return answer(raw)
 
-    def _tables(self, request: web.Request, target: Target) -> Tables:
+    def _tables(self, request: web.Request, target: Target) -> TablePrinter:
         included = request.query.get("includeObject", "")
-        return Tables(target.offered, self._clock.now(), included)
+        return TablePrinter(target.offered, self._clock.now(), included)
 
     # ---- lists
 
@@ -103,7 +103,7 @@ class Reading:
         response: web.StreamResponse,
         request: web.Request,
         target: Target,
-        changes: AsyncIterator[Change],
+        changes: AsyncIterator[WatchEvent],
     ) -> None:
         """Write every change as a line; what goes wrong is one, too."""
         wants_marks = request.query.get("allowWatchBookmarks") in _TRUE
@@ -111,12 +111,12 @@ class Reading:
         as_table = tables.is_wanted(request.headers.get("Accept", ""))
         try:
             async for change in changes:
-                if change.type is ChangeType.BOOKMARK:
+                if change.type is WatchEventType.BOOKMARK:
                     is_end = _INITIAL_END in bytes(change.object)
                     if not wants_marks or (is_end and not sends_all):
                         continue
                 shown: bytes | msgspec.Raw = change.object
-                if as_table and change.type is not ChangeType.BOOKMARK:
+                if as_table and change.type is not WatchEventType.BOOKMARK:
                     shown = self._tables(request, target).encoded([change.object])
                 await response.write(_line(change.type, shown))
         except ApiError as error:
@@ -124,7 +124,7 @@ class Reading:
             await response.write(msgspec.json.encode(event) + b"\n")
 
 
-def _line(kind: ChangeType, shown: bytes | msgspec.Raw) -> bytes:
+def _line(kind: WatchEventType, shown: bytes | msgspec.Raw) -> bytes:
     return b'{"type":"%b","object":%b}\n' % (kind.value.encode(), bytes(shown))
 
 

@@ -17,7 +17,7 @@ from dovetail.kube.seam import Json
 _FILE: Final = "surface.json"
 
 
-class Part(msgspec.Struct, frozen=True):
+class Subresource(msgspec.Struct, frozen=True):
     """A subresource. Without a group and version it is of its resource's own."""
 
     kind: str
@@ -38,7 +38,7 @@ class Resource(msgspec.Struct, frozen=True, rename="camel"):
     singular_name: str = ""
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
-    parts: dict[str, Part] = {}
+    parts: dict[str, Subresource] = {}
 
 
 class Surface(msgspec.Struct, frozen=True):

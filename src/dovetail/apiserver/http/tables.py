@@ -40,7 +40,7 @@ def is_wanted(accept: str) -> bool:
     return "as=Table" in accept
 
 
-class Tables:
+class TablePrinter:
     """Makes the tables of one kind, at one moment."""
 
     def __init__(self, offered: Offered, now: datetime, included: str) -> None:

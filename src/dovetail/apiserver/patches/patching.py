@@ -11,7 +11,7 @@ from dovetail.apiserver.patches.json_patch import json_patched
 from dovetail.apiserver.patches.ownership import Stamp
 from dovetail.apiserver.patches.strategic import Strategic
 from dovetail.apiserver.scaling import SCALE, rescale, scale_of
-from dovetail.apiserver.storage import Storage
+from dovetail.apiserver.storage import ObjectStore
 from dovetail.apiserver.trees import Obj, decoded, encoded, part, text
 from dovetail.apiserver.updating import STATUS, update
 from dovetail.kube.seam import Json, Patch, PatchType, Ref
@@ -22,7 +22,7 @@ _NO_STRATEGIC = (
 )
 
 
-def patch(storage: Storage, ref: Ref, asked: Patch) -> msgspec.Raw:
+def patch(storage: ObjectStore, ref: Ref, asked: Patch) -> msgspec.Raw:
     """Change an object. Raises NotFoundError, ConflictError, InvalidError."""
     if asked.subresource not in ("", STATUS, SCALE):
         raise refusals.no_such_resource()
@@ -36,7 +36,7 @@ def patch(storage: Storage, ref: Ref, asked: Patch) -> msgspec.Raw:
     return update(storage, ref, made, asked.subresource, asked.manager).raw
 
 
-def _patched(storage: Storage, ref: Ref, tree: Obj, asked: Patch) -> Obj:
+def _patched(storage: ObjectStore, ref: Ref, tree: Obj, asked: Patch) -> Obj:
     traits = storage.traits(ref.kind)
     made: Json = None
     if asked.type is PatchType.MERGE:
@@ -68,7 +68,7 @@ def merged(target: Json, patch: Json) -> Json:
     return made
 
 
-def _apply(storage: Storage, ref: Ref, asked: Patch) -> msgspec.Raw:
+def _apply(storage: ObjectStore, ref: Ref, asked: Patch) -> msgspec.Raw:
     wanted = readable(_mapping(asked))
     check_appliable(wanted)
     check_identity(ref.kind, wanted)

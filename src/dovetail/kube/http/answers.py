@@ -24,7 +24,7 @@ from dovetail.kube.errors import (
     UnauthorizedError,
     UnavailableError,
 )
-from dovetail.kube.seam import Change, ChangeType, Page
+from dovetail.kube.seam import Page, WatchEvent, WatchEventType
 
 _ERROR: Final = "ERROR"
 _LONGEST_QUOTE: Final = 200
@@ -147,18 +147,18 @@ def object_of(body: bytes) -> msgspec.Raw:
     return _read(_objects.decode, body, "an object")
 
 
-def change_of(line: bytes) -> Change:
+def change_of(line: bytes) -> WatchEvent:
     """One event of a watch. Raises what an ERROR event says, UnavailableError if it is no event."""
     event = _read(_events.decode, line, "an event")
     if event.type == _ERROR:
         raise error_of(0, event.object)
     try:
-        kind = ChangeType(event.type)
+        kind = WatchEventType(event.type)
     except ValueError:
         msg = "an event"
         raise _garbled(msg, line, f"its type is {event.type!r}") from None
     version = _read(_versions.decode, event.object, "an event").metadata.resource_version
-    return Change(kind, event.object, version)
+    return WatchEvent(kind, event.object, version)
 
 
 def _read(decode: Callable[[bytes | msgspec.Raw], T], body: bytes | msgspec.Raw, what: str) -> T:

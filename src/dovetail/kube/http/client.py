@@ -16,7 +16,7 @@ from dovetail.kube.http import answers, paths, retry, streams
 from dovetail.kube.http.access import Access
 from dovetail.kube.http.retry import Repeat
 from dovetail.kube.http.transport import HttpSettings, Request, Transport, World
-from dovetail.kube.seam import Body, Change, Deletion, Json, Page, Patch, Ref, Scope
+from dovetail.kube.seam import Body, Deletion, Json, Page, Patch, Ref, Scope, WatchEvent
 
 MANAGER: Final = "dovetail"
 _LEASES: Final = "coordination.k8s.io"
@@ -47,7 +47,7 @@ class HttpKube:
         path = paths.listing(scope, limit=limit, token=token)
         return await self._transport.answer(Request("GET", path, Repeat.FREELY), answers.page_of)
 
-    async def watch(self, scope: Scope, *, since: str) -> AsyncIterator[Change]:
+    async def watch(self, scope: Scope, *, since: str) -> AsyncIterator[WatchEvent]:
         """Every change after a resource version, until the server ends it or falls silent.
 
         Raises GoneError when that version is too old: list again.

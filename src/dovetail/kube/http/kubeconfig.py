@@ -20,7 +20,13 @@ from dovetail.errors import InputError
 from dovetail.kube.http import in_cluster, kubeconfig_files, proxies
 from dovetail.kube.http.access import Access
 from dovetail.kube.http.credentials import Material, StoredIdentity, is_header_value
-from dovetail.kube.http.kubeconfig_files import Cluster, Context, Entry, Kubeconfig, User
+from dovetail.kube.http.kubeconfig_files import (
+    Kubeconfig,
+    KubeconfigCluster,
+    KubeconfigContext,
+    KubeconfigEntry,
+    User,
+)
 from dovetail.kube.http.plugin import VERSIONS, Plugin
 from dovetail.kube.http.tls import Trust
 from dovetail.kube.seam import Body, Json
@@ -62,13 +68,13 @@ def _chosen(found: Kubeconfig | None, asked: str, environment: Mapping[str, str]
         raise InputError(msg)
     context = _named(found.contexts, name, f"{files}: {'context' if asked else 'current-context'}")
     cluster = _named(found.clusters, context.value.cluster, context.at("cluster"))
-    user = Entry(User(), context.file, context.field)
+    user = KubeconfigEntry(User(), context.file, context.field)
     if context.value.user:
         user = _named(found.users, context.value.user, context.at("user"))
     return _access(context, cluster, user, environment)
 
 
-def _named(entries: Mapping[str, Entry[T]], name: str, field: str) -> Entry[T]:
+def _named(entries: Mapping[str, KubeconfigEntry[T]], name: str, field: str) -> KubeconfigEntry[T]:
     held = entries.get(name)
     if held is None:
         known = ", ".join(sorted(entries)) or "any"
@@ -78,9 +84,9 @@ def _named(entries: Mapping[str, Entry[T]], name: str, field: str) -> Entry[T]:
 
 
 def _access(
-    context: Entry[Context],
-    cluster: Entry[Cluster],
-    user: Entry[User],
+    context: KubeconfigEntry[KubeconfigContext],
+    cluster: KubeconfigEntry[KubeconfigCluster],
+    user: KubeconfigEntry[User],
     environment: Mapping[str, str],
 ) -> Access:
     server = cluster.value.server
@@ -100,7 +106,7 @@ def _access(
     )
 
 
-def _trust(cluster: Entry[Cluster]) -> Trust:
+def _trust(cluster: KubeconfigEntry[KubeconfigCluster]) -> Trust:
     value = cluster.value
     authority = _material(
         cluster, "certificate-authority", value.certificate_authority_data,
@@ -118,7 +124,7 @@ def _trust(cluster: Entry[Cluster]) -> Trust:
     )
 
 
-def _material(entry: Entry[T], name: str, data: str, path: str) -> Material:
+def _material(entry: KubeconfigEntry[T], name: str, data: str, path: str) -> Material:
     """Of the two ways to write it, inline data comes first, as for kubectl."""
     if not data:
         return Material(path=entry.path(path) if path else "", field=entry.at(name))
@@ -130,7 +136,9 @@ def _material(entry: Entry[T], name: str, data: str, path: str) -> Material:
         raise InputError(msg) from None
 
 
-def _identity(user: Entry[User], cluster: Entry[Cluster], trust: Trust) -> StoredIdentity | Plugin:
+def _identity(
+    user: KubeconfigEntry[User], cluster: KubeconfigEntry[KubeconfigCluster], trust: Trust
+) -> StoredIdentity | Plugin:
     value = user.value
     _refuse_what_is_gone(user)
     if value.exec is not None and not value.token and not value.token_file:
@@ -149,13 +157,13 @@ def _identity(user: Entry[User], cluster: Entry[Cluster], trust: Trust) -> Store
     return stored
 
 
-def _token(user: Entry[User]) -> Material:
+def _token(user: KubeconfigEntry[User]) -> Material:
     if user.value.token_file:
         return Material(path=user.path(user.value.token_file), field=user.at("tokenFile"))
     return Material(data=user.value.token.encode(), field=user.at("token"))
 
 
-def _refuse_what_is_gone(user: Entry[User]) -> None:
+def _refuse_what_is_gone(user: KubeconfigEntry[User]) -> None:
     if user.value.username or user.value.password:
         msg = f"{user.at('username')}: expected a token, a certificate or exec: Kubernetes no \
 longer knows passwords"
@@ -165,7 +173,7 @@ longer knows passwords"
         raise InputError(msg)
 
 
-def _plugin(user: Entry[User], found: kubeconfig_files.Exec, cluster: Body) -> Plugin:
+def _plugin(user: KubeconfigEntry[User], found: kubeconfig_files.Exec, cluster: Body) -> Plugin:
     if not found.command:
         msg = f"{user.at('exec.command')}: expected a program"
         raise InputError(msg)
@@ -189,7 +197,7 @@ there to answer, not {found.interactive_mode!r}"
     )
 
 
-def _told(cluster: Entry[Cluster], trust: Trust) -> Body:
+def _told(cluster: KubeconfigEntry[KubeconfigCluster], trust: Trust) -> Body:
     """What a plugin that asks for it learns of the cluster."""
     value = cluster.value
     told: dict[str, Json] = {
@@ -210,7 +218,7 @@ def _told(cluster: Entry[Cluster], trust: Trust) -> Body:
     return {key: held for key, held in told.items() if held}
 
 
-def _impersonation(user: Entry[User]) -> tuple[tuple[str, str], ...]:
+def _impersonation(user: KubeconfigEntry[User]) -> tuple[tuple[str, str], ...]:
     headers = tuple(_acting(user.value))
     if headers and not user.value.act_as:
         msg = f"{user.at('as')}: expected a user to act as, since other parts of one are given"

@@ -24,7 +24,7 @@ class Extension(_Part, frozen=True):
     extension: msgspec.Raw = msgspec.Raw(b"null")
 
 
-class Cluster(_Part, frozen=True):
+class KubeconfigCluster(_Part, frozen=True):
     """A server and how it proves itself."""
 
     server: str = ""
@@ -74,7 +74,7 @@ class User(_Part, frozen=True):
     auth_provider: msgspec.Raw = msgspec.Raw(b"null")
 
 
-class Context(_Part, frozen=True):
+class KubeconfigContext(_Part, frozen=True):
     """Whom we speak to as whom."""
 
     cluster: str = ""
@@ -84,7 +84,7 @@ class Context(_Part, frozen=True):
 
 class _NamedCluster(_Part, frozen=True):
     name: str
-    cluster: Cluster = Cluster()
+    cluster: KubeconfigCluster = KubeconfigCluster()
 
 
 class _NamedUser(_Part, frozen=True):
@@ -94,7 +94,7 @@ class _NamedUser(_Part, frozen=True):
 
 class _NamedContext(_Part, frozen=True):
     name: str
-    context: Context = Context()
+    context: KubeconfigContext = KubeconfigContext()
 
 
 class _File(_Part, frozen=True):
@@ -107,7 +107,7 @@ class _File(_Part, frozen=True):
 T = TypeVar("T")
 
 
-class Entry(msgspec.Struct, Generic[T], frozen=True):
+class KubeconfigEntry(msgspec.Struct, Generic[T], frozen=True):
     """A part and where it stands: its file, and its path in it."""
 
     value: T
@@ -127,9 +127,9 @@ class Kubeconfig(msgspec.Struct, frozen=True):
     """All files as one: whatever is named twice is as its first file has it."""
 
     files: tuple[str, ...]
-    clusters: dict[str, Entry[Cluster]]
-    users: dict[str, Entry[User]]
-    contexts: dict[str, Entry[Context]]
+    clusters: dict[str, KubeconfigEntry[KubeconfigCluster]]
+    users: dict[str, KubeconfigEntry[User]]
+    contexts: dict[str, KubeconfigEntry[KubeconfigContext]]
     current_context: str = ""
 
 
@@ -152,26 +152,30 @@ def read(paths: Sequence[str], *, may_lack: bool = False) -> Kubeconfig | None:
     )
 
 
-def _clusters(found: dict[str, _File]) -> Iterator[tuple[_NamedCluster, Entry[Cluster]]]:
+def _clusters(
+    found: dict[str, _File],
+) -> Iterator[tuple[_NamedCluster, KubeconfigEntry[KubeconfigCluster]]]:
     for path, file in found.items():
         for at, one in enumerate(file.clusters):
-            yield one, Entry(one.cluster, path, f"clusters[{at}].cluster")
+            yield one, KubeconfigEntry(one.cluster, path, f"clusters[{at}].cluster")
 
 
-def _users(found: dict[str, _File]) -> Iterator[tuple[_NamedUser, Entry[User]]]:
+def _users(found: dict[str, _File]) -> Iterator[tuple[_NamedUser, KubeconfigEntry[User]]]:
     for path, file in found.items():
         for at, one in enumerate(file.users):
-            yield one, Entry(one.user, path, f"users[{at}].user")
+            yield one, KubeconfigEntry(one.user, path, f"users[{at}].user")
 
 
-def _contexts(found: dict[str, _File]) -> Iterator[tuple[_NamedContext, Entry[Context]]]:
+def _contexts(
+    found: dict[str, _File],
+) -> Iterator[tuple[_NamedContext, KubeconfigEntry[KubeconfigContext]]]:
     for path, file in found.items():
         for at, one in enumerate(file.contexts):
-            yield one, Entry(one.context, path, f"contexts[{at}].context")
+            yield one, KubeconfigEntry(one.context, path, f"contexts[{at}].context")
 
 
-def _first(entries: Iterable[tuple[str, Entry[T]]]) -> dict[str, Entry[T]]:
-    held: dict[str, Entry[T]] = {}
+def _first(entries: Iterable[tuple[str, KubeconfigEntry[T]]]) -> dict[str, KubeconfigEntry[T]]:
+    held: dict[str, KubeconfigEntry[T]] = {}
     for name, entry in entries:
         held.setdefault(name, entry)
     return held

@@ -31,7 +31,7 @@ class Shape(StrEnum):
     ONE = "one"
 
 
-class Part(msgspec.Struct, frozen=True):
+class JournalPart(msgspec.Struct, frozen=True):
     """A field of the snapshot, its ledger or the plan, and what each of its lines is."""
 
     home: str
@@ -70,13 +70,13 @@ class Part(msgspec.Struct, frozen=True):
         return lines[0]
 
 
-def _part(home: str, found: msgspec.structs.FieldInfo) -> Part:
+def _part(home: str, found: msgspec.structs.FieldInfo) -> JournalPart:
     origin, inner = get_origin(found.type), get_args(found.type)
     if origin is tuple and inner[1:] == (...,):
-        return Part(home, found.name, Shape.LIST, inner[0])
+        return JournalPart(home, found.name, Shape.LIST, inner[0])
     if origin is Mapping:
-        return Part(home, found.name, Shape.MAP, GenericAlias(tuple, inner))
-    return Part(home, found.name, Shape.ONE, found.type)
+        return JournalPart(home, found.name, Shape.MAP, GenericAlias(tuple, inner))
+    return JournalPart(home, found.name, Shape.ONE, found.type)
 
 
 PARTS: Final = tuple(

@@ -22,7 +22,7 @@ from dovetail.model.pod import Pod, PodSpec
 from dovetail.model.snapshot import Snapshot
 from dovetail.observe.journal.edits import Edit, edit, edited
 from dovetail.observe.journal.nouns import encoder, restored
-from dovetail.observe.journal.parts import INSTANCE_TYPES, PARTS, PODS, Part
+from dovetail.observe.journal.parts import INSTANCE_TYPES, PARTS, PODS, JournalPart
 from dovetail.observe.journal.tables import Table
 
 _MOST_BYTES: Final = 1 << 30  # of one record, unpacked: more is no decision
@@ -88,7 +88,7 @@ class RecordWriter:
         )
         return zlib.compress(encoder.encode(record))
 
-    def _edit(self, part: Part, value: object) -> Edit | None:
+    def _edit(self, part: JournalPart, value: object) -> Edit | None:
         name = part.name
         if name in self._values and self._values[name] is value:
             return None

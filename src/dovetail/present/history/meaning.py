@@ -14,7 +14,7 @@ from dovetail.model.plan import Launch
 from dovetail.model.pod import Pod
 from dovetail.model.pool import NodePool
 from dovetail.present.history.happenings import Decided, decision_of
-from dovetail.present.lookup import Subject, SubjectKind, find
+from dovetail.present.lookup import LookupSubject, SubjectKind, find
 from dovetail.present.plan import instant
 
 _EARLIER: Final = timedelta(hours=1)  # by so much an order may be older than what came of it
@@ -34,7 +34,7 @@ class Meant(msgspec.Struct, frozen=True):
         return self.seen.number != self.moment.number
 
 
-def which(asked: Subject, decided: Decided, until: datetime | None) -> Meant:
+def which(asked: LookupSubject, decided: Decided, until: datetime | None) -> Meant:
     """The object that is meant, as of the last decision up to a moment. Raises InputError."""
     moment: Decision | None = None
     for one in decided.newest_first(until):
@@ -54,7 +54,7 @@ def which(asked: Subject, decided: Decided, until: datetime | None) -> Meant:
     raise AssertionError(asked)
 
 
-def _found(asked: Subject, decision: Decision) -> Known | None:
+def _found(asked: LookupSubject, decision: Decision) -> Known | None:
     """The object in a decision. Of nodes and claims either name will do."""
     match asked.kind:
         case SubjectKind.POD:
@@ -68,7 +68,7 @@ def _found(asked: Subject, decision: Decision) -> Known | None:
             assert_never(unknown)
 
 
-def _pod(asked: Subject, decision: Decision) -> Pod | None:
+def _pod(asked: LookupSubject, decision: Decision) -> Pod | None:
     alike = [
         pod
         for pod in decision.snapshot.pods

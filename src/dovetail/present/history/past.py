@@ -30,7 +30,7 @@ from dovetail.present.history.meaning import Known, Meant, since, which
 from dovetail.present.history.nodes import NodeHistory
 from dovetail.present.history.pods import PodHistory
 from dovetail.present.history.pools import PoolHistory
-from dovetail.present.lookup import Subject, SubjectKind
+from dovetail.present.lookup import LookupSubject, SubjectKind
 from dovetail.present.plan import Json, claim_json, instant
 from dovetail.present.table import counted
 
@@ -38,7 +38,9 @@ Tell = Callable[[str], None]
 _History = PodHistory | NodeHistory | PoolHistory
 
 
-def explain(asked: Subject, decided: Decided, until: datetime | None, tell: Tell) -> Explanation:
+def explain(
+    asked: LookupSubject, decided: Decided, until: datetime | None, tell: Tell
+) -> Explanation:
     """The whole answer as of the last decision, or the last up to a moment. Raises InputError."""
     tell(f"looking for {asked.kind}/{asked.name}")
     meant = which(asked, decided, until)
@@ -83,7 +85,7 @@ def _moments(meant: Meant) -> Iterator[tuple[str, str]]:
     yield "as of", decision_of(meant.moment.number, meant.moment.now)
 
 
-def _told(meant: Meant, asked: Subject) -> Explanation:
+def _told(meant: Meant, asked: LookupSubject) -> Explanation:
     """What the last decision that has it says of it."""
     if isinstance(meant.object, Launch):
         launch = meant.object

@@ -28,7 +28,7 @@ from dovetail.cloud.errors import (
 )
 from dovetail.cloud.price_list import PriceList
 from dovetail.cloud.provider import Instance, NodeClassKind
-from dovetail.cloud.registry import Surroundings
+from dovetail.cloud.registry import ProviderContext
 from dovetail.kube.errors import ApiError, ConflictError, NotFoundError
 from dovetail.kube.seam import Kube
 from dovetail.model.claim import ClaimObject
@@ -49,7 +49,7 @@ _UNHEALTHY_FOR: Final = timedelta(minutes=10)
 _T = TypeVar("_T")
 
 
-def provider(surroundings: Surroundings[Kube]) -> KwokProvider:
+def provider(surroundings: ProviderContext[Kube]) -> KwokProvider:
     """The provider, as the entry point makes it."""
     environment = surroundings.environment
     path, ordered = environment.get(INSTANCE_TYPES_FILE_PATH), environment.get(FAULTS_FILE_PATH)
@@ -64,7 +64,7 @@ class KwokProvider:
     """A cloud of pretended machines."""
 
     def __init__(
-        self, surroundings: Surroundings[Kube], *, types: Sequence[InstanceType], ordered: Faults
+        self, surroundings: ProviderContext[Kube], *, types: Sequence[InstanceType], ordered: Faults
     ) -> None:
         self.faults = ordered
         self._clock: Clock = surroundings.clock

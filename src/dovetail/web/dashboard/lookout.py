@@ -32,7 +32,7 @@ from dovetail.present.board import (
     waiting_pods,
 )
 from dovetail.present.explanation import Explanation
-from dovetail.present.timeline import Deed, Kind, deeds, news, told
+from dovetail.present.timeline import Deed, DeedKind, deeds, news, told
 
 _LINES: Final = 300
 _DECISIONS: Final = 120  # each with the snapshot that it was made from
@@ -41,7 +41,7 @@ _WAITING: Final = 500  # more than anybody reads
 _SAMPLES_EVERY: Final = timedelta(minutes=5)
 
 
-class Decision(msgspec.Struct, frozen=True):
+class RecentDecision(msgspec.Struct, frozen=True):
     """A decision that did something, with all that it was made from."""
 
     number: int
@@ -58,7 +58,7 @@ class Decision(msgspec.Struct, frozen=True):
         return told(found[place], self.snapshot, self.plan, self.at)
 
 
-class Entry(msgspec.Struct, frozen=True, rename="camel"):
+class TimelineEntry(msgspec.Struct, frozen=True, rename="camel"):
     """A line of the timeline: one deed of one decision."""
 
     number: int
@@ -66,14 +66,14 @@ class Entry(msgspec.Struct, frozen=True, rename="camel"):
     deed: Deed
 
 
-class Sample(msgspec.Struct, frozen=True, array_like=True):
+class TotalsSample(msgspec.Struct, frozen=True, array_like=True):
     """How things stood at a moment."""
 
     at: datetime
     totals: Totals
 
 
-class Change(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+class PageUpdate(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """What is new. `waiting` and `types` are told whole or not at all."""
 
     now: datetime
@@ -83,8 +83,8 @@ class Change(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     gone: tuple[str, ...] = ()
     waiting: tuple[WaitingPod, ...] | None = None
     types: tuple[TypeInUse, ...] | None = None
-    entries: tuple[Entry, ...] = ()
-    samples: tuple[Sample, ...] = ()
+    entries: tuple[TimelineEntry, ...] = ()
+    samples: tuple[TotalsSample, ...] = ()
     tempo: float | None = None
 
 
@@ -106,12 +106,12 @@ class Lookout:
     def __init__(self, tempo: Callable[[], float] | None = None) -> None:
         self._tempo = tempo
         self._seen: dict[str, _Seen] = {}
-        self._decisions: deque[Decision] = deque(maxlen=_DECISIONS)
-        self._entries: deque[Entry] = deque(maxlen=_LINES)
-        self._fresh: list[Entry] = []
-        self._samples: deque[Sample] = deque(maxlen=_SAMPLES)
+        self._decisions: deque[RecentDecision] = deque(maxlen=_DECISIONS)
+        self._entries: deque[TimelineEntry] = deque(maxlen=_LINES)
+        self._fresh: list[TimelineEntry] = []
+        self._samples: deque[TotalsSample] = deque(maxlen=_SAMPLES)
         self._n_decisions = 0
-        self._latest: Change | None = None
+        self._latest: PageUpdate | None = None
         self._stuck: frozenset[str] = frozenset()
         self.snapshot = Snapshot()
         self.plan = Plan()
@@ -125,23 +125,23 @@ class Lookout:
         found = deeds(plan)
         stuck = frozenset(one.pod for one in plan.unschedulable)
         if stuck <= self._stuck:
-            found = tuple(one for one in found if one.kind != Kind.STUCK)
+            found = tuple(one for one in found if one.kind != DeedKind.STUCK)
         self._stuck = stuck
         if not found:
             return
         number = self._n_decisions
-        self._decisions.append(Decision(number, now, seconds, snapshot, plan))
-        fresh = [Entry(number, now, one) for one in found]
+        self._decisions.append(RecentDecision(number, now, seconds, snapshot, plan))
+        fresh = [TimelineEntry(number, now, one) for one in found]
         self._entries.extend(fresh)
         self._fresh += fresh
 
     def note(self, at: datetime, title: str) -> None:
         """Something happened that nobody here decided."""
-        entry = Entry(0, at, news(title))
+        entry = TimelineEntry(0, at, news(title))
         self._entries.append(entry)
         self._fresh.append(entry)
 
-    def look(self, snapshot: Snapshot, now: datetime) -> Change:
+    def look(self, snapshot: Snapshot, now: datetime) -> PageUpdate:
         """What has changed since the last look."""
         self.snapshot = snapshot
         changed, gone = self._compare(snapshot)
@@ -150,7 +150,7 @@ class Lookout:
         sums = totals(boxes, len(waiting), self.plan.cost.cluster_target_nanousd)
         before, fresh = self._latest, tuple(self._fresh)
         self._fresh = []
-        whole = Change(
+        whole = PageUpdate(
             now=now,
             totals=sums,
             waiting=waiting[:_WAITING],
@@ -186,10 +186,10 @@ class Lookout:
         self._seen = seen
         return changed, vanished
 
-    def _sampled(self, sums: Totals, now: datetime) -> tuple[Sample, ...]:
+    def _sampled(self, sums: Totals, now: datetime) -> tuple[TotalsSample, ...]:
         if self._samples and now - self._samples[-1].at < _SAMPLES_EVERY:
             return ()
-        sample = Sample(now, sums)
+        sample = TotalsSample(now, sums)
         self._samples.append(sample)
         return (sample,)
 
@@ -200,7 +200,7 @@ class Lookout:
         """When it looked last."""
         return None if self._latest is None else self._latest.now
 
-    def whole(self) -> Change | None:
+    def whole(self) -> PageUpdate | None:
         """Everything up to the last look, for somebody who has just come; None before that."""
         if self._latest is None:
             return None
@@ -213,6 +213,6 @@ class Lookout:
             samples=tuple(self._samples),
         )
 
-    def remembered(self, number: int) -> Decision | None:
+    def remembered(self, number: int) -> RecentDecision | None:
         """The decision of a line of the timeline; None if it is forgotten."""
         return next((one for one in self._decisions if one.number == number), None)

@@ -49,7 +49,7 @@ Explain = Callable[[str], Awaitable[Explanation]]
 SetTempo = Callable[[float], None]
 
 
-class Content(msgspec.Struct, frozen=True):
+class DashboardContent(msgspec.Struct, frozen=True):
     """What there is to serve. `explain` answers for one object, by kind/name; `set_tempo` is there
     only where time is not the real one.
     """
@@ -59,7 +59,7 @@ class Content(msgspec.Struct, frozen=True):
     set_tempo: SetTempo | None = None
 
 
-class Place(msgspec.Struct, frozen=True):
+class ListenAddress(msgspec.Struct, frozen=True):
     """Where to listen; port 0 takes any that is free. `flag` is what a complaint names."""
 
     port: int = 0
@@ -68,7 +68,7 @@ class Place(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def serving(content: Content, place: Place) -> AsyncIterator[int]:
+async def serving(content: DashboardContent, place: ListenAddress) -> AsyncIterator[int]:
     """Serve for as long as the block lasts; the port. Raises InputError if it cannot be had."""
     runner = web.AppRunner(
         application(content, place),
@@ -91,7 +91,7 @@ async def serving(content: Content, place: Place) -> AsyncIterator[int]:
         await runner.cleanup()
 
 
-def application(content: Content, place: Place) -> web.Application:
+def application(content: DashboardContent, place: ListenAddress) -> web.Application:
     """The page and its answers, every one of them with strict headers."""
     guards = [by_its_own_name] if _is_local(place.host) else []
     made = web.Application(client_max_size=_LARGEST_BODY, middlewares=guards)
@@ -146,7 +146,7 @@ def _static(name: str) -> web.Response:
 class _Asked:
     """Answers to questions of the page."""
 
-    def __init__(self, content: Content) -> None:
+    def __init__(self, content: DashboardContent) -> None:
         self._content = content
 
     async def pools(self, request: web.Request) -> web.Response:

@@ -15,7 +15,7 @@ import msgspec
 from aiohttp import web
 
 from dovetail.model.snapshot import Snapshot
-from dovetail.web.dashboard.lookout import Change, Lookout
+from dovetail.web.dashboard.lookout import Lookout, PageUpdate
 
 _LOOKS_EVERY_SECONDS: Final = 0.4
 _RESTS_SECONDS: Final = 5.0  # a sample now and then, also while nobody watches
@@ -101,5 +101,5 @@ class _Watcher:
             self.queue.get_nowait()
 
 
-def _event(change: Change) -> bytes:
+def _event(change: PageUpdate) -> bytes:
     return b"data: " + msgspec.json.encode(change) + b"\n\n"

@@ -9,7 +9,7 @@ import pytest
 
 from dovetail.kube import errors
 from dovetail.kube.http import answers
-from dovetail.kube.seam import ChangeType
+from dovetail.kube.seam import WatchEventType
 
 
 def said(code: int, reason: str, **details: object) -> bytes:
@@ -93,4 +93,4 @@ def test_a_bookmark_has_a_version_and_nothing_else() -> None:
     """It says how far the watch has come."""
     line = b'{"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "12"}}}'
     change = answers.change_of(line)
-    assert (change.type, change.resource_version) == (ChangeType.BOOKMARK, "12")
+    assert (change.type, change.resource_version) == (WatchEventType.BOOKMARK, "12")

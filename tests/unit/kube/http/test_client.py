@@ -12,7 +12,17 @@ from aiohttp import web
 from dovetail.kube import errors
 from dovetail.kube.http.retry import Retries
 from dovetail.kube.http.transport import HttpSettings
-from dovetail.kube.seam import Body, ChangeType, Deletion, Json, Kube, Patch, PatchType, Ref, Scope
+from dovetail.kube.seam import (
+    Body,
+    Deletion,
+    Json,
+    Kube,
+    Patch,
+    PatchType,
+    Ref,
+    Scope,
+    WatchEventType,
+)
 from tests.unit.kube.http.servers import (
     CLAIMS,
     NODES,
@@ -263,8 +273,8 @@ async def test_a_watch_hands_out_changes_as_they_come() -> None:
     async with served(watched) as server, client(server) as kube:
         changes = [change async for change in kube.watch(Scope(NODES), since="1")]
     assert [(one.type, one.resource_version) for one in changes] == [
-        (ChangeType.ADDED, "2"),
-        (ChangeType.BOOKMARK, "3"),
+        (WatchEventType.ADDED, "2"),
+        (WatchEventType.BOOKMARK, "3"),
     ]
 
 

@@ -15,7 +15,7 @@ import pytest
 from dovetail import api, labels
 from dovetail.api.crds import crds
 from dovetail.apiserver import MemoryKube
-from dovetail.cloud.registry import Surroundings
+from dovetail.cloud.registry import ProviderContext
 from dovetail.controllers.known import NODE_POOL
 from dovetail.controllers.means import Means
 from dovetail.controllers.whole import Controller, Setup
@@ -77,7 +77,7 @@ class Faithful:
                 task.cancel()
 
     def _lives(self) -> Any:
-        around = Surroundings(kube=self.kube, clock=self.time, timer=self.time)
+        around = ProviderContext(kube=self.kube, clock=self.time, timer=self.time)
         cloud = KwokProvider(around, types=TYPES, ordered=Faults())
         recorder = Recorder(self.kube, self.time, self.time)
         means = Means(

@@ -14,12 +14,12 @@ from dovetail.errors import InputError
 from dovetail.present.explanation import Explanation
 from dovetail.testing import node, pod, snapshot
 from dovetail.web.dashboard.lookout import Lookout
-from dovetail.web.dashboard.server import Content, Place, serving
+from dovetail.web.dashboard.server import DashboardContent, ListenAddress, serving
 from dovetail.web.dashboard.stream import Stream
 
 NOW = datetime(2026, 3, 2, 6, 0, tzinfo=UTC)
 EVIL = "<script>alert(1)</script>"
-_ANYWHERE = Place(0)
+_ANYWHERE = ListenAddress(0)
 
 
 async def _explained(what: str) -> Explanation:
@@ -47,14 +47,14 @@ class Asker:
 
 @asynccontextmanager
 async def asking(
-    rates: list[float] | None = None, place: Place = _ANYWHERE
+    rates: list[float] | None = None, place: ListenAddress = _ANYWHERE
 ) -> AsyncIterator[Asker]:
     """A server that has looked once."""
     cluster = snapshot(pods=[pod("p", node="n1")], nodes=[node("n1")])
     lookout = Lookout()
     lookout.look(cluster, NOW)
     stream = Stream(lookout, lambda: (cluster, NOW))
-    content = Content(stream, _explained, None if rates is None else rates.append)
+    content = DashboardContent(stream, _explained, None if rates is None else rates.append)
     async with serving(content, place) as port, aiohttp.ClientSession() as session:
         yield Asker(session, port, place.host)
 
@@ -103,7 +103,7 @@ async def test_another_name_for_this_machine_is_refused(
     listens_on: str, name: str, want: int
 ) -> None:
     """A page of another site could have such a name resolve to this machine."""
-    async with asking(place=Place(0, listens_on)) as asker:
+    async with asking(place=ListenAddress(0, listens_on)) as asker:
         status, _, headers = await asker.get("/", Host=name)
     assert status == want
     assert "Content-Security-Policy" in headers
@@ -111,7 +111,7 @@ async def test_another_name_for_this_machine_is_refused(
 
 async def test_whoever_lets_others_in_may_be_called_by_any_name() -> None:
     """A service of the cluster has names that nobody knows here."""
-    async with asking(place=Place(0, "0.0.0.0")) as asker:  # noqa: S104  what is tested
+    async with asking(place=ListenAddress(0, "0.0.0.0")) as asker:  # noqa: S104  what is tested
         assert (await asker.get("/", Host="dovetail.kube-system.svc"))[0] == 200
 
 
@@ -185,5 +185,5 @@ async def test_a_port_that_is_taken_is_told_with_the_flag_and_a_remedy() -> None
     async with asking() as asker:
         stream = Stream(Lookout(), lambda: (snapshot(), NOW))
         with pytest.raises(InputError, match=r"--port: cannot listen on .*name another port"):
-            async with serving(Content(stream, _explained), Place(asker.port)):
+            async with serving(DashboardContent(stream, _explained), ListenAddress(asker.port)):
                 pass
