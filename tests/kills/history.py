@@ -11,7 +11,7 @@ from dovetail import api
 from dovetail.apiserver import MemoryKube
 from dovetail.controllers.known import NODE, NODE_CLAIM, POD
 from dovetail.kube.seam import Scope, WatchEventType
-from dovetail.sim.budgets import BUDGET
+from dovetail.sim.controller_manager.budgets import BUDGET
 from dovetail.testing.virtual_time import VirtualTime
 
 _KINDS = (POD, NODE, NODE_CLAIM, BUDGET)

@@ -14,7 +14,7 @@ from dovetail.kube.seam import Scope
 from dovetail.model.pod import TERMINAL_PHASES
 from dovetail.providers.kwok.machine import Machine, recorded
 from dovetail.sim import wire
-from dovetail.sim.replicas import REPLICA_SET
+from dovetail.sim.controller_manager.replicas import REPLICA_SET
 from tests.kills.world import World
 
 _LONGEST_ORPHANED = GARBAGE_PERIOD + ORPHAN_GRACE

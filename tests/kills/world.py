@@ -30,11 +30,11 @@ from dovetail.observe.meters import Meters
 from dovetail.providers.kwok.catalogue import instance_types
 from dovetail.providers.kwok.faults import Faults
 from dovetail.providers.kwok.provider import KwokProvider
-from dovetail.sim.budgets import BUDGET
+from dovetail.sim.controller_manager.budgets import BUDGET
+from dovetail.sim.controller_manager.replicas import REPLICA_SET
+from dovetail.sim.controller_manager.workloads import Workloads
 from dovetail.sim.kubelets import Habits, Kubelets
-from dovetail.sim.replicas import REPLICA_SET
 from dovetail.sim.scheduler import Scheduler
-from dovetail.sim.workloads import Workloads
 from dovetail.testing.slow_kube import SlowKube
 from dovetail.testing.troubled_kube import ApiCall, Trouble, TroubledKube
 from dovetail.testing.virtual_time import VirtualTime

@@ -8,9 +8,9 @@ from typing import Final
 from dovetail.clock import Clock, Timer
 from dovetail.kube.backoff import Chance
 from dovetail.kube.seam import Kube
+from dovetail.sim.controller_manager.workloads import Workloads
 from dovetail.sim.kubelets import Habits, Kubelets
 from dovetail.sim.scheduler import Scheduler
-from dovetail.sim.workloads import Workloads
 
 # Nobody reads leases in memory, and to renew them is most of what an idle cluster would do.
 _NO_LEASES: Final = Habits(lease_seconds=0.0)

@@ -31,12 +31,12 @@ from dovetail.observe.meters import Meters
 from dovetail.providers.kwok.catalogue import instance_types
 from dovetail.providers.kwok.faults import Faults
 from dovetail.providers.kwok.provider import KwokProvider
+from dovetail.sim.controller_manager.replicas import REPLICA_SET
 from dovetail.sim.demand import Demand, Workload
 from dovetail.sim.fast.machines import Pace
 from dovetail.sim.fast.run import Ended, Manner, simulate
 from dovetail.sim.fast.windows import Rhythm
 from dovetail.sim.kubelets import Habits
-from dovetail.sim.replicas import REPLICA_SET
 from dovetail.sim.world import run_world
 from dovetail.testing.virtual_time import START, VirtualTime
 

@@ -12,27 +12,43 @@ from typing import Final
 from dovetail import api
 from dovetail.decide.disrupt.cost import deletion_cost
 from dovetail.kube.seam import Json, Patch, Ref
-from dovetail.sim.rollouts import REVISION, conditions, mark, next_revision, template_hash
-from dovetail.sim.shop import Obj, Shop, Whole, controller_uid, is_active, is_ready, mapping
+from dovetail.sim.controller_manager.pod_control import (
+    Obj,
+    PodControl,
+    WorkloadObject,
+    controller_uid,
+    is_active,
+    is_ready,
+    mapping,
+)
+from dovetail.sim.controller_manager.rollouts import (
+    REVISION,
+    conditions,
+    mark,
+    next_revision,
+    template_hash,
+)
 
 DEPLOYMENT: Final = api.KINDS["apps", "Deployment"]
 REPLICA_SET: Final = api.KINDS["apps", "ReplicaSet"]
 _HASH: Final = "pod-template-hash"
 
 
-async def keep_replica_set(shop: Shop, whole: Whole) -> None:
+async def keep_replica_set(control: PodControl, workload: WorkloadObject) -> None:
     """Make missing pods, delete surplus ones."""
-    wanted = whole.number("replicas", 1)
-    pods = [one for one in await shop.owned(whole) if is_active(one)]
+    wanted = workload.number("replicas", 1)
+    pods = [one for one in await control.owned(workload) if is_active(one)]
     for _ in range(wanted - len(pods)):
-        await shop.make_pod(whole, {"generateName": f"{whole.meta.name}-"}, {})
+        await control.make_pod(workload, {"generateName": f"{workload.meta.name}-"}, {})
     crowds = Counter(one.spec.node_name for one in pods)
     going = sorted(pods, key=lambda one: _worth(one, crowds))
     for pod in going[: max(len(pods) - wanted, 0)]:
-        await shop.delete_pod(pod)
+        await control.delete_pod(pod)
     n_ready = sum(map(is_ready, pods))
     status: Obj = {"replicas": len(pods), "fullyLabeledReplicas": len(pods)}
-    await shop.report(whole, {**status, "readyReplicas": n_ready, "availableReplicas": n_ready})
+    await control.report(
+        workload, {**status, "readyReplicas": n_ready, "availableReplicas": n_ready}
+    )
 
 
 def _worth(pod: api.Pod, crowds: Counter[str]) -> tuple[bool, bool, int, int, float, str]:
@@ -45,17 +61,17 @@ def _worth(pod: api.Pod, crowds: Counter[str]) -> tuple[bool, bool, int, int, fl
     return (bool(node), is_ready(pod), cost, -crowds[node], -since, meta.name)
 
 
-async def keep_deployment(shop: Shop, whole: Whole) -> None:
+async def keep_deployment(control: PodControl, workload: WorkloadObject) -> None:
     """Keep one ReplicaSet of the present template, and let those of earlier ones shrink."""
-    sets = await _sets(shop, whole)
-    digest = template_hash(whole.template)
-    name = f"{whole.meta.name}-{digest}"
+    sets = await _sets(control, workload)
+    digest = template_hash(workload.template)
+    name = f"{workload.meta.name}-{digest}"
     current = next((one for one in sets if one.meta.name == name), None)
     earlier = [one for one in sets if one.meta.name != name]
-    if whole.spec.get("paused") is not True:
-        await _roll_out(shop, whole, current, earlier, digest)
+    if workload.spec.get("paused") is not True:
+        await _roll_out(control, workload, current, earlier, digest)
     n_updated, n_ready = _count(current, "replicas"), _count(current, "readyReplicas")
-    wanted = whole.number("replicas", 1)
+    wanted = workload.number("replicas", 1)
     n_all = n_updated + sum(_count(one, "replicas") for one in earlier)
     n_all_ready = n_ready + sum(_count(one, "readyReplicas") for one in earlier)
     is_through = wanted == n_all == n_updated == n_ready
@@ -66,69 +82,75 @@ async def keep_deployment(shop: Shop, whole: Whole) -> None:
         "availableReplicas": n_all_ready,
         "unavailableReplicas": max(wanted - n_all_ready, 0),
         "conditions": conditions(
-            whole, n_ready=n_all_ready, is_through=is_through, now=shop.clock.now()
+            workload, n_ready=n_all_ready, is_through=is_through, now=control.clock.now()
         ),
     }
-    await shop.report(whole, status)
+    await control.report(workload, status)
 
 
-async def _sets(shop: Shop, whole: Whole) -> list[Whole]:
+async def _sets(control: PodControl, workload: WorkloadObject) -> list[WorkloadObject]:
     """The ReplicaSets that belong to a Deployment."""
-    found = await shop.wires(REPLICA_SET, whole.ref.namespace)
-    own = [one.metadata.name for one in found if controller_uid(one) == whole.meta.uid]
-    read = [await shop.read(Ref(REPLICA_SET, name, whole.ref.namespace)) for name in own]
+    found = await control.wires(REPLICA_SET, workload.ref.namespace)
+    own = [one.metadata.name for one in found if controller_uid(one) == workload.meta.uid]
+    read = [await control.read(Ref(REPLICA_SET, name, workload.ref.namespace)) for name in own]
     return [one for one in read if one is not None]
 
 
 async def _roll_out(
-    shop: Shop, whole: Whole, current: Whole | None, earlier: list[Whole], digest: str
+    control: PodControl,
+    workload: WorkloadObject,
+    current: WorkloadObject | None,
+    earlier: list[WorkloadObject],
+    digest: str,
 ) -> None:
     """Bring the present template to full number; earlier ones shrink as its pods get ready."""
     revision = next_revision(earlier if current is None else [*earlier, current], current)
-    wanted = whole.number("replicas", 1)
+    wanted = workload.number("replicas", 1)
     if current is None:
-        await _make_set(shop, whole, digest, revision)
+        await _make_set(control, workload, digest, revision)
     else:
-        await mark(shop, current, revision)
-        await _scale(shop, current, wanted)
-    await mark(shop, whole, revision)
+        await mark(control, current, revision)
+        await _scale(control, current, wanted)
+    await mark(control, workload, revision)
     left = max(wanted - _count(current, "readyReplicas"), 0)
     for one in earlier:
         n_kept = min(one.number("replicas", 0), left)
         left -= n_kept
-        await _scale(shop, one, n_kept)
+        await _scale(control, one, n_kept)
 
 
-def _count(one: Whole | None, field: str) -> int:
+def _count(one: WorkloadObject | None, field: str) -> int:
     found = mapping(one.tree.get("status")).get(field) if one is not None else 0
     return found if isinstance(found, int) else 0
 
 
-async def _scale(shop: Shop, one: Whole, replicas: int) -> None:
+async def _scale(control: PodControl, one: WorkloadObject, replicas: int) -> None:
     if one.number("replicas", 1) != replicas:
-        await shop.kube.patch(one.ref, Patch({"spec": {"replicas": replicas}}))
+        await control.kube.patch(one.ref, Patch({"spec": {"replicas": replicas}}))
 
 
-async def _make_set(shop: Shop, whole: Whole, digest: str, revision: int) -> None:
+async def _make_set(
+    control: PodControl, workload: WorkloadObject, digest: str, revision: int
+) -> None:
     marked: Obj = {_HASH: digest}
-    held = mapping(whole.template.get("metadata"))
+    held = mapping(workload.template.get("metadata"))
     meta: Obj = {**held, "labels": {**mapping(held.get("labels")), **marked}}
-    selector = mapping(whole.spec.get("selector"))
+    selector = mapping(workload.spec.get("selector"))
     chosen: Obj = {**selector, "matchLabels": {**mapping(selector.get("matchLabels")), **marked}}
     spec: Json = {
-        "replicas": whole.number("replicas", 1),
+        "replicas": workload.number("replicas", 1),
         "selector": chosen,
-        "template": {**whole.template, "metadata": meta},
+        "template": {**workload.template, "metadata": meta},
     }
     body: Obj = {
         "apiVersion": REPLICA_SET.api_version,
         "kind": REPLICA_SET.name,
         "metadata": {
-            "name": f"{whole.meta.name}-{digest}",
+            "name": f"{workload.meta.name}-{digest}",
             "labels": mapping(meta["labels"]),
             "annotations": {REVISION: str(revision)},
-            "ownerReferences": [whole.owner()],
+            "ownerReferences": [workload.owner()],
         },
         "spec": spec,
     }
-    await shop.kube.create(REPLICA_SET, body, whole.ref.namespace)
+    await control.kube.create(REPLICA_SET, body, workload.ref.namespace)

@@ -13,35 +13,48 @@ from typing import Final
 from dovetail import api
 from dovetail.kube.errors import AlreadyExistsError
 from dovetail.kube.seam import Json
-from dovetail.sim.rollouts import TEMPLATE, is_outdated, replaces_pods, template_hash
-from dovetail.sim.shop import Obj, Shop, Whole, is_active, is_ready, listed, mapping
+from dovetail.sim.controller_manager.pod_control import (
+    Obj,
+    PodControl,
+    WorkloadObject,
+    is_active,
+    is_ready,
+    listed,
+    mapping,
+)
+from dovetail.sim.controller_manager.rollouts import (
+    TEMPLATE,
+    is_outdated,
+    replaces_pods,
+    template_hash,
+)
 from dovetail.sim.volumes import CLAIM
 
 STATEFUL_SET: Final = api.KINDS["apps", "StatefulSet"]
 
 
-async def keep_stateful_set(shop: Shop, whole: Whole) -> None:
+async def keep_stateful_set(control: PodControl, workload: WorkloadObject) -> None:
     """Make the next pods that are due, delete those past the number."""
-    start = mapping(whole.spec.get("ordinals")).get("start")
+    start = mapping(workload.spec.get("ordinals")).get("start")
     first = start if isinstance(start, int) else 0
-    numbers = range(first, first + whole.number("replicas", 1))
-    held = {one.metadata.name: one for one in await shop.owned(whole)}
-    names = {f"{whole.meta.name}-{number}": number for number in numbers}
-    is_parallel = whole.spec.get("podManagementPolicy") == "Parallel"
+    numbers = range(first, first + workload.number("replicas", 1))
+    held = {one.metadata.name: one for one in await control.owned(workload)}
+    names = {f"{workload.meta.name}-{number}": number for number in numbers}
+    is_parallel = workload.spec.get("podManagementPolicy") == "Parallel"
     for name, number in names.items():
-        is_up = await _raise(shop, whole, held.get(name), number)
+        is_up = await _raise(control, workload, held.get(name), number)
         if not is_up and not is_parallel:
             break
     surplus = sorted((name for name in held if name not in names), key=_number, reverse=True)
     for name in surplus if is_parallel else surplus[:1]:
         if held[name].metadata.deletion_timestamp is None:
-            await shop.delete_pod(held[name])
+            await control.delete_pod(held[name])
     n_ready = sum(is_ready(one) and is_active(one) for one in held.values())
-    digest = template_hash(whole.template)
+    digest = template_hash(workload.template)
     outdated = [name for name, one in held.items() if is_outdated(one, digest)]
-    if outdated and replaces_pods(whole) and n_ready >= len(numbers):
-        await shop.delete_pod(held[max(outdated, key=_number)])
-    revision = f"{whole.meta.name}-{digest}"
+    if outdated and replaces_pods(workload) and n_ready >= len(numbers):
+        await control.delete_pod(held[max(outdated, key=_number)])
+    revision = f"{workload.meta.name}-{digest}"
     status: Obj = {
         "replicas": len(held),
         "currentReplicas": len(held) - len(outdated),
@@ -52,18 +65,20 @@ async def keep_stateful_set(shop: Shop, whole: Whole) -> None:
     }
     if not outdated:
         status["currentRevision"] = revision
-    await shop.report(whole, status)
+    await control.report(workload, status)
 
 
-async def _raise(shop: Shop, whole: Whole, pod: api.Pod | None, number: int) -> bool:
+async def _raise(
+    control: PodControl, workload: WorkloadObject, pod: api.Pod | None, number: int
+) -> bool:
     """See that the pod of that number is there; whether it is ready."""
     if pod is None:
-        await _make(shop, whole, f"{whole.meta.name}-{number}", number)
+        await _make(control, workload, f"{workload.meta.name}-{number}", number)
         return False
     if is_active(pod):
         return is_ready(pod)
     if pod.metadata.deletion_timestamp is None:
-        await shop.delete_pod(pod)  # it has ended, and is made anew
+        await control.delete_pod(pod)  # it has ended, and is made anew
     return False
 
 
@@ -72,14 +87,14 @@ def _number(name: str) -> int:
     return int(digits) if digits.isdigit() else -1
 
 
-async def _make(shop: Shop, whole: Whole, name: str, number: int) -> None:
+async def _make(control: PodControl, workload: WorkloadObject, name: str, number: int) -> None:
     volumes: list[Json] = []
-    for one in map(mapping, listed(whole.spec.get("volumeClaimTemplates"))):
+    for one in map(mapping, listed(workload.spec.get("volumeClaimTemplates"))):
         kind = str(mapping(one.get("metadata")).get("name"))
         claim = f"{kind}-{name}"
-        await _claim(shop, whole, claim, one)
+        await _claim(control, workload, claim, one)
         volumes.append({"name": kind, "persistentVolumeClaim": {"claimName": claim}})
-    template = mapping(whole.template.get("spec"))
+    template = mapping(workload.template.get("spec"))
     replaced = {str(mapping(one)["name"]) for one in volumes}
     kept = [
         one
@@ -91,13 +106,13 @@ async def _make(shop: Shop, whole: Whole, name: str, number: int) -> None:
         "labels": {
             "statefulset.kubernetes.io/pod-name": name,
             "apps.kubernetes.io/pod-index": str(number),
-            TEMPLATE: template_hash(whole.template),
+            TEMPLATE: template_hash(workload.template),
         },
     }
-    await shop.make_pod(whole, meta, {"hostname": name, "volumes": [*kept, *volumes]})
+    await control.make_pod(workload, meta, {"hostname": name, "volumes": [*kept, *volumes]})
 
 
-async def _claim(shop: Shop, whole: Whole, name: str, template: Obj) -> None:
+async def _claim(control: PodControl, workload: WorkloadObject, name: str, template: Obj) -> None:
     held = mapping(template.get("metadata"))
     body: Obj = {
         "apiVersion": "v1",
@@ -106,4 +121,4 @@ async def _claim(shop: Shop, whole: Whole, name: str, template: Obj) -> None:
         "spec": template.get("spec"),
     }
     with suppress(AlreadyExistsError):  # it outlives its pod, and waits for the next
-        await shop.kube.create(CLAIM, body, whole.ref.namespace)
+        await control.kube.create(CLAIM, body, workload.ref.namespace)

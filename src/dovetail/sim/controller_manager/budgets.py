@@ -9,7 +9,13 @@ from typing import Final
 
 from dovetail import api
 from dovetail.kube.seam import Json, Ref
-from dovetail.sim.shop import Obj, Shop, Whole, is_ready, mapping
+from dovetail.sim.controller_manager.pod_control import (
+    Obj,
+    PodControl,
+    WorkloadObject,
+    is_ready,
+    mapping,
+)
 from dovetail.state.selectors import label_selector
 
 BUDGET: Final = api.KINDS["policy", "PodDisruptionBudget"]
@@ -25,24 +31,26 @@ _SCALED: Final = {
 }
 
 
-async def count_budget(shop: Shop, whole: Whole) -> float | None:
+async def count_budget(control: PodControl, workload: WorkloadObject) -> float | None:
     """Write what a budget allows; after how many seconds that is to be looked at again."""
-    budget = api.read(BUDGET, await shop.kube.get(whole.ref))
+    budget = api.read(BUDGET, await control.kube.get(workload.ref))
     if not isinstance(budget, api.PodDisruptionBudget):
         return None
     selector = label_selector(budget.spec.selector)
     pods = [
-        one for one in await shop.pods(whole.ref.namespace) if selector.matches(one.metadata.labels)
+        one
+        for one in await control.pods(workload.ref.namespace)
+        if selector.matches(one.metadata.labels)
     ]
-    noted = mapping(mapping(whole.tree.get("status")).get("disruptedPods"))
-    disrupted = _still_disrupted(noted, pods, shop.clock.now())
+    noted = mapping(mapping(workload.tree.get("status")).get("disruptedPods"))
+    disrupted = _still_disrupted(noted, pods, control.clock.now())
     n_healthy = sum(
         is_ready(one)
         and one.metadata.deletion_timestamp is None
         and one.metadata.name not in disrupted
         for one in pods
     )
-    n_expected, n_desired = await _wanted(shop, budget, pods)
+    n_expected, n_desired = await _wanted(control, budget, pods)
     n_allowed = max(n_healthy - n_desired, 0) if n_expected > 0 else 0
     status: Obj = {
         "disruptionsAllowed": n_allowed,
@@ -53,7 +61,7 @@ async def count_budget(shop: Shop, whole: Whole) -> float | None:
     forgotten: Obj = {name: None for name in noted if name not in disrupted}
     if forgotten:
         status["disruptedPods"] = forgotten
-    await shop.report(whole, status)
+    await control.report(workload, status)
     return _FORGETS_AFTER.total_seconds() if disrupted else None
 
 
@@ -72,25 +80,25 @@ def _still_disrupted(
 
 
 async def _wanted(
-    shop: Shop, budget: api.PodDisruptionBudget, pods: list[api.Pod]
+    control: PodControl, budget: api.PodDisruptionBudget, pods: list[api.Pod]
 ) -> tuple[int, int]:
     """How many pods there should be, and how many of them must be healthy."""
     least, most = budget.spec.min_available, budget.spec.max_unavailable
     if isinstance(least, int):
         return len(pods), least
-    n_expected = await _n_scaled(shop, pods)
+    n_expected = await _n_scaled(control, pods)
     if most is not None:
         return n_expected, max(n_expected - _share(most, n_expected), 0)
     return n_expected, _share(least or 0, n_expected)
 
 
-def _share(amount: int | str, whole: int) -> int:
+def _share(amount: int | str, total: int) -> int:
     if isinstance(amount, int):
         return amount
-    return math.ceil(int(amount.removesuffix("%")) * whole / 100)
+    return math.ceil(int(amount.removesuffix("%")) * total / 100)
 
 
-async def _n_scaled(shop: Shop, pods: list[api.Pod]) -> int:
+async def _n_scaled(control: PodControl, pods: list[api.Pod]) -> int:
     """How many pods their controllers want, each controller counted once."""
     owners = {
         one.uid: (one.kind, one.name, pod.metadata.namespace)
@@ -101,6 +109,6 @@ async def _n_scaled(shop: Shop, pods: list[api.Pod]) -> int:
     n_wanted = 0
     for kind, name, namespace in owners.values():
         known = _SCALED.get(kind)
-        whole = await shop.read(Ref(known, name, namespace)) if known is not None else None
-        n_wanted += whole.number("replicas", 1) if whole is not None else 0
+        workload = await control.read(Ref(known, name, namespace)) if known is not None else None
+        n_wanted += workload.number("replicas", 1) if workload is not None else 0
     return n_wanted

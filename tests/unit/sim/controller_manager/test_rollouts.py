@@ -8,11 +8,16 @@ import pytest
 
 from dovetail import api
 from dovetail.kube.seam import Ref
-from dovetail.sim.rollouts import REVISION
+from dovetail.sim.controller_manager.rollouts import REVISION
 from dovetail.sim.world import run_world
 from tests.conformance.kube.objects import DEPLOYMENT, POD, REPLICA_SET
 from tests.unit.sim.clusters import Tree
-from tests.unit.sim.test_workloads import DAEMON_SET, STATEFUL_SET, Live, workload
+from tests.unit.sim.controller_manager.test_workloads import (
+    DAEMON_SET,
+    STATEFUL_SET,
+    Live,
+    workload,
+)
 
 OLD, NEW = "registry.example/main:1", "registry.example/main:2"
 

@@ -12,7 +12,13 @@ import msgspec
 from dovetail import api
 from dovetail.kube.seam import Json, Patch
 from dovetail.sim import wire
-from dovetail.sim.shop import Obj, Shop, Whole, listed, mapping
+from dovetail.sim.controller_manager.pod_control import (
+    Obj,
+    PodControl,
+    WorkloadObject,
+    listed,
+    mapping,
+)
 
 REVISION: Final = "deployment.kubernetes.io/revision"
 TEMPLATE: Final = "controller-revision-hash"  # on pods of daemon sets and stateful sets
@@ -29,38 +35,42 @@ def is_outdated(pod: api.Pod, digest: str) -> bool:
     return pod.metadata.labels.get(TEMPLATE, digest) != digest
 
 
-def replaces_pods(whole: Whole) -> bool:
+def replaces_pods(workload: WorkloadObject) -> bool:
     """Whether pods of an earlier template are to be replaced, and not left to their owner."""
-    return mapping(whole.spec.get("updateStrategy")).get("type") != "OnDelete"
+    return mapping(workload.spec.get("updateStrategy")).get("type") != "OnDelete"
 
 
-def revision_of(whole: Whole | None) -> int:
+def revision_of(workload: WorkloadObject | None) -> int:
     """Which revision of its Deployment a ReplicaSet is; 0 if it does not say."""
-    said = whole.meta.annotations.get(REVISION, "") if whole is not None else ""
+    said = workload.meta.annotations.get(REVISION, "") if workload is not None else ""
     return int(said) if said.isdigit() else 0
 
 
-def next_revision(sets: Iterable[Whole], current: Whole | None) -> int:
+def next_revision(sets: Iterable[WorkloadObject], current: WorkloadObject | None) -> int:
     """The revision of the present template: its own if it is the newest, else a new one."""
     newest = max((revision_of(one) for one in sets), default=0)
     own = revision_of(current)
     return own if own and own == newest else newest + 1
 
 
-async def mark(shop: Shop, whole: Whole, revision: int) -> None:
+async def mark(control: PodControl, workload: WorkloadObject, revision: int) -> None:
     """Note the revision on a ReplicaSet or a Deployment, unless it is there."""
-    if revision_of(whole) != revision:
+    if revision_of(workload) != revision:
         annotated: Json = {"annotations": {REVISION: str(revision)}}
-        await shop.kube.patch(whole.ref, Patch({"metadata": annotated}))
+        await control.kube.patch(workload.ref, Patch({"metadata": annotated}))
 
 
-def conditions(whole: Whole, *, n_ready: int, is_through: bool, now: datetime) -> list[Json]:
+def conditions(
+    workload: WorkloadObject, *, n_ready: int, is_through: bool, now: datetime
+) -> list[Json]:
     """Whether enough pods are ready, and whether all are of the present template."""
-    n_least = whole.number("replicas", 1) - _n_unavailable(whole)
+    n_least = workload.number("replicas", 1) - _n_unavailable(workload)
     is_available = n_ready >= n_least
     reason = "MinimumReplicasAvailable" if is_available else "MinimumReplicasUnavailable"
     progress = "NewReplicaSetAvailable" if is_through else "ReplicaSetUpdated"
-    before = [mapping(one) for one in listed(mapping(whole.tree.get("status")).get("conditions"))]
+    before = [
+        mapping(one) for one in listed(mapping(workload.tree.get("status")).get("conditions"))
+    ]
     return [
         _since(before, wire.condition("Available", holds=is_available, now=now, reason=reason)),
         _since(before, wire.condition("Progressing", holds=True, now=now, reason=progress)),
@@ -78,11 +88,11 @@ def _since(before: list[Obj], wanted: Obj) -> Json:
     return {**wanted, "lastTransitionTime": stamp, "lastUpdateTime": updated}
 
 
-def _n_unavailable(whole: Whole) -> int:
+def _n_unavailable(workload: WorkloadObject) -> int:
     """How many pods may be missing while a rollout goes on."""
-    strategy = mapping(whole.spec.get("strategy"))
+    strategy = mapping(workload.spec.get("strategy"))
     said = mapping(strategy.get("rollingUpdate")).get("maxUnavailable", "25%")
     if isinstance(said, int):
         return said
     share = str(said).removesuffix("%")
-    return int(share) * whole.number("replicas", 1) // 100 if share.isdigit() else 0
+    return int(share) * workload.number("replicas", 1) // 100 if share.isdigit() else 0

@@ -13,9 +13,22 @@ from dovetail.model.node import Node
 from dovetail.model.pod import DaemonSet
 from dovetail.model.taints import Effect, Toleration, tolerates
 from dovetail.sim import wire
+from dovetail.sim.controller_manager.pod_control import (
+    Obj,
+    PodControl,
+    WorkloadObject,
+    is_active,
+    is_ready,
+    listed,
+    mapping,
+)
+from dovetail.sim.controller_manager.rollouts import (
+    TEMPLATE,
+    is_outdated,
+    replaces_pods,
+    template_hash,
+)
 from dovetail.sim.filters import wants
-from dovetail.sim.rollouts import TEMPLATE, is_outdated, replaces_pods, template_hash
-from dovetail.sim.shop import Obj, Shop, Whole, is_active, is_ready, listed, mapping
 from dovetail.state.inventory import Inventory
 from dovetail.state.nodes import observed
 from dovetail.state.specs import Templates
@@ -25,33 +38,33 @@ DAEMON_SET: Final = api.KINDS["apps", "DaemonSet"]
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
-async def keep_daemon_set(shop: Shop, whole: Whole) -> None:
+async def keep_daemon_set(control: PodControl, workload: WorkloadObject) -> None:
     """Make the pods that nodes lack, delete those that a node will have no more."""
-    held = api.read(DAEMON_SET, await shop.kube.get(whole.ref))
+    held = api.read(DAEMON_SET, await control.kube.get(workload.ref))
     found = daemon_sets(Inventory([held]), Templates())
     if not found:
         return
     daemon = found[0]
-    wires = await shop.wires(wire.NODE)
+    wires = await control.wires(wire.NODE)
     nodes = {one.metadata.name: observed(one) for one in wires if isinstance(one, api.Node)}
-    by_node = _by_node(await shop.owned(whole))
+    by_node = _by_node(await control.owned(workload))
     for name, pods in by_node.items():
-        await _thin_out(shop, pods, stays=name in nodes and _may_stay(daemon, nodes[name]))
+        await _thin_out(control, pods, stays=name in nodes and _may_stay(daemon, nodes[name]))
     belonging = [name for name in sorted(nodes) if _belongs(daemon, nodes[name])]
     there = {name for name, pods in by_node.items() if any(map(is_active, pods))}
     for name in belonging:
         if name not in there:
-            await _make(shop, whole, daemon, name)
+            await _make(control, workload, daemon, name)
     n_ready = sum(any(map(is_ready, by_node[name])) for name in there)
-    digest = template_hash(whole.template)
+    digest = template_hash(workload.template)
     outdated = [
         pod
         for name in belonging
         for pod in by_node.get(name, ())
         if is_active(pod) and is_outdated(pod, digest)
     ]
-    if outdated and replaces_pods(whole) and n_ready >= len(belonging):
-        await shop.delete_pod(outdated[0])
+    if outdated and replaces_pods(workload) and n_ready >= len(belonging):
+        await control.delete_pod(outdated[0])
     status: Obj = {
         "desiredNumberScheduled": len(belonging),
         "currentNumberScheduled": len(there.intersection(belonging)),
@@ -60,7 +73,7 @@ async def keep_daemon_set(shop: Shop, whole: Whole) -> None:
         "numberAvailable": n_ready,
         "numberMisscheduled": 0,
     }
-    await shop.report(whole, status)
+    await control.report(workload, status)
 
 
 def _by_node(pods: list[api.Pod]) -> dict[str, list[api.Pod]]:
@@ -70,12 +83,12 @@ def _by_node(pods: list[api.Pod]) -> dict[str, list[api.Pod]]:
     return found
 
 
-async def _thin_out(shop: Shop, pods: list[api.Pod], *, stays: bool) -> None:
+async def _thin_out(control: PodControl, pods: list[api.Pod], *, stays: bool) -> None:
     """Delete pods that have ended, and of the others all but one, or all."""
     active = [one for one in pods if is_active(one)]
     over = [one for one in pods if one not in active and one.metadata.deletion_timestamp is None]
     for pod in (*over, *active[int(stays) :]):
-        await shop.delete_pod(pod)
+        await control.delete_pod(pod)
 
 
 def _belongs(daemon: DaemonSet, node: Node) -> bool:
@@ -102,8 +115,10 @@ def _place(pod: api.Pod) -> str:
     return ""
 
 
-async def _make(shop: Shop, whole: Whole, daemon: DaemonSet, node_name: str) -> None:
-    template = mapping(whole.template.get("spec"))
+async def _make(
+    control: PodControl, workload: WorkloadObject, daemon: DaemonSet, node_name: str
+) -> None:
+    template = mapping(workload.template.get("spec"))
     affinity = mapping(template.get("affinity"))
     field: Json = {"key": labels.NODE_NAME_FIELD, "operator": "In", "values": [node_name]}
     here: Json = {_REQUIRED: {"nodeSelectorTerms": [{"matchFields": [field]}]}}
@@ -118,9 +133,9 @@ async def _make(shop: Shop, whole: Whole, daemon: DaemonSet, node_name: str) -> 
         "affinity": {**affinity, "nodeAffinity": here},
         "tolerations": [*listed(template.get("tolerations")), *more],
     }
-    marked: Obj = {TEMPLATE: template_hash(whole.template)}
-    meta: Obj = {"generateName": f"{whole.meta.name}-", "labels": marked}
-    await shop.make_pod(whole, meta, spec)
+    marked: Obj = {TEMPLATE: template_hash(workload.template)}
+    meta: Obj = {"generateName": f"{workload.meta.name}-", "labels": marked}
+    await control.make_pod(workload, meta, spec)
 
 
 def _written(one: Toleration) -> Obj:

@@ -1,4 +1,4 @@
-"""What do all workload controllers do alike? Read a workload whole, find its pods, make more.
+"""What all workload controllers share: read a workload, find its pods, create and delete pods.
 
 Everything is read anew from the API when it is needed: what was just written is always seen.
 """
@@ -33,8 +33,8 @@ def listed(tree: Json) -> list[Json]:
     return tree if isinstance(tree, list) else []
 
 
-class Whole(msgspec.Struct, frozen=True):
-    """An object as it is, every field of it, and as far as it is understood."""
+class WorkloadObject(msgspec.Struct, frozen=True):
+    """A workload with every field of its JSON, and its metadata."""
 
     ref: Ref
     tree: Obj
@@ -65,21 +65,21 @@ class Whole(msgspec.Struct, frozen=True):
         return wire.owner(api.Object(metadata=self.meta), self.ref.kind)
 
 
-class Shop:
+class PodControl:
     """The API, as workload controllers use it."""
 
     def __init__(self, kube: Kube, clock: Clock) -> None:
         self.kube = kube
         self.clock = clock
 
-    async def read(self, ref: Ref) -> Whole | None:
+    async def read(self, ref: Ref) -> WorkloadObject | None:
         """The object, if it is there."""
         try:
             raw = await self.kube.get(ref)
         except NotFoundError:
             return None
         tree: Obj = _decoder.decode(raw)
-        return Whole(ref, tree, api.decode(api.Object, raw).metadata)
+        return WorkloadObject(ref, tree, api.decode(api.Object, raw).metadata)
 
     async def wires(self, kind: api.Kind, namespace: str = "") -> list[api.Object]:
         """All objects of a kind."""
@@ -91,14 +91,14 @@ class Shop:
         found = await self.wires(wire.POD, namespace)
         return [one for one in found if isinstance(one, api.Pod)]
 
-    async def owned(self, whole: Whole) -> list[api.Pod]:
+    async def owned(self, workload: WorkloadObject) -> list[api.Pod]:
         """The pods that it controls."""
-        pods = await self.pods(whole.ref.namespace)
-        return [one for one in pods if controller_uid(one) == whole.meta.uid]
+        pods = await self.pods(workload.ref.namespace)
+        return [one for one in pods if controller_uid(one) == workload.meta.uid]
 
-    async def make_pod(self, whole: Whole, meta: Obj, spec: Obj) -> None:
+    async def make_pod(self, workload: WorkloadObject, meta: Obj, spec: Obj) -> None:
         """Make a pod of a workload."""
-        held = mapping(whole.template.get("metadata"))
+        held = mapping(workload.template.get("metadata"))
         joined: Obj = {"labels": {}, "annotations": {}}
         for field in joined:
             joined[field] = {**mapping(held.get(field)), **mapping(meta.get(field))}
@@ -106,10 +106,10 @@ class Shop:
         body: Obj = {
             "apiVersion": "v1",
             "kind": "Pod",
-            "metadata": {**names, **joined, "ownerReferences": [whole.owner()]},
-            "spec": {**mapping(whole.template.get("spec")), **spec},
+            "metadata": {**names, **joined, "ownerReferences": [workload.owner()]},
+            "spec": {**mapping(workload.template.get("spec")), **spec},
         }
-        await self.kube.create(wire.POD, body, whole.ref.namespace)
+        await self.kube.create(wire.POD, body, workload.ref.namespace)
 
     async def delete_pod(self, pod: api.Pod, grace_seconds: int | None = None) -> None:
         """Delete this very pod, if it is still there."""
@@ -118,13 +118,13 @@ class Shop:
         with suppress(NotFoundError, ConflictError):
             await self.kube.delete(ref, how)
 
-    async def report(self, whole: Whole, status: Mapping[str, Json]) -> None:
+    async def report(self, workload: WorkloadObject, status: Mapping[str, Json]) -> None:
         """Write a status, unless it says so already."""
-        wanted: Obj = {**status, "observedGeneration": whole.meta.generation}
-        before = mapping(whole.tree.get("status"))
+        wanted: Obj = {**status, "observedGeneration": workload.meta.generation}
+        before = mapping(workload.tree.get("status"))
         # A server does not write down every zero.
         if any((before.get(key) or 0) != (value or 0) for key, value in wanted.items()):
-            await self.kube.patch(whole.ref, Patch({"status": wanted}, subresource="status"))
+            await self.kube.patch(workload.ref, Patch({"status": wanted}, subresource="status"))
 
 
 def controller_uid(found: api.Object) -> str:

@@ -1,4 +1,4 @@
-"""Who keeps the wanted number of pods where there is no kube-controller-manager? Stand-ins.
+"""Runs the workload controllers of a cluster that has no kube-controller-manager.
 
 Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs, the counts of disruption budgets, and pods
 that outlive their node. What has lost its owner goes when the server in memory is told to look.
@@ -19,11 +19,12 @@ from dovetail.kube.errors import NotFoundError
 from dovetail.kube.mirror import Absent, Mirror, Notice, Pace, Present
 from dovetail.kube.seam import Kube, Ref, Scope
 from dovetail.kube.typed import Intake
-from dovetail.sim import budgets, daemons, jobs, replicas, stateful, wire
+from dovetail.sim import wire
+from dovetail.sim.controller_manager import budgets, daemons, jobs, replicas, stateful
+from dovetail.sim.controller_manager.pod_control import PodControl, WorkloadObject, controller_uid
 from dovetail.sim.refusals import patient, tolerated
-from dovetail.sim.shop import Shop, Whole, controller_uid
 
-_Keep = Callable[[Shop, Whole], Awaitable[float | None]]
+_Keep = Callable[[PodControl, WorkloadObject], Awaitable[float | None]]
 _KEEP: Final[dict[str, tuple[api.Kind, _Keep]]] = {
     kind.name: (kind, keep)
     for kind, keep in (
@@ -47,7 +48,7 @@ class Workloads:
     def __init__(self, kube: Kube, clock: Clock, timer: Timer, *, chance: Chance) -> None:
         self._kube = kube
         self._timer = timer
-        self._shop = Shop(kube, clock)
+        self._control = PodControl(kube, clock)
         self._errands: WorkQueue[_Errand] = WorkQueue(
             self._run_errand, failed=tolerated, manner=patient(timer, chance, 1)
         )
@@ -128,10 +129,10 @@ class Workloads:
             await self._bury(Ref(wire.POD, name, namespace))
             return None
         kind, keep = _KEEP[kind_name]
-        whole = await self._shop.read(Ref(kind, name, namespace))
-        if whole is None or whole.is_leaving:
+        workload = await self._control.read(Ref(kind, name, namespace))
+        if workload is None or workload.is_leaving:
             return None
-        return await keep(self._shop, whole)
+        return await keep(self._control, workload)
 
     async def _bury(self, ref: Ref) -> None:
         """Delete a pod whose node is gone for good."""
@@ -139,5 +140,5 @@ class Workloads:
             pod = api.decode(api.Pod, await self._kube.get(ref))
         except NotFoundError:
             return
-        if await self._shop.read(Ref(wire.NODE, pod.spec.node_name)) is None:
-            await self._shop.delete_pod(pod, grace_seconds=0)
+        if await self._control.read(Ref(wire.NODE, pod.spec.node_name)) is None:
+            await self._control.delete_pod(pod, grace_seconds=0)
