@@ -1,4 +1,7 @@
-"""Does an object keep to the schema of its definition? Told in the words of a real server."""
+"""The schema of a custom resource definition: pruning, defaults and validation by it.
+
+Problems are worded as a real server words them.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,10 @@ from typing import Final
 
 from dovetail import api
 from dovetail.apiserver.refusals import INVALID, REQUIRED
-from dovetail.apiserver.trees import Obj, items, mapping, texts
+from dovetail.apiserver.trees import Obj, decoded, encoded, items, mapping, texts
 from dovetail.kube.seam import Json
 
+_IDENTITY: Final = ("apiVersion", "kind", "metadata")
 UNCHECKED: Final = api.FieldProblem(
     "<nil>",
     f"{INVALID}null: some validation rules were not checked because the object was invalid; "
@@ -120,3 +124,47 @@ def _number(value: float, schema: Obj, at: str) -> Iterator[api.FieldProblem]:
 
 def _join(outer: str, inner: str) -> str:
     return f"{outer}.{inner}" if outer else inner
+
+
+# ------------------------------------------------------------------ pruning and defaults
+
+
+def shape(tree: Obj, schema: Obj) -> None:
+    """Remove unknown fields and fill in defaults, in place."""
+    own = {key: value for key, value in tree.items() if key not in _IDENTITY}
+    properties = mapping(schema.get("properties"))
+    known = {key: value for key, value in properties.items() if key not in _IDENTITY}
+    formed = _formed(own, {**schema, "properties": known})
+    for key in own:
+        del tree[key]
+    tree.update(mapping(formed))
+
+
+def _formed(value: Json, schema: Obj) -> Json:
+    if isinstance(value, dict):
+        return _formed_object(value, schema)
+    if isinstance(value, list):
+        inner = mapping(schema.get("items"))
+        return [_formed(one, inner) for one in value]
+    return value
+
+
+def _formed_object(value: Obj, schema: Obj) -> Json:
+    if schema.get("x-kubernetes-preserve-unknown-fields"):
+        return value
+    more = schema.get("additionalProperties")
+    if isinstance(more, dict):
+        return {key: _formed(one, more) for key, one in value.items()}
+    formed: Obj = {}
+    for key, one in mapping(schema.get("properties")).items():
+        inner = mapping(one)
+        found = value.get(key)
+        if found is None and "default" in inner:
+            found = _copy(inner["default"])
+        if found is not None:
+            formed[key] = _formed(found, inner)
+    return formed
+
+
+def _copy(value: Json) -> Json:
+    return decoded(encoded({"": value}))[""]
