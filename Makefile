@@ -88,4 +88,4 @@ requirements: ## Pin dependencies anew (needs uv)
 	  --custom-compile-command "make requirements" -o requirements/go.txt
 
 clean: ## Remove the environment and all caches
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist src/dovetail/solve/_kernel.so
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist src/dovetail/solve/kernel/_kernel.so

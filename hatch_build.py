@@ -1,6 +1,7 @@
 """Compiles the solver's inner loops while the package is built, where a C compiler is at hand.
 
-Without one the package is complete all the same: `dovetail.solve.kernel` then uses its plain twins.
+Without one the package is complete all the same: `dovetail.solve.kernel` then
+uses its plain twins.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-HERE = Path(__file__).parent / "src" / "dovetail" / "solve"
+HERE = Path(__file__).parent / "src" / "dovetail" / "solve" / "kernel"
 # No contraction of a * b + c: the plain twins round twice, and answers agree to the last bit.
 FLAGS = ("-std=c11", "-O3", "-ffp-contract=off", "-fPIC", "-shared", "-fvisibility=hidden")
 
@@ -38,7 +39,7 @@ def compile_kernel() -> bool:
 
 
 def _mark() -> str:
-    """What tells one state of the sources from another; as in `dovetail.solve.kernel`."""
+    """What tells one state of the sources from another; as in `dovetail.solve.kernel.loops`."""
     sources = sorted(HERE.glob("*.c"))
     return hashlib.sha256(b"".join(one.read_bytes() for one in sources)).hexdigest()
 
@@ -52,7 +53,7 @@ class Kernel(BuildHookInterface[Any]):
         if compile_kernel():
             build_data["pure_python"] = False
             build_data["tag"] = f"py3-none-{_platform()}"
-            build_data["artifacts"].append("src/dovetail/solve/_kernel.so")
+            build_data["artifacts"].append("src/dovetail/solve/kernel/_kernel.so")
 
 
 def _platform() -> str:

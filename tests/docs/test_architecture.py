@@ -13,7 +13,7 @@ SOURCE = ROOT / "src" / "dovetail"
 TEXT = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 MOST_FILES = 25
 # A protocol has no code to run, and the solver is left out of the trace.
-NOT_TRACED = {"cloud/provider.py", "solve/solving.py"}
+NOT_TRACED = {"cloud/provider.py", "solve/pipeline.py"}
 
 
 def section(title: str) -> str:

@@ -103,7 +103,7 @@ def test_no_shell_can_be_started(installed: Path) -> None:
 
 def test_the_compiled_kernel_is_shipped(installed: Path) -> None:
     """The first stage has a compiler; without the kernel plans would be the same, but slower."""
-    assert list(installed.rglob("solve/_kernel.so"))
+    assert list(installed.rglob("solve/kernel/_kernel.so"))
     assert not list(installed.rglob("pip"))
 
 

@@ -20,7 +20,7 @@ from dovetail.model.plan import Launch
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Snapshot
 from dovetail.solve import PlannedNode
-from dovetail.solve.offers import pool_requirements
+from dovetail.solve.encoding.offers import pool_requirements
 
 _Offer = tuple[InstanceType, Offering]
 

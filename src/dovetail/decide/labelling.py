@@ -14,7 +14,7 @@ from dovetail.model.instance import InstanceType, Offering
 from dovetail.model.pool import NodePool
 from dovetail.model.requirements import Requirement, Requirements
 from dovetail.solve import PlannedNode
-from dovetail.solve.offers import definite, pool_requirements
+from dovetail.solve.encoding.offers import definite, pool_requirements
 
 _OTHER: Final = "other"  # a value for a label that must have one, whichever
 

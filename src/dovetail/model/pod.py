@@ -18,7 +18,8 @@ PodKey = str  # "namespace/name"
 
 class PodSpec(msgspec.Struct, frozen=True, gc=False):
     """What a pod's template fixes. Pods of one template share one object, so that grouping them
-    costs an identity comparison (see `solve/groups.py`); equal content in two objects is also fine.
+    costs an identity comparison (see `solve/encoding/groups.py`); equal content in two objects is
+    also fine.
 
     `requests` is what kube-scheduler counts: init containers, sidecars, pod-level resources and
     overhead worked in, and `pods: 1`.

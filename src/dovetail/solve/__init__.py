@@ -1,46 +1,32 @@
-"""solve — which nodes, and which pod on which? Arrays in, arrays out, exact integers.
+"""solve: which nodes, and which pod on which? Arrays in, arrays out, exact integers.
 
-The only package that imports NumPy. `solve(problem) -> Solution` is its face. One law per file:
+The only package that imports NumPy. `solve(puzzle) -> Solution` is its face, and `pipeline` reads
+as the algorithm. The folders are its stages:
 
-    offers       what can be bought: (pool, type, offering, label choice) rows
-    columns      which rows and nodes an expression admits
-    groups       pods alike in everything that scheduling can see
-    terms        constraints between pods: near, apart, spread, ports
-    encode       all of it as arrays
-    hopeless     pods that nothing could ever take
-    assignment   how many nodes of which offer, as a linear program
-    quotas       constraints over zones become a count for each (group, cell)
-    bins         nodes being filled: what is free, who excludes whom
-    packing      new nodes: bins from the program, balanced filling, tail
-    rescue       whatever is left, tried one at a time by kube-scheduler's own rules
-    promote      a place in a heavier pool for whoever got one in a lighter pool
-    rates        what a node for just these pods costs
-    improve      take nodes out, place their pods again, keep what is cheaper
-    greedy       one pod after another, the reference's way
-    portfolio    small puzzles: other zones for one group after another, the cheapest plan
-    patterns     which pods share a node, chosen for whole nodes: cheaper plans, tighter bounds
-    exact        a handful of pods: everything is tried
-    ranking      which of two plans is better
-    bound        a proof of what nobody can beat
+    puzzle       what is asked and what is answered, without arrays
+    encoding     pods, nodes and pools become arrays
+    program      a linear program: which offers to buy, what pods are worth, the lower bound
+    zones        pods tied to zones or to each other are settled first
+    packing      whole nodes, filled with whole pods
+    search       other plans for the same pods, of which the cheapest is kept
+    patterns     search for plans by which pods share a node; a tighter bound
+    exact        search for a handful of pods: everything is tried
+    finishing    left-over pods one by one, priorities, heavier pools, smaller nodes, preferences
+    launching    arrays become launches and placements by name
+    probing      the same questions about a cluster without some of its nodes
+    kernel       compiled loops, each with a plain form that gives the same answers
     priced       nodes that have a price of their own
-    appraisal    what every pod of a whole cluster is worth
-    screen       which nodes of it could go, estimated
-    decode       arrays back to nouns
-    prepared     tables of a cluster, for many questions about nodes that go
-    relations    the terms of all its pods, and whom they select where
-    probing      where pods would go if their nodes were gone
-    company      who is bound before whom, where pods want company on their node
-    starting     pods that can be bound only as the first of their kind
+    axes         what the letters at the end of an array's name mean
 """
 
 from __future__ import annotations
 
-from dovetail.solve.appraisal import Appraisal, appraisal
-from dovetail.solve.prepared import THOROUGH, Manner, Prepared, prepare
 from dovetail.solve.priced import solve
-from dovetail.solve.probing import solve_without
+from dovetail.solve.probing.prepared import THOROUGH, Manner, Prepared, prepare
+from dovetail.solve.probing.probe import solve_without
+from dovetail.solve.probing.screen import Estimate, Screen
+from dovetail.solve.program.appraisal import Appraisal, appraisal
 from dovetail.solve.puzzle import PlannedNode, Puzzle, Solution
-from dovetail.solve.screen import Estimate, Screen
 
 __all__ = [
     "THOROUGH",

@@ -12,17 +12,17 @@ import msgspec
 
 from dovetail.model.plan import Certificate
 from dovetail.model.policy import Policy
-from dovetail.solve import solving
+from dovetail.solve import pipeline
 from dovetail.solve.puzzle import Puzzle, Solution
 
 
 def solve(puzzle: Puzzle) -> Solution:
     """Place every pod that can be placed, as cheaply as can be found, with a proven bound."""
-    found = solving.solve(puzzle)
+    found = pipeline.solve(puzzle)
     known = {pool.name: puzzle.policy.node_price_of(pool) for pool in puzzle.node_pools}
     if not any(known.values()):
         return found
-    other = solving.solve(_without_node_prices(puzzle))
+    other = pipeline.solve(_without_node_prices(puzzle))
     extra = sum(known[one.node_pool.name] for one in other.launches)
     other = msgspec.structs.replace(other, node_price_nanousd=extra)
     heaviest = max(pool.weight for pool in puzzle.node_pools)

@@ -13,12 +13,12 @@ from dovetail.decide.pools import eligible_pools, remaining_limits
 from dovetail.decide.volumes import volumes_by_pod
 from dovetail.model.instance import InstanceType
 from dovetail.model.pod import Pod
-from dovetail.solve.attempt import Attempt, new_attempt
-from dovetail.solve.bins import Bins
-from dovetail.solve.encode import Encoded, encode
+from dovetail.solve.encoding.encode import Encoded, encode
+from dovetail.solve.packing.attempt import Attempt, new_attempt
+from dovetail.solve.packing.bins import Bins
+from dovetail.solve.packing.units import Unit, unit_of
+from dovetail.solve.program.pod_worth import worthless
 from dovetail.solve.puzzle import Puzzle, canonical
-from dovetail.solve.units import Unit, unit_of
-from dovetail.solve.values import worthless
 from dovetail.testing.builders import instance_type, node_pool
 from tests.laws.market import Scale
 from tests.laws.strategies import seeded

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from dovetail.model.pod import Pod
-from dovetail.solve.prepared import Limits, Prepared, prepare
+from dovetail.solve.probing.prepared import Limits, Prepared, prepare
 from dovetail.solve.puzzle import Puzzle, canonical
 from tests.laws.market import Scale
 from tests.unit.solve.puzzles import lottery, random_puzzle

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from dovetail.solve import axes
-from dovetail.solve.assignment import Assignment, Program
 from dovetail.solve.axes import UNLIMITED
-from dovetail.solve.encode import Encoded
-from dovetail.solve.lots import Classes
-from dovetail.solve.quotas import Outlook
-from dovetail.solve.standing import Claims
-from dovetail.solve.ties import HostTerm, Ties, ZoneTerm
-from dovetail.solve.vectors import Values
+from dovetail.solve.encoding.encode import Encoded
+from dovetail.solve.encoding.existing import Claims
+from dovetail.solve.encoding.ties import HostTerm, Ties, ZoneTerm
+from dovetail.solve.program.assignment import Assignment, Program
+from dovetail.solve.program.lots import Classes
+from dovetail.solve.program.multipliers import Values
+from dovetail.solve.zones.quotas import Outlook
 
 LETTERS = dict(re.findall(r"^([a-z])  (\w+)", axes.__doc__ or "", flags=re.MULTILINE))
 

@@ -1,7 +1,7 @@
 """What do many lines share? Written once in a file; afterwards its number stands for it.
 
 Pods of one workload share a template, pools of one cloud their instance types. On the way back they
-share one object again, as decisions expect (`solve/groups.py`).
+share one object again, as decisions expect (`solve/encoding/groups.py`).
 """
 
 from __future__ import annotations

@@ -13,10 +13,10 @@ from functools import cached_property
 import numpy as np
 
 from dovetail.solve.axes import UNLIMITED, Int
-from dovetail.solve.encode import Encoded
-from dovetail.solve.limits import Limits
-from dovetail.solve.terms import Kind
-from dovetail.solve.values import takes
+from dovetail.solve.encoding.encode import Encoded
+from dovetail.solve.encoding.limits import Limits
+from dovetail.solve.encoding.terms import Kind
+from dovetail.solve.program.pod_worth import takes
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,17 +8,17 @@ from itertools import groupby, islice, product
 from operator import itemgetter
 from typing import Final
 
-from dovetail.solve.attempt import Attempt, new_attempt
+from dovetail.solve.encoding.terms import Kind
 from dovetail.solve.exact.board import Board, Sort
 from dovetail.solve.exact.choice import Chooser, Worth
 from dovetail.solve.exact.search import Layout, Search, Spot
-from dovetail.solve.ranking import rank
-from dovetail.solve.rescue import put_one, rescue, see
-from dovetail.solve.soundness import is_sound
-from dovetail.solve.terms import Kind
-from dovetail.solve.undo import is_bound_in_turn
-from dovetail.solve.units import is_tied_to_zones
-from dovetail.solve.waves import Outcome
+from dovetail.solve.finishing.priority import Outcome
+from dovetail.solve.finishing.ranking import rank
+from dovetail.solve.finishing.rescue import put_one, rescue, see
+from dovetail.solve.finishing.soundness import is_sound
+from dovetail.solve.packing.attempt import Attempt, new_attempt
+from dovetail.solve.packing.units import is_tied_to_zones
+from dovetail.solve.zones.undo import is_bound_in_turn
 
 _MOST_PODS: Final = 12
 _MOST_LEFT_OUT: Final = 60  # where some are left out

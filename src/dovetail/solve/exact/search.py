@@ -15,8 +15,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from dovetail.solve.encoding.terms import Kind
 from dovetail.solve.exact.board import Board, Sort
-from dovetail.solve.terms import Kind
 
 _NEW: Final = -1  # instead of the number of an existing node
 

@@ -9,7 +9,7 @@ from itertools import accumulate
 import numpy as np
 
 from dovetail.solve.axes import Bool, Int
-from dovetail.solve.kernel import address
+from dovetail.solve.kernel.loops import address
 
 
 class Scratch:

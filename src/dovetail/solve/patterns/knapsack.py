@@ -17,8 +17,8 @@ from typing import Final
 
 import numpy as np
 
-from dovetail.solve import kernel
 from dovetail.solve.axes import Bool, Float, Int
+from dovetail.solve.kernel import loops
 from dovetail.solve.patterns import compiled
 from dovetail.solve.patterns.compiled import Scratch
 
@@ -115,7 +115,7 @@ def fill_best(
     """
     cap_or, floor_o = nodes
     steps, scratch = effort
-    library = kernel.library()
+    library = loops.library()
     if library is None:
         return _filled_plainly(items, value_i, made_of, nodes, steps)
     n_cells_k = (len(value_i) + 1) * made_of.size_k

@@ -9,10 +9,10 @@ from typing import Final
 import numpy as np
 
 from dovetail.solve.axes import UNLIMITED, Bool, Int
-from dovetail.solve.encode import Encoded
+from dovetail.solve.encoding.encode import Encoded
+from dovetail.solve.encoding.terms import Kind
+from dovetail.solve.packing.units import ANY_CELL, ANY_WEIGHT, Unit
 from dovetail.solve.patterns.knapsack import Items
-from dovetail.solve.terms import Kind
-from dovetail.solve.units import ANY_CELL, ANY_WEIGHT, Unit
 
 _DOUBLINGS: Final = 2.0  # of size, from the smallest node of a shelf to the largest
 

@@ -9,8 +9,8 @@ from typing import Final
 import highspy
 import numpy as np
 
-from dovetail.solve.assignment import INFINITE
 from dovetail.solve.axes import Bool, Float, Int
+from dovetail.solve.program.assignment import INFINITE
 
 _DOLLAR: Final = 1e9  # nanodollars
 _PRIMAL: Final = 4

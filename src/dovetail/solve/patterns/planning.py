@@ -8,17 +8,17 @@ from typing import Final
 
 import numpy as np
 
-from dovetail.solve.attempt import Attempt, worth_of
 from dovetail.solve.axes import UNLIMITED, Float, Int
-from dovetail.solve.improve import Improver, Layout
+from dovetail.solve.packing.attempt import Attempt, worth_of
+from dovetail.solve.packing.units import ANY_CELL, Unit
 from dovetail.solve.patterns.dive import dive
 from dovetail.solve.patterns.generation import Generator
 from dovetail.solve.patterns.market import PatternMarket, pattern_market
 from dovetail.solve.patterns.master import Master
 from dovetail.solve.patterns.proof import kind_of
 from dovetail.solve.patterns.uniform import uniform_nodes
-from dovetail.solve.rates import NO_LOAD, NO_WAY, Rates, Site
-from dovetail.solve.units import ANY_CELL, Unit
+from dovetail.solve.search.improve import Improver, Layout
+from dovetail.solve.search.rates import NO_LOAD, NO_WAY, Rates, Site
 
 _MOST_SORTS: Final = 60
 CLOSE: Final = 0.006  # of the price: where a plan is so near its bound, there is little to gain

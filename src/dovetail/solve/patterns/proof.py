@@ -16,18 +16,18 @@ from typing import Final
 
 import numpy as np
 
-from dovetail.solve.attempt import Attempt
 from dovetail.solve.axes import Bool, Float, Int
-from dovetail.solve.bins import EXISTING
-from dovetail.solve.contents import loads
-from dovetail.solve.encode import Encoded
+from dovetail.solve.encoding.encode import Encoded
+from dovetail.solve.packing.attempt import Attempt
+from dovetail.solve.packing.bins import EXISTING
+from dovetail.solve.packing.contents import loads
+from dovetail.solve.packing.units import Unit, unit_of
 from dovetail.solve.patterns.generation import Generator
 from dovetail.solve.patterns.market import PatternMarket, market_of
 from dovetail.solve.patterns.master import Master
 from dovetail.solve.patterns.uniform import held_by, least_prices
-from dovetail.solve.units import Unit, unit_of
-from dovetail.solve.values import eligible
-from dovetail.solve.vectors import Values
+from dovetail.solve.program.multipliers import Values
+from dovetail.solve.program.pod_worth import eligible
 
 _MOST_SORTS: Final = 60
 _ROUNDS: Final = 12

@@ -14,14 +14,14 @@ from typing import Final
 
 import numpy as np
 
-from dovetail.solve.attempt import Attempt
 from dovetail.solve.axes import UNLIMITED, Bool
-from dovetail.solve.contents import entries, loads
-from dovetail.solve.dissolve import dissolve, worth_of_nodes
+from dovetail.solve.encoding.terms import Kind
+from dovetail.solve.packing.attempt import Attempt
+from dovetail.solve.packing.contents import entries, loads
+from dovetail.solve.packing.dissolve import dissolve, worth_of_nodes
 from dovetail.solve.patterns.planning import CLOSE
 from dovetail.solve.patterns.rebuild import Effort, Rebuilder
-from dovetail.solve.rates import NO_WAY, Load, Purse, Rates
-from dovetail.solve.terms import Kind
+from dovetail.solve.search.rates import NO_WAY, Load, Purse, Rates
 
 _FEW_SORTS: Final = 150  # of pods, and
 _FEW_NODES: Final = 30  # in a plan that is rearranged as a whole

@@ -9,13 +9,13 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from dovetail.solve.axes import UNLIMITED, Bool, Int
-from dovetail.solve.encode import Encoded
-from dovetail.solve.limits import Limits
+from dovetail.solve.encoding.encode import Encoded
+from dovetail.solve.encoding.limits import Limits
+from dovetail.solve.encoding.terms import Kind
+from dovetail.solve.packing.units import Unit
 from dovetail.solve.patterns.market import acceptance, apart, with_caps
 from dovetail.solve.patterns.recreate import Yard, recreated
-from dovetail.solve.rates import NO_WAY, Rates
-from dovetail.solve.terms import Kind
-from dovetail.solve.units import Unit
+from dovetail.solve.search.rates import NO_WAY, Rates
 
 _FEES: Final = (0.5, 2.0, 8.0)  # of what may be spent, for each node
 

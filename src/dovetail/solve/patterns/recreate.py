@@ -17,9 +17,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from dovetail.solve import kernel
 from dovetail.solve.axes import Bool, Int
-from dovetail.solve.improve import Chance
+from dovetail.solve.kernel import loops
+from dovetail.solve.search.improve import Chance
 
 _SHYNESS: Final = 32  # one node in so many is overlooked, or every try would end alike
 _MOST_RUINED: Final = 4
@@ -46,7 +46,7 @@ def recreated(
     """Loads (how many pods of each sort) for the same pods that cost no more, and likely less; and
     the loads of the best states on the way.
     """
-    library = kernel.library()
+    library = loops.library()
     nodes = [(held, cheapest(yard, held)) for held in loads]
     if any(offer < 0 for _, offer in nodes):
         return list(loads), []
@@ -84,7 +84,7 @@ def _words(flags: Bool) -> Words:
 def _compiled(
     yard: Yard, nodes: Sequence[tuple[Int, int]], effort: tuple[int, int]
 ) -> tuple[list[Int], list[Int]]:
-    library = kernel.library()
+    library = loops.library()
     assert library is not None  # noqa: S101  # the caller has seen it
     n_pods = int(sum(held.sum() for held, _ in nodes))
     room = min(n_pods, 2 * len(nodes) + 64)
@@ -98,7 +98,7 @@ def _compiled(
         welcome = np.bitwise_and.reduce(together[rows], axis=0).view(np.int64)
         first[place] = np.concatenate([[offer], held, held @ yard.request_sr, takes, welcome])
     arrays = (yard.request_sr, accept, together, yard.cap_or, yard.price_o)
-    count, kept = kernel.recreate(
+    count, kept = loops.recreate(
         library, arrays, (yard.limits, _orders(yard), first, room), (len(nodes), n_pods, *effort)
     )
     return [row[1 : 1 + len(yard.request_sr)].copy() for row in first[:count]], list(kept)
@@ -137,7 +137,7 @@ class _Plain:
             now, price = other, dearer
             if (price, len(now)) < (lowest, len(best)):
                 best, lowest = now, price
-                kept += [self._counts(held) for _, held, _ in best[: kernel.MOST_KEPT - len(kept)]]
+                kept += [self._counts(held) for _, held, _ in best[: loops.MOST_KEPT - len(kept)]]
         return [self._counts(held) for _, held, _ in best], kept
 
     def _counts(self, held: dict[int, int]) -> Int:

@@ -8,10 +8,10 @@ import numpy as np
 
 from dovetail.model.instance import InstanceType
 from dovetail.model.pod import DaemonSet, Pod
-from dovetail.solve.attempt import Attempt
 from dovetail.solve.exact.board import Board
 from dovetail.solve.exact.search import Layout, Search
-from dovetail.solve.waves import Outcome
+from dovetail.solve.finishing.priority import Outcome
+from dovetail.solve.packing.attempt import Attempt
 from dovetail.testing.builders import instance_type, pod
 from tests.unit.solve.puzzles import empty_attempt, encoded
 

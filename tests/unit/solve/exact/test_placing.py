@@ -6,8 +6,8 @@ from dovetail.model.pod import Pod
 from dovetail.model.policy import Policy
 from dovetail.model.volumes import PodVolumes
 from dovetail.solve.exact.placing import placed_exactly
-from dovetail.solve.ranking import rank
-from dovetail.solve.soundness import is_sound
+from dovetail.solve.finishing.ranking import rank
+from dovetail.solve.finishing.soundness import is_sound
 from dovetail.testing.builders import deployment, instance_type, node, node_pool, pod
 from tests.unit.solve.exact.boards import LARGE, SMALL, n_placed, nothing_placed
 

@@ -10,9 +10,10 @@ import numpy as np
 
 from dovetail.model.instance import InstanceType
 from dovetail.model.pod import Pod
-from dovetail.solve.attempt import Attempt, new_attempt
 from dovetail.solve.axes import Bool, Float, Int
-from dovetail.solve.encode import Encoded
+from dovetail.solve.encoding.encode import Encoded
+from dovetail.solve.packing.attempt import Attempt, new_attempt
+from dovetail.solve.packing.units import unit_of
 from dovetail.solve.patterns.compiled import Scratch
 from dovetail.solve.patterns.generation import Generator
 from dovetail.solve.patterns.knapsack import CPU, MEMORY, Filled, Items, fill_best, grids
@@ -20,10 +21,9 @@ from dovetail.solve.patterns.market import PatternMarket, pattern_market
 from dovetail.solve.patterns.master import Master
 from dovetail.solve.patterns.planning import pattern_loads
 from dovetail.solve.patterns.recreate import Yard, recreated
+from dovetail.solve.program.relaxation import appraised, encoded
 from dovetail.solve.puzzle import canonical
-from dovetail.solve.rates import Purse, Rates
-from dovetail.solve.searched import appraised, encoded
-from dovetail.solve.units import unit_of
+from dovetail.solve.search.rates import Purse, Rates
 from dovetail.testing.builders import deployment, instance_type
 from tests.unit.solve.puzzles import encoded as encoded_puzzle
 from tests.unit.solve.puzzles import lottery, puzzle, units_of

@@ -3,6 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dovetail.solve.encoding.terms import Kind
+from dovetail.solve.packing.units import unit_of
 from dovetail.solve.patterns.market import (
     acceptance,
     apart,
@@ -10,8 +12,6 @@ from dovetail.solve.patterns.market import (
     pattern_market,
     with_caps,
 )
-from dovetail.solve.terms import Kind
-from dovetail.solve.units import unit_of
 from dovetail.testing.builders import deployment, instance_type, node_pool, pod
 from tests.unit.solve.patterns.instances import market_for
 from tests.unit.solve.puzzles import encoded, units_of

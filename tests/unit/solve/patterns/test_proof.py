@@ -9,13 +9,14 @@ from dovetail.model.instance import InstanceType
 from dovetail.model.pod import Pod
 from dovetail.model.policy import Policy
 from dovetail.model.volumes import PodVolumes
-from dovetail.solve import kernel, solve
-from dovetail.solve.attempt import Attempt
-from dovetail.solve.bound import better, certify, fit_existing
+from dovetail.solve import solve
+from dovetail.solve.kernel import loops
+from dovetail.solve.packing.attempt import Attempt
+from dovetail.solve.packing.bulk import run_attempt
+from dovetail.solve.packing.units import unit_of
 from dovetail.solve.patterns.proof import PatternBound, Proven, kind_of, pattern_bound
-from dovetail.solve.planning import run_attempt
+from dovetail.solve.program.bound import better, certify, fit_existing
 from dovetail.solve.puzzle import canonical
-from dovetail.solve.units import unit_of
 from dovetail.testing.builders import deployment, instance_type, node, pod
 from tests.unit.solve.patterns.instances import (
     TYPES,
@@ -169,7 +170,7 @@ def test_both_twins_prove_the_same() -> None:
     for seed in range(8):
         asked = canonical(puzzle(drawn_pods(seed), *TYPES, policy=Policy(effort=1)))
         first = solve(asked)
-        with kernel.plain():
+        with loops.plain():
             assert solve(asked) == first, seed
         forms.add((first.certificate.is_counted, bool(first.certificate.pod_values)))
     assert {(True, False), (False, True)} <= forms

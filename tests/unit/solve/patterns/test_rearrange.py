@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from dovetail.model.policy import Policy
-from dovetail.solve.attempt import Attempt, left_of
-from dovetail.solve.contents import loads
+from dovetail.solve.finishing.soundness import is_sound
+from dovetail.solve.packing.attempt import Attempt, left_of
+from dovetail.solve.packing.contents import loads
 from dovetail.solve.patterns.rearrange import rearrange
-from dovetail.solve.soundness import is_sound
 from dovetail.testing.builders import deployment, instance_type, pod
 from tests.unit.solve.patterns.instances import base_of
 

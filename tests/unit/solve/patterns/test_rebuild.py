@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from dovetail.model.volumes import PodVolumes
-from dovetail.solve.attempt import Attempt
-from dovetail.solve.limits import Limits
+from dovetail.solve.encoding.limits import Limits
+from dovetail.solve.packing.attempt import Attempt
 from dovetail.solve.patterns.rebuild import Effort, Rebuilder
-from dovetail.solve.rates import Rates
+from dovetail.solve.search.rates import Rates
 from dovetail.testing.builders import deployment, instance_type, pod
 from tests.unit.solve.patterns.instances import base_of, sorted_out
 

@@ -1,0 +1,121 @@
+"""What does one node hold, as far as others ask? Kept for each node while nothing there changes.
+
+From one look at a cluster to the next hardly any node changes; what its pods come to is found
+again as long as they are the very same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from dovetail import labels
+from dovetail.model.node import Node
+from dovetail.model.pod import Pod, PodSpec
+from dovetail.solve.encoding.groups import Profile, profile_of, read_labels
+
+Bound = Mapping[str, tuple[Pod, ...]]  # the pods of every node that has some, by its name
+
+
+class Piece(msgspec.Struct, frozen=True):
+    """A node with its pods, and what they come to."""
+
+    node: Node
+    pods: tuple[Pod, ...]
+    labels: dict[str, str]  # as expressions see them
+    read: frozenset[str]  # pod labels that somebody there reads
+    use: dict[str, int]
+    profiles: dict[Profile, int]  # of pods that count for terms
+    namespaces: frozenset[str]
+    shy: tuple[tuple[Pod, int], ...]  # those that keep others away, one of those alike, how many
+    ports: tuple[PodSpec, ...]  # who takes ports
+    daemons: tuple[tuple[str, str], ...]  # namespace and name of daemon sets that are there
+
+
+_remembered: list[tuple[tuple[str, ...], dict[str, Piece]]] = [((), {})]
+
+
+def pieces_of(
+    nodes: Sequence[Node], bound: Bound, read: Iterable[str]
+) -> tuple[tuple[str, ...], list[Piece]]:
+    """The pod labels that anybody reads, with those that others do, and what each node holds."""
+    keys, last = _remembered[0]
+    held = [_unchanged(last.get(node.name), node, bound.get(node.name, ())) for node in nodes]
+    known: dict[int, tuple[str, ...]] = {}
+    every = set(read)
+    for node, piece in zip(nodes, held, strict=True):
+        every |= _read(bound.get(node.name, ()), known) if piece is None else piece.read
+    if keys != tuple(sorted(every)):
+        keys, held = tuple(sorted(every)), [None] * len(held)
+    pieces = [
+        _piece(node, bound.get(node.name, ()), keys, known) if piece is None else piece
+        for node, piece in zip(nodes, held, strict=True)
+    ]
+    _remembered[0] = (keys, {piece.node.name: piece for piece in pieces})
+    return keys, pieces
+
+
+def _unchanged(held: Piece | None, node: Node, pods: tuple[Pod, ...]) -> Piece | None:
+    """What is remembered of a node, if it is still right."""
+    if held is None or held.pods != pods:
+        return None
+    is_same = held.node.labels == node.labels and held.node.node_pool == node.node_pool
+    return held if is_same else None
+
+
+def _read(pods: Iterable[Pod], known: dict[int, tuple[str, ...]]) -> frozenset[str]:
+    """The pod labels that the selectors of these read."""
+    found: set[str] = set()
+    for pod in pods:
+        if id(pod.spec) not in known:
+            known[id(pod.spec)] = read_labels((pod.spec,), ())
+        found.update(known[id(pod.spec)])
+    return frozenset(found)
+
+
+def _piece(
+    node: Node, pods: tuple[Pod, ...], keys: tuple[str, ...], known: dict[int, tuple[str, ...]]
+) -> Piece:
+    use: dict[str, int] = {}
+    profiles: dict[Profile, int] = {}
+    for pod in pods:
+        for name, amount in pod.spec.requests.items():
+            use[name] = use.get(name, 0) + amount
+    counted = [pod for pod in pods if not pod.is_terminal and pod.deleting_at is None]
+    for pod in counted:
+        profile = profile_of(pod, keys)
+        profiles[profile] = profiles.get(profile, 0) + 1
+    return Piece(
+        node=node,
+        pods=pods,
+        labels=expected_labels(node),
+        read=_read(pods, known),
+        use=use,
+        profiles=profiles,
+        namespaces=frozenset(pod.namespace for pod in pods),
+        shy=_shy(counted),
+        ports=tuple(pod.spec for pod in pods if pod.spec.host_ports and not pod.is_terminal),
+        daemons=tuple(
+            (pod.namespace, pod.owner.name)
+            for pod in pods
+            if pod.owner is not None and pod.is_daemon
+        ),
+    )
+
+
+def _shy(pods: Iterable[Pod]) -> tuple[tuple[Pod, int], ...]:
+    alike: dict[tuple[int, str, tuple[tuple[str, str], ...]], list[Pod]] = {}
+    for pod in pods:
+        if pod.spec.anti_affinity:
+            key = (id(pod.spec), pod.namespace, tuple(sorted(pod.labels.items())))
+            alike.setdefault(key, []).append(pod)
+    return tuple((held[0], len(held)) for held in alike.values())
+
+
+def expected_labels(node: Node) -> dict[str, str]:
+    """The labels of a node, as they will be once it has started."""
+    held = {labels.normalize(key): value for key, value in node.labels.items()}
+    if node.node_pool:
+        held.update({key: held.get(key, "true") for key in labels.SIMULATION_ONLY})
+    return held

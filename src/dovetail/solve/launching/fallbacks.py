@@ -1,0 +1,280 @@
+"""What else could a planned node be, if its first choice cannot be had?
+
+A launch names instance types, zones and capacity types, and its provider may deliver any of them in
+any combination. So every combination that is sold must hold the node's pods: starting from the zone
+and capacity type that were planned, others are added as long as none of the types listed so far
+would be wrong there. Capacity types are only added in the order in which providers fall back
+(reserved, spot, on demand), since the first one named is what they deliver if they can.
+
+Ways to buy that the node's pods like less than the planned one are left out: a provider does not
+know preferences. A zone matters to others than the node's own pods where anything is spread over
+zones: then nodes stay where they were planned, for one more or one less domain would change what
+counts there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dovetail.solve.axes import UNLIMITED, Bool, Int
+from dovetail.solve.encoding.limits import Use, limits_by_pool
+from dovetail.solve.encoding.terms import Kind
+from dovetail.solve.encoding.variety import demands
+from dovetail.solve.launching.naming import Shelf, closed, few_enough, in_turn, shelf_of, wide
+from dovetail.solve.packing.attempt import Attempt
+from dovetail.solve.packing.units import ANY_CELL
+
+_Traits = tuple[int, bool, int, tuple[int, ...]]  # mask, pinned to its cell, scores, topologies
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What a planned node is, and whose wishes it has to meet."""
+
+    offer: int
+    masks: tuple[int, ...]
+    is_pinned: bool
+    scores: tuple[int, ...]
+    topologies: tuple[int, ...]
+    is_lenient: bool = False  # whether spreads may count fallbacks unlike, if none is upset by it
+    most: Use | None = None  # of its pool's limits that listed types may take; None: any amount
+
+
+class Finder:
+    """Answers for one attempt; what many nodes have in common is worked out once."""
+
+    def __init__(self, attempt: Attempt) -> None:
+        self._attempt = attempt
+        self._origin = attempt.enc.origin
+        self._enc = attempt.enc if self._origin is None else self._origin.enc
+        self._limits = limits_by_pool(self._enc)
+        self._shelves: dict[tuple[int, int], Shelf] = {}
+        self._masks: dict[tuple[int, int], Bool] = {}
+        self._accepted: dict[Load, tuple[Bool, Bool]] = {}
+        self._traits: list[_Traits] = []
+        self._traits_u: list[int] = []
+        self._loads: dict[tuple[int, tuple[int, ...]], Load] = {}
+        self._liked: dict[tuple[int, int], Int] = {}
+        self._domains: dict[tuple[int, int], tuple[Int, Int]] = {}
+        self._scores = [] if attempt.wishes is None else attempt.wishes.rows
+        self._topologies: dict[int, Int] = {}
+        self._places: dict[int, int] = {}
+        self._alike_o: dict[int, Bool] = {}
+        enc = self._enc
+        is_used_up = attempt.bins.limits.supply[: enc.n_offers] <= 0
+        self._order = np.lexsort((enc.price_o, is_used_up))  # what the plan uses up comes last
+        self._spread_keys = sorted(
+            {term.key for term in enc.ties.zones if term.kind == Kind.SPREAD}
+        )
+
+        self._sight_o = enc.sight_o
+        self._present = [
+            present
+            for term in enc.ties.hosts
+            for present in (term.match_o, term.own_o)
+            if present is not None
+        ]
+
+    def traits(self) -> Int:
+        """A number for everything about each unit that fallbacks depend on."""
+        attempt = self._attempt
+        number_of: dict[_Traits, int] = {}
+        for unit in attempt.units:
+            mask = unit.mask if self._origin is None else int(self._origin.mask_m[unit.mask])
+            scores, topologies = self._wishes(unit.members[0][0]) if unit.members else (0, ())
+            one = (mask, unit.cell != ANY_CELL, scores, topologies)
+            self._traits_u.append(number_of.setdefault(one, len(number_of)))
+        self._traits = list(number_of)
+        return np.array(self._traits_u, dtype=np.int64)
+
+    def load(self, offer: int, traits: tuple[int, ...]) -> Load:
+        """A node as far as its fallbacks depend on it."""
+        if (offer, traits) not in self._loads:
+            found = [self._traits[one] for one in traits]
+            self._loads[offer, traits] = Load(
+                offer if self._origin is None else int(self._origin.offer_o[offer]),
+                tuple(sorted({mask for mask, _, _, _ in found})),
+                any(is_pinned for _, is_pinned, _, _ in found),
+                tuple(sorted({row for _, _, row, _ in found} - {0})),
+                tuple(sorted({one for _, _, _, topologies in found for one in topologies})),
+            )
+        return self._loads[offer, traits]
+
+    def _wishes(self, group: int) -> tuple[int, tuple[int, ...]]:
+        """Which scores a group gives, and the topologies that its wishes about company are about:
+        those of its own and those of others about it. Company on a node comes with the node.
+        """
+        held = self._attempt.wishes
+        if held is None:
+            return 0, ()
+        terms = (held.company[term] for term in (*held.own_g[group], *held.match_g[group]))
+        found = {id(one.domain_e): one.domain_e for one in terms if not one.is_host}
+        self._topologies |= found
+        return held.row_s[int(held.wish_g[group])], tuple(sorted(found))
+
+    def fallbacks(self, load: Load, used: Int) -> tuple[Int, bool]:
+        """The other offers that would do, and whether the pool's minValues are not reached."""
+        enc = self._enc
+        one = enc.market.offers[load.offer]
+        shelf = self._shelf(one.pool, one.choice)
+        fine_o, welcome_w = self._acceptable(load, shelf)
+        if shelf.compiled is not None and not shelf.asked:
+            own, most = self._place(load.offer, shelf), enc.problem.policy.max_instance_types
+            quick = shelf.compiled.fallbacks(fine_o, welcome_w, used, own, most)
+            if quick is not None:
+                return shelf.offers[quick], False
+        fits_x: Bool = np.all((shelf.sizes_xr >= used) | (used == 0), axis=1)
+        fine_o = fine_o & fits_x[shelf.size_o]
+        found = few_enough(
+            enc, shelf, load.offer, closed(enc, shelf, load.offer, (fine_o, welcome_w))
+        )
+        if not found[1]:
+            return found
+        # minValues come before preferences, and before types that would do in some zones only.
+        every = np.ones(len(shelf.ways), dtype=bool)
+        for kept in (
+            closed(enc, shelf, load.offer, (fine_o, every)),
+            *wide(enc, shelf, load.offer, fine_o),
+        ):
+            other = few_enough(enc, shelf, load.offer, kept)
+            if not other[1]:
+                return other
+        if not load.is_lenient and self._sight_o.any():
+            other = self.fallbacks(replace(load, is_lenient=True), used)
+            found = found if other[1] else other
+        return found
+
+    def cheaper(self, load: Load, used: Int) -> Int:
+        """The cheapest offer in each way to buy that would do and costs less than the planned one;
+        the cheapest of them comes first. Reservations are left out, since they may be used up.
+        """
+        enc = self._enc
+        one = enc.market.offers[load.offer]
+        shelf = self._shelf(one.pool, one.choice)
+        fine_o, _ = self._acceptable(load, shelf)
+        fits_x: Bool = np.all((shelf.sizes_xr >= used) | (used == 0), axis=1)
+        offers = shelf.offers
+        fine_o = fine_o & fits_x[shelf.size_o] & (enc.supply_o[offers] == UNLIMITED)
+        fine_o &= (enc.price_o[offers] < enc.price_o[load.offer]) & self._liked_w(load, shelf)[
+            shelf.way_o
+        ]
+        places = np.flatnonzero(fine_o)
+        return offers[places[np.sort(np.unique(shelf.way_o[places], return_index=True)[1])]]
+
+    def _shelf(self, pool: int, choice: int) -> Shelf:
+        if (pool, choice) not in self._shelves:
+            enc = self._enc
+            mine = (enc.pool_o == pool) & (enc.market.choice_o == choice)
+            offers = self._order[mine[self._order]]
+            asked = demands(enc.market.pools[pool], enc.market.types)
+            self._shelves[pool, choice] = shelf_of(enc, offers, asked)
+        return self._shelves[pool, choice]
+
+    def _acceptable(self, load: Load, shelf: Shelf) -> tuple[Bool, Bool]:
+        """The offers of a shelf that everybody on the node accepts, however much they hold; and
+        the ways to buy that are welcome.
+        """
+        if load not in self._accepted:
+            fine = self._alike(load.offer, shelf).copy()
+            for mask in load.masks:
+                fine &= self._mask_on(mask, shelf)
+            if load.is_pinned:
+                enc = self._enc
+                fine &= enc.cell_o[shelf.offers] == enc.cell_o[load.offer]
+            fine &= self._counted_alike(load, shelf.offers)
+            if load.most is not None:
+                fine &= self._within(load.most, shelf)
+            self._accepted[load] = fine, self._welcome(load, shelf)
+        return self._accepted[load]
+
+    def _within(self, most: Use, shelf: Shelf) -> Bool:
+        """The offers of a shelf that take no more than this of their pool's limits."""
+        enc, offers = self._enc, shelf.offers
+        within = np.ones(len(offers), dtype=bool)
+        for limit, amount in zip(self._limits[int(enc.pool_o[offers[0]])], most, strict=True):
+            within &= limit.use_t[enc.type_o[offers]] <= amount
+        return within
+
+    def _alike(self, offer: int, shelf: Shelf) -> Bool:
+        """The offers of a shelf that others cannot tell from this one: nodes of both stand in the
+        same domains of spreads, and run the same daemon pods.
+        """
+        if offer not in self._alike_o:
+            enc, offers = self._enc, shelf.offers
+            mine, cell = int(enc.cell_o[offer]), enc.cell_o[offers]
+            domains_ck = enc.ties.domains_ck[:, self._spread_keys]
+            fine: Bool = (domains_ck == domains_ck[mine]).all(axis=1)[cell]
+            for present in self._present:
+                fine &= present[offers] == present[offer]
+            self._alike_o[offer] = fine
+        return self._alike_o[offer]
+
+    def _counted_alike(self, load: Load, offers: Int) -> Bool:
+        """The offers that spreads count as they count the planned one.
+
+        A lenient load minds only spreads that one more empty host or domain would upset.
+        """
+        alike: Bool = self._sight_o[offers] == self._sight_o[load.offer]
+        if not load.is_lenient:
+            return alike
+        attempt, ties, cell = self._attempt, self._enc.ties, self._enc.cell_o[load.offer]
+        foreseen = attempt.settler.state.foreseen
+        upset = [ties.hosts[number].eligible_o for number in sorted(attempt.leaned_on)]
+        upset += [
+            term.eligible_o
+            for number, term in enumerate(ties.zones)
+            if term.kind == Kind.SPREAD and not foreseen[number][ties.domains_ck[cell, term.key]]
+        ]
+        alike = np.ones(len(offers), dtype=bool)
+        for eligible_o in upset:
+            alike &= eligible_o[offers] == eligible_o[load.offer]
+        return alike
+
+    def _mask_on(self, mask: int, shelf: Shelf) -> Bool:
+        """The offers of a shelf that a mask accepts."""
+        key = (mask, id(shelf))
+        if key not in self._masks:
+            self._masks[key] = self._enc.masks_me[mask, shelf.offers]
+        return self._masks[key]
+
+    def _place(self, offer: int, shelf: Shelf) -> int:
+        """Where an offer stands on its shelf."""
+        if offer not in self._places:
+            self._places[offer] = int(np.flatnonzero(shelf.offers == offer)[0])
+        return self._places[offer]
+
+    def _welcome(self, load: Load, shelf: Shelf) -> Bool:
+        """The same, of those that may come in turn."""
+        return in_turn(
+            shelf, self._enc.market.offers[load.offer].offering.capacity_type
+        ) & self._liked_w(load, shelf)
+
+    def _liked_w(self, load: Load, shelf: Shelf) -> Bool:
+        """The ways to buy that the node's pods like no less than the one that was planned."""
+        welcome = np.ones(len(shelf.ways), dtype=bool)
+        planned = shelf.way_o[self._place(load.offer, shelf)]
+        for row in load.scores:
+            best_w = self._best_scores(row, shelf)
+            welcome &= best_w >= best_w[planned]
+        for topology in load.topologies:
+            welcome &= self._in_same_domain(topology, load.offer, shelf)
+        return welcome
+
+    def _best_scores(self, row: int, shelf: Shelf) -> Int:
+        """What one row of scores makes of each way to buy, at best."""
+        key = (row, id(shelf))
+        if key not in self._liked:
+            self._liked[key] = shelf.extremes(self._scores[row][shelf.offers])[1]
+        return self._liked[key]
+
+    def _in_same_domain(self, topology: int, offer: int, shelf: Shelf) -> Bool:
+        """The ways to buy that stay in an offer's domain of a topology."""
+        domain_e = self._topologies[topology]
+        key = (topology, id(shelf))
+        if key not in self._domains:
+            self._domains[key] = shelf.extremes(domain_e[shelf.offers])
+        least_w, most_w = self._domains[key]
+        mine: Bool = (least_w == domain_e[offer]) & (most_w == domain_e[offer])
+        return mine

@@ -1,0 +1,185 @@
+"""Which types, zones and capacity types may be named together for one launch?
+
+A provider may deliver any combination that it sells of what it was named. See `flexibility.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from dovetail import labels
+from dovetail.solve.axes import Bool, Int
+from dovetail.solve.encoding.encode import Encoded
+from dovetail.solve.encoding.variety import Demand, are_met, gather, later_kinds
+from dovetail.solve.kernel import loops
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """What one pool sells under one choice of labels: offers, and the place of each in a table of
+    instance types by ways to buy (capacity type and zone).
+    """
+
+    offers: Int  # cheapest first
+    types: Int  # ascending
+    row_o: Int  # the place of each offer's type among them
+    way_o: Int
+    sizes_xr: Int  # the distinct capacities
+    size_o: Int  # which of them an offer has
+    is_left_o: Bool  # reservations may be used up
+    ways: tuple[tuple[str, str], ...]  # capacity type, zone
+    asked: tuple[Demand, ...]
+    by_way: tuple[Int, Int]  # the places of offers, way by way, and where each way begins
+    compiled: loops.Shelf | None
+
+    def extremes(self, value_o: Int) -> tuple[Int, Int]:
+        """The least and the greatest value that any way to buy has."""
+        order, starts = self.by_way
+        sorted_o = value_o[order]
+        return np.minimum.reduceat(sorted_o, starts), np.maximum.reduceat(sorted_o, starts)
+
+
+def shelf_of(enc: Encoded, offers: Int, asked: tuple[Demand, ...]) -> Shelf:
+    """What there is among these offers, which come cheapest first."""
+    types, row_o = np.unique(enc.type_o[offers], return_inverse=True)
+    row_o = row_o.reshape(-1)
+    ways, way_o = np.unique(enc.market.way_o[offers], return_inverse=True)
+    way_o = way_o.reshape(-1)
+    names = tuple(enc.market.ways[way] for way in ways.tolist())
+    sizes, size_o = _sizes(enc.cap_or[offers], row_o, len(types))
+    is_left = enc.supply_o[offers] > 0
+    order = np.argsort(way_o, kind="stable")
+    library = loops.library()
+    compiled = None
+    if library is not None:
+        compiled = loops.Shelf(library, (size_o, row_o, way_o, is_left), sizes, names)
+    return Shelf(
+        offers=offers,
+        types=types,
+        row_o=row_o,
+        way_o=way_o,
+        sizes_xr=sizes,
+        size_o=size_o,
+        is_left_o=is_left,
+        ways=names,
+        asked=asked,
+        by_way=(order, np.searchsorted(way_o[order], np.arange(len(names)))),
+        compiled=compiled,
+    )
+
+
+def _sizes(cap_or: Int, row_o: Int, n_types: int) -> tuple[Int, Int]:
+    """The distinct capacities, and which of them each offer has: one for each type, mostly."""
+    first_t = np.zeros(n_types, dtype=np.int64)
+    first_t[row_o[::-1]] = np.arange(len(row_o))[::-1]
+    sizes: Int = cap_or[first_t]
+    if (sizes[row_o] == cap_or).all():
+        return sizes, row_o
+    sizes, size_o = np.unique(cap_or, axis=0, return_inverse=True)
+    return sizes, size_o.reshape(-1)
+
+
+def closed(enc: Encoded, shelf: Shelf, offer: int, allowed: tuple[Bool, Bool]) -> Bool:
+    """The offers that may be named together: all that is sold under those names would do.
+
+    `allowed` are offers that would do, and ways to buy that are welcome.
+    """
+    fine_o, welcome_w = allowed
+    offering = enc.market.offers[offer].offering
+    good_o: Bool = fine_o & shelf.is_left_o
+    may_w = welcome_w & in_turn(shelf, offering.capacity_type)
+    sells_w = np.zeros(len(shelf.ways), dtype=bool)
+    sells_w[shelf.way_o[good_o]] = True
+    sold = [way for way, is_sold in zip(shelf.ways, may_w & sells_w, strict=True) if is_sold]
+    near_w = _ways(shelf, [kind for kind, _ in sold], [zone for _, zone in sold])
+    near_o = near_w[shelf.way_o]  # no other way to buy could ever be named
+    fine_t, wrong_t = (np.zeros(len(shelf.types), dtype=bool) for _ in range(2))
+    fine_t[shelf.row_o[good_o]] = True
+    wrong_t[shelf.row_o[near_o & ~fine_o]] = True
+    # Where every type is right or wrong however it is bought, all can be named at once.
+    if may_w[near_w].all() and not (fine_t & wrong_t).any():
+        kept = good_o & near_o
+    else:
+        planned = (offering.capacity_type, offering.zone)
+        kept = _joined(shelf, planned, may_w, (fine_o, good_o))
+    return kept
+
+
+def in_turn(shelf: Shelf, capacity_type: str) -> Bool:
+    """The ways to buy of a capacity type and of those that providers fall back to from it."""
+    kinds = {capacity_type, *later_kinds(capacity_type)}
+    return np.array([kind in kinds for kind, _ in shelf.ways], dtype=bool)
+
+
+def _joined(shelf: Shelf, planned: tuple[str, str], may_w: Bool, offers: tuple[Bool, Bool]) -> Bool:
+    """The same where a type may be right in one zone and wrong in another: one step at a time."""
+    fine_o, good_o = offers
+    size = (len(shelf.types), len(shelf.ways))
+    fine_tw, wrong_tw = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
+    fine_tw[shelf.row_o[good_o], shelf.way_o[good_o]] = True
+    wrong_tw[shelf.row_o[~fine_o], shelf.way_o[~fine_o]] = True
+    kinds, zones = [planned[0]], [planned[1]]
+    chosen = _ways(shelf, kinds, zones)
+    # Falling back to another capacity type is worth more than to another zone: it comes first.
+    steps: list[tuple[list[str], list[str]]] = [([kind], []) for kind in later_kinds(planned[0])]
+    steps += [([], [zone]) for zone in sorted({zone for _, zone in shelf.ways} - {planned[1]})]
+    for more_kinds, more_zones in steps:
+        wider = _ways(shelf, [*kinds, *more_kinds], [*zones, *more_zones])
+        more = wider & ~chosen
+        named: Bool = np.any(fine_tw[:, chosen], axis=1) & ~np.any(wrong_tw[:, chosen], axis=1)
+        is_wrong = (wrong_tw[:, more].any(axis=1) & named).any()
+        if fine_tw[:, more].any() and may_w[more].all() and not is_wrong:
+            kinds, zones, chosen = [*kinds, *more_kinds], [*zones, *more_zones], wider
+    named = np.any(fine_tw[:, chosen], axis=1) & ~np.any(wrong_tw[:, chosen], axis=1)
+    kept: Bool = good_o & chosen[shelf.way_o] & named[shelf.row_o]
+    return kept
+
+
+def _ways(shelf: Shelf, kinds: list[str], zones: list[str]) -> Bool:
+    """The ways to buy that these names stand for."""
+    return np.array([kind in kinds and zone in zones for kind, zone in shelf.ways], dtype=bool)
+
+
+def wide(enc: Encoded, shelf: Shelf, offer: int, fine_o: Bool) -> Iterator[Bool]:
+    """Offers of types that would do however they are bought: in the planned zone, as the planned
+    capacity type, and in any way.
+    """
+    planned = enc.market.offers[offer].offering
+    own = np.searchsorted(shelf.types, enc.type_o[offer])
+    sells_w = np.zeros(len(shelf.ways), dtype=bool)
+    sells_w[shelf.way_o[fine_o]] = True
+    zones = sorted({zone for _, zone in shelf.ways})
+    later = [planned.capacity_type, *later_kinds(planned.capacity_type)]
+    on_demand = [planned.capacity_type, labels.ON_DEMAND]
+    for kinds, named in ((on_demand, [planned.zone]), (later[:1], zones), (later, zones)):
+        ways = sells_w & _ways(shelf, kinds, named)
+        wrong_t = np.zeros(len(shelf.types), dtype=bool)
+        wrong_t[shelf.row_o[~fine_o & ways[shelf.way_o]]] = True
+        if not wrong_t[own]:
+            yield fine_o & shelf.is_left_o & ways[shelf.way_o] & ~wrong_t[shelf.row_o]
+
+
+def few_enough(enc: Encoded, shelf: Shelf, offer: int, kept: Bool) -> tuple[Int, bool]:
+    """No more types than a launch may name, but those that minValues need; the offer left out."""
+    kept = kept & (shelf.offers != offer)
+    others, rows = shelf.offers[kept], shelf.row_o[kept]
+    first_t = np.full(len(shelf.types), len(rows))  # where each type comes first
+    first_t[rows[::-1]] = np.arange(len(rows))[::-1]
+    first_t[np.searchsorted(shelf.types, enc.type_o[offer])] = -1
+    named = np.flatnonzero(first_t < len(rows))
+    most = enc.problem.policy.max_instance_types
+    if not shelf.asked and len(named) <= most:
+        return others, False
+    ranked = named[np.argsort(first_t[named])]
+    kinds = shelf.types[ranked].tolist()
+    if len(kinds) > most:
+        needed = (gather(shelf.asked, kinds) if shelf.asked else None) or [0]
+        rest = np.setdiff1d(np.arange(len(kinds)), needed)[: max(most - len(needed), 0)]
+        places = np.sort(np.concatenate([needed, rest]))[:most].astype(np.int64)
+        is_named = np.zeros(len(shelf.types), dtype=bool)
+        is_named[ranked[places]] = True
+        others, kinds = others[is_named[rows]], shelf.types[ranked[places]].tolist()
+    return others, not are_met(shelf.asked, kinds)

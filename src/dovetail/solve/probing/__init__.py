@@ -1,0 +1,7 @@
+"""Probing: what if these nodes were gone?
+
+In: a whole cluster, prepared once. Out: for any set of its nodes, where their pods would go and
+what that costs, exactly (`probe`) or as a quick estimate (`screen`).
+
+Read first: `prepared`, `probe`, `screen`.
+"""

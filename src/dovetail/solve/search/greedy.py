@@ -1,0 +1,37 @@
+"""What would the plain way cost: one pod after another, wherever it still fits?
+
+Large pods first; each goes to the planned node with the fewest pods that could still become some
+type that holds it too, else to a node of its own. That is the order of the reference. It knows no
+prices, yet with few pods luck can make it cheaper than a plan that was thought through; so it is
+one of the starts, and no small plan is dearer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dovetail.solve.search.rates import NO_LOAD, NO_WAY, Purse, Rates
+
+
+def one_by_one(rates: Rates, sorts: Sequence[int], purse: Purse) -> list[int] | None:
+    """Loads that hold pods of these sorts; None if one fits nowhere, or the work would not end."""
+    loads: list[int] = []
+    n_pods: list[int] = []
+    request = rates.request
+    for sort in sorted(sorts, key=lambda one: (-request[one][0], -request[one][1], one)):
+        if purse.left <= 0:
+            return None
+        for place in sorted(range(len(loads)), key=lambda one: (n_pods[one], one)):
+            purse.left -= 1
+            more = rates.grown(loads[place], sort)
+            if more != NO_WAY:
+                loads[place] = more
+                n_pods[place] += 1
+                break
+        else:
+            alone = rates.grown(NO_LOAD, sort)
+            if alone == NO_WAY:
+                return None
+            loads.append(alone)
+            n_pods.append(1)
+    return loads
