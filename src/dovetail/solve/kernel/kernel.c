@@ -2,7 +2,7 @@
  * the last bit, so: integers where the twin has integers, the same floating-point operations in the
  * same order, ties to the lower index, and no contraction of a * b + c into one rounding.
  *
- * Nothing here allocates or keeps anything: callers own all memory. `kernel.py` says what the
+ * Nothing here allocates or keeps anything: callers own all memory. `loops.py` says what the
  * blocks of numbers consist of.
  */
 
@@ -10,7 +10,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* Which sources this was compiled from: `kernel.py` leaves a library of others aside. */
+/* Which sources this was compiled from: `loops.py` leaves a library of others aside. */
 EXPORT const char *const dovetail_source = SOURCE;
 
 enum { SPREAD = 0, AFFINITY = 1, ANTI = 2, PORT = 3 };

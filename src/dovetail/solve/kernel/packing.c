@@ -1,4 +1,4 @@
-/* Who goes where on the nodes that were just opened? The compiled twin of _Filler in packing.py: each
+/* Who goes where on the nodes that were just opened? The compiled twin of _Filler in pack.py: each
  * unit's share of each offer's nodes, unit after unit, then the rest anywhere. Included by kernel.c.
  */
 

@@ -1,6 +1,6 @@
 """Settles what each new node is planned as, and which other offers its launch lists.
 
-Three things are brought together here: which offers would hold the node's pods (`flexibility`), how
+Three things are brought together here: which offers would hold the node's pods (`fallbacks`), how
 much of its pool's limits a launch may take (`headroom`), and that a node is planned as the cheapest
 of all that its launch lists, since that is what a provider delivers.
 """

@@ -1,6 +1,6 @@
 """Which types, zones and capacity types may be named together for one launch?
 
-A provider may deliver any combination that it sells of what it was named. See `flexibility.py`.
+A provider may deliver any combination that it sells of what it was named. See `fallbacks.py`.
 """
 
 from __future__ import annotations
