@@ -1,70 +1,50 @@
-"""The glossary has one line for every noun that more than one package uses."""
+"""The glossary explains words that are Dovetail's own, and names no class that is gone."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "dovetail"
 GLOSSARY = (ROOT / "GLOSSARY.md").read_text(encoding="utf-8")
-# Packages whose classes are words for everybody. Of the others, only what `__init__` passes on.
-VOCABULARY = ("cloud", "model", "settings", "testing", "units")
-WORKSHOPS = ("actuate", "controllers", "decide", "observe", "present", "sim", "solve", "state")
+STYLE = (ROOT / "STYLE.md").read_text(encoding="utf-8")
 
 
-def tree(path: Path) -> ast.Module:
-    """A module's syntax."""
-    return ast.parse(path.read_text(encoding="utf-8"))
+def table_rows(text: str) -> list[tuple[str, str]]:
+    """The rows of tables with two columns, without their headings."""
+    rows = re.findall(r"^\| (.+?) \| (.+?) \|$", text, flags=re.MULTILINE)
+    return [row for row in rows if not row[0].startswith("---")][1:]
 
 
-def classes(path: Path) -> list[str]:
-    """The public classes at the top of a module."""
-    found = [node.name for node in tree(path).body if isinstance(node, ast.ClassDef)]
-    return [name for name in found if not name.startswith("_")]
-
-
-def passed_on(package: Path) -> set[str]:
-    """The names that a package's `__init__` imports from its own modules."""
+def class_names() -> set[str]:
+    """The public classes of all modules."""
+    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in SOURCE.rglob("*.py"))
     return {
-        alias.asname or alias.name
-        for node in tree(package / "__init__.py").body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
+        node.name
+        for tree in trees
+        for node in tree.body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     }
 
 
-def nouns() -> list[str]:
-    """Every public class that somebody outside its module may meet, once for each definition."""
-    shared = [path for package in VOCABULARY for path in (SOURCE / package).rglob("*.py")]
-    found = [name for path in (*shared, *SOURCE.glob("*.py")) for name in classes(path)]
-    for package in WORKSHOPS:
-        home = SOURCE / package
-        if home.exists():
-            shown = passed_on(home)
-            found += [
-                name for path in home.rglob("*.py") for name in classes(path) if name in shown
-            ]
-    return sorted(found)
+def test_the_classes_of_the_glossary_are_there() -> None:
+    """A class that is renamed is renamed here too."""
+    named = set(re.findall(r"`([A-Z]\w+)`", GLOSSARY))
+    assert named
+    assert sorted(named - class_names()) == []
 
 
-def entries() -> list[str]:
-    """The nouns that the glossary explains."""
-    return re.findall(r"^\| `(\w+)` \| \S", GLOSSARY, flags=re.MULTILINE)
+def test_no_word_is_explained_twice() -> None:
+    """One word, one line."""
+    words = [word for word, _ in table_rows(GLOSSARY)]
+    assert len(words) > 10
+    assert sorted(words) == sorted(set(words))
 
 
-def test_every_noun_is_in_the_glossary() -> None:
-    """Whoever adds a noun says in one line what it is."""
-    assert sorted(set(nouns()) - set(entries())) == []
-
-
-def test_the_glossary_names_nothing_that_is_gone() -> None:
-    """Whoever removes a noun removes its line."""
-    assert sorted(set(entries()) - set(nouns())) == []
-
-
-def test_no_two_nouns_share_a_name() -> None:
-    """One name, one noun."""
-    assert [name for name, n_times in Counter(nouns()).items() if n_times > 1] == []
+def test_there_are_plain_words_for_fifty_others() -> None:
+    """The table of plain words has one line for each, and none replaces a word by itself."""
+    pairs = table_rows(STYLE)
+    assert len(pairs) >= 50
+    assert [seen for seen, plain in pairs if seen == plain] == []
