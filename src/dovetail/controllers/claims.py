@@ -1,6 +1,6 @@
 """How does a NodeClaim come to its Node, and to its end? One pass after another, one at a time.
 
-A pass sees what is known, asks the laws what comes next (`claim_laws.py`), writes it (the Node
+A pass sees what is known, asks what comes next (`decide/lifecycle/claim.py`), writes it (the Node
 before the claim: nothing is said before it is so), does it, tells it, and comes back when the laws
 want to look again. Whatever was not written is concluded again by the next pass.
 """
@@ -17,7 +17,6 @@ import msgspec
 from dovetail import api
 from dovetail.actuate.doing import delete_claim, delete_instance, delete_node
 from dovetail.actuate.writing import write_claim, write_node
-from dovetail.controllers.claim_laws import Company, claim_step
 from dovetail.controllers.drifts import Drifts
 from dovetail.controllers.hearing import ClaimsHearing
 from dovetail.controllers.hooks import answers, hooks_of
@@ -36,10 +35,17 @@ from dovetail.decide.lifecycle.actions import (
     DeleteNode,
     NoteRegistration,
 )
-from dovetail.decide.lifecycle.patches import claim_after, node_after
+from dovetail.decide.lifecycle.claim import (
+    ClaimContext,
+    claim_step,
+    claim_to_write,
+    look_again_at,
+    never_started,
+)
+from dovetail.decide.lifecycle.patches import node_after
 from dovetail.decide.lifecycle.podevents import PodChange
 from dovetail.decide.lifecycle.registration import TAINT_MISSING_EVENT, awaits_hooks
-from dovetail.decide.lifecycle.step import Milestone, Step, claim_with, soonest
+from dovetail.decide.lifecycle.step import Milestone, Step
 from dovetail.decide.lifecycle.timing import INSTANCE_POLL
 from dovetail.errors import DovetailError, InputError
 from dovetail.kube.backoff import Backoff
@@ -54,11 +60,6 @@ from dovetail.state.objects import claim_object, node_object
 
 N_WORKERS: Final = 200
 _NAME: Final = "nodeclaim.lifecycle"
-_SLOW_LAUNCH: Final = timedelta(seconds=2)  # from then on the claim says what it waits for
-# Claims that go for one of these never had a node for their pods.
-_NEVER_CAME: Final = frozenset(
-    {"insufficient_capacity", "nodeclass_not_ready", "launch_timeout", "registration_timeout"}
-)
 
 
 class ClaimHands(msgspec.Struct, frozen=True):
@@ -188,7 +189,7 @@ class ClaimLoop:
         now = self._means.clock.now()
         beside = await self._drifts.beside(seen.wire, seen.claim, seen.wire_nodes, now)
         illness = self._infirmary.illness(seen.claim, seen.nodes, now)
-        step = claim_step(await self._view(seen, now), Company(beside, change, illness), now)
+        step = claim_step(await self._view(seen, now), ClaimContext(beside, change, illness), now)
         if Milestone.NODE_REGISTERED in step.milestones:
             await self._steer(seen)
         after = await self._write(seen, step, now)
@@ -255,12 +256,7 @@ class ClaimLoop:
             patched = node_after(node, step.nodes)
             for raw in await write_node(kube, wire, patched, (seen.claim,)):
                 self._known.put(NODE, raw)
-        is_launching = any(isinstance(one, CreateInstance) for one in step.actions)
-        if step.conditions and not is_launching:
-            after = claim_with(seen.claim, step, now)
-        else:
-            # A launch is short, as a rule: what it waits for is said when it is not.
-            after = claim_after(seen.claim, step.claims)
+        after = claim_to_write(seen.claim, step, now)
         for raw in await write_claim(kube, seen.wire, after):
             self._known.put(NODE_CLAIM, raw)
         return after
@@ -280,7 +276,7 @@ class ClaimLoop:
                 await delete_claim(kube, action)
                 self._deleted.add(uid)
                 self._log.info("deleted node claim", node_claim=action.claim, reason=action.reason)
-                if action.reason in _NEVER_CAME:
+                if never_started(action):
                     self._known.cluster.apply(LaunchFailed(action.claim, now))
             case _:
                 msg = f"no law of a claim orders {type(action).__name__}"
@@ -316,10 +312,5 @@ class ClaimLoop:
         ending = self._endings.get(uid)
         if ending == _Ending(InstanceState.GONE, now) and uid not in self._ended:
             return 0.0
-        is_launching = any(isinstance(one, CreateInstance) for one in step.actions)
-        again_at = soonest(
-            step.look_again_at,
-            self._launches.again_at(uid),
-            now + _SLOW_LAUNCH if is_launching else None,
-        )
+        again_at = look_again_at(step, self._launches.again_at(uid), now)
         return None if again_at is None else max((again_at - now).total_seconds(), 0.0)

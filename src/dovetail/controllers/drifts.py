@@ -9,9 +9,9 @@ import msgspec
 
 from dovetail import api
 from dovetail.cloud.errors import CloudError, NodeClaimNotFoundError
-from dovetail.controllers.claim_laws import PoolBeside
 from dovetail.controllers.known import Known
 from dovetail.controllers.means import Means
+from dovetail.decide.lifecycle.claim import PoolContext
 from dovetail.decide.lifecycle.timing import DRIFT_RECHECK
 from dovetail.model.claim import ClaimObject
 from dovetail.model.node import Node
@@ -39,7 +39,7 @@ class Drifts:
 
     async def beside(
         self, wire: api.NodeClaim, claim: ClaimObject, nodes: Iterable[api.Node], now: datetime
-    ) -> PoolBeside | None:
+    ) -> PoolContext | None:
         """The claim's pool with everything that drift depends on; None: nobody can tell."""
         wire_pool = self._known.pool(claim.node_pool) if claim.node_pool else None
         pool = node_pool(wire_pool) if wire_pool is not None else None
@@ -50,7 +50,7 @@ class Drifts:
             await self._ask(joint(wire, nodes), claim, wire_pool, now)
         answer = self._answers.get(claim.uid)
         types = self._known.cluster.instance_types(pool.name)
-        return PoolBeside(
+        return PoolContext(
             pool=pool,
             annotations=wire_pool.metadata.annotations,
             instance_types=types,

@@ -7,8 +7,9 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from dovetail.decide.lifecycle import advance, expiration, termination
+from dovetail.decide.lifecycle import expiration, termination
 from dovetail.decide.lifecycle.actions import DeleteClaim
+from dovetail.decide.lifecycle.claim import advance
 from dovetail.decide.lifecycle.eviction import EvictionAnswer, QueuedEviction
 from dovetail.decide.lifecycle.step import Milestone, Step
 from dovetail.decide.lifecycle.termination import TerminationView

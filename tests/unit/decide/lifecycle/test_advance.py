@@ -7,8 +7,8 @@ from datetime import datetime
 import msgspec
 
 from dovetail import labels
-from dovetail.decide.lifecycle import advance
 from dovetail.decide.lifecycle.actions import CreateInstance, DeleteClaim, NoteRegistration
+from dovetail.decide.lifecycle.claim import advance
 from dovetail.decide.lifecycle.conditions import INITIALIZED, LAUNCHED, REGISTERED, ROOT
 from dovetail.decide.lifecycle.patches import ClaimPatch
 from dovetail.decide.lifecycle.step import Step, view_after

@@ -8,8 +8,9 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dovetail.decide.lifecycle import advance, expiration, hydration, termination
+from dovetail.decide.lifecycle import expiration, hydration, termination
 from dovetail.decide.lifecycle.actions import CreateInstance, DeleteClaim
+from dovetail.decide.lifecycle.claim import advance
 from dovetail.decide.lifecycle.conditions import (
     DRAINED,
     INITIALIZED,

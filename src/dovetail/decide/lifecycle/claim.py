@@ -1,0 +1,155 @@
+"""Computes the next step of a NodeClaim, from its launch to its end.
+
+`claim_step` runs every law of a claim in order. Each law sees what the ones before it concluded, so
+that a claim may take several steps in one pass. The controllers and the simulation call it; both
+only observe, call it, and carry out what it returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Final
+
+import msgspec
+
+from dovetail import labels
+from dovetail.decide.lifecycle import (
+    consistency,
+    consolidatable,
+    drift,
+    expiration,
+    finalization,
+    hydration,
+    initialization,
+    launch,
+    liveness,
+    podevents,
+    registration,
+    repair,
+)
+from dovetail.decide.lifecycle.actions import CreateInstance, DeleteClaim
+from dovetail.decide.lifecycle.drift import DriftView
+from dovetail.decide.lifecycle.patches import claim_after, claim_patches
+from dovetail.decide.lifecycle.podevents import PodChange
+from dovetail.decide.lifecycle.repair import Illness
+from dovetail.decide.lifecycle.step import STAY, Step, claim_with, soonest, view_after
+from dovetail.model.claim import ClaimObject, ClaimView
+from dovetail.model.instance import InstanceType
+from dovetail.model.pool import NodePool
+
+# While a launch takes no longer than this, the claim does not say what it waits for.
+_SLOW_LAUNCH: Final = timedelta(seconds=2)
+# Claims that are deleted for one of these reasons never had a node for their pods.
+_NEVER_STARTED: Final = frozenset(
+    {"insufficient_capacity", "nodeclass_not_ready", "launch_timeout", "registration_timeout"}
+)
+_STARTUP_LAWS: Final = (launch.step, registration.step, initialization.step, liveness.step)
+
+
+class PoolContext(msgspec.Struct, frozen=True):
+    """The NodePool of a claim, as far as the claim depends on it, and what the cloud and earlier
+    passes say about the claim's drift.
+    """
+
+    pool: NodePool
+    annotations: Mapping[str, str]
+    instance_types: tuple[InstanceType, ...]
+    type_seen_at: datetime | None
+    provider_reason: str
+
+
+class ClaimContext(msgspec.Struct, frozen=True):
+    """What the step of a claim depends on besides the claim and its Nodes."""
+
+    pool: PoolContext | None = None  # None: it has no pool, or its pool is invalid
+    pod_change: PodChange | None = None
+    illness: Illness | None = None  # None: its Node is healthy
+
+
+def claim_step(view: ClaimView, context: ClaimContext, now: datetime) -> Step:
+    """Everything that is to happen to a claim now."""
+    claim = view.claim
+    step = hydration.step(view, now)
+    if context.illness is not None:
+        step = step.then(repair.step(claim, context.illness, now))
+    if claim.deleting_at is not None:
+        return step.then(advance(view_after(view, step, now), now))
+    if step.ends_claim:
+        return step
+    step = step.then(expiration.step(claim, now))
+    if step.ends_claim:
+        return step
+    if context.pod_change is not None:
+        step = step.then(podevents.step(claim, context.pod_change, now))
+    step = step.then(advance(view_after(view, step, now), now))
+    if step.ends_claim or labels.TERMINATION_FINALIZER not in claim.finalizers:
+        return step
+    after = view_after(view, step, now)
+    step = step.then(consistency.step(after, now))
+    if context.pool is None:
+        return step
+    return step.then(_disruption_conditions(after.claim, context.pool, now))
+
+
+def advance(view: ClaimView, now: datetime) -> Step:
+    """The next step from the launch of a claim to its initialization, or to its end."""
+    claim = view.claim
+    if claim.deleting_at is not None:
+        return finalization.step(view, now)
+    if labels.TERMINATION_FINALIZER not in claim.finalizers:
+        # Written before anything is launched: a claim must not vanish while it has an instance.
+        finalizers = (*claim.finalizers, labels.TERMINATION_FINALIZER)
+        held = msgspec.structs.replace(claim, finalizers=finalizers)
+        return Step(claims=claim_patches(claim, held), look_again_at=now)
+    step = STAY
+    for law in _STARTUP_LAWS:
+        part = law(view, now)
+        step = step.then(part)
+        if part.ends_claim:
+            return _without_launch(step)
+        view = view_after(view, part, now)
+    return step
+
+
+def claim_to_write(claim: ClaimObject, step: Step, now: datetime) -> ClaimObject:
+    """The claim as it is to be stored once the step is taken."""
+    if step.conditions and not _launches(step):
+        return claim_with(claim, step, now)
+    return claim_after(claim, step.claims)
+
+
+def look_again_at(step: Step, retry_at: datetime | None, now: datetime) -> datetime | None:
+    """When the claim needs its next pass, if nothing happens before. `retry_at` is when a launch
+    that failed may be tried again.
+    """
+    slow_at = now + _SLOW_LAUNCH if _launches(step) else None
+    return soonest(step.look_again_at, retry_at, slow_at)
+
+
+def never_started(action: DeleteClaim) -> bool:
+    """Whether the claim is deleted before it had a node for its pods."""
+    return action.reason in _NEVER_STARTED
+
+
+def _launches(step: Step) -> bool:
+    return any(isinstance(action, CreateInstance) for action in step.actions)
+
+
+def _without_launch(step: Step) -> Step:
+    """A claim that is deleted because it has no instance needs none any more."""
+    left = tuple(one for one in step.actions if not isinstance(one, CreateInstance))
+    return msgspec.structs.replace(step, actions=left)
+
+
+def _disruption_conditions(claim: ClaimObject, context: PoolContext, now: datetime) -> Step:
+    """Whether the claim has drifted from its pool, and whether it may be consolidated."""
+    view = DriftView(
+        claim,
+        context.pool,
+        context.annotations,
+        context.instance_types,
+        context.type_seen_at,
+        context.provider_reason,
+    )
+    return drift.step(view, now).then(consolidatable.step(claim, context.pool, now))
