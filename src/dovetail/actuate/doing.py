@@ -6,7 +6,7 @@ from dovetail import api
 from dovetail.actuate.writing import NODE, NODE_CLAIM
 from dovetail.cloud.errors import NodeClaimNotFoundError
 from dovetail.cloud.provider import CloudProvider
-from dovetail.decide.lifecycle.actions import DeleteClaim, DeleteInstance, DeleteNode
+from dovetail.decide.lifecycle.step import DeleteClaim, DeleteInstance, DeleteNode
 from dovetail.kube.errors import ConflictError, NotFoundError
 from dovetail.kube.seam import Deletion, Kube, Ref
 from dovetail.model.claim import InstanceState

@@ -11,8 +11,8 @@ from typing import Final
 import msgspec
 
 from dovetail import api
-from dovetail.decide.lifecycle.actions import DeletePod, EvictPod
 from dovetail.decide.lifecycle.eviction import EvictionAnswer
+from dovetail.decide.lifecycle.step import DeletePod, EvictPod
 from dovetail.kube.errors import (
     DISRUPTION_BUDGET,
     ApiError,

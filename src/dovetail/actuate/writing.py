@@ -15,8 +15,8 @@ import msgspec
 
 from dovetail import api
 from dovetail.decide.lifecycle.finalization import rfc3339
-from dovetail.decide.lifecycle.patches import ClaimPatch, NodePatch, claim_patches, node_patches
 from dovetail.decide.lifecycle.pool import PoolView
+from dovetail.decide.lifecycle.step import ClaimPatch, NodePatch, claim_patches, node_patches
 from dovetail.kube.errors import ConflictError
 from dovetail.kube.seam import Json, Kube, Patch, Ref, Writer
 from dovetail.model.claim import ClaimObject, NodeObject

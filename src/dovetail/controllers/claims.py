@@ -27,14 +27,6 @@ from dovetail.controllers.means import Means
 from dovetail.controllers.pod_traffic import found_on
 from dovetail.controllers.reading import Conflicts, read_again, strange_event
 from dovetail.controllers.workqueue import WorkQueue
-from dovetail.decide.lifecycle.actions import (
-    Action,
-    CreateInstance,
-    DeleteClaim,
-    DeleteInstance,
-    DeleteNode,
-    NoteRegistration,
-)
 from dovetail.decide.lifecycle.claim import (
     ClaimContext,
     claim_step,
@@ -42,10 +34,19 @@ from dovetail.decide.lifecycle.claim import (
     look_again_at,
     never_started,
 )
-from dovetail.decide.lifecycle.patches import node_after
-from dovetail.decide.lifecycle.podevents import PodChange
 from dovetail.decide.lifecycle.registration import TAINT_MISSING_EVENT, awaits_hooks
-from dovetail.decide.lifecycle.step import Milestone, Step
+from dovetail.decide.lifecycle.running import PodChange
+from dovetail.decide.lifecycle.step import (
+    Action,
+    CreateInstance,
+    DeleteClaim,
+    DeleteInstance,
+    DeleteNode,
+    Milestone,
+    NoteRegistration,
+    Step,
+    node_after,
+)
 from dovetail.decide.lifecycle.timing import INSTANCE_POLL
 from dovetail.errors import DovetailError, InputError
 from dovetail.kube.backoff import Backoff

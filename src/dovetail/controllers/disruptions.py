@@ -21,7 +21,7 @@ from dovetail.controllers.ordering import Ordering, Purpose
 from dovetail.controllers.replacements import Replacements, marks_of
 from dovetail.decide.disrupt.emptiness import is_empty
 from dovetail.decide.disrupt.execution import second_look
-from dovetail.decide.lifecycle.actions import DeleteClaim
+from dovetail.decide.lifecycle.step import DeleteClaim
 from dovetail.errors import DovetailError
 from dovetail.kube.mirror import Notice
 from dovetail.kube.seam import Scope

@@ -17,14 +17,6 @@ from dovetail.actuate.evicting import Answered, delete_pod, evict
 from dovetail.controllers.known import Known
 from dovetail.controllers.means import Means
 from dovetail.controllers.workqueue import WorkQueue
-from dovetail.decide.lifecycle.actions import (
-    Action,
-    DeletePod,
-    EnqueueEviction,
-    EvictPod,
-    ForgetEviction,
-    RetryEviction,
-)
 from dovetail.decide.lifecycle.eviction import (
     EvictionAnswer,
     QueuedEviction,
@@ -32,7 +24,15 @@ from dovetail.decide.lifecycle.eviction import (
     queued,
     step,
 )
-from dovetail.decide.lifecycle.step import Step
+from dovetail.decide.lifecycle.step import (
+    Action,
+    DeletePod,
+    EnqueueEviction,
+    EvictPod,
+    ForgetEviction,
+    RetryEviction,
+    Step,
+)
 from dovetail.decide.lifecycle.timing import EVICTION_BACKOFF
 from dovetail.kube.backoff import Backoff
 from dovetail.kube.mirror import Absent, Notice

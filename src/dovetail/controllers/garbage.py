@@ -16,10 +16,9 @@ from dovetail.actuate.doing import delete_claim, delete_instance, delete_node
 from dovetail.cloud.provider import Instance
 from dovetail.controllers.known import NODE_CLAIM, Known
 from dovetail.controllers.means import Means
-from dovetail.decide.lifecycle.actions import Action, DeleteClaim, DeleteInstance, DeleteNode
 from dovetail.decide.lifecycle.garbage import GarbageView, step
 from dovetail.decide.lifecycle.hydration import is_managed
-from dovetail.decide.lifecycle.step import Step
+from dovetail.decide.lifecycle.step import Action, DeleteClaim, DeleteInstance, DeleteNode, Step
 from dovetail.decide.lifecycle.timing import GARBAGE_PERIOD
 from dovetail.errors import DovetailError, InputError
 from dovetail.kube.seam import Scope

@@ -11,7 +11,7 @@ from dovetail import api, labels
 from dovetail.clock import Clock
 from dovetail.controllers.known import Known
 from dovetail.controllers.pod_traffic import PodTraffic
-from dovetail.decide.lifecycle.podevents import PodChange
+from dovetail.decide.lifecycle.running import PodChange
 from dovetail.kube.mirror import Absent, Notice, Present
 
 _Mark = tuple[str, int, str, str, bool]

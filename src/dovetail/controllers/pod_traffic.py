@@ -12,7 +12,7 @@ from enum import IntFlag
 from typing import Final
 
 from dovetail import api
-from dovetail.decide.lifecycle.podevents import PodChange
+from dovetail.decide.lifecycle.running import PodChange
 from dovetail.decide.lifecycle.timing import POD_EVENT_DEDUPE
 from dovetail.kube.mirror import Absent, Notice, Present
 from dovetail.model.pod import TERMINAL_PHASES, Owner, Pod, PodSpec

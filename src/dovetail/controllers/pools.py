@@ -17,20 +17,19 @@ from dovetail.controllers.known import NODE_CLAIM, NODE_POOL, Known
 from dovetail.controllers.means import Means
 from dovetail.controllers.reading import Conflicts, read_again, strange_event
 from dovetail.controllers.workqueue import WorkQueue
-from dovetail.decide.lifecycle import health
-from dovetail.decide.lifecycle.actions import NoteRegistration
-from dovetail.decide.lifecycle.health import Health
-from dovetail.decide.lifecycle.patches import claim_after
 from dovetail.decide.lifecycle.pool import (
+    Health,
     NodeClassState,
     PoolView,
     counted,
     hashed,
+    health_step,
+    note_registration,
     pool_with,
     readiness,
     validation,
 )
-from dovetail.decide.lifecycle.step import STAY, Step
+from dovetail.decide.lifecycle.step import STAY, NoteRegistration, Step, claim_after
 from dovetail.decide.lifecycle.timing import COUNTER_PERIOD
 from dovetail.decide.nodes import is_leaving
 from dovetail.errors import InputError
@@ -160,7 +159,7 @@ class PoolLoop:
         held, part = self._healthy(view, node_class, now)
         step = step.then(part)
         for note in notes:
-            held, part = health.noted(view, held, note)
+            held, part = note_registration(view, held, note)
             step = step.then(part)
         return step, held
 
@@ -170,7 +169,7 @@ class PoolLoop:
         held = self._health.get(view.pool.uid, Health())
         if node_class is None:
             return held, STAY  # nobody knows of which class to speak
-        return health.step(view, held, node_class.generation, now)
+        return health_step(view, held, node_class.generation, now)
 
     def _found_wrong(self, wire: api.NodePool, view: PoolView) -> tuple[str, ...]:
         """What is wrong with the pool; looked for once in each generation, to which annotations

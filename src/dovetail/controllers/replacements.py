@@ -32,8 +32,8 @@ from dovetail.decide.disrupt.execution import (
     patience,
     second_look,
 )
-from dovetail.decide.lifecycle.actions import DeleteClaim
 from dovetail.decide.lifecycle.conditions import INITIALIZED, Status
+from dovetail.decide.lifecycle.step import DeleteClaim
 from dovetail.errors import DovetailError, InputError
 from dovetail.kube.backoff import Backoff
 from dovetail.kube.mirror import Absent, Notice, Present

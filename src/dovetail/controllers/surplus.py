@@ -13,7 +13,7 @@ from dovetail import api
 from dovetail.actuate.doing import delete_claim
 from dovetail.controllers.known import Known
 from dovetail.controllers.means import Means
-from dovetail.decide.lifecycle.actions import DeleteClaim
+from dovetail.decide.lifecycle.step import DeleteClaim
 from dovetail.errors import DovetailError
 from dovetail.model.plan import Disrupt
 from dovetail.state.changes import Disrupting, DisruptionEnded

@@ -21,10 +21,15 @@ from dovetail.controllers.evictions import Evictions
 from dovetail.controllers.known import Known
 from dovetail.controllers.means import Means
 from dovetail.controllers.workqueue import WorkQueue
-from dovetail.decide.lifecycle.actions import DeleteClaim, DeleteInstance, EnqueueEviction
 from dovetail.decide.lifecycle.hydration import is_managed_node
-from dovetail.decide.lifecycle.patches import node_after
-from dovetail.decide.lifecycle.step import Step, claim_with
+from dovetail.decide.lifecycle.step import (
+    DeleteClaim,
+    DeleteInstance,
+    EnqueueEviction,
+    Step,
+    claim_with,
+    node_after,
+)
 from dovetail.decide.lifecycle.termination import TerminationView, asks_cloud, step
 from dovetail.decide.lifecycle.timing import DRAIN_POLL, EVICTION_BACKOFF, INSTANCE_POLL
 from dovetail.errors import InputError

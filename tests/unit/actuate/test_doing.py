@@ -7,7 +7,7 @@ import pytest
 from dovetail import api
 from dovetail.actuate.doing import delete_node
 from dovetail.actuate.writing import NODE
-from dovetail.decide.lifecycle.actions import DeleteNode
+from dovetail.decide.lifecycle.step import DeleteNode
 from dovetail.kube.errors import ConflictError
 from dovetail.kube.memory import MemoryKube
 from dovetail.kube.seam import Ref

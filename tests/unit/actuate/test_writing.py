@@ -18,10 +18,9 @@ from dovetail.actuate.writing import (
     write_node,
     write_pool,
 )
-from dovetail.decide.lifecycle.actions import DeleteClaim, DeleteNode
 from dovetail.decide.lifecycle.conditions import LAUNCHED, VALIDATION_SUCCEEDED, fail, hold
 from dovetail.decide.lifecycle.pool import pool_with
-from dovetail.decide.lifecycle.step import Step, claim_with
+from dovetail.decide.lifecycle.step import DeleteClaim, DeleteNode, Step, claim_with
 from dovetail.kube.errors import ConflictError, NotFoundError
 from dovetail.kube.memory import MemoryKube
 from dovetail.kube.seam import Body, Json, Patch, Ref

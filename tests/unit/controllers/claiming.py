@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dovetail import api, labels
 from dovetail.cloud.provider import Instance
 from dovetail.controllers.claims import ClaimHands, ClaimLoop
-from dovetail.decide.lifecycle.actions import NoteRegistration
+from dovetail.decide.lifecycle.step import NoteRegistration
 from dovetail.kube.errors import ApiError
 from dovetail.kube.seam import Json
 from dovetail.model.claim import ClaimObject

@@ -10,7 +10,7 @@ from datetime import timedelta
 import msgspec
 
 from dovetail.controllers.eviction_memory import CONFIG_MAP, NAME, PAUSE_SECONDS, EvictionMemory
-from dovetail.decide.lifecycle.actions import EnqueueEviction
+from dovetail.decide.lifecycle.step import EnqueueEviction
 from dovetail.kube.errors import NotFoundError, UnavailableError
 from dovetail.kube.seam import Deletion, Patch, Ref
 from dovetail.state.evictions import Tally

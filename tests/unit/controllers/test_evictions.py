@@ -11,7 +11,7 @@ import pytest
 
 from dovetail import labels
 from dovetail.controllers.known import POD
-from dovetail.decide.lifecycle.actions import EnqueueEviction
+from dovetail.decide.lifecycle.step import EnqueueEviction
 from dovetail.kube.errors import ApiError, TooManyRequestsError, UnavailableError
 from dovetail.kube.seam import Ref
 from tests.unit.controllers.leaving import BUDGET, Process, World, deaf, running

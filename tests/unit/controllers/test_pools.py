@@ -10,8 +10,8 @@ import pytest
 from dovetail import api, labels
 from dovetail.controllers.known import NODE_CLAIM, NODE_POOL
 from dovetail.controllers.pools import PoolLoop
-from dovetail.decide.lifecycle.actions import NoteRegistration
 from dovetail.decide.lifecycle.hashing import HASH_VERSION
+from dovetail.decide.lifecycle.step import NoteRegistration
 from dovetail.kube.errors import ConflictError
 from dovetail.kube.seam import Body, Json, Patch, Ref
 from tests.unit.controllers.worlds import (

@@ -14,26 +14,20 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
-from dovetail.decide.lifecycle import (
-    consistency,
-    consolidatable,
-    drift,
-    expiration,
-    finalization,
-    hydration,
-    initialization,
-    launch,
-    liveness,
-    podevents,
-    registration,
-    repair,
-)
-from dovetail.decide.lifecycle.actions import CreateInstance, DeleteClaim
-from dovetail.decide.lifecycle.drift import DriftView
-from dovetail.decide.lifecycle.patches import claim_after, claim_patches
-from dovetail.decide.lifecycle.podevents import PodChange
+from dovetail.decide.lifecycle import finalization, hydration, launch, registration, repair, running
 from dovetail.decide.lifecycle.repair import Illness
-from dovetail.decide.lifecycle.step import STAY, Step, claim_with, soonest, view_after
+from dovetail.decide.lifecycle.running import DriftView, PodChange
+from dovetail.decide.lifecycle.step import (
+    STAY,
+    CreateInstance,
+    DeleteClaim,
+    Step,
+    claim_after,
+    claim_patches,
+    claim_with,
+    soonest,
+    view_after,
+)
 from dovetail.model.claim import ClaimObject, ClaimView
 from dovetail.model.instance import InstanceType
 from dovetail.model.pool import NodePool
@@ -44,7 +38,12 @@ _SLOW_LAUNCH: Final = timedelta(seconds=2)
 _NEVER_STARTED: Final = frozenset(
     {"insufficient_capacity", "nodeclass_not_ready", "launch_timeout", "registration_timeout"}
 )
-_STARTUP_LAWS: Final = (launch.step, registration.step, initialization.step, liveness.step)
+_STARTUP_LAWS: Final = (
+    launch.launch_step,
+    registration.registration_step,
+    registration.initialization_step,
+    launch.liveness_step,
+)
 
 
 class PoolContext(msgspec.Struct, frozen=True):
@@ -77,16 +76,16 @@ def claim_step(view: ClaimView, context: ClaimContext, now: datetime) -> Step:
         return step.then(advance(view_after(view, step, now), now))
     if step.ends_claim:
         return step
-    step = step.then(expiration.step(claim, now))
+    step = step.then(running.expiration_step(claim, now))
     if step.ends_claim:
         return step
     if context.pod_change is not None:
-        step = step.then(podevents.step(claim, context.pod_change, now))
+        step = step.then(running.pod_event_step(claim, context.pod_change, now))
     step = step.then(advance(view_after(view, step, now), now))
     if step.ends_claim or labels.TERMINATION_FINALIZER not in claim.finalizers:
         return step
     after = view_after(view, step, now)
-    step = step.then(consistency.step(after, now))
+    step = step.then(running.consistency_step(after, now))
     if context.pool is None:
         return step
     return step.then(_disruption_conditions(after.claim, context.pool, now))
@@ -152,4 +151,4 @@ def _disruption_conditions(claim: ClaimObject, context: PoolContext, now: dateti
         context.type_seen_at,
         context.provider_reason,
     )
-    return drift.step(view, now).then(consolidatable.step(claim, context.pool, now))
+    return running.drift_step(view, now).then(running.consolidatable_step(claim, context.pool, now))

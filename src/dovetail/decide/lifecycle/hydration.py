@@ -11,8 +11,7 @@ from typing import Final
 
 import msgspec
 
-from dovetail.decide.lifecycle.patches import claim_patches, node_patches
-from dovetail.decide.lifecycle.step import STAY, Step
+from dovetail.decide.lifecycle.step import STAY, Step, claim_patches, node_patches
 from dovetail.model.claim import ClaimObject, ClaimView, NodeObject
 from dovetail.model.pool import NodeClassRef
 

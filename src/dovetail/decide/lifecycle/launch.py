@@ -1,6 +1,6 @@
-"""Is there an instance for this claim? If not, ask for one; if so, write down what it is.
+"""Launches the instance of a claim, and deletes a claim whose node takes too long to come.
 
-(spec/core.md 5.2)
+(spec/core.md 5.2, 5.5) There is no time limit for initialization.
 """
 
 from __future__ import annotations
@@ -12,18 +12,33 @@ from typing import Final, assert_never
 import msgspec
 
 from dovetail import labels
-from dovetail.decide.lifecycle.actions import CreateInstance, DeleteClaim
 from dovetail.decide.lifecycle.conditions import (
     LAUNCHED,
+    REGISTERED,
+    Conditions,
     Status,
     again,
     conditions_of_claim,
     hold,
     wait,
 )
-from dovetail.decide.lifecycle.patches import claim_patches
-from dovetail.decide.lifecycle.step import STAY, EventType, Milestone, Step, claim_event
-from dovetail.decide.lifecycle.timing import LIFECYCLE_BACKOFF, shortened
+from dovetail.decide.lifecycle.step import (
+    STAY,
+    CreateInstance,
+    DeleteClaim,
+    EventType,
+    Milestone,
+    NoteRegistration,
+    Step,
+    claim_event,
+    claim_patches,
+)
+from dovetail.decide.lifecycle.timing import (
+    LAUNCH_TIMEOUT,
+    LIFECYCLE_BACKOFF,
+    REGISTRATION_TIMEOUT,
+    shortened,
+)
 from dovetail.model.claim import (
     ClaimObject,
     ClaimView,
@@ -33,12 +48,16 @@ from dovetail.model.claim import (
     Launching,
 )
 from dovetail.model.requirements import Requirement, Requirements
+from dovetail.units import duration
 
 LAUNCH_FAILED: Final = "LaunchFailed"
 INSUFFICIENT_CAPACITY_EVENT: Final = "InsufficientCapacityError"
 
 
-def step(view: ClaimView, now: datetime) -> Step:
+REGISTRATION_FAILED: Final = "RegistrationFailed"
+
+
+def launch_step(view: ClaimView, now: datetime) -> Step:
     """Launch an instance, or take down what became of the launch."""
     claim = view.claim
     launched = conditions_of_claim(claim, now).get(LAUNCHED)
@@ -101,3 +120,44 @@ def _failed(claim: ClaimObject, failed: LaunchFailed, now: datetime) -> Step:
             )
         case _:
             assert_never(failed.failure)
+
+
+def liveness_step(view: ClaimView, now: datetime) -> Step:
+    """Wait for the instance, then for its Node, each no longer than its time."""
+    conditions = conditions_of_claim(view.claim, now)
+    if conditions.is_true(REGISTERED):
+        return STAY
+    if conditions.is_true(LAUNCHED):
+        due_at = conditions.changed_at(REGISTERED) + REGISTRATION_TIMEOUT
+        message = f"no Node joined within {duration.render(REGISTRATION_TIMEOUT)}"
+        reasons = (REGISTRATION_FAILED, message)
+        metric = "registration_timeout"
+    else:
+        due_at = conditions.changed_at(LAUNCHED) + LAUNCH_TIMEOUT
+        reasons = _launch_reasons(conditions)
+        metric = "launch_timeout"
+    if now < due_at:
+        return Step(look_again_at=due_at)
+    claim = view.claim
+    return Step(
+        actions=(
+            *_failed_registration(claim, *reasons),
+            DeleteClaim(claim.name, claim.uid, metric),
+        ),
+    )
+
+
+def _launch_reasons(conditions: Conditions) -> tuple[str, str]:
+    launched = conditions.get(LAUNCHED)
+    return (launched.reason, launched.message) if launched else (REGISTRATION_FAILED, "")
+
+
+def _failed_registration(
+    claim: ClaimObject, reason: str, message: str
+) -> tuple[NoteRegistration, ...]:
+    if not claim.node_pool:
+        return ()
+    noted = NoteRegistration(
+        claim.node_pool, claim.node_pool_uid, is_success=False, reason=reason, message=message
+    )
+    return (noted,)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from enum import StrEnum
 from typing import Final
 
 import msgspec
@@ -12,6 +13,7 @@ from dovetail import labels
 from dovetail.decide.lifecycle.conditions import (
     DRIFTED,
     NODE_CLASS_READY,
+    NODE_REGISTRATION_HEALTHY,
     POOL_DEPENDENTS,
     VALIDATION_SUCCEEDED,
     Conditions,
@@ -20,10 +22,18 @@ from dovetail.decide.lifecycle.conditions import (
     conditions_of_claim,
     fail,
     hold,
+    wait,
 )
 from dovetail.decide.lifecycle.hashing import HASH_VERSION, template_hash
-from dovetail.decide.lifecycle.patches import ClaimPatch, PoolPatch, claim_patches
-from dovetail.decide.lifecycle.step import Step
+from dovetail.decide.lifecycle.launch import REGISTRATION_FAILED
+from dovetail.decide.lifecycle.step import (
+    STAY,
+    ClaimPatch,
+    NoteRegistration,
+    PoolPatch,
+    Step,
+    claim_patches,
+)
 from dovetail.decide.lifecycle.timing import COUNTER_PERIOD
 from dovetail.model.claim import ClaimObject
 from dovetail.model.node import Condition
@@ -35,6 +45,10 @@ CLASS_NOT_FOUND: Final = "NodeClassNotFound"
 CLASS_TERMINATING: Final = "NodeClassTerminating"
 CLASS_UNKNOWN: Final = "NodeClassReadinessUnknown"
 _COUNTED: Final = dict.fromkeys((CPU, EPHEMERAL_STORAGE, MEMORY, NODES, PODS), 0)
+
+
+_N_REMEMBERED: Final = 4
+_N_TOO_MANY: Final = 2  # half of those remembered
 
 
 class PoolView(msgspec.Struct, frozen=True, gc=False):
@@ -159,3 +173,74 @@ def counted(view: PoolView, totals: Mapping[str, int], now: datetime) -> Step:
         return step
     patch = PoolPatch(view.pool.name, resources=resources, n_nodes=n_nodes)
     return step.then(Step(pools=(patch,)))
+
+
+class HealthStatus(StrEnum):
+    """What the last registrations come to."""
+
+    UNKNOWN = "Unknown"
+    HEALTHY = "Healthy"
+    UNHEALTHY = "Unhealthy"
+
+
+class Health(msgspec.Struct, frozen=True, gc=False):
+    """Whether each of the last registrations of one pool came off, oldest first."""
+
+    outcomes: tuple[bool, ...] = ()
+
+    @property
+    def status(self) -> HealthStatus:
+        """What they come to."""
+        if not self.outcomes:
+            return HealthStatus.UNKNOWN
+        is_unwell = self.outcomes.count(False) >= _N_TOO_MANY
+        return HealthStatus.UNHEALTHY if is_unwell else HealthStatus.HEALTHY
+
+    def noting(self, *, is_success: bool) -> Health:
+        """With one more; the oldest is forgotten."""
+        return Health((*self.outcomes, is_success)[-_N_REMEMBERED:])
+
+
+def note_registration(
+    view: PoolView, health: Health, note: NoteRegistration
+) -> tuple[Health, Step]:
+    """Remember one registration, and say so if it settles the question.
+
+    A claim of another pool of the same name does not count.
+    """
+    if note.node_pool_uid != view.pool.uid:
+        return health, STAY
+    result = health.noting(is_success=note.is_success)
+    if note.is_success and result.status is HealthStatus.HEALTHY:
+        return result, Step(conditions=(hold(NODE_REGISTRATION_HEALTHY),))
+    if not note.is_success and result.status is HealthStatus.UNHEALTHY:
+        reason = note.reason or REGISTRATION_FAILED
+        return result, Step(
+            conditions=(fail(NODE_REGISTRATION_HEALTHY, reason, note.message),),
+        )
+    return result, STAY
+
+
+def health_step(
+    view: PoolView, health: Health, node_class_generation: int, now: datetime
+) -> tuple[Health, Step]:
+    """Begin anew when the pool or its node class changed; take up the thread after a restart."""
+    condition = conditions_of_pool(view, now).get(NODE_REGISTRATION_HEALTHY)
+    if (
+        condition is None
+        or condition.observed_generation != view.generation
+        or view.node_class_observed_generation != node_class_generation
+    ):
+        seen = PoolPatch(view.pool.name, node_class_observed_generation=node_class_generation)
+        return Health(), Step(
+            conditions=(wait(NODE_REGISTRATION_HEALTHY),),
+            pools=(seen,) if view.node_class_observed_generation != node_class_generation else (),
+        )
+    return health if health.outcomes else _REMEMBERED.get(condition.status, Health()), STAY
+
+
+# The fewest registrations that come to what the condition says.
+_REMEMBERED: Final[dict[str, Health]] = {
+    Status.TRUE: Health((True,)),
+    Status.FALSE: Health((False,) * _N_TOO_MANY),
+}

@@ -15,10 +15,8 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
-from dovetail.decide.lifecycle.actions import DeleteClaim
 from dovetail.decide.lifecycle.finalization import rfc3339, termination_deadline
-from dovetail.decide.lifecycle.patches import claim_patches
-from dovetail.decide.lifecycle.step import Event, EventType, Step
+from dovetail.decide.lifecycle.step import DeleteClaim, Event, EventType, Step, claim_patches
 from dovetail.model.claim import ClaimObject, NodeObject
 from dovetail.model.node import Condition, RepairPolicy
 

@@ -16,7 +16,7 @@ import msgspec
 from dovetail.controllers.batching import LONGEST
 from dovetail.decide.disrupt.cost import deletion_cost
 from dovetail.decide.disrupt.yielding import may_yield
-from dovetail.decide.lifecycle import consolidatable
+from dovetail.decide.lifecycle import running
 from dovetail.decide.lifecycle.conditions import CONSOLIDATABLE, INITIALIZED, SetCondition
 from dovetail.decide.lifecycle.timing import POD_EVENT_DEDUPE
 from dovetail.model.claim import ClaimObject
@@ -312,7 +312,7 @@ class Cluster:
             conditions=(Condition(INITIALIZED, "True", changed_at=since),),
             last_pod_event_at=node.last_pod_event_at,
         )
-        step = consolidatable.step(claim, self._pools[node.node_pool], self.now)
+        step = running.consolidatable_step(claim, self._pools[node.node_pool], self.now)
         is_quiet = any(isinstance(one, SetCondition) for one in step.conditions)
         others = tuple(one for one in node.conditions if one.type != CONSOLIDATABLE)
         was_quiet = len(others) < len(node.conditions)

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from dovetail.decide.lifecycle import hydration
-from dovetail.decide.lifecycle.patches import ClaimPatch, NodePatch
-from dovetail.decide.lifecycle.step import STAY, Step, view_after
+from dovetail.decide.lifecycle.step import STAY, ClaimPatch, NodePatch, Step, view_after
 from dovetail.model.pool import NodeClassRef
 from tests.unit.decide.lifecycle.claims import KWOK, NOW, claim, launched, node, view
 

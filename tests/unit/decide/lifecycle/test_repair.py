@@ -8,11 +8,9 @@ from hypothesis import strategies as st
 
 from dovetail import labels
 from dovetail.decide.lifecycle import repair
-from dovetail.decide.lifecycle.actions import DeleteClaim
 from dovetail.decide.lifecycle.finalization import termination_deadline
-from dovetail.decide.lifecycle.patches import claim_after
 from dovetail.decide.lifecycle.repair import Ailment, Illness, Ward
-from dovetail.decide.lifecycle.step import EventType, Step
+from dovetail.decide.lifecycle.step import DeleteClaim, EventType, Step, claim_after
 from dovetail.model.claim import NodeObject
 from dovetail.model.node import Condition, RepairPolicy
 from tests.unit.decide.lifecycle.claims import BORN, HOUR, MINUTE, SECOND, claim

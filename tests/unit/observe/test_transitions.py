@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dovetail.decide.lifecycle.conditions import LAUNCHED, fail, hold
-from dovetail.decide.lifecycle.transitions import Subject, finalized_event, transition_events
+from dovetail.observe.condition_metrics import Subject, finalized_event, transition_events
 from tests.unit.decide.lifecycle.claims import claim, initialized, registered
 
 ONE = Subject("NodeClaim", "one", "uid-1")
