@@ -14,7 +14,6 @@ import msgspec
 
 from dovetail import api, labels
 from dovetail.clock import Timer
-from dovetail.kube.backoff import Backoff, Chance
 from dovetail.kube.errors import (
     AlreadyExistsError,
     ApiError,
@@ -23,6 +22,7 @@ from dovetail.kube.errors import (
     UnavailableError,
 )
 from dovetail.kube.seam import Body, Json, Kube, Ref
+from dovetail.model.backoff import Backoff, Chance
 
 NODE_CLAIM: Final = api.KINDS["karpenter.sh", "NodeClaim"]
 _BACKOFF: Final = Backoff(0.5, 10.0)

@@ -21,10 +21,10 @@ from dovetail.controllers.means import Means
 from dovetail.controllers.workqueue import WorkQueue
 from dovetail.decide.buffers import BufferKey, BufferRoom, buffer_conditions, buffer_rooms
 from dovetail.decide.lifecycle.conditions import Conditions
-from dovetail.kube.backoff import Backoff
 from dovetail.kube.errors import ConflictError, NotFoundError
 from dovetail.kube.mirror import Absent, Notice, Present
 from dovetail.kube.seam import Body, Json, Patch, Ref
+from dovetail.model.backoff import Backoff
 from dovetail.model.plan import Plan
 from dovetail.model.snapshot import Snapshot
 from dovetail.state.amounts import instant

@@ -23,9 +23,9 @@ from dovetail.controllers.overlay_status import Finding, write_finding
 from dovetail.controllers.pools import pools_of
 from dovetail.controllers.workqueue import WorkQueue
 from dovetail.errors import InputError
-from dovetail.kube.backoff import Backoff
 from dovetail.kube.errors import ConflictError, NotFoundError
 from dovetail.kube.mirror import Absent, Notice, Present
+from dovetail.model.backoff import Backoff
 from dovetail.model.instance import InstanceType
 from dovetail.observe.cloud import on_behalf_of
 from dovetail.state.changes import NOTHING, Catalogued, Touched

@@ -49,9 +49,9 @@ from dovetail.decide.lifecycle.step import (
 )
 from dovetail.decide.lifecycle.timing import INSTANCE_POLL
 from dovetail.errors import DovetailError, InputError
-from dovetail.kube.backoff import Backoff
 from dovetail.kube.errors import ConflictError, NotFoundError
 from dovetail.kube.mirror import Notice
+from dovetail.model.backoff import Backoff
 from dovetail.model.claim import ClaimObject, ClaimView, InstanceState, NodeObject
 from dovetail.model.node import RepairPolicy
 from dovetail.observe.cloud import on_behalf_of

@@ -34,16 +34,12 @@ from dovetail.decide.lifecycle.step import (
     Step,
 )
 from dovetail.decide.lifecycle.timing import EVICTION_BACKOFF
-from dovetail.kube.backoff import Backoff
 from dovetail.kube.mirror import Absent, Notice
 from dovetail.model.pod import Pod, PodKey
 from dovetail.observe.steps import count_eviction
 from dovetail.state.changes import Evicted
 
 _N_WORKERS: Final = 100
-_BACKOFF: Final = Backoff(
-    EVICTION_BACKOFF.first.total_seconds(), EVICTION_BACKOFF.longest.total_seconds()
-)
 _NOT_AT_ALL: Final = timedelta(0)
 
 _Key = tuple[PodKey, str]  # the pod and its uid
@@ -58,7 +54,7 @@ class Evictions:
         self._log = means.log.named("eviction-queue")
         self._entries: dict[_Key, QueuedEviction] = {}
         self._queue: WorkQueue[_Key] = WorkQueue(
-            self._see_to, failed=self._failed, manner=means.manner(_BACKOFF, _N_WORKERS)
+            self._see_to, failed=self._failed, manner=means.manner(EVICTION_BACKOFF, _N_WORKERS)
         )
 
     def __len__(self) -> int:

@@ -118,10 +118,11 @@ class Feed:
             for mirror in self._mirrors.values():
                 group.create_task(mirror.run())
 
-    async def wait_in_sync(self) -> None:
-        """Return once everything that was there at some moment is known."""
-        for mirror in self._mirrors.values():
-            await mirror.wait_in_sync()
+    async def wait_in_sync(self, kind: str = "") -> None:
+        """Return once everything that was there at some moment is known; of one kind if named."""
+        for name, mirror in self._mirrors.items():
+            if not kind or name == kind:
+                await mirror.wait_in_sync()
 
     def unsynced(self) -> tuple[str, ...]:
         """Kinds that have not been listed yet, each with what is in the way if anything is."""

@@ -28,12 +28,13 @@ ObjectT = TypeVar("ObjectT", bound=api.Object)
 
 class Known:
     """What is known. `node_classes` are the kinds that our cloud launches with: claims and pools
-    of others are not ours, and not seen.
+    of others are not ours, and not seen. None: all are.
     """
 
-    def __init__(self, cluster: Cluster, node_classes: Iterable[api.Kind]) -> None:
+    def __init__(self, cluster: Cluster, node_classes: Iterable[api.Kind] | None) -> None:
         self.cluster = cluster
-        self._node_classes = {(kind.group, kind.name): kind for kind in node_classes}
+        self._is_everything_ours = node_classes is None
+        self._node_classes = {(kind.group, kind.name): kind for kind in node_classes or ()}
         self._mirrors: dict[str, Mirror] = {}
         self._claims: _Indexed[api.NodeClaim] = _Indexed()
         self._nodes: _Indexed[api.Node] = _Indexed()
@@ -161,7 +162,7 @@ class Known:
         return kind is not None and (kind.group, kind.name) in self._node_classes
 
     def _is_ours(self, ref: api.karpenter.NodeClassReference) -> bool:
-        return (ref.group, ref.kind) in self._node_classes
+        return self._is_everything_ours or (ref.group, ref.kind) in self._node_classes
 
 
 class _Indexed(Generic[ObjectT]):

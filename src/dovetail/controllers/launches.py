@@ -25,7 +25,7 @@ from dovetail.controllers.means import Means
 from dovetail.controllers.vain_launches import VainLaunches
 from dovetail.controllers.workqueue import WorkQueue
 from dovetail.decide.lifecycle.timing import LIFECYCLE_BACKOFF
-from dovetail.kube.backoff import Backoff
+from dovetail.model.backoff import Backoff
 from dovetail.model.claim import ClaimObject, Launched, LaunchFailed, LaunchFailure, Launching
 from dovetail.state.changes import Refused
 

@@ -24,10 +24,10 @@ from dovetail import api
 from dovetail.clock import Clock, Timer
 from dovetail.controllers.waiting import happens_within
 from dovetail.errors import DovetailError
-from dovetail.kube.backoff import Chance
 from dovetail.kube.errors import AlreadyExistsError, ApiError, ConflictError, NotFoundError
 from dovetail.kube.http import in_cluster
 from dovetail.kube.seam import Json, Kube, Patch, Ref
+from dovetail.model.backoff import Chance
 from dovetail.observe.logs import Log
 
 LEASE: Final = api.Kind("coordination.k8s.io", "v1", "Lease", "leases", api.Object)

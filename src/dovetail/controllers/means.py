@@ -7,8 +7,8 @@ import msgspec
 from dovetail.clock import Clock, Timer
 from dovetail.cloud.provider import CloudProvider
 from dovetail.controllers.workqueue import Manner
-from dovetail.kube.backoff import Backoff, Chance
 from dovetail.kube.seam import Kube
+from dovetail.model.backoff import Backoff, Chance
 from dovetail.observe.events import Recorder
 from dovetail.observe.logs import Log
 from dovetail.observe.meters import Meters

@@ -33,9 +33,9 @@ from dovetail.decide.lifecycle.step import STAY, NoteRegistration, Step, claim_a
 from dovetail.decide.lifecycle.timing import COUNTER_PERIOD
 from dovetail.decide.nodes import is_leaving
 from dovetail.errors import InputError
-from dovetail.kube.backoff import Backoff
 from dovetail.kube.errors import ConflictError, NotFoundError
 from dovetail.kube.mirror import Absent, Notice, Present
+from dovetail.model.backoff import Backoff
 from dovetail.model.claim import ClaimObject
 from dovetail.model.node import Node
 from dovetail.model.resources import NODES

@@ -23,7 +23,7 @@ from dovetail.controllers.steers import Steers
 from dovetail.controllers.workqueue import LONGEST_WAIT_SECONDS
 from dovetail.decide.lifecycle.step import DEDUPE_FOR, Event, EventType, soonest
 from dovetail.decide.remarks import DISRUPTION_BLOCKED
-from dovetail.kube.backoff import Backoff
+from dovetail.model.backoff import Backoff
 from dovetail.model.plan import Disrupt, Nominate, Plan
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Snapshot

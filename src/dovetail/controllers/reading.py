@@ -8,9 +8,9 @@ from dovetail import api
 from dovetail.controllers.known import Known
 from dovetail.decide.lifecycle.step import Event, EventType
 from dovetail.decide.lifecycle.timing import shortened
-from dovetail.kube.backoff import Backoff, Chance
 from dovetail.kube.errors import ConflictError, NotFoundError
 from dovetail.kube.seam import Reader, Ref
+from dovetail.model.backoff import Backoff, Chance
 
 STRANGE: Final = "UnreadableObject"
 _SETTLED_SECONDS: Final = 1.0  # by then the watch has shown that something is gone

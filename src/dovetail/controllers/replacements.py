@@ -35,8 +35,8 @@ from dovetail.decide.disrupt.execution import (
 from dovetail.decide.lifecycle.conditions import INITIALIZED, Status
 from dovetail.decide.lifecycle.step import DeleteClaim
 from dovetail.errors import DovetailError, InputError
-from dovetail.kube.backoff import Backoff
 from dovetail.kube.mirror import Absent, Notice, Present
+from dovetail.model.backoff import Backoff
 from dovetail.model.claim import ClaimObject
 from dovetail.model.plan import Disrupt, Launch
 from dovetail.state.objects import claim_object

@@ -18,8 +18,8 @@ from dovetail.controllers.known import Known
 from dovetail.controllers.means import Means
 from dovetail.controllers.workqueue import WorkQueue
 from dovetail.decide.steering import Steerable
-from dovetail.kube.backoff import Backoff
 from dovetail.kube.mirror import Absent, Notice, Present
+from dovetail.model.backoff import Backoff
 from dovetail.model.pod import Pod, PodKey
 
 _N_WORKERS: Final = 20

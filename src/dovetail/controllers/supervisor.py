@@ -15,7 +15,7 @@ import msgspec
 
 from dovetail.clock import Timer
 from dovetail.controllers.waiting import happens_within
-from dovetail.kube.backoff import Backoff, Chance
+from dovetail.model.backoff import Backoff, Chance
 from dovetail.observe.logs import Log
 
 GRACE_SECONDS: Final = 20.0  # a pod is killed 30 s after SIGTERM, and the lease must go before

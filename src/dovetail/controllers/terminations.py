@@ -33,7 +33,6 @@ from dovetail.decide.lifecycle.step import (
 from dovetail.decide.lifecycle.termination import TerminationView, asks_cloud, step
 from dovetail.decide.lifecycle.timing import DRAIN_POLL, EVICTION_BACKOFF, INSTANCE_POLL
 from dovetail.errors import InputError
-from dovetail.kube.backoff import Backoff
 from dovetail.kube.errors import ConflictError, NotFoundError
 from dovetail.kube.mirror import Absent, Notice, Present
 from dovetail.model.claim import InstanceState, NodeObject
@@ -44,9 +43,6 @@ from dovetail.state.objects import attachment, claim_object, node_object
 
 _NAME: Final = "node.termination"
 _N_WORKERS: Final = 100
-_BACKOFF: Final = Backoff(
-    EVICTION_BACKOFF.first.total_seconds(), EVICTION_BACKOFF.longest.total_seconds()
-)
 _POLL_SECONDS: Final = INSTANCE_POLL.total_seconds()
 _AT_ONCE: Final = 0.0
 _MOMENT_SECONDS: Final = 0.001  # less is no time to wait, but what the sums of a timer leave over
@@ -86,7 +82,7 @@ class Terminations:
         )
         self._leaving: dict[str, _Leaving] = {}
         self._queue: WorkQueue[str] = WorkQueue(
-            self._see_to, failed=self._failed, manner=means.manner(_BACKOFF, _N_WORKERS)
+            self._see_to, failed=self._failed, manner=means.manner(EVICTION_BACKOFF, _N_WORKERS)
         )
 
     def hear(self, notice: Notice) -> None:

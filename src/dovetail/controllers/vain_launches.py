@@ -14,11 +14,11 @@ import msgspec
 
 from dovetail.cloud.price_list import PriceList
 from dovetail.controllers.known import Known
-from dovetail.decide.lifecycle.timing import Backoff
+from dovetail.model.backoff import Backoff
 from dovetail.model.claim import ClaimObject
 from dovetail.state.changes import Refused
 
-_REST: Final = Backoff(timedelta(seconds=5), timedelta(minutes=3))
+_REST: Final = Backoff(5.0, 180.0)
 _FORGOTTEN_AFTER: Final = timedelta(minutes=10)
 
 

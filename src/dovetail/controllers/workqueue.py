@@ -16,7 +16,7 @@ import msgspec
 
 from dovetail.clock import Timer
 from dovetail.controllers.waiting import happens_within
-from dovetail.kube.backoff import Backoff, Chance
+from dovetail.model.backoff import Backoff, Chance
 
 KeyT = TypeVar("KeyT", bound=Hashable)
 

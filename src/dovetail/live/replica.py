@@ -27,8 +27,8 @@ from dovetail.controllers.waiting import happens_within
 from dovetail.controllers.whole import Controller, Setup
 from dovetail.decide import decide
 from dovetail.decide.lifecycle.step import Event
-from dovetail.kube.backoff import Chance
 from dovetail.kube.seam import Kube
+from dovetail.model.backoff import Chance
 from dovetail.model.plan import Plan
 from dovetail.model.snapshot import Snapshot
 from dovetail.observe.cloud import measured

@@ -18,11 +18,11 @@ import msgspec
 from dovetail import api
 from dovetail.clock import Clock, Timer
 from dovetail.controllers.workqueue import WorkQueue
-from dovetail.kube.backoff import Chance
 from dovetail.kube.errors import ConflictError, NotFoundError
 from dovetail.kube.mirror import Absent, Key, Mirror, Notice, Pace, Present
 from dovetail.kube.seam import Deletion, Json, Kube, Patch, PatchType, Ref, Scope
 from dovetail.kube.typed import Intake
+from dovetail.model.backoff import Chance
 from dovetail.model.pod import TERMINAL_PHASES
 from dovetail.providers.kwok.machine import FAKE, recorded
 from dovetail.sim import statuses, wire

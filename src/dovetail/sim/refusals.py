@@ -7,8 +7,8 @@ from typing import Final
 
 from dovetail.clock import Timer
 from dovetail.controllers.workqueue import Manner
-from dovetail.kube.backoff import Backoff, Chance
 from dovetail.kube.errors import ApiError
+from dovetail.model.backoff import Backoff, Chance
 
 _BACKOFF: Final = Backoff(0.1, 10.0)
 

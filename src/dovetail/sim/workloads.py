@@ -13,12 +13,12 @@ from typing import Final
 from dovetail import api
 from dovetail.clock import Clock, Timer
 from dovetail.controllers.workqueue import WorkQueue
-from dovetail.kube.backoff import Chance
 from dovetail.kube.errors import NotFoundError
 from dovetail.kube.memory import MemoryKube
 from dovetail.kube.mirror import Absent, Mirror, Notice, Pace, Present
 from dovetail.kube.seam import Kube, Ref, Scope
 from dovetail.kube.typed import Intake
+from dovetail.model.backoff import Chance
 from dovetail.sim import budgets, daemons, jobs, replicas, stateful, wire
 from dovetail.sim.refusals import patient, tolerated
 from dovetail.sim.shop import Shop, Whole, controller_uid

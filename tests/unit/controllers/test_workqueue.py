@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 
 from dovetail.controllers.workqueue import Manner, WorkQueue
-from dovetail.kube.backoff import Backoff
+from dovetail.model.backoff import Backoff
 from dovetail.testing.virtual_time import VirtualTime
 
 Handler = Callable[[str], Awaitable[float | None]]

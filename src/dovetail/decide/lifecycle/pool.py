@@ -46,7 +46,6 @@ CLASS_TERMINATING: Final = "NodeClassTerminating"
 CLASS_UNKNOWN: Final = "NodeClassReadinessUnknown"
 _COUNTED: Final = dict.fromkeys((CPU, EPHEMERAL_STORAGE, MEMORY, NODES, PODS), 0)
 
-
 _N_REMEMBERED: Final = 4
 _N_TOO_MANY: Final = 2  # half of those remembered
 

@@ -12,7 +12,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from dovetail.kube.backoff import Chance
+from dovetail.model.backoff import Chance
 from dovetail.model.node import Node
 from dovetail.model.plan import Disrupt
 from dovetail.sim.fast.cluster import Cluster

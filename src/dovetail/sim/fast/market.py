@@ -14,7 +14,7 @@ from math import prod
 import msgspec
 
 from dovetail.cloud.price_list import Choice, PriceList
-from dovetail.kube.backoff import Chance
+from dovetail.model.backoff import Chance
 from dovetail.model.claim import ClaimObject
 from dovetail.model.instance import InstanceType, Offering
 from dovetail.model.plan import Launch

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from dovetail.decide.lifecycle.conditions import DRIFTED
-from dovetail.kube.backoff import Chance
+from dovetail.model.backoff import Chance
 from dovetail.model.node import Condition, Node
 from dovetail.model.plan import Disrupt, Plan
 from dovetail.model.snapshot import Snapshot
@@ -129,7 +129,7 @@ class _Simulation:
         now = self._agenda.now
         self._figures.count("decisions", now)
         snapshot = self._cluster.snapshot()
-        plan = self._policy(snapshot if looks else undisturbed(snapshot), now)
+        plan = self._policy(snapshot if looks else snapshot.without_disruption(), now)
         self._perform(plan, looks=looks)
         return plan, len(self._cluster.nodes)
 
@@ -180,9 +180,3 @@ class _Simulation:
 
     def _expire(self, name: str) -> None:
         self._departures.begin(Disrupt(EXPIRED, (name,)))
-
-
-def undisturbed(snapshot: Snapshot) -> Snapshot:
-    """The same cluster, whose nodes all stay: nothing is looked for."""
-    policy = msgspec.structs.replace(snapshot.policy, disrupts_for=())
-    return msgspec.structs.replace(snapshot, policy=policy)
