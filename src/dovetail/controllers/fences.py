@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Final
 
 import msgspec
 
@@ -27,8 +26,6 @@ from dovetail.kube.errors import NotFoundError
 from dovetail.model.pool import NodeClassRef
 from dovetail.state.changes import Disrupting, DisruptionEnded
 from dovetail.state.objects import node_object
-
-_TIDYING: Final = ""  # in place of a claim's uid
 
 
 class Departing(msgspec.Struct, frozen=True):
@@ -52,7 +49,7 @@ class Fences:
         self._known = known
         self._log = means.log.named("disruption")
         self._supported = supported(means)
-        self._under_way: dict[str, str] = {}  # the claim's uid by the Node's name
+        self._tidying: set[str] = set()  # nodes that nobody begins anything with just now
 
     # ---- who
 
@@ -60,7 +57,6 @@ class Fences:
         """These nodes with their claims, but for those that are leaving already, and those of
         which it is not clear whose they are.
         """
-        self._settle()
         found = (self._departing(name, reason) for name in names)
         return [one for one in found if one is not None]
 
@@ -76,7 +72,7 @@ class Fences:
     def _departing(self, name: str, reason: str) -> Departing | None:
         node = self._known.node(name)
         claims = () if node is None else self._known.claims_with(node.spec.provider_id)
-        if node is None or len(claims) != 1 or name in self._under_way:
+        if node is None or len(claims) != 1 or self._is_taken(name):
             return None
         if is_deleted(node) or is_deleted(claims[0]):
             return None
@@ -94,15 +90,13 @@ class Fences:
     def hold(self, these: Iterable[Departing], now: datetime) -> None:
         """They are being taken away from now on."""
         for one in these:
-            self._under_way[one.name] = one.claim.metadata.uid
-            self._known.cluster.apply(Disrupting((one.name,), one.reason, now))
+            uid = one.claim.metadata.uid
+            self._known.cluster.apply(Disrupting((one.name,), one.reason, now, uid))
 
-    def drop(self, these: Iterable[Departing], again_at: datetime | None = None) -> None:
-        """They are not being taken away any more, and until then that is not tried again."""
+    def drop(self, these: Iterable[Departing], failed_at: datetime | None = None) -> None:
+        """They are not being taken away any more; where that failed, it is tried again later."""
         names = tuple(one.name for one in these)
-        for name in names:
-            self._under_way.pop(name, None)
-        self._known.cluster.apply(DisruptionEnded(names, again_at))
+        self._known.cluster.apply(DisruptionEnded(names, failed_at))
 
     # ---- fences
 
@@ -125,15 +119,13 @@ class Fences:
         """Take down fences and reasons that nobody stands behind. What fails is told, and tried
         the next time. Only once everything is known.
         """
-        self._settle()
         nodes = [one for one in self._known.nodes() if self._is_left_over(one)]
-        founded = set(self._under_way.values())
-        claims = [one for one in self._known.claims() if _is_unfounded(one, founded)]
+        claims = [one for one in self._known.claims() if self._is_unfounded(one)]
         places = {one.spec.provider_id for one in nodes} | {
             one.status.provider_id for one in claims
         }
         held = {one.metadata.name for place in places for one in self._known.nodes_with(place)}
-        self._under_way |= dict.fromkeys(held, _TIDYING)  # nobody begins anything with these
+        self._tidying |= held
         try:
             async with asyncio.TaskGroup() as group:
                 for node in nodes:
@@ -141,23 +133,27 @@ class Fences:
                 for claim in claims:
                     group.create_task(self._put_back(None, claim))
         finally:
-            for name in held:
-                self._under_way.pop(name, None)
+            self._tidying -= held
 
-    def _settle(self) -> None:
-        """Forget nodes whose claims are seen to be going: they look after themselves."""
-        for name, uid in list(self._under_way.items()):
-            if uid == _TIDYING:
-                continue
-            node = self._known.node(name)
-            claims = () if node is None else self._known.claims_with(node.spec.provider_id)
-            if not any(one.metadata.uid == uid and not is_deleted(one) for one in claims):
-                del self._under_way[name]
+    def _is_taken(self, name: str) -> bool:
+        """Whether somebody is taking this node away, or is putting it back."""
+        if name in self._tidying:
+            return True
+        node, uid = self._known.node(name), self._known.cluster.book.departing_claim(name)
+        claims = () if node is None else self._known.claims_with(node.spec.provider_id)
+        return any(one.metadata.uid == uid and not is_deleted(one) for one in claims)
+
+    def _is_unfounded(self, claim: api.NodeClaim) -> bool:
+        """Whether a claim says that its node is being taken away, and nobody does that."""
+        if not _has_reason(claim) or is_deleted(claim):
+            return False
+        nodes = self._known.nodes_with(claim.status.provider_id)
+        return not any(self._is_taken(node.metadata.name) for node in nodes)
 
     def _is_left_over(self, node: api.Node) -> bool:
         if not is_fenced(node) or is_deleted(node):
             return False
-        if node.metadata.name in self._under_way:
+        if self._is_taken(node.metadata.name):
             return False
         if any(is_deleted(one) for one in self._known.claims_with(node.spec.provider_id)):
             return False
@@ -202,10 +198,6 @@ def is_ours(node: api.Node, kinds: tuple[NodeClassRef, ...]) -> bool:
         return is_managed_node(node_object(node), kinds)
     except InputError:
         return False  # it is left alone, whatever it is
-
-
-def _is_unfounded(claim: api.NodeClaim, founded: set[str]) -> bool:
-    return _has_reason(claim) and not is_deleted(claim) and claim.metadata.uid not in founded
 
 
 def _has_reason(claim: api.NodeClaim) -> bool:

@@ -19,15 +19,15 @@ from dovetail.cloud.errors import (
     NodeClassNotReadyError,
     SoldOut,
 )
+from dovetail.cloud.price_list import PriceList
 from dovetail.cloud.provider import Instance
 from dovetail.controllers.known import Known
 from dovetail.controllers.means import Means
-from dovetail.controllers.vain_launches import VainLaunches
 from dovetail.controllers.workqueue import WorkQueue
-from dovetail.decide.lifecycle.timing import LIFECYCLE_BACKOFF
+from dovetail.decide.lifecycle.launch import retry_launch_at
 from dovetail.model.backoff import Backoff
 from dovetail.model.claim import ClaimObject, Launched, LaunchFailed, LaunchFailure, Launching
-from dovetail.state.changes import Refused
+from dovetail.state.changes import InstanceLaunchEnded, InstanceLaunchFailed, PoolRefused, Refused
 
 N_AT_ONCE: Final = 100  # calls to the cloud
 
@@ -51,8 +51,6 @@ class Launches:
         self._ended = ended
         self._log = means.log.named("nodeclaim.lifecycle")
         self._held: dict[str, _Held] = {}
-        self._n_failed: dict[str, int] = {}
-        self._vain = VainLaunches(known)
         self._queue: WorkQueue[str] = WorkQueue(
             self._launch, failed=self._failed, manner=means.manner(Backoff(1.0, 60.0), N_AT_ONCE)
         )
@@ -79,7 +77,7 @@ class Launches:
         held = self._held.get(uid)
         if held is not None and not isinstance(held.outcome, Launching):
             del self._held[uid]
-        self._n_failed.pop(uid, None)
+        self._known.cluster.apply(InstanceLaunchEnded(uid))
 
     def unwritten(self) -> tuple[str, ...]:
         """Names of claims that have an instance and do not know it yet."""
@@ -121,16 +119,12 @@ class Launches:
             self._note_failure(held.claim, error)
 
     def _note_failure(self, claim: ClaimObject, error: Exception) -> None:
-        n_failures = self._n_failed[claim.uid] = self._n_failed.get(claim.uid, 0) + 1
-        again_at = None
-        match error:
-            case InsufficientCapacityError(sold_out=(_, *_)):
-                self._refuse(error.sold_out)
-            case InsufficientCapacityError() | NodeClassNotReadyError():
-                self._vain.note(claim, self._means.clock.now())
-            case _:  # the claim stays, and is tried again by itself; others are to go
-                again_at = LIFECYCLE_BACKOFF.again_at(self._means.clock.now(), n_failures)
-        failed = launch_failed(error, n_failures)
+        cluster, now = self._known.cluster, self._means.clock.now()
+        cluster.apply(InstanceLaunchFailed(claim.uid))
+        failed = launch_failed(error, cluster.book.n_failed_launches(claim.uid))
+        again_at = retry_launch_at(failed, now)
+        if again_at is None:  # the claim is deleted, and its pods are planned for again
+            self._refuse_what_failed(claim, error, now)
         self._log.error(
             "could not launch node claim",
             node_claim=claim.name,
@@ -139,6 +133,19 @@ class Launches:
         )
         self._held[claim.uid] = _Held(failed, claim, again_at)
         self._ended(claim)
+
+    def _refuse_what_failed(self, claim: ClaimObject, error: Exception, now: datetime) -> None:
+        """Remember what could not be had, so that the next plan asks for something else."""
+        if isinstance(error, InsufficientCapacityError) and error.sold_out:
+            self._refuse(error.sold_out)
+            return
+        pool, cluster = claim.node_pool, self._known.cluster
+        choices = PriceList(cluster.instance_types(pool)).serving(claim)
+        offerings = tuple(
+            (one.sold_out.instance_type, one.sold_out.zone, one.sold_out.capacity_type)
+            for one in choices
+        )
+        cluster.apply(PoolRefused(pool, offerings, now))
 
     def _refuse(self, sold_out: tuple[SoldOut, ...]) -> None:
         now = self._means.clock.now()

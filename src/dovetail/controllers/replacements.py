@@ -24,7 +24,6 @@ from dovetail.controllers.means import Means
 from dovetail.controllers.workqueue import WorkQueue
 from dovetail.decide.disrupt.emptiness import is_empty
 from dovetail.decide.disrupt.execution import (
-    SETBACK,
     Futile,
     Unready,
     is_passing,
@@ -78,7 +77,6 @@ class Replacements:
         self._numbers = count(1)
         self._moves: dict[int, _Move] = {}
         self._move_by_claim: dict[str, int] = {}
-        self._n_failed: dict[str, int] = {}  # disruptions of a node in a row that came to nothing
         self._queue: WorkQueue[int] = WorkQueue(
             self._see_to, failed=self._failed, manner=means.manner(Backoff(1.0, 30.0), _N_WORKERS)
         )
@@ -197,8 +195,6 @@ class Replacements:
         self._news.gone(move.disrupt, gone)
         left = tuple(one for one in going if one not in gone)
         self._moves[key] = msgspec.structs.replace(move, going=left)
-        for one in gone:
-            self._n_failed.pop(one.name, None)
         return [error for _, task in tasks if (error := task.result()) is not None]
 
     # ---- ends
@@ -219,17 +215,8 @@ class Replacements:
         async with asyncio.TaskGroup() as group:
             for one in going:
                 group.create_task(self._fences.take_down(one))
-        now = self._means.clock.now()
-        for one in going:
-            n_failed = self._n_failed[one.name] = self._n_failed.get(one.name, 0) + 1
-            self._fences.drop((one,), SETBACK.again_at(now, n_failed))
+        self._fences.drop(going, failed_at=self._means.clock.now())
         self._news.failed(disrupt, going, why)
-        # Those that are gone for another reason will not come again.
-        self._n_failed = {
-            name: n_failed
-            for name, n_failed in self._n_failed.items()
-            if self._known.node(name) is not None
-        }
 
     async def _clear_away(self, disrupt: Disrupt) -> None:
         """Delete replacements that have not started and that nobody else was given: no node that

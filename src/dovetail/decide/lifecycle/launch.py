@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final, assert_never
 
 import msgspec
@@ -39,6 +39,7 @@ from dovetail.decide.lifecycle.timing import (
     REGISTRATION_TIMEOUT,
     shortened,
 )
+from dovetail.model.backoff import Backoff
 from dovetail.model.claim import (
     ClaimObject,
     ClaimView,
@@ -54,7 +55,41 @@ LAUNCH_FAILED: Final = "LaunchFailed"
 INSUFFICIENT_CAPACITY_EVENT: Final = "InsufficientCapacityError"
 
 
+_PAUSE: Final = Backoff(5.0, 180.0)
+_PAUSE_FORGOTTEN_AFTER: Final = timedelta(minutes=10)
 REGISTRATION_FAILED: Final = "RegistrationFailed"
+
+
+class LaunchPause(msgspec.Struct, frozen=True, gc=False):
+    """Until when a pool does not ask again for offerings that failed without a stated cause, and
+    how many such pauses there were in a row.
+    """
+
+    n_pauses: int
+    until: datetime
+
+
+def next_launch_pause(last: LaunchPause | None, now: datetime) -> LaunchPause:
+    """The pause after a launch that failed for a reason that names no offering. The claim is gone,
+    and without a pause the same claim would be made again at once. A launch that fails during a
+    pause began before it, and does not prolong it.
+    """
+    if last is None or now >= last.until + _PAUSE_FORGOTTEN_AFTER:
+        return LaunchPause(1, _PAUSE.again_at(now, 1))
+    if now < last.until <= now + _PAUSE.longest:  # the clock may have been set back
+        return last
+    return LaunchPause(last.n_pauses + 1, _PAUSE.again_at(now, last.n_pauses + 1))
+
+
+def retry_launch_at(failed: LaunchFailed, now: datetime) -> datetime | None:
+    """When a launch that failed is tried again for the same claim; None: its claim is deleted."""
+    match failed.failure:
+        case LaunchFailure.INSUFFICIENT_CAPACITY | LaunchFailure.NODE_CLASS_NOT_READY:
+            return None
+        case LaunchFailure.CREATE_ERROR | LaunchFailure.OTHER:
+            return LIFECYCLE_BACKOFF.again_at(now, failed.n_failures)
+        case _:
+            assert_never(failed.failure)
 
 
 def launch_step(view: ClaimView, now: datetime) -> Step:
@@ -116,7 +151,7 @@ def _failed(claim: ClaimObject, failed: LaunchFailed, now: datetime) -> Step:
         case LaunchFailure.CREATE_ERROR | LaunchFailure.OTHER:
             return Step(
                 conditions=(wait(LAUNCHED, failed.reason or LAUNCH_FAILED, message),),
-                look_again_at=LIFECYCLE_BACKOFF.again_at(now, failed.n_failures),
+                look_again_at=retry_launch_at(failed, now),
             )
         case _:
             assert_never(failed.failure)

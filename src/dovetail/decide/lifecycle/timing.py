@@ -27,6 +27,7 @@ LONGEST_MESSAGE: Final = 300
 
 
 LIFECYCLE_BACKOFF: Final = Backoff(1.0, 60.0)
+DISRUPTION_BACKOFF: Final = Backoff(60.0, 3600.0)  # until a failed disruption is tried again
 EVICTION_BACKOFF: Final = Backoff(0.1, 10.0)
 
 

@@ -72,7 +72,7 @@ class Interruptions:
             return
         cluster.figures.count("interrupted", cluster.now)
         refused = Refused(node.instance_type, node.zone, node.capacity_type, cluster.now)
-        cluster.book.refuse(refused)
+        cluster.book.apply(refused)
         cluster.agenda.after(NOTICE, partial(self._lose, name))
         self._departures.begin(Disrupt(INTERRUPTED, (name,)))
 

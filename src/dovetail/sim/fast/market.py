@@ -89,7 +89,7 @@ class Market:
         )
 
     def _refuse(self, choice: Choice) -> None:
-        self._cluster.book.refuse(Refused(*_offer(choice), self._cluster.now))
+        self._cluster.book.apply(Refused(*_offer(choice), self._cluster.now))
 
     # ---- prices
 

@@ -27,6 +27,7 @@ from dovetail.sim.fast.interruptions import Interruptions
 from dovetail.sim.fast.machines import Hearers, Machines, Pace
 from dovetail.sim.fast.windows import Rhythm, Windows
 from dovetail.sim.weather import FAIR, Weather
+from dovetail.state.changes import Proposed
 
 Policy = Callable[[Snapshot, datetime], Plan]
 EXPIRED: Final = "Expired"
@@ -141,7 +142,7 @@ class _Simulation:
             self._promise(one.node, one.pods)
             self._binder.steer(one.node, one.pods)
         if looks:
-            self._cluster.book.propose(plan.proposals)
+            self._cluster.book.apply(Proposed(plan.proposals))
             self._cluster.discourage(frozenset(plan.discouraged))
             self._cluster.yielding = {one.node: one.cost for one in plan.yielding}
         for disrupt in plan.disruptions:
