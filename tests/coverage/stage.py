@@ -16,7 +16,7 @@ import msgspec
 from prometheus_client.parser import text_string_to_metric_families
 
 from dovetail import api, labels
-from dovetail.controllers.supervisor import Loop
+from dovetail.controllers.leadership.supervisor import Loop
 from dovetail.kube.memory import MemoryKube
 from dovetail.kube.seam import Body, Deletion, Json, Kube, Patch, Ref, Scope
 from dovetail.live.replica import Outside, Replica

@@ -15,7 +15,7 @@ from dovetail import labels
 from dovetail.cloud.errors import InsufficientCapacityError, NodeClaimNotFoundError
 from dovetail.cloud.price_list import PriceList
 from dovetail.cloud.provider import Instance, NodeClassKind
-from dovetail.controllers.known import NODE
+from dovetail.controllers.cache import NODE
 from dovetail.kube.errors import NotFoundError
 from dovetail.kube.memory import MemoryKube
 from dovetail.kube.seam import Body, Deletion, Patch, Ref

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from dovetail import api
-from dovetail.controllers.known import NODE, NODE_CLAIM, POD
+from dovetail.controllers.cache import NODE, NODE_CLAIM, POD
 from dovetail.kube.memory import MemoryKube
 from dovetail.kube.seam import ChangeType, Scope
 from dovetail.sim.budgets import BUDGET

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
 from dovetail import api, labels
-from dovetail.controllers.known import NODE, NODE_CLAIM, NODE_POOL, POD
+from dovetail.controllers.cache import NODE, NODE_CLAIM, NODE_POOL, POD
 from dovetail.decide.lifecycle.conditions import DISRUPTION_REASON, DRIFTED
 from dovetail.decide.lifecycle.draining import DISRUPTED
 from dovetail.decide.lifecycle.timing import GARBAGE_PERIOD, ORPHAN_GRACE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from dovetail import api
-from dovetail.controllers.known import NODE
+from dovetail.controllers.cache import NODE
 from dovetail.kube.errors import ConflictError, NotFoundError
 from dovetail.kube.memory import MemoryKube
 from dovetail.kube.seam import ChangeType, Json, Patch, Ref, Scope

@@ -12,11 +12,11 @@ from dovetail import api, labels
 from dovetail.api.crds import crds
 from dovetail.cloud.provider import CloudWorker
 from dovetail.cloud.registry import Surroundings
-from dovetail.controllers.buffers import CAPACITY_BUFFER
-from dovetail.controllers.known import NODE, NODE_CLAIM, NODE_POOL
-from dovetail.controllers.leadership import LEASE, Candidate, ElectionMeans
-from dovetail.controllers.means import Means
-from dovetail.controllers.whole import Controller, Setup
+from dovetail.controllers.cache import NODE, NODE_CLAIM, NODE_POOL
+from dovetail.controllers.controller import Controller, Setup
+from dovetail.controllers.dependencies import Dependencies
+from dovetail.controllers.leadership.election import LEASE, Candidate, ElectionDependencies
+from dovetail.controllers.pools.capacity_buffers import CAPACITY_BUFFER
 from dovetail.decide import decide
 from dovetail.kube.errors import UnavailableError
 from dovetail.kube.memory import MemoryKube
@@ -284,7 +284,7 @@ class Process:
         self._beside = TroubledKube(world.api, self.mortal.meet_uncounted)
         self._cloud = world.cloud(kube, self.mortal)
         self._recorder = Recorder(self._beside, world.time, world.time)
-        means = Means(
+        means = Dependencies(
             kube=kube,
             cloud=self._cloud,
             clock=world.time,
@@ -305,7 +305,7 @@ class Process:
         self._candidate = Candidate(
             Ref(LEASE, "karpenter-leader-election", "kube-system"),
             self._mark,
-            ElectionMeans(self._beside, world.time, world.time, self._chance, SILENT),
+            ElectionDependencies(self._beside, world.time, world.time, self._chance, SILENT),
         )
 
     @property

@@ -14,9 +14,9 @@ import msgspec
 
 from dovetail import api, labels
 from dovetail.cloud.registry import Surroundings
-from dovetail.controllers.known import NODE, NODE_CLAIM, NODE_POOL, POD
-from dovetail.controllers.means import Means
-from dovetail.controllers.whole import Controller, Setup
+from dovetail.controllers.cache import NODE, NODE_CLAIM, NODE_POOL, POD
+from dovetail.controllers.controller import Controller, Setup
+from dovetail.controllers.dependencies import Dependencies
 from dovetail.decide import decide
 from dovetail.kube.memory import MemoryKube
 from dovetail.kube.seam import Deletion, Json, Ref, Scope
@@ -56,7 +56,7 @@ class Generations:
         self.cloud = cloud = KwokProvider(around, types=TYPES, ordered=Faults())
         recorder = Recorder(self.kube, self.time, self.time)
         meters = Meters()
-        self.means = Means(
+        self.means = Dependencies(
             kube=self.kube,
             cloud=cloud,
             clock=self.time,
@@ -83,7 +83,7 @@ class Generations:
             group.create_task(self.means.recorder.run())
             group.create_task(self.controller.follow())
             if self.leads:
-                self.controller.feed.listen(self.onlooker.hear)
+                self.controller.feed.subscribe(self.onlooker.hear)
                 group.create_task(self.controller.lead())
 
     async def live(self, generation: int, n_pods: int) -> None:

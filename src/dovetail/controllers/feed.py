@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from dovetail import api
-from dovetail.controllers.known import NODE, NODE_CLAIM, NODE_POOL, POD, Known
+from dovetail.controllers.cache import NODE, NODE_CLAIM, NODE_POOL, POD, WatchCache
 from dovetail.kube.mirror import Absent, Mirror, Notice, Pace, Present, Stalled
 from dovetail.kube.seam import Reader, Scope
 from dovetail.kube.sharing import Shared
@@ -83,32 +83,34 @@ class Feed:
     def __init__(
         self,
         kube: Reader,
-        known: Known,
+        cache: WatchCache,
         kinds: Iterable[api.Kind],
         *,
         pace: Pace,
         touched: Callable[[Touched], None],
     ) -> None:
-        self.known = known
+        self.cache = cache
         self._touched = touched
         self.failed: Failed = _raised
-        self._listeners: list[Listener] = []
+        self._listeners: list[tuple[Listener, frozenset[str] | None]] = []
         self._problems: dict[str, str] = {}
         intake = Intake()
         self._mirrors: dict[str, Mirror] = {}
         for kind in kinds:
             mirror = Mirror(kube, Scope(kind), tell=self._hear, intake=intake, pace=pace)
-            known.mirrored(kind, mirror)
+            cache.mirrored(kind, mirror)
             self._mirrors[kind.name] = mirror
         self._mirrors[POD.name].keep = _Places().slim
 
-    def listen(self, listener: Listener) -> None:
-        """Tell this one too of every change, once it is known; and at once of everything that is
-        there but pods, since nothing has happened to those.
+    def subscribe(self, listener: Listener, kinds: Iterable[api.Kind] | None = None) -> None:
+        """Call this listener too with every change of these kinds, once it is in the cache; and at
+        once with everything that is there but pods, since nothing has happened to those. Without
+        kinds it is called for all, and when a kind cannot be followed.
         """
-        self._listeners.append(listener)
+        names = None if kinds is None else frozenset(kind.name for kind in kinds)
+        self._listeners.append((listener, names))
         for name, mirror in self._mirrors.items():
-            if name != POD.name:
+            if name != POD.name and (names is None or name in names):
                 for found in tuple(mirror.held.values()):
                     self._tell(listener, Present(found))
 
@@ -143,11 +145,13 @@ class Feed:
             self._problems.pop(notice.object.kind, None)
         touched = NOTHING
         try:
-            touched = self.known.take(notice)
+            touched = self.cache.take(notice)
         except Exception as error:  # noqa: BLE001  a bug over one object must not make us deaf
             self.failed(_about(notice), error)
-        for listener in self._listeners:
-            self._tell(listener, notice)
+        kind = notice.object.kind if isinstance(notice, Present | Absent) else ""
+        for listener, names in self._listeners:
+            if names is None or kind in names:
+                self._tell(listener, notice)
         if touched:
             self._touched(touched)
 

@@ -20,7 +20,7 @@ import msgspec
 
 from dovetail.clock import SystemClock
 from dovetail.cloud.registry import Surroundings
-from dovetail.controllers.supervisor import Loop, Supervisor
+from dovetail.controllers.leadership.supervisor import Loop, Supervisor
 from dovetail.kube.memory import MemoryKube
 from dovetail.live.asking import Asking
 from dovetail.live.replica import Outside, Replica

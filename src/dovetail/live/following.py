@@ -19,8 +19,8 @@ from dovetail import api
 from dovetail.clock import LoopTimer, SystemClock
 from dovetail.cloud.overlay_manifest import overlay
 from dovetail.cloud.overlays import PooledTypes, apply_to_pools
+from dovetail.controllers.cache import WatchCache
 from dovetail.controllers.feed import Feed, watched_kinds
-from dovetail.controllers.known import Known
 from dovetail.errors import InputError
 from dovetail.kube.errors import ForbiddenError, NotFoundError
 from dovetail.kube.http import kubeconfig
@@ -80,9 +80,9 @@ class Following:
         gates = {"NodeOverlay": True, "CapacityBuffer": with_buffers}
         kinds = watched_kinds((), gates)
         self._feed = Feed(
-            kube, Known(self._cluster, None), kinds, pace=pace, touched=lambda _: touched()
+            kube, WatchCache(self._cluster, None), kinds, pace=pace, touched=lambda _: touched()
         )
-        self._feed.listen(self._hear)
+        self._feed.subscribe(self._hear)
         self._answered = {kind.name: asyncio.Event() for kind in kinds}
         self._refused: dict[str, Exception] = {}
 

@@ -66,7 +66,9 @@ class Kubelets:
         self._habits = habits
         self._heartbeats = Heartbeats(kube, clock)
         self._errands: WorkQueue[_Errand] = WorkQueue(
-            self._run_errand, failed=tolerated, manner=patient(timer, chance, habits.n_at_once)
+            self._run_errand,
+            failed=tolerated,
+            queue_settings=patient(timer, chance, habits.n_at_once),
         )
         self._pods_by_node: dict[str, dict[Key, None]] = {}
         intake, pace = Intake(), Pace(timer, chance)

@@ -6,16 +6,16 @@ from collections.abc import Hashable
 from typing import Final
 
 from dovetail.clock import Timer
-from dovetail.controllers.workqueue import Manner
+from dovetail.controllers.workqueue import QueueSettings
 from dovetail.kube.errors import ApiError
 from dovetail.model.backoff import Backoff, Chance
 
 _BACKOFF: Final = Backoff(0.1, 10.0)
 
 
-def patient(timer: Timer, chance: Chance, n_workers: int) -> Manner:
+def patient(timer: Timer, chance: Chance, n_workers: int) -> QueueSettings:
     """How stand-ins work off what there is to do."""
-    return Manner(timer, chance, _BACKOFF, n_workers)
+    return QueueSettings(timer, chance, _BACKOFF, n_workers)
 
 
 def tolerated(_key: Hashable, error: Exception) -> None:

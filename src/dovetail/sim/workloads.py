@@ -49,7 +49,7 @@ class Workloads:
         self._timer = timer
         self._shop = Shop(kube, clock)
         self._errands: WorkQueue[_Errand] = WorkQueue(
-            self._run_errand, failed=tolerated, manner=patient(timer, chance, 1)
+            self._run_errand, failed=tolerated, queue_settings=patient(timer, chance, 1)
         )
         self._is_untidy = asyncio.Event()
         intake, pace = Intake(), Pace(timer, chance)

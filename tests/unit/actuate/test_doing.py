@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dovetail import api
-from dovetail.actuate.doing import delete_node
-from dovetail.actuate.writing import NODE
+from dovetail.actuate.writing import NODE, delete_node
 from dovetail.decide.lifecycle.step import DeleteNode
 from dovetail.kube.errors import ConflictError
 from dovetail.kube.memory import MemoryKube

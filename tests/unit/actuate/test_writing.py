@@ -9,11 +9,12 @@ import msgspec
 import pytest
 
 from dovetail import api, labels
-from dovetail.actuate.doing import delete_claim, delete_node
 from dovetail.actuate.writing import (
     NODE,
     NODE_CLAIM,
     NODE_POOL,
+    delete_claim,
+    delete_node,
     write_claim,
     write_node,
     write_pool,

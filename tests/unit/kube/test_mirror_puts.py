@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 
 from dovetail import api
-from dovetail.controllers.known import NODE
+from dovetail.controllers.cache import NODE
 from dovetail.kube.memory import MemoryKube
 from dovetail.kube.mirror import Absent, Mirror, Notice, Pace, Present
 from dovetail.kube.seam import Change, Deletion, Json, Patch, Ref, Scope

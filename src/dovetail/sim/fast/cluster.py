@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from dovetail.controllers.batching import LONGEST
+from dovetail.controllers.provisioning.batching import LONGEST
 from dovetail.decide.disrupt.cost import deletion_cost
 from dovetail.decide.disrupt.yielding import may_yield
 from dovetail.decide.lifecycle import running

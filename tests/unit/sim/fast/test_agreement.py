@@ -15,9 +15,9 @@ import pytest
 from dovetail import api, labels
 from dovetail.api.crds import crds
 from dovetail.cloud.registry import Surroundings
-from dovetail.controllers.known import NODE_POOL
-from dovetail.controllers.means import Means
-from dovetail.controllers.whole import Controller, Setup
+from dovetail.controllers.cache import NODE_POOL
+from dovetail.controllers.controller import Controller, Setup
+from dovetail.controllers.dependencies import Dependencies
 from dovetail.decide import decide
 from dovetail.decide.prices import running_price
 from dovetail.kube.memory import MemoryKube
@@ -80,7 +80,7 @@ class Faithful:
         around = Surroundings(kube=self.kube, clock=self.time, timer=self.time)
         cloud = KwokProvider(around, types=TYPES, ordered=Faults())
         recorder = Recorder(self.kube, self.time, self.time)
-        means = Means(
+        means = Dependencies(
             kube=self.kube,
             cloud=cloud,
             clock=self.time,
