@@ -30,7 +30,7 @@ from dovetail.providers.kwok.machine import Machine
 from dovetail.providers.kwok.machine import node as registered
 from dovetail.sim.statuses import ready_node, running_pod
 from dovetail.sim.wire import condition, owner, stamp
-from dovetail.state.pools import node_pool
+from dovetail.state.objects import node_pool
 from dovetail.units import quantity
 from dovetail.web.kubernetes.server import serve
 

@@ -20,10 +20,9 @@ import msgspec
 from dovetail.decide.apply import begin
 from dovetail.decide.disrupt import disrupt
 from dovetail.decide.lifecycle.step import soonest
-from dovetail.decide.parting import with_room_of_parting
+from dovetail.decide.parting import runs_out_at, with_room_of_parting
 from dovetail.decide.provision import provision
 from dovetail.decide.static import joined, static
-from dovetail.decide.waking import runs_out_at
 from dovetail.model.plan import Plan
 from dovetail.model.snapshot import Snapshot
 

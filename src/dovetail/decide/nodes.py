@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
-from dovetail.decide.recall import recalled
+from dovetail.decide.census import recalled
 from dovetail.model.instance import InstanceType
 from dovetail.model.ledger import Departure
 from dovetail.model.node import Node

@@ -1,10 +1,12 @@
-"""Who is as good as gone? Pods that end before a node that is launched now could run anything.
+"""Counts the room of ending pods as free where they are gone before a new node could start.
 
 A rollout tells old pods to end and makes new ones in the same moment; so does kube-scheduler when
-it preempts. Who waits then needs the room that becomes free within seconds, not another node. A pod
-that takes longer than a node does to start holds its room, and so does one whose time is up and
-that is still there: its kubelet may be gone. Whose owner waits for it to be gone before it makes
-another, such as a StatefulSet, leaves its room to that one.
+it preempts. Pending pods then need the room that becomes free within seconds, not another node. A
+pod that takes longer to end than a node does to start holds its room, and so does one whose time is
+up and that is still there: its kubelet may be gone. Where an owner waits for a pod to be gone
+before it makes another, as a StatefulSet does, the room is left to that one.
+
+`runs_out_at` is the next moment at which time alone could change a decision.
 """
 
 from __future__ import annotations
@@ -15,6 +17,9 @@ from typing import Final
 
 import msgspec
 
+from dovetail.decide.census import census
+from dovetail.decide.lifecycle.protection import protection
+from dovetail.decide.nodes import leaving
 from dovetail.model.pod import Pod
 from dovetail.model.snapshot import Snapshot
 
@@ -48,3 +53,26 @@ def turns_at(snapshot: Snapshot) -> Iterator[datetime]:
         if pod.deleting_at is not None and is_parting(pod, pod.deleting_at):
             yield pod.deleting_at - SOON
             yield pod.deleting_at + SLACK
+
+
+def runs_out_at(snapshot: Snapshot, now: datetime) -> datetime | None:
+    """The next moment at which a promise, a refusal or a pod's protection has run out, or at which
+    the room of a pod that ends may be counted on, or not any more.
+    """
+    return min((moment for moment in _expiry_moments(snapshot, now) if moment > now), default=None)
+
+
+def _expiry_moments(snapshot: Snapshot, now: datetime) -> Iterator[datetime]:
+    for promise in snapshot.ledger.nominations:
+        yield promise.until
+    for refusal in snapshot.ledger.refusals:
+        yield refusal.until
+    where = census(snapshot.pods)
+    if where.unbound:
+        yield from turns_at(snapshot)
+    by_node = where.by_node
+    for node in leaving(snapshot):  # their pods are planned for once they are not protected
+        for pod in by_node.get(node, ()):
+            until = protection(pod, now).until
+            if until is not None:
+                yield until

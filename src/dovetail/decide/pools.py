@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from dovetail.decide.census import recalled
 from dovetail.decide.explain import say
 from dovetail.decide.nodes import is_leaving
-from dovetail.decide.recall import recalled
 from dovetail.model.node import Node
 from dovetail.model.pool import NodePool
 from dovetail.model.resources import NODES

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from dovetail.decide.census import recalled
 from dovetail.decide.nodes import leaving
-from dovetail.decide.recall import recalled
 from dovetail.model.instance import InstanceType
 from dovetail.model.node import Node
 from dovetail.model.plan import Launch

@@ -10,7 +10,7 @@ from typing import Final
 from dovetail import api
 from dovetail.kube.seam import Json, Ref
 from dovetail.sim.shop import Obj, Shop, Whole, is_ready, mapping
-from dovetail.state.selectors import label_selector
+from dovetail.state.conversions import label_selector
 
 BUDGET: Final = api.KINDS["policy", "PodDisruptionBudget"]
 _FORGETS_AFTER: Final = timedelta(minutes=2)

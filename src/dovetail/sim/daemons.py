@@ -16,8 +16,8 @@ from dovetail.sim import wire
 from dovetail.sim.filters import wants
 from dovetail.sim.rollouts import TEMPLATE, is_outdated, replaces_pods, template_hash
 from dovetail.sim.shop import Obj, Shop, Whole, is_active, is_ready, listed, mapping
-from dovetail.state.inventory import Inventory
 from dovetail.state.nodes import observed
+from dovetail.state.shelf import Inventory
 from dovetail.state.specs import Templates
 from dovetail.state.workloads import daemon_sets
 

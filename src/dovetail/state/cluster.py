@@ -40,10 +40,9 @@ from dovetail.state.changes import (
 )
 from dovetail.state.fleet import Fleet
 from dovetail.state.freeze import in_order, live_pod
-from dovetail.state.inventory import DEFAULT_NAMESPACE, namespace_of
 from dovetail.state.ledger import Book, nominated_for
-from dovetail.state.pools import node_pool
-from dovetail.state.shelf import Keeper, Key, Shelf
+from dovetail.state.objects import node_pool
+from dovetail.state.shelf import DEFAULT_NAMESPACE, Keeper, Key, Shelf, namespace_of
 from dovetail.state.surroundings import Surroundings
 
 _BATCH_MAX: Final = timedelta(seconds=10)

@@ -18,11 +18,10 @@ from dovetail.model.instance import InstanceType
 from dovetail.model.node import Node
 from dovetail.model.plan import Launch
 from dovetail.model.requirements import Requirement
-from dovetail.state.inventory import DEFAULT_NAMESPACE
 from dovetail.state.nodes import Joints, Ordered, Report, TypesByPool, attach_limits
 from dovetail.state.nodes import observed as observed_node
 from dovetail.state.nodes import ordered as ordered_node
-from dovetail.state.shelf import Key, Shelf
+from dovetail.state.shelf import DEFAULT_NAMESPACE, Key, Shelf
 
 _T = TypeVar("_T", bound=api.Object)
 _V = TypeVar("_V")

@@ -12,11 +12,11 @@ from dovetail.model.policy import Policy
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Service, Snapshot
 from dovetail.state.buffers import buffer_pods
-from dovetail.state.inventory import Inventory, namespace_of
 from dovetail.state.nodes import nodes
+from dovetail.state.objects import node_pool
 from dovetail.state.pods import is_beside_the_point, is_unseen, listed_pod
-from dovetail.state.pools import node_pool
 from dovetail.state.protection import disruption_budgets
+from dovetail.state.shelf import Inventory, namespace_of
 from dovetail.state.specs import Templates
 from dovetail.state.storage import Claims, storage_class, volume
 from dovetail.state.workloads import (

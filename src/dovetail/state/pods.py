@@ -12,8 +12,8 @@ import msgspec
 from dovetail import api, labels
 from dovetail.model.pod import TERMINAL_PHASES, Owner, Pod, PodSpec
 from dovetail.model.verdict import Problem
-from dovetail.state.amounts import instant
-from dovetail.state.inventory import namespace_of
+from dovetail.state.conversions import instant
+from dovetail.state.shelf import namespace_of
 from dovetail.state.specs import Templates
 
 READ_ANNOTATIONS: Final = (

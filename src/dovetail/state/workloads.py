@@ -17,9 +17,9 @@ from dovetail import api, labels
 from dovetail.model.pod import TERMINAL_PHASES, DaemonSet, Pod
 from dovetail.model.taints import Toleration
 from dovetail.model.topology import LabelSelector, equality
-from dovetail.state.inventory import Inventory, namespace_of
+from dovetail.state.conversions import label_selector
 from dovetail.state.pods import mould
-from dovetail.state.selectors import label_selector
+from dovetail.state.shelf import Inventory, namespace_of
 from dovetail.state.specs import Templates
 from dovetail.state.storage import Claims
 

@@ -23,7 +23,7 @@ from dovetail.decide.lifecycle.timing import DRIFT_RECHECK
 from dovetail.model.claim import ClaimObject, HookAnswer, NodeObject
 from dovetail.model.node import Node, RepairPolicy
 from dovetail.state.nodes import Joints, Report, observed, ordered
-from dovetail.state.pools import node_pool
+from dovetail.state.objects import node_pool
 
 
 class _Answer(msgspec.Struct, frozen=True):

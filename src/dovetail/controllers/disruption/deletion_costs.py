@@ -21,7 +21,7 @@ from dovetail.controllers.cache import POD, WatchCache
 from dovetail.controllers.dependencies import Dependencies
 from dovetail.controllers.disruption.batch_writer import BatchWriter
 from dovetail.controllers.disruption.disrupted_nodes import is_deleted, is_disrupted
-from dovetail.decide.disrupt.yielding import may_yield
+from dovetail.decide.disrupt.cost import may_yield
 from dovetail.decide.lifecycle.protection import is_active
 from dovetail.errors import DovetailError
 from dovetail.kube.errors import ConflictError, NotFoundError

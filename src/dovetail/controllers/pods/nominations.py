@@ -5,7 +5,7 @@ priority. But whenever it finds no place for a pod it removes the nomination, an
 again with every Node that joins: pods whose own Node is not ready yet lose theirs. So a nomination
 that was removed is written again for as long as the promise stands; one that no longer holds is
 removed, if it is still the one we wrote. Of pods that a hard spread counts, a few are nominated to
-a node at a time (`decide/steering.py`): when one of them is bound, the next one follows.
+a node at a time (`decide/spread.py`): when one of them is bound, the next one follows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dovetail import api
 from dovetail.controllers.cache import POD, WatchCache
 from dovetail.controllers.dependencies import Dependencies
 from dovetail.controllers.workqueue import WorkQueue
-from dovetail.decide.steering import Steerable
+from dovetail.decide.spread import Steerable
 from dovetail.kube.errors import ApiError
 from dovetail.kube.mirror import Absent, Notice, Present
 from dovetail.kube.seam import Json, Kube, Patch, PatchType, Ref

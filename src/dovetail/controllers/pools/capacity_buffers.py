@@ -26,8 +26,8 @@ from dovetail.kube.seam import Body, Json, Patch, Ref
 from dovetail.model.backoff import Backoff
 from dovetail.model.plan import Plan
 from dovetail.model.snapshot import Snapshot
-from dovetail.state.amounts import instant
 from dovetail.state.buffers import Buffer
+from dovetail.state.conversions import instant
 from dovetail.state.objects import conditions
 from dovetail.state.shelf import key_of
 

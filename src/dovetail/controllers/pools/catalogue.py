@@ -37,10 +37,9 @@ from dovetail.kube.seam import Body, Patch, Ref, Writer
 from dovetail.model.backoff import Backoff
 from dovetail.model.instance import InstanceType
 from dovetail.observe.cloud import on_behalf_of
-from dovetail.state.amounts import instant
 from dovetail.state.changes import NOTHING, Catalogued, Touched
-from dovetail.state.objects import conditions
-from dovetail.state.pools import node_pool
+from dovetail.state.conversions import instant
+from dovetail.state.objects import conditions, node_pool
 
 REFRESH_SECONDS: Final = 300.0
 _N_WORKERS: Final = 10

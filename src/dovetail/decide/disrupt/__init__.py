@@ -36,9 +36,8 @@ from dovetail.decide.disrupt.candidates import scene_of
 from dovetail.decide.disrupt.consolidation import consolidation
 from dovetail.decide.disrupt.course import Course, noted, started
 from dovetail.decide.disrupt.discouraged import discouraged
-from dovetail.decide.disrupt.drift import drift
+from dovetail.decide.disrupt.drift import drift, static_drift
 from dovetail.decide.disrupt.emptiness import emptiness
-from dovetail.decide.disrupt.static import static_drift
 from dovetail.model.plan import DisruptionReason, Plan
 from dovetail.model.snapshot import Snapshot
 

@@ -13,7 +13,7 @@ from datetime import datetime
 
 import msgspec
 
-from dovetail.decide.census import census
+from dovetail.decide.census import census, recalled
 from dovetail.decide.disrupt.blockers import blocked
 from dovetail.decide.disrupt.budgets import Allowance, allowances
 from dovetail.decide.disrupt.candidates import Findings, Scene, disruption_verdict
@@ -22,7 +22,6 @@ from dovetail.decide.lifecycle.protection import is_active
 from dovetail.decide.lifecycle.step import soonest
 from dovetail.decide.pools import pools_by_name
 from dovetail.decide.prices import node_saving, price_of, prices
-from dovetail.decide.recall import recalled
 from dovetail.model.ledger import Proposal
 from dovetail.model.node import Node
 from dovetail.model.plan import Disrupt, DisruptionReason

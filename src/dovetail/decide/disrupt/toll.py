@@ -16,6 +16,7 @@ from typing import Final
 
 import msgspec
 
+from dovetail.decide.census import recalled
 from dovetail.decide.disrupt.cost import (
     LONGEST_SECONDS,
     START_SECONDS,
@@ -27,7 +28,6 @@ from dovetail.decide.disrupt.cost import (
 from dovetail.decide.lifecycle.protection import is_active
 from dovetail.decide.pools import pools_by_name
 from dovetail.decide.prices import Prices, launch_price, price_of, whole_prices
-from dovetail.decide.recall import recalled
 from dovetail.model.node import Node
 from dovetail.model.plan import Launch
 from dovetail.model.pod import Pod

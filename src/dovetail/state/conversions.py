@@ -1,16 +1,18 @@
-"""Where may a pod run? Affinities, tolerations, spread and ports, from wire types to nouns."""
+"""Converts parts of wire types to nouns: amounts, spans, selectors, affinities, tolerations."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import msgspec
 
 from dovetail import api, labels
+from dovetail.model.requirements import Operator, Requirement, requirement
 from dovetail.model.taints import Taint, Toleration, TolerationOperator
-from dovetail.model.topology import HostPort, NodeTerm, PodTerm, Spread
-from dovetail.state.selectors import label_selector, node_term
+from dovetail.model.topology import NOTHING, HostPort, LabelSelector, NodeTerm, PodTerm, Spread
+from dovetail.units import duration, quantity
 
 _DO_NOT_SCHEDULE: Final = "DoNotSchedule"
 _SIDECAR: Final = "Always"
@@ -18,6 +20,8 @@ _EVERY_ADDRESS: Final = HostPort(0).ip
 
 WeightedNodeTerms = tuple[tuple[int, NodeTerm], ...]
 WeightedPodTerms = tuple[tuple[int, PodTerm], ...]
+_COMPLEMENTS: Final = frozenset({Operator.NOT_IN, Operator.EXISTS})
+_NEVER: Final = "Never"
 
 
 class Affinities(msgspec.Struct, frozen=True):
@@ -125,3 +129,65 @@ def _ports(containers: Sequence[api.Container], on_host_network: bool) -> Iterat
             port = one.host_port or (one.container_port if on_host_network else 0)
             if port:
                 yield HostPort(port, one.protocol, one.host_ip or _EVERY_ADDRESS)
+
+
+def label_selector(wire: api.LabelSelector | None) -> LabelSelector:
+    """A selector of pods or namespaces. An absent one selects nothing, an empty one everything."""
+    if wire is None:
+        return NOTHING
+    return LabelSelector(
+        (
+            *_equalities(wire.match_labels),
+            *(
+                # Not normalised: the labels of pods are their own business.
+                Requirement(one.key, Operator(one.operator) in _COMPLEMENTS, frozenset(one.values))
+                for one in wire.match_expressions
+            ),
+        )
+    )
+
+
+def _equalities(labels_by_key: Mapping[str, str]) -> Iterable[Requirement]:
+    return (
+        Requirement(key, False, frozenset({value})) for key, value in sorted(labels_by_key.items())
+    )
+
+
+def node_term(wire: api.NodeSelectorTerm) -> NodeTerm:
+    """One alternative of a node selector."""
+    return NodeTerm(
+        expressions=tuple(
+            requirement(one.key, one.operator, one.values) for one in wire.match_expressions
+        ),
+        fields=tuple(requirement(one.key, one.operator, one.values) for one in wire.match_fields),
+    )
+
+
+def node_labels(held: Mapping[str, str]) -> Mapping[str, str]:
+    """A node's labels, those with an old spelling under the new one as well."""
+    renewed = {
+        labels.normalize(key): value for key, value in held.items() if key != labels.normalize(key)
+    }
+    return {**renewed, **held} if renewed else held
+
+
+def resources(wire: api.ResourceList) -> dict[str, int]:
+    """Every amount as decisions count it."""
+    return {name: quantity.amount(name, text) for name, text in wire.items()}
+
+
+def with_defaults(held: Mapping[str, int], defaults: Mapping[str, int]) -> dict[str, int]:
+    """What is held, and what is not named there as the defaults say."""
+    return {**defaults, **held}
+
+
+def span(text: str | None) -> timedelta | None:
+    """How long; None for never and for nothing said."""
+    return None if text is None or text == _NEVER else duration.parse(text)
+
+
+def instant(moment: datetime | None) -> datetime | None:
+    """The moment in UTC, which is what a moment without a zone means."""
+    if moment is None or moment.tzinfo is UTC:
+        return moment
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
