@@ -23,9 +23,9 @@ from dovetail.model.claim import ClaimObject
 from dovetail.model.instance import InstanceType
 from dovetail.model.node import Node, RepairPolicy
 from dovetail.model.pool import NodePool
-from dovetail.providers.kwok import machine as machines
+from dovetail.providers.kwok import store as machines
 from dovetail.providers.kwok.faults import Faults
-from dovetail.providers.kwok.machine import RECORD, Machine
+from dovetail.providers.kwok.store import RECORD, Machine
 from dovetail.testing.troubled_kube import Call, Trouble, When
 from dovetail.testing.virtual_time import VirtualTime
 from tests.kills.mortal import Mortal

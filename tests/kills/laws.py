@@ -12,7 +12,7 @@ from dovetail.decide.lifecycle.draining import DISRUPTED
 from dovetail.decide.lifecycle.timing import GARBAGE_PERIOD, ORPHAN_GRACE
 from dovetail.kube.seam import Scope
 from dovetail.model.pod import TERMINAL_PHASES
-from dovetail.providers.kwok.machine import Machine, recorded
+from dovetail.providers.kwok.store import Machine, recorded
 from dovetail.sim import wire
 from dovetail.sim.replicas import REPLICA_SET
 from tests.kills.world import World

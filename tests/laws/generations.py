@@ -20,14 +20,13 @@ from dovetail.controllers.dependencies import Dependencies
 from dovetail.decide import decide
 from dovetail.kube.memory import MemoryKube
 from dovetail.kube.seam import Deletion, Json, Ref, Scope
-from dovetail.kube.sharing import Shared
+from dovetail.kube.typed import Shared
 from dovetail.model.plan import Plan
 from dovetail.model.snapshot import Snapshot
-from dovetail.observe.events import Recorder
+from dovetail.observe.events import Recorder, Repeats
 from dovetail.observe.logs import SILENT
 from dovetail.observe.meters import Meters
 from dovetail.observe.onlooker import Onlooker
-from dovetail.observe.repeats import Repeats
 from dovetail.providers.kwok.catalogue import instance_types
 from dovetail.providers.kwok.faults import Faults
 from dovetail.providers.kwok.provider import KwokProvider

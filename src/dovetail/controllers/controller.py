@@ -25,9 +25,8 @@ from dovetail.controllers.cache import (
 from dovetail.controllers.claims.garbage_collection import GarbageCollection
 from dovetail.controllers.claims.loop import ClaimEffects, ClaimLoop
 from dovetail.controllers.dependencies import Dependencies
-from dovetail.controllers.disruption.deletion_costs import DeletionCosts
+from dovetail.controllers.disruption.emptying import DeletionCosts, SoftTaints
 from dovetail.controllers.disruption.loop import Disruptions
-from dovetail.controllers.disruption.soft_taints import SoftTaints
 from dovetail.controllers.disruption.static_scale_down import StaticScaleDown
 from dovetail.controllers.feed import Feed, Listener, watched_kinds
 from dovetail.controllers.launching.claim_creation import ClaimCreation, ClaimWriter
@@ -38,8 +37,13 @@ from dovetail.controllers.pods.nominations import Nominations, NominationWriter
 from dovetail.controllers.pools.capacity_buffers import CAPACITY_BUFFER, BufferLoop
 from dovetail.controllers.pools.catalogue import NODE_OVERLAY, CatalogueGates, CatalogueLoop
 from dovetail.controllers.pools.loop import PoolLoop
-from dovetail.controllers.provisioning.batching import Window
-from dovetail.controllers.provisioning.loop import Compute, DecisionEffects, DecisionLoop, Witness
+from dovetail.controllers.provisioning.loop import (
+    Compute,
+    DecisionEffects,
+    DecisionLoop,
+    Window,
+    Witness,
+)
 from dovetail.decide.static import OVERPROVISIONED
 from dovetail.kube.mirror import Pace
 from dovetail.model.plan import Disrupt, Plan

@@ -16,8 +16,7 @@ from dovetail import api
 from dovetail.controllers.cache import NODE, NODE_CLAIM, NODE_POOL, POD, WatchCache
 from dovetail.kube.mirror import Absent, Mirror, Notice, Pace, Present, Stalled
 from dovetail.kube.seam import Reader, Scope
-from dovetail.kube.sharing import Shared
-from dovetail.kube.typed import Intake, Unreadable
+from dovetail.kube.typed import Intake, Shared, Unreadable
 from dovetail.state.changes import NOTHING, Touched
 
 # Pools before claims before nodes before pods: each refers to those before it.

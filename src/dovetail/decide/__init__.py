@@ -18,9 +18,9 @@ from datetime import datetime
 import msgspec
 
 from dovetail.decide.apply import begin
+from dovetail.decide.candidates import runs_out_at, with_room_of_parting
 from dovetail.decide.disrupt import disrupt
 from dovetail.decide.lifecycle.step import soonest
-from dovetail.decide.parting import runs_out_at, with_room_of_parting
 from dovetail.decide.provision import provision
 from dovetail.decide.static import joined, static
 from dovetail.model.plan import Plan

@@ -15,9 +15,8 @@ import msgspec
 
 from dovetail import labels
 from dovetail.decide.candidates import kept_places
-from dovetail.decide.census import census
 from dovetail.decide.lifecycle.conditions import SetCondition, Status, fail
-from dovetail.decide.nodes import leaving
+from dovetail.decide.nodes import census, leaving
 from dovetail.model.plan import Plan
 from dovetail.model.pod import Pod
 from dovetail.model.snapshot import Snapshot

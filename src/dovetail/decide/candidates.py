@@ -19,10 +19,9 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
-from dovetail.decide.census import Census, census, recalled
 from dovetail.decide.explain import say
-from dovetail.decide.nodes import leaving
-from dovetail.decide.parting import is_parting
+from dovetail.decide.lifecycle.protection import protection
+from dovetail.decide.nodes import Census, census, leaving, recalled
 from dovetail.decide.pdbs import is_kept_for_ever
 from dovetail.model.ledger import Nomination
 from dovetail.model.node import Node
@@ -36,6 +35,9 @@ DEFAULT_SCHEDULER: Final = "default-scheduler"
 _TIED_TO_NODE: Final = frozenset({"DaemonSet", "Node"})
 
 Refused = tuple[Pod, Problem]
+SOON: Final = timedelta(minutes=1)  # about what a node takes to start
+SLACK: Final = timedelta(seconds=10)  # for the kubelet to say that it is done
+_AT_ONCE: Final = frozenset({"ReplicaSet", "ReplicationController", "Job", "DaemonSet"})
 
 
 def kept_places(
@@ -281,3 +283,53 @@ def _span(text: str) -> timedelta | None:
     except ValueError:
         return None
     return span if span > timedelta(0) else None
+
+
+def with_room_of_parting(snapshot: Snapshot, now: datetime) -> Snapshot:
+    """The cluster without the pods that are as good as gone; the very same if there are none."""
+    told = [pod for pod in snapshot.pods if pod.deleting_at is not None]
+    parting = {id(pod) for pod in told if is_parting(pod, now)}
+    if not parting:
+        return snapshot
+    kept = tuple(pod for pod in snapshot.pods if id(pod) not in parting)
+    return msgspec.structs.replace(snapshot, pods=kept)
+
+
+def is_parting(pod: Pod, now: datetime) -> bool:
+    """Whether its room may be given to others."""
+    deadline = pod.deleting_at
+    if deadline is None or pod.is_terminal or not pod.node_name:
+        return False
+    has_successor = pod.owner is not None and pod.owner.kind not in _AT_ONCE
+    return not has_successor and deadline - SOON <= now < deadline + SLACK
+
+
+def turns_at(snapshot: Snapshot) -> Iterator[datetime]:
+    """When pods that are told to end are as good as gone, and when they are overdue."""
+    for pod in snapshot.pods:
+        if pod.deleting_at is not None and is_parting(pod, pod.deleting_at):
+            yield pod.deleting_at - SOON
+            yield pod.deleting_at + SLACK
+
+
+def runs_out_at(snapshot: Snapshot, now: datetime) -> datetime | None:
+    """The next moment at which a promise, a refusal or a pod's protection has run out, or at which
+    the room of a pod that ends may be counted on, or not any more.
+    """
+    return min((moment for moment in _expiry_moments(snapshot, now) if moment > now), default=None)
+
+
+def _expiry_moments(snapshot: Snapshot, now: datetime) -> Iterator[datetime]:
+    for promise in snapshot.ledger.nominations:
+        yield promise.until
+    for refusal in snapshot.ledger.refusals:
+        yield refusal.until
+    where = census(snapshot.pods)
+    if where.unbound:
+        yield from turns_at(snapshot)
+    by_node = where.by_node
+    for node in leaving(snapshot):  # their pods are planned for once they are not protected
+        for pod in by_node.get(node, ()):
+            until = protection(pod, now).until
+            if until is not None:
+                yield until

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from dovetail.decide.census import recalled
+from dovetail.decide.nodes import recalled
 from dovetail.model.ledger import EvictionCount, Ledger
 from dovetail.model.pod import Pod
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final, Generic, TypeVar
 
-from dovetail.decide.census import recalled
+from dovetail.decide.nodes import recalled
 from dovetail.model.pod import Pod
 from dovetail.model.snapshot import DisruptionBudget
 from dovetail.model.topology import LabelSelector

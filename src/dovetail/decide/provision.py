@@ -14,10 +14,8 @@ from typing import Final
 
 from dovetail import labels
 from dovetail.decide.candidates import Waiting, waiting
-from dovetail.decide.census import recalled
-from dovetail.decide.nodes import usable
-from dovetail.decide.pools import RefusedPool, eligible_pools, remaining_limits
-from dovetail.decide.prices import running_price
+from dovetail.decide.nodes import recalled, usable
+from dovetail.decide.pools import RefusedPool, eligible_pools, remaining_limits, running_price
 from dovetail.decide.reasons import Context, explain_refused, explain_unplaced
 from dovetail.decide.spread import with_default_spread
 from dovetail.decide.volumes import volumes_by_pod

@@ -26,7 +26,7 @@ from dovetail.decide.disrupt.emptiness import is_empty
 from dovetail.decide.lifecycle.conditions import DRIFTED
 from dovetail.decide.lifecycle.protection import protection
 from dovetail.decide.nodes import is_leaving, leaving
-from dovetail.decide.prices import (
+from dovetail.decide.pools import (
     has_node_prices,
     node_price,
     node_saving,

@@ -22,8 +22,7 @@ from dovetail.controllers.controller import Controller, Setup
 from dovetail.controllers.dependencies import Dependencies
 from dovetail.controllers.leadership import election
 from dovetail.controllers.leadership.supervisor import Loop
-from dovetail.controllers.provisioning.batching import Window
-from dovetail.controllers.provisioning.loop import Witness
+from dovetail.controllers.provisioning.loop import Window, Witness
 from dovetail.decide import decide
 from dovetail.decide.lifecycle.step import Event
 from dovetail.kube.seam import Kube

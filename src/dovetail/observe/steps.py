@@ -17,7 +17,7 @@ from dovetail.decide.disrupt.budgets import allowances
 from dovetail.decide.lifecycle.conditions import INSTANCE_TERMINATING
 from dovetail.decide.lifecycle.eviction import EvictionAnswer, QueuedEviction
 from dovetail.decide.lifecycle.step import DeleteClaim, Milestone, Step, claim_with
-from dovetail.decide.prices import price_of, prices
+from dovetail.decide.pools import price_of, prices
 from dovetail.model.claim import ClaimObject, NodeObject
 from dovetail.model.plan import DisruptionReason
 from dovetail.model.pool import ConsolidationPolicy

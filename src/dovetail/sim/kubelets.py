@@ -24,10 +24,10 @@ from dovetail.kube.seam import Deletion, Json, Kube, Patch, PatchType, Ref, Scop
 from dovetail.kube.typed import Intake
 from dovetail.model.backoff import Chance
 from dovetail.model.pod import TERMINAL_PHASES
-from dovetail.providers.kwok.machine import FAKE, recorded
+from dovetail.providers.kwok.store import FAKE, recorded
 from dovetail.sim import statuses, wire
 from dovetail.sim.heartbeats import Heartbeats
-from dovetail.sim.refusals import patient, tolerated
+from dovetail.sim.wire import patient, tolerated
 from dovetail.units import duration
 
 RUNS_FOR: Final = "kwok.x-k8s.io/runs-for"  # on a pod: after so long it has succeeded

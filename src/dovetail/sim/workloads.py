@@ -20,8 +20,8 @@ from dovetail.kube.seam import Kube, Ref, Scope
 from dovetail.kube.typed import Intake
 from dovetail.model.backoff import Chance
 from dovetail.sim import budgets, daemons, jobs, replicas, stateful, wire
-from dovetail.sim.refusals import patient, tolerated
 from dovetail.sim.shop import Shop, Whole, controller_uid
+from dovetail.sim.wire import patient, tolerated
 
 _Keep = Callable[[Shop, Whole], Awaitable[float | None]]
 _KEEP: Final[dict[str, tuple[api.Kind, _Keep]]] = {

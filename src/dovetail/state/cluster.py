@@ -39,9 +39,9 @@ from dovetail.state.changes import (
     Withdrawn,
 )
 from dovetail.state.fleet import Fleet
-from dovetail.state.freeze import in_order, live_pod
 from dovetail.state.ledger import Book, nominated_for
 from dovetail.state.objects import node_pool
+from dovetail.state.pods import in_order, live_pod
 from dovetail.state.shelf import DEFAULT_NAMESPACE, Keeper, Key, Shelf, namespace_of
 from dovetail.state.surroundings import Surroundings
 

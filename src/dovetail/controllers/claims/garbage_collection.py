@@ -16,8 +16,8 @@ from dovetail.actuate.writing import delete_claim, delete_instance, delete_node
 from dovetail.cloud.provider import Instance
 from dovetail.controllers.cache import NODE_CLAIM, WatchCache
 from dovetail.controllers.dependencies import Dependencies
+from dovetail.decide.lifecycle.claim import is_managed
 from dovetail.decide.lifecycle.garbage import GarbageView, step
-from dovetail.decide.lifecycle.hydration import is_managed
 from dovetail.decide.lifecycle.step import Action, DeleteClaim, DeleteInstance, DeleteNode, Step
 from dovetail.decide.lifecycle.timing import GARBAGE_PERIOD
 from dovetail.errors import DovetailError, InputError

@@ -22,10 +22,16 @@ from dovetail.actuate.writing import (
     write_claim,
     write_node,
 )
-from dovetail.controllers.cache import NODE, NODE_CLAIM, WatchCache
+from dovetail.controllers.cache import (
+    NODE,
+    NODE_CLAIM,
+    Conflicts,
+    WatchCache,
+    read_again,
+    unreadable_event,
+)
 from dovetail.controllers.claims.context import DriftChecks, NodeHealth, hook_answers, hooks_of
 from dovetail.controllers.claims.routing import ClaimRouter, found_on
-from dovetail.controllers.conflicts import Conflicts, read_again, unreadable_event
 from dovetail.controllers.dependencies import Dependencies
 from dovetail.controllers.launching.instance_launch import InstanceLaunches
 from dovetail.controllers.workqueue import WorkQueue

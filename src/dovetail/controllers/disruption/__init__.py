@@ -2,6 +2,6 @@
 
 `loop` is the control loop of disruptions, `replacements` waits until new nodes have started,
 `disrupted_nodes` taints nodes and puts them back, `static_scale_down` deletes surplus claims of
-static pools. `soft_taints` and `deletion_costs` are loops that let nodes empty by themselves; both
-write through `batch_writer`. `reporting` writes events, metrics and logs.
+static pools. `emptying` has the two loops that let nodes empty by themselves. `reporting` writes
+events, metrics and logs.
 """

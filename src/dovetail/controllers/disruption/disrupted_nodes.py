@@ -23,9 +23,9 @@ from dovetail.actuate.taints import (
 from dovetail.actuate.writing import Answers
 from dovetail.controllers.cache import NODE, NODE_CLAIM, WatchCache
 from dovetail.controllers.dependencies import Dependencies
+from dovetail.decide.lifecycle.claim import is_managed_node
 from dovetail.decide.lifecycle.conditions import DISRUPTION_REASON, Status
 from dovetail.decide.lifecycle.draining import DISRUPTED
-from dovetail.decide.lifecycle.hydration import is_managed_node
 from dovetail.errors import DovetailError, InputError
 from dovetail.kube.errors import NotFoundError
 from dovetail.model.pool import NodeClassRef

@@ -22,7 +22,7 @@ from dovetail.clock import Timer
 from dovetail.controllers.cache import NODE_CLAIM, WatchCache
 from dovetail.controllers.dependencies import Dependencies
 from dovetail.controllers.provisioning.reporting import shown
-from dovetail.decide.lifecycle.hashing import HASH_VERSION, template_hash
+from dovetail.decide.lifecycle.pool import HASH_VERSION, template_hash
 from dovetail.decide.lifecycle.step import Event
 from dovetail.kube.errors import (
     AlreadyExistsError,

@@ -26,7 +26,7 @@ from dovetail.controllers.cache import WatchCache
 from dovetail.controllers.dependencies import Dependencies
 from dovetail.controllers.pods.eviction_queue import EvictionQueue
 from dovetail.controllers.workqueue import WorkQueue
-from dovetail.decide.lifecycle.hydration import is_managed_node
+from dovetail.decide.lifecycle.claim import is_managed_node
 from dovetail.decide.lifecycle.step import (
     DeleteClaim,
     DeleteInstance,

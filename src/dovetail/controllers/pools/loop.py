@@ -13,8 +13,14 @@ from typing import Final
 
 from dovetail import api, labels
 from dovetail.actuate.writing import write_claim, write_pool
-from dovetail.controllers.cache import NODE_CLAIM, NODE_POOL, WatchCache
-from dovetail.controllers.conflicts import Conflicts, read_again, unreadable_event
+from dovetail.controllers.cache import (
+    NODE_CLAIM,
+    NODE_POOL,
+    Conflicts,
+    WatchCache,
+    read_again,
+    unreadable_event,
+)
 from dovetail.controllers.dependencies import Dependencies
 from dovetail.controllers.workqueue import WorkQueue
 from dovetail.decide.lifecycle.pool import (

@@ -15,7 +15,7 @@ from dovetail.decide.remarks import DISRUPTION_BLOCKED, impeding_pods, pool_even
 from dovetail.model.plan import Plan
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.verdict import Blocker
-from dovetail.observe.repeats import Repeats
+from dovetail.observe.events import Repeats
 
 FAILED_SCHEDULING: Final = "FailedScheduling"
 UNCONSOLIDATABLE: Final = "Unconsolidatable"

@@ -13,9 +13,8 @@ from typing import Final
 
 import msgspec
 
-from dovetail.decide.census import recalled
 from dovetail.decide.lifecycle.step import soonest
-from dovetail.decide.nodes import is_terminating, leaving
+from dovetail.decide.nodes import is_terminating, leaving, recalled
 from dovetail.model.node import Node
 from dovetail.model.pool import Budget
 from dovetail.model.snapshot import Snapshot

@@ -23,13 +23,13 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
-from dovetail.decide.census import recalled
 from dovetail.decide.disrupt.blockers import blocked
 from dovetail.decide.disrupt.candidates import Scene
 from dovetail.decide.disrupt.cost import expected_end, grows_at
 from dovetail.decide.evictions import free_at
 from dovetail.decide.lifecycle.protection import is_active
 from dovetail.decide.lifecycle.step import soonest
+from dovetail.decide.nodes import recalled
 from dovetail.decide.pools import pools_by_name
 from dovetail.model.node import Node
 from dovetail.model.pod import Pod

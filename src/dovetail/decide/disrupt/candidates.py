@@ -12,11 +12,10 @@ from datetime import datetime
 import msgspec
 
 from dovetail import labels
-from dovetail.decide.census import census, recalled
 from dovetail.decide.disrupt.blockers import blocked
 from dovetail.decide.lifecycle.draining import is_evictable
 from dovetail.decide.lifecycle.protection import protection
-from dovetail.decide.nodes import leaving
+from dovetail.decide.nodes import census, leaving, recalled
 from dovetail.decide.pdbs import lets_unhealthy_go, never_allows, selecting
 from dovetail.decide.pools import pools_by_name
 from dovetail.model.ledger import Proposal

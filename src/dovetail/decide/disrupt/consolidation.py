@@ -24,8 +24,7 @@ from dovetail.decide.disrupt.probe import ground_of
 from dovetail.decide.disrupt.savings import REASON, Candidate, candidates_of
 from dovetail.decide.disrupt.walk import Walk
 from dovetail.decide.lifecycle.step import soonest
-from dovetail.decide.pools import pools_by_name
-from dovetail.decide.prices import price_of, whole_prices
+from dovetail.decide.pools import pools_by_name, price_of, whole_prices
 from dovetail.model.node import Node
 from dovetail.model.pool import ConsolidationPolicy
 from dovetail.model.verdict import Blocked, Blocker

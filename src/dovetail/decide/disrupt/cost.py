@@ -25,8 +25,8 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
-from dovetail.decide.census import recalled
 from dovetail.decide.lifecycle.protection import is_active
+from dovetail.decide.nodes import recalled
 from dovetail.model.node import Node
 from dovetail.model.pod import Pod
 from dovetail.model.pool import NodePool

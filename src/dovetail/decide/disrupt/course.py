@@ -18,7 +18,7 @@ from dovetail.decide.disrupt.budgets import Allowance, allowances
 from dovetail.decide.disrupt.candidates import Findings, Scene, scene_of
 from dovetail.decide.disrupt.probe import Move
 from dovetail.decide.lifecycle.step import soonest
-from dovetail.decide.prices import node_saving, price_of, prices
+from dovetail.decide.pools import node_saving, price_of, prices
 from dovetail.decide.provision import named_launches
 from dovetail.model.node import Node
 from dovetail.model.plan import Disrupt, DisruptionReason, Launch, Plan

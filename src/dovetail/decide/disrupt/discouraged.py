@@ -20,10 +20,10 @@ from typing import Final
 
 import msgspec
 
-from dovetail.decide.census import census
 from dovetail.decide.disrupt.course import Course
 from dovetail.decide.disrupt.emptiness import is_dynamic
 from dovetail.decide.lifecycle.protection import is_active
+from dovetail.decide.nodes import census
 from dovetail.model.node import Node
 from dovetail.model.plan import Yield
 from dovetail.model.pod import Pod

@@ -31,7 +31,7 @@ from dovetail.decide.disrupt.emptiness import is_dynamic
 from dovetail.decide.disrupt.probe import Stuck, ground_of, movable_pods, probe
 from dovetail.decide.lifecycle.conditions import DRIFTED
 from dovetail.decide.lifecycle.step import soonest
-from dovetail.decide.prices import node_saving
+from dovetail.decide.pools import node_saving
 from dovetail.decide.static import Standing, bare_launches, moving, standings, static_pools
 from dovetail.model.node import Condition, Node
 from dovetail.model.plan import Disrupt, DisruptionReason, Launch

@@ -13,15 +13,14 @@ from datetime import datetime
 
 import msgspec
 
-from dovetail.decide.census import census, recalled
 from dovetail.decide.disrupt.blockers import blocked
 from dovetail.decide.disrupt.budgets import Allowance, allowances
 from dovetail.decide.disrupt.candidates import Findings, Scene, disruption_verdict
 from dovetail.decide.lifecycle.conditions import CONSOLIDATABLE
 from dovetail.decide.lifecycle.protection import is_active
 from dovetail.decide.lifecycle.step import soonest
-from dovetail.decide.pools import pools_by_name
-from dovetail.decide.prices import node_saving, price_of, prices
+from dovetail.decide.nodes import census, recalled
+from dovetail.decide.pools import node_saving, pools_by_name, price_of, prices
 from dovetail.model.ledger import Proposal
 from dovetail.model.node import Node
 from dovetail.model.plan import Disrupt, DisruptionReason

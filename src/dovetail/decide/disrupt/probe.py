@@ -16,9 +16,8 @@ from datetime import datetime
 import msgspec
 
 from dovetail.decide.candidates import is_movable, promised_by_node, spec_problem
-from dovetail.decide.census import census
 from dovetail.decide.disrupt.emptiness import is_quiet
-from dovetail.decide.nodes import usable
+from dovetail.decide.nodes import census, usable
 from dovetail.decide.pools import eligible_pools, remaining_limits
 from dovetail.decide.provision import obtainable
 from dovetail.decide.spread import with_default_spread

@@ -17,7 +17,6 @@ from typing import Final
 
 import msgspec
 
-from dovetail.decide.census import recalled
 from dovetail.decide.disrupt.blockers import blocked
 from dovetail.decide.disrupt.calm import changes_at, evicted_often, overtaxed
 from dovetail.decide.disrupt.cost import moving_cost, parts_left
@@ -27,8 +26,8 @@ from dovetail.decide.disrupt.probe import Ground, Stuck, movable_pods, probe_wit
 from dovetail.decide.disrupt.replacing import bought, replacements
 from dovetail.decide.disrupt.toll import Toll, toll_of
 from dovetail.decide.lifecycle.step import soonest
-from dovetail.decide.pools import pools_by_name
-from dovetail.decide.prices import launch_price, node_saving, price_of, whole_prices
+from dovetail.decide.nodes import recalled
+from dovetail.decide.pools import launch_price, node_saving, pools_by_name, price_of, whole_prices
 from dovetail.model.node import Node
 from dovetail.model.plan import Disrupt, DisruptionReason, Launch
 from dovetail.model.pool import ConsolidationPolicy

@@ -16,7 +16,6 @@ from typing import Final
 
 import msgspec
 
-from dovetail.decide.census import recalled
 from dovetail.decide.disrupt.cost import (
     LONGEST_SECONDS,
     START_SECONDS,
@@ -26,8 +25,8 @@ from dovetail.decide.disrupt.cost import (
     toil,
 )
 from dovetail.decide.lifecycle.protection import is_active
-from dovetail.decide.pools import pools_by_name
-from dovetail.decide.prices import Prices, launch_price, price_of, whole_prices
+from dovetail.decide.nodes import recalled
+from dovetail.decide.pools import Prices, launch_price, pools_by_name, price_of, whole_prices
 from dovetail.model.node import Node
 from dovetail.model.plan import Launch
 from dovetail.model.pod import Pod

@@ -3,18 +3,21 @@
 `claim_step` runs every law of a claim in order. Each law sees what the ones before it concluded, so
 that a claim may take several steps in one pass. The controllers and the simulation call it; both
 only observe, call it, and carry out what it returns.
+
+Claims and Nodes carry the label of their node class (spec/core.md 0.3, 5.10), which is how a Node
+is known to be ours when it goes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
 import msgspec
 
 from dovetail import labels
-from dovetail.decide.lifecycle import finalization, hydration, launch, registration, repair, running
+from dovetail.decide.lifecycle import finalization, launch, registration, repair, running
 from dovetail.decide.lifecycle.repair import Illness
 from dovetail.decide.lifecycle.running import DriftView, PodChange
 from dovetail.decide.lifecycle.step import (
@@ -25,12 +28,13 @@ from dovetail.decide.lifecycle.step import (
     claim_after,
     claim_patches,
     claim_with,
+    node_patches,
     soonest,
     view_after,
 )
-from dovetail.model.claim import ClaimObject, ClaimView
+from dovetail.model.claim import ClaimObject, ClaimView, NodeObject
 from dovetail.model.instance import InstanceType
-from dovetail.model.pool import NodePool
+from dovetail.model.pool import NodeClassRef, NodePool
 
 # While a launch takes no longer than this, the claim does not say what it waits for.
 _SLOW_LAUNCH: Final = timedelta(seconds=2)
@@ -44,6 +48,7 @@ _STARTUP_LAWS: Final = (
     registration.initialization_step,
     launch.liveness_step,
 )
+_LONGEST_VALUE: Final = 63
 
 
 class PoolContext(msgspec.Struct, frozen=True):
@@ -69,7 +74,7 @@ class ClaimContext(msgspec.Struct, frozen=True):
 def claim_step(view: ClaimView, context: ClaimContext, now: datetime) -> Step:
     """Everything that is to happen to a claim now."""
     claim = view.claim
-    step = hydration.step(view, now)
+    step = hydration_step(view, now)
     if context.illness is not None:
         step = step.then(repair.step(claim, context.illness, now))
     if claim.deleting_at is not None:
@@ -152,3 +157,53 @@ def _disruption_conditions(claim: ClaimObject, context: PoolContext, now: dateti
         context.provider_reason,
     )
     return running.drift_step(view, now).then(running.consolidatable_step(claim, context.pool, now))
+
+
+def node_class_label(node_class: NodeClassRef) -> str:
+    """The key under which claims and Nodes name their node class."""
+    return f"{node_class.group}/{node_class.kind.lower()}"
+
+
+def is_managed(node_class: NodeClassRef, supported: Iterable[NodeClassRef]) -> bool:
+    """Whether the provider launches with this kind of node class; names do not count."""
+    kinds = {(one.group, one.kind) for one in supported}
+    return (node_class.group, node_class.kind) in kinds
+
+
+def is_managed_node(node: NodeObject, supported: Iterable[NodeClassRef]) -> bool:
+    """Whether the Node was launched with a kind of node class that the provider understands."""
+    return any(node_class_label(one) in node.labels for one in supported)
+
+
+def claims_of(node: NodeObject, claims: Iterable[ClaimObject]) -> tuple[ClaimObject, ...]:
+    """The claims with the Node's provider id: one, if all is well. An empty id matches none."""
+    wanted = node.provider_id
+    return tuple(claim for claim in claims if wanted and claim.provider_id == wanted)
+
+
+def nodes_of(claim: ClaimObject, nodes: Iterable[NodeObject]) -> tuple[NodeObject, ...]:
+    """The Nodes with the claim's provider id: one, if all is well. An empty id matches none."""
+    wanted = claim.provider_id
+    return tuple(node for node in nodes if wanted and node.provider_id == wanted)
+
+
+def hydration_step(view: ClaimView, now: datetime) -> Step:
+    """Label the claim and its Nodes."""
+    del now  # the same at all times
+    claim = view.claim
+    if not (claim.node_class.group and claim.node_class.kind):
+        return STAY
+    # Names may be longer than labels.
+    value = claim.node_class.name[:_LONGEST_VALUE].rstrip("-.")
+    mark = {node_class_label(claim.node_class): value}
+    labelled = msgspec.structs.replace(claim, labels={**claim.labels, **mark})
+    return Step(
+        claims=claim_patches(claim, labelled),
+        nodes=tuple(
+            patch
+            for node in view.nodes
+            for patch in node_patches(
+                node, msgspec.structs.replace(node, labels={**node.labels, **mark})
+            )
+        ),
+    )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import reduce
+from operator import xor
 from typing import Final
 
 import msgspec
@@ -24,7 +26,6 @@ from dovetail.decide.lifecycle.conditions import (
     hold,
     wait,
 )
-from dovetail.decide.lifecycle.hashing import HASH_VERSION, template_hash
 from dovetail.decide.lifecycle.launch import REGISTRATION_FAILED
 from dovetail.decide.lifecycle.step import (
     STAY,
@@ -37,8 +38,9 @@ from dovetail.decide.lifecycle.step import (
 from dovetail.decide.lifecycle.timing import COUNTER_PERIOD
 from dovetail.model.claim import ClaimObject
 from dovetail.model.node import Condition
-from dovetail.model.pool import NodePool
+from dovetail.model.pool import NodeClassRef, NodePool
 from dovetail.model.resources import CPU, EPHEMERAL_STORAGE, MEMORY, NODES, PODS
+from dovetail.model.taints import Taint
 
 VALIDATION_FAILED: Final = "NodePoolValidationFailed"
 CLASS_NOT_FOUND: Final = "NodeClassNotFound"
@@ -48,6 +50,11 @@ _COUNTED: Final = dict.fromkeys((CPU, EPHEMERAL_STORAGE, MEMORY, NODES, PODS), 0
 
 _N_REMEMBERED: Final = 4
 _N_TOO_MANY: Final = 2  # half of those remembered
+HASH_VERSION: Final = "v3"
+_OFFSET: Final = 0xCBF29CE484222325
+_PRIME: Final = 0x100000001B3
+_MASK: Final = 2**64 - 1
+_Field = tuple[str, int | None]  # the name, and the hash of the value unless that is zero
 
 
 class PoolView(msgspec.Struct, frozen=True, gc=False):
@@ -243,3 +250,97 @@ _REMEMBERED: Final[dict[str, Health]] = {
     Status.TRUE: Health((True,)),
     Status.FALSE: Health((False,) * _N_TOO_MANY),
 }
+
+
+def template_hash(pool: NodePool) -> str:
+    """The hash of what claims are made from; requirements, limits, weight, replicas and
+    everything about disruption do not count.
+    """
+    spec = _struct(
+        "NodeClaimTemplateSpec",
+        ("Taints", _set(map(_taint, pool.taints))),
+        ("StartupTaints", _set(map(_taint, pool.startup_taints))),
+        ("NodeClassRef", _node_class(pool.node_class)),
+        ("TerminationGracePeriod", _grace(pool.termination_grace_period)),
+        ("ExpireAfter", _expiry(pool.expire_after)),
+    )
+    meta = _struct(
+        "ObjectMeta", ("Labels", _map(pool.labels)), ("Annotations", _map(pool.annotations))
+    )
+    has_meta = bool(pool.labels or pool.annotations)
+    template = _struct(
+        "NodeClaimTemplate",
+        ("ObjectMeta", meta if has_meta else None),
+        ("Spec", spec if spec != _text("NodeClaimTemplateSpec") else None),
+    )
+    return str(template)
+
+
+def _taint(taint: Taint) -> int:
+    return _struct(
+        "Taint",
+        ("Key", _text(taint.key) if taint.key else None),
+        ("Value", _text(taint.value) if taint.value else None),
+        ("Effect", _text(taint.effect) if taint.effect else None),
+    )
+
+
+def _node_class(ref: NodeClassRef) -> int | None:
+    if ref == NodeClassRef():
+        return None
+    return _struct(
+        "NodeClassReference",
+        ("Kind", _text(ref.kind) if ref.kind else None),
+        ("Name", _text(ref.name) if ref.name else None),
+        ("Group", _text(ref.group) if ref.group else None),
+    )
+
+
+def _grace(span: timedelta | None) -> int | None:
+    """A period of nothing is there, and yet has nothing in it."""
+    return (
+        None if span is None else _struct("Duration", ("Duration", _nanos(span) if span else None))
+    )
+
+
+def _expiry(span: timedelta | None) -> int | None:
+    return None if span is None else _struct("NillableDuration", ("Duration", _nanos(span)))
+
+
+def _nanos(span: timedelta) -> int:
+    return _fnv(_bytes(span // timedelta(microseconds=1) * 1000 & _MASK))
+
+
+def _struct(type_name: str, *fields: _Field) -> int:
+    result = _text(type_name)
+    for name, value in fields:
+        if value is not None:
+            result = _fnv(_bytes(result ^ _fnv(_bytes(_text(name), value))))
+    return result
+
+
+def _map(by_key: Mapping[str, str]) -> int | None:
+    if not by_key:
+        return None
+    entries = (_fnv(_bytes(_text(key), _text(value))) for key, value in by_key.items())
+    return _fnv(_bytes(reduce(xor, entries)))
+
+
+def _set(elements: Iterable[int]) -> int | None:
+    held = tuple(elements)
+    return reduce(xor, held) if held else None
+
+
+def _text(text: str) -> int:
+    return _fnv(text.encode())
+
+
+def _bytes(*numbers: int) -> bytes:
+    return b"".join(number.to_bytes(8, "little") for number in numbers)
+
+
+def _fnv(data: bytes) -> int:
+    result = _OFFSET
+    for byte in data:
+        result = (result * _PRIME & _MASK) ^ byte
+    return result

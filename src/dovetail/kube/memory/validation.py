@@ -8,8 +8,8 @@ from typing import Final
 
 from dovetail import api
 from dovetail.api.checks import check
+from dovetail.api.facts import SCHEDULE_READABLE
 from dovetail.api.meta import Wire
-from dovetail.api.rules import SCHEDULE_READABLE
 from dovetail.kube.memory.naming import metadata_problems
 from dovetail.kube.memory.schema_rules import UNCHECKED, blocks_rules, schema_problems
 from dovetail.kube.memory.shape import shape

@@ -1,7 +1,7 @@
 """How does the cluster stand, and how do decisions see it? Changed in place, frozen when asked.
 
 What did not change since the last snapshot is the very same object in the next, so that decisions
-find again what they worked out before (`decide/census.py`).
+find again what they worked out before (`decide/nodes.py`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from dovetail.controllers.provisioning.batching import LONGEST
+from dovetail.controllers.provisioning.loop import LONGEST
 from dovetail.decide.disrupt.cost import deletion_cost, may_yield
 from dovetail.decide.lifecycle import running
 from dovetail.decide.lifecycle.conditions import CONSOLIDATABLE, INITIALIZED, SetCondition

@@ -14,7 +14,7 @@ import msgspec
 
 from dovetail.cloud.price_list import Choice
 from dovetail.decide.lifecycle.timing import LAUNCH_TIMEOUT, LIFECYCLE_BACKOFF
-from dovetail.decide.prices import price_of, prices
+from dovetail.decide.pools import price_of, prices
 from dovetail.model.backoff import Chance
 from dovetail.model.node import Node
 from dovetail.model.plan import Launch

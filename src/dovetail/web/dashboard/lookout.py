@@ -14,9 +14,8 @@ from typing import Final
 
 import msgspec
 
-from dovetail.decide.census import census
-from dovetail.decide.nodes import leaving
-from dovetail.decide.prices import Prices, prices
+from dovetail.decide.nodes import census, leaving
+from dovetail.decide.pools import Prices, prices
 from dovetail.model.decision import Decision
 from dovetail.model.node import Node
 from dovetail.model.plan import Plan

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from dovetail import labels
 from dovetail.controllers.cache import NODE, POD
-from dovetail.controllers.disruption.deletion_costs import DeletionCosts
+from dovetail.controllers.disruption.emptying import DeletionCosts
 from dovetail.kube.errors import UnavailableError
 from dovetail.kube.seam import Body, Deletion, Json, Kube, Patch, Ref
 from dovetail.model.plan import Yield

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from dovetail import labels
 from dovetail.controllers.cache import NODE, NODE_CLAIM
-from dovetail.controllers.disruption.soft_taints import SoftTaints
+from dovetail.controllers.disruption.emptying import SoftTaints
 from dovetail.kube.errors import ApiError, ConflictError, UnavailableError
 from dovetail.kube.seam import Body, Json, Kube, Patch, Ref
 from dovetail.model.plan import Disrupt

@@ -10,7 +10,7 @@ import pytest
 from dovetail import api, labels
 from dovetail.controllers.cache import NODE_CLAIM, NODE_POOL
 from dovetail.controllers.pools.loop import PoolLoop
-from dovetail.decide.lifecycle.hashing import HASH_VERSION
+from dovetail.decide.lifecycle.pool import HASH_VERSION
 from dovetail.decide.lifecycle.step import NoteRegistration
 from dovetail.kube.errors import ConflictError
 from dovetail.kube.seam import Body, Json, Patch, Ref

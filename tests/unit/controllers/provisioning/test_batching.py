@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 
-from dovetail.controllers.provisioning.batching import Batch, Window
+from dovetail.controllers.provisioning.loop import Batch, Window
 from dovetail.testing.virtual_time import VirtualTime
 
 SECOND = timedelta(seconds=1)

@@ -14,8 +14,7 @@ from dovetail import api
 from dovetail.controllers.cache import NODE_CLAIM, POD
 from dovetail.controllers.launching.claim_creation import ClaimCreation, ClaimWriter
 from dovetail.controllers.pods.nominations import Nominations, NominationWriter
-from dovetail.controllers.provisioning.batching import Window
-from dovetail.controllers.provisioning.loop import DecisionEffects, DecisionLoop
+from dovetail.controllers.provisioning.loop import DecisionEffects, DecisionLoop, Window
 from dovetail.decide import decide
 from dovetail.kube.errors import ForbiddenError
 from dovetail.kube.seam import Json, Patch, Ref, Scope

@@ -11,8 +11,7 @@ from dovetail.controllers.launching.claim_creation import ClaimCreation, ClaimWr
 from dovetail.controllers.leadership.supervisor import Loop, Supervisor
 from dovetail.controllers.pods.nominations import Nominations
 from dovetail.controllers.pools.loop import PoolLoop
-from dovetail.controllers.provisioning.batching import Window
-from dovetail.controllers.provisioning.loop import DecisionEffects, DecisionLoop
+from dovetail.controllers.provisioning.loop import DecisionEffects, DecisionLoop, Window
 from dovetail.decide import decide
 from dovetail.kube.errors import ApiError, InvalidError
 from dovetail.kube.seam import Json, Patch, Ref

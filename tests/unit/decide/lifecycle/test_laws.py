@@ -8,8 +8,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dovetail.decide.lifecycle import hydration, running, termination
-from dovetail.decide.lifecycle.claim import advance
+from dovetail.decide.lifecycle import running, termination
+from dovetail.decide.lifecycle.claim import advance, hydration_step
 from dovetail.decide.lifecycle.conditions import (
     DRAINED,
     INITIALIZED,
@@ -118,7 +118,7 @@ def outward(step: Step) -> object:
 @given(VIEWS, MOMENTS)
 def test_a_step_that_was_taken_is_not_taken_again(seen: ClaimView, now: datetime) -> None:
     """Once written, nothing is written; only what must be asked for again is."""
-    for law in (advance, hydration.step):
+    for law in (advance, hydration_step):
         step = law(seen, now)
         after = msgspec.structs.replace(view_after(seen, step, now), outcome=seen.outcome)
         second = law(after, now)

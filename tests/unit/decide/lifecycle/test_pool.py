@@ -14,8 +14,7 @@ from dovetail.decide.lifecycle.conditions import (
     Status,
     hold,
 )
-from dovetail.decide.lifecycle.hashing import template_hash
-from dovetail.decide.lifecycle.pool import NodeClassState, PoolView
+from dovetail.decide.lifecycle.pool import NodeClassState, PoolView, template_hash
 from dovetail.decide.lifecycle.step import STAY, ClaimPatch, PoolPatch, Step
 from dovetail.model.node import Condition
 from dovetail.model.pool import NodePool

@@ -19,7 +19,7 @@ from dovetail.controllers.cache import NODE_POOL
 from dovetail.controllers.controller import Controller, Setup
 from dovetail.controllers.dependencies import Dependencies
 from dovetail.decide import decide
-from dovetail.decide.prices import running_price
+from dovetail.decide.pools import running_price
 from dovetail.kube.memory import MemoryKube
 from dovetail.kube.seam import Patch, Ref, Scope
 from dovetail.model.plan import DisruptionReason, Plan

@@ -1,4 +1,4 @@
-"""What does karpenter.kwok.sh store? The node class of nodes that only pretend."""
+"""Defines the node classes of the providers; of EC2NodeClass only its name and status are read."""
 
 from __future__ import annotations
 
@@ -48,3 +48,15 @@ class KWOKNodeClass(Object, frozen=True):
             },
         ),
     ] = KWOKNodeClassStatus()
+
+
+class EC2NodeClassStatus(Wire, frozen=True):
+    """Whether the class can be used."""
+
+    conditions: tuple[Condition, ...] = ()
+
+
+class EC2NodeClass(Object, frozen=True):
+    """Settings of EC2 instances."""
+
+    status: EC2NodeClassStatus = EC2NodeClassStatus()
