@@ -10,7 +10,9 @@ from typing import Final
 import msgspec
 
 from dovetail.decide.lifecycle.conditions import DRIFTED
+from dovetail.decide.lifecycle.running import expiration_step
 from dovetail.model.backoff import Chance
+from dovetail.model.claim import ClaimObject
 from dovetail.model.node import Condition, Node
 from dovetail.model.plan import Disrupt, Plan
 from dovetail.model.snapshot import Snapshot
@@ -18,6 +20,7 @@ from dovetail.sim.demand import Demand
 from dovetail.sim.fast.adoption import adopt_pods
 from dovetail.sim.fast.agenda import Agenda
 from dovetail.sim.fast.binding import Binder
+from dovetail.sim.fast.claimed import claim_of
 from dovetail.sim.fast.cluster import Cluster
 from dovetail.sim.fast.crews import Crew
 from dovetail.sim.fast.cron_crews import CronCrew
@@ -174,10 +177,12 @@ class _Simulation:
         self._departures.joined(name)
         node = self._cluster.nodes[name]
         pools = (one for one in self._cluster.given.node_pools if one.name == node.node_pool)
-        pool = next(pools, None)
-        if pool is not None and pool.expire_after is not None and node.created_at is not None:
-            expire = partial(self._expire, name)
-            self._agenda.at(node.created_at + pool.expire_after, expire)
+        self._expire(claim_of(node, next(pools, None)), name)
 
-    def _expire(self, name: str) -> None:
-        self._departures.begin(Disrupt(EXPIRED, (name,)))
+    def _expire(self, claim: ClaimObject, name: str) -> None:
+        """Remove a node whose claim has expired, or come back when it has."""
+        step = expiration_step(claim, self._agenda.now)
+        if step.ends_claim:
+            self._departures.begin(Disrupt(EXPIRED, (name,)))
+        elif step.look_again_at is not None:
+            self._agenda.at(step.look_again_at, partial(self._expire, claim, name))
