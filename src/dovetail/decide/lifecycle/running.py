@@ -173,14 +173,21 @@ class PodChange(msgspec.Struct, frozen=True, gc=False):
 
 def pod_event_step(claim: ClaimObject, change: PodChange, now: datetime) -> Step:
     """Write down the moment, at most once in ten seconds."""
-    moment = _moment(change, now)
+    moment = pod_event_at(claim.last_pod_event_at, change, now)
     if moment is None:
-        return STAY
-    last = claim.last_pod_event_at
-    if last is not None and (moment <= last or now - last < POD_EVENT_DEDUPE):
         return STAY
     known = msgspec.structs.replace(claim, last_pod_event_at=whole_second(moment))
     return Step(claims=claim_patches(claim, known))
+
+
+def pod_event_at(last: datetime | None, change: PodChange, now: datetime) -> datetime | None:
+    """When a pod event happened that counts; None if none did, or one was counted just before."""
+    moment = _moment(change, now)
+    if moment is None:
+        return None
+    if last is not None and (moment <= last or now - last < POD_EVENT_DEDUPE):
+        return None
+    return moment
 
 
 def _moment(change: PodChange, now: datetime) -> datetime | None:
