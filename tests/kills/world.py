@@ -276,6 +276,7 @@ class Process:
         world.n_started += 1
         self.mortal = Mortal()
         self.plans: list[Plan] = []
+        self.revisions: list[int] = []  # of the snapshots that were decided upon
         self._time = world.time
         self._chance = Random(world.n_started).random  # noqa: S311  repeatable
         self._mark = f"run-{world.n_started}"
@@ -313,6 +314,10 @@ class Process:
         """Whether it was elected, and still is."""
         return self._candidate.is_leading and not self.mortal.ended.is_set()
 
+    def view(self) -> Snapshot:
+        """The cluster as a page reads it."""
+        return self._controller.cache.cluster.view(self._time.now())
+
     async def run(self) -> None:
         """Follow, and lead when it is time, until cancelled or dead."""
         async with asyncio.TaskGroup() as group:
@@ -326,6 +331,7 @@ class Process:
                 task.cancel()
 
     async def _computed(self, snapshot: Snapshot, now: datetime) -> Plan:
+        self.revisions.append(snapshot.revision)
         self.plans.append(decide(snapshot, now))
         return self.plans[-1]
 
