@@ -1,4 +1,4 @@
-"""How does a ReplicaSet learn which pods to give up first? From what each says that it costs.
+"""Writes the deletion cost of pods, by which a ReplicaSet chooses which to delete first.
 
 The annotation is Kubernetes' own (`controller.kubernetes.io/pod-deletion-cost`). One of ours beside
 it repeats the cost, and so says whose word it is: where the two differ, an owner has spoken since.

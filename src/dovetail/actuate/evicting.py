@@ -1,4 +1,4 @@
-"""How is a pod made to leave? Asked through the eviction API, or deleted when time is up.
+"""Evicts pods through the eviction API, or deletes them when time is up.
 
 Both name the pod's uid, so that whoever took its name meanwhile is left alone.
 """

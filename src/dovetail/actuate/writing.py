@@ -1,4 +1,4 @@
-"""How does the API learn what became of an object? By the smallest patch that makes it so.
+"""Writes objects to the API by the smallest patch, and deletes claims, Nodes and instances.
 
 Metadata and spec go in one patch, the status in another, through its subresource. Lists are
 replaced as a whole, so a patch that has one names the version that was read: ConflictError means

@@ -1,4 +1,4 @@
-"""How does the memory of the cluster keep up with it? One mirror for each kind, all told in here.
+"""Follows the API with one watch for each kind, and puts every change into the cache.
 
 A kind that the cluster does not know (an optional CRD) counts as empty and is tried again by its
 mirror. Pods are nearly all there is, so a mirror holds no more of them than tells them apart.

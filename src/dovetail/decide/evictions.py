@@ -1,4 +1,4 @@
-"""How often were the pods of a workload evicted within a day? Counted by the hour.
+"""Counts how often the pods of a workload were evicted within a day, by the hour.
 
 An hour counts until every eviction in it is a day old, so that what is allowed a day is never
 exceeded within any 24 hours.

@@ -1,4 +1,4 @@
-"""What is one replica made of? Every part, plugged together once."""
+"""Plugs the parts of one replica together."""
 
 from __future__ import annotations
 

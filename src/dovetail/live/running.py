@@ -1,4 +1,4 @@
-"""How does the controller run, from its start to its end?
+"""Runs the controller, from its start to its end.
 
 run -> serve what can be asked -> follow the cluster -> be elected -> work until told to stop
 """

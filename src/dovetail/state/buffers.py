@@ -1,4 +1,4 @@
-"""For which pods that do not exist is room kept? CapacityBuffers (spec/core.md 7.4)."""
+"""Makes the virtual pods for which CapacityBuffers keep room (spec/core.md 7.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can happen to the memory of the cluster, and what could that matter to?
+"""Defines the changes that a cluster takes in, and what each could matter to.
 
 What the API says arrives as `Observed` and `Vanished`, what became of our own doing as outcomes.
 """

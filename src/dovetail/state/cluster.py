@@ -1,4 +1,4 @@
-"""What is known of the cluster right now? Its live memory, with one synchronous writer.
+"""Keeps everything known of a live cluster, with one synchronous writer.
 
 `apply` takes in one change and says what it could matter to. `snapshot` freezes what is known: it
 costs about what has changed since the last one, and parts that nothing touched are the very same

@@ -1,4 +1,4 @@
-"""Which nodes are there or on their way, as far as has been heard? (spec/core.md 4.1, 4.3)
+"""Keeps the nodes that are there or on their way (spec/core.md 4.1, 4.3).
 
 Three things are heard about a node: its own word, its claim's, its CSI drivers'. Before any of
 them, there is our own launch: it counts as a node from the moment it is decided, so that nothing

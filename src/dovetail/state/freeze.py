@@ -1,4 +1,4 @@
-"""What does the next decision see? The whole cluster as one frozen Snapshot."""
+"""Makes a Snapshot of a whole cluster from scratch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What nodes are there, or on their way? A Node and its NodeClaim make one noun (spec/core.md 4.3).
+"""Converts Nodes and NodeClaims to nodes, one for each pair (spec/core.md 4.3).
 
 Until a node has registered, its claim says what it will be; until it is initialised, the claim
 fills in what the node does not report yet.

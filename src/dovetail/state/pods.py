@@ -1,4 +1,4 @@
-"""Which pods are there? Those that the input lists, from wire types to nouns."""
+"""Converts pods that the input lists."""
 
 from __future__ import annotations
 

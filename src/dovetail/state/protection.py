@@ -1,4 +1,4 @@
-"""How many pods may be evicted? PodDisruptionBudgets, as their controller counts.
+"""Converts PodDisruptionBudgets, with how many evictions they allow.
 
 A budget from a cluster carries that count in its status; for one that was never there it is
 worked out from the pods that it selects.

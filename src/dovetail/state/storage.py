@@ -1,4 +1,4 @@
-"""What storage is there? Claims, volumes and classes, and the claims that pods will bring along."""
+"""Converts volume claims, volumes and classes, and makes the claims that pods will bring."""
 
 from __future__ import annotations
 

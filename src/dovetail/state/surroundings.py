@@ -1,4 +1,4 @@
-"""What else bears on where pods may go? All but pods, nodes and pools: storage, workloads, classes.
+"""Keeps what else bears on where pods may go: storage, workloads, classes, namespaces.
 
 Nothing here holds on to an object as it came: parts that are decoded later point into the whole
 message that brought it. Workloads are kept as the few bytes that are needed of them.

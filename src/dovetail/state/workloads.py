@@ -1,4 +1,4 @@
-"""Which pods will there be? A workload stands for its replicas, less those already listed.
+"""Makes the pods that a workload will have, less those already listed.
 
 Made pods are named NAME-0, NAME-1 and so on. A CronJob that comes from a cluster stands for
 nothing, since its Jobs are listed themselves; one that was never near an API server (it has no

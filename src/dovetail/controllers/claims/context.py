@@ -18,7 +18,12 @@ from dovetail.cloud.provider import CloudProvider, NodeLifecycleHook
 from dovetail.controllers.cache import WatchCache
 from dovetail.controllers.dependencies import Dependencies
 from dovetail.decide.lifecycle.claim import PoolContext
-from dovetail.decide.lifecycle.repair import Illness, Ward, ailment, is_unhealthy
+from dovetail.decide.lifecycle.repair import (
+    RepairScope,
+    UnhealthyNode,
+    is_unhealthy,
+    unhealthy_condition,
+)
 from dovetail.decide.lifecycle.timing import DRIFT_RECHECK
 from dovetail.model.claim import ClaimObject, HookAnswer, NodeObject
 from dovetail.model.node import Node, RepairPolicy
@@ -135,23 +140,23 @@ async def _answer(hook: NodeLifecycleHook, node: Node) -> HookAnswer:
 
 
 class NodeHealth:
-    """Knows which Nodes are unwell, by these policies; without any, all are well."""
+    """Judges the health of Nodes by these policies; without any, all are healthy."""
 
     def __init__(self, cache: WatchCache, policies: tuple[RepairPolicy, ...]) -> None:
         self._cache = cache
         self._policies = policies
 
-    def illness(
+    def unhealthy_node(
         self, claim: ClaimObject, nodes: Sequence[NodeObject], now: datetime
-    ) -> Illness | None:
-        """What ails the claim's Node; None if it is well or it is not clear which Node it is."""
-        found = ailment(nodes[0], self._policies) if len(nodes) == 1 else None
+    ) -> UnhealthyNode | None:
+        """The claim's Node if it is unhealthy; None if it is not, or unclear which one it is."""
+        found = unhealthy_condition(nodes[0], self._policies) if len(nodes) == 1 else None
         if found is None:
             return None
-        ward = self._ward(claim) if now >= found.due_at else None
-        return Illness(nodes[0], found, ward)
+        scope = self._scope(claim) if now >= found.due_at else None
+        return UnhealthyNode(nodes[0], found, scope)
 
-    def _ward(self, claim: ClaimObject) -> Ward:
+    def _scope(self, claim: ClaimObject) -> RepairScope:
         """All Nodes of the claim's pool, or of the cluster if it has none."""
         name = claim.node_pool
         nodes = [
@@ -160,7 +165,7 @@ class NodeHealth:
             if not name or one.metadata.labels.get(labels.NODE_POOL) == name
         ]
         pool = self._cache.pool(name) if name else None
-        return Ward(
+        return RepairScope(
             n_nodes=len(nodes),
             n_unhealthy=sum(self._is_unhealthy(one) for one in nodes),
             node_pool=name,

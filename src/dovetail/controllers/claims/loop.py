@@ -201,8 +201,10 @@ class ClaimLoop:
     async def _pass(self, seen: _Seen, change: PodChange | None) -> float | None:
         now = self._dependencies.clock.now()
         beside = await self._drift_checks.beside(seen.wire, seen.claim, seen.wire_nodes, now)
-        illness = self._node_health.illness(seen.claim, seen.nodes, now)
-        step = claim_step(await self._view(seen, now), ClaimContext(beside, change, illness), now)
+        unhealthy_node = self._node_health.unhealthy_node(seen.claim, seen.nodes, now)
+        step = claim_step(
+            await self._view(seen, now), ClaimContext(beside, change, unhealthy_node), now
+        )
         if Milestone.NODE_REGISTERED in step.milestones:
             await self._steer(seen)
         after = await self._write(seen, step, now)

@@ -1,4 +1,4 @@
-"""What happens when a loop fails, and how does everything come to an end?
+"""Restarts loops that fail, and ends all of them in order.
 
 A loop that raises is told in the log and started again after a wait; the others do not notice. At
 the end each loop finishes what it began, for as long as the grace period lasts, and is then cut.

@@ -1,4 +1,4 @@
-"""How many nodes of a pool may be disrupted now, and when does that change? (spec/core.md 6.3)
+"""Computes how many nodes of a pool may be disrupted now, and when that changes. (spec/core.md 6.3)
 
 Of several budgets that are active, the tightest wins. A budget that makes no sense allows nothing:
 whoever wrote it wanted to hold something back.

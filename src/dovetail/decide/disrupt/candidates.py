@@ -1,4 +1,4 @@
-"""What keeps a node from being disrupted, whatever the reason would be? (spec/core.md 6.2)
+"""Says what keeps a node from being disrupted, for whatever reason (spec/core.md 6.2).
 
 Blockers are looked for in a fixed order, from what the node itself says to the pods on it; the
 first one found is told. Nothing here asks whether anybody wants the node gone.

@@ -1,4 +1,4 @@
-"""Which nodes could go so that the same pods run for less money? (spec/core.md 6.7 to 6.9)
+"""Finds nodes that could go so that the same pods run for less money (spec/core.md 6.7 to 6.9).
 
 Candidates are nodes that run pods, have been quiet for as long as their pool wants, and that
 nothing keeps. What has been found fit to go for long enough moves first; of the others moves are

@@ -1,4 +1,4 @@
-"""What has this plan decided so far, and how does the cluster look while that is under way?
+"""Holds a plan in the making: what it has decided, and the cluster while that is under way.
 
 Methods of disruption follow each other: each sees nodes that go by what was decided before it as
 leaving, pods where they will be, and budgets with less left.

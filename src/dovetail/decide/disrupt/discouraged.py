@@ -1,4 +1,4 @@
-"""Which nodes should new pods rather keep off, so that they empty by themselves?
+"""Chooses nodes that new pods should keep off, so that they empty by themselves.
 
 kube-scheduler prefers the emptiest nodes, and so keeps alive those that nobody would miss. As pods
 come and go anyway, a word to it saves evictions: of each pool the emptiest nodes are discouraged,

@@ -1,4 +1,4 @@
-"""Which nodes does nobody need? (spec/core.md 6.5)
+"""Finds empty nodes that may go (spec/core.md 6.5).
 
 A node is empty when none of its pods would want another node were it gone: daemon pods and static
 pods are part of it. An empty node that has been quiet for as long as its pool wants is proposed;

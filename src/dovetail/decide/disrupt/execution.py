@@ -1,4 +1,4 @@
-"""Nodes are to go once their replacements have come: is it time, or is it over? (spec/core.md 6.12)
+"""Decides whether the nodes of a disruption may go once it is under way (spec/core.md 6.12).
 
 Replacements are waited for, but not for ever. Once all have started, the nodes that go are looked
 at once more: who protected a node or a pod meanwhile, or closed its pool's budgets, is heard. A

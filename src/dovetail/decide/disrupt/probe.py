@@ -1,4 +1,4 @@
-"""What would happen if these nodes went? (spec/core.md 6.4)
+"""Computes what would happen if some nodes went (spec/core.md 6.4).
 
 The same solver, on the cluster without them: who would move, where to, what would have to be
 launched instead and for how much; or which pod would have no place. What all probes of one cluster

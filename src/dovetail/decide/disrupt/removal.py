@@ -1,4 +1,4 @@
-"""What would happen if this one node were removed now? Where its pods would go, and at what price.
+"""Computes what would happen if one node were removed now: where its pods go, and at what price.
 
 Whoever asks need not want it gone: nothing is decided here. Pods that wait come first, as in any
 plan; then the node is taken out and the same solver says what becomes of its pods.

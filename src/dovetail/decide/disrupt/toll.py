@@ -1,4 +1,4 @@
-"""What must a move save to pay for what it disturbs, and when will it? (designs/0008)
+"""Computes what a move must save to pay for what it disturbs (designs/0008).
 
     toll_of  what a move costs, and for how long what it moves has stood
 

@@ -18,7 +18,7 @@ import msgspec
 
 from dovetail import labels
 from dovetail.decide.lifecycle import finalization, launch, registration, repair, running
-from dovetail.decide.lifecycle.repair import Illness
+from dovetail.decide.lifecycle.repair import UnhealthyNode
 from dovetail.decide.lifecycle.running import DriftView, PodChange
 from dovetail.decide.lifecycle.step import (
     STAY,
@@ -68,15 +68,15 @@ class ClaimContext(msgspec.Struct, frozen=True):
 
     pool: PoolContext | None = None  # None: it has no pool, or its pool is invalid
     pod_change: PodChange | None = None
-    illness: Illness | None = None  # None: its Node is healthy
+    unhealthy_node: UnhealthyNode | None = None  # None: its Node is healthy
 
 
 def claim_step(view: ClaimView, context: ClaimContext, now: datetime) -> Step:
     """Everything that is to happen to a claim now."""
     claim = view.claim
     step = hydration_step(view, now)
-    if context.illness is not None:
-        step = step.then(repair.step(claim, context.illness, now))
+    if context.unhealthy_node is not None:
+        step = step.then(repair.step(claim, context.unhealthy_node, now))
     if claim.deleting_at is not None:
         return step.then(advance(view_after(view, step, now), now))
     if step.ends_claim:

@@ -1,4 +1,4 @@
-"""What is done about one pod that must leave? Asked, asked again later, or deleted.
+"""Computes the next step for one pod that must leave: evict it, wait, or delete it.
 
 (spec/core.md 5.13) The queue is data: each entry says how often it failed, and each step when to
 come back to it.

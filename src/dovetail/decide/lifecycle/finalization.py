@@ -1,4 +1,4 @@
-"""What is left to do before a deleted claim may vanish? Node, instance, finalizer, in this order.
+"""Computes what is left to do before a deleted claim may vanish: Node, instance, finalizer.
 
 (spec/core.md 5.11)
 """

@@ -1,4 +1,4 @@
-"""What was left behind? Claims whose instance is gone, and instances whose claim is gone.
+"""Finds claims whose instance is gone, and instances whose claim is gone.
 
 (spec/core.md 5.10; aws.md for instances)
 """

@@ -1,4 +1,12 @@
-"""Can this NodePool be used, what was it made from, and what does it have? (spec/core.md 7.6)"""
+"""Computes the status of a NodePool: readiness, hash, resources in use, registration health.
+
+(spec/core.md 7.5, 7.6) Registration health says whether the last four nodes came up; no pool is
+left out for it, and its memory is handed in and out.
+
+The hash of a template is the reference's, bit for bit (spec/core.md 1.2), so that a fleet that was
+made by it does not drift when Dovetail takes over. Every value is hashed with FNV-1 over 64 bits,
+little endian. Maps and lists do not depend on order; zero values are left out.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is left to do before a deleted Node may vanish? Taint, drain, volumes, instance, finalizer.
+"""Computes what is left to do before a deleted Node may vanish.
 
 (spec/core.md 5.12) Only for Nodes that are ours (`hydration.is_managed_node`).
 """

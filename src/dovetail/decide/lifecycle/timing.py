@@ -1,4 +1,4 @@
-"""How long is waited for what? Every timeout and period of a node's life (spec/core.md 13)."""
+"""Defines every timeout and period in the life of a node (spec/core.md 13)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is the node like that a launch brings? First a claim, then started, with its daemon pods."""
+"""Makes the node and the NodeClaim of a launch, and the daemon pods of a started node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a node leave? Fenced, its replacements ready, drained, then its instance ended.
+"""Removes nodes: taints them, waits for replacements, drains them, ends their instances.
 
 (spec/core.md 5.12, 5.13, 6.12) Pods leave in tiers, each when its disruption budget lets it; what
 is refused is asked for again, ever more slowly.

@@ -1,4 +1,4 @@
-"""How does a day go under a policy? Events, decisions, and what becomes of them."""
+"""Runs a simulation: events, decisions, and what becomes of them."""
 
 from __future__ import annotations
 
