@@ -65,7 +65,7 @@ class Setup(msgspec.Struct, frozen=True):
     policy: Policy = Policy()
     window: Window = Window()
     gates: Mapping[str, bool] = {}
-    steers: bool = True
+    nominates_pods: bool = True
     namespace: str = "default"  # where it keeps what it remembers
     acts: bool = True  # or else it only says what it would do
 
@@ -93,7 +93,7 @@ class Controller:
             pace=Pace(dependencies.timer, dependencies.chance),
             touched=self._touched,
         )
-        self.feed.failed = self._misheard
+        self.feed.failed = self._log_failed_listener
         self._eviction_queue = EvictionQueue(dependencies, self.cache)
         self._eviction_counts = EvictionCountStore(dependencies, cluster.evictions, setup.namespace)
         self._termination = NodeTermination(dependencies, self.cache, self._eviction_queue)
@@ -114,7 +114,7 @@ class Controller:
         self.feed.subscribe(self._catalogue.handle, (NODE_OVERLAY, NODE_POOL, *node_classes))
         has_buffers = setup.gates.get("CapacityBuffer", False)
         self._buffers = BufferLoop(dependencies, self.cache) if has_buffers else None
-        writer = NominationWriter(dependencies.kube) if setup.steers else None
+        writer = NominationWriter(dependencies.kube) if setup.nominates_pods else None
         self._nominations = Nominations(dependencies, self.cache, writer)
         self._decisions = DecisionLoop(dependencies, self.cache, self._effects(setup), setup.window)
         self._claims = ClaimLoop(dependencies, self.cache, self._claim_effects(setup))
@@ -133,7 +133,7 @@ class Controller:
             nominations=self._nominations,
             compute=setup.compute,
             disrupt=self._disrupt,
-            wish=self._wish,
+            let_nodes_empty=self._let_nodes_empty,
             witness=self._witness(setup.witness),
             acts=setup.acts,
         )
@@ -150,7 +150,7 @@ class Controller:
 
         return both
 
-    def _wish(self, plan: Plan) -> None:
+    def _let_nodes_empty(self, plan: Plan) -> None:
         """Nodes that are to empty by themselves: new pods keep off, and theirs go first."""
         self._soft_taints.decided(plan.discouraged)
         self._deletion_costs.decided(plan.yielding)
@@ -232,7 +232,7 @@ class Controller:
         for one in self.work():
             await one.finish()
 
-    def _misheard(self, about: str, error: Exception) -> None:
+    def _log_failed_listener(self, about: str, error: Exception) -> None:
         problem = f"{type(error).__name__}: {error}"
         self._dependencies.log.error("could not take in a change", about=about, problem=problem)
 

@@ -119,7 +119,7 @@ class Replica:
             policy=settings.policy,
             window=Window(settings.batch_idle_duration, settings.batch_max_duration),
             gates=settings.feature_gates,
-            steers=settings.steer_pods,
+            nominates_pods=settings.steer_pods,
             namespace=settings.leader_election_namespace
             or election.namespace(self._outside.environment),
             acts=not settings.dry_run,

@@ -97,17 +97,17 @@ class Batch:
 
 
 class DecisionEffects(msgspec.Struct, frozen=True):
-    """What the decision loop works through. `compute` runs `decide` without holding up the rest;
-    `disrupt` begins a disruption and says whether nothing failed so far; `wish` hears which
-    nodes should empty by themselves, and waits for nothing; `witness` is shown every decision, with
-    how long it took. Where it does not act, the witness is all that hears of decisions.
+    """What the decision loop works through. `compute` runs `decide` without holding up the rest.
+    `disrupt` begins a disruption and says whether nothing failed so far. `let_nodes_empty` is told
+    which nodes should empty by themselves, and waits for nothing. `witness` is shown every decision
+    and how long it took; where the loop does not act, nothing else is done with a decision.
     """
 
     claim_creation: ClaimCreation
     nominations: Nominations
     compute: Compute
     disrupt: Callable[[Disrupt, tuple[NodePool, ...]], Coroutine[None, None, bool]]
-    wish: Callable[[Plan], None]
+    let_nodes_empty: Callable[[Plan], None]
     witness: Witness
     acts: bool = True
 
@@ -216,7 +216,9 @@ class DecisionLoop:
                 for disrupt in plan.disruptions
             ]
             group.create_task(self._effects.nominations.take_back())
-        self._effects.wish(plan)  # once taints are set: nodes that have one are left alone
+        self._effects.let_nodes_empty(
+            plan
+        )  # once taints are set: nodes that have one are left alone
         done = (*launching, *disrupting)
         self._note_refusals(is_refused=not all(one.result() for one in done))
 

@@ -48,7 +48,7 @@ class Deciding:
             ),
             compute=self._compute,
             disrupt=self._disrupt,
-            wish=self.wishes.append,
+            let_nodes_empty=self.wishes.append,
             witness=self._witness,
             acts=acts,
         )

@@ -44,7 +44,7 @@ class Deciding:
             nominations=Nominations(dependencies, world.cache, None),
             compute=self.compute,
             disrupt=self.disrupt,
-            wish=lambda _: None,
+            let_nodes_empty=lambda _: None,
             witness=lambda *_: None,
         )
         self.loop = DecisionLoop(dependencies, world.cache, effects, Window())
