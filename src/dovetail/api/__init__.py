@@ -1,7 +1,7 @@
 """api — what Kubernetes stores, field for field, and the rules our own kinds obey.
 
 Rule 1: only fields that scheduling, disruption or lifecycle read are here; the rest is passed over.
-Rule 2: text stays text (quantities, durations); `state/ingest` turns it into numbers, once.
+Rule 2: text stays text (quantities, durations); `state` turns it into numbers, once.
 Rule 3: outside this package a wire type wears its module: `api.Pod`, never a bare `Pod`.
 """
 
