@@ -24,14 +24,14 @@ from dovetail import api, labels
 from dovetail.apiserver import MemoryKube
 from dovetail.apiserver.http.server import serve
 from dovetail.clock import Clock, LoopTimer, SystemClock
-from dovetail.decide.lifecycle.hashing import HASH_VERSION, template_hash
+from dovetail.decide.lifecycle.pool import HASH_VERSION, template_hash
 from dovetail.kube.seam import Json, Patch, Ref
 from dovetail.providers.kwok.catalogue import instance_types
-from dovetail.providers.kwok.machine import Machine
-from dovetail.providers.kwok.machine import node as registered
+from dovetail.providers.kwok.store import Machine
+from dovetail.providers.kwok.store import node as registered
 from dovetail.sim.statuses import ready_node, running_pod
 from dovetail.sim.wire import condition, owner, stamp
-from dovetail.state.pools import node_pool
+from dovetail.state.objects import node_pool
 from dovetail.units import quantity
 
 Obj = dict[str, Json]

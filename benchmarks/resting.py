@@ -28,7 +28,7 @@ from dovetail.decide.disrupt.probe import ground_of, movable_pods
 from dovetail.decide.disrupt.prospects import screen_of
 from dovetail.decide.disrupt.savings import candidates_of
 from dovetail.decide.lifecycle.conditions import CONSOLIDATABLE
-from dovetail.decide.prices import running_price
+from dovetail.decide.pools import running_price
 from dovetail.model.node import Condition, Node
 from dovetail.model.snapshot import Snapshot
 from dovetail.solve import appraisal

@@ -49,7 +49,7 @@ from benchmarks.peers.judging import NOW
 from benchmarks.peers.scheduling import Scheduler, scheduling
 from benchmarks.scenarios import SCENARIOS
 from dovetail.decide import decide
-from dovetail.decide.steering import Steerable
+from dovetail.decide.spread import Steerable
 from dovetail.model.node import Node
 from dovetail.model.plan import Plan
 from dovetail.model.pod import Pod, PodKey

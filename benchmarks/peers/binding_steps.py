@@ -18,7 +18,7 @@ from benchmarks.manifests import Manifest
 from benchmarks.peers import binding_objects
 from benchmarks.peers.scheduling import Scheduler
 from dovetail import api
-from dovetail.actuate.steering import Steering
+from dovetail.controllers.pods.nominations import NominationWriter
 from dovetail.kube.http.client import HttpKube
 from dovetail.kube.seam import Json, Patch, Ref, Scope
 from dovetail.model.node import Node
@@ -63,7 +63,7 @@ class Hands:
     async def nominate(self, node: str, pods: Iterable[PodKey]) -> None:
         """Tell the scheduler that these pods are meant for the node."""
         told = [(key, self._uids[key]) for key in pods]
-        for key, error in await Steering(self._kube).steer(told, node):
+        for key, error in await NominationWriter(self._kube).steer(told, node):
             msg = f"nominating {key} to {node}: {error}"
             raise RuntimeError(msg)
 

@@ -41,7 +41,6 @@ AWS: Final = "aws"
 _EC2_NODE_CLASS: Final = "EC2NodeClass"
 
 Tell = Callable[[str], None]
-Read = Callable[[], "Manifests"]
 
 
 class PlanRequest(msgspec.Struct, frozen=True):
@@ -107,7 +106,9 @@ def plan_from(request: PlanRequest, *, stdin: BinaryIO, tell: Tell) -> Planned:
         tell("putting the cluster together")
         given = _given(request, manifests)
         del manifests  # a large dump takes room that planning could use
-        given = given if request.may_disrupt else _undisturbed(given)
+        if not request.may_disrupt:
+            snapshot = given.snapshot.without_disruption(keeps_replicas=False)
+            given = msgspec.structs.replace(given, snapshot=snapshot)
         frozen_at = perf_counter()
         tell(f"planning for {counted(len(given.snapshot.pods), 'pod')}")
         plan, solve_seconds = _decided(given)
@@ -151,13 +152,13 @@ def _staying(given: Seen, plan: Plan) -> tuple[Blocked, ...]:
     return staying(given.snapshot, plan, given.now) if is_asked else ()
 
 
-def explained_from(request: PlanRequest, asked: LookupSubject, *, read: Read) -> Explained:
-    """Read manifests or a cluster, plan for it, and answer for one object. Raises InputError."""
+def explained_from(see: Callable[[], Seen], asked: LookupSubject) -> Explained:
+    """Read a cluster, plan for it, and answer for one object. Raises InputError."""
     from dovetail.present.answer import answer
     from dovetail.present.lookup import find
 
     with _calm_collector():
-        given = _given(request, read())
+        given = see()
         found = find(asked, given.snapshot)
         told = answer(found, given.snapshot, _decided(given)[0], given.now)
     return Explained(told, given.notes, given.remarks)
@@ -202,6 +203,12 @@ def seen_from(request: PlanRequest, *, stdin: BinaryIO) -> Seen:
 
     with _calm_collector():
         return _given(request, read(request.sources, stdin))
+
+
+def with_offline_policy(given: Seen, request: PlanRequest) -> Seen:
+    """The same cluster with the policy that manifests are planned with."""
+    snapshot = msgspec.structs.replace(given.snapshot, policy=_offline(request.policy))
+    return msgspec.structs.replace(given, snapshot=snapshot, now=request.now or given.now)
 
 
 def calendar_from(request: PlanRequest, span: timedelta, *, stdin: BinaryIO) -> BudgetCalendar:
@@ -281,13 +288,6 @@ def crds_text() -> str:
 def price_notes(catalogues: Iterable[str]) -> tuple[str, ...]:
     """What must be said about the prices of these catalogues wherever they are shown."""
     return (SYNTHETIC_SPOT,) if AWS in catalogues else ()
-
-
-def _undisturbed(given: Seen) -> Seen:
-    """The same cluster, whose nodes all stay: nothing is looked for."""
-    snapshot = given.snapshot
-    policy = msgspec.structs.replace(snapshot.policy, disrupts_for=(), keeps_replicas=False)
-    return msgspec.structs.replace(given, snapshot=msgspec.structs.replace(snapshot, policy=policy))
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What time is it, and how long is a while? Told by a clock and a timer that are handed in.
+"""Tells the time, measures spans and waits, by a clock and a timer that are handed in.
 
 The clock is asked once per decision, at the edge. The timer measures and waits; it does not jump
 when the machine's clock is set.
@@ -49,3 +49,17 @@ class LoopTimer:
     async def sleep(self, seconds: float) -> None:
         """Return when that much time has passed; others run meanwhile."""
         await asyncio.sleep(seconds)
+
+
+async def happens_within(event: asyncio.Event, seconds: float | None, timer: Timer) -> bool:
+    """Wait until the event is set or the time is up; whether it is set. None waits for ever."""
+    if event.is_set() or seconds is None:
+        await event.wait()
+        return True
+    async with asyncio.TaskGroup() as group:
+        nap = group.create_task(timer.sleep(max(seconds, 0.0)))
+        happening = group.create_task(event.wait())
+        await asyncio.wait({nap, happening}, return_when=asyncio.FIRST_COMPLETED)
+        nap.cancel()
+        happening.cancel()
+    return event.is_set()

@@ -9,21 +9,21 @@ from typing import Final
 
 PLAY: Final = "the play"
 _CONTROLLERS: Final = "tests/unit/controllers"
-CLAIMS: Final = f"{_CONTROLLERS}/test_claims.py::"
-CLAIM_LIVES: Final = f"{_CONTROLLERS}/test_claim_lives.py::"
-FAILED_LAUNCHES: Final = f"{_CONTROLLERS}/test_failed_launches.py::"
-POOLS: Final = f"{_CONTROLLERS}/test_pools.py::"
-TERMINATIONS: Final = f"{_CONTROLLERS}/test_terminations.py::"
-EVICTIONS: Final = f"{_CONTROLLERS}/test_evictions.py::"
-INFIRMARY: Final = f"{_CONTROLLERS}/test_infirmary.py::"
+CLAIMS: Final = f"{_CONTROLLERS}/claims/test_loop.py::"
+CLAIM_LIVES: Final = f"{_CONTROLLERS}/claims/test_lives.py::"
+FAILED_LAUNCHES: Final = f"{_CONTROLLERS}/launching/test_instance_launch.py::"
+POOLS: Final = f"{_CONTROLLERS}/pools/test_loop.py::"
+TERMINATIONS: Final = f"{_CONTROLLERS}/nodes/test_termination.py::"
+EVICTIONS: Final = f"{_CONTROLLERS}/pods/test_eviction_queue.py::"
+INFIRMARY: Final = f"{_CONTROLLERS}/claims/test_node_health.py::"
 _REPAIRED: Final = f"{INFIRMARY}test_a_node_that_is_not_ready_for_ten_minutes_goes_at_once"
-DISRUPTIONS: Final = f"{_CONTROLLERS}/test_disruptions.py::"
-BUFFERS: Final = f"{_CONTROLLERS}/test_buffers.py::"
+DISRUPTIONS: Final = f"{_CONTROLLERS}/disruption/test_loop.py::"
+BUFFERS: Final = f"{_CONTROLLERS}/pools/test_capacity_buffers.py::"
 _UNRESOLVED: Final = f"{BUFFERS}test_a_buffer_whose_template_is_missing_says_so_until_it_is_there"
-REPLACEMENTS: Final = f"{_CONTROLLERS}/test_replacements.py::"
+REPLACEMENTS: Final = f"{_CONTROLLERS}/disruption/test_replacements.py::"
 _APPROVED: Final = f"{REPLACEMENTS}test_what_balanced_pools_approve_of_is_told_and_counted"
-CATALOGUE: Final = f"{_CONTROLLERS}/test_catalogue.py::"
-LEADERSHIP: Final = f"{_CONTROLLERS}/test_leadership.py::"
+CATALOGUE: Final = f"{_CONTROLLERS}/pools/test_catalogue.py::"
+LEADERSHIP: Final = f"{_CONTROLLERS}/leadership/test_election.py::"
 LOGS: Final = "tests/unit/observe/test_logs.py::"
 STEPS: Final = "tests/unit/observe/test_steps.py::"
 EVERY_METRIC: Final = "tests/unit/observe/test_every_metric.py::"
@@ -232,7 +232,7 @@ ANNOTATIONS: Final[dict[tuple[str, str], str]] = {
     ("NodeClaim", "karpenter.sh/price-overlay-applied"): PLAY,
     ("NodeClaim", "karpenter.sh/capacity-overlay-applied"): PLAY,
     ("NodeClaim", "karpenter.sh/nodeclaim-min-values-relaxed"): (
-        "tests/unit/actuate/test_claims.py::test_a_claim_tells_when_min_values_gave_way"
+        "tests/unit/controllers/launching/test_claim_body.py::test_a_claim_tells_when_min_values_gave_way"
     ),
     ("NodeClaim", "karpenter.sh/requested-dra-drivers"): (
         f"{CLAIMS}test_device_drivers_that_were_asked_for_are_waited_for"
@@ -396,7 +396,7 @@ FLAGS: Final[dict[str, str]] = {
     "leader-election-name": _SERVED,
     "leader-election-namespace": f"{LEADERSHIP}test_the_lease_lies_with_the_pod",
     "memory-limit": (
-        f"{_CONTROLLERS}/test_memory_limit.py::"
+        f"{_CONTROLLERS}/leadership/test_memory_limit.py::"
         "test_near_the_limit_memory_is_tidied_and_far_from_it_left_alone"
     ),
     "cpu-requests": f"{REPLICA}test_more_cores_see_to_more_at_once",

@@ -13,10 +13,10 @@ _S: Final = "static/"
 _CONTROLLERS: Final = "unit/controllers/"
 _LIFECYCLE: Final = "unit/decide/lifecycle/"
 _DISRUPT: Final = "unit/decide/disrupt/"
-_DISRUPTIONS: Final = f"{_CONTROLLERS}test_disruptions.py::test_"
-_BUFFERS: Final = f"{_CONTROLLERS}test_buffers.py::test_"
+_DISRUPTIONS: Final = f"{_CONTROLLERS}disruption/test_loop.py::test_"
+_BUFFERS: Final = f"{_CONTROLLERS}pools/test_capacity_buffers.py::test_"
 _DECISIONS: Final = "unit/observe/test_decisions.py::test_"
-_REPLACEMENTS: Final = f"{_CONTROLLERS}test_replacements.py::test_"
+_REPLACEMENTS: Final = f"{_CONTROLLERS}disruption/test_replacements.py::test_"
 
 # Section, rule: where it is shown.
 RULES: Final[dict[tuple[str, str], tuple[str, ...]]] = {
@@ -368,7 +368,7 @@ RULES: Final[dict[tuple[str, str], tuple[str, ...]]] = {
     ("6.15", "expiration asks nobody; its drain honours pods until the deadline"): (
         f"{_LIFECYCLE}test_expiration.py::test_a_claim_goes_at_the_end_of_its_life",
         (
-            f"{_CONTROLLERS}test_terminations.py::"
+            f"{_CONTROLLERS}nodes/test_termination.py::"
             "test_a_pod_that_must_not_be_disrupted_stalls_the_drain"
         ),
         f"{_LIFECYCLE}test_eviction.py::test_a_deadline_overrides_whatever_protects_a_pod",
@@ -382,7 +382,7 @@ RULES: Final[dict[tuple[str, str], tuple[str, ...]]] = {
     ),
     ("6.15", "pods of a node that is deleted by hand are planned for"): (
         "provisioning/pods_of_a_leaving_node_are_planned_for",
-        f"{_CONTROLLERS}test_terminations.py::test_a_claim_that_is_deleted_takes_its_node_along",
+        f"{_CONTROLLERS}nodes/test_termination.py::test_a_claim_that_is_deleted_takes_its_node_along",
     ),
     # ---- 7.1 repair
     ("7.1", "the policy whose time comes first counts"): (
@@ -392,17 +392,17 @@ RULES: Final[dict[tuple[str, str], tuple[str, ...]]] = {
     ("7.1", "not while more than a fifth of the nodes is unwell"): (
         f"{_LIFECYCLE}test_repair.py::test_nothing_is_repaired_while_too_many_are_unwell",
         f"{_LIFECYCLE}test_repair.py::test_a_fifth_of_the_nodes_may_be_unwell_rounded_up",
-        f"{_CONTROLLERS}test_infirmary.py::test_more_than_a_fifth_of_a_pool_is_not_repaired",
+        f"{_CONTROLLERS}claims/test_node_health.py::test_more_than_a_fifth_of_a_pool_is_not_repaired",
     ),
     ("7.1", "of the whole cluster for claims without a pool"): (
         (
-            f"{_CONTROLLERS}test_infirmary.py::"
+            f"{_CONTROLLERS}claims/test_node_health.py::"
             "test_a_claim_that_stands_alone_is_judged_among_all_nodes"
         ),
     ),
     ("7.1", "a broken node goes at once"): (
         (
-            f"{_CONTROLLERS}test_infirmary.py::"
+            f"{_CONTROLLERS}claims/test_node_health.py::"
             "test_a_node_that_is_not_ready_for_ten_minutes_goes_at_once"
         ),
         f"{_LIFECYCLE}test_repair.py::test_a_deadline_that_has_passed_is_left_as_it_is",
@@ -443,8 +443,8 @@ RULES: Final[dict[tuple[str, str], tuple[str, ...]]] = {
         "unit/cloud/test_overlays.py::test_a_conflict_in_one_pool_leaves_the_overlay_out_of_all",
     ),
     ("7.3", "what pools could launch changes with them"): (
-        f"{_CONTROLLERS}test_catalogue.py::test_overlays_change_what_pools_could_launch",
-        f"{_CONTROLLERS}test_catalogue.py::test_overlays_count_only_where_their_gate_is_on",
+        f"{_CONTROLLERS}pools/test_catalogue.py::test_overlays_change_what_pools_could_launch",
+        f"{_CONTROLLERS}pools/test_catalogue.py::test_overlays_count_only_where_their_gate_is_on",
     ),
     ("7.3", "a price that an overlay sets decides what is worth moving"): (
         "cli/test_disruptions.py::test_an_overlay_decides_what_is_worth_moving",

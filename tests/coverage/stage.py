@@ -17,7 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from dovetail import api, labels
 from dovetail.apiserver import MemoryKube
-from dovetail.controllers.supervisor import Loop
+from dovetail.controllers.leadership.supervisor import Loop
 from dovetail.kube.seam import Body, Deletion, Json, Kube, Patch, Ref, Scope
 from dovetail.live.replica import Outside, Replica
 from dovetail.observe.logs import Level, Log, Sink

@@ -16,16 +16,16 @@ from dovetail.apiserver import MemoryKube
 from dovetail.cloud.errors import InsufficientCapacityError, NodeClaimNotFoundError
 from dovetail.cloud.price_list import PriceList
 from dovetail.cloud.provider import Instance, NodeClassKind
-from dovetail.controllers.known import NODE
+from dovetail.controllers.cache import NODE
 from dovetail.kube.errors import NotFoundError
 from dovetail.kube.seam import Body, Deletion, Patch, Ref
 from dovetail.model.claim import ClaimObject
 from dovetail.model.instance import InstanceType
 from dovetail.model.node import Node, RepairPolicy
 from dovetail.model.pool import NodePool
-from dovetail.providers.kwok import machine as machines
+from dovetail.providers.kwok import store as machines
 from dovetail.providers.kwok.faults import Faults
-from dovetail.providers.kwok.machine import RECORD, Machine
+from dovetail.providers.kwok.store import RECORD, Machine
 from dovetail.testing.troubled_kube import ApiCall, Trouble, When
 from dovetail.testing.virtual_time import VirtualTime
 from tests.kills.mortal import Mortal

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from dovetail import api
 from dovetail.apiserver import MemoryKube
-from dovetail.controllers.known import NODE, NODE_CLAIM, POD
+from dovetail.controllers.cache import NODE, NODE_CLAIM, POD
 from dovetail.kube.seam import Scope, WatchEventType
 from dovetail.sim.controller_manager.budgets import BUDGET
 from dovetail.testing.virtual_time import VirtualTime

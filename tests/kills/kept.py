@@ -4,7 +4,7 @@ their replicas, room for buffers, nodes in good health.
 
 from __future__ import annotations
 
-from dovetail.controllers.known import NODE
+from dovetail.controllers.cache import NODE
 from tests.kills.scenarios import Scenario
 from tests.kills.world import World
 

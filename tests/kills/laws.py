@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
 from dovetail import api, labels
-from dovetail.controllers.known import NODE, NODE_CLAIM, NODE_POOL, POD
+from dovetail.controllers.cache import NODE, NODE_CLAIM, NODE_POOL, POD
 from dovetail.decide.lifecycle.conditions import DISRUPTION_REASON, DRIFTED
 from dovetail.decide.lifecycle.draining import DISRUPTED
 from dovetail.decide.lifecycle.timing import GARBAGE_PERIOD, ORPHAN_GRACE
 from dovetail.kube.seam import Scope
 from dovetail.model.pod import TERMINAL_PHASES
-from dovetail.providers.kwok.machine import Machine, recorded
+from dovetail.providers.kwok.store import Machine, recorded
 from dovetail.sim import wire
 from dovetail.sim.controller_manager.replicas import REPLICA_SET
 from tests.kills.world import World

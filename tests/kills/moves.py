@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from dovetail import api
-from dovetail.controllers.known import NODE
+from dovetail.controllers.cache import NODE
 from dovetail.kube.seam import Json, Scope
 from tests.kills.kept import KEPT
 from tests.kills.scenarios import PLAIN, Scenario

@@ -13,7 +13,7 @@ from random import Random
 from typing import Final
 
 from dovetail import api, labels
-from dovetail.controllers.known import NODE_CLAIM
+from dovetail.controllers.cache import NODE_CLAIM
 from dovetail.decide.lifecycle.conditions import DISRUPTION_REASON, INSTANCE_TERMINATING
 from dovetail.kube.seam import Json
 from dovetail.providers.kwok.faults import ErrorClass, FailedLaunch, NoCapacity, SlowLaunch

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from dovetail.controllers.known import NODE_CLAIM, NODE_POOL
+from dovetail.controllers.cache import NODE_CLAIM, NODE_POOL
 from dovetail.kube.seam import Deletion, Ref
 from dovetail.providers.kwok.faults import NoCapacity
 from tests.kills.world import World

@@ -6,7 +6,7 @@ from typing import Final
 
 from dovetail import api
 from dovetail.apiserver import MemoryKube
-from dovetail.controllers.known import NODE
+from dovetail.controllers.cache import NODE
 from dovetail.kube.errors import ConflictError, NotFoundError
 from dovetail.kube.seam import Json, Patch, Ref, Scope, WatchEventType
 

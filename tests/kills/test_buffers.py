@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dovetail import api
-from dovetail.controllers.buffers import CAPACITY_BUFFER
-from dovetail.controllers.known import NODE_CLAIM
+from dovetail.controllers.cache import NODE_CLAIM
+from dovetail.controllers.pools.capacity_buffers import CAPACITY_BUFFER
 from dovetail.kube.seam import Ref
 from dovetail.testing import idle_loop
 from tests.kills.world import World, living, running

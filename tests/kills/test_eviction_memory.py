@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from dovetail.controllers.eviction_memory import CONFIG_MAP, NAME
+from dovetail.controllers.pods.eviction_counts import CONFIG_MAP, NAME
 from dovetail.kube.seam import Ref
 from dovetail.state.evictions import read
 from dovetail.testing import idle_loop

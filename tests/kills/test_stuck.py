@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dovetail.controllers.known import NODE_CLAIM, POD
+from dovetail.controllers.cache import NODE_CLAIM, POD
 from dovetail.testing import idle_loop
 from tests.kills.world import World, living, running
 

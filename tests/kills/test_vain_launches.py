@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from dovetail import api
-from dovetail.controllers.known import NODE_CLAIM
+from dovetail.controllers.cache import NODE_CLAIM
 from dovetail.providers.kwok.faults import ErrorClass, FailedLaunch
 from dovetail.testing import idle_loop
 from tests.kills.laws import AtRest

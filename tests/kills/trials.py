@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from random import Random
 
 from dovetail import api
-from dovetail.controllers.known import NODE_CLAIM
+from dovetail.controllers.cache import NODE_CLAIM
 from dovetail.decide import decide
 from dovetail.testing.troubled_kube import ApiCall, When
 from dovetail.testing.virtual_time import START

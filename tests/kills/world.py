@@ -13,11 +13,11 @@ from dovetail.api.crds import crds
 from dovetail.apiserver import MemoryKube
 from dovetail.cloud.provider import CloudWorker
 from dovetail.cloud.registry import ProviderContext
-from dovetail.controllers.buffers import CAPACITY_BUFFER
-from dovetail.controllers.known import NODE, NODE_CLAIM, NODE_POOL
-from dovetail.controllers.leadership import LEASE, Candidate, ElectionMeans
-from dovetail.controllers.means import Means
-from dovetail.controllers.whole import Controller, Setup
+from dovetail.controllers.cache import NODE, NODE_CLAIM, NODE_POOL
+from dovetail.controllers.controller import Controller, Setup
+from dovetail.controllers.dependencies import Dependencies
+from dovetail.controllers.leadership.election import LEASE, Candidate, ElectionDependencies
+from dovetail.controllers.pools.capacity_buffers import CAPACITY_BUFFER
 from dovetail.decide import decide
 from dovetail.kube.errors import UnavailableError
 from dovetail.kube.seam import Deletion, Json, Kube, Patch, Ref, Scope
@@ -282,6 +282,7 @@ class Process:
         self.mortal = Mortal()
         self.plans: list[Plan] = []
         self._decide = world.decide
+        self.revisions: list[int] = []  # of the snapshots that were decided upon
         self._time = world.time
         self._chance = Random(world.n_started).random  # noqa: S311  repeatable
         self._mark = f"run-{world.n_started}"
@@ -290,7 +291,7 @@ class Process:
         self._beside = TroubledKube(world.api, self.mortal.meet_uncounted)
         self._cloud = world.cloud(kube, self.mortal)
         self._recorder = Recorder(self._beside, world.time, world.time)
-        means = Means(
+        means = Dependencies(
             kube=kube,
             cloud=self._cloud,
             clock=world.time,
@@ -311,13 +312,17 @@ class Process:
         self._candidate = Candidate(
             Ref(LEASE, "karpenter-leader-election", "kube-system"),
             self._mark,
-            ElectionMeans(self._beside, world.time, world.time, self._chance, SILENT),
+            ElectionDependencies(self._beside, world.time, world.time, self._chance, SILENT),
         )
 
     @property
     def is_leading(self) -> bool:
         """Whether it was elected, and still is."""
         return self._candidate.is_leading and not self.mortal.ended.is_set()
+
+    def view(self) -> Snapshot:
+        """The cluster as a page reads it."""
+        return self._controller.cache.cluster.view(self._time.now())
 
     async def run(self) -> None:
         """Follow, and lead when it is time, until cancelled or dead."""
@@ -332,6 +337,7 @@ class Process:
                 task.cancel()
 
     async def _computed(self, snapshot: Snapshot, now: datetime) -> Plan:
+        self.revisions.append(snapshot.revision)
         self.plans.append(self._decide(snapshot, now))
         return self.plans[-1]
 

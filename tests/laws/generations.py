@@ -15,19 +15,18 @@ import msgspec
 from dovetail import api, labels
 from dovetail.apiserver import MemoryKube
 from dovetail.cloud.registry import ProviderContext
-from dovetail.controllers.known import NODE, NODE_CLAIM, NODE_POOL, POD
-from dovetail.controllers.means import Means
-from dovetail.controllers.whole import Controller, Setup
+from dovetail.controllers.cache import NODE, NODE_CLAIM, NODE_POOL, POD
+from dovetail.controllers.controller import Controller, Setup
+from dovetail.controllers.dependencies import Dependencies
 from dovetail.decide import decide
 from dovetail.kube.seam import Deletion, Json, Ref, Scope
-from dovetail.kube.sharing import Shared
+from dovetail.kube.typed import Shared
 from dovetail.model.plan import Plan
 from dovetail.model.snapshot import Snapshot
-from dovetail.observe.events import Recorder
+from dovetail.observe.events import Recorder, Repeats
 from dovetail.observe.logs import SILENT
 from dovetail.observe.meters import Meters
 from dovetail.observe.onlooker import Onlooker
-from dovetail.observe.repeats import Repeats
 from dovetail.providers.kwok.catalogue import instance_types
 from dovetail.providers.kwok.faults import Faults
 from dovetail.providers.kwok.provider import KwokProvider
@@ -56,7 +55,7 @@ class Generations:
         self.cloud = cloud = KwokProvider(around, types=TYPES, ordered=Faults())
         recorder = Recorder(self.kube, self.time, self.time)
         meters = Meters()
-        self.means = Means(
+        self.means = Dependencies(
             kube=self.kube,
             cloud=cloud,
             clock=self.time,
@@ -83,7 +82,7 @@ class Generations:
             group.create_task(self.means.recorder.run())
             group.create_task(self.controller.follow())
             if self.leads:
-                self.controller.feed.listen(self.onlooker.hear)
+                self.controller.feed.subscribe(self.onlooker.hear)
                 group.create_task(self.controller.lead())
 
     async def live(self, generation: int, n_pods: int) -> None:

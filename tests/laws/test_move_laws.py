@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from dovetail.decide import decide
 from dovetail.decide.apply import apply
 from dovetail.decide.disrupt.probe import ground_of, movable_pods
-from dovetail.decide.pools import remaining_limits
-from dovetail.decide.prices import running_price
+from dovetail.decide.pools import remaining_limits, running_price
 from dovetail.decide.spread import with_default_spread
 from dovetail.model.ledger import Ledger
 from dovetail.model.node import Condition, Node

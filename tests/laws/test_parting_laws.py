@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from dovetail.decide import decide
-from dovetail.decide.parting import is_parting
+from dovetail.decide.candidates import is_parting
 from dovetail.model.pod import Pod
 from dovetail.model.snapshot import Snapshot
 from tests.laws.lively import lively

@@ -1,4 +1,4 @@
-"""How is a pod made to leave? Asked through the eviction API, or deleted when time is up.
+"""Evicts pods through the eviction API, or deletes them when time is up.
 
 Both name the pod's uid, so that whoever took its name meanwhile is left alone.
 """
@@ -11,8 +11,8 @@ from typing import Final
 import msgspec
 
 from dovetail import api
-from dovetail.decide.lifecycle.actions import DeletePod, EvictPod
 from dovetail.decide.lifecycle.eviction import EvictionAnswer
+from dovetail.decide.lifecycle.step import DeletePod, EvictPod
 from dovetail.kube.errors import (
     DISRUPTION_BUDGET,
     ApiError,

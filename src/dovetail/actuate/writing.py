@@ -1,4 +1,4 @@
-"""How does the API learn what became of an object? By the smallest patch that makes it so.
+"""Writes objects to the API by the smallest patch, and deletes claims, Nodes and instances.
 
 Metadata and spec go in one patch, the status in another, through its subresource. Lists are
 replaced as a whole, so a patch that has one names the version that was read: ConflictError means
@@ -14,12 +14,22 @@ from typing import Final
 import msgspec
 
 from dovetail import api
+from dovetail.cloud.errors import NodeClaimNotFoundError
+from dovetail.cloud.provider import CloudProvider
 from dovetail.decide.lifecycle.finalization import rfc3339
-from dovetail.decide.lifecycle.patches import ClaimPatch, NodePatch, claim_patches, node_patches
 from dovetail.decide.lifecycle.pool import PoolView
-from dovetail.kube.errors import ConflictError
-from dovetail.kube.seam import Json, Kube, Patch, Ref, Writer
-from dovetail.model.claim import ClaimObject, NodeObject
+from dovetail.decide.lifecycle.step import (
+    ClaimPatch,
+    DeleteClaim,
+    DeleteInstance,
+    DeleteNode,
+    NodePatch,
+    claim_patches,
+    node_patches,
+)
+from dovetail.kube.errors import ConflictError, NotFoundError
+from dovetail.kube.seam import Deletion, Json, Kube, Patch, Ref, Writer
+from dovetail.model.claim import ClaimObject, InstanceState, NodeObject
 from dovetail.model.node import Condition
 from dovetail.model.taints import Taint
 from dovetail.state.objects import claim_object, node_object, pool_view
@@ -256,3 +266,42 @@ def _owner(name: str, uid: str) -> _Part:
         NODE_CLAIM.api_version, NODE_CLAIM.name, name, uid, block_owner_deletion=True
     )
     return _reference(reference)
+
+
+async def delete_claim(kube: Kube, action: DeleteClaim) -> bool:
+    """Delete this very claim; whether it was there. Raises ApiError."""
+    return await _delete(kube, Ref(NODE_CLAIM, action.claim), action.uid)
+
+
+async def delete_node(kube: Kube, action: DeleteNode) -> bool:
+    """Delete this very Node; whether it was there. Raises ApiError."""
+    return await _delete(kube, Ref(NODE, action.node), action.uid)
+
+
+async def delete_instance(cloud: CloudProvider, action: DeleteInstance) -> InstanceState:
+    """Have the instance terminated; whether it is gone by now. Raises CloudError."""
+    try:
+        await cloud.delete(action.provider_id)
+    except NodeClaimNotFoundError:
+        return InstanceState.GONE
+    return InstanceState.TERMINATING
+
+
+async def _delete(kube: Kube, ref: Ref, uid: str) -> bool:
+    try:
+        await kube.delete(ref, Deletion(uid=uid))
+    except NotFoundError:
+        return False
+    except ConflictError:
+        if await _is_there(kube, ref, uid):
+            raise  # it has changed meanwhile: whoever wants it gone tries again
+        return False
+    return True
+
+
+async def _is_there(kube: Kube, ref: Ref, uid: str) -> bool:
+    """Whether it is still that very one."""
+    try:
+        return api.decode(api.Object, await kube.get(ref)).metadata.uid == uid
+    except NotFoundError:
+        return False

@@ -1,7 +1,7 @@
 """api — what Kubernetes stores, field for field, and the rules our own kinds obey.
 
 Rule 1: only fields that scheduling, disruption or lifecycle read are here; the rest is passed over.
-Rule 2: text stays text (quantities, durations); `state/ingest` turns it into numbers, once.
+Rule 2: text stays text (quantities, durations); `state` turns it into numbers, once.
 Rule 3: outside this package a wire type wears its module: `api.Pod`, never a bare `Pod`.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dovetail.api.apps import DaemonSet, Deployment, ReplicaSet, StatefulSet
 from dovetail.api.autoscaling import CapacityBuffer
-from dovetail.api.aws import EC2NodeClass
 from dovetail.api.batch import CronJob, Job
 from dovetail.api.core import (
     LimitRange,
@@ -29,7 +28,6 @@ from dovetail.api.core import (
 from dovetail.api.decoding import DecodeError, FieldProblem, Tree, decode, decode_at, encode
 from dovetail.api.karpenter import NodeClaim, NodePool
 from dovetail.api.kinds import KINDS, Kind, find, read
-from dovetail.api.kwok import KWOKNodeClass
 from dovetail.api.meta import (
     Condition,
     Envelope,
@@ -41,6 +39,7 @@ from dovetail.api.meta import (
     ResourceList,
 )
 from dovetail.api.node import RuntimeClass
+from dovetail.api.node_classes import EC2NodeClass, KWOKNodeClass
 from dovetail.api.overlay import NodeOverlay
 from dovetail.api.parts import (
     Affinity,

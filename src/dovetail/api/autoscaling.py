@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
-from dovetail.api.facts import Rule, about
+from dovetail.api.facts import BUFFER_IS_COUNTED, ONE_BUFFER_SOURCE, Rule, about
 from dovetail.api.meta import (
     NO_RESOURCES,
     Condition,
     Object,
     ResourceList,
     Wire,
-)
-from dovetail.api.rules import (
-    BUFFER_IS_COUNTED,
-    ONE_BUFFER_SOURCE,
 )
 
 ACTIVE_CAPACITY = "buffer.x-k8s.io/active-capacity"

@@ -8,8 +8,8 @@ from typing import Final
 import msgspec
 import yaml
 
+from dovetail.api.checks import fields
 from dovetail.api.decoding import Tree
-from dovetail.api.hints import fields
 from dovetail.api.kinds import KINDS, Kind
 from dovetail.api.schema import Schema, of_hint
 

@@ -1,15 +1,19 @@
-"""What is known of a field besides its type? Said once, beside the field, and read twice: by the
-CRD writer (`crds`) and by the checks made here (`validation`).
+"""Defines what is known of a field besides its type, and the rules across fields.
+
+Facts stand beside the field and are read twice: by the CRD writer (`crds`) and by the checks made
+here (`checks`). Rules of the custom resources are written in CEL, in words and in Python.
 
     weight: Annotated[int | None, about("Pools of higher weight come first.", minimum=1)] = None
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, Any, Final
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
+
+from dovetail.units import cron
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -73,3 +77,222 @@ A_LABEL_VALUE: Final = (
 A_DURATION: Final = 'hours, minutes and seconds such as "30s" or "1h30m"'
 
 LabelValue = Annotated[str, Facts(pattern=LABEL_VALUE, max_length=63, expected=A_LABEL_VALUE)]
+
+
+if TYPE_CHECKING:
+    from dovetail.api.autoscaling import CapacityBufferSpec
+    from dovetail.api.karpenter import Budget, NodePoolSpec, Requirement
+    from dovetail.api.overlay import NodeOverlaySpec
+
+NODE_POOL: Final = "karpenter.sh/nodepool"
+HOSTNAME: Final = "kubernetes.io/hostname"
+_OPEN_KEYS: Final = ("karpenter.sh/capacity-type", NODE_POOL)
+_OPEN_KEYS_CEL: Final = "['karpenter.sh/capacity-type', 'karpenter.sh/nodepool']"
+_KWOK_KEYS: Final = (
+    "karpenter.kwok.sh/instance-cpu",
+    "karpenter.kwok.sh/instance-family",
+    "karpenter.kwok.sh/instance-memory",
+    "karpenter.kwok.sh/instance-size",
+    "karpenter.kwok.sh/kwoknodeclass",
+)
+_KWOK_DOMAIN: Final = "karpenter.kwok.sh/"
+_BOUNDS: Final = ("Gt", "Lt", "Gte", "Lte")
+_CATALOGUE_RESOURCES: Final = ("cpu", "memory", "ephemeral-storage", "pods")
+
+
+def _is_open(key: str) -> bool:
+    # The API server compares the end of the text only, so notkarpenter.sh/x is refused as well.
+    return key in _OPEN_KEYS or not key.partition("/")[0].endswith("karpenter.sh")
+
+
+def _all_open(labels: Mapping[str, str]) -> bool:
+    return all(_is_open(key) for key in labels)
+
+
+# ---- keys of requirements
+
+
+def _is_known_to_kwok(key: str) -> bool:
+    return not key.startswith(_KWOK_DOMAIN) or key in _KWOK_KEYS
+
+
+RESTRICTED_KEY: Final = Rule(
+    cel=f"self in {_OPEN_KEYS_CEL} || !self.split('/')[0].endsWith('karpenter.sh')",
+    message="labels of karpenter.sh are set by the autoscaler; expected another label",
+    holds=_is_open,
+)
+NOT_NODE_POOL: Final = Rule(
+    cel=f"self != '{NODE_POOL}'",
+    message=f"{NODE_POOL} is set by the autoscaler; expected another label",
+    holds=lambda key: key != NODE_POOL,
+)
+NOT_HOSTNAME: Final = Rule(
+    cel=f"self != '{HOSTNAME}'",
+    message=f"{HOSTNAME} is only known once a node is there; expected another label",
+    holds=lambda key: key != HOSTNAME,
+)
+KWOK_KEY: Final = Rule(
+    cel=f"!self.startsWith('{_KWOK_DOMAIN}') || self in {list(_KWOK_KEYS)}",
+    message="no kwok node has such a label; expected one of " + ", ".join(_KWOK_KEYS),
+    holds=_is_known_to_kwok,
+)
+
+# ---- labels of a pool's nodes
+
+NO_RESTRICTED_LABELS: Final = Rule(
+    cel=(f"self.all(key, key in {_OPEN_KEYS_CEL} || !key.split('/')[0].endsWith('karpenter.sh'))"),
+    message="labels of karpenter.sh are set by the autoscaler; expected others",
+    holds=_all_open,
+)
+NO_NODE_POOL_LABEL: Final = Rule(
+    cel=f"!('{NODE_POOL}' in self)",
+    message=f"{NODE_POOL} is set by the autoscaler; expected others",
+    holds=lambda labels: NODE_POOL not in labels,
+)
+NO_HOSTNAME_LABEL: Final = Rule(
+    cel=f"!('{HOSTNAME}' in self)",
+    message=f"{HOSTNAME} is set by each node itself; expected others",
+    holds=lambda labels: HOSTNAME not in labels,
+)
+
+# ---- operators and their values
+
+
+def _in_has_values(one: Requirement) -> bool:
+    return one.operator != "In" or bool(one.values)
+
+
+def _bound_is_one_number(one: Requirement) -> bool:
+    if one.operator not in _BOUNDS:
+        return True
+    return len(one.values) == 1 and is_number(one.values[0])
+
+
+def is_number(value: str) -> bool:
+    """Whether it spells a whole number from 0 to what 64 bits hold."""
+    return value.isascii() and value.isdigit() and int(value) < 2**63
+
+
+def _in_has_min_values(one: Requirement) -> bool:
+    return one.operator != "In" or one.min_values is None or len(one.values) >= one.min_values
+
+
+IN_HAS_VALUES: Final = Rule(
+    cel="self.operator != 'In' || (has(self.values) && size(self.values) > 0)",
+    message="expected at least one value for operator In",
+    holds=_in_has_values,
+)
+BOUND_IS_ONE_NUMBER: Final = Rule(
+    cel=(
+        "!(self.operator in ['Gt', 'Lt', 'Gte', 'Lte']) || (has(self.values) && "
+        "size(self.values) == 1 && self.values[0].matches('^[0-9]+$') && "
+        "int(self.values[0]) >= 0)"
+    ),
+    message="expected exactly one whole number, not negative, for operators Gt, Lt, Gte and Lte",
+    holds=_bound_is_one_number,
+)
+IN_HAS_MIN_VALUES: Final = Rule(
+    cel=(
+        "self.operator != 'In' || !has(self.minValues) || "
+        "(has(self.values) && size(self.values) >= self.minValues)"
+    ),
+    message="expected at least minValues values for operator In",
+    holds=_in_has_min_values,
+)
+NOT_IN_HAS_VALUES: Final = Rule(
+    cel="self.operator != 'NotIn' || (has(self.values) && size(self.values) > 0)",
+    message="expected at least one value for operator NotIn",
+    holds=lambda one: one.operator != "NotIn" or bool(one.values),
+)
+
+# ---- what may not change
+
+GROUP_STAYS: Final = Rule(
+    cel="self.group == oldSelf.group", message="the group of a pool's node class may not change"
+)
+KIND_STAYS: Final = Rule(
+    cel="self.kind == oldSelf.kind", message="the kind of a pool's node class may not change"
+)
+SPEC_STAYS: Final = Rule(cel="self == oldSelf", message="the spec of a NodeClaim may not change")
+STATIC_STAYS: Final = Rule(
+    cel="has(self.replicas) == has(oldSelf.replicas)",
+    message="a pool may not change between a fixed number of replicas and none",
+)
+
+# ---- across the fields of one object
+
+
+def _static_limits_nodes_only(spec: NodePoolSpec) -> bool:
+    return spec.replicas is None or set(spec.limits) <= {"nodes"}
+
+
+def _static_has_no_weight(spec: NodePoolSpec) -> bool:
+    return spec.replicas is None or spec.weight is None
+
+
+def _schedule_with_duration(budget: Budget) -> bool:
+    return (budget.schedule is None) == (budget.duration is None)
+
+
+def _one_price(spec: NodeOverlaySpec) -> bool:
+    return spec.price is None or spec.price_adjustment is None
+
+
+def _extended_resources_only(capacity: Mapping[str, object]) -> bool:
+    return not any(name in capacity for name in _CATALOGUE_RESOURCES)
+
+
+def _buffer_is_counted(spec: CapacityBufferSpec) -> bool:
+    return spec.pod_template_ref is None or spec.replicas is not None or bool(spec.limits)
+
+
+def _one_buffer_source(spec: CapacityBufferSpec) -> bool:
+    return spec.pod_template_ref is None or spec.scalable_ref is None
+
+
+STATIC_LIMITS_NODES_ONLY: Final = Rule(
+    cel=(
+        "!has(self.replicas) || !has(self.limits) || size(self.limits) == 0 || "
+        "(size(self.limits) == 1 && 'nodes' in self.limits)"
+    ),
+    message='expected no limit but "nodes" in a pool with replicas',
+    holds=_static_limits_nodes_only,
+)
+STATIC_HAS_NO_WEIGHT: Final = Rule(
+    cel="!has(self.replicas) || !has(self.weight)",
+    message="expected no weight in a pool with replicas",
+    holds=_static_has_no_weight,
+)
+SCHEDULE_WITH_DURATION: Final = Rule(
+    cel="has(self.schedule) == has(self.duration)",
+    message="expected schedule and duration together, or neither",
+    holds=_schedule_with_duration,
+)
+# `poolrules` names the very field of the schedule that is wrong.
+SCHEDULE_READABLE: Final = Rule(
+    cel=f"self.matches(r'{cron.PATTERN}')",
+    message=(
+        "expected minute 0 to 59, hour 0 to 23, day 1 to 31, month 1 to 12 or jan to dec, "
+        "day of week 0 to 6 or sun to sat"
+    ),
+)
+ONE_PRICE: Final = Rule(
+    cel="!has(self.price) || !has(self.priceAdjustment)",
+    message="expected price or priceAdjustment, not both",
+    holds=_one_price,
+)
+EXTENDED_RESOURCES_ONLY: Final = Rule(
+    cel=" && ".join(f"!('{name}' in self)" for name in _CATALOGUE_RESOURCES),
+    message="expected other resources than " + ", ".join(_CATALOGUE_RESOURCES),
+    holds=_extended_resources_only,
+)
+BUFFER_IS_COUNTED: Final = Rule(
+    cel="!has(self.podTemplateRef) || has(self.replicas) || has(self.limits)",
+    message="expected replicas or limits beside podTemplateRef",
+    holds=_buffer_is_counted,
+)
+ONE_BUFFER_SOURCE: Final = Rule(
+    cel="!has(self.podTemplateRef) || !has(self.scalableRef)",
+    message="expected podTemplateRef or scalableRef, not both",
+    holds=_one_buffer_source,
+)

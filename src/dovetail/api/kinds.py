@@ -8,7 +8,6 @@ import msgspec
 
 from dovetail.api.apps import DaemonSet, Deployment, ReplicaSet, StatefulSet
 from dovetail.api.autoscaling import CapacityBuffer
-from dovetail.api.aws import EC2NodeClass
 from dovetail.api.batch import CronJob, Job
 from dovetail.api.core import (
     LimitRange,
@@ -23,9 +22,9 @@ from dovetail.api.core import (
 )
 from dovetail.api.decoding import Tree, decode
 from dovetail.api.karpenter import NodeClaim, NodePool
-from dovetail.api.kwok import KWOKNodeClass
 from dovetail.api.meta import Object
 from dovetail.api.node import RuntimeClass
+from dovetail.api.node_classes import EC2NodeClass, KWOKNodeClass
 from dovetail.api.overlay import NodeOverlay
 from dovetail.api.policy import PodDisruptionBudget
 from dovetail.api.scheduling import PriorityClass

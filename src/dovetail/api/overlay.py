@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
-from dovetail.api.facts import Rule, about
+from dovetail.api.facts import EXTENDED_RESOURCES_ONLY, NOT_IN_HAS_VALUES, ONE_PRICE, Rule, about
 from dovetail.api.karpenter import ClaimRequirement
 from dovetail.api.meta import (
     NO_RESOURCES,
@@ -12,11 +12,6 @@ from dovetail.api.meta import (
     Object,
     ResourceList,
     Wire,
-)
-from dovetail.api.rules import (
-    EXTENDED_RESOURCES_ONLY,
-    NOT_IN_HAS_VALUES,
-    ONE_PRICE,
 )
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from dovetail.api.checks import Field, Hint, fields
 from dovetail.api.decoding import Tree
 from dovetail.api.facts import QUANTITY, Facts, Rule
-from dovetail.api.hints import Field, Hint, fields
 from dovetail.api.meta import Wire
 
 Schema = dict[str, Tree]

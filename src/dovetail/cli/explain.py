@@ -13,8 +13,7 @@ from dovetail.cli import options
 from dovetail.cli.output import Output, aligned, emit, json_text, say, yaml_text
 
 if TYPE_CHECKING:
-    from dovetail.app import Explained, PlanRequest
-    from dovetail.kube.manifests import Manifests
+    from dovetail.app import Explained, PlanRequest, Seen
     from dovetail.present.explanation import Explanation, Section
     from dovetail.present.lookup import LookupSubject
 
@@ -143,20 +142,22 @@ def _planned(request: PlanRequest, asked: LookupSubject, kubeconfig: str) -> Exp
     from dovetail import app
     from dovetail.cli.progress import Progress
 
-    def read() -> Manifests:
+    def see() -> Seen:
         if request.sources:
-            from dovetail.kube.manifests import read
+            return app.seen_from(request, stdin=sys.stdin.buffer)
+        from dovetail.cli.seeing import read_live
+        from dovetail.live.following import Whose
 
-            return read(request.sources, sys.stdin.buffer)
-        from dovetail.live import looking
-
-        found = looking.cluster(dict(os.environ), kubeconfig, say)
+        cluster = Whose(
+            dict(os.environ), kubeconfig, catalogue=request.catalogue, with_buffers=True
+        )
+        found = read_live(cluster)
         say("Read from the cluster as it is; what was before, only a journal knows (--journal).")
-        return found
+        return app.with_offline_policy(found, request)
 
     with Progress() as progress:
         progress.tell(f"looking at {asked.kind}/{asked.name}")
-        return app.explained_from(request, asked, read=read)
+        return app.explained_from(see, asked)
 
 
 def _printed(found: Explained, output: Output) -> str:

@@ -18,8 +18,7 @@ from dovetail.cli.node_keys import Viewing, keys_in, pressed, within
 from dovetail.cli.node_screen import Look, frame, room
 from dovetail.cli.progress import Progress
 from dovetail.cli.terminal import Terminal, is_plain
-from dovetail.clock import LoopTimer, SystemClock
-from dovetail.controllers.waiting import happens_within
+from dovetail.clock import LoopTimer, SystemClock, happens_within
 from dovetail.live.following import Following, Whose, follow
 from dovetail.present.node_list import NodeList, NodeListView, node_list
 

@@ -57,7 +57,7 @@ def seen(source: ClusterSource) -> Seen:
     with Progress() as progress:
         if source.is_live:
             progress.tell("reading the cluster")
-            found = _live(source)
+            found = read_live(whose(source))
         else:
             progress.tell("reading manifests")
             request = app.PlanRequest(
@@ -71,11 +71,12 @@ def seen(source: ClusterSource) -> Seen:
     return found
 
 
-def _live(source: ClusterSource) -> Seen:
+def read_live(cluster: Whose) -> Seen:
+    """A live cluster as it is now. Raises InputError."""
     from dovetail import app
     from dovetail.live.following import sight
 
-    found = sight(whose(source))
-    unseen = ", ".join(found.hidden)
-    remarks = (f"Not allowed to read {unseen}: taken as none.",) if unseen else ()
+    found = sight(cluster)
+    hidden = ", ".join(found.hidden)
+    remarks = (f"Not allowed to read {hidden}: taken as none.",) if hidden else ()
     return app.Seen(found.snapshot, found.now, app.price_notes(found.catalogues), remarks)

@@ -1,4 +1,4 @@
-"""How is a catalogue written down? The kwok format: a JSON list of instance types.
+"""Reads and writes catalogues in the kwok format, a JSON list of instance types.
 
     [{"name": "s-4x", "architecture": "amd64", "operatingSystems": ["linux"],
       "resources": {"cpu": "4", "memory": "16Gi"},

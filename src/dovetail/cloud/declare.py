@@ -1,4 +1,4 @@
-"""How does an instance type state its labels? Requirements, shared wherever they are equal.
+"""Builds the requirements of instance types, shared wherever they are equal.
 
 A catalogue states the same few thousand facts many thousand times. Sharing the objects keeps it
 small, quick to build, and quick to compare.

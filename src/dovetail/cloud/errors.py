@@ -1,4 +1,4 @@
-"""What can a cloud refuse? Each error is one way in which the caller has to react."""
+"""Defines the errors of a cloud. Each is one way in which the caller has to react."""
 
 from __future__ import annotations
 

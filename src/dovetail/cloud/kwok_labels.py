@@ -1,4 +1,4 @@
-"""Which labels does a type of the kwok format have? Some are stated, the rest follow from its name.
+"""Derives the labels of an instance type of the kwok format.
 
 `m5.xlarge` is size xlarge of family m5; `s-4x-amd64-linux` is size 4 (its cpu) of family s.
 """

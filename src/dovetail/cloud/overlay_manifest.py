@@ -1,4 +1,4 @@
-"""What does a NodeOverlay manifest ask for? The overlay as a noun, or why it is none."""
+"""Reads a NodeOverlay manifest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What do NodeOverlays change? Prices of offerings, and extra resources of instance types.
+"""Applies NodeOverlays: prices of offerings, and extra resources of instance types.
 
 Overlays are taken by weight, the heaviest first, and by name, the last in the alphabet first. Each
 offering takes its price from the first that names it, each type each extra resource from the first

@@ -1,4 +1,4 @@
-"""Which offerings would serve a claim? Cheapest first, each a choice that a cloud can try."""
+"""Lists the offerings that would serve a claim, cheapest first."""
 
 from __future__ import annotations
 

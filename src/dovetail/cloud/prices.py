@@ -1,4 +1,4 @@
-"""How does an overlay change a price? It replaces it, moves it, or scales it; never below zero."""
+"""Changes a price as an overlay says: replaces it, moves it or scales it, never below zero."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must a cloud be able to do? The whole of what Dovetail asks of one."""
+"""Defines what a cloud must be able to do."""
 
 from __future__ import annotations
 

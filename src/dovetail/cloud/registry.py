@@ -1,4 +1,4 @@
-"""Which clouds are there? Whatever is installed under the entry point group `dovetail.providers`.
+"""Finds the clouds that are installed under the entry point group `dovetail.providers`.
 
 Built-in providers come through the same door. An entry point names a function that is given the
 `ProviderContext` and makes the provider:

@@ -1,4 +1,4 @@
-"""How does the memory of the cluster keep up with it? One mirror for each kind, all told in here.
+"""Follows the API with one watch for each kind, and puts every change into the cache.
 
 A kind that the cluster does not know (an optional CRD) counts as empty and is tried again by its
 mirror. Pods are nearly all there is, so a mirror holds no more of them than tells them apart.
@@ -13,11 +13,10 @@ from typing import Final
 import msgspec
 
 from dovetail import api
-from dovetail.controllers.known import NODE, NODE_CLAIM, NODE_POOL, POD, Known
+from dovetail.controllers.cache import NODE, NODE_CLAIM, NODE_POOL, POD, WatchCache
 from dovetail.kube.mirror import Absent, Mirror, Notice, Pace, Present, Stalled
 from dovetail.kube.seam import Reader, Scope
-from dovetail.kube.sharing import Shared
-from dovetail.kube.typed import Intake, Unreadable
+from dovetail.kube.typed import Intake, Shared, Unreadable
 from dovetail.state.changes import NOTHING, Touched
 
 # Pools before claims before nodes before pods: each refers to those before it.
@@ -83,32 +82,34 @@ class Feed:
     def __init__(
         self,
         kube: Reader,
-        known: Known,
+        cache: WatchCache,
         kinds: Iterable[api.Kind],
         *,
         pace: Pace,
         touched: Callable[[Touched], None],
     ) -> None:
-        self.known = known
+        self.cache = cache
         self._touched = touched
         self.failed: Failed = _raised
-        self._listeners: list[Listener] = []
+        self._listeners: list[tuple[Listener, frozenset[str] | None]] = []
         self._problems: dict[str, str] = {}
         intake = Intake()
         self._mirrors: dict[str, Mirror] = {}
         for kind in kinds:
             mirror = Mirror(kube, Scope(kind), tell=self._hear, intake=intake, pace=pace)
-            known.mirrored(kind, mirror)
+            cache.mirrored(kind, mirror)
             self._mirrors[kind.name] = mirror
         self._mirrors[POD.name].keep = _Places().slim
 
-    def listen(self, listener: Listener) -> None:
-        """Tell this one too of every change, once it is known; and at once of everything that is
-        there but pods, since nothing has happened to those.
+    def subscribe(self, listener: Listener, kinds: Iterable[api.Kind] | None = None) -> None:
+        """Call this listener too with every change of these kinds, once it is in the cache; and at
+        once with everything that is there but pods, since nothing has happened to those. Without
+        kinds it is called for all, and when a kind cannot be followed.
         """
-        self._listeners.append(listener)
+        names = None if kinds is None else frozenset(kind.name for kind in kinds)
+        self._listeners.append((listener, names))
         for name, mirror in self._mirrors.items():
-            if name != POD.name:
+            if name != POD.name and (names is None or name in names):
                 for found in tuple(mirror.held.values()):
                     self._tell(listener, Present(found))
 
@@ -118,10 +119,11 @@ class Feed:
             for mirror in self._mirrors.values():
                 group.create_task(mirror.run())
 
-    async def wait_in_sync(self) -> None:
-        """Return once everything that was there at some moment is known."""
-        for mirror in self._mirrors.values():
-            await mirror.wait_in_sync()
+    async def wait_in_sync(self, kind: str = "") -> None:
+        """Return once everything that was there at some moment is known; of one kind if named."""
+        for name, mirror in self._mirrors.items():
+            if not kind or name == kind:
+                await mirror.wait_in_sync()
 
     def unsynced(self) -> tuple[str, ...]:
         """Kinds that have not been listed yet, each with what is in the way if anything is."""
@@ -142,11 +144,13 @@ class Feed:
             self._problems.pop(notice.object.kind, None)
         touched = NOTHING
         try:
-            touched = self.known.take(notice)
+            touched = self.cache.take(notice)
         except Exception as error:  # noqa: BLE001  a bug over one object must not make us deaf
             self.failed(_about(notice), error)
-        for listener in self._listeners:
-            self._tell(listener, notice)
+        kind = notice.object.kind if isinstance(notice, Present | Absent) else ""
+        for listener, names in self._listeners:
+            if names is None or kind in names:
+                self._tell(listener, notice)
         if touched:
             self._touched(touched)
 

@@ -1,8 +1,8 @@
-"""Who looks after what next? A queue of keys, each seen to by one worker at a time.
+"""Provides a queue of keys, each handled by one worker at a time.
 
-A key that is added while it waits is not added twice; one that is added while it is being seen to
-comes again afterwards. A handler says when it wants to look again; one that fails comes back after
-a wait that doubles.
+A key that is added while it waits is not added twice; one that is added while it is handled comes
+again afterwards. A handler says when it wants the key again; one that fails comes back after a wait
+that doubles.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from typing import Final, Generic, TypeVar
 
 import msgspec
 
-from dovetail.clock import Timer
-from dovetail.controllers.waiting import happens_within
-from dovetail.kube.backoff import Backoff, Chance
+from dovetail.clock import Timer, happens_within
+from dovetail.model.backoff import Backoff, Chance
 
 KeyT = TypeVar("KeyT", bound=Hashable)
 
@@ -25,7 +24,7 @@ LONGEST_WAIT_SECONDS: Final = 600.0
 _SPARE: Final = 1000  # so many entries may stand in vain before the schedule is swept
 
 
-class Manner(msgspec.Struct, frozen=True):
+class QueueSettings(msgspec.Struct, frozen=True):
     """How a queue is worked off."""
 
     timer: Timer
@@ -44,11 +43,11 @@ class WorkQueue(Generic[KeyT]):
         handle: Callable[[KeyT], Awaitable[float | None]],
         *,
         failed: Callable[[KeyT, Exception], None],
-        manner: Manner,
+        queue_settings: QueueSettings,
     ) -> None:
         self._handle = handle
         self._failed = failed
-        self._manner = manner
+        self._settings = queue_settings
         self._ready: dict[KeyT, None] = {}  # in order of arrival
         self._active: set[KeyT] = set()
         self._again: set[KeyT] = set()  # added while active
@@ -80,7 +79,7 @@ class WorkQueue(Generic[KeyT]):
         """See to this key in a while, unless it is added sooner."""
         if key in self._ready or key in self._again:
             return
-        due = self._manner.timer.elapsed_seconds() + min(max(seconds, 0.0), LONGEST_WAIT_SECONDS)
+        due = self._settings.timer.elapsed_seconds() + min(max(seconds, 0.0), LONGEST_WAIT_SECONDS)
         if self._due_by_key.get(key, due + 1.0) <= due:
             return
         self._due_by_key[key] = due
@@ -119,7 +118,7 @@ class WorkQueue(Generic[KeyT]):
         await self._is_idle.wait()
 
     def _start(self, group: asyncio.TaskGroup) -> None:
-        while self._ready and len(self._active) < self._manner.n_workers and not self._is_closing:
+        while self._ready and len(self._active) < self._settings.n_workers and not self._is_closing:
             key = next(iter(self._ready))
             del self._ready[key]
             self._active.add(key)
@@ -133,7 +132,7 @@ class WorkQueue(Generic[KeyT]):
             self._n_failed.pop(key, None)
         except Exception as error:  # noqa: BLE001  one key that fails must not stop the others
             n_failed = self._n_failed[key] = self._n_failed.get(key, 0) + 1
-            again = self._manner.backoff.seconds(n_failed, self._manner.chance)
+            again = self._settings.backoff.seconds(n_failed, self._settings.chance)
             self._failed(key, error)
         except BaseException:
             self._again.add(key)
@@ -156,14 +155,14 @@ class WorkQueue(Generic[KeyT]):
     async def _keep_time(self) -> None:
         while True:
             self._is_sooner.clear()
-            now = self._manner.timer.elapsed_seconds()
+            now = self._settings.timer.elapsed_seconds()
             while self._schedule and self._schedule[0][0] <= now:
                 due, _, key = heapq.heappop(self._schedule)
                 if self._due_by_key.get(key) == due:
                     self.add(key)
             self._sweep()
             wait = self._schedule[0][0] - now if self._schedule else None
-            await happens_within(self._is_sooner, wait, self._manner.timer)
+            await happens_within(self._is_sooner, wait, self._settings.timer)
 
     def _sweep(self) -> None:
         """Drop entries whose key was seen to sooner, once they are many."""

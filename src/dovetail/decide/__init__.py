@@ -18,12 +18,11 @@ from datetime import datetime
 import msgspec
 
 from dovetail.decide.apply import begin
+from dovetail.decide.candidates import runs_out_at, with_room_of_parting
 from dovetail.decide.disrupt import disrupt
 from dovetail.decide.lifecycle.step import soonest
-from dovetail.decide.parting import with_room_of_parting
 from dovetail.decide.provision import provision
 from dovetail.decide.static import joined, static
-from dovetail.decide.waking import runs_out_at
 from dovetail.model.plan import Plan
 from dovetail.model.snapshot import Snapshot
 

@@ -1,4 +1,4 @@
-"""How does the cluster look if a plan is carried out? While that goes on, and once all went well.
+"""Computes the cluster as it looks while a plan is carried out, and once all of it went well.
 
     begin   launches are on their way, what goes is marked, and every pod that was given a place
             counts as if it stood there already

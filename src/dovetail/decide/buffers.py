@@ -1,4 +1,4 @@
-"""Is the room there that capacity buffers keep, and what does each of them say? (spec/core.md 7.4)
+"""Says whether the room is there that capacity buffers keep (spec/core.md 7.4).
 
 A buffer is ready once what it refers to is found. Its room is there once each of its virtual pods
 has a place on a node that has started; until then it says how many wait for nodes to come.
@@ -14,10 +14,9 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
-from dovetail.decide.census import census
+from dovetail.decide.candidates import kept_places
 from dovetail.decide.lifecycle.conditions import SetCondition, Status, fail
-from dovetail.decide.nodes import leaving
-from dovetail.decide.promises import kept_places
+from dovetail.decide.nodes import census, leaving
 from dovetail.model.plan import Plan
 from dovetail.model.pod import Pod
 from dovetail.model.snapshot import Snapshot

@@ -1,28 +1,32 @@
-"""Which pods is a node needed for? Those that wait, and those whose node is leaving.
+"""Finds the pods that need a node: pending ones, and those whose node is leaving.
 
 What a pod says about its expressions was checked when it was read: a pod with an operator or value
 that means nothing arrives with `problems`. Labels that no pool can offer (a host name, a restricted
 domain, `karpenter.sh/nodepool` DoesNotExist) are no reason to refuse it here, since an existing
 node may satisfy them; a pool's nodes simply never match.
+
+Nominations of earlier plans still hold where the node stays, their time is not up, and no other pod
+has taken the room. kube-scheduler binds as it likes: a pod may take the place that was meant for
+another. The other is planned for again at once, on the place that the first did not need.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
 import msgspec
 
 from dovetail import labels
-from dovetail.decide.census import census
 from dovetail.decide.explain import say
-from dovetail.decide.nodes import leaving
+from dovetail.decide.lifecycle.protection import protection
+from dovetail.decide.nodes import Census, census, leaving, recalled
 from dovetail.decide.pdbs import is_kept_for_ever
-from dovetail.decide.promises import kept_places
-from dovetail.decide.recall import recalled
+from dovetail.model.ledger import Nomination
 from dovetail.model.node import Node
 from dovetail.model.pod import TERMINAL_PHASES, Pod, PodSpec
+from dovetail.model.resources import Resources, fits, subtract, total
 from dovetail.model.snapshot import DisruptionBudget, Snapshot
 from dovetail.model.verdict import Problem, Reason
 from dovetail.units import duration
@@ -31,6 +35,108 @@ DEFAULT_SCHEDULER: Final = "default-scheduler"
 _TIED_TO_NODE: Final = frozenset({"DaemonSet", "Node"})
 
 Refused = tuple[Pod, Problem]
+SOON: Final = timedelta(minutes=1)  # about what a node takes to start
+SLACK: Final = timedelta(seconds=10)  # for the kubelet to say that it is done
+_AT_ONCE: Final = frozenset({"ReplicaSet", "ReplicationController", "Job", "DaemonSet"})
+
+
+def kept_places(
+    snapshot: Snapshot, staying: frozenset[str], where: Census, now: datetime | None
+) -> dict[str, str]:
+    """The node that an earlier plan gave to each pod, by uid, as long as that holds.
+
+    Planning again would not always find the same places, and launch a second node for the rest.
+    """
+    held = [
+        one
+        for one in snapshot.ledger.nominations
+        if one.node in staying and (now is None or one.until > now)
+    ]
+    if not held:
+        return {}
+    rooms = _rooms({one.node for one in held}, snapshot.nodes, where, now)
+    pods = {pod.uid: pod for pod in _coming(snapshot, where)} if rooms else {}
+    return dict(_with_room(held, pods, rooms))
+
+
+def promised_by_node(snapshot: Snapshot, now: datetime) -> Mapping[str, tuple[Pod, ...]]:
+    """The pods for which nodes keep room that an earlier plan promised them, or that kube-scheduler
+    makes by preempting others.
+    """
+    where, gone = census(snapshot.pods), leaving(snapshot)
+    staying = frozenset(node.name for node in snapshot.nodes) - gone
+    places = kept_places(snapshot, staying, where, now) | _theirs(snapshot, staying, where)
+    found: dict[str, list[Pod]] = {}
+    for pod in _coming(snapshot, where) if places else ():
+        if pod.uid in places and not pod.is_terminal and pod.deleting_at is None:
+            found.setdefault(places[pod.uid], []).append(pod)
+    return {node: tuple(pods) for node, pods in found.items()}
+
+
+def _theirs(snapshot: Snapshot, staying: frozenset[str], where: Census) -> dict[str, str]:
+    """The node on which kube-scheduler makes room for each pod, by uid; what we said is not its."""
+    ours = {(one.pod_uid, one.node) for one in snapshot.ledger.nominations}
+    return {
+        pod.uid: pod.nominated_node_name
+        for pod in where.unbound
+        if pod.nominated_node_name in staying and (pod.uid, pod.nominated_node_name) not in ours
+    }
+
+
+def with_kept_rooms(snapshot: Snapshot, now: datetime) -> Snapshot:
+    """The cluster with the pods of capacity buffers where they were promised room: nobody ever
+    binds them, so that a promise is all they have. The very same if there are none.
+    """
+    where = census(snapshot.pods)
+    if not any(pod.is_virtual for pod in where.unbound):
+        return snapshot
+    staying = frozenset(node.name for node in snapshot.nodes) - leaving(snapshot)
+    places = kept_places(snapshot, staying, where, now)
+    pods = tuple(
+        msgspec.structs.replace(pod, node_name=places[pod.uid])
+        if not pod.node_name and pod.is_virtual and pod.uid in places
+        else pod
+        for pod in snapshot.pods
+    )
+    return msgspec.structs.replace(snapshot, pods=pods)
+
+
+def _coming(snapshot: Snapshot, where: Census) -> Iterator[Pod]:
+    """Pods that may go where they were promised to: those that wait, or whose node leaves."""
+    yield from where.unbound
+    for name in sorted(leaving(snapshot)):
+        yield from where.by_node.get(name, ())
+
+
+def _rooms(
+    names: set[str], nodes: Iterable[Node], where: Census, now: datetime | None
+) -> dict[str, Resources]:
+    """What is left on those nodes that pods have been bound to; on others nothing is taken yet. The
+    room of pods that are as good as gone is left, too.
+    """
+    rooms: dict[str, Resources] = {}
+    for node in nodes:
+        bound = where.by_node.get(node.name) if node.name in names else None
+        if bound:
+            used = total(pod.spec.requests for pod in bound if _holds_room(pod, now))
+            rooms[node.name] = subtract(node.allocatable, used)
+    return rooms
+
+
+def _holds_room(pod: Pod, now: datetime | None) -> bool:
+    return not pod.is_terminal and (now is None or not is_parting(pod, now))
+
+
+def _with_room(
+    held: Iterable[Nomination], pods: Mapping[str, Pod], rooms: dict[str, Resources]
+) -> Iterable[tuple[str, str]]:
+    for one in held:
+        room, pod = rooms.get(one.node), pods.get(one.pod_uid)
+        if room is not None and pod is not None:
+            if not fits(pod.spec.requests, room):
+                continue
+            rooms[one.node] = subtract(room, pod.spec.requests)
+        yield one.pod_uid, one.node
 
 
 class Waiting(msgspec.Struct, frozen=True, gc=False):
@@ -177,3 +283,53 @@ def _span(text: str) -> timedelta | None:
     except ValueError:
         return None
     return span if span > timedelta(0) else None
+
+
+def with_room_of_parting(snapshot: Snapshot, now: datetime) -> Snapshot:
+    """The cluster without the pods that are as good as gone; the very same if there are none."""
+    told = [pod for pod in snapshot.pods if pod.deleting_at is not None]
+    parting = {id(pod) for pod in told if is_parting(pod, now)}
+    if not parting:
+        return snapshot
+    kept = tuple(pod for pod in snapshot.pods if id(pod) not in parting)
+    return msgspec.structs.replace(snapshot, pods=kept)
+
+
+def is_parting(pod: Pod, now: datetime) -> bool:
+    """Whether its room may be given to others."""
+    deadline = pod.deleting_at
+    if deadline is None or pod.is_terminal or not pod.node_name:
+        return False
+    has_successor = pod.owner is not None and pod.owner.kind not in _AT_ONCE
+    return not has_successor and deadline - SOON <= now < deadline + SLACK
+
+
+def turns_at(snapshot: Snapshot) -> Iterator[datetime]:
+    """When pods that are told to end are as good as gone, and when they are overdue."""
+    for pod in snapshot.pods:
+        if pod.deleting_at is not None and is_parting(pod, pod.deleting_at):
+            yield pod.deleting_at - SOON
+            yield pod.deleting_at + SLACK
+
+
+def runs_out_at(snapshot: Snapshot, now: datetime) -> datetime | None:
+    """The next moment at which a promise, a refusal or a pod's protection has run out, or at which
+    the room of a pod that ends may be counted on, or not any more.
+    """
+    return min((moment for moment in _expiry_moments(snapshot, now) if moment > now), default=None)
+
+
+def _expiry_moments(snapshot: Snapshot, now: datetime) -> Iterator[datetime]:
+    for promise in snapshot.ledger.nominations:
+        yield promise.until
+    for refusal in snapshot.ledger.refusals:
+        yield refusal.until
+    where = census(snapshot.pods)
+    if where.unbound:
+        yield from turns_at(snapshot)
+    by_node = where.by_node
+    for node in leaving(snapshot):  # their pods are planned for once they are not protected
+        for pod in by_node.get(node, ()):
+            until = protection(pod, now).until
+            if until is not None:
+                yield until

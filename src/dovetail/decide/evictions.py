@@ -1,4 +1,4 @@
-"""How often were the pods of a workload evicted within a day? Counted by the hour.
+"""Counts how often the pods of a workload were evicted within a day, by the hour.
 
 An hour counts until every eviction in it is a day old, so that what is allowed a day is never
 exceeded within any 24 hours.
@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from dovetail.decide.recall import recalled
+from dovetail.decide.nodes import recalled
 from dovetail.model.ledger import EvictionCount, Ledger
 from dovetail.model.pod import Pod
 

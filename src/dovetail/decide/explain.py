@@ -1,4 +1,4 @@
-"""How is a reason put into words? One general sentence, one template and one short clause each.
+"""Puts reasons into words: one general sentence, one template and one short clause each.
 
 The general sentence stands alone (documentation, `dovetail explain`). The template is filled in
 with the facts of one pod and one pool. The clause goes into lists: "two pools: limits reached".

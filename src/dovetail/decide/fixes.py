@@ -1,4 +1,4 @@
-"""What is the smallest change that would give a pod its node?
+"""Finds the smallest change that would make a pod schedulable.
 
 A pool's finding is waived and the pod sifted again, until it passes: what had to be waived is the
 change. The pool with the fewest changes wins, then the kind of change that is easiest to make.

@@ -1,4 +1,4 @@
-"""Did you mean ...? What was misspelt, judged by what is known."""
+"""Suggests what was meant by a misspelt name."""
 
 from __future__ import annotations
 

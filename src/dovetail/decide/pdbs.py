@@ -1,23 +1,63 @@
-"""What do PodDisruptionBudgets say of a pod? Which select it, and whether one never lets it go.
+"""Says which PodDisruptionBudgets select a pod, and whether one of them never allows its eviction.
 
 A budget that wants as many pods available as there should be allows no eviction, now or later,
 whether it says so outright (`maxUnavailable: 0`) or by numbers (`minAvailable: 1` of one replica).
-Nobody waits for such a budget, and no room is made for pods that it keeps where they are.
+Nobody waits for such a budget, and no room is made for pods that it keeps where they are. Budgets
+are looked up by a label value that they name; the few that name none are asked one by one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Final, Generic, TypeVar
 
-from dovetail.decide.recall import recalled
-from dovetail.decide.selectors import Selectors
+from dovetail.decide.nodes import recalled
 from dovetail.model.pod import Pod
 from dovetail.model.snapshot import DisruptionBudget
+from dovetail.model.topology import LabelSelector
 
 _NOTHING_ALLOWED: Final = frozenset({"0", "0%"})
 _EVERYTHING_NEEDED: Final = "100%"
 _NONE: Final[tuple[DisruptionBudget, ...]] = ()
+T = TypeVar("T")
+_Listed = tuple[int, LabelSelector | None, T]  # None: found by all that it asks
+
+
+class Selectors(Generic[T]):
+    """Things with a selector each, found by labels, in the order in which they were given."""
+
+    def __init__(self, given: Iterable[tuple[LabelSelector, T]]) -> None:
+        self._by_label: dict[tuple[str, str], list[_Listed[T]]] = {}
+        self._keys: dict[str, None] = {}
+        self._others: list[_Listed[T]] = []
+        for number, (selector, thing) in enumerate(given):
+            if not selector.nothing:
+                self._add(number, selector, thing)
+
+    def _add(self, number: int, selector: LabelSelector, thing: T) -> None:
+        named = (one for one in selector.expressions if one.values and not one.complement)
+        first = next(named, None)
+        if first is None:
+            self._others.append((number, selector, thing))
+            return
+        self._keys[first.key] = None
+        rest = selector if len(selector.expressions) > 1 else None
+        for value in first.values:
+            self._by_label.setdefault((first.key, value), []).append((number, rest, thing))
+
+    def matching(self, labels_by_key: Mapping[str, str]) -> list[T]:
+        """The things whose selector means an object with these labels."""
+        likely = list(self._others)
+        for key in self._keys:
+            value = labels_by_key.get(key)
+            if value is not None:
+                likely += self._by_label.get((key, value), ())
+        if not likely:
+            return []
+        found = [one for one in likely if one[1] is None or one[1].matches(labels_by_key)]
+        if len(found) > 1:
+            found.sort(key=lambda one: one[0])
+        return [thing for _, _, thing in found]
 
 
 def selecting(pod: Pod, budgets: tuple[DisruptionBudget, ...]) -> tuple[DisruptionBudget, ...]:

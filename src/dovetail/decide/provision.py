@@ -1,30 +1,37 @@
-"""Which nodes should be launched for the pods that wait?"""
+"""Plans new nodes for pending pods, with the labels that those nodes will carry.
+
+A new node also carries labels that its pool insists on and no pod mentions: a pool that requires
+`team In [a, b]` gets nodes of one team or the other. A node without the label would not be what the
+pool asks for, and would drift as soon as it has come.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import Final
 
 from dovetail import labels
 from dovetail.decide.candidates import Waiting, waiting
-from dovetail.decide.labelling import unmentioned_labels
-from dovetail.decide.nodes import usable
-from dovetail.decide.pools import RefusedPool, eligible_pools, remaining_limits
-from dovetail.decide.prices import running_price
+from dovetail.decide.nodes import recalled, usable
+from dovetail.decide.pools import RefusedPool, eligible_pools, remaining_limits, running_price
 from dovetail.decide.reasons import Context, explain_refused, explain_unplaced
-from dovetail.decide.recall import recalled
 from dovetail.decide.spread import with_default_spread
 from dovetail.decide.volumes import volumes_by_pod
-from dovetail.model.instance import InstanceType
+from dovetail.model.instance import InstanceType, Offering
 from dovetail.model.node import Node
 from dovetail.model.plan import Cost, Launch, Nominate, Plan
 from dovetail.model.pod import Pod
-from dovetail.model.requirements import Requirement
+from dovetail.model.pool import NodePool
+from dovetail.model.requirements import Requirement, Requirements
 from dovetail.model.resources import NODES
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.volumes import PodVolumes
 from dovetail.solve import PlannedNode, Puzzle, Solution, solve
+from dovetail.solve.encoding.offers import definite, pool_requirements
+
+_OTHER: Final = "other"  # a value for a label that must have one, whichever
 
 
 def provision(snapshot: Snapshot, now: datetime) -> Plan:
@@ -264,3 +271,49 @@ def _after(puzzle: Puzzle, solution: Solution) -> dict[str, dict[str, int]]:
         for name in held:
             held[name] -= 1 if name == NODES else max(one.capacity.get(name, 0) for one in kinds)
     return result
+
+
+def node_labels(pool: NodePool, kind: InstanceType, at: Offering) -> dict[str, str]:
+    """Every label of the node; where the pool leaves a choice, the first value that would do."""
+    layers = (pool_requirements(pool), kind.requirements, at.requirements)
+    return _definite_labels(sorted({key for layer in layers for key in layer}), layers)
+
+
+def unmentioned_labels(node: PlannedNode) -> dict[str, str]:
+    """Labels that the pool of a planned node insists on, and that are not planned."""
+    keys = sorted(
+        {one.key for one in node.node_pool.requirements if not labels.is_well_known(one.key)}
+        - node.labels.keys()
+    )
+    if not keys:
+        return {}
+    pool = pool_requirements(node.node_pool)
+    return _definite_labels(
+        keys, (pool, node.instance_type.requirements, node.offering.requirements)
+    )
+
+
+def _definite_labels(keys: Iterable[str], layers: Sequence[Requirements]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for key in keys:
+        is_fixed, value = definite(key, layers)
+        chosen = value if is_fixed else _any_value(key, layers)
+        if chosen is not None:
+            found[key] = chosen
+    return found
+
+
+def _any_value(key: str, layers: Iterable[Requirements]) -> str | None:
+    """A value that all layers allow, if the label must be there."""
+    held = Requirement(key, complement=True)
+    for layer in layers:
+        held = held & layer[key] if key in layer else held
+    if not held.complement:
+        return min(held.values, default=None)
+    if held.tolerates_absence:
+        return None
+    if held.gte is None and held.lte is None:
+        return _OTHER
+    start, pace = (held.gte, 1) if held.gte is not None else (held.lte or 0, -1)
+    tries = (str(start + pace * n) for n in range(len(held.values) + 1))
+    return next((value for value in tries if held.has(value)), None)

@@ -9,11 +9,10 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from dovetail import labels
-from dovetail.decide.census import census
 from dovetail.decide.disrupt.budgets import allowances
 from dovetail.decide.lifecycle.step import Event, EventType
+from dovetail.decide.nodes import census, recalled
 from dovetail.decide.pools import eligible_pools, pools_by_name
-from dovetail.decide.recall import recalled
 from dovetail.model.instance import InstanceType
 from dovetail.model.plan import DisruptionReason
 from dovetail.model.pod import Pod, PodSpec

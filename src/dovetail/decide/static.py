@@ -1,22 +1,24 @@
-"""How many nodes does a pool want that says so itself? (spec/core.md 7.2)
+"""Keeps static pools, which have `replicas`, at their number of nodes (spec/core.md 7.2).
 
-A pool with `replicas` has so many nodes, whoever waits. Missing ones are launched from its template
-alone, as far as `limits.nodes` goes, in which nodes on their way out count too. Of those that are
-too many these go first: claims without an instance, empty nodes, then those that disturb least.
-Budgets have no say in that. Nodes that are being replaced count as there until they are gone, so
-that nothing is launched for them twice.
+Missing nodes are launched from the pool's template alone, as far as `limits.nodes` goes, in which
+nodes on their way out count too. Their claims ask for no more than the pool does, so that the
+provider has its whole choice; the plan assumes the cheapest offering. Of surplus nodes these go
+first: claims without an instance, empty nodes, then those that disturb least. Budgets do not count
+for that. Nodes that are being replaced count as there until they are gone, so that nothing is
+launched for them twice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from fractions import Fraction
 from typing import Final
 
 import msgspec
 
-from dovetail.decide.bare import bare_launches
+from dovetail import labels
 from dovetail.decide.candidates import is_movable
 from dovetail.decide.disrupt.candidates import Scene, scene_of
 from dovetail.decide.disrupt.cost import eviction_cost, life_left
@@ -24,7 +26,7 @@ from dovetail.decide.disrupt.emptiness import is_empty
 from dovetail.decide.lifecycle.conditions import DRIFTED
 from dovetail.decide.lifecycle.protection import protection
 from dovetail.decide.nodes import is_leaving, leaving
-from dovetail.decide.prices import (
+from dovetail.decide.pools import (
     has_node_prices,
     node_price,
     node_saving,
@@ -32,16 +34,21 @@ from dovetail.decide.prices import (
     prices,
     running_price,
 )
+from dovetail.decide.provision import named_launches, node_labels, obtainable
+from dovetail.model.instance import InstanceType, Offering
 from dovetail.model.node import Node
 from dovetail.model.plan import Disrupt, Launch, Plan
 from dovetail.model.pod import Pod
 from dovetail.model.pool import NodePool
 from dovetail.model.resources import NODES
 from dovetail.model.snapshot import Snapshot
+from dovetail.solve import PlannedNode
+from dovetail.solve.encoding.offers import pool_requirements
 
 OVERPROVISIONED: Final = "Overprovisioned"
 
 _NOTHING: Final = Plan()
+_Offer = tuple[InstanceType, Offering]
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -183,3 +190,83 @@ def moving(node: Node, scene: Scene) -> Iterator[str]:
     for pod in scene.pods_by_node.get(node.name, ()):
         if is_movable(pod, budgets, scene.now):
             yield pod.key
+
+
+def bare_launches(
+    pool: NodePool, n_nodes: int, snapshot: Snapshot, now: datetime, others: Iterable[Launch]
+) -> tuple[Launch, ...]:
+    """So many nodes of the pool's template, or as many as can be had; named on from `others`."""
+    if n_nodes <= 0:
+        return ()
+    offers = _bare_offers(pool, obtainable(snapshot, now).get(pool.name, ()))
+    if not offers:
+        return ()
+    names = tuple(dict.fromkeys(kind.name for kind, _ in offers))
+    most = snapshot.policy.max_instance_types
+    named = tuple(others)
+    chosen = _bare_choices(offers, n_nodes, _reserved(snapshot, named))
+    planned = [_bare_node(pool, kind, at, names[:most]) for kind, at in chosen]
+    return tuple(
+        msgspec.structs.replace(one, requirements=())  # the pool's own are all it asks for
+        for one in named_launches(planned, snapshot, named)
+    )
+
+
+def _reserved(snapshot: Snapshot, others: Sequence[Launch]) -> Counter[str]:
+    """How much of each reservation is used, also by launches that are not under way yet."""
+    used = Counter(snapshot.ledger.reserved_by_id)
+    coming = [one for one in others if one.reservation_id]
+    if coming:
+        there = {node.name for node in snapshot.nodes}
+        used.update(one.reservation_id for one in coming if one.name not in there)
+    return used
+
+
+def _bare_offers(pool: NodePool, types: Iterable[InstanceType]) -> list[_Offer]:
+    """All that the pool allows and that is to be had, cheapest first."""
+    asked = pool_requirements(pool)
+    found = [
+        (kind, at)
+        for kind in types
+        if kind.requirements.intersects(asked)
+        for at in kind.offerings
+        if at.is_available and at.requirements.intersects(asked)
+    ]
+    return sorted(
+        found,
+        key=lambda one: (
+            one[1].price_nanousd,
+            one[0].name,
+            one[1].zone,
+            one[1].capacity_type,
+            one[1].reservation_id,
+        ),
+    )
+
+
+def _bare_choices(offers: Sequence[_Offer], n_nodes: int, used: Counter[str]) -> Iterator[_Offer]:
+    """The cheapest again and again; of a reservation no more than is left of it."""
+    n_left = n_nodes
+    for kind, at in offers:
+        n_here = n_left
+        if at.capacity_type == labels.RESERVED:
+            n_here = min(n_left, max(0, at.reservation_capacity - used[at.reservation_id]))
+            used[at.reservation_id] += n_here
+        yield from [(kind, at)] * n_here
+        n_left -= n_here
+
+
+def _bare_node(
+    pool: NodePool, kind: InstanceType, at: Offering, names: Sequence[str]
+) -> PlannedNode:
+    return PlannedNode(
+        node_pool=pool,
+        instance_type=kind,
+        offering=at,
+        alternatives=tuple(dict.fromkeys((kind.name, *names))),
+        zones=(at.zone,),
+        capacity_types=(at.capacity_type,),
+        labels=node_labels(pool, kind, at),
+        requests={},
+        pods=(),
+    )

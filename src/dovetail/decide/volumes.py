@@ -1,4 +1,4 @@
-"""Where do a pod's volumes let it run? (spec/core.md 3.9)"""
+"""Says where the volumes of a pod let it run (spec/core.md 3.9)."""
 
 from __future__ import annotations
 

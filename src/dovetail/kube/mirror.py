@@ -18,10 +18,10 @@ import msgspec
 
 from dovetail import api
 from dovetail.clock import Timer
-from dovetail.kube.backoff import Backoff, Chance
 from dovetail.kube.errors import ApiError, GoneError, InvalidError, NotFoundError
 from dovetail.kube.seam import Reader, Scope, WatchEvent, WatchEventType
 from dovetail.kube.typed import Intake, Unreadable
+from dovetail.model.backoff import Backoff, Chance
 
 _PAGE: Final = 500
 _LARGEST_PAGE: Final = 32_000

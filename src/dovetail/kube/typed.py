@@ -7,15 +7,15 @@ networks and tools, volumes that are no claims. An object that cannot be read be
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from datetime import datetime
 from hashlib import blake2b
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 import msgspec
 
 from dovetail import api
 from dovetail.api.core import ContainerStatus, PodStatus, PodVolume
-from dovetail.kube.sharing import Shared
 
 _CONDITIONS: Final = frozenset({"PodScheduled", "Ready", "DisruptionTarget"})
 _DOMAINS: Final = ("kubernetes.io", "k8s.io", "karpenter.sh", "karpenter.k8s.aws", "dovetail.sh")
@@ -27,6 +27,42 @@ _POD_VERSION: Final = "v1"
 _POD: Final = "Pod"
 
 _Labels = dict[str, str]
+T = TypeVar("T")
+
+
+class Shared(Generic[T]):
+    """One of each, by key, of about `capacity` that were met last."""
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._recent: dict[Hashable, T] = {}
+        self._older: dict[Hashable, T] = {}
+
+    def __len__(self) -> int:
+        return len(self._recent) + len(self._older)
+
+    def get(self, key: Hashable) -> T | None:
+        """What is held under this key."""
+        held = self._recent.get(key)
+        if held is None:
+            held = self._older.pop(key, None)
+            if held is not None:
+                self.put(key, held)
+        return held
+
+    def put(self, key: Hashable, value: T) -> None:
+        """Hold a value; the older half makes room when the other is full."""
+        if len(self._recent) >= self._capacity:
+            self._older, self._recent = self._recent, {}
+        self._recent[key] = value
+
+    def equal(self, key: Hashable, value: T) -> T:
+        """The value first put under this key, if it is equal; else the one given."""
+        held = self.get(key)
+        if held is None:
+            self.put(key, value)
+            return value
+        return held if held == value else value
 
 
 class Unreadable(msgspec.Struct, frozen=True, gc=False):

@@ -22,7 +22,7 @@ from dovetail.apiserver import MemoryKube
 from dovetail.apiserver.http.server import Served, serve
 from dovetail.clock import SystemClock
 from dovetail.cloud.registry import ProviderContext
-from dovetail.controllers.supervisor import Loop, Supervisor
+from dovetail.controllers.leadership.supervisor import Loop, Supervisor
 from dovetail.live.asking import Asking
 from dovetail.live.replica import Outside, Replica
 from dovetail.observe.journal.recent import RecentDecisions

@@ -1,8 +1,8 @@
-"""What does a live cluster look like, now and from now on, to somebody who only reads?
+"""Reads a live cluster, once or for as long as somebody looks, without changing anything.
 
-The same mirrors and the same memory as the controller's, without anybody who acts. Every NodePool
-counts, whoever's it is; prices come from a catalogue. A kind that the cluster does not have, or
-does not show us, counts as empty, unless nothing makes sense without it.
+It uses the controller's own watch cache, without the loops that act. Every NodePool counts,
+whatever its node class; prices come from a catalogue. A kind that the cluster does not have, or
+that we may not read, counts as empty, except Nodes and Pods.
 """
 
 from __future__ import annotations
@@ -19,26 +19,25 @@ from dovetail import api
 from dovetail.clock import LoopTimer, SystemClock
 from dovetail.cloud.overlay_manifest import overlay
 from dovetail.cloud.overlays import PooledTypes, apply_to_pools
-from dovetail.controllers.feed import watched_kinds
+from dovetail.controllers.cache import WatchCache
+from dovetail.controllers.feed import Feed, watched_kinds
 from dovetail.errors import InputError
 from dovetail.kube.errors import ForbiddenError, NotFoundError
 from dovetail.kube.http import kubeconfig
 from dovetail.kube.http.client import HttpKube
 from dovetail.kube.http.retry import Retries
 from dovetail.kube.http.transport import HttpSettings, World
-from dovetail.kube.mirror import Absent, Mirror, Notice, Pace, Present, Stalled
-from dovetail.kube.seam import Reader, Scope
-from dovetail.kube.typed import Intake
+from dovetail.kube.mirror import Absent, Notice, Pace, Present, Stalled
+from dovetail.kube.seam import Reader
 from dovetail.model.instance import InstanceType
 from dovetail.model.node import Node
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Snapshot
 from dovetail.providers import choose
-from dovetail.state.changes import NOTHING, Catalogued, Observed, Touched, Vanished
+from dovetail.state.changes import Catalogued
 from dovetail.state.cluster import Cluster
 
 _NEEDED: Final = frozenset({"Node", "Pod"})
-_GATES: Final = {"NodeOverlay": True}
 _FORGET_AFTER_SECONDS: Final = 60.0  # trouble is told again before that, if it lasts
 _READER: Final = HttpSettings(connect_seconds=5.0, retries=Retries(n_tries=2))
 
@@ -47,19 +46,28 @@ Types = tuple[InstanceType, ...]
 
 
 class Whose(msgspec.Struct, frozen=True):
-    """Which cluster to look at, and with which catalogue; an empty one means whichever fits."""
+    """Which cluster to read, with which catalogue (an empty one means whichever fits), and
+    whether capacity buffers count.
+    """
 
     environment: Mapping[str, str]
     kubeconfig: str = ""
     context: str = ""
     catalogue: str = ""
+    with_buffers: bool = False
 
 
 class Following:
-    """A copy of a cluster that keeps up with it. `touched` hears that something has changed."""
+    """A copy of a cluster that keeps up with it. `touched` is called when something has changed."""
 
     def __init__(
-        self, kube: Reader, pace: Pace, *, catalogue: str = "", touched: Callable[[], None]
+        self,
+        kube: Reader,
+        pace: Pace,
+        *,
+        catalogue: str = "",
+        with_buffers: bool = False,
+        touched: Callable[[], None],
     ) -> None:
         self._pace = pace
         self._touched = touched
@@ -69,23 +77,24 @@ class Following:
         self._overlays: dict[str, api.NodeOverlay] = {}
         self._laid: object = None  # what catalogues were last worked out for
         self._trouble: dict[str, tuple[str, float]] = {}
-        intake = Intake()
-        self._mirrors = {
-            kind.name: Mirror(kube, Scope(kind), tell=self._hear, intake=intake, pace=pace)
-            for kind in watched_kinds((), _GATES)
-        }
-        self._answered = {name: asyncio.Event() for name in self._mirrors}
+        gates = {"NodeOverlay": True, "CapacityBuffer": with_buffers}
+        kinds = watched_kinds((), gates)
+        self._feed = Feed(
+            kube, WatchCache(self._cluster, None), kinds, pace=pace, touched=lambda _: touched()
+        )
+        self._feed.subscribe(self._hear)
+        self._answered = {kind.name: asyncio.Event() for kind in kinds}
         self._refused: dict[str, Exception] = {}
 
     async def run(self) -> None:
         """Follow until cancelled."""
         async with asyncio.TaskGroup() as group:
-            for name, mirror in self._mirrors.items():
-                group.create_task(mirror.run())
-                group.create_task(self._note_sync(name, mirror))
+            group.create_task(self._feed.run())
+            for name in self._answered:
+                group.create_task(self._note_sync(name))
 
-    async def _note_sync(self, name: str, mirror: Mirror) -> None:
-        await mirror.wait_in_sync()
+    async def _note_sync(self, name: str) -> None:
+        await self._feed.wait_in_sync(name)
         self._answered[name].set()
 
     async def ready(self) -> None:
@@ -136,43 +145,31 @@ class Following:
         return apply_to_pools(pooled, overlays)[0]
 
     def _hear(self, notice: Notice) -> None:
-        touched = self._take(notice)
-        if touched:
-            self._touched()
-
-    def _take(self, notice: Notice) -> Touched:
         match notice:
             case Present(object=api.NodeOverlay() as found):
                 self._overlays[found.metadata.name] = found
-                return Touched.POOLS
+                self._touched()
             case Absent(object=api.NodeOverlay() as gone):
                 self._overlays.pop(gone.metadata.name, None)
-                return Touched.POOLS
+                self._touched()
             case Present(object=found):
                 self._trouble.pop(found.kind, None)
-                return self._cluster.apply(Observed(found))
-            case Absent(object=gone):
-                kind = api.find(gone.api_version, gone.kind)
-                if kind is None:
-                    return NOTHING
-                meta = gone.metadata
-                return self._cluster.apply(Vanished(kind, meta.name, meta.namespace))
             case Stalled():
-                return self._stall(notice)
+                self._stall(notice)
             case _:
-                return NOTHING
+                return
 
-    def _stall(self, notice: Stalled) -> Touched:
+    def _stall(self, notice: Stalled) -> None:
         name = notice.scope.kind.name
         if isinstance(notice.error, NotFoundError):
-            return NOTHING  # a cluster need not have every kind
+            return  # a cluster need not have every kind
         if not self._answered[name].is_set():
             self._refused[name] = notice.error
             self._answered[name].set()
         elif name not in self._refused:
             at = self._pace.timer.elapsed_seconds()
             self._trouble[name] = (f"{name}s cannot be followed: {notice.error}", at)
-        return Touched.NODES
+        self._touched()
 
 
 def _types_in_use(
@@ -198,7 +195,13 @@ async def follow(
     timer, chance = LoopTimer(), SystemRandom().random
     world = World(SystemClock(), timer, chance, whose.environment)
     async with HttpKube(access, world, _READER) as kube:
-        found = Following(kube, Pace(timer, chance), catalogue=whose.catalogue, touched=touched)
+        found = Following(
+            kube,
+            Pace(timer, chance),
+            catalogue=whose.catalogue,
+            with_buffers=whose.with_buffers,
+            touched=touched,
+        )
         try:
             async with asyncio.TaskGroup() as group:
                 running = group.create_task(found.run())
@@ -223,9 +226,7 @@ def _fault(raised: ExceptionGroup[Exception]) -> BaseException | None:
 
 
 class Sighting(msgspec.Struct, frozen=True):
-    """A cluster as it was at a moment, where its prices come from, and which kinds we were not
-    shown.
-    """
+    """A cluster at a moment, the catalogues of its prices, and the kinds that we may not read."""
 
     snapshot: Snapshot
     now: datetime
@@ -234,7 +235,7 @@ class Sighting(msgspec.Struct, frozen=True):
 
 
 def sight(whose: Whose) -> Sighting:
-    """Look at a cluster once. Raises InputError."""
+    """Read a cluster once. Raises InputError."""
 
     async def look(found: Following) -> Sighting:
         now = SystemClock().now()

@@ -1,4 +1,4 @@
-"""What is one replica made of? Every part, plugged together once."""
+"""Plugs the parts of one replica together."""
 
 from __future__ import annotations
 
@@ -14,21 +14,19 @@ from typing import Final
 
 import msgspec
 
-from dovetail.clock import Clock, Timer
+from dovetail.clock import Clock, Timer, happens_within
 from dovetail.cloud import registry
 from dovetail.cloud.provider import CloudProvider, CloudWorker
 from dovetail.cloud.registry import ProviderContext
-from dovetail.controllers import leadership
-from dovetail.controllers.batching import Window
-from dovetail.controllers.means import Means
-from dovetail.controllers.provisioning import Witness
-from dovetail.controllers.supervisor import Loop
-from dovetail.controllers.waiting import happens_within
-from dovetail.controllers.whole import Controller, Setup
+from dovetail.controllers.controller import Controller, Setup
+from dovetail.controllers.dependencies import Dependencies
+from dovetail.controllers.leadership import election
+from dovetail.controllers.leadership.supervisor import Loop
+from dovetail.controllers.provisioning.loop import Window, Witness
 from dovetail.decide import decide
 from dovetail.decide.lifecycle.step import Event
-from dovetail.kube.backoff import Chance
 from dovetail.kube.seam import Kube
+from dovetail.model.backoff import Chance
 from dovetail.model.plan import Plan
 from dovetail.model.snapshot import Snapshot
 from dovetail.observe.cloud import measured
@@ -95,12 +93,12 @@ class Replica:
         self._shadow = Shadow(outside.log, self._meters.registry) if settings.dry_run else None
         self._watching: list[Witness] = [self._shadow.decided] if self._shadow else []
         self._controller = Controller(self._means(), self._setup())
-        self._controller.feed.listen(self._onlooker.hear_pods)
+        self._controller.feed.subscribe(self._onlooker.hear_pods)
         self._is_leading = False
         self._unsynced_since: float | None = outside.timer.elapsed_seconds()
 
-    def _means(self) -> Means:
-        return Means(
+    def _means(self) -> Dependencies:
+        return Dependencies(
             kube=self._kube,
             cloud=self._cloud,
             clock=self._outside.clock,
@@ -121,9 +119,9 @@ class Replica:
             policy=settings.policy,
             window=Window(settings.batch_idle_duration, settings.batch_max_duration),
             gates=settings.feature_gates,
-            steers=settings.steer_pods,
+            nominates_pods=settings.steer_pods,
             namespace=settings.leader_election_namespace
-            or leadership.namespace(self._outside.environment),
+            or election.namespace(self._outside.environment),
             acts=not settings.dry_run,
         )
 
@@ -156,7 +154,7 @@ class Replica:
     def view(self) -> tuple[Snapshot, datetime]:
         """The cluster as it is known at this moment."""
         now = self._outside.clock.now()
-        return self._controller.known.cluster.view(now), now
+        return self._controller.cache.cluster.view(now), now
 
     # ------------------------------------------------------------------ what is asked of it
 
@@ -217,9 +215,9 @@ class Replica:
 
     async def _take_over(self) -> None:
         await self._controller.feed.wait_in_sync()
-        self._latest = self._controller.known.cluster.view(self._outside.clock.now())
+        self._latest = self._controller.cache.cluster.view(self._outside.clock.now())
         self._onlooker.meet(self._latest.pods)
-        self._controller.feed.listen(self._onlooker.hear)
+        self._controller.feed.subscribe(self._onlooker.hear)
         self._is_leading = True
         await self._controller.take_over()
 

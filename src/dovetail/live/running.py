@@ -1,4 +1,4 @@
-"""How does the controller run, from its start to its end?
+"""Runs the controller, from its start to its end.
 
 run -> serve what can be asked -> follow the cluster -> be elected -> work until told to stop
 """
@@ -17,11 +17,16 @@ from typing import Final
 
 from dovetail.clock import LoopTimer, SystemClock
 from dovetail.cloud import registry
-from dovetail.controllers import leadership
-from dovetail.controllers.leadership import LEASE, Candidate, ElectionMeans, LeadershipLostError
-from dovetail.controllers.memory_limit import watch_memory
-from dovetail.controllers.readiness import Readiness
-from dovetail.controllers.supervisor import GRACE_SECONDS, Loop, Supervisor
+from dovetail.controllers.leadership import election
+from dovetail.controllers.leadership.election import (
+    LEASE,
+    Candidate,
+    ElectionDependencies,
+    LeadershipLostError,
+)
+from dovetail.controllers.leadership.memory_limit import watch_memory
+from dovetail.controllers.leadership.readiness import Readiness
+from dovetail.controllers.leadership.supervisor import GRACE_SECONDS, Loop, Supervisor
 from dovetail.kube.http import kubeconfig
 from dovetail.kube.http.access import Access
 from dovetail.kube.http.client import HttpKube
@@ -190,8 +195,8 @@ def _supervisor(outside: Outside, loops: Iterable[Loop]) -> Supervisor:
 
 def _candidate(outside: Outside, kube: HttpKube) -> Candidate:
     settings = outside.settings
-    namespace = settings.leader_election_namespace or leadership.namespace(outside.environment)
-    means = ElectionMeans(kube, outside.clock, outside.timer, outside.chance, outside.log)
+    namespace = settings.leader_election_namespace or election.namespace(outside.environment)
+    means = ElectionDependencies(kube, outside.clock, outside.timer, outside.chance, outside.log)
     lease = Ref(LEASE, settings.leader_election_name, namespace)
     return Candidate(lease, f"{socket.gethostname()}_{uuid.uuid4()}", means)
 

@@ -62,3 +62,11 @@ class Snapshot(msgspec.Struct, frozen=True, gc=False):
     ledger: Ledger = Ledger()
     policy: Policy = Policy()
     revision: int = 1
+
+    def without_disruption(self, *, keeps_replicas: bool | None = None) -> Snapshot:
+        """The same cluster with a policy that removes no node. `keeps_replicas` says whether static
+        pools are kept at their replicas; None leaves that as it is.
+        """
+        kept = self.policy.keeps_replicas if keeps_replicas is None else keeps_replicas
+        policy = msgspec.structs.replace(self.policy, disrupts_for=(), keeps_replicas=kept)
+        return msgspec.structs.replace(self, policy=policy)

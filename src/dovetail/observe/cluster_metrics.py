@@ -12,9 +12,8 @@ from functools import cached_property
 from typing import Final
 
 from dovetail import labels
-from dovetail.decide.census import census
-from dovetail.decide.nodes import leaving
-from dovetail.decide.prices import price_of, prices
+from dovetail.decide.nodes import census, leaving
+from dovetail.decide.pools import price_of, prices
 from dovetail.model.node import Node
 from dovetail.model.pod import Pod
 from dovetail.model.resources import CPU, NODES, Resources, subtract, total

@@ -16,7 +16,6 @@ import msgspec
 from dovetail.decide.lifecycle.conditions import Status
 from dovetail.decide.lifecycle.pool import PoolView
 from dovetail.decide.lifecycle.step import Event
-from dovetail.decide.lifecycle.transitions import Subject, finalized_event, transition_events
 from dovetail.model.claim import ClaimObject, NodeObject
 from dovetail.model.node import Condition
 from dovetail.observe.condition_meters import ConditionMeters, metric_label
@@ -31,6 +30,9 @@ _HELP: Final = {
     _CURRENT: "How long a condition has had its status.",
     _GOING: "How long an object has been on its way out.",
 }
+
+
+FINALIZED: Final = "Finalized"
 
 
 class Watched(msgspec.Struct, frozen=True, gc=False):
@@ -177,4 +179,42 @@ def _departures(name: str, held: Iterable[tuple[str, Watched]], now: datetime) -
 def _condition_text(one: Condition) -> str:
     return (
         f'type="{escaped(one.type)}",status="{escaped(one.status)}",reason="{escaped(one.reason)}"'
+    )
+
+
+class Subject(msgspec.Struct, frozen=True, gc=False):
+    """The object that is spoken of."""
+
+    kind: str
+    name: str
+    uid: str = ""
+
+
+def transition_events(
+    subject: Subject, before: Iterable[Condition], after: Iterable[Condition]
+) -> Iterator[Event]:
+    """An event for each condition whose status changed. What is said for the first time is none."""
+    status_by_type = {one.type: one.status for one in before}
+    for one in after:
+        known = status_by_type.get(one.type)
+        if known is None or known == one.status:
+            continue
+        why = f" ({one.reason}: {one.message})" if one.message else f" ({one.reason})"
+        message = f"{one.type} turned from {known} to {one.status}{why}"
+        yield _event(subject, one.type, message, one.status)
+
+
+def finalized_event(subject: Subject) -> Event:
+    """The object is gone."""
+    return _event(subject, FINALIZED, f"{subject.kind} {subject.name} is gone", "")
+
+
+def _event(subject: Subject, reason: str, message: str, value: str) -> Event:
+    return Event(
+        subject.kind,
+        subject.name,
+        reason,
+        message,
+        uid=subject.uid,
+        dedupe=(value,) if value else (),
     )

@@ -37,7 +37,7 @@ from dovetail.observe.pod_times import PodTimes
 from dovetail.observe.steps import count_unpriced, tell_budgets
 from dovetail.observe.text import gauge, label_text, series
 from dovetail.observe.zones import zones_of_waiting
-from dovetail.state.amounts import instant
+from dovetail.state.conversions import instant
 from dovetail.state.objects import claim_object, node_object, pool_view
 
 PROVISIONER: Final = "provisioner"

@@ -13,7 +13,7 @@ import msgspec
 
 from dovetail import api
 from dovetail.model.resources import PODS
-from dovetail.state.requests import pod_requests
+from dovetail.state.specs import pod_requests
 
 _TERMINAL: Final = frozenset({"Succeeded", "Failed"})
 _MOST_TEMPLATES: Final = 1 << 14

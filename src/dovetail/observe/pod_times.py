@@ -17,7 +17,7 @@ from dovetail.model.pod import Pod
 from dovetail.observe.meters import Meters
 from dovetail.observe.pod_limits import pod_key
 from dovetail.observe.text import gauge, label_text, series
-from dovetail.state.amounts import instant
+from dovetail.state.conversions import instant
 
 _TERMINAL: Final = frozenset({"Succeeded", "Failed"})
 _PENDING: Final = frozenset({"", "Pending"})

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
-from dovetail.decide.census import census
+from dovetail.decide.nodes import census
 from dovetail.model.plan import Disrupt, Launch, Plan
 from dovetail.model.snapshot import Snapshot
 from dovetail.observe.logs import Log

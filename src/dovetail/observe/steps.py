@@ -14,11 +14,10 @@ from typing import Final
 
 from dovetail import labels
 from dovetail.decide.disrupt.budgets import allowances
-from dovetail.decide.lifecycle.actions import DeleteClaim
 from dovetail.decide.lifecycle.conditions import INSTANCE_TERMINATING
 from dovetail.decide.lifecycle.eviction import EvictionAnswer, QueuedEviction
-from dovetail.decide.lifecycle.step import Milestone, Step, claim_with
-from dovetail.decide.prices import price_of, prices
+from dovetail.decide.lifecycle.step import DeleteClaim, Milestone, Step, claim_with
+from dovetail.decide.pools import price_of, prices
 from dovetail.model.claim import ClaimObject, NodeObject
 from dovetail.model.plan import DisruptionReason
 from dovetail.model.pool import ConsolidationPolicy

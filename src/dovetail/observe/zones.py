@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
-from dovetail.decide.census import census
+from dovetail.decide.nodes import census
 from dovetail.decide.volumes import pod_volumes
 from dovetail.model.pod import Pod
 from dovetail.model.requirements import Requirement

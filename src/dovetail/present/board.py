@@ -13,9 +13,8 @@ from enum import StrEnum
 
 import msgspec
 
-from dovetail.decide.census import census
-from dovetail.decide.nodes import leaving
-from dovetail.decide.prices import Prices, price_of, prices
+from dovetail.decide.nodes import census, leaving
+from dovetail.decide.pools import Prices, price_of, prices
 from dovetail.model import resources
 from dovetail.model.node import Node
 from dovetail.model.plan import Plan

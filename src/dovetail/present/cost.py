@@ -15,8 +15,8 @@ from typing import Final
 
 import msgspec
 
-from dovetail.decide.census import census
-from dovetail.decide.prices import price_of, prices
+from dovetail.decide.nodes import census
+from dovetail.decide.pools import price_of, prices
 from dovetail.model import resources
 from dovetail.model.node import Node
 from dovetail.model.pod import Pod

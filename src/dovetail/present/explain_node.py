@@ -7,12 +7,12 @@ from datetime import datetime
 
 import msgspec
 
-from dovetail.decide.census import census
 from dovetail.decide.disrupt.budgets import allowances
 from dovetail.decide.disrupt.candidates import scene_of
 from dovetail.decide.disrupt.removal import Fate, Removal, fate, removal
 from dovetail.decide.disrupt.why import cause, obstacles, tightest
-from dovetail.decide.prices import price_of, prices, whole_prices
+from dovetail.decide.nodes import census
+from dovetail.decide.pools import price_of, prices, whole_prices
 from dovetail.model import resources
 from dovetail.model.node import Node
 from dovetail.model.plan import Disrupt, DisruptionReason, Plan

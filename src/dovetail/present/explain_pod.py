@@ -7,9 +7,9 @@ from datetime import datetime
 
 import msgspec
 
+from dovetail.decide.candidates import is_parting
 from dovetail.decide.disrupt.removal import fate, removal
 from dovetail.decide.disrupt.why import obstacles
-from dovetail.decide.parting import is_parting
 from dovetail.model.node import Node
 from dovetail.model.plan import Launch, Plan
 from dovetail.model.pod import Pod

@@ -7,12 +7,10 @@ from datetime import datetime
 
 import msgspec
 
-from dovetail.decide.census import census
 from dovetail.decide.disrupt.budgets import Allowance, allowances
 from dovetail.decide.disrupt.why import tightest
-from dovetail.decide.nodes import is_leaving
-from dovetail.decide.pools import eligible_pools, remaining_limits
-from dovetail.decide.prices import price_of, prices
+from dovetail.decide.nodes import census, is_leaving
+from dovetail.decide.pools import eligible_pools, price_of, prices, remaining_limits
 from dovetail.model.node import Node
 from dovetail.model.plan import DisruptionReason, Launch, Plan
 from dovetail.model.pool import NodePool

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from dovetail.decide.disrupt.calendar import calendars
-from dovetail.decide.prices import price_of, prices
+from dovetail.decide.pools import price_of, prices
 from dovetail.model.pool import NodePool
 from dovetail.model.resources import NODES, total
 from dovetail.model.snapshot import Snapshot

@@ -8,8 +8,8 @@ from enum import StrEnum
 
 import msgspec
 
-from dovetail.decide.census import census
-from dovetail.decide.prices import price_of, prices
+from dovetail.decide.nodes import census
+from dovetail.decide.pools import price_of, prices
 from dovetail.model.plan import Disrupt, Launch, Plan
 from dovetail.model.snapshot import Snapshot
 from dovetail.present.explanation import Explanation, Section, coming, saving_of

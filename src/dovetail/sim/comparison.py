@@ -16,9 +16,8 @@ import msgspec
 
 from dovetail.decide import decide
 from dovetail.decide.apply import apply
-from dovetail.decide.census import census
-from dovetail.decide.nodes import leaving
-from dovetail.decide.prices import price_of, prices
+from dovetail.decide.nodes import census, leaving
+from dovetail.decide.pools import price_of, prices
 from dovetail.decide.provision import provision
 from dovetail.model.ledger import Ledger
 from dovetail.model.node import Node

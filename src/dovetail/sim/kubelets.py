@@ -9,6 +9,7 @@ controller: give them a client of their own.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
@@ -18,21 +19,23 @@ import msgspec
 from dovetail import api
 from dovetail.clock import Clock, Timer
 from dovetail.controllers.workqueue import WorkQueue
-from dovetail.kube.backoff import Chance
-from dovetail.kube.errors import ConflictError, NotFoundError
+from dovetail.kube.errors import AlreadyExistsError, ConflictError, NotFoundError
 from dovetail.kube.mirror import Absent, Key, Mirror, Notice, Pace, Present
-from dovetail.kube.seam import Deletion, Json, Kube, Patch, PatchType, Ref, Scope
+from dovetail.kube.seam import Body, Deletion, Json, Kube, Patch, PatchType, Ref, Scope
 from dovetail.kube.typed import Intake
+from dovetail.model.backoff import Chance
 from dovetail.model.pod import TERMINAL_PHASES
-from dovetail.providers.kwok.machine import FAKE, recorded
+from dovetail.providers.kwok.store import FAKE, recorded
 from dovetail.sim import statuses, wire
-from dovetail.sim.heartbeats import Heartbeats
-from dovetail.sim.refusals import patient, tolerated
+from dovetail.sim.wire import patient, tolerated
 from dovetail.units import duration
 
 RUNS_FOR: Final = "kwok.x-k8s.io/runs-for"  # on a pod: after so long it has succeeded
 _NOT_READY: Final = "node.kubernetes.io/not-ready"
 _STATUS: Final = "status"
+NAMESPACE: Final = "kube-node-lease"
+_LASTS_SECONDS: Final = 40
+_N_TURNS: Final = 8
 
 
 class Habits(msgspec.Struct, frozen=True):
@@ -66,7 +69,9 @@ class Kubelets:
         self._habits = habits
         self._heartbeats = Heartbeats(kube, clock)
         self._errands: WorkQueue[_Errand] = WorkQueue(
-            self._run_errand, failed=tolerated, manner=patient(timer, chance, habits.n_at_once)
+            self._run_errand,
+            failed=tolerated,
+            queue_settings=patient(timer, chance, habits.n_at_once),
         )
         self._pods_by_node: dict[str, dict[Key, None]] = {}
         intake, pace = Intake(), Pace(timer, chance)
@@ -217,3 +222,62 @@ def _ends_at(pod: api.Pod) -> datetime | None:
         return pod.status.start_time + duration.parse(said)
     except ValueError:
         return None  # not written for us to understand
+
+
+class Heartbeats:
+    """The leases of some nodes, renewed in turns."""
+
+    def __init__(self, kube: Kube, clock: Clock) -> None:
+        self._kube = kube
+        self._clock = clock
+        self._turns: tuple[dict[str, None], ...] = tuple({} for _ in range(_N_TURNS))
+        self._turn_by_node: dict[str, int] = {}
+        self._n_joined = 0
+
+    def join(self, node_name: str) -> bool:
+        """Renew for this node from now on; whether it is new here."""
+        if node_name in self._turn_by_node:
+            return False
+        turn = self._turn_by_node[node_name] = self._n_joined % _N_TURNS
+        self._turns[turn][node_name] = None
+        self._n_joined += 1
+        return True
+
+    def leave(self, node_name: str) -> None:
+        """Renew no more. The lease itself goes with its node, which owns it."""
+        turn = self._turn_by_node.pop(node_name, None)
+        if turn is not None:
+            del self._turns[turn][node_name]
+
+    async def run(self, timer: Timer, every_seconds: float, tell: Callable[[str], None]) -> None:
+        """Name every node once in so many seconds, until cancelled."""
+        while True:
+            for names in self._turns:
+                await timer.sleep(every_seconds / _N_TURNS)
+                for name in names:
+                    tell(name)
+
+    async def renew(self, node: api.Object) -> None:
+        """Write that the node lives. Raises ApiError."""
+        name = node.metadata.name
+        renewed: dict[str, Json] = {"renewTime": wire.fine_stamp(self._clock.now())}
+        try:
+            await self._kube.patch(Ref(wire.LEASE, name, NAMESPACE), Patch({"spec": renewed}))
+        except NotFoundError:
+            await self._make(node, renewed)
+
+    async def _make(self, node: api.Object, renewed: dict[str, Json]) -> None:
+        name = node.metadata.name
+        body: Body = {
+            "apiVersion": wire.LEASE.api_version,
+            "kind": wire.LEASE.name,
+            "metadata": {
+                "name": name,
+                "ownerReferences": [wire.owner(node, wire.NODE, controls=False)],
+            },
+            "spec": {"holderIdentity": name, "leaseDurationSeconds": _LASTS_SECONDS, **renewed},
+        }
+        try:
+            await self._kube.create(wire.LEASE, body, NAMESPACE)
+        except AlreadyExistsError:
+            return  # another renewal was faster

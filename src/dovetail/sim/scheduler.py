@@ -15,13 +15,12 @@ from typing import Final
 import msgspec
 
 from dovetail import api
-from dovetail.clock import Clock, Timer
-from dovetail.controllers.waiting import happens_within
-from dovetail.kube.backoff import Chance
+from dovetail.clock import Clock, Timer, happens_within
 from dovetail.kube.errors import ApiError, ConflictError, NotFoundError
 from dovetail.kube.mirror import Absent, Mirror, Notice, Pace, Present
 from dovetail.kube.seam import Body, Json, Kube, Patch, PatchType, Ref, Scope
 from dovetail.kube.typed import Intake
+from dovetail.model.backoff import Chance
 from dovetail.model.pod import Pod, PodKey
 from dovetail.sim import volumes, wire
 from dovetail.sim.placing import Placing

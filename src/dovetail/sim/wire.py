@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from datetime import UTC, datetime
 from typing import Final
 
 from dovetail import api
+from dovetail.clock import Timer
+from dovetail.controllers.workqueue import QueueSettings
+from dovetail.kube.errors import ApiError
 from dovetail.kube.seam import Json
+from dovetail.model.backoff import Backoff, Chance
 
 POD: Final = api.KINDS["", "Pod"]
 NODE: Final = api.KINDS["", "Node"]
 LEASE: Final = api.Kind("coordination.k8s.io", "v1", "Lease", "leases", api.Object)
 BINDING: Final = api.Kind("", "v1", "Binding", "bindings", api.Object)
+_BACKOFF: Final = Backoff(0.1, 10.0)
 
 
 def stamp(moment: datetime) -> str:
@@ -53,3 +59,14 @@ def owner(wire: api.Object, kind: api.Kind, *, controls: bool = True) -> dict[st
 def is_true(conditions: tuple[api.Condition, ...], name: str) -> bool:
     """Whether that condition is said to hold."""
     return any(one.type == name and one.status == "True" for one in conditions)
+
+
+def patient(timer: Timer, chance: Chance, n_workers: int) -> QueueSettings:
+    """How stand-ins work off what there is to do."""
+    return QueueSettings(timer, chance, _BACKOFF, n_workers)
+
+
+def tolerated(_key: Hashable, error: Exception) -> None:
+    """What the API refuses is tried again in silence; whatever else goes wrong is raised."""
+    if not isinstance(error, ApiError):
+        raise error

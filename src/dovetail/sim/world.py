@@ -6,8 +6,8 @@ import asyncio
 from typing import Final
 
 from dovetail.clock import Clock, Timer
-from dovetail.kube.backoff import Chance
 from dovetail.kube.seam import Kube
+from dovetail.model.backoff import Chance
 from dovetail.sim.controller_manager.workloads import Workloads
 from dovetail.sim.kubelets import Habits, Kubelets
 from dovetail.sim.scheduler import Scheduler

@@ -1,4 +1,4 @@
-"""For which pods that do not exist is room kept? CapacityBuffers (spec/core.md 7.4)."""
+"""Makes the virtual pods for which CapacityBuffers keep room (spec/core.md 7.4)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import msgspec
 from dovetail import api, labels
 from dovetail.api.autoscaling import ACTIVE_CAPACITY
 from dovetail.model.pod import Pod
-from dovetail.state.amounts import resources
-from dovetail.state.inventory import Inventory, namespace_of
+from dovetail.state.conversions import resources
 from dovetail.state.pods import mould
+from dovetail.state.shelf import Inventory, namespace_of
 from dovetail.state.specs import Templates
 
 LOWEST_PRIORITY: Final = -(2**31)

@@ -1,4 +1,4 @@
-"""What can happen to the memory of the cluster, and what could that matter to?
+"""Defines the changes that a cluster takes in, and what each could matter to.
 
 What the API says arrives as `Observed` and `Vanished`, what became of our own doing as outcomes.
 """
@@ -71,16 +71,35 @@ class LaunchFailed(msgspec.Struct, frozen=True):
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """A provider could not deliver this offering. It is not asked again for the usual time, or,
-    where it did not say that it was about this one, until then and for that pool.
-    """
+    """A provider could not deliver this offering. It is not asked again for the usual time."""
 
     instance_type: str
     zone: str
     capacity_type: str
     at: datetime
-    node_pool: str = ""
-    until: datetime | None = None
+
+
+class PoolRefused(msgspec.Struct, frozen=True):
+    """A launch failed, and the provider did not say which offering was the cause. The pool asks for
+    none of those that would have served it for a while, longer each time. Each offering is an
+    instance type, a zone and a capacity type.
+    """
+
+    node_pool: str
+    offerings: tuple[tuple[str, str, str], ...]
+    at: datetime
+
+
+class InstanceLaunchFailed(msgspec.Struct, frozen=True):
+    """The provider could not launch an instance for a claim, by the claim's UID."""
+
+    node_claim_uid: str
+
+
+class InstanceLaunchEnded(msgspec.Struct, frozen=True):
+    """A claim has its instance, or is gone: its failed launches do not matter any more."""
+
+    node_claim_uid: str
 
 
 class Nominated(msgspec.Struct, frozen=True):
@@ -113,32 +132,33 @@ class Proposed(msgspec.Struct, frozen=True):
 
 
 class Disrupting(msgspec.Struct, frozen=True):
-    """These nodes are being taken away: from now on they count as leaving."""
+    """These nodes are being taken away: from now on they count as leaving. The UID of a node's
+    claim tells it from a later node of the same name.
+    """
 
     nodes: tuple[str, ...]
     reason: str
     at: datetime
+    node_claim_uid: str = ""
 
 
 class DisruptionEnded(msgspec.Struct, frozen=True):
     """These nodes are not being taken away any more; those that are gone need not be named. Where
-    it came to nothing, `again_at` says when it may be tried again.
+    the attempt failed, `failed_at` says when: it is tried again later, and later each time.
     """
 
     nodes: tuple[str, ...]
-    again_at: datetime | None = None
+    failed_at: datetime | None = None
 
 
-Outcome = (
-    LaunchStarted
-    | Launched
-    | LaunchFailed
-    | Refused
-    | Nominated
-    | Withdrawn
-    | Evicted
+LedgerChange = (
+    Refused
+    | PoolRefused
+    | InstanceLaunchFailed
+    | InstanceLaunchEnded
     | Proposed
     | Disrupting
     | DisruptionEnded
 )
+Outcome = LaunchStarted | Launched | LaunchFailed | Nominated | Withdrawn | Evicted | LedgerChange
 Change = Observed | Vanished | Catalogued | Outcome

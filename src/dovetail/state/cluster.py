@@ -1,4 +1,4 @@
-"""What is known of the cluster right now? Its live memory, with one synchronous writer.
+"""Keeps everything known of a live cluster, with one synchronous writer.
 
 `apply` takes in one change and says what it could matter to. `snapshot` freezes what is known: it
 costs about what has changed since the last one, and parts that nothing touched are the very same
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import Final, assert_never
+from typing import Final
 
 import msgspec
 
@@ -27,8 +27,6 @@ from dovetail.state.changes import (
     NOTHING,
     Catalogued,
     Change,
-    Disrupting,
-    DisruptionEnded,
     Evicted,
     Launched,
     LaunchFailed,
@@ -36,18 +34,15 @@ from dovetail.state.changes import (
     Nominated,
     Observed,
     Outcome,
-    Proposed,
-    Refused,
     Touched,
     Vanished,
     Withdrawn,
 )
 from dovetail.state.fleet import Fleet
-from dovetail.state.freeze import in_order, live_pod
-from dovetail.state.inventory import DEFAULT_NAMESPACE, namespace_of
 from dovetail.state.ledger import Book, nominated_for
-from dovetail.state.pools import node_pool
-from dovetail.state.shelf import Keeper, Key, Shelf
+from dovetail.state.objects import node_pool
+from dovetail.state.pods import in_order, live_pod
+from dovetail.state.shelf import DEFAULT_NAMESPACE, Keeper, Key, Shelf, namespace_of
 from dovetail.state.surroundings import Surroundings
 
 _BATCH_MAX: Final = timedelta(seconds=10)
@@ -66,7 +61,7 @@ class Conversions(msgspec.Struct, frozen=True):
 
 
 class Cluster:
-    """Everything known of a cluster. `batch_max` is the longest batch window."""
+    """Everything known of a cluster. `batch_max` is the longest batch window, `book` the ledger."""
 
     def __init__(
         self, *, policy: Policy = _DEFAULT_POLICY, batch_max: timedelta = _BATCH_MAX
@@ -74,8 +69,8 @@ class Cluster:
         self._policy = policy
         self._around = Surroundings()
         self._fleet = Fleet()
-        self._book = Book(nominated_for(batch_max))
-        self.evictions = self._book.evictions
+        self.book = Book(nominated_for(batch_max))
+        self.evictions = self.book.evictions
         self._pods: Shelf[api.Pod, Pod] = Shelf(api.Pod, self._pod)
         self._pools: Shelf[api.NodePool, NodePool] = Shelf(api.NodePool, node_pool)
         fleet = (self._fleet.seen, self._fleet.claims, self._fleet.limits)
@@ -118,7 +113,7 @@ class Cluster:
         """
         touched = NOTHING
         for key, pod in list(self._pods.items()):
-            ours = self._book.adopt(key, pod, now)
+            ours = self.book.adopt(key, pod, now)
             if ours is not pod:
                 self._pods.replace(key, ours)
                 touched = Touched.PENDING
@@ -162,33 +157,14 @@ class Cluster:
                 return NOTHING
             case LaunchFailed():
                 self._fleet.fail(outcome.node_claim, outcome.at)
-                self._book.withdraw_all(outcome.node_claim)
+                self.book.withdraw_all(outcome.node_claim)
                 return Touched.NODES | Touched.PENDING
-            case Refused():
-                self._book.refuse(outcome)
-                return Touched.PENDING
             case Nominated() | Withdrawn():
                 return self._promise(outcome)
             case Evicted():
                 return self._evict(outcome)
-            case Proposed() | Disrupting() | DisruptionEnded():
-                return self._disrupt(outcome)
             case _:
-                assert_never(outcome)
-
-    def _disrupt(self, outcome: Proposed | Disrupting | DisruptionEnded) -> Touched:
-        match outcome:
-            case Proposed():  # waited for by the clock: `Plan.wake_at` says until when
-                self._book.propose(outcome.proposals)
-                return NOTHING
-            case Disrupting():
-                self._book.depart(outcome.nodes, outcome.reason, outcome.at)
-                return Touched.NODES
-            case DisruptionEnded():
-                self._book.stay(outcome.nodes, outcome.again_at)
-                return Touched.NODES
-            case _:
-                assert_never(outcome)
+                return self.book.apply(outcome)
 
     def _begin(self, outcome: LaunchStarted) -> Touched:
         launch = outcome.launch
@@ -201,9 +177,9 @@ class Cluster:
             key = _key(pod_key)
             pod = self._pods.get(key) or self._around.buffer_pod(pod_key)
             if isinstance(outcome, Withdrawn):
-                self._book.withdraw(key)
+                self.book.withdraw(key)
             elif pod is not None:
-                self._book.nominate(key, pod, outcome.node, outcome.at)
+                self.book.nominate(key, pod, outcome.node, outcome.at)
         return Touched.PENDING if isinstance(outcome, Withdrawn) else NOTHING
 
     def _evict(self, outcome: Evicted) -> Touched:
@@ -219,7 +195,7 @@ class Cluster:
     def _pod(self, wire: api.Pod) -> Pod | None:
         pod = live_pod(wire, self._around.templates)
         key = (namespace_of(wire), wire.metadata.name)
-        return None if pod is None else self._book.read(key, pod)
+        return None if pod is None else self.book.read(key, pod)
 
     def _put_pod(self, wire: api.Pod) -> Touched:
         key = (namespace_of(wire), wire.metadata.name)
@@ -234,7 +210,7 @@ class Cluster:
         if after is before:
             return NOTHING
         self._move(key, "" if before is None else before.node_name, after)
-        self._book.follow(key, before, after)
+        self.book.follow(key, before, after)
         either = after or before
         is_bound = either is not None and bool(either.node_name)
         return Touched.NODES if is_bound else Touched.PENDING
@@ -308,7 +284,7 @@ class Cluster:
             services=around.services(),
             owner_selectors=around.owner_selectors(),
             disruption_budgets=around.disruption_budgets(),
-            ledger=self._book.ledger(nodes, self._fleet.reserved_by_id(), now),
+            ledger=self.book.ledger(nodes, self._fleet.reserved_by_id(), now),
             policy=self._policy,
             revision=self._revision,
         )
@@ -338,11 +314,11 @@ class Cluster:
 
     def stale_nominations(self) -> tuple[tuple[PodKey, str], ...]:
         """Pods whose status still names a node that we named but no longer mean, and that node."""
-        return self._book.stale()
+        return self.book.stale()
 
     def promised_to(self, *targets: str) -> tuple[PodKey, ...]:
         """The pods that are meant for a node, by its name or its claim's."""
-        return self._book.promised_to(*targets)
+        return self.book.promised_to(*targets)
 
     def conversions(self) -> Conversions:
         """How much work was done so far."""

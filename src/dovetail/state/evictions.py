@@ -1,7 +1,7 @@
-"""How often was each workload evicted, hour by hour? Counted as it happens, and written down.
+"""Counts the evictions of each workload hour by hour, and writes the counts as text.
 
-What is kept outlives the process (`controllers/eviction_memory.py`), as text that a ConfigMap can
-hold: by hour, then by workload.
+What is kept outlives the process (`controllers/pods/eviction_counts.py`), as text that a ConfigMap
+can hold: by hour, then by workload.
 """
 
 from __future__ import annotations

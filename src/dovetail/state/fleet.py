@@ -1,4 +1,4 @@
-"""Which nodes are there or on their way, as far as has been heard? (spec/core.md 4.1, 4.3)
+"""Keeps the nodes that are there or on their way (spec/core.md 4.1, 4.3).
 
 Three things are heard about a node: its own word, its claim's, its CSI drivers'. Before any of
 them, there is our own launch: it counts as a node from the moment it is decided, so that nothing
@@ -18,11 +18,10 @@ from dovetail.model.instance import InstanceType
 from dovetail.model.node import Node
 from dovetail.model.plan import Launch
 from dovetail.model.requirements import Requirement
-from dovetail.state.inventory import DEFAULT_NAMESPACE
 from dovetail.state.nodes import Joints, Ordered, Report, TypesByPool, attach_limits
 from dovetail.state.nodes import observed as observed_node
 from dovetail.state.nodes import ordered as ordered_node
-from dovetail.state.shelf import Key, Shelf
+from dovetail.state.shelf import DEFAULT_NAMESPACE, Key, Shelf
 
 _T = TypeVar("_T", bound=api.Object)
 _V = TypeVar("_V")

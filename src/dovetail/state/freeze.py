@@ -1,4 +1,4 @@
-"""What does the next decision see? The whole cluster as one frozen Snapshot."""
+"""Makes a Snapshot of a whole cluster from scratch."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from dovetail.model.policy import Policy
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Service, Snapshot
 from dovetail.state.buffers import buffer_pods
-from dovetail.state.inventory import Inventory, namespace_of
 from dovetail.state.nodes import nodes
-from dovetail.state.pods import is_beside_the_point, is_unseen, listed_pod
-from dovetail.state.pools import node_pool
+from dovetail.state.objects import node_pool
+from dovetail.state.pods import in_order, is_beside_the_point, listed_pod, live_pod
 from dovetail.state.protection import disruption_budgets
+from dovetail.state.shelf import Inventory, namespace_of
 from dovetail.state.specs import Templates
 from dovetail.state.storage import Claims, storage_class, volume
 from dovetail.state.workloads import (
@@ -90,19 +90,6 @@ def _live_pods(inventory: Inventory, templates: Templates) -> tuple[Pod, ...]:
     found = [live_pod(one, templates) for one in inventory.all(api.Pod)]
     kept = [pod for pod in found if pod is not None]
     return in_order((*kept, *buffer_pods(inventory, templates)))
-
-
-def live_pod(wire: api.Pod, templates: Templates) -> Pod | None:
-    """A pod of a live cluster, if it takes room or waits for some."""
-    if is_unseen(wire):
-        return None
-    pod = listed_pod(wire, templates)
-    return None if is_beside_the_point(pod) else pod
-
-
-def in_order(pods: Iterable[Pod]) -> tuple[Pod, ...]:
-    """By namespace and name."""
-    return tuple(sorted(pods, key=lambda pod: (pod.namespace, pod.name)))
 
 
 def service(wire: api.Service) -> Service | None:

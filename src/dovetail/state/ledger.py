@@ -1,27 +1,40 @@
-"""What was promised to whom, and until when? The ledger as it is being written (spec/core.md 4.3).
+"""Keeps the ledger: everything that decisions must know of earlier ones (spec/core.md 4.3).
 
 A pod that a plan gave a node is not planned for again while that node starts and for a while after:
 kube-scheduler needs time to bind. A promise ends early when the pod is bound, deleted or made anew,
 and when its node vanishes or leaves.
 
 A node that is being taken away stays marked until it is gone or the disruption is called off.
+Failed launches and failed disruptions are counted here too, since they decide when to try again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, assert_never
 
 import msgspec
 
+from dovetail.decide.lifecycle.launch import LaunchPause, next_launch_pause
+from dovetail.decide.lifecycle.timing import DISRUPTION_BACKOFF
 from dovetail.decide.nodes import is_leaving
 from dovetail.model.ledger import Departure, Ledger, Nomination, Proposal, Refusal, Setback
 from dovetail.model.node import Node
 from dovetail.model.pod import Pod, PodKey
-from dovetail.state.changes import Refused
+from dovetail.state.changes import (
+    NOTHING,
+    Disrupting,
+    DisruptionEnded,
+    InstanceLaunchEnded,
+    InstanceLaunchFailed,
+    LedgerChange,
+    PoolRefused,
+    Proposed,
+    Refused,
+    Touched,
+)
 from dovetail.state.evictions import Tally
-from dovetail.state.promises import Promise, Promises
 from dovetail.state.shelf import Key
 
 REFUSED_FOR: Final = timedelta(minutes=3)
@@ -33,14 +46,62 @@ _N_NAMES: Final = 8  # a pod's status may still carry one of so many words of ou
 _Offer = tuple[str, str, str, str]  # instance type, zone, capacity type, pool or nothing
 
 
+class Promise(msgspec.Struct, frozen=True, gc=False):
+    """A nomination. `target` is a node or, before it has one, a claim; `bound_to` is the node from
+    which the pod will move, `is_starting` whether the target had yet to start when last seen.
+    """
+
+    uid: str
+    target: str
+    until: datetime
+    bound_to: str
+    is_starting: bool
+
+
+class Promises:
+    """One for each pod at most."""
+
+    def __init__(self) -> None:
+        self._by_pod: dict[Key, Promise] = {}
+        self._pods_by_target: dict[str, dict[Key, None]] = {}
+
+    def get(self, key: Key) -> Promise | None:
+        """What a pod was promised."""
+        return self._by_pod.get(key)
+
+    def put(self, key: Key, promise: Promise) -> None:
+        """A later promise takes the place of an earlier one."""
+        self.drop(key)
+        self._by_pod[key] = promise
+        self._pods_by_target.setdefault(promise.target, {})[key] = None
+
+    def drop(self, key: Key) -> None:
+        """It is kept, or taken back."""
+        held = self._by_pod.pop(key, None)
+        if held is None:
+            return
+        pods = self._pods_by_target[held.target]
+        del pods[key]
+        if not pods:
+            del self._pods_by_target[held.target]
+
+    def pods(self, target: str) -> tuple[Key, ...]:
+        """The pods that were promised this node."""
+        return tuple(self._pods_by_target.get(target, ()))
+
+    def items(self) -> Iterator[tuple[Key, Promise]]:
+        """Every promise, in order of pods."""
+        return iter(sorted(self._by_pod.items()))
+
+
 def nominated_for(batch_max: timedelta) -> timedelta:
     """How long a nomination is believed: twice the longest batch window, and not too short."""
     return max(2 * batch_max, LEAST_NOMINATED_FOR)
 
 
 class Book:
-    """Nominations, refusals, proposals and disruptions under way, and which nominations in pods'
-    statuses are ours.
+    """Nominations, refusals, failed attempts, proposals and disruptions under way, and which
+    nominations in pods' statuses are ours.
     """
 
     def __init__(self, believed_for: timedelta) -> None:
@@ -50,7 +111,11 @@ class Book:
         self._proposals: tuple[Proposal, ...] = ()
         self.evictions = Tally()
         self._departures: dict[str, Departure] = {}
+        self._departing_claims: dict[str, str] = {}  # UIDs, by node
         self._setbacks: dict[str, datetime] = {}
+        self._n_failed_disruptions: dict[str, int] = {}  # in a row, by node
+        self._n_failed_launches: dict[str, int] = {}  # in a row, by the claim's UID
+        self._launch_pauses: dict[str, LaunchPause] = {}  # by pool
         self._names_by_uid: dict[str, tuple[str, ...]] = {}  # nodes we named to a pod lately
         self._carried: dict[Key, tuple[str, str]] = {}  # the uid, and our word in its status
         self._nodes: tuple[Node, ...] = ()
@@ -95,26 +160,65 @@ class Book:
             for key in self._promises.pods(target)
         )
 
-    def refuse(self, said: Refused) -> None:
-        """An offering is not to be had for a while."""
-        offer = (said.instance_type, said.zone, said.capacity_type, said.node_pool)
-        self._until_by_offer[offer] = said.until or said.at + REFUSED_FOR
+    def apply(self, change: LedgerChange) -> Touched:
+        """Write down what became of something that was decided; what that could matter to."""
+        match change:
+            case Refused():
+                offer = (change.instance_type, change.zone, change.capacity_type, "")
+                self._until_by_offer[offer] = change.at + REFUSED_FOR
+                return Touched.PENDING
+            case PoolRefused():
+                self._refuse_pool(change)
+                return Touched.PENDING
+            case InstanceLaunchFailed(node_claim_uid=uid):
+                self._n_failed_launches[uid] = self.n_failed_launches(uid) + 1
+                return NOTHING
+            case InstanceLaunchEnded(node_claim_uid=uid):
+                self._n_failed_launches.pop(uid, None)
+                return NOTHING
+            case _:
+                return self._apply_disruption(change)
 
-    def propose(self, proposals: tuple[Proposal, ...]) -> None:
-        """These nodes could go, and no others."""
-        self._proposals = proposals
+    def _apply_disruption(self, change: Proposed | Disrupting | DisruptionEnded) -> Touched:
+        match change:
+            case Proposed():  # the clock waits for it: `Plan.wake_at` says until when
+                self._proposals = change.proposals
+                return NOTHING
+            case Disrupting():  # nodes that are being taken away already keep their reason
+                for node in change.nodes:
+                    departure = Departure(node, change.reason, change.at)
+                    self._departures.setdefault(node, departure)
+                    self._departing_claims[node] = change.node_claim_uid
+                return Touched.NODES
+            case DisruptionEnded():
+                self._end_disruption(change.nodes, change.failed_at)
+                return Touched.NODES
+            case _:
+                assert_never(change)
 
-    def depart(self, nodes: Iterable[str], reason: str, at: datetime) -> None:
-        """Nodes are being taken away; those that are already keep their reason."""
-        for node in nodes:
-            self._departures.setdefault(node, Departure(node, reason, at))
+    def _refuse_pool(self, refused: PoolRefused) -> None:
+        pool, now = refused.node_pool, refused.at
+        pause = self._launch_pauses[pool] = next_launch_pause(self._launch_pauses.get(pool), now)
+        for offering in refused.offerings:
+            self._until_by_offer[(*offering, pool)] = pause.until
 
-    def stay(self, nodes: Iterable[str], again_at: datetime | None = None) -> None:
-        """Nodes are not being taken away any more, and for a while that is not tried again."""
+    def _end_disruption(self, nodes: Iterable[str], failed_at: datetime | None = None) -> None:
         for node in nodes:
             self._departures.pop(node, None)
-            if again_at is not None:
-                self._setbacks[node] = again_at
+            self._departing_claims.pop(node, None)
+            if failed_at is not None:
+                n_failures = self._n_failed_disruptions[node] = (
+                    self._n_failed_disruptions.get(node, 0) + 1
+                )
+                self._setbacks[node] = DISRUPTION_BACKOFF.again_at(failed_at, n_failures)
+
+    def n_failed_launches(self, claim_uid: str) -> int:
+        """How often in a row the instance of a claim could not be launched."""
+        return self._n_failed_launches.get(claim_uid, 0)
+
+    def departing_claim(self, node: str) -> str:
+        """The UID of the claim whose node of this name is being taken away; empty if none is."""
+        return self._departing_claims.get(node, "")
 
     def read(self, key: Key, pod: Pod) -> Pod:
         """The pod without a nomination that is ours: to decisions it would look like preemption."""
@@ -171,7 +275,11 @@ class Book:
         return self._ledger
 
     def _settle(self, now: datetime) -> None:
-        self.stay([name for name in self._departures if name not in self._nodes_by_name])
+        here = self._nodes_by_name
+        self._end_disruption([name for name in self._departures if name not in here])
+        self._n_failed_disruptions = {
+            name: n for name, n in self._n_failed_disruptions.items() if name in here
+        }
         self._setbacks = {
             name: until
             for name, until in self._setbacks.items()

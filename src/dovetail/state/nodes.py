@@ -1,4 +1,4 @@
-"""What nodes are there, or on their way? A Node and its NodeClaim make one noun (spec/core.md 4.3).
+"""Converts Nodes and NodeClaims to nodes, one for each pair (spec/core.md 4.3).
 
 Until a node has registered, its claim says what it will be; until it is initialised, the claim
 fills in what the node does not report yet.
@@ -18,10 +18,8 @@ from dovetail.model.node import Condition, Node
 from dovetail.model.requirements import Requirement, Requirements, requirement
 from dovetail.model.resources import PODS
 from dovetail.model.taints import Taint, is_discouraging
-from dovetail.state.amounts import instant, resources, span
-from dovetail.state.constraints import taints
-from dovetail.state.inventory import Inventory
-from dovetail.state.selectors import node_labels
+from dovetail.state.conversions import instant, node_labels, resources, span, taints
+from dovetail.state.shelf import Inventory
 
 _TRUE: Final = "True"
 _REGISTERED: Final = "Registered"

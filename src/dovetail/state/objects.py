@@ -1,28 +1,29 @@
-"""What does one object of the API say, by its own word alone? The nouns of its life, from the wire.
+"""Converts single objects of the API to nouns: NodeClaims, Nodes, NodePools and volume attachments.
 
 Labels and annotations stay as they are written, since what is changed is compared with them. An
-object that makes no sense raises InputError: whoever asked says so, and goes on with the others.
+object that makes no sense raises InputError: the caller says so, and goes on with the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, TypeVar
 
 from dovetail import api, labels
 from dovetail.decide.lifecycle.pool import NodeClassState, PoolView
 from dovetail.errors import InputError
 from dovetail.model.claim import Attachment, ClaimObject, NodeObject
 from dovetail.model.node import Condition
-from dovetail.model.pool import NodeClassRef
+from dovetail.model.pool import Budget, Disruption, NodeClassRef, NodePool
 from dovetail.model.requirements import requirement
-from dovetail.state.amounts import instant, resources, span
-from dovetail.state.constraints import taints
-from dovetail.state.pools import node_pool
+from dovetail.model.verdict import Problem, Reason
+from dovetail.state.conversions import instant, resources, span, taints
+from dovetail.units import knobs
 
 _READY: Final = "Ready"
 _POOL: Final = "NodePool"
+V = TypeVar("V")
 
 
 def claim_object(wire: api.NodeClaim) -> ClaimObject:
@@ -144,3 +145,78 @@ def _naming(wire: api.Object, kind: str) -> Iterator[None]:
     except ValueError as error:
         msg = f"{kind} {wire.metadata.name}: {error}"
         raise InputError(msg) from None
+
+
+def node_pool(wire: api.NodePool) -> NodePool:
+    """A NodePool; one that makes no sense says so, and is not used."""
+    try:
+        return _node_pool(wire)
+    except ValueError as error:
+        # The border checks files; what comes from elsewhere must not stop the rest.
+        problem = Problem(Reason.NODE_POOL_NOT_READY, str(error), f"mend NodePool {_name(wire)}")
+        return NodePool(name=_name(wire), uid=wire.metadata.uid, problems=(problem,))
+
+
+def _name(wire: api.NodePool) -> str:
+    return wire.metadata.name
+
+
+def _node_pool(wire: api.NodePool) -> NodePool:
+    """One without a status counts as ready: nobody has looked at it yet."""
+    spec, template = wire.spec, wire.spec.template
+    return NodePool(
+        name=wire.metadata.name,
+        weight=spec.weight or 0,
+        requirements=tuple(
+            requirement(one.key, one.operator, one.values, one.min_values)
+            for one in template.spec.requirements
+        ),
+        labels=template.metadata.labels,
+        annotations=template.metadata.annotations,
+        taints=taints(template.spec.taints),
+        startup_taints=taints(template.spec.startup_taints),
+        limits=resources(spec.limits),
+        node_class=_node_class(template.spec.node_class_ref),
+        expire_after=span(template.spec.expire_after),
+        termination_grace_period=span(template.spec.termination_grace_period),
+        disruption=_disruption(spec.disruption, wire.metadata.annotations),
+        replicas=spec.replicas,
+        is_ready=all(one.status == "True" for one in wire.status.conditions if one.type == "Ready"),
+        is_deleting=wire.metadata.deletion_timestamp is not None,
+        uid=wire.metadata.uid,
+        node_price_nanousd=_read(wire.metadata.annotations, labels.NODE_PRICE, knobs.node_price),
+    )
+
+
+def _node_class(wire: api.karpenter.NodeClassReference) -> NodeClassRef:
+    return NodeClassRef(wire.group, wire.kind, wire.name)
+
+
+def _disruption(wire: api.karpenter.Disruption, said: Mapping[str, str]) -> Disruption:
+    """Raises ValueError for an annotation that makes no sense."""
+    return Disruption(
+        consolidate_after=span(wire.consolidate_after),
+        consolidation_policy=wire.consolidation_policy,
+        budgets=tuple(
+            Budget(
+                nodes=one.nodes,
+                reasons=one.reasons,
+                schedule=one.schedule or "",
+                duration=span(one.duration),
+            )
+            for one in wire.budgets
+        ),
+        least_saving_nanousd=_read(said, labels.LEAST_SAVING, knobs.least_saving),
+        most_evictions=_read(said, labels.MOST_EVICTIONS, knobs.most_evictions),
+        eviction_cost=_read(said, labels.EVICTION_COST, knobs.eviction_cost),
+    )
+
+
+def _read(said: Mapping[str, str], key: str, read: Callable[[str], V]) -> V | None:
+    if key not in said:
+        return None
+    try:
+        return read(said[key])
+    except ValueError as error:
+        msg = f"metadata.annotations.{key}: {error}"
+        raise ValueError(msg) from None

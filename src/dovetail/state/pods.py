@@ -1,9 +1,9 @@
-"""Which pods are there? Those that the input lists, from wire types to nouns."""
+"""Converts pods that the input lists."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -12,8 +12,8 @@ import msgspec
 from dovetail import api, labels
 from dovetail.model.pod import TERMINAL_PHASES, Owner, Pod, PodSpec
 from dovetail.model.verdict import Problem
-from dovetail.state.amounts import instant
-from dovetail.state.inventory import namespace_of
+from dovetail.state.conversions import instant
+from dovetail.state.shelf import namespace_of
 from dovetail.state.specs import Templates
 
 READ_ANNOTATIONS: Final = (
@@ -187,3 +187,16 @@ def _ends_at(wire: api.Pod) -> datetime | None:
 def _is_ready(conditions: Sequence[api.Condition]) -> bool:
     """As its Ready condition says; without one nothing speaks against it."""
     return all(one.status == "True" for one in conditions if one.type == "Ready")
+
+
+def live_pod(wire: api.Pod, templates: Templates) -> Pod | None:
+    """A pod of a live cluster, if it takes room or waits for some."""
+    if is_unseen(wire):
+        return None
+    pod = listed_pod(wire, templates)
+    return None if is_beside_the_point(pod) else pod
+
+
+def in_order(pods: Iterable[Pod]) -> tuple[Pod, ...]:
+    """By namespace and name."""
+    return tuple(sorted(pods, key=lambda pod: (pod.namespace, pod.name)))

@@ -1,4 +1,4 @@
-"""How many pods may be evicted? PodDisruptionBudgets, as their controller counts.
+"""Converts PodDisruptionBudgets, with how many evictions they allow.
 
 A budget from a cluster carries that count in its status; for one that was never there it is
 worked out from the pods that it selects.
@@ -12,8 +12,8 @@ from dovetail import api
 from dovetail.decide.pdbs import share
 from dovetail.model.pod import Pod
 from dovetail.model.snapshot import DisruptionBudget
-from dovetail.state.inventory import Inventory, namespace_of
-from dovetail.state.selectors import label_selector
+from dovetail.state.conversions import label_selector
+from dovetail.state.shelf import Inventory, namespace_of
 
 
 def disruption_budgets(inventory: Inventory, pods: Sequence[Pod]) -> tuple[DisruptionBudget, ...]:

@@ -1,7 +1,7 @@
-"""What does a pod's template ask for? One PodSpec for each distinct template, worked out once.
+"""Converts pod templates to PodSpecs: requests, priority and constraints.
 
 Pods of one template carry the same bytes, so they are recognised by content and share one object:
-150,000 pods of 500 templates cost 500 conversions.
+150,000 pods of 500 templates cost 500 conversions. Labels and owners are shared in the same way.
 """
 
 from __future__ import annotations
@@ -12,19 +12,18 @@ from typing import Final
 import msgspec
 
 from dovetail import api, labels
-from dovetail.model.pod import PodSpec
+from dovetail.model.pod import Owner, Pod, PodSpec
+from dovetail.model.resources import CPU, MEMORY, PODS, peak, total, without_zeros
 from dovetail.model.taints import Toleration
 from dovetail.model.verdict import Problem, Reason
-from dovetail.state.constraints import affinities, host_ports, spread, tolerations
-from dovetail.state.priorities import Priorities
-from dovetail.state.requests import (
-    NO_DEFAULTS,
-    Defaults,
-    allocated_resources,
-    namespace_defaults,
-    pod_requests,
+from dovetail.state.conversions import (
+    affinities,
+    host_ports,
+    resources,
+    spread,
+    tolerations,
+    with_defaults,
 )
-from dovetail.state.sharing import Shared
 
 _DEFAULT_SCHEDULER: Final = "default-scheduler"
 _DEFAULT_GRACE_SECONDS: Final = 30
@@ -33,6 +32,17 @@ _NO_STATUS: Final = api.core.PodStatus()
 Judged = tuple[PodSpec, tuple[Problem, ...]]
 # Content, namespace whose defaults count, what containers were given: all that a spec depends on.
 _Key = tuple[bytes, str, bytes]
+_ALWAYS: Final = "Always"  # an init container that is restarted is a sidecar
+_CONTAINER: Final = "Container"
+_HUGE_PAGES: Final = "hugepages-"
+
+Allocated = Mapping[str, Mapping[str, int]]  # what running containers were given, by name
+NOT_ALLOCATED: Final[Allocated] = {}
+_BUILT_IN: Final = {
+    "system-cluster-critical": 2_000_000_000,
+    "system-node-critical": 2_000_001_000,
+}
+_NOTHING: Final[Mapping[str, str]] = {}
 
 
 class Templates:
@@ -180,3 +190,149 @@ def _uses_dynamic_resources(parts: api.PodParts) -> bool:
 
 def _grace(seconds: int | None) -> int:
     return _DEFAULT_GRACE_SECONDS if seconds is None else seconds
+
+
+class Defaults(msgspec.Struct, frozen=True):
+    """What a namespace's LimitRanges give to containers that ask for nothing."""
+
+    requests: Mapping[str, int] = {}
+    limits: Mapping[str, int] = {}
+
+
+NO_DEFAULTS: Final = Defaults()
+
+
+def namespace_defaults(limit_ranges: Sequence[api.LimitRange]) -> Defaults:
+    """All LimitRanges of one namespace as one; the first by name that says something counts."""
+    requests: dict[str, int] = {}
+    limits: dict[str, int] = {}
+    for limit_range in sorted(limit_ranges, key=lambda one: one.metadata.name):
+        for item in limit_range.spec.limits:
+            if item.type == _CONTAINER:
+                default = with_defaults(resources(item.default), resources(item.max))
+                asked = with_defaults(resources(item.default_request), default)
+                requests = with_defaults(requests, with_defaults(asked, resources(item.min)))
+                limits = with_defaults(limits, default)
+    return Defaults(requests, limits) if requests or limits else NO_DEFAULTS
+
+
+def pod_requests(
+    parts: api.PodParts,
+    *,
+    overhead: api.ResourceList,
+    defaults: Defaults = NO_DEFAULTS,
+    allocated: Allocated = NOT_ALLOCATED,
+) -> dict[str, int]:
+    """What the pod takes, `pods: 1` included and zeros left out."""
+    amounts = _containers(parts, defaults, allocated)
+    if parts.resources is not None:
+        amounts = _pod_level(amounts, parts.resources)
+    amounts = total((amounts, resources(overhead)))
+    return {**without_zeros(amounts), PODS: 1}
+
+
+def _containers(parts: api.PodParts, defaults: Defaults, allocated: Allocated) -> dict[str, int]:
+    running = total(_container(one, defaults, allocated) for one in parts.containers)
+    sidecars: dict[str, int] = {}
+    moments: list[Mapping[str, int]] = []
+    for one in parts.init_containers:
+        amounts = _container(one, defaults, allocated)
+        moments.append(total((sidecars, amounts)))
+        if one.restart_policy == _ALWAYS:
+            sidecars = total((sidecars, amounts))
+    return peak((total((running, sidecars)), *moments))
+
+
+def _container(
+    container: api.Container, defaults: Defaults, allocated: Allocated
+) -> Mapping[str, int]:
+    limits = resources(container.resources.limits)
+    asked = with_defaults(resources(container.resources.requests), limits)
+    asked = with_defaults(asked, defaults.requests)
+    given = allocated.get(container.name)
+    return asked if given is None else peak((asked, given))
+
+
+def _pod_level(amounts: dict[str, int], wire: api.ResourceRequirements) -> dict[str, int]:
+    limits = {name: one for name, one in resources(wire.limits).items() if _has_pod_level(name)}
+    asked = {name: one for name, one in resources(wire.requests).items() if _has_pod_level(name)}
+    return {**with_defaults(amounts, limits), **asked}
+
+
+def _has_pod_level(name: str) -> bool:
+    return name in (CPU, MEMORY) or name.startswith(_HUGE_PAGES)
+
+
+def allocated_resources(status: api.core.PodStatus) -> Allocated:
+    """What running containers were given, which after a resize may be more than they ask for."""
+    found: dict[str, Mapping[str, int]] = {}
+    for one in (*status.container_statuses, *status.init_container_statuses):
+        actual = one.resources.requests if one.resources is not None else {}
+        if one.allocated_resources or actual:
+            found[one.name] = peak((resources(one.allocated_resources), resources(actual)))
+    return found
+
+
+class Priorities:
+    """The priority classes of a cluster, the two that every cluster has among them."""
+
+    def __init__(self, classes: Iterable[api.PriorityClass]) -> None:
+        self._value_by_name = dict(_BUILT_IN)
+        self._default = 0
+        self._default_name = ""
+        # Of several defaults the lowest counts, as in Kubernetes; then the name decides.
+        for one in sorted(classes, key=lambda one: (-one.value, one.metadata.name)):
+            self._value_by_name[one.metadata.name] = one.value
+            if one.global_default:
+                self._default, self._default_name = one.value, one.metadata.name
+
+    def of(self, spec: api.PodSpec) -> tuple[int, str, tuple[Problem, ...]]:
+        """A pod's priority, the class it comes from, and what is wrong with that."""
+        name = spec.priority_class_name
+        if spec.priority is not None:
+            return spec.priority, name, ()
+        if not name:
+            return self._default, self._default_name, ()
+        value = self._value_by_name.get(name)
+        if value is None:
+            return 0, name, (_missing(name),)
+        return value, name, ()
+
+
+def _missing(name: str) -> Problem:
+    return Problem(
+        Reason.PRIORITY_CLASS_NOT_FOUND,
+        f"PriorityClass {name} does not exist",
+        f"create PriorityClass {name}, or name another in priorityClassName",
+    )
+
+
+class Shared:
+    """Labels and owners met so far."""
+
+    def __init__(self) -> None:
+        self._labels: dict[bytes, Mapping[str, str]] = {}
+        self._owners: dict[api.OwnerReference, Owner] = {}
+
+    def labels(self, held: Mapping[str, str]) -> Mapping[str, str]:
+        """The same labels, and the same object for all who have them."""
+        return self._labels.setdefault(msgspec.json.encode(held), held) if held else _NOTHING
+
+    def owner(self, reference: api.OwnerReference) -> Owner:
+        """The same owner for all who have it."""
+        found = self._owners.get(reference)
+        if found is None:
+            found = Owner(reference.kind, reference.name, reference.uid, reference.api_version)
+            self._owners[reference] = found
+        return found
+
+    def sweep(self, pods: Iterable[Pod]) -> None:
+        """Forget what none of these pods uses."""
+        used = {id(part) for pod in pods for part in (pod.labels, pod.annotations, pod.owner)}
+        self._labels = {key: one for key, one in self._labels.items() if id(one) in used}
+        self._owners = {key: one for key, one in self._owners.items() if id(one) in used}
+
+    @property
+    def n_held(self) -> int:
+        """How many distinct labels and owners are remembered."""
+        return len(self._labels) + len(self._owners)

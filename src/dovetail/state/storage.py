@@ -1,4 +1,4 @@
-"""What storage is there? Claims, volumes and classes, and the claims that pods will bring along."""
+"""Converts volume claims, volumes and classes, and makes the claims that pods will bring."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from dovetail import api, labels
 from dovetail.model.requirements import Requirement, requirement
 from dovetail.model.topology import NodeTerm
 from dovetail.model.volumes import StorageClass, Volume, VolumeClaim
-from dovetail.state.inventory import Inventory, namespace_of
-from dovetail.state.selectors import node_term
+from dovetail.state.conversions import node_term
+from dovetail.state.shelf import Inventory, namespace_of
 
 _BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
 _DEFAULT_CLASS: Final = (

@@ -1,4 +1,4 @@
-"""What else bears on where pods may go? All but pods, nodes and pools: storage, workloads, classes.
+"""Keeps what else bears on where pods may go: storage, workloads, classes, namespaces.
 
 Nothing here holds on to an object as it came: parts that are decoded later point into the whole
 message that brought it. Workloads are kept as the few bytes that are needed of them.
@@ -19,9 +19,8 @@ from dovetail.model.volumes import StorageClass, Volume, VolumeClaim
 from dovetail.state.buffers import Buffer, buffers
 from dovetail.state.changes import NOTHING, Touched
 from dovetail.state.freeze import service
-from dovetail.state.inventory import Inventory, namespace_labels
 from dovetail.state.protection import disruption_budget
-from dovetail.state.shelf import Derived, Keeper, Key, Shelf
+from dovetail.state.shelf import Derived, Inventory, Keeper, Key, Shelf, namespace_labels
 from dovetail.state.specs import Judged, Templates
 from dovetail.state.storage import default_of, listed_claim, storage_class, volume, with_class
 from dovetail.state.workloads import Selection, daemon_sets, selection, selectors_by_key

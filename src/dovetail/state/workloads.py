@@ -1,4 +1,4 @@
-"""Which pods will there be? A workload stands for its replicas, less those already listed.
+"""Makes the pods that a workload will have, less those already listed.
 
 Made pods are named NAME-0, NAME-1 and so on. A CronJob that comes from a cluster stands for
 nothing, since its Jobs are listed themselves; one that was never near an API server (it has no
@@ -17,9 +17,9 @@ from dovetail import api, labels
 from dovetail.model.pod import TERMINAL_PHASES, DaemonSet, Pod
 from dovetail.model.taints import Toleration
 from dovetail.model.topology import LabelSelector, equality
-from dovetail.state.inventory import Inventory, namespace_of
+from dovetail.state.conversions import label_selector
 from dovetail.state.pods import mould
-from dovetail.state.selectors import label_selector
+from dovetail.state.shelf import Inventory, namespace_of
 from dovetail.state.specs import Templates
 from dovetail.state.storage import Claims
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from dovetail import api
-from dovetail.actuate.doing import delete_node
-from dovetail.actuate.writing import NODE
+from dovetail.actuate.writing import NODE, delete_node
 from dovetail.apiserver import MemoryKube
-from dovetail.decide.lifecycle.actions import DeleteNode
+from dovetail.decide.lifecycle.step import DeleteNode
 from dovetail.kube.errors import ConflictError
 from dovetail.kube.seam import Ref
 from dovetail.testing.troubled_kube import ApiCall, Trouble, TroubledKube

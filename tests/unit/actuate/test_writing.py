@@ -9,20 +9,20 @@ import msgspec
 import pytest
 
 from dovetail import api, labels
-from dovetail.actuate.doing import delete_claim, delete_node
 from dovetail.actuate.writing import (
     NODE,
     NODE_CLAIM,
     NODE_POOL,
+    delete_claim,
+    delete_node,
     write_claim,
     write_node,
     write_pool,
 )
 from dovetail.apiserver import MemoryKube
-from dovetail.decide.lifecycle.actions import DeleteClaim, DeleteNode
 from dovetail.decide.lifecycle.conditions import LAUNCHED, VALIDATION_SUCCEEDED, fail, hold
 from dovetail.decide.lifecycle.pool import pool_with
-from dovetail.decide.lifecycle.step import Step, claim_with
+from dovetail.decide.lifecycle.step import DeleteClaim, DeleteNode, Step, claim_with
 from dovetail.kube.errors import ConflictError, NotFoundError
 from dovetail.kube.seam import Body, Json, Patch, Ref
 from dovetail.model.claim import ClaimObject, NodeObject

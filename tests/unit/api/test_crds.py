@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 import yaml
 
-import dovetail.api.rules
+import dovetail.api.facts
 from dovetail.api.crds import crds, render
 from dovetail.api.facts import Rule
 
-rules = dovetail.api.rules
+rules = dovetail.api.facts
 BY_NAME: dict[str, Any] = {
     one["spec"]["names"]["kind"]: one for one in json.loads(json.dumps(crds()))
 }

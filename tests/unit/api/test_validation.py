@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-import dovetail.api.rules
+import dovetail.api.facts
 from dovetail import api
 from dovetail.api.facts import Rule
 from tests.unit.api.manifests import (
@@ -20,7 +20,7 @@ from tests.unit.api.manifests import (
     spoiled,
 )
 
-rules = dovetail.api.rules
+rules = dovetail.api.facts
 TEMPLATE = "spec.template.spec"
 REQUIREMENTS = f"{TEMPLATE}.requirements"
 

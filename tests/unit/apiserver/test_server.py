@@ -12,7 +12,7 @@ import pytest
 
 from dovetail import api
 from dovetail.api.crds import crds
-from dovetail.api.rules import GROUP_STAYS, KIND_STAYS, SPEC_STAYS, STATIC_STAYS
+from dovetail.api.facts import GROUP_STAYS, KIND_STAYS, SPEC_STAYS, STATIC_STAYS
 from dovetail.apiserver import MemoryKube
 from dovetail.kube.errors import GoneError, InvalidError
 from dovetail.kube.seam import (

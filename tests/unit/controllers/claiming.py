@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 
 from dovetail import api, labels
 from dovetail.cloud.provider import Instance
-from dovetail.controllers.claims import ClaimHands, ClaimLoop
-from dovetail.decide.lifecycle.actions import NoteRegistration
+from dovetail.controllers.claims.loop import ClaimEffects, ClaimLoop
+from dovetail.decide.lifecycle.step import NoteRegistration
 from dovetail.kube.errors import ApiError
 from dovetail.kube.seam import Json
 from dovetail.model.claim import ClaimObject
@@ -31,9 +31,9 @@ class Claims:
         self.steered: list[str] = []
         self.took_pods = False
         self.refusal: ApiError | None = None
-        hands = ClaimHands(steer=self.steer, note=self.notes.append)
-        self.loop = ClaimLoop(world.means, world.known, hands)
-        world.listen(self.loop.hear)
+        effects = ClaimEffects(steer=self.steer, note=self.notes.append)
+        self.loop = ClaimLoop(world.dependencies, world.cache, effects)
+        world.subscribe(self.loop.handle)
 
     async def steer(self, claim: api.NodeClaim, node: api.Node) -> None:
         """Note it, and whether the Node takes pods already."""

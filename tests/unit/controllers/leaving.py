@@ -12,17 +12,16 @@ from typing import Any
 import msgspec
 
 from dovetail import api, labels
-from dovetail.actuate.launching import Orders
 from dovetail.apiserver import MemoryKube
 from dovetail.cloud.registry import ProviderContext
-from dovetail.controllers.claims import ClaimHands, ClaimLoop
-from dovetail.controllers.disruptions import Disruptions
-from dovetail.controllers.evictions import Evictions
+from dovetail.controllers.cache import NODE, NODE_CLAIM, POD, WatchCache
+from dovetail.controllers.claims.loop import ClaimEffects, ClaimLoop
+from dovetail.controllers.dependencies import Dependencies
+from dovetail.controllers.disruption.loop import Disruptions
 from dovetail.controllers.feed import Feed, watched_kinds
-from dovetail.controllers.known import NODE, NODE_CLAIM, POD, Known
-from dovetail.controllers.means import Means
-from dovetail.controllers.ordering import Ordering
-from dovetail.controllers.terminations import Terminations
+from dovetail.controllers.launching.claim_creation import ClaimCreation, ClaimWriter
+from dovetail.controllers.nodes.termination import NodeTermination
+from dovetail.controllers.pods.eviction_queue import EvictionQueue
 from dovetail.kube.errors import NotFoundError
 from dovetail.kube.mirror import Pace
 from dovetail.kube.seam import Body, Deletion, Json, Kube, Page, Patch, Ref, Scope, WatchEvent
@@ -352,8 +351,8 @@ class Process:
         sink = Sink(Level.INFO, time)
         sink.outputs = (self._lines,)
         self.recorder = Recorder(world.kube, time, time)
-        self.known = Known(Cluster(), (KWOK,))
-        self.means = Means(
+        self.cache = WatchCache(Cluster(), (KWOK,))
+        self.dependencies = Dependencies(
             kube=self.kube,
             cloud=world.provider(self.kube),
             clock=time,
@@ -363,21 +362,21 @@ class Process:
             meters=Meters(),
             log=Log(sink),
         )
-        self.evictions = Evictions(self.means, self.known)
-        self.terminations = Terminations(self.means, self.known, self.evictions)
-        orders = Orders(self.kube, mark="run", timer=time, chance=lambda: 1.0)
-        ordering = Ordering(self.means, self.known, orders)
-        self.disruptions = Disruptions(self.means, self.known, ordering)
-        self.claims = ClaimLoop(self.means, self.known, ClaimHands(_steer, _ignore))
+        self.evictions = EvictionQueue(self.dependencies, self.cache)
+        self.terminations = NodeTermination(self.dependencies, self.cache, self.evictions)
+        orders = ClaimWriter(self.kube, mark="run", timer=time, chance=lambda: 1.0)
+        claim_creation = ClaimCreation(self.dependencies, self.cache, orders)
+        self.disruptions = Disruptions(self.dependencies, self.cache, claim_creation)
+        self.claims = ClaimLoop(self.dependencies, self.cache, ClaimEffects(_steer, _ignore))
         self._ends_claims = ends_claims
         pace = Pace(time, lambda: 0.5)
         kinds = watched_kinds((KWOK,), {})
-        self.feed = Feed(world.kube, self.known, kinds, pace=pace, touched=_ignore)
-        self.feed.listen(self.evictions.hear)
-        self.feed.listen(self.terminations.hear)
-        self.feed.listen(self.disruptions.hear)
+        self.feed = Feed(world.kube, self.cache, kinds, pace=pace, touched=_ignore)
+        self.feed.subscribe(self.evictions.handle)
+        self.feed.subscribe(self.terminations.handle)
+        self.feed.subscribe(self.disruptions.handle)
         if ends_claims:
-            self.feed.listen(self.claims.hear)
+            self.feed.subscribe(self.claims.handle)
 
     def said(self, *levels: str) -> list[str]:
         """What the log says at these levels."""

@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from dovetail.controllers.whole import Controller, Setup
+from dovetail.controllers.controller import Controller, Setup
 from dovetail.decide import decide
 from dovetail.model.plan import Plan, Yield
 from dovetail.model.policy import Policy
@@ -57,7 +57,7 @@ async def living(
     leader = leader or Leader()
     mark = f"run-{id(leader)}"
     setup = Setup(mark=mark, compute=leader.compute, witness=leader.witness, policy=policy)
-    controller = Controller(world.means, setup)
+    controller = Controller(world.dependencies, setup)
     async with asyncio.TaskGroup() as group:
         tasks = [
             group.create_task(run_world(world.api, world.time, world.time, habits=_HABITS)),

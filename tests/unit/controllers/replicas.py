@@ -14,10 +14,10 @@ import msgspec
 from dovetail import api
 from dovetail.apiserver.server import MemoryKube
 from dovetail.clock import SystemClock
-from dovetail.controllers.leadership import (
+from dovetail.controllers.leadership.election import (
     LEASE,
     Candidate,
-    ElectionMeans,
+    ElectionDependencies,
     LeadershipLostError,
     LeaseSpec,
     Terms,
@@ -176,8 +176,9 @@ class Replica:
         self.has_ended = False
         self.n_working = 0
         self.task: asyncio.Task[None] | None = None
-        means = ElectionMeans(process, process, process, Random(seed).random, self.notes)  # noqa: S311  repeatable
-        self.candidate = Candidate(NAME, identity, means, terms)
+        chance = Random(seed).random  # noqa: S311  repeatable
+        dependencies = ElectionDependencies(process, process, process, chance, self.notes)
+        self.candidate = Candidate(NAME, identity, dependencies, terms)
 
     async def run(self) -> None:
         """Lead if elected, until told to stop."""

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 
 from dovetail import api
 from dovetail.apiserver import MemoryKube
+from dovetail.controllers.cache import NODE_CLAIM, WatchCache
 from dovetail.controllers.feed import Feed, watched_kinds
-from dovetail.controllers.known import NODE_CLAIM, Known
 from dovetail.kube.mirror import Absent, Notice, Pace, Present
 from dovetail.kube.seam import Deletion, Json, Patch, Ref
 from dovetail.model.pool import NodeClassRef
@@ -28,17 +28,17 @@ class World:
     def __init__(self) -> None:
         self.time = VirtualTime()
         self.kube = MemoryKube(self.time)
-        self.known = Known(Cluster(), (KWOK,))
+        self.cache = WatchCache(Cluster(), (KWOK,))
         self.touched = NOTHING
         self.notices: list[Notice] = []
         self.feed = Feed(
             self.kube,
-            self.known,
+            self.cache,
             watched_kinds((KWOK,), {}),
             pace=Pace(self.time, lambda: 0.5),
             touched=self._touch,
         )
-        self.feed.listen(self.notices.append)
+        self.feed.subscribe(self.notices.append)
 
     def _touch(self, what: Touched) -> None:
         self.touched |= what
@@ -85,13 +85,13 @@ async def test_what_is_made_and_deleted_is_known() -> None:
     async with following() as world:
         await world.kube.create(NODE_CLAIM, claim("a"))
         await world.time.advance()
-        assert world.known.claim("a") is not None
+        assert world.cache.claim("a") is not None
         assert any(
             isinstance(one, Present) and one.object.metadata.name == "a" for one in world.notices
         )
         await world.kube.delete(Ref(NODE_CLAIM, "a"), Deletion())
         await world.time.advance()
-        assert world.known.claims() == ()
+        assert world.cache.claims() == ()
         assert isinstance(world.notices[-1], Absent)
 
 
@@ -100,24 +100,24 @@ async def test_claims_of_another_cloud_are_not_ours() -> None:
     async with following() as world:
         await world.kube.create(NODE_CLAIM, claim("theirs", "EC2NodeClass", "karpenter.k8s.aws"))
         await world.time.advance()
-        assert world.known.claim("theirs") is None
-        assert not world.known.cluster.keys(NODE_CLAIM)
+        assert world.cache.claim("theirs") is None
+        assert not world.cache.cluster.keys(NODE_CLAIM)
 
 
 async def test_a_write_of_ours_is_known_before_the_watch_shows_it() -> None:
     """And what the watch shows late does not undo it."""
     async with following() as world:
         made = await world.kube.create(NODE_CLAIM, claim("a"))
-        world.known.put(NODE_CLAIM, made)
-        found = world.known.claim("a")
+        world.cache.put(NODE_CLAIM, made)
+        found = world.cache.claim("a")
         assert found is not None
         patch = Patch({"status": {"providerID": "kwok://a"}}, subresource="status")
         later = await world.kube.patch(Ref(NODE_CLAIM, "a"), patch)
-        world.known.put(NODE_CLAIM, later)
-        world.known.put(NODE_CLAIM, made)
-        assert [one.metadata.name for one in world.known.claims_with("kwok://a")] == ["a"]
+        world.cache.put(NODE_CLAIM, later)
+        world.cache.put(NODE_CLAIM, made)
+        assert [one.metadata.name for one in world.cache.claims_with("kwok://a")] == ["a"]
         await world.time.advance()
-        assert [one.metadata.name for one in world.known.claims_with("kwok://a")] == ["a"]
+        assert [one.metadata.name for one in world.cache.claims_with("kwok://a")] == ["a"]
 
 
 async def test_the_answer_to_a_write_does_not_bring_back_what_is_gone() -> None:
@@ -127,8 +127,8 @@ async def test_the_answer_to_a_write_does_not_bring_back_what_is_gone() -> None:
         await world.time.advance()
         await world.kube.delete(Ref(NODE_CLAIM, "a"), Deletion())
         await world.time.advance()
-        world.known.put(NODE_CLAIM, made)
-        assert world.known.claim("a") is None
+        world.cache.put(NODE_CLAIM, made)
+        assert world.cache.claim("a") is None
 
 
 async def test_pods_are_found_by_their_node() -> None:
@@ -140,12 +140,12 @@ async def test_pods_are_found_by_their_node() -> None:
         await world.kube.create(POD, pod("one", "n"), "default")
         await world.kube.create(POD, pod("two"), "default")
         await world.time.advance()
-        assert [one.name for one in world.known.pods_on("n")] == ["one"]
+        assert [one.name for one in world.cache.pods_on("n")] == ["one"]
         assert world.touched & Touched.NODES
         await world.kube.delete(Ref(POD, "one", "default"), Deletion(grace_seconds=0))
         await world.time.advance()
-        assert world.known.pods_on("n") == ()
-        assert world.known.pod("default/one") is None
+        assert world.cache.pods_on("n") == ()
+        assert world.cache.pod("default/one") is None
 
 
 async def test_a_node_class_is_found_by_reference() -> None:
@@ -158,10 +158,10 @@ async def test_a_node_class_is_found_by_reference() -> None:
         }
         await world.kube.create(KWOK, body)
         await world.time.advance()
-        assert world.known.node_class(NodeClassRef(KWOK.group, KWOK.name, "default")) is not None
-        assert world.known.node_class(NodeClassRef(KWOK.group, KWOK.name, "other")) is None
-        assert world.known.node_class(NodeClassRef("x", "Y", "default")) is None
-        assert world.known.pools() == ()
+        assert world.cache.node_class(NodeClassRef(KWOK.group, KWOK.name, "default")) is not None
+        assert world.cache.node_class(NodeClassRef(KWOK.group, KWOK.name, "other")) is None
+        assert world.cache.node_class(NodeClassRef("x", "Y", "default")) is None
+        assert world.cache.pools() == ()
 
 
 async def test_a_bug_of_one_listener_does_not_make_the_others_deaf() -> None:
@@ -175,8 +175,8 @@ async def test_a_bug_of_one_listener_does_not_make_the_others_deaf() -> None:
             raise RuntimeError(msg)
 
         later: list[Notice] = []
-        world.feed.listen(fail)
-        world.feed.listen(later.append)
+        world.feed.subscribe(fail)
+        world.feed.subscribe(later.append)
         for name in ("one", "two"):
             body: dict[str, Json] = {
                 "apiVersion": "v1",

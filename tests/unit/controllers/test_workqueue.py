@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
-from dovetail.controllers.workqueue import Manner, WorkQueue
-from dovetail.kube.backoff import Backoff
+from dovetail.controllers.workqueue import QueueSettings, WorkQueue
+from dovetail.model.backoff import Backoff
 from dovetail.testing.virtual_time import VirtualTime
 
 Handler = Callable[[str], Awaitable[float | None]]
@@ -39,8 +39,8 @@ async def working(
     handle: Handler, seen: Seen, *, n_workers: int = 10
 ) -> AsyncIterator[WorkQueue[str]]:
     """A queue at work."""
-    manner = Manner(seen.time, lambda: 1.0, Backoff(1.0, 8.0), n_workers)
-    queue = WorkQueue(handle, failed=seen.failed, manner=manner)
+    queue_settings = QueueSettings(seen.time, lambda: 1.0, Backoff(1.0, 8.0), n_workers)
+    queue = WorkQueue(handle, failed=seen.failed, queue_settings=queue_settings)
     async with asyncio.TaskGroup() as group:
         task = group.create_task(queue.run())
         yield queue
@@ -188,8 +188,8 @@ async def test_a_queue_that_is_started_again_takes_up_what_was_cut_short() -> No
         seen.note(key)
         await lasting.wait()
 
-    manner = Manner(time, lambda: 1.0, Backoff(1.0, 8.0), 2)
-    queue = WorkQueue(handle, failed=seen.failed, manner=manner)
+    queue_settings = QueueSettings(time, lambda: 1.0, Backoff(1.0, 8.0), 2)
+    queue = WorkQueue(handle, failed=seen.failed, queue_settings=queue_settings)
     async with asyncio.TaskGroup() as group:
         first = group.create_task(queue.run())
         queue.add("a")

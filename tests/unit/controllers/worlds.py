@@ -10,9 +10,9 @@ from datetime import timedelta
 from dovetail import api, labels
 from dovetail.apiserver import MemoryKube
 from dovetail.cloud.registry import ProviderContext
+from dovetail.controllers.cache import NODE, NODE_CLAIM, NODE_POOL, POD, WatchCache
+from dovetail.controllers.dependencies import Dependencies
 from dovetail.controllers.feed import Feed, watched_kinds
-from dovetail.controllers.known import NODE, NODE_CLAIM, NODE_POOL, POD, Known
-from dovetail.controllers.means import Means
 from dovetail.decide.lifecycle.step import Event
 from dovetail.kube.mirror import Notice, Pace
 from dovetail.kube.seam import Deletion, Json, Kube, Patch, Ref, Scope, WatchEvent
@@ -85,17 +85,17 @@ class World:
         surroundings = ProviderContext(kube=self.api, clock=self.time, timer=self.time)
         self.cloud = cloud(surroundings, types=types, ordered=self.faults)
         self.cluster = NotingCluster()
-        self.known = Known(self.cluster, (KWOK,))
+        self.cache = WatchCache(self.cluster, (KWOK,))
         self.touched = NOTHING
         self.feed = Feed(
             self.kube,
-            self.known,
+            self.cache,
             watched_kinds((KWOK,), gates or {}),
             pace=Pace(self.time, lambda: 0.5),
             touched=self._touch,
         )
         self.told = Told(self.api, self.time)
-        self.means = Means(
+        self.dependencies = Dependencies(
             kube=self.kube,
             cloud=self.cloud,
             clock=self.time,
@@ -121,9 +121,9 @@ class World:
         """Let time pass."""
         await self.time.advance(timedelta(seconds=seconds))
 
-    def listen(self, listener: Callable[[Notice], None]) -> None:
+    def subscribe(self, listener: Callable[[Notice], None]) -> None:
         """Tell this one of changes."""
-        self.feed.listen(listener)
+        self.feed.subscribe(listener)
 
     # ---- what users and kubelets do
 
@@ -153,7 +153,7 @@ class World:
         meta: dict[str, Json] = {"name": name}
         if pool:
             meta["labels"] = {labels.NODE_POOL: pool}
-            held = self.known.pool(pool)
+            held = self.cache.pool(pool)
             if held is not None:
                 owner: Json = {
                     "apiVersion": "karpenter.sh/v1",

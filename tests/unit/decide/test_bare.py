@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from dovetail import labels
-from dovetail.decide.bare import bare_launches
+from dovetail.decide.static import bare_launches
 from dovetail.model.ledger import Ledger, Refusal
 from dovetail.model.plan import Launch
 from dovetail.model.pool import NodePool

@@ -8,7 +8,7 @@ import pytest
 
 from dovetail import labels
 from dovetail.decide.buffers import BufferRoom, buffer_conditions, buffer_rooms
-from dovetail.decide.promises import with_kept_rooms
+from dovetail.decide.candidates import with_kept_rooms
 from dovetail.model.ledger import Ledger, Nomination
 from dovetail.model.node import Node
 from dovetail.model.plan import Launch, Nominate, Plan

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dovetail.decide.census import census
+from dovetail.decide.nodes import census
 from dovetail.testing import pod
 
 

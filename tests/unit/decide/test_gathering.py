@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dovetail.decide.gathering import Gathering
+from dovetail.decide.reasons import Gathering
 from dovetail.model.pod import Pod, PodSpec
 from dovetail.model.requirements import requirement
 from dovetail.model.topology import NOTHING, LabelSelector, PodTerm, equality

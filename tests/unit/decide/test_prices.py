@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from dovetail.decide.prices import running_price
+from dovetail.decide.pools import running_price
 from dovetail.model.ledger import Departure, Ledger
 from dovetail.testing import instance_type, node, snapshot
 

@@ -6,9 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from dovetail.decide.candidates import waiting
+from dovetail.decide.candidates import promised_by_node, waiting
 from dovetail.decide.disrupt.probe import Stuck, ground_of, probe
-from dovetail.decide.promises import promised_by_node
 from dovetail.model.ledger import Departure, Ledger, Nomination
 from dovetail.model.pod import Pod
 from dovetail.model.snapshot import Snapshot

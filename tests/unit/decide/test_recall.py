@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dovetail.decide.recall import recalled
+from dovetail.decide.nodes import recalled
 
 
 def test_the_last_answer_is_given_again_for_the_very_same_parts() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dovetail.decide.selectors import Selectors
+from dovetail.decide.pdbs import Selectors
 from dovetail.model.requirements import Operator, requirement
 from dovetail.model.topology import NOTHING, LabelSelector
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dovetail.decide.steering import Steerable
+from dovetail.decide.spread import Steerable
 from dovetail.model.pod import Pod, PodSpec
 from dovetail.model.topology import Spread, equality
 

@@ -6,7 +6,7 @@ import msgspec
 
 from dovetail import labels
 from dovetail.decide import decide
-from dovetail.decide.waking import runs_out_at
+from dovetail.decide.candidates import runs_out_at
 from dovetail.model.ledger import Ledger, Nomination, Refusal
 from dovetail.testing import node, pod, snapshot
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 from dovetail import api
 from dovetail.apiserver import MemoryKube
-from dovetail.controllers.known import NODE
+from dovetail.controllers.cache import NODE
 from dovetail.kube.mirror import Absent, Mirror, Notice, Pace, Present
 from dovetail.kube.seam import Deletion, Json, Patch, Ref, Scope, WatchEvent
 from dovetail.kube.typed import Intake

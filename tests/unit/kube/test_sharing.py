@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dovetail.kube.sharing import Shared
+from dovetail.kube.typed import Shared
 
 
 def test_equal_values_become_one() -> None:

@@ -6,11 +6,15 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from dovetail import api, labels
 from dovetail.apiserver import MemoryKube
+from dovetail.apiserver.http.server import serve
+from dovetail.cli import main
+from dovetail.clock import LoopTimer, SystemClock
 from dovetail.errors import InputError
 from dovetail.kube.errors import ForbiddenError, UnavailableError
 from dovetail.kube.mirror import Pace
@@ -192,3 +196,17 @@ async def test_trouble_later_on_is_told_for_as_long_as_it_lasts() -> None:
         del world.refuses["Node"]
         await world.time.advance(timedelta(minutes=2))
         assert following.trouble() == ""
+
+
+async def test_explain_answers_from_a_live_cluster(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As it is now, without a file."""
+    kube = MemoryKube(SystemClock())
+    await kube.create(NODE, {"metadata": {"name": "n1"}, "spec": {}})
+    async with serve(kube, clock=SystemClock(), timer=LoopTimer()) as served:
+        config = tmp_path / "kubeconfig"
+        config.write_text(served.kubeconfig())
+        words = ["explain", "node/n1", "--kubeconfig", str(config)]
+        assert await asyncio.to_thread(main, words) == 0
+    assert "It has no NodeClaim, so it is not ours to take away." in capsys.readouterr().out

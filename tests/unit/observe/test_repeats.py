@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from dovetail.observe.repeats import Repeats
+from dovetail.observe.events import Repeats
 from dovetail.testing.virtual_time import START
 
 SOON = timedelta(minutes=2)

@@ -7,10 +7,10 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from dovetail.decide.lifecycle import advance, expiration, termination
-from dovetail.decide.lifecycle.actions import DeleteClaim
+from dovetail.decide.lifecycle import running, termination
+from dovetail.decide.lifecycle.claim import advance
 from dovetail.decide.lifecycle.eviction import EvictionAnswer, QueuedEviction
-from dovetail.decide.lifecycle.step import Milestone, Step
+from dovetail.decide.lifecycle.step import DeleteClaim, Milestone, Step
 from dovetail.decide.lifecycle.termination import TerminationView
 from dovetail.model.claim import (
     ClaimObject,
@@ -95,7 +95,7 @@ def test_a_claim_given_up_is_counted_as_disrupted(failure: LaunchFailure, reason
 def test_the_grace_period_says_how_a_claim_goes(grace: timedelta | None, mode: str) -> None:
     """No period: as long as it takes; none left: at once."""
     old = claim(termination_grace_period=grace, expire_after=timedelta(hours=1))
-    step = expiration.step(old, START + timedelta(hours=1))
+    step = running.expiration_step(old, START + timedelta(hours=1))
     meters = Meters()
     count_claim_step(meters, old, step, START + timedelta(hours=1))
     name = "karpenter_nodeclaims_disrupted_total"

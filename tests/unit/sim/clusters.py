@@ -11,7 +11,7 @@ from typing import Any
 from dovetail import api, labels
 from dovetail.apiserver import MemoryKube
 from dovetail.kube.seam import Deletion, Kube, Patch, Ref, Scope
-from dovetail.providers.kwok import machine
+from dovetail.providers.kwok import store
 from dovetail.testing.virtual_time import VirtualTime
 from tests.conformance.kube.objects import BINDING, NODE, POD, named, read
 
@@ -52,7 +52,7 @@ class Cluster:
     async def machine(self, name: str, **more: Any) -> Ref:
         """A Node as the kwok provider registers it."""
         given = {"cpu": 4000, "memory": 8 * GI, "pods": 110, **more.pop("room", {})}
-        held = machine.Machine(
+        held = store.Machine(
             name=name,
             claim_uid=f"claim-{name}",
             labels={**LABELS, **more.pop("labels", {})},
@@ -62,7 +62,7 @@ class Cluster:
             launched_at=self.time.now(),
             appears_at=self.time.now(),
         )
-        body: Tree = {**machine.node(held, {}, {})}
+        body: Tree = {**store.node(held, {}, {})}
         body["spec"] |= more
         return await self.make(NODE, body)
 

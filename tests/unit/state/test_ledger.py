@@ -14,8 +14,11 @@ from dovetail.state.changes import (
     Change,
     Disrupting,
     DisruptionEnded,
+    InstanceLaunchEnded,
+    InstanceLaunchFailed,
     Nominated,
     Observed,
+    PoolRefused,
     Proposed,
     Refused,
     Touched,
@@ -134,24 +137,62 @@ def _name(change: Observed | Vanished) -> str:
 
 
 def test_what_could_not_be_had_is_left_alone_for_a_while() -> None:
-    """By every pool, or by the one that tried, until a moment that was said."""
+    """By every pool, or only by the one that tried where the provider did not say what failed."""
     known = cluster(
         Refused("m", "z", "spot", NOW),
-        Refused("m", "z", "spot", NOW, node_pool="p", until=NOW + SECOND),
+        PoolRefused("p", (("m", "z", "spot"),), NOW),
     )
     assert known.snapshot(NOW).ledger.refusals == (
         Refusal("m", "z", "spot", NOW + 180 * SECOND),
-        Refusal("m", "z", "spot", NOW + SECOND, "p"),
+        Refusal("m", "z", "spot", NOW + 5 * SECOND, "p"),
     )
-    assert len(known.snapshot(NOW + SECOND).ledger.refusals) == 1
+    assert len(known.snapshot(NOW + 5 * SECOND).ledger.refusals) == 1
     assert known.snapshot(NOW + 180 * SECOND).ledger.refusals == ()
 
 
 def test_a_setback_is_remembered_while_it_lasts_and_its_node_is_there() -> None:
     """A node of that name that comes later has had none."""
     known = cluster(node("n"), node("m"), Disrupting(("n", "m"), "Drifted", NOW))
-    known.apply(DisruptionEnded(("n", "m"), NOW + SECOND))
+    known.apply(DisruptionEnded(("n", "m"), NOW))
     assert [one.node for one in known.snapshot(NOW).ledger.setbacks] == ["m", "n"]
     known.apply(vanished("Node", "m"))
-    assert known.snapshot(NOW).ledger.setbacks == (Setback("n", NOW + SECOND),)
-    assert known.snapshot(NOW + SECOND).ledger.setbacks == ()
+    assert known.snapshot(NOW).ledger.setbacks == (Setback("n", NOW + 60 * SECOND),)
+    assert known.snapshot(NOW + 60 * SECOND).ledger.setbacks == ()
+
+
+def test_each_setback_of_a_node_lasts_longer_than_the_one_before() -> None:
+    """Until the node is gone; one of the same name begins anew."""
+    known = cluster(node("n"))
+    for n_minutes in (1, 2, 4):
+        known.apply(DisruptionEnded(("n",), NOW))
+        (setback,) = known.snapshot(NOW).ledger.setbacks
+        assert setback.until == NOW + n_minutes * 60 * SECOND
+    known.apply(vanished("Node", "n"))
+    assert known.snapshot(NOW).ledger.setbacks == ()
+    known.apply(node("n"))
+    known.snapshot(NOW)
+    known.apply(DisruptionEnded(("n",), NOW))
+    assert known.snapshot(NOW).ledger.setbacks == (Setback("n", NOW + 60 * SECOND),)
+
+
+def test_a_pool_whose_launches_fail_again_waits_longer_each_time() -> None:
+    """What fails during a pause does not prolong it; after ten quiet minutes it is forgotten."""
+    known, now = cluster(), NOW
+    refused = (("m", "z", "spot"),)
+    for n_seconds in (5, 10, 20):
+        until = now + n_seconds * SECOND
+        for _ in range(2):
+            known.apply(PoolRefused("p", refused, now))
+            assert [one.until for one in known.snapshot(now).ledger.refusals] == [until]
+        now = until
+    now += 600 * SECOND
+    known.apply(PoolRefused("p", refused, now))
+    assert known.snapshot(now).ledger.refusals[0].until == now + 5 * SECOND
+
+
+def test_failed_launches_of_a_claim_are_counted_until_it_has_an_instance() -> None:
+    """By the claim's UID, so that another claim of that name begins anew."""
+    known = cluster(InstanceLaunchFailed("u"), InstanceLaunchFailed("u"))
+    assert (known.book.n_failed_launches("u"), known.book.n_failed_launches("v")) == (2, 0)
+    known.apply(InstanceLaunchEnded("u"))
+    assert known.book.n_failed_launches("u") == 0

@@ -10,8 +10,8 @@ from dovetail import api
 from dovetail.model.requirements import Requirement
 from dovetail.model.topology import NodeTerm
 from dovetail.model.verdict import Reason
-from dovetail.state.freeze import live_pod, snapshot
-from dovetail.state.pods import listed_pod
+from dovetail.state.freeze import snapshot
+from dovetail.state.pods import listed_pod, live_pod
 from dovetail.state.specs import Templates
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"

@@ -6,8 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from dovetail import labels
 from dovetail.model.pod import Pod, PodSpec
-from dovetail.state.ledger import Book
-from dovetail.state.promises import Promise, Promises
+from dovetail.state.ledger import Book, Promise, Promises
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SPEC = PodSpec(requests={})

@@ -7,12 +7,7 @@ from typing import Any
 import pytest
 
 from dovetail import api
-from dovetail.state.requests import (
-    Defaults,
-    allocated_resources,
-    namespace_defaults,
-    pod_requests,
-)
+from dovetail.state.specs import Defaults, allocated_resources, namespace_defaults, pod_requests
 
 GI = 1 << 30
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from dovetail import api
-from dovetail.api.rules import GROUP_STAYS, KIND_STAYS, SPEC_STAYS, STATIC_STAYS
+from dovetail.api.facts import GROUP_STAYS, KIND_STAYS, SPEC_STAYS, STATIC_STAYS
 from dovetail.apiserver.refusals import INVALID
 from dovetail.apiserver.trees import Obj, at, canonical, items, mapping
 from dovetail.kube.seam import Json

@@ -8,8 +8,8 @@ from typing import Final
 
 from dovetail import api
 from dovetail.api.checks import check
+from dovetail.api.facts import SCHEDULE_READABLE
 from dovetail.api.meta import Wire
-from dovetail.api.rules import SCHEDULE_READABLE
 from dovetail.apiserver.admission.naming import metadata_problems
 from dovetail.apiserver.admission.schemas import UNCHECKED, blocks_rules, schema_problems, shape
 from dovetail.apiserver.refusals import INVALID, REQUIRED

@@ -1,4 +1,4 @@
-"""disrupt — which nodes may be taken away by choice, and when? (spec/core.md 6)
+"""disrupt — decides which nodes are removed by choice, and when (spec/core.md 6).
 
     candidates   what keeps a node from being disrupted at all
     blockers     the same in words
@@ -36,9 +36,8 @@ from dovetail.decide.disrupt.candidates import scene_of
 from dovetail.decide.disrupt.consolidation import consolidation
 from dovetail.decide.disrupt.course import Course, noted, started
 from dovetail.decide.disrupt.discouraged import discouraged
-from dovetail.decide.disrupt.drift import drift
+from dovetail.decide.disrupt.drift import drift, static_drift
 from dovetail.decide.disrupt.emptiness import emptiness
-from dovetail.decide.disrupt.static import static_drift
 from dovetail.model.plan import DisruptionReason, Plan
 from dovetail.model.snapshot import Snapshot
 

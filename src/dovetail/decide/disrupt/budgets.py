@@ -1,4 +1,4 @@
-"""How many nodes of a pool may be disrupted now, and when does that change? (spec/core.md 6.3)
+"""Computes how many nodes of a pool may be disrupted now, and when that changes. (spec/core.md 6.3)
 
 Of several budgets that are active, the tightest wins. A budget that makes no sense allows nothing:
 whoever wrote it wanted to hold something back.
@@ -14,8 +14,7 @@ from typing import Final
 import msgspec
 
 from dovetail.decide.lifecycle.step import soonest
-from dovetail.decide.nodes import is_terminating, leaving
-from dovetail.decide.recall import recalled
+from dovetail.decide.nodes import is_terminating, leaving, recalled
 from dovetail.model.node import Node
 from dovetail.model.pool import Budget
 from dovetail.model.snapshot import Snapshot

@@ -1,4 +1,4 @@
-"""When may how many nodes of a pool be disrupted, for which reason? Budgets, laid out in time.
+"""Lays budgets out in time: how many nodes of a pool may be disrupted, and for which reason.
 
 A budget holds in windows: from each time that its schedule strikes, for its duration. Windows that
 touch are one. Between two moments at which a window begins or ends nothing changes: a stretch.

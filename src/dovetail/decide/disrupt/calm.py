@@ -1,4 +1,4 @@
-"""Who is better left alone for now, whatever could be saved?
+"""Says which pods and workloads are better left alone for now, whatever could be saved.
 
     unrest      why the pods of a node are better left alone for now
     overtaxed   the workload that a move would evict too often in a day
@@ -7,6 +7,10 @@
 All of it is about moves that save money; nodes that must go are not asked. What workloads have in
 common is worked out once for each list of pods, so that asking for every node costs what looking
 at every pod costs, once.
+
+A Deployment of which pods of two templates run, and a StatefulSet with pods of two revisions, is
+being rolled out, and makes and deletes pods by itself. One that has made no pod for as long as a
+Deployment gives itself by default (`progressDeadlineSeconds`) is stuck, and is not waited for.
 """
 
 from __future__ import annotations
@@ -21,14 +25,12 @@ import msgspec
 from dovetail import labels
 from dovetail.decide.disrupt.blockers import blocked
 from dovetail.decide.disrupt.candidates import Scene
-from dovetail.decide.disrupt.cost import grows_at
-from dovetail.decide.disrupt.endings import expected_end
-from dovetail.decide.disrupt.rollouts import rollouts
+from dovetail.decide.disrupt.cost import expected_end, grows_at
 from dovetail.decide.evictions import free_at
 from dovetail.decide.lifecycle.protection import is_active
 from dovetail.decide.lifecycle.step import soonest
+from dovetail.decide.nodes import recalled
 from dovetail.decide.pools import pools_by_name
-from dovetail.decide.recall import recalled
 from dovetail.model.node import Node
 from dovetail.model.pod import Pod
 from dovetail.model.pool import NodePool
@@ -40,6 +42,7 @@ ENDS_WITHIN: Final = timedelta(minutes=5)  # a pod that ends so soon is waited f
 SETTLES_WITHIN: Final = timedelta(minutes=1)  # a pod that has started so lately is left alone
 
 _Held = tuple[datetime, Pod]  # until when a pod keeps its node
+PROGRESS_WITHIN: Final = timedelta(minutes=10)
 
 
 class Overtaxed(msgspec.Struct, frozen=True):
@@ -203,3 +206,33 @@ def changes_at(moving: Iterable[Pod], snapshot: Snapshot, now: datetime) -> date
         nears_at = None if ends_at is None else ends_at - ENDS_WITHIN
         found.append(nears_at if nears_at is not None and nears_at > now else None)
     return soonest(*found)
+
+
+@recalled
+def rollouts(pods: tuple[Pod, ...]) -> Mapping[str, datetime]:
+    """Until when each workload with pods of several revisions counts as being rolled out."""
+    first: dict[str, str] = {}
+    mixed: set[str] = set()
+    for pod in pods:
+        revision = _revision(pod)
+        if revision and is_active(pod) and first.setdefault(pod.workload, revision) != revision:
+            mixed.add(pod.workload)
+    if not mixed:
+        return {}
+    newest: dict[str, datetime] = {}
+    for pod in pods:
+        if _revision(pod) and pod.created_at is not None and is_active(pod):
+            workload = pod.workload
+            if workload in mixed:
+                newest[workload] = max(newest.get(workload, pod.created_at), pod.created_at)
+    return {workload: at + PROGRESS_WITHIN for workload, at in newest.items()}
+
+
+def _revision(pod: Pod) -> str:
+    """Which template of its workload it was made from; empty where that is not said."""
+    held, owner = pod.labels, pod.owner
+    if owner is None:
+        return ""
+    if owner.kind == "ReplicaSet":
+        return held.get(labels.POD_TEMPLATE_HASH, "")
+    return held.get(labels.CONTROLLER_REVISION_HASH, "") if owner.kind == "StatefulSet" else ""

@@ -1,4 +1,4 @@
-"""What keeps a node from being disrupted, whatever the reason would be? (spec/core.md 6.2)
+"""Says what keeps a node from being disrupted, for whatever reason (spec/core.md 6.2).
 
 Blockers are looked for in a fixed order, from what the node itself says to the pods on it; the
 first one found is told. Nothing here asks whether anybody wants the node gone.
@@ -12,14 +12,12 @@ from datetime import datetime
 import msgspec
 
 from dovetail import labels
-from dovetail.decide.census import census
 from dovetail.decide.disrupt.blockers import blocked
 from dovetail.decide.lifecycle.draining import is_evictable
 from dovetail.decide.lifecycle.protection import protection
-from dovetail.decide.nodes import leaving
+from dovetail.decide.nodes import census, leaving, recalled
 from dovetail.decide.pdbs import lets_unhealthy_go, never_allows, selecting
 from dovetail.decide.pools import pools_by_name
-from dovetail.decide.recall import recalled
 from dovetail.model.ledger import Proposal
 from dovetail.model.node import Node
 from dovetail.model.plan import Disrupt, Nominate, Plan

@@ -1,4 +1,4 @@
-"""Which nodes could go so that the same pods run for less money? (spec/core.md 6.7 to 6.9)
+"""Finds nodes that could go so that the same pods run for less money (spec/core.md 6.7 to 6.9).
 
 Candidates are nodes that run pods, have been quiet for as long as their pool wants, and that
 nothing keeps. What has been found fit to go for long enough moves first; of the others moves are
@@ -24,8 +24,7 @@ from dovetail.decide.disrupt.probe import ground_of
 from dovetail.decide.disrupt.savings import REASON, Candidate, candidates_of
 from dovetail.decide.disrupt.walk import Walk
 from dovetail.decide.lifecycle.step import soonest
-from dovetail.decide.pools import pools_by_name
-from dovetail.decide.prices import price_of, whole_prices
+from dovetail.decide.pools import pools_by_name, price_of, whole_prices
 from dovetail.model.node import Node
 from dovetail.model.pool import ConsolidationPolicy
 from dovetail.model.verdict import Blocked, Blocker

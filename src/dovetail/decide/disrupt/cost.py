@@ -1,4 +1,4 @@
-"""What does it cost the cluster to move pods? (spec/core.md 6.2, designs/0008)
+"""Computes what it costs the cluster to move pods (spec/core.md 6.2, designs/0008).
 
 Counted twice. To compare moves, in parts of an ordinary pod, as a whole number: a node is one, and
 each pod that moves is one more, or less by its priority and by the deletion cost that it states;
@@ -7,6 +7,12 @@ and the pods count less the nearer the node is to the end of its life.
 To say whether a move is worth it, in money (`toll`): what a pod occupies is paid for until it is
 again what it was, what a Job has worked is paid for once more, and a node that is replaced is paid
 for until its replacement has started.
+
+Pods of one Job, and of the Jobs of one CronJob, do the same work: one that has started is expected
+to end about as long after as the slowest that has ended did (`expected_end`). Pods of nodes that
+should empty get a low deletion cost where nobody else has a say in it (`may_yield`): only
+ReplicaSets read it, owners who have set a cost know better, and pods that ask to be spread over
+nodes would end up together.
 """
 
 from __future__ import annotations
@@ -19,7 +25,8 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
-from dovetail.decide.disrupt.endings import is_job
+from dovetail.decide.lifecycle.protection import is_active
+from dovetail.decide.nodes import recalled
 from dovetail.model.node import Node
 from dovetail.model.pod import Pod
 from dovetail.model.pool import NodePool
@@ -38,6 +45,8 @@ _WHOLE: Final = Fraction(1)
 _NO_TIME: Final = timedelta(0)
 _MOMENT: Final = timedelta(microseconds=1)
 _ONE_SECOND: Final = timedelta(seconds=1)
+SUCCEEDED: Final = "Succeeded"
+_LEAST_DIGITS: Final = 8  # a CronJob names its Jobs by the minute, counted since 1970
 
 
 def moving_cost(pods: Iterable[Pod], parts: int = PARTS_OF_LIFE) -> int:
@@ -156,3 +165,55 @@ def _worked(age: timedelta) -> timedelta:
         return _NO_TIME
     n_doublings = (age // _FIRST_LOSS).bit_length() - 1
     return _FIRST_LOSS * (1 << n_doublings)
+
+
+def expected_end(pod: Pod, pods: tuple[Pod, ...]) -> datetime | None:
+    """When a running pod is going to end, as far as anybody can tell from these pods."""
+    if not is_job(pod):
+        return pod.ends_at
+    lasted = _stints(pods).get(_series(pod))
+    if lasted is None or pod.started_at is None:
+        return pod.ends_at
+    told = pod.started_at + lasted
+    return told if pod.ends_at is None else min(told, pod.ends_at)
+
+
+def is_job(pod: Pod) -> bool:
+    """Whether it does work that ends."""
+    return pod.owner is not None and pod.owner.kind == "Job"
+
+
+@recalled
+def _stints(pods: tuple[Pod, ...]) -> Mapping[str, timedelta]:
+    """How long the slowest pod of each series of Jobs took, of those that have ended well."""
+    found: dict[str, timedelta] = {}
+    for pod in pods:
+        if pod.phase == SUCCEEDED and is_job(pod) and pod.started_at and pod.ends_at:
+            series, lasted = _series(pod), pod.ends_at - pod.started_at
+            found[series] = max(found.get(series, lasted), lasted)
+    return found
+
+
+def _series(pod: Pod) -> str:
+    """The Job, or what stands for the CronJob that makes such Jobs."""
+    name, _, number = pod.workload.rpartition("-")
+    is_minute = number.isdecimal() and len(number) >= _LEAST_DIGITS
+    return name if is_minute else pod.workload
+
+
+def may_yield(pod: Pod) -> bool:
+    """Whether it may say that it costs less than others."""
+    is_asked = pod.owner is not None and pod.owner.kind == "ReplicaSet"
+    return is_asked and is_active(pod) and not _has_spoken(pod) and not _is_spread(pod)
+
+
+def _has_spoken(pod: Pod) -> bool:
+    """Whether its owner says what it costs."""
+    return labels.DELETION_COST in pod.annotations
+
+
+def _is_spread(pod: Pod) -> bool:
+    spec = pod.spec
+    apart = (*spec.anti_affinity, *(term for _, term in spec.preferred_anti_affinity))
+    keys = (*(one.topology_key for one in spec.spread), *(one.topology_key for one in apart))
+    return labels.HOSTNAME in keys

@@ -1,4 +1,4 @@
-"""What has this plan decided so far, and how does the cluster look while that is under way?
+"""Holds a plan in the making: what it has decided, and the cluster while that is under way.
 
 Methods of disruption follow each other: each sees nodes that go by what was decided before it as
 leaving, pods where they will be, and budgets with less left.
@@ -12,13 +12,13 @@ from datetime import datetime
 import msgspec
 
 from dovetail.decide.apply import begin
+from dovetail.decide.candidates import with_kept_rooms
 from dovetail.decide.disrupt.blockers import blocked
 from dovetail.decide.disrupt.budgets import Allowance, allowances
 from dovetail.decide.disrupt.candidates import Findings, Scene, scene_of
 from dovetail.decide.disrupt.probe import Move
 from dovetail.decide.lifecycle.step import soonest
-from dovetail.decide.prices import node_saving, price_of, prices
-from dovetail.decide.promises import with_kept_rooms
+from dovetail.decide.pools import node_saving, price_of, prices
 from dovetail.decide.provision import named_launches
 from dovetail.model.node import Node
 from dovetail.model.plan import Disrupt, DisruptionReason, Launch, Plan

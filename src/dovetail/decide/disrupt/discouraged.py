@@ -1,4 +1,4 @@
-"""Which nodes should new pods rather keep off, so that they empty by themselves?
+"""Chooses nodes that new pods should keep off, so that they empty by themselves.
 
 kube-scheduler prefers the emptiest nodes, and so keeps alive those that nobody would miss. As pods
 come and go anyway, a word to it saves evictions: of each pool the emptiest nodes are discouraged,
@@ -20,10 +20,10 @@ from typing import Final
 
 import msgspec
 
-from dovetail.decide.census import census
 from dovetail.decide.disrupt.course import Course
 from dovetail.decide.disrupt.emptiness import is_dynamic
 from dovetail.decide.lifecycle.protection import is_active
+from dovetail.decide.nodes import census
 from dovetail.model.node import Node
 from dovetail.model.plan import Yield
 from dovetail.model.pod import Pod

@@ -1,4 +1,4 @@
-"""Which nodes does nobody need? (spec/core.md 6.5)
+"""Finds empty nodes that may go (spec/core.md 6.5).
 
 A node is empty when none of its pods would want another node were it gone: daemon pods and static
 pods are part of it. An empty node that has been quiet for as long as its pool wants is proposed;
@@ -13,16 +13,14 @@ from datetime import datetime
 
 import msgspec
 
-from dovetail.decide.census import census
 from dovetail.decide.disrupt.blockers import blocked
 from dovetail.decide.disrupt.budgets import Allowance, allowances
 from dovetail.decide.disrupt.candidates import Findings, Scene, disruption_verdict
 from dovetail.decide.lifecycle.conditions import CONSOLIDATABLE
 from dovetail.decide.lifecycle.protection import is_active
 from dovetail.decide.lifecycle.step import soonest
-from dovetail.decide.pools import pools_by_name
-from dovetail.decide.prices import node_saving, price_of, prices
-from dovetail.decide.recall import recalled
+from dovetail.decide.nodes import census, recalled
+from dovetail.decide.pools import node_saving, pools_by_name, price_of, prices
 from dovetail.model.ledger import Proposal
 from dovetail.model.node import Node
 from dovetail.model.plan import Disrupt, DisruptionReason

@@ -1,4 +1,4 @@
-"""Nodes are to go once their replacements have come: is it time, or is it over? (spec/core.md 6.12)
+"""Decides whether the nodes of a disruption may go once it is under way (spec/core.md 6.12).
 
 Replacements are waited for, but not for ever. Once all have started, the nodes that go are looked
 at once more: who protected a node or a pod meanwhile, or closed its pool's budgets, is heard. A
@@ -17,7 +17,6 @@ from dovetail.decide.disrupt.budgets import allowances
 from dovetail.decide.disrupt.candidates import Scene, disruption_verdict, scene_of
 from dovetail.decide.disrupt.course import over_budget
 from dovetail.decide.lifecycle.conditions import INITIALIZED, LAUNCHED, conditions_of_claim
-from dovetail.decide.lifecycle.timing import Backoff
 from dovetail.model.claim import ClaimObject
 from dovetail.model.node import Node
 from dovetail.model.plan import DisruptionReason, Plan
@@ -27,8 +26,6 @@ from dovetail.model.verdict import Blocked, Blocker
 SHORTEST_WAIT: Final = timedelta(minutes=10)
 LONGEST_WAIT: Final = timedelta(hours=1)
 _WAIT_FOR_EACH: Final = timedelta(milliseconds=80)
-# After a disruption that came to nothing, until its nodes are looked at again.
-SETBACK: Final = Backoff(timedelta(minutes=1), timedelta(hours=1))
 
 
 class Unready(msgspec.Struct, frozen=True, gc=False):

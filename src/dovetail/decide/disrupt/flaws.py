@@ -1,4 +1,4 @@
-"""Which budgets cannot be what was meant? Those that never hold, never end or never let a node go.
+"""Finds budgets that never apply, never end or never let a node go.
 
 "Never" is judged over the next five years, which is as far as a schedule looks.
 """

@@ -1,4 +1,4 @@
-"""Which parts of a move have nothing to do with each other?
+"""Splits a move into parts that do not depend on each other.
 
 Nodes of which a replacement takes pods together belong together: without it none of them can go.
 Others are parts of their own, so that each must be worth it by itself, and a replacement that does

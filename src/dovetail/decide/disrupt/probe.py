@@ -1,4 +1,4 @@
-"""What would happen if these nodes went? (spec/core.md 6.4)
+"""Computes what would happen if some nodes went (spec/core.md 6.4).
 
 The same solver, on the cluster without them: who would move, where to, what would have to be
 launched instead and for how much; or which pod would have no place. What all probes of one cluster
@@ -15,12 +15,10 @@ from datetime import datetime
 
 import msgspec
 
-from dovetail.decide.candidates import is_movable, spec_problem
-from dovetail.decide.census import census
+from dovetail.decide.candidates import is_movable, promised_by_node, spec_problem
 from dovetail.decide.disrupt.emptiness import is_quiet
-from dovetail.decide.nodes import usable
+from dovetail.decide.nodes import census, usable
 from dovetail.decide.pools import eligible_pools, remaining_limits
-from dovetail.decide.promises import promised_by_node
 from dovetail.decide.provision import obtainable
 from dovetail.decide.spread import with_default_spread
 from dovetail.decide.volumes import volumes_by_pod

@@ -1,4 +1,4 @@
-"""Which nodes are worth a closer look? What all candidates could bring, estimated at once.
+"""Estimates for all candidates at once which are worth a closer look.
 
 The pods of a node are worth what they would cost at least if everything were bought anew; what the
 node costs beyond that is its waste. Where all pods of the cluster would rather be is so known

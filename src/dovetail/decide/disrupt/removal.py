@@ -1,4 +1,4 @@
-"""What would happen if this one node were removed now? Where its pods would go, and at what price.
+"""Computes what would happen if one node were removed now: where its pods go, and at what price.
 
 Whoever asks need not want it gone: nothing is decided here. Pods that wait come first, as in any
 plan; then the node is taken out and the same solver says what becomes of its pods.
@@ -19,7 +19,7 @@ from dovetail.decide.disrupt.emptiness import is_reschedulable
 from dovetail.decide.disrupt.probe import Move, Stuck, ground_of, probe
 from dovetail.decide.disrupt.why import cause
 from dovetail.decide.nodes import leaving
-from dovetail.decide.prices import node_saving, price_of, prices
+from dovetail.decide.pools import node_saving, price_of, prices
 from dovetail.decide.provision import named_launches, provision
 from dovetail.model.node import Node
 from dovetail.model.plan import Disrupt, DisruptionReason, Launch, Nominate, Plan

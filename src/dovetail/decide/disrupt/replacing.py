@@ -1,4 +1,4 @@
-"""What may come instead of nodes that go, so that it is sure to be cheaper? (spec/core.md 6.7)
+"""Limits replacements to instance types that are sure to be cheaper (spec/core.md 6.7).
 
 A launch lists everything that would hold its pods, so that a provider can fall back; a replacement
 lists only what costs less than what it replaces, at the worst price that the provider may choose.

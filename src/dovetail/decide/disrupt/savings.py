@@ -1,21 +1,22 @@
-"""Does it save money if these nodes go, for sure, and enough of it? The exact word on one move.
+"""Computes what the cluster saves if nodes go, and whether that is sure and enough.
 
-Each part of it must pay for what it disturbs, and what comes instead is priced at the worst that
-the provider may ask. Parts that do not pay stay as they are. So do nodes that would be replaced by
-their very equals, which the others can do without.
+Each part of a move must pay for what it disturbs, and replacements are priced at the worst that the
+provider may ask. Parts that do not pay stay as they are. A node that would be replaced by one of
+the same type, zone and capacity type is kept where the others can do without it. A
+Balanced pool approves when the share of its cost that is saved is at least half the share of its
+pods that are disturbed; a move that concerns several such pools needs all of them (core.md 6.10).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from fractions import Fraction
 from typing import Final
 
 import msgspec
 
-from dovetail.decide.disrupt.balance import is_approved, scores, stakes
 from dovetail.decide.disrupt.blockers import blocked
 from dovetail.decide.disrupt.calm import changes_at, evicted_often, overtaxed
 from dovetail.decide.disrupt.cost import moving_cost, parts_left
@@ -25,12 +26,13 @@ from dovetail.decide.disrupt.probe import Ground, Stuck, movable_pods, probe_wit
 from dovetail.decide.disrupt.replacing import bought, replacements
 from dovetail.decide.disrupt.toll import Toll, toll_of
 from dovetail.decide.lifecycle.step import soonest
-from dovetail.decide.pools import pools_by_name
-from dovetail.decide.prices import launch_price, node_saving, price_of, whole_prices
+from dovetail.decide.nodes import recalled
+from dovetail.decide.pools import launch_price, node_saving, pools_by_name, price_of, whole_prices
 from dovetail.model.node import Node
 from dovetail.model.plan import Disrupt, DisruptionReason, Launch
+from dovetail.model.pool import ConsolidationPolicy
 from dovetail.model.snapshot import Snapshot
-from dovetail.model.verdict import Blocked, Blocker
+from dovetail.model.verdict import Blocked, Blocker, Score
 from dovetail.units.money import dollars
 
 REASON: Final = DisruptionReason.UNDERUTILIZED
@@ -38,6 +40,8 @@ MANY: Final = 4  # nodes of a move that may bring back equals of some
 WORTH_EQUALS: Final = Fraction(1, 16)  # of the price of nodes, if equals of some come back
 WORTH_A_LOOK: Final = Fraction(1, 40)  # of the price of many nodes
 _TRIES: Final = 6  # at leaving out of a move what does not pay
+THOUSAND: Final = 1000
+LEAST_SCORE: Final = 500  # thousandths
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -281,3 +285,62 @@ def weight_by_pool(snapshot: Snapshot) -> dict[str, int]:
 
 def _shown(nanousd: int) -> str:
     return f"{dollars(nanousd):.4f}"
+
+
+class Stake(msgspec.Struct, frozen=True):
+    """What some nodes cost, and what it costs to move all their pods."""
+
+    price_nanousd: int
+    cost: int
+
+
+@recalled
+def stakes(ground: Ground) -> Mapping[str, Stake]:
+    """What all nodes of each Balanced pool come to, by the pool's name."""
+    names = {
+        pool.name
+        for pool in ground.snapshot.node_pools
+        if pool.disruption.consolidation_policy == ConsolidationPolicy.BALANCED
+    }
+    by_pool: dict[str, list[Node]] = {name: [] for name in sorted(names)}
+    for node in ground.nodes:
+        if node.node_pool in by_pool:
+            by_pool[node.node_pool].append(node)
+    return {name: _stake(nodes, ground) for name, nodes in by_pool.items()}
+
+
+def _stake(nodes: Sequence[Node], ground: Ground) -> Stake:
+    known = whole_prices(ground.snapshot)
+    return Stake(
+        sum(price_of(node, known) for node in nodes),
+        sum(moving_cost(movable_pods(node.name, ground)) for node in nodes),
+    )
+
+
+def scores(
+    going: Sequence[Node], saving: int, held: Mapping[str, Stake], ground: Ground
+) -> tuple[Score, ...]:
+    """What every Balanced pool that loses nodes makes of this, by the pool's name."""
+    concerned = sorted({node.node_pool for node in going} & held.keys())
+    if not concerned:
+        return ()
+    paid = _stake(going, ground).price_nanousd
+    found = []
+    for pool in concerned:
+        part = _stake([node for node in going if node.node_pool == pool], ground)
+        share = Fraction(saving * part.price_nanousd, paid) if paid else Fraction(0)
+        exact = score(share, part.cost, held[pool])
+        found.append(Score(pool, exact * THOUSAND // 1))
+    return tuple(found)
+
+
+def is_approved(found: Iterable[Score]) -> bool:
+    """Whether every pool that was asked approves."""
+    return all(one.thousandths >= LEAST_SCORE for one in found)
+
+
+def score(saving: Fraction, cost: int, held: Stake) -> Fraction:
+    """The share of a pool's cost that is saved, over the share of its pods that are disturbed."""
+    if not held.price_nanousd or not held.cost or not cost:
+        return Fraction(0)
+    return (saving / held.price_nanousd) / Fraction(cost, held.cost)

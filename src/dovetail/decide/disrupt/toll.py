@@ -1,4 +1,4 @@
-"""What must a move save to pay for what it disturbs, and when will it? (designs/0008)
+"""Computes what a move must save to pay for what it disturbs (designs/0008).
 
     toll_of  what a move costs, and for how long what it moves has stood
 
@@ -25,9 +25,8 @@ from dovetail.decide.disrupt.cost import (
     toil,
 )
 from dovetail.decide.lifecycle.protection import is_active
-from dovetail.decide.pools import pools_by_name
-from dovetail.decide.prices import Prices, launch_price, price_of, whole_prices
-from dovetail.decide.recall import recalled
+from dovetail.decide.nodes import recalled
+from dovetail.decide.pools import Prices, launch_price, pools_by_name, price_of, whole_prices
 from dovetail.model.node import Node
 from dovetail.model.plan import Launch
 from dovetail.model.pod import Pod

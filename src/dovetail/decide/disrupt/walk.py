@@ -1,4 +1,4 @@
-"""Which moves are made, one after another?
+"""Chooses moves, one after another.
 
 Any number of nodes may go and any number come, or none: the solver says what it takes. Three kinds
 of sets are looked at, and each that saves money for sure is done, or proposed:

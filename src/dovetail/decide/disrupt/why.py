@@ -1,4 +1,4 @@
-"""Why does each node stay? An answer for every one of them, whoever asks.
+"""Explains for every node why it stays.
 
 A plan tells of nodes that could go but may not. Here are also those that were no candidates at all:
 nodes of others, nodes that still start or are on their way out, that are not quiet yet, or that

@@ -1,4 +1,4 @@
-"""What does an object's status say after a condition was set? (spec/core.md 0.4)
+"""Computes an object's status conditions after one was set (spec/core.md 0.4).
 
 An object has one root condition, `Ready`, which is worked out from those it depends on, and may
 carry others that only inform. Instants are kept to the second, as Kubernetes stores them, so that

@@ -1,4 +1,4 @@
-"""Which pods leave a node next, and what still holds it? (spec/core.md 3.17, 5.12)
+"""Says which pods leave a node next, and what still holds it (spec/core.md 3.17, 5.12).
 
 Pods leave in tiers: ordinary pods first, critical daemons last, a tier when the one before is
 gone. A pod that would not end by the node's deadline is deleted early enough to, whatever its tier.

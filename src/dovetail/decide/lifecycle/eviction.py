@@ -1,4 +1,4 @@
-"""What is done about one pod that must leave? Asked, asked again later, or deleted.
+"""Computes the next step for one pod that must leave: evict it, wait, or delete it.
 
 (spec/core.md 5.13) The queue is data: each entry says how often it failed, and each step when to
 come back to it.
@@ -12,13 +12,6 @@ from typing import Final, assert_never
 
 import msgspec
 
-from dovetail.decide.lifecycle.actions import (
-    DeletePod,
-    EnqueueEviction,
-    EvictPod,
-    ForgetEviction,
-    RetryEviction,
-)
 from dovetail.decide.lifecycle.draining import (
     delete_at,
     grace_seconds,
@@ -26,7 +19,17 @@ from dovetail.decide.lifecycle.draining import (
     must_be_deleted,
 )
 from dovetail.decide.lifecycle.protection import is_active, protection
-from dovetail.decide.lifecycle.step import Event, EventType, Step, soonest
+from dovetail.decide.lifecycle.step import (
+    DeletePod,
+    EnqueueEviction,
+    Event,
+    EventType,
+    EvictPod,
+    ForgetEviction,
+    RetryEviction,
+    Step,
+    soonest,
+)
 from dovetail.decide.lifecycle.timing import EVICTION_BACKOFF
 from dovetail.model.pod import Pod
 

@@ -1,4 +1,4 @@
-"""What is left to do before a deleted claim may vanish? Node, instance, finalizer, in this order.
+"""Computes what is left to do before a deleted claim may vanish: Node, instance, finalizer.
 
 (spec/core.md 5.11)
 """
@@ -11,7 +11,6 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
-from dovetail.decide.lifecycle.actions import DeleteInstance, DeleteNode
 from dovetail.decide.lifecycle.conditions import (
     INSTANCE_TERMINATING,
     REGISTERED,
@@ -19,14 +18,16 @@ from dovetail.decide.lifecycle.conditions import (
     hold,
     whole_second,
 )
-from dovetail.decide.lifecycle.patches import claim_patches
 from dovetail.decide.lifecycle.step import (
     STAY,
+    DeleteInstance,
+    DeleteNode,
     Event,
     EventType,
     Milestone,
     Step,
     claim_event,
+    claim_patches,
     view_after,
 )
 from dovetail.decide.lifecycle.timing import INSTANCE_POLL

@@ -1,4 +1,4 @@
-"""What was left behind? Claims whose instance is gone, and instances whose claim is gone.
+"""Finds claims whose instance is gone, and instances whose claim is gone.
 
 (spec/core.md 5.10; aws.md for instances)
 """
@@ -11,9 +11,8 @@ from typing import Final
 
 import msgspec
 
-from dovetail.decide.lifecycle.actions import Action, DeleteClaim, DeleteInstance, DeleteNode
 from dovetail.decide.lifecycle.conditions import REGISTERED, conditions_of_claim
-from dovetail.decide.lifecycle.step import Step
+from dovetail.decide.lifecycle.step import Action, DeleteClaim, DeleteInstance, DeleteNode, Step
 from dovetail.decide.lifecycle.timing import GARBAGE_PERIOD, ORPHAN_GRACE
 from dovetail.model.claim import ClaimObject, InstanceRecord, NodeObject
 

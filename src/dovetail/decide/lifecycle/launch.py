@@ -1,29 +1,45 @@
-"""Is there an instance for this claim? If not, ask for one; if so, write down what it is.
+"""Launches the instance of a claim, and deletes a claim whose node takes too long to come.
 
-(spec/core.md 5.2)
+(spec/core.md 5.2, 5.5) There is no time limit for initialization.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final, assert_never
 
 import msgspec
 
 from dovetail import labels
-from dovetail.decide.lifecycle.actions import CreateInstance, DeleteClaim
 from dovetail.decide.lifecycle.conditions import (
     LAUNCHED,
+    REGISTERED,
+    Conditions,
     Status,
     again,
     conditions_of_claim,
     hold,
     wait,
 )
-from dovetail.decide.lifecycle.patches import claim_patches
-from dovetail.decide.lifecycle.step import STAY, EventType, Milestone, Step, claim_event
-from dovetail.decide.lifecycle.timing import LIFECYCLE_BACKOFF, shortened
+from dovetail.decide.lifecycle.step import (
+    STAY,
+    CreateInstance,
+    DeleteClaim,
+    EventType,
+    Milestone,
+    NoteRegistration,
+    Step,
+    claim_event,
+    claim_patches,
+)
+from dovetail.decide.lifecycle.timing import (
+    LAUNCH_TIMEOUT,
+    LIFECYCLE_BACKOFF,
+    REGISTRATION_TIMEOUT,
+    shortened,
+)
+from dovetail.model.backoff import Backoff
 from dovetail.model.claim import (
     ClaimObject,
     ClaimView,
@@ -33,12 +49,50 @@ from dovetail.model.claim import (
     Launching,
 )
 from dovetail.model.requirements import Requirement, Requirements
+from dovetail.units import duration
 
 LAUNCH_FAILED: Final = "LaunchFailed"
 INSUFFICIENT_CAPACITY_EVENT: Final = "InsufficientCapacityError"
 
 
-def step(view: ClaimView, now: datetime) -> Step:
+_PAUSE: Final = Backoff(5.0, 180.0)
+_PAUSE_FORGOTTEN_AFTER: Final = timedelta(minutes=10)
+REGISTRATION_FAILED: Final = "RegistrationFailed"
+
+
+class LaunchPause(msgspec.Struct, frozen=True, gc=False):
+    """Until when a pool does not ask again for offerings that failed without a stated cause, and
+    how many such pauses there were in a row.
+    """
+
+    n_pauses: int
+    until: datetime
+
+
+def next_launch_pause(last: LaunchPause | None, now: datetime) -> LaunchPause:
+    """The pause after a launch that failed for a reason that names no offering. The claim is gone,
+    and without a pause the same claim would be made again at once. A launch that fails during a
+    pause began before it, and does not prolong it.
+    """
+    if last is None or now >= last.until + _PAUSE_FORGOTTEN_AFTER:
+        return LaunchPause(1, _PAUSE.again_at(now, 1))
+    if now < last.until <= now + _PAUSE.longest:  # the clock may have been set back
+        return last
+    return LaunchPause(last.n_pauses + 1, _PAUSE.again_at(now, last.n_pauses + 1))
+
+
+def retry_launch_at(failed: LaunchFailed, now: datetime) -> datetime | None:
+    """When a launch that failed is tried again for the same claim; None: its claim is deleted."""
+    match failed.failure:
+        case LaunchFailure.INSUFFICIENT_CAPACITY | LaunchFailure.NODE_CLASS_NOT_READY:
+            return None
+        case LaunchFailure.CREATE_ERROR | LaunchFailure.OTHER:
+            return LIFECYCLE_BACKOFF.again_at(now, failed.n_failures)
+        case _:
+            assert_never(failed.failure)
+
+
+def launch_step(view: ClaimView, now: datetime) -> Step:
     """Launch an instance, or take down what became of the launch."""
     claim = view.claim
     launched = conditions_of_claim(claim, now).get(LAUNCHED)
@@ -97,7 +151,48 @@ def _failed(claim: ClaimObject, failed: LaunchFailed, now: datetime) -> Step:
         case LaunchFailure.CREATE_ERROR | LaunchFailure.OTHER:
             return Step(
                 conditions=(wait(LAUNCHED, failed.reason or LAUNCH_FAILED, message),),
-                look_again_at=LIFECYCLE_BACKOFF.again_at(now, failed.n_failures),
+                look_again_at=retry_launch_at(failed, now),
             )
         case _:
             assert_never(failed.failure)
+
+
+def liveness_step(view: ClaimView, now: datetime) -> Step:
+    """Wait for the instance, then for its Node, each no longer than its time."""
+    conditions = conditions_of_claim(view.claim, now)
+    if conditions.is_true(REGISTERED):
+        return STAY
+    if conditions.is_true(LAUNCHED):
+        due_at = conditions.changed_at(REGISTERED) + REGISTRATION_TIMEOUT
+        message = f"no Node joined within {duration.render(REGISTRATION_TIMEOUT)}"
+        reasons = (REGISTRATION_FAILED, message)
+        metric = "registration_timeout"
+    else:
+        due_at = conditions.changed_at(LAUNCHED) + LAUNCH_TIMEOUT
+        reasons = _launch_reasons(conditions)
+        metric = "launch_timeout"
+    if now < due_at:
+        return Step(look_again_at=due_at)
+    claim = view.claim
+    return Step(
+        actions=(
+            *_failed_registration(claim, *reasons),
+            DeleteClaim(claim.name, claim.uid, metric),
+        ),
+    )
+
+
+def _launch_reasons(conditions: Conditions) -> tuple[str, str]:
+    launched = conditions.get(LAUNCHED)
+    return (launched.reason, launched.message) if launched else (REGISTRATION_FAILED, "")
+
+
+def _failed_registration(
+    claim: ClaimObject, reason: str, message: str
+) -> tuple[NoteRegistration, ...]:
+    if not claim.node_pool:
+        return ()
+    noted = NoteRegistration(
+        claim.node_pool, claim.node_pool_uid, is_success=False, reason=reason, message=message
+    )
+    return (noted,)

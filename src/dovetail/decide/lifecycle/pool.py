@@ -1,9 +1,20 @@
-"""Can this NodePool be used, what was it made from, and what does it have? (spec/core.md 7.6)"""
+"""Computes the status of a NodePool: readiness, hash, resources in use, registration health.
+
+(spec/core.md 7.5, 7.6) Registration health says whether the last four nodes came up; no pool is
+left out for it, and its memory is handed in and out.
+
+The hash of a template is the reference's, bit for bit (spec/core.md 1.2), so that a fleet that was
+made by it does not drift when Dovetail takes over. Every value is hashed with FNV-1 over 64 bits,
+little endian. Maps and lists do not depend on order; zero values are left out.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
+from enum import StrEnum
+from functools import reduce
+from operator import xor
 from typing import Final
 
 import msgspec
@@ -12,6 +23,7 @@ from dovetail import labels
 from dovetail.decide.lifecycle.conditions import (
     DRIFTED,
     NODE_CLASS_READY,
+    NODE_REGISTRATION_HEALTHY,
     POOL_DEPENDENTS,
     VALIDATION_SUCCEEDED,
     Conditions,
@@ -20,21 +32,37 @@ from dovetail.decide.lifecycle.conditions import (
     conditions_of_claim,
     fail,
     hold,
+    wait,
 )
-from dovetail.decide.lifecycle.hashing import HASH_VERSION, template_hash
-from dovetail.decide.lifecycle.patches import ClaimPatch, PoolPatch, claim_patches
-from dovetail.decide.lifecycle.step import Step
+from dovetail.decide.lifecycle.launch import REGISTRATION_FAILED
+from dovetail.decide.lifecycle.step import (
+    STAY,
+    ClaimPatch,
+    NoteRegistration,
+    PoolPatch,
+    Step,
+    claim_patches,
+)
 from dovetail.decide.lifecycle.timing import COUNTER_PERIOD
 from dovetail.model.claim import ClaimObject
 from dovetail.model.node import Condition
-from dovetail.model.pool import NodePool
+from dovetail.model.pool import NodeClassRef, NodePool
 from dovetail.model.resources import CPU, EPHEMERAL_STORAGE, MEMORY, NODES, PODS
+from dovetail.model.taints import Taint
 
 VALIDATION_FAILED: Final = "NodePoolValidationFailed"
 CLASS_NOT_FOUND: Final = "NodeClassNotFound"
 CLASS_TERMINATING: Final = "NodeClassTerminating"
 CLASS_UNKNOWN: Final = "NodeClassReadinessUnknown"
 _COUNTED: Final = dict.fromkeys((CPU, EPHEMERAL_STORAGE, MEMORY, NODES, PODS), 0)
+
+_N_REMEMBERED: Final = 4
+_N_TOO_MANY: Final = 2  # half of those remembered
+HASH_VERSION: Final = "v3"
+_OFFSET: Final = 0xCBF29CE484222325
+_PRIME: Final = 0x100000001B3
+_MASK: Final = 2**64 - 1
+_Field = tuple[str, int | None]  # the name, and the hash of the value unless that is zero
 
 
 class PoolView(msgspec.Struct, frozen=True, gc=False):
@@ -159,3 +187,168 @@ def counted(view: PoolView, totals: Mapping[str, int], now: datetime) -> Step:
         return step
     patch = PoolPatch(view.pool.name, resources=resources, n_nodes=n_nodes)
     return step.then(Step(pools=(patch,)))
+
+
+class HealthStatus(StrEnum):
+    """What the last registrations come to."""
+
+    UNKNOWN = "Unknown"
+    HEALTHY = "Healthy"
+    UNHEALTHY = "Unhealthy"
+
+
+class Health(msgspec.Struct, frozen=True, gc=False):
+    """Whether each of the last registrations of one pool came off, oldest first."""
+
+    outcomes: tuple[bool, ...] = ()
+
+    @property
+    def status(self) -> HealthStatus:
+        """What they come to."""
+        if not self.outcomes:
+            return HealthStatus.UNKNOWN
+        is_unwell = self.outcomes.count(False) >= _N_TOO_MANY
+        return HealthStatus.UNHEALTHY if is_unwell else HealthStatus.HEALTHY
+
+    def noting(self, *, is_success: bool) -> Health:
+        """With one more; the oldest is forgotten."""
+        return Health((*self.outcomes, is_success)[-_N_REMEMBERED:])
+
+
+def note_registration(
+    view: PoolView, health: Health, note: NoteRegistration
+) -> tuple[Health, Step]:
+    """Remember one registration, and say so if it settles the question.
+
+    A claim of another pool of the same name does not count.
+    """
+    if note.node_pool_uid != view.pool.uid:
+        return health, STAY
+    result = health.noting(is_success=note.is_success)
+    if note.is_success and result.status is HealthStatus.HEALTHY:
+        return result, Step(conditions=(hold(NODE_REGISTRATION_HEALTHY),))
+    if not note.is_success and result.status is HealthStatus.UNHEALTHY:
+        reason = note.reason or REGISTRATION_FAILED
+        return result, Step(
+            conditions=(fail(NODE_REGISTRATION_HEALTHY, reason, note.message),),
+        )
+    return result, STAY
+
+
+def health_step(
+    view: PoolView, health: Health, node_class_generation: int, now: datetime
+) -> tuple[Health, Step]:
+    """Begin anew when the pool or its node class changed; take up the thread after a restart."""
+    condition = conditions_of_pool(view, now).get(NODE_REGISTRATION_HEALTHY)
+    if (
+        condition is None
+        or condition.observed_generation != view.generation
+        or view.node_class_observed_generation != node_class_generation
+    ):
+        seen = PoolPatch(view.pool.name, node_class_observed_generation=node_class_generation)
+        return Health(), Step(
+            conditions=(wait(NODE_REGISTRATION_HEALTHY),),
+            pools=(seen,) if view.node_class_observed_generation != node_class_generation else (),
+        )
+    return health if health.outcomes else _REMEMBERED.get(condition.status, Health()), STAY
+
+
+# The fewest registrations that come to what the condition says.
+_REMEMBERED: Final[dict[str, Health]] = {
+    Status.TRUE: Health((True,)),
+    Status.FALSE: Health((False,) * _N_TOO_MANY),
+}
+
+
+def template_hash(pool: NodePool) -> str:
+    """The hash of what claims are made from; requirements, limits, weight, replicas and
+    everything about disruption do not count.
+    """
+    spec = _struct(
+        "NodeClaimTemplateSpec",
+        ("Taints", _set(map(_taint, pool.taints))),
+        ("StartupTaints", _set(map(_taint, pool.startup_taints))),
+        ("NodeClassRef", _node_class(pool.node_class)),
+        ("TerminationGracePeriod", _grace(pool.termination_grace_period)),
+        ("ExpireAfter", _expiry(pool.expire_after)),
+    )
+    meta = _struct(
+        "ObjectMeta", ("Labels", _map(pool.labels)), ("Annotations", _map(pool.annotations))
+    )
+    has_meta = bool(pool.labels or pool.annotations)
+    template = _struct(
+        "NodeClaimTemplate",
+        ("ObjectMeta", meta if has_meta else None),
+        ("Spec", spec if spec != _text("NodeClaimTemplateSpec") else None),
+    )
+    return str(template)
+
+
+def _taint(taint: Taint) -> int:
+    return _struct(
+        "Taint",
+        ("Key", _text(taint.key) if taint.key else None),
+        ("Value", _text(taint.value) if taint.value else None),
+        ("Effect", _text(taint.effect) if taint.effect else None),
+    )
+
+
+def _node_class(ref: NodeClassRef) -> int | None:
+    if ref == NodeClassRef():
+        return None
+    return _struct(
+        "NodeClassReference",
+        ("Kind", _text(ref.kind) if ref.kind else None),
+        ("Name", _text(ref.name) if ref.name else None),
+        ("Group", _text(ref.group) if ref.group else None),
+    )
+
+
+def _grace(span: timedelta | None) -> int | None:
+    """A period of nothing is there, and yet has nothing in it."""
+    return (
+        None if span is None else _struct("Duration", ("Duration", _nanos(span) if span else None))
+    )
+
+
+def _expiry(span: timedelta | None) -> int | None:
+    return None if span is None else _struct("NillableDuration", ("Duration", _nanos(span)))
+
+
+def _nanos(span: timedelta) -> int:
+    return _fnv(_bytes(span // timedelta(microseconds=1) * 1000 & _MASK))
+
+
+def _struct(type_name: str, *fields: _Field) -> int:
+    result = _text(type_name)
+    for name, value in fields:
+        if value is not None:
+            result = _fnv(_bytes(result ^ _fnv(_bytes(_text(name), value))))
+    return result
+
+
+def _map(by_key: Mapping[str, str]) -> int | None:
+    if not by_key:
+        return None
+    entries = (_fnv(_bytes(_text(key), _text(value))) for key, value in by_key.items())
+    return _fnv(_bytes(reduce(xor, entries)))
+
+
+def _set(elements: Iterable[int]) -> int | None:
+    held = tuple(elements)
+    return reduce(xor, held) if held else None
+
+
+def _text(text: str) -> int:
+    return _fnv(text.encode())
+
+
+def _bytes(*numbers: int) -> bytes:
+    return b"".join(number.to_bytes(8, "little") for number in numbers)
+
+
+def _fnv(data: bytes) -> int:
+    result = _OFFSET
+    for byte in data:
+        result = (result * _PRIME & _MASK) ^ byte
+    return result

@@ -1,4 +1,4 @@
-"""May this pod be disturbed? What its do-not-disrupt annotation says (spec/core.md 5.14).
+"""Reads the do-not-disrupt annotation of pods and Nodes (spec/core.md 5.14).
 
 `true` protects for ever, a duration until so long after the pod's start; anything else is a
 mistake that protects nothing, and is told.

@@ -1,9 +1,9 @@
-"""Is a node broken for so long that it must go? (spec/core.md 7.1)
+"""Deletes the claims of nodes that have been unhealthy for too long (spec/core.md 7.1).
 
 A provider says which conditions mean broken and for how long they are put up with. Then the node's
 claim is deleted with no time to drain: budgets, do-not-disrupt and grace periods have no say. But
-when more than a fifth of a pool's nodes are unwell at once, the trouble is hardly theirs: nothing
-is repaired, and that is told.
+when more than a fifth of a pool's nodes are unhealthy at once, the trouble is hardly theirs:
+nothing is repaired, and that is told.
 """
 
 from __future__ import annotations
@@ -15,10 +15,8 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
-from dovetail.decide.lifecycle.actions import DeleteClaim
 from dovetail.decide.lifecycle.finalization import rfc3339, termination_deadline
-from dovetail.decide.lifecycle.patches import claim_patches
-from dovetail.decide.lifecycle.step import Event, EventType, Step
+from dovetail.decide.lifecycle.step import DeleteClaim, Event, EventType, Step, claim_patches
 from dovetail.model.claim import ClaimObject, NodeObject
 from dovetail.model.node import Condition, RepairPolicy
 
@@ -29,7 +27,7 @@ _TOLD_FOR: Final = timedelta(minutes=15)
 _TRY_AGAIN: Final = timedelta(minutes=5)
 
 
-class Ailment(msgspec.Struct, frozen=True, gc=False):
+class UnhealthyCondition(msgspec.Struct, frozen=True, gc=False):
     """A condition that means broken, and when it has been put up with for long enough."""
 
     condition: str
@@ -37,9 +35,9 @@ class Ailment(msgspec.Struct, frozen=True, gc=False):
     due_at: datetime
 
 
-class Ward(msgspec.Struct, frozen=True, gc=False):
-    """How many nodes there are beside a node, itself included, and how many of them are unwell. It
-    is the nodes of its pool, or all nodes of the cluster if it has none.
+class RepairScope(msgspec.Struct, frozen=True, gc=False):
+    """How many nodes there are in the pool of an unhealthy node, itself included, and how many of
+    them are unhealthy. Without a pool all nodes of the cluster count.
     """
 
     n_nodes: int
@@ -49,19 +47,21 @@ class Ward(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def n_tolerated(self) -> int:
-        """How many may be unwell while any is repaired: a fifth, rounded up."""
+        """How many may be unhealthy while any is repaired: a fifth, rounded up."""
         return -(-MOST_UNHEALTHY_PERCENT * self.n_nodes // 100)
 
     @property
-    def is_open(self) -> bool:
-        """Whether so many are unwell that nothing is repaired."""
+    def is_blocked(self) -> bool:
+        """Whether too many are unhealthy for any to be repaired."""
         return self.n_unhealthy > self.n_tolerated
 
 
-def ailment(node: NodeObject, policies: Iterable[RepairPolicy]) -> Ailment | None:
-    """What will have been put up with first; None if the node is well."""
+def unhealthy_condition(
+    node: NodeObject, policies: Iterable[RepairPolicy]
+) -> UnhealthyCondition | None:
+    """What will have been put up with first; None if the node is healthy."""
     found = [
-        Ailment(said.type, said.status, since + policy.tolerated_for)
+        UnhealthyCondition(said.type, said.status, since + policy.tolerated_for)
         for policy in policies
         for said in node.conditions
         if _matches(said, policy) and (since := said.changed_at or node.created_at) is not None
@@ -81,28 +81,30 @@ def _matches(said: Condition, policy: RepairPolicy) -> bool:
     return (said.type, said.status) == (policy.condition_type, policy.condition_status)
 
 
-class Illness(msgspec.Struct, frozen=True, gc=False):
-    """A Node that is unwell, and how the others are, once that matters."""
+class UnhealthyNode(msgspec.Struct, frozen=True, gc=False):
+    """An unhealthy Node, and how the others are, once that matters."""
 
     node: NodeObject
-    ailment: Ailment
-    ward: Ward | None = None
+    unhealthy_condition: UnhealthyCondition
+    scope: RepairScope | None = None
 
 
-def step(claim: ClaimObject, illness: Illness, now: datetime) -> Step:
+def step(claim: ClaimObject, unhealthy_node: UnhealthyNode, now: datetime) -> Step:
     """Delete the claim of a broken node at once, unless too many others are broken too. If it is
     being deleted already, only the time to drain is cut short.
     """
-    due_at, ward = illness.ailment.due_at, illness.ward
+    due_at, scope = unhealthy_node.unhealthy_condition.due_at, unhealthy_node.scope
     if now < due_at:
         return Step(look_again_at=due_at)
-    if ward is None or ward.is_open:
-        told = () if ward is None else (_blocked(claim, illness.node, ward),)
+    if scope is None or scope.is_blocked:
+        told = () if scope is None else (_repair_blocked(claim, unhealthy_node.node, scope),)
         return Step(events=told, look_again_at=now + _TRY_AGAIN)
     hurried = claim_patches(claim, _hurried(claim, now))
     if claim.deleting_at is not None:
         return Step(claims=hurried)
-    action = DeleteClaim(claim.name, claim.uid, UNHEALTHY, condition=illness.ailment.condition)
+    action = DeleteClaim(
+        claim.name, claim.uid, UNHEALTHY, condition=unhealthy_node.unhealthy_condition.condition
+    )
     return Step(claims=hurried, actions=(action,))
 
 
@@ -115,11 +117,11 @@ def _hurried(claim: ClaimObject, now: datetime) -> ClaimObject:
     return msgspec.structs.replace(claim, annotations=annotations)
 
 
-def _blocked(claim: ClaimObject, node: NodeObject, ward: Ward) -> Event:
-    where = f"NodePool {ward.node_pool}" if ward.node_pool else "the cluster"
+def _repair_blocked(claim: ClaimObject, node: NodeObject, scope: RepairScope) -> Event:
+    where = f"NodePool {scope.node_pool}" if scope.node_pool else "the cluster"
     message = (
-        f"{ward.n_unhealthy} of {ward.n_nodes} nodes of {where} are unhealthy; nodes are repaired"
-        f" while at most {ward.n_tolerated} are"
+        f"{scope.n_unhealthy} of {scope.n_nodes} nodes of {where} are unhealthy; nodes are repaired"
+        f" while at most {scope.n_tolerated} are"
     )
     return Event(
         "Node",
@@ -128,6 +130,6 @@ def _blocked(claim: ClaimObject, node: NodeObject, ward: Ward) -> Event:
         message,
         type=EventType.WARNING,
         uid=node.uid,
-        dedupe=(claim.uid, ward.node_pool_uid),
+        dedupe=(claim.uid, scope.node_pool_uid),
         dedupe_for=_TOLD_FOR,
     )

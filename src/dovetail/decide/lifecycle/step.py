@@ -1,28 +1,244 @@
-"""What comes next for one claim, node or pool? A step: everything to be written, done and told.
+"""Defines a step: everything to be written, done and told about one claim, Node or NodePool.
 
-A step is data. `then` joins two; `view_after` says what a claim looks like once the step is taken,
-so that the next law of the same pass can build on it.
+A step is data: patches of objects, actions for whoever carries it out, events, and when to look
+again. `then` joins two steps; `view_after` says what a claim looks like once a step is taken, so
+that the next law of the same pass can build on it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
-from dovetail.decide.lifecycle.actions import Action, DeleteClaim
 from dovetail.decide.lifecycle.conditions import ConditionChange, conditions_of_claim
-from dovetail.decide.lifecycle.patches import (
-    ClaimPatch,
-    NodePatch,
-    PoolPatch,
-    claim_after,
-    joined,
-    node_after,
+from dovetail.model.claim import ClaimObject, ClaimView, NodeObject
+from dovetail.model.taints import Taint
+
+
+class ClaimPatch(msgspec.Struct, frozen=True, gc=False):
+    """Changes to a NodeClaim. Labels and annotations are added; None leaves a field as it is."""
+
+    name: str
+    labels: Mapping[str, str] = {}
+    annotations: Mapping[str, str] = {}
+    finalizers: tuple[str, ...] | None = None
+    provider_id: str | None = None
+    node_name: str | None = None
+    image_id: str | None = None
+    capacity: Mapping[str, int] | None = None
+    allocatable: Mapping[str, int] | None = None
+    last_pod_event_at: datetime | None = None
+
+
+class NodePatch(msgspec.Struct, frozen=True, gc=False):
+    """Changes to a Node. Labels and annotations are added; `owner_uids` are claims that own it, as
+    owner references that block the owner's deletion. Taints are replaced as a whole, so that the
+    patch must name the version that was read.
+    """
+
+    name: str
+    labels: Mapping[str, str] = {}
+    annotations: Mapping[str, str] = {}
+    taints: tuple[Taint, ...] | None = None
+    finalizers: tuple[str, ...] | None = None
+    owner_uids: tuple[str, ...] | None = None
+
+
+class PoolPatch(msgspec.Struct, frozen=True, gc=False):
+    """Changes to a NodePool. Annotations are added; None leaves a field as it is."""
+
+    name: str
+    annotations: Mapping[str, str] = {}
+    resources: Mapping[str, int] | None = None
+    n_nodes: int | None = None
+    node_class_observed_generation: int | None = None
+
+
+_Patch = TypeVar("_Patch", ClaimPatch, NodePatch, PoolPatch)
+_MERGED = ("labels", "annotations")
+
+
+def claim_patches(before: ClaimObject, after: ClaimObject) -> tuple[ClaimPatch, ...]:
+    """What it takes to get there: one patch, or none."""
+    patch = ClaimPatch(
+        before.name,
+        labels=_added(before.labels, after.labels),
+        annotations=_added(before.annotations, after.annotations),
+        finalizers=_changed(before.finalizers, after.finalizers),
+        provider_id=_changed(before.provider_id, after.provider_id),
+        node_name=_changed(before.node_name, after.node_name),
+        image_id=_changed(before.image_id, after.image_id),
+        capacity=_changed(before.capacity, after.capacity),
+        allocatable=_changed(before.allocatable, after.allocatable),
+        last_pod_event_at=_changed(before.last_pod_event_at, after.last_pod_event_at),
+    )
+    return () if patch == ClaimPatch(before.name) else (patch,)
+
+
+def node_patches(before: NodeObject, after: NodeObject) -> tuple[NodePatch, ...]:
+    """What it takes to get there: one patch, or none."""
+    patch = NodePatch(
+        before.name,
+        labels=_added(before.labels, after.labels),
+        annotations=_added(before.annotations, after.annotations),
+        taints=_changed(before.taints, after.taints),
+        finalizers=_changed(before.finalizers, after.finalizers),
+        owner_uids=_changed(before.owner_uids, after.owner_uids),
+    )
+    return () if patch == NodePatch(before.name) else (patch,)
+
+
+_Value = TypeVar("_Value")
+
+
+def _changed(before: _Value, after: _Value) -> _Value | None:
+    return None if before == after else after
+
+
+def _added(before: Mapping[str, str], after: Mapping[str, str]) -> Mapping[str, str]:
+    return {key: value for key, value in after.items() if before.get(key) != value}
+
+
+def claim_after(claim: ClaimObject, patches: Iterable[ClaimPatch]) -> ClaimObject:
+    """The claim with the patches that are its own."""
+    for patch in patches:
+        if patch.name == claim.name:
+            claim = _patched(claim, patch)
+    return claim
+
+
+def node_after(node: NodeObject, patches: Iterable[NodePatch]) -> NodeObject:
+    """The Node with the patches that are its own."""
+    for patch in patches:
+        if patch.name == node.name:
+            node = _patched(node, patch)
+    return node
+
+
+def joined(patches: Iterable[_Patch]) -> tuple[_Patch, ...]:
+    """One patch for each object, the later word on top."""
+    by_name: dict[str, _Patch] = {}
+    for patch in patches:
+        held = by_name.get(patch.name)
+        by_name[patch.name] = patch if held is None else _patched(held, patch)
+    return tuple(by_name.values())
+
+
+_Patched = TypeVar("_Patched", ClaimObject, NodeObject, ClaimPatch, NodePatch, PoolPatch)
+
+
+def _patched(held: _Patched, patch: ClaimPatch | NodePatch | PoolPatch) -> _Patched:
+    """What is held with everything that the patch says; labels and annotations are added."""
+    said = {
+        name: value for name, value in msgspec.structs.asdict(patch).items() if value is not None
+    }
+    for name in _MERGED:
+        if name in said:
+            said[name] = {**getattr(held, name), **said[name]}
+    return msgspec.structs.replace(held, **said)
+
+
+class CreateInstance(msgspec.Struct, frozen=True, gc=False):
+    """Launch an instance for this claim. Asking twice gives the same instance."""
+
+    claim: str
+    uid: str
+
+
+class DeleteInstance(msgspec.Struct, frozen=True, gc=False):
+    """Terminate this instance; once more says whether it is gone."""
+
+    provider_id: str
+    claim: str = ""
+
+
+class DeleteClaim(msgspec.Struct, frozen=True, gc=False):
+    """Delete this claim. `reason` is the disrupted metric's; empty: no disruption to count. It goes
+    because its Node has this `condition`, if there is one.
+    """
+
+    claim: str
+    uid: str
+    reason: str = ""
+    condition: str = ""
+
+
+class DeleteNode(msgspec.Struct, frozen=True, gc=False):
+    """Delete this Node; its finalizer keeps it until it is drained."""
+
+    node: str
+    uid: str
+
+
+class EnqueueEviction(msgspec.Struct, frozen=True, gc=False):
+    """See to it that this pod leaves, by `deadline` at the latest if there is one.
+
+    A pod that is queued already keeps the earlier deadline. `reason` is said in its event.
+    """
+
+    pod: str
+    uid: str
+    node: str
+    deadline: datetime | None = None
+    reason: str = ""
+
+
+class EvictPod(msgspec.Struct, frozen=True, gc=False):
+    """Ask the eviction API to take this very pod away."""
+
+    pod: str
+    uid: str
+
+
+class DeletePod(msgspec.Struct, frozen=True, gc=False):
+    """Delete this very pod, whatever protects it, with so much time to end."""
+
+    pod: str
+    uid: str
+    grace_seconds: int
+
+
+class ForgetEviction(msgspec.Struct, frozen=True, gc=False):
+    """This pod needs no more seeing to."""
+
+    pod: str
+    uid: str
+
+
+class RetryEviction(msgspec.Struct, frozen=True, gc=False):
+    """Come back to this pod later; it has failed so often by now."""
+
+    pod: str
+    uid: str
+    n_failures: int
+
+
+class NoteRegistration(msgspec.Struct, frozen=True, gc=False):
+    """Remember for the pool whether a node of it came up (`health.py`)."""
+
+    node_pool: str
+    node_pool_uid: str
+    is_success: bool
+    reason: str = ""
+    message: str = ""
+
+
+Action = (
+    CreateInstance
+    | DeleteInstance
+    | DeleteClaim
+    | DeleteNode
+    | EnqueueEviction
+    | EvictPod
+    | DeletePod
+    | ForgetEviction
+    | RetryEviction
+    | NoteRegistration
 )
-from dovetail.model.claim import ClaimObject, ClaimView
 
 
 class EventType(StrEnum):

@@ -1,4 +1,4 @@
-"""What is left to do before a deleted Node may vanish? Taint, drain, volumes, instance, finalizer.
+"""Computes what is left to do before a deleted Node may vanish.
 
 (spec/core.md 5.12) Only for Nodes that are ours (`hydration.is_managed_node`).
 """
@@ -12,7 +12,6 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
-from dovetail.decide.lifecycle.actions import DeleteClaim, DeleteInstance, EnqueueEviction
 from dovetail.decide.lifecycle.conditions import (
     DISRUPTION_REASON,
     DRAINED,
@@ -27,8 +26,17 @@ from dovetail.decide.lifecycle.conditions import (
 from dovetail.decide.lifecycle.draining import DISRUPTED, holding, is_waiting, leaving_next
 from dovetail.decide.lifecycle.eviction import FAILED_EVENT, FORCEFUL
 from dovetail.decide.lifecycle.finalization import deadline_event, termination_deadline
-from dovetail.decide.lifecycle.patches import node_patches
-from dovetail.decide.lifecycle.step import STAY, Event, EventType, Milestone, Step
+from dovetail.decide.lifecycle.step import (
+    STAY,
+    DeleteClaim,
+    DeleteInstance,
+    EnqueueEviction,
+    Event,
+    EventType,
+    Milestone,
+    Step,
+    node_patches,
+)
 from dovetail.decide.lifecycle.timing import DRAIN_POLL, INSTANCE_POLL, MIN_DRAIN
 from dovetail.model.claim import Attachment, ClaimObject, InstanceState, NodeObject
 from dovetail.model.pod import Pod

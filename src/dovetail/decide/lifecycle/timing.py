@@ -1,11 +1,11 @@
-"""How long is waited for what? Every timeout and period of a node's life (spec/core.md 13)."""
+"""Defines every timeout and period in the life of a node (spec/core.md 13)."""
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
-import msgspec
+from dovetail.model.backoff import Backoff
 
 LAUNCH_TIMEOUT: Final = timedelta(minutes=5)
 REGISTRATION_TIMEOUT: Final = timedelta(minutes=15)
@@ -26,24 +26,9 @@ COUNTER_PERIOD: Final = timedelta(seconds=5)
 LONGEST_MESSAGE: Final = 300
 
 
-class Backoff(msgspec.Struct, frozen=True, gc=False):
-    """Waits that double from `first` and end at `longest`."""
-
-    first: timedelta
-    longest: timedelta
-
-    def after(self, n_failures: int) -> timedelta:
-        """How long to wait after so many failures in a row."""
-        doublings = min(max(n_failures - 1, 0), 30)  # past any `longest`, short of an overflow
-        return min(self.longest, self.first * (1 << doublings))
-
-    def again_at(self, now: datetime, n_failures: int) -> datetime:
-        """When to try again."""
-        return now + self.after(n_failures)
-
-
-LIFECYCLE_BACKOFF: Final = Backoff(timedelta(seconds=1), timedelta(minutes=1))
-EVICTION_BACKOFF: Final = Backoff(timedelta(milliseconds=100), timedelta(seconds=10))
+LIFECYCLE_BACKOFF: Final = Backoff(1.0, 60.0)
+DISRUPTION_BACKOFF: Final = Backoff(60.0, 3600.0)  # until a failed disruption is tried again
+EVICTION_BACKOFF: Final = Backoff(0.1, 10.0)
 
 
 def shortened(message: str, longest: int = LONGEST_MESSAGE) -> str:

@@ -1,4 +1,4 @@
-"""sieve — which constraint removed a pool's last instance types?
+"""sieve — finds the constraint that removed a pool's last instance types.
 
 Rule 1: each step narrows the set of types that would do; the first that leaves none is the finding.
 Rule 2: a finding says what would have to be waived to pass that step. `decide/fixes.py` sifts again

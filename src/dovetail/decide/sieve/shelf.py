@@ -1,4 +1,4 @@
-"""What can one NodePool launch? Its instance types, by every constraint that a pod may have."""
+"""Indexes the instance types of one NodePool by every constraint that a pod may have."""
 
 from __future__ import annotations
 

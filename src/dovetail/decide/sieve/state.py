@@ -1,4 +1,4 @@
-"""What passes through the sieve? The pod's wishes on one side, a pool's types on the other."""
+"""Holds what is compared: the pod's constraints on one side, a pool's types on the other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which instance types satisfy something? Sets of types as the bits of one integer.
+"""Computes which instance types satisfy something, as the bits of one integer.
 
 Bit i stands for the i-th type. Set operations on a thousand types then take a tenth of a
 microsecond, and every answer is kept, so that explaining thousands of pods costs little more than

@@ -1,4 +1,4 @@
-"""What labels does a pod ask of its node? Alternatives, each with all that is said of every key.
+"""Lists the labels that a pod asks of its node, as alternatives.
 
 Expressions on one key are kept side by side rather than intersected: `In [a]` with `NotIn [a]` can
 be satisfied by no node, and their intersection would look like `DoesNotExist`.

@@ -11,7 +11,6 @@ from typing import Final
 
 import msgspec
 
-from dovetail.kube.backoff import Backoff, Chance
 from dovetail.kube.errors import (
     DISRUPTION_BUDGET,
     ApiError,
@@ -19,6 +18,7 @@ from dovetail.kube.errors import (
     UnavailableError,
 )
 from dovetail.kube.seam import Deletion, Patch, PatchType
+from dovetail.model.backoff import Backoff, Chance
 
 _NOT_IMPLEMENTED: Final = 501
 _INTERNAL: Final = 500

@@ -18,7 +18,6 @@ from yarl import URL
 
 from dovetail.clock import Clock, Timer
 from dovetail.errors import InputError
-from dovetail.kube.backoff import Chance
 from dovetail.kube.errors import ApiError, UnauthorizedError, UnavailableError
 from dovetail.kube.http import answers
 from dovetail.kube.http.access import Access
@@ -27,6 +26,7 @@ from dovetail.kube.http.limits import RateLimit
 from dovetail.kube.http.plugin import Plugin, PluginCredentials
 from dovetail.kube.http.retry import Repeat, Retries, UnsentError, UntrustedError
 from dovetail.kube.http.tls import Contexts
+from dovetail.model.backoff import Chance
 
 JSON: Final = "application/json"
 T = TypeVar("T")

@@ -25,8 +25,16 @@ class RecentDecisions:
 
     def add(self, snapshot: Snapshot, plan: Plan, now: datetime, seconds: float) -> None:
         """Remember a decision."""
-        self._held.append(Decision(self._number, now, seconds, snapshot, plan))
+        self.keep(Decision(self._number, now, seconds, snapshot, plan))
         self._number += 1
+
+    def keep(self, decision: Decision) -> None:
+        """Remember a decision that has its number already."""
+        self._held.append(decision)
+
+    def numbered(self, number: int) -> Decision | None:
+        """The decision of that number; None if it is forgotten."""
+        return next((one for one in self._held if one.number == number), None)
 
     def oldest_first(
         self, until: datetime | None = None, since: datetime | None = None

@@ -16,7 +16,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from dovetail import labels
+from dovetail import api, labels
 from dovetail.clock import Clock, Timer
 from dovetail.cloud import catalogue_file
 from dovetail.cloud.errors import (
@@ -24,22 +24,22 @@ from dovetail.cloud.errors import (
     CreateError,
     InsufficientCapacityError,
     NodeClaimNotFoundError,
+    NodeClassNotReadyError,
     SoldOut,
 )
 from dovetail.cloud.price_list import PriceList
 from dovetail.cloud.provider import Instance, NodeClassKind
 from dovetail.cloud.registry import ProviderContext
 from dovetail.kube.errors import ApiError, ConflictError, NotFoundError
-from dovetail.kube.seam import Kube
+from dovetail.kube.seam import Kube, Ref
 from dovetail.model.claim import ClaimObject
 from dovetail.model.instance import InstanceType, Offering
 from dovetail.model.node import Node, RepairPolicy
-from dovetail.model.pool import NodePool
-from dovetail.providers.kwok import catalogue, faults, machine
+from dovetail.model.pool import NodeClassRef, NodePool
+from dovetail.providers.kwok import catalogue, faults, store
 from dovetail.providers.kwok.faults import Call, Faults
-from dovetail.providers.kwok.machine import Machine
-from dovetail.providers.kwok.node_class import NodeClasses
-from dovetail.providers.kwok.store import Kept, Store
+from dovetail.providers.kwok.store import Kept, Machine, Store
+from dovetail.units import duration
 
 INSTANCE_TYPES_FILE_PATH: Final = "INSTANCE_TYPES_FILE_PATH"
 FAULTS_FILE_PATH: Final = "KWOK_FAULTS_FILE_PATH"
@@ -47,6 +47,8 @@ _RETRY_SECONDS: Final = 1.0
 _SHOWN: Final = 5
 _UNHEALTHY_FOR: Final = timedelta(minutes=10)
 _T = TypeVar("_T")
+_KIND: Final = api.KINDS[labels.KWOK_GROUP, "KWOKNodeClass"]
+_BELIEVED_FOR: Final = timedelta(seconds=1)  # a thousand launches at once ask once
 
 
 def provider(surroundings: ProviderContext[Kube]) -> KwokProvider:
@@ -131,7 +133,7 @@ class KwokProvider:
         sold_out: list[SoldOut] = []
         for choice in self._prices.serving(claim):
             if _left(choice.offering, n_used) and not self.faults.is_sold_out(choice.sold_out, now):
-                made = machine.launched(claim, choice, now=now, delay=delay)
+                made = store.launched(claim, choice, now=now, delay=delay)
                 return self._with_its_end(made, claim, now), tuple(sold_out)
             sold_out.append(choice.sold_out)
         raise _nothing_left(claim, sold_out)
@@ -206,7 +208,7 @@ class KwokProvider:
             await self._timer.sleep(seconds)
 
     async def _found(self, provider_id: str) -> Kept:
-        name = machine.name_of(provider_id)
+        name = store.name_of(provider_id)
         kept = await self._store.find(name) if name else None
         if kept is None:
             raise _gone(provider_id)
@@ -287,3 +289,57 @@ def _unreserved(held: InstanceType, n_used: Counter[str]) -> InstanceType:
         for at in held.offerings
     )
     return msgspec.structs.replace(held, offerings=offerings)
+
+
+class NodeClasses:
+    """The node classes, read at most once a second each."""
+
+    def __init__(self, kube: Kube, clock: Clock) -> None:
+        self._kube = kube
+        self._clock = clock
+        self._reading = asyncio.Lock()
+        self._held: dict[str, tuple[datetime, api.KWOKNodeClass | None]] = {}
+
+    async def registration_delay(self, ref: NodeClassRef) -> timedelta:
+        """How long after its launch a node appears. Raises CloudError if there must be none."""
+        found = await self._read(ref.name) if _is_ours(ref) else None
+        if found is None or found.metadata.deletion_timestamp is not None:
+            msg = f"node class {ref.name} is not there"
+            raise InsufficientCapacityError(msg)
+        _check_ready(found)
+        return _delay(found)
+
+    async def _read(self, name: str) -> api.KWOKNodeClass | None:
+        async with self._reading:
+            until, held = self._held.get(name, (None, None))
+            if until is not None and self._clock.now() < until:
+                return held
+            try:
+                held = api.decode(api.KWOKNodeClass, await self._kube.get(Ref(_KIND, name)))
+            except NotFoundError:
+                held = None
+            self._held[name] = (self._clock.now() + _BELIEVED_FOR, held)
+            return held
+
+
+def _is_ours(ref: NodeClassRef) -> bool:
+    return (ref.group, ref.kind) == (_KIND.group, _KIND.name)
+
+
+def _check_ready(found: api.KWOKNodeClass) -> None:
+    for one in found.status.conditions:
+        if one.type != "Ready" or one.status == "True":
+            continue
+        msg = f"node class {found.metadata.name} is not ready: {one.message or one.reason}"
+        if one.status == "False":
+            raise NodeClassNotReadyError(msg)
+        raise CreateError(msg, condition_reason="NodeClassReadinessUnknown")
+
+
+def _delay(found: api.KWOKNodeClass) -> timedelta:
+    text = found.spec.node_registration_delay
+    try:
+        return max(duration.parse(text), timedelta(0)) if text else timedelta(0)
+    except ValueError as error:
+        msg = f"node class {found.metadata.name}: spec.nodeRegistrationDelay: {error}"
+        raise CreateError(msg, condition_reason="NodeClassInvalid") from None

@@ -16,7 +16,7 @@ from dovetail.sim.controller_manager.pod_control import (
     is_ready,
     mapping,
 )
-from dovetail.state.selectors import label_selector
+from dovetail.state.conversions import label_selector
 
 BUDGET: Final = api.KINDS["policy", "PodDisruptionBudget"]
 _FORGETS_AFTER: Final = timedelta(minutes=2)

@@ -29,8 +29,8 @@ from dovetail.sim.controller_manager.rollouts import (
     template_hash,
 )
 from dovetail.sim.filters import wants
-from dovetail.state.inventory import Inventory
 from dovetail.state.nodes import observed
+from dovetail.state.shelf import Inventory
 from dovetail.state.specs import Templates
 from dovetail.state.workloads import daemon_sets
 

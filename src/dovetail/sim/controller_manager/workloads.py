@@ -14,15 +14,15 @@ from dovetail import api
 from dovetail.apiserver import MemoryKube
 from dovetail.clock import Clock, Timer
 from dovetail.controllers.workqueue import WorkQueue
-from dovetail.kube.backoff import Chance
 from dovetail.kube.errors import NotFoundError
 from dovetail.kube.mirror import Absent, Mirror, Notice, Pace, Present
 from dovetail.kube.seam import Kube, Ref, Scope
 from dovetail.kube.typed import Intake
+from dovetail.model.backoff import Chance
 from dovetail.sim import wire
 from dovetail.sim.controller_manager import budgets, daemons, jobs, replicas, stateful
 from dovetail.sim.controller_manager.pod_control import PodControl, WorkloadObject, controller_uid
-from dovetail.sim.refusals import patient, tolerated
+from dovetail.sim.wire import patient, tolerated
 
 _Keep = Callable[[PodControl, WorkloadObject], Awaitable[float | None]]
 _KEEP: Final[dict[str, tuple[api.Kind, _Keep]]] = {
@@ -50,7 +50,7 @@ class Workloads:
         self._timer = timer
         self._control = PodControl(kube, clock)
         self._errands: WorkQueue[_Errand] = WorkQueue(
-            self._run_errand, failed=tolerated, manner=patient(timer, chance, 1)
+            self._run_errand, failed=tolerated, queue_settings=patient(timer, chance, 1)
         )
         self._is_untidy = asyncio.Event()
         intake, pace = Intake(), Pace(timer, chance)

@@ -16,8 +16,8 @@ import msgspec
 
 from dovetail import api, labels
 from dovetail.clock import Clock, Timer
-from dovetail.kube.backoff import Chance
 from dovetail.kube.seam import Deletion, Json, Kube, Patch, Ref, Scope
+from dovetail.model.backoff import Chance
 from dovetail.providers.kwok.faults import Faults, NoCapacity
 
 DAWN: Final = timedelta(hours=6)

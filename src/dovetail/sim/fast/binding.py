@@ -13,7 +13,7 @@ from heapq import heappop, heappush
 
 import msgspec
 
-from dovetail.decide.steering import Steerable
+from dovetail.decide.spread import Steerable
 from dovetail.model.pod import Pod, PodKey
 from dovetail.sim.fast.cluster import Cluster
 

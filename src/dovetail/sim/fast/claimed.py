@@ -1,21 +1,26 @@
-"""What is the node like that a launch brings? First a claim, then started, with its daemon pods."""
+"""Makes the node and the NodeClaim of a launch, and the daemon pods of a started node."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
+from typing import Final
 
 import msgspec
 
 from dovetail import labels
 from dovetail.cloud.price_list import Choice
+from dovetail.decide.lifecycle.conditions import INITIALIZED, LAUNCHED, REGISTERED
+from dovetail.model.claim import ClaimObject
 from dovetail.model.instance import InstanceType, Offering
-from dovetail.model.node import Node
+from dovetail.model.node import Condition, Node
 from dovetail.model.plan import Launch
 from dovetail.model.pod import DaemonSet, Owner, Pod
 from dovetail.model.pool import NodePool
 from dovetail.model.taints import tolerates
 from dovetail.sim.filters import wants
+
+_STARTED: Final = tuple(Condition(name, "True") for name in (LAUNCHED, REGISTERED, INITIALIZED))
 
 
 def claimed(launch: Launch, choice: Choice, pool: NodePool, now: datetime) -> Node:
@@ -41,6 +46,21 @@ def claimed(launch: Launch, choice: Choice, pool: NodePool, now: datetime) -> No
         attach_limits=kind.attach_limits,
         created_at=now,
         termination_grace_period=pool.termination_grace_period,
+    )
+
+
+def claim_of(node: Node, pool: NodePool | None = None) -> ClaimObject:
+    """The NodeClaim of a node, as the laws of a claim see it."""
+    is_running = node.is_initialized
+    return ClaimObject(
+        node.node_claim,
+        uid=node.node_claim,
+        finalizers=(labels.TERMINATION_FINALIZER,),
+        conditions=_STARTED if is_running else (),
+        expire_after=None if pool is None else pool.expire_after,
+        provider_id=node.provider_id if is_running else "",
+        created_at=node.created_at,
+        last_pod_event_at=node.last_pod_event_at,
     )
 
 

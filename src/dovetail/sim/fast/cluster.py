@@ -1,7 +1,7 @@
 """How does the cluster stand, and how do decisions see it? Changed in place, frozen when asked.
 
 What did not change since the last snapshot is the very same object in the next, so that decisions
-find again what they worked out before (`decide/recall.py`).
+find again what they worked out before (`decide/nodes.py`).
 """
 
 from __future__ import annotations
@@ -13,12 +13,10 @@ from typing import Final, Protocol
 
 import msgspec
 
-from dovetail.controllers.batching import LONGEST
-from dovetail.decide.disrupt.cost import deletion_cost
-from dovetail.decide.disrupt.yielding import may_yield
-from dovetail.decide.lifecycle import consolidatable
+from dovetail.controllers.provisioning.loop import LONGEST
+from dovetail.decide.disrupt.cost import deletion_cost, may_yield
 from dovetail.decide.lifecycle.conditions import CONSOLIDATABLE, INITIALIZED, SetCondition
-from dovetail.decide.lifecycle.timing import POD_EVENT_DEDUPE
+from dovetail.decide.lifecycle.running import PodChange, consolidatable_step, pod_event_at
 from dovetail.model.claim import ClaimObject
 from dovetail.model.node import Condition, Node
 from dovetail.model.pod import Pod, PodKey
@@ -296,9 +294,9 @@ class Cluster:
         node = self.nodes.get(pod.node_name)
         if node is None or pod.is_daemon:
             return
-        last = node.last_pod_event_at
-        if last is None or self.now - last >= POD_EVENT_DEDUPE:
-            self.put_node(msgspec.structs.replace(node, last_pod_event_at=self.now))
+        moment = pod_event_at(node.last_pod_event_at, PodChange(None, pod), self.now)
+        if moment is not None:
+            self.put_node(msgspec.structs.replace(node, last_pod_event_at=moment))
             self._settle(node.name)
 
     def _settle(self, name: str) -> None:
@@ -312,7 +310,7 @@ class Cluster:
             conditions=(Condition(INITIALIZED, "True", changed_at=since),),
             last_pod_event_at=node.last_pod_event_at,
         )
-        step = consolidatable.step(claim, self._pools[node.node_pool], self.now)
+        step = consolidatable_step(claim, self._pools[node.node_pool], self.now)
         is_quiet = any(isinstance(one, SetCondition) for one in step.conditions)
         others = tuple(one for one in node.conditions if one.type != CONSOLIDATABLE)
         was_quiet = len(others) < len(node.conditions)

@@ -1,4 +1,4 @@
-"""How does a node leave? Fenced, its replacements ready, drained, then its instance ended.
+"""Removes nodes: taints them, waits for replacements, drains them, ends their instances.
 
 (spec/core.md 5.12, 5.13, 6.12) Pods leave in tiers, each when its disruption budget lets it; what
 is refused is asked for again, ever more slowly.
@@ -13,13 +13,13 @@ from typing import Final
 import msgspec
 
 from dovetail.decide.disrupt.emptiness import is_empty
-from dovetail.decide.disrupt.execution import SETBACK
 from dovetail.decide.lifecycle.draining import DISRUPTED, is_evictable, is_waiting, leaving_next
 from dovetail.decide.lifecycle.timing import DRAIN_POLL, EVICTION_BACKOFF, MIN_DRAIN
 from dovetail.model.node import Node
 from dovetail.model.plan import Disrupt, DisruptionReason
 from dovetail.sim.fast.cluster import Cluster
 from dovetail.sim.fast.machines import Machines
+from dovetail.state.changes import Disrupting, DisruptionEnded
 
 TERMINATING: Final = "Terminating"  # somebody deleted it before the beginning
 
@@ -40,7 +40,6 @@ class Departures:
         self._machines = machines
         self._pending: list[tuple[Disrupt, set[str]]] = []  # and the replacements that still start
         self._leaving: dict[str, _Leaving] = {}
-        self._n_failed: dict[str, int] = {}  # how often taking a node away came to nothing
 
     def begin(self, disrupt: Disrupt) -> None:
         """Fence the nodes, order what comes instead, and go on once that has started."""
@@ -51,7 +50,7 @@ class Departures:
         if not names:
             return
         begun = msgspec.structs.replace(disrupt, nodes=names)
-        cluster.book.depart(names, disrupt.reason, cluster.now)
+        cluster.book.apply(Disrupting(names, disrupt.reason, cluster.now))
         for name in names:
             self._fence(cluster.nodes[name])
         for launch in disrupt.replacements:
@@ -85,9 +84,7 @@ class Departures:
         for disrupt in in_vain:
             for going in disrupt.nodes:
                 if going in self._cluster.nodes:
-                    self._n_failed[going] = self._n_failed.get(going, 0) + 1
-                    again_at = SETBACK.again_at(self._cluster.now, self._n_failed[going])
-                    self._give_up(going, again_at)
+                    self._give_up(going, failed_at=self._cluster.now)
 
     def lost(self, name: str) -> None:
         """A node is no more, whatever was meant to become of it."""
@@ -119,12 +116,12 @@ class Departures:
             self._leaving[name] = _Leaving(disrupt.reason)
             self._look(name)
 
-    def _give_up(self, name: str, again_at: datetime | None = None) -> None:
+    def _give_up(self, name: str, failed_at: datetime | None = None) -> None:
         """Take the fence down: somebody came before it was up, or nothing comes instead."""
         node = self._cluster.nodes[name]
         kept = tuple(one for one in node.taints if one != DISRUPTED)
         self._cluster.fence(msgspec.structs.replace(node, taints=kept))
-        self._cluster.book.stay((name,), again_at)
+        self._cluster.book.apply(DisruptionEnded((name,), failed_at))
 
     # ---- draining
 

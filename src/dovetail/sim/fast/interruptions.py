@@ -12,7 +12,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from dovetail.kube.backoff import Chance
+from dovetail.model.backoff import Chance
 from dovetail.model.node import Node
 from dovetail.model.plan import Disrupt
 from dovetail.sim.fast.cluster import Cluster
@@ -72,7 +72,7 @@ class Interruptions:
             return
         cluster.figures.count("interrupted", cluster.now)
         refused = Refused(node.instance_type, node.zone, node.capacity_type, cluster.now)
-        cluster.book.refuse(refused)
+        cluster.book.apply(refused)
         cluster.agenda.after(NOTICE, partial(self._lose, name))
         self._departures.begin(Disrupt(INTERRUPTED, (name,)))
 

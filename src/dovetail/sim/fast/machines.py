@@ -1,7 +1,7 @@
-"""What becomes of a launch? A claim, after a while a node with its daemon pods, in the end nothing.
+"""Simulates the instances of a cloud: launches, which become nodes with daemon pods, and their end.
 
-An instance is paid for from its launch until it has ended. An order that comes back with an error
-is tried again, ever more slowly; one that nothing can serve ends its claim.
+An instance is paid for from its launch until it has ended. What a failed launch means for its claim
+is decided by the laws of a claim (`decide/lifecycle/claim.py`), as in a live cluster.
 """
 
 from __future__ import annotations
@@ -13,15 +13,17 @@ from functools import partial
 import msgspec
 
 from dovetail.cloud.price_list import Choice
-from dovetail.decide.lifecycle.timing import LAUNCH_TIMEOUT, LIFECYCLE_BACKOFF
-from dovetail.decide.prices import price_of, prices
-from dovetail.kube.backoff import Chance
+from dovetail.decide.lifecycle.claim import ClaimContext, claim_step
+from dovetail.decide.pools import price_of, prices
+from dovetail.model.backoff import Chance
+from dovetail.model.claim import ClaimObject, ClaimView, LaunchFailed, LaunchFailure
 from dovetail.model.node import Node
 from dovetail.model.plan import Launch
-from dovetail.sim.fast.claimed import DAEMON, claimed, daemon_pods, started
+from dovetail.sim.fast.claimed import DAEMON, claim_of, claimed, daemon_pods, started
 from dovetail.sim.fast.cluster import Cluster
 from dovetail.sim.fast.market import Market, bought
 from dovetail.sim.weather import FAIR, Weather
+from dovetail.state.changes import InstanceLaunchEnded, InstanceLaunchFailed
 
 _NOT_AT_ALL = timedelta(0)
 _ANSWERS_AFTER = timedelta(seconds=1)  # a cloud that has nothing to sell
@@ -85,7 +87,7 @@ class Machines:
         figures.pass_to(cluster.now)
         figures.n_nodes += 1
         cluster.put_node(self._claimed(launch, bought(launch, types)))
-        self._order(launch, since=cluster.now, n_failures=0)
+        self._order(launch)
 
     def end(self, name: str) -> None:
         """End the machine of a node; the node goes with it."""
@@ -106,18 +108,18 @@ class Machines:
 
     # ---- orders
 
-    def _order(self, launch: Launch, *, since: datetime, n_failures: int) -> None:
+    def _order(self, launch: Launch) -> None:
         cluster = self._cluster
         if launch.name not in cluster.nodes:
             return
         if self._market.is_failing(self._chance):
-            self._try_again(launch, since=since, n_failures=n_failures + 1)
+            self._launch_failed(launch, LaunchFailure.OTHER)
             return
         choice = self._market.sold(launch)
         if choice is None:
-            cluster.figures.count("failed", cluster.now)
-            cluster.agenda.after(_ANSWERS_AFTER, partial(self._fail, launch.name))
+            self._launch_failed(launch, LaunchFailure.INSUFFICIENT_CAPACITY)
             return
+        cluster.book.apply(InstanceLaunchEnded(launch.name))
         cluster.figures.count("launched", cluster.now)
         self._pay(launch.name, choice.offering.price_nanousd)
         node = self._claimed(launch, choice)
@@ -126,15 +128,20 @@ class Machines:
         self._hearers.ordered(node)
         self._boot(launch.name, choice)
 
-    def _try_again(self, launch: Launch, *, since: datetime, n_failures: int) -> None:
-        cluster = self._cluster
+    def _launch_failed(self, launch: Launch, failure: LaunchFailure) -> None:
+        """Try again, or give the claim up, as the laws of a claim have it."""
+        cluster, name = self._cluster, launch.name
         cluster.figures.count("failed", cluster.now)
-        wait = LIFECYCLE_BACKOFF.after(n_failures)
-        if cluster.now + wait - since > LAUNCH_TIMEOUT:
-            cluster.agenda.after(_ANSWERS_AFTER, partial(self._fail, launch.name))
-            return
-        again = partial(self._order, launch, since=since, n_failures=n_failures)
-        cluster.agenda.after(wait, again)
+        cluster.book.apply(InstanceLaunchFailed(name))
+        claim = claim_of(cluster.nodes[name])
+        n_failures = cluster.book.n_failed_launches(name)
+        failed = LaunchFailed(failure, str(failure), n_failures=n_failures)
+        step = claim_step(ClaimView(claim, outcome=failed), ClaimContext(), cluster.now)
+        again_at = step.look_again_at
+        if again_at is None or _ends_at(claim, again_at):
+            cluster.agenda.after(_ANSWERS_AFTER, partial(self._fail, name))
+        else:
+            cluster.agenda.at(again_at, partial(self._order, launch))
 
     def _boot(self, name: str, choice: Choice) -> None:
         span = self._pace.starts_within - self._pace.starts_after
@@ -149,6 +156,7 @@ class Machines:
             return
         cluster.figures.pass_to(cluster.now)
         cluster.figures.n_nodes -= 1
+        cluster.book.apply(InstanceLaunchEnded(name))
         cluster.book.withdraw_all(name)
         cluster.drop_node(name)
         self._hearers.failed(name)
@@ -185,3 +193,8 @@ class Machines:
             self._cluster.figures.n_pods += 1
             self._cluster.settle(pod)
         self._hearers.joined(name)
+
+
+def _ends_at(claim: ClaimObject, moment: datetime) -> bool:
+    """Whether a claim that has no instance by then is deleted."""
+    return claim_step(ClaimView(claim), ClaimContext(), moment).ends_claim

@@ -14,7 +14,7 @@ from math import prod
 import msgspec
 
 from dovetail.cloud.price_list import Choice, PriceList
-from dovetail.kube.backoff import Chance
+from dovetail.model.backoff import Chance
 from dovetail.model.claim import ClaimObject
 from dovetail.model.instance import InstanceType, Offering
 from dovetail.model.plan import Launch
@@ -89,7 +89,7 @@ class Market:
         )
 
     def _refuse(self, choice: Choice) -> None:
-        self._cluster.book.refuse(Refused(*_offer(choice), self._cluster.now))
+        self._cluster.book.apply(Refused(*_offer(choice), self._cluster.now))
 
     # ---- prices
 

@@ -1,4 +1,4 @@
-"""How does a day go under a policy? Events, decisions, and what becomes of them."""
+"""Runs a simulation: events, decisions, and what becomes of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import Final
 import msgspec
 
 from dovetail.decide.lifecycle.conditions import DRIFTED
-from dovetail.kube.backoff import Chance
+from dovetail.decide.lifecycle.running import expiration_step
+from dovetail.model.backoff import Chance
+from dovetail.model.claim import ClaimObject
 from dovetail.model.node import Condition, Node
 from dovetail.model.plan import Disrupt, Plan
 from dovetail.model.snapshot import Snapshot
@@ -18,6 +20,7 @@ from dovetail.sim.demand import Demand
 from dovetail.sim.fast.adoption import adopt_pods
 from dovetail.sim.fast.agenda import Agenda
 from dovetail.sim.fast.binding import Binder
+from dovetail.sim.fast.claimed import claim_of
 from dovetail.sim.fast.cluster import Cluster
 from dovetail.sim.fast.crews import Crew
 from dovetail.sim.fast.cron_crews import CronCrew
@@ -27,6 +30,7 @@ from dovetail.sim.fast.interruptions import Interruptions
 from dovetail.sim.fast.machines import Hearers, Machines, Pace
 from dovetail.sim.fast.windows import Rhythm, Windows
 from dovetail.sim.weather import FAIR, Weather
+from dovetail.state.changes import Proposed
 
 Policy = Callable[[Snapshot, datetime], Plan]
 EXPIRED: Final = "Expired"
@@ -129,7 +133,7 @@ class _Simulation:
         now = self._agenda.now
         self._figures.count("decisions", now)
         snapshot = self._cluster.snapshot()
-        plan = self._policy(snapshot if looks else undisturbed(snapshot), now)
+        plan = self._policy(snapshot if looks else snapshot.without_disruption(), now)
         self._perform(plan, looks=looks)
         return plan, len(self._cluster.nodes)
 
@@ -141,7 +145,7 @@ class _Simulation:
             self._promise(one.node, one.pods)
             self._binder.steer(one.node, one.pods)
         if looks:
-            self._cluster.book.propose(plan.proposals)
+            self._cluster.book.apply(Proposed(plan.proposals))
             self._cluster.discourage(frozenset(plan.discouraged))
             self._cluster.yielding = {one.node: one.cost for one in plan.yielding}
         for disrupt in plan.disruptions:
@@ -173,16 +177,12 @@ class _Simulation:
         self._departures.joined(name)
         node = self._cluster.nodes[name]
         pools = (one for one in self._cluster.given.node_pools if one.name == node.node_pool)
-        pool = next(pools, None)
-        if pool is not None and pool.expire_after is not None and node.created_at is not None:
-            expire = partial(self._expire, name)
-            self._agenda.at(node.created_at + pool.expire_after, expire)
+        self._expire(claim_of(node, next(pools, None)), name)
 
-    def _expire(self, name: str) -> None:
-        self._departures.begin(Disrupt(EXPIRED, (name,)))
-
-
-def undisturbed(snapshot: Snapshot) -> Snapshot:
-    """The same cluster, whose nodes all stay: nothing is looked for."""
-    policy = msgspec.structs.replace(snapshot.policy, disrupts_for=())
-    return msgspec.structs.replace(snapshot, policy=policy)
+    def _expire(self, claim: ClaimObject, name: str) -> None:
+        """Remove a node whose claim has expired, or come back when it has."""
+        step = expiration_step(claim, self._agenda.now)
+        if step.ends_claim:
+            self._departures.begin(Disrupt(EXPIRED, (name,)))
+        elif step.look_again_at is not None:
+            self._agenda.at(step.look_again_at, partial(self._expire, claim, name))

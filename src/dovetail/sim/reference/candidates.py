@@ -15,7 +15,7 @@ from dovetail.decide.disrupt.cost import moving_cost
 from dovetail.decide.disrupt.emptiness import is_quiet, is_reschedulable
 from dovetail.decide.lifecycle.draining import is_evictable
 from dovetail.decide.lifecycle.protection import protection
-from dovetail.decide.prices import price_of, prices
+from dovetail.decide.pools import price_of, prices
 from dovetail.model.node import Node
 from dovetail.model.pod import Pod
 from dovetail.model.pool import ConsolidationPolicy, NodePool

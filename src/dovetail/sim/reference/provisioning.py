@@ -6,7 +6,7 @@ from datetime import datetime
 
 from dovetail.decide.candidates import waiting
 from dovetail.decide.nodes import leaving
-from dovetail.decide.prices import running_price
+from dovetail.decide.pools import running_price
 from dovetail.model.plan import Cost, Nominate, Plan
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.verdict import Unschedulable

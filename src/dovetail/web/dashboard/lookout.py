@@ -14,13 +14,14 @@ from typing import Final
 
 import msgspec
 
-from dovetail.decide.census import census
-from dovetail.decide.nodes import leaving
-from dovetail.decide.prices import Prices, prices
+from dovetail.decide.nodes import census, leaving
+from dovetail.decide.pools import Prices, prices
+from dovetail.model.decision import Decision
 from dovetail.model.node import Node
 from dovetail.model.plan import Plan
 from dovetail.model.pod import Pod
 from dovetail.model.snapshot import Snapshot
+from dovetail.observe.journal.recent import RecentDecisions
 from dovetail.present.board import (
     NodeBox,
     Totals,
@@ -39,23 +40,6 @@ _DECISIONS: Final = 120  # each with the snapshot that it was made from
 _SAMPLES: Final = 1500
 _WAITING: Final = 500  # more than anybody reads
 _SAMPLES_EVERY: Final = timedelta(minutes=5)
-
-
-class RecentDecision(msgspec.Struct, frozen=True):
-    """A decision that did something, with all that it was made from."""
-
-    number: int
-    at: datetime
-    seconds: float
-    snapshot: Snapshot
-    plan: Plan
-
-    def explain(self, place: int) -> Explanation | None:
-        """One thing that it did, with all that bears it out; `place` counts them."""
-        found = deeds(self.plan)
-        if not 0 <= place < len(found):
-            return None
-        return told(found[place], self.snapshot, self.plan, self.at)
 
 
 class TimelineEntry(msgspec.Struct, frozen=True, rename="camel"):
@@ -106,7 +90,7 @@ class Lookout:
     def __init__(self, tempo: Callable[[], float] | None = None) -> None:
         self._tempo = tempo
         self._seen: dict[str, _Seen] = {}
-        self._decisions: deque[RecentDecision] = deque(maxlen=_DECISIONS)
+        self._decisions = RecentDecisions(_DECISIONS)
         self._entries: deque[TimelineEntry] = deque(maxlen=_LINES)
         self._fresh: list[TimelineEntry] = []
         self._samples: deque[TotalsSample] = deque(maxlen=_SAMPLES)
@@ -130,7 +114,7 @@ class Lookout:
         if not found:
             return
         number = self._n_decisions
-        self._decisions.append(RecentDecision(number, now, seconds, snapshot, plan))
+        self._decisions.keep(Decision(number, now, seconds, snapshot, plan))
         fresh = [TimelineEntry(number, now, one) for one in found]
         self._entries.extend(fresh)
         self._fresh += fresh
@@ -213,6 +197,14 @@ class Lookout:
             samples=tuple(self._samples),
         )
 
-    def remembered(self, number: int) -> RecentDecision | None:
+    def remembered(self, number: int) -> Decision | None:
         """The decision of a line of the timeline; None if it is forgotten."""
-        return next((one for one in self._decisions if one.number == number), None)
+        return self._decisions.numbered(number)
+
+
+def explain_deed(decision: Decision, place: int) -> Explanation | None:
+    """One thing that a decision did, with all that bears it out; `place` counts them."""
+    done = deeds(decision.plan)
+    if not 0 <= place < len(done):
+        return None
+    return told(done[place], decision.snapshot, decision.plan, decision.now)

@@ -20,6 +20,7 @@ from dovetail.errors import InputError
 from dovetail.loopback import Handler, by_its_own_name
 from dovetail.present.explanation import Explanation
 from dovetail.present.pool_cards import pool_cards
+from dovetail.web.dashboard.lookout import explain_deed
 from dovetail.web.dashboard.stream import Stream
 
 LOOPBACK: Final = "127.0.0.1"
@@ -169,11 +170,12 @@ class _Asked:
     async def decision(self, request: web.Request) -> web.Response:
         """One line of the timeline, whole."""
         number, place = (int(request.match_info[name]) for name in ("number", "place"))
-        held = self._content.stream.lookout.remembered(number)
-        found = None if held is None else await asyncio.to_thread(held.explain, place)
-        if found is None:
-            return _json({"problem": "that decision is not remembered any more"}, status=404)
-        return _json(found)
+        decision = self._content.stream.lookout.remembered(number)
+        if decision is not None:
+            explanation = await asyncio.to_thread(explain_deed, decision, place)
+            if explanation is not None:
+                return _json(explanation)
+        return _json({"problem": "that decision is not remembered any more"}, status=404)
 
     async def tempo(self, request: web.Request) -> web.Response:
         """Let time pass faster, slower or not at all. Only for the page itself."""

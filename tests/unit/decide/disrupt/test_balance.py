@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import pytest
 
-from dovetail.decide.disrupt.balance import Stake, is_approved, score, scores, stakes
 from dovetail.decide.disrupt.probe import Ground, ground_of
+from dovetail.decide.disrupt.savings import Stake, is_approved, score, scores, stakes
 from dovetail.model.verdict import Score
 from dovetail.testing import instance_type, node, node_pool, pod, snapshot
 

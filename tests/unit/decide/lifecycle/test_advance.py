@@ -7,11 +7,16 @@ from datetime import datetime
 import msgspec
 
 from dovetail import labels
-from dovetail.decide.lifecycle import advance
-from dovetail.decide.lifecycle.actions import CreateInstance, DeleteClaim, NoteRegistration
+from dovetail.decide.lifecycle.claim import advance
 from dovetail.decide.lifecycle.conditions import INITIALIZED, LAUNCHED, REGISTERED, ROOT
-from dovetail.decide.lifecycle.patches import ClaimPatch
-from dovetail.decide.lifecycle.step import Step, view_after
+from dovetail.decide.lifecycle.step import (
+    ClaimPatch,
+    CreateInstance,
+    DeleteClaim,
+    NoteRegistration,
+    Step,
+    view_after,
+)
 from dovetail.model.claim import ClaimView, Launched, LaunchFailed, LaunchFailure
 from tests.unit.decide.lifecycle.claims import (
     BORN,

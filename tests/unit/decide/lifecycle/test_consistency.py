@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dovetail.decide.lifecycle import consistency
+from dovetail.decide.lifecycle import running
 from dovetail.decide.lifecycle.conditions import CONSISTENT_STATE_FOUND, hold
 from dovetail.decide.lifecycle.step import STAY, EventType, Step, claim_with
 from dovetail.model.claim import ClaimObject
@@ -27,13 +27,13 @@ def test_a_node_that_is_as_large_as_ordered_is_consistent() -> None:
     """Ninety per cent will do; what was not asked for is not compared."""
     seen = view(CLAIM, node(capacity={"cpu": 3600, "memory": 2**30}))
     want = Step(conditions=(hold(CONSISTENT_STATE_FOUND),), look_again_at=NOW + 10 * MINUTE)
-    assert consistency.step(seen, NOW) == want
+    assert running.consistency_step(seen, NOW) == want
 
 
 def test_a_node_that_turned_out_smaller_is_told_of() -> None:
     """On the claim, with how much is missing, and looked at again in ten minutes."""
     seen = view(CLAIM, node(capacity={"cpu": 3599, "memory": 2**30}))
-    step = consistency.step(seen, NOW)
+    step = running.consistency_step(seen, NOW)
     said = said_of(claim_with(CLAIM, step, NOW), CONSISTENT_STATE_FOUND)
     assert (said.status, said.reason) == ("False", "ConsistencyCheckFailed")
     assert said.message == "expected 4 of cpu, found 3599m (89%)"
@@ -52,5 +52,5 @@ def test_a_node_that_turned_out_smaller_is_told_of() -> None:
 )
 def test_only_nodes_in_service_are_compared(one: ClaimObject) -> None:
     """A starting node has not reported, a going one does not matter."""
-    assert consistency.step(view(one, node()), NOW) == STAY
-    assert consistency.step(view(initialized()), NOW) == STAY
+    assert running.consistency_step(view(one, node()), NOW) == STAY
+    assert running.consistency_step(view(initialized()), NOW) == STAY

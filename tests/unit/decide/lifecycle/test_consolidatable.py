@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from dovetail.decide.lifecycle import consolidatable
+from dovetail.decide.lifecycle import running
 from dovetail.decide.lifecycle.conditions import CONSOLIDATABLE, ClearCondition, hold
 from dovetail.decide.lifecycle.step import STAY, Step
 from dovetail.model.claim import ClaimObject
@@ -46,9 +46,9 @@ def test_a_node_may_be_consolidated_once_it_has_been_quiet(
 ) -> None:
     """For as long as its pool wants."""
     pool = NodePool("default", disruption=Disruption(consolidate_after=quiet_for))
-    assert consolidatable.step(one, pool, NOW) == want
+    assert running.consolidatable_step(one, pool, NOW) == want
 
 
 def test_nodes_of_static_pools_are_never_consolidated() -> None:
     """Nothing is said of them."""
-    assert consolidatable.step(initialized(), NodePool("default", replicas=2), NOW) == STAY
+    assert running.consolidatable_step(initialized(), NodePool("default", replicas=2), NOW) == STAY

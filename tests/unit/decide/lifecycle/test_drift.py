@@ -4,9 +4,9 @@ import msgspec
 import pytest
 
 from dovetail import labels
-from dovetail.decide.lifecycle import drift
+from dovetail.decide.lifecycle import running
 from dovetail.decide.lifecycle.conditions import DRIFTED, ClearCondition, SetCondition, Status
-from dovetail.decide.lifecycle.drift import DriftView
+from dovetail.decide.lifecycle.running import DriftView
 from dovetail.decide.lifecycle.step import Milestone, Step
 from dovetail.model.instance import InstanceType, Offering
 from dovetail.model.pool import NodePool
@@ -100,14 +100,14 @@ def test_a_node_drifts_from_what_would_be_made_today(
     view: DriftView, want: SetCondition | ClearCondition
 ) -> None:
     """Looked at every five minutes; what no longer holds is taken back."""
-    step = drift.step(view, OLD)
+    step = running.drift_step(view, OLD)
     assert step.conditions == (want,)
     assert step.look_again_at == OLD + 5 * MINUTE
 
 
 def test_what_is_not_launched_has_not_drifted() -> None:
     """There is nothing to compare."""
-    assert drift.step(seen(claim=claim()), OLD) == Step(conditions=(CLEARED,))
+    assert running.drift_step(seen(claim=claim()), OLD) == Step(conditions=(CLEARED,))
 
 
 @pytest.mark.parametrize(
@@ -126,9 +126,9 @@ def test_an_instance_type_is_looked_for_now_and_then(
     is_looked_for: bool,  # noqa: FBT001  a column of the table
 ) -> None:
     """From an hour on, every half hour; that it was seen is said."""
-    found = drift.step(view, OLD)
+    found = running.drift_step(view, OLD)
     assert (Milestone.TYPE_SEEN in found.milestones) == is_looked_for
-    lost = drift.step(msgspec.structs.replace(view, instance_types=()), OLD)
+    lost = running.drift_step(msgspec.structs.replace(view, instance_types=()), OLD)
     assert (lost.conditions == (marked("InstanceTypeNotFound"),)) == is_looked_for
     assert lost.milestones == ()
 
@@ -140,7 +140,7 @@ def test_a_reservation_may_run_out() -> None:
     other = offering("a", "reserved", **{labels.RESERVATION_ID: "cr-2"})
     for sold, want in ((offering("a", "on-demand"), CLEARED), (other, CLEARED)):
         view = msgspec.structs.replace(reserved, instance_types=(machine(sold),))
-        assert drift.step(view, OLD).conditions == (want,)
+        assert running.drift_step(view, OLD).conditions == (want,)
     spot_only = msgspec.structs.replace(reserved, instance_types=(SOLD,))
-    assert drift.step(spot_only, OLD).conditions == (marked("InstanceTypeNotFound"),)
-    assert drift.step(spot_only, NOW).conditions == (CLEARED,)
+    assert running.drift_step(spot_only, OLD).conditions == (marked("InstanceTypeNotFound"),)
+    assert running.drift_step(spot_only, NOW).conditions == (CLEARED,)

@@ -5,15 +5,16 @@ import pytest
 
 from dovetail import labels
 from dovetail.decide.lifecycle import eviction
-from dovetail.decide.lifecycle.actions import (
+from dovetail.decide.lifecycle.eviction import EvictionAnswer, QueuedEviction
+from dovetail.decide.lifecycle.step import (
     DeletePod,
     EnqueueEviction,
+    EventType,
     EvictPod,
     ForgetEviction,
     RetryEviction,
+    Step,
 )
-from dovetail.decide.lifecycle.eviction import EvictionAnswer, QueuedEviction
-from dovetail.decide.lifecycle.step import EventType, Step
 from dovetail.decide.lifecycle.timing import EVICTION_BACKOFF
 from dovetail.model.pod import Pod
 from tests.unit.decide.lifecycle.claims import BORN, MINUTE, NOW, SECOND, pod

@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from dovetail.decide.lifecycle import expiration
-from dovetail.decide.lifecycle.actions import DeleteClaim
-from dovetail.decide.lifecycle.step import STAY, Step
+from dovetail.decide.lifecycle import running
+from dovetail.decide.lifecycle.step import STAY, DeleteClaim, Step
 from dovetail.model.claim import ClaimObject
 from tests.unit.decide.lifecycle.claims import BORN, HOUR, SECOND, claim
 
@@ -12,9 +11,9 @@ from tests.unit.decide.lifecycle.claims import BORN, HOUR, SECOND, claim
 def test_a_claim_goes_at_the_end_of_its_life() -> None:
     """Not a second earlier."""
     one = claim(expire_after=HOUR)
-    assert expiration.step(one, BORN + HOUR - SECOND) == Step(look_again_at=BORN + HOUR)
+    assert running.expiration_step(one, BORN + HOUR - SECOND) == Step(look_again_at=BORN + HOUR)
     want = Step(actions=(DeleteClaim("one", "uid-1", "expired"),))
-    assert expiration.step(one, BORN + HOUR) == want
+    assert running.expiration_step(one, BORN + HOUR) == want
 
 
 @pytest.mark.parametrize(
@@ -27,4 +26,4 @@ def test_a_claim_goes_at_the_end_of_its_life() -> None:
 )
 def test_some_claims_do_not_expire(one: ClaimObject) -> None:
     """And need not be looked at again."""
-    assert expiration.step(one, BORN + 1000 * HOUR) == STAY
+    assert running.expiration_step(one, BORN + 1000 * HOUR) == STAY

@@ -7,10 +7,16 @@ import pytest
 
 from dovetail import labels
 from dovetail.decide.lifecycle import finalization
-from dovetail.decide.lifecycle.actions import DeleteInstance, DeleteNode
 from dovetail.decide.lifecycle.conditions import INSTANCE_TERMINATING, hold
-from dovetail.decide.lifecycle.patches import ClaimPatch
-from dovetail.decide.lifecycle.step import STAY, EventType, Milestone, Step
+from dovetail.decide.lifecycle.step import (
+    STAY,
+    ClaimPatch,
+    DeleteInstance,
+    DeleteNode,
+    EventType,
+    Milestone,
+    Step,
+)
 from dovetail.model.claim import ClaimObject, InstanceState, Launched, Launching
 from tests.unit.decide.lifecycle.claims import (
     BORN,

@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from dovetail.decide.lifecycle import garbage
-from dovetail.decide.lifecycle.actions import DeleteClaim, DeleteInstance, DeleteNode
 from dovetail.decide.lifecycle.garbage import GarbageView
+from dovetail.decide.lifecycle.step import DeleteClaim, DeleteInstance, DeleteNode
 from dovetail.model.claim import ClaimObject, InstanceRecord
 from tests.unit.decide.lifecycle.claims import (
     BORN,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dovetail.decide.lifecycle.hashing import HASH_VERSION, template_hash
+from dovetail.decide.lifecycle.pool import HASH_VERSION, template_hash
 from dovetail.model.pool import Budget, Disruption, NodeClassRef, NodePool
 from dovetail.model.requirements import requirement
 from dovetail.model.taints import Taint

@@ -3,8 +3,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from dovetail.decide.lifecycle import health
-from dovetail.decide.lifecycle.actions import NoteRegistration
+from dovetail.decide.lifecycle import pool
 from dovetail.decide.lifecycle.conditions import (
     NODE_REGISTRATION_HEALTHY,
     ConditionChange,
@@ -12,10 +11,8 @@ from dovetail.decide.lifecycle.conditions import (
     hold,
     wait,
 )
-from dovetail.decide.lifecycle.health import Health, HealthStatus
-from dovetail.decide.lifecycle.patches import PoolPatch
-from dovetail.decide.lifecycle.pool import PoolView, pool_with
-from dovetail.decide.lifecycle.step import STAY, Step
+from dovetail.decide.lifecycle.pool import Health, HealthStatus, PoolView, pool_with
+from dovetail.decide.lifecycle.step import STAY, NoteRegistration, PoolPatch, Step
 from dovetail.model.pool import NodePool
 from tests.unit.decide.lifecycle.claims import NOW
 
@@ -55,27 +52,27 @@ def test_only_the_last_four_are_remembered() -> None:
 
 def test_a_registration_that_settles_the_question_is_said() -> None:
     """What it does not settle is only remembered."""
-    first, step = health.noted(POOL, Health(), FAILED)
+    first, step = pool.note_registration(POOL, Health(), FAILED)
     assert (first, step) == (Health((False,)), STAY)
-    second, step = health.noted(POOL, first, FAILED)
+    second, step = pool.note_registration(POOL, first, FAILED)
     assert step.conditions == (fail(NODE_REGISTRATION_HEALTHY, "RegistrationFailed"),)
-    third, step = health.noted(POOL, second, CAME)
+    third, step = pool.note_registration(POOL, second, CAME)
     assert (third, step) == (Health((False, False, True)), STAY)
-    well, step = health.noted(POOL, Health((False, True, True, True)), CAME)
+    well, step = pool.note_registration(POOL, Health((False, True, True, True)), CAME)
     assert (well, step) == (Health((True,) * 4), Step(conditions=(HEALTHY,)))
 
 
 def test_a_launch_that_failed_says_why() -> None:
     """In the words of the claim's own condition."""
     note = msgspec.structs.replace(FAILED, reason="ImageNotFound", message="no image")
-    _, step = health.noted(POOL, Health((False,)), note)
+    _, step = pool.note_registration(POOL, Health((False,)), note)
     assert step.conditions == (fail(NODE_REGISTRATION_HEALTHY, "ImageNotFound", "no image"),)
 
 
 def test_claims_of_another_pool_of_the_same_name_do_not_count() -> None:
     """The pool was deleted and made again."""
     note = msgspec.structs.replace(CAME, node_pool_uid="pool-0")
-    assert health.noted(POOL, Health(), note) == (Health(), STAY)
+    assert pool.note_registration(POOL, Health(), note) == (Health(), STAY)
 
 
 @pytest.mark.parametrize(
@@ -94,10 +91,10 @@ def test_claims_of_another_pool_of_the_same_name_do_not_count() -> None:
 )
 def test_what_changed_is_judged_anew(view: PoolView, want_pools: tuple[PoolPatch, ...]) -> None:
     """Its past says nothing any more."""
-    after, step = health.step(view, Health((False, False)), 1, NOW)
+    after, step = pool.health_step(view, Health((False, False)), 1, NOW)
     assert after == Health()
     assert step == Step(conditions=(wait(NODE_REGISTRATION_HEALTHY),), pools=want_pools)
-    assert health.step(pool_with(view, step, NOW), Health(), 1, NOW) == (Health(), STAY)
+    assert pool.health_step(pool_with(view, step, NOW), Health(), 1, NOW) == (Health(), STAY)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +107,7 @@ def test_what_changed_is_judged_anew(view: PoolView, want_pools: tuple[PoolPatch
 )
 def test_a_restart_takes_up_the_thread(change: ConditionChange, want: HealthStatus) -> None:
     """The condition says what is remembered; a memory that is there is kept."""
-    after, step = health.step(saying(change), Health(), 1, NOW)
+    after, step = pool.health_step(saying(change), Health(), 1, NOW)
     assert (after.status, step) == (want, STAY)
     held = Health((True, True, False))
-    assert health.step(saying(change), held, 1, NOW) == (held, STAY)
+    assert pool.health_step(saying(change), held, 1, NOW) == (held, STAY)

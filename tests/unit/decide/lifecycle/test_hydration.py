@@ -2,9 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from dovetail.decide.lifecycle import hydration
-from dovetail.decide.lifecycle.patches import ClaimPatch, NodePatch
-from dovetail.decide.lifecycle.step import STAY, Step, view_after
+from dovetail.decide.lifecycle.claim import (
+    claims_of,
+    hydration_step,
+    is_managed,
+    is_managed_node,
+    nodes_of,
+)
+from dovetail.decide.lifecycle.step import STAY, ClaimPatch, NodePatch, Step, view_after
 from dovetail.model.pool import NodeClassRef
 from tests.unit.decide.lifecycle.claims import KWOK, NOW, claim, launched, node, view
 
@@ -14,23 +19,23 @@ MARK = {"karpenter.kwok.sh/kwoknodeclass": "default"}
 def test_claims_and_nodes_get_the_label_of_their_node_class() -> None:
     """Once."""
     seen = view(launched(), node())
-    step = hydration.step(seen, NOW)
+    step = hydration_step(seen, NOW)
     want = Step(claims=(ClaimPatch("one", labels=MARK),), nodes=(NodePatch("n1", labels=MARK),))
     assert step == want
     after = view_after(seen, step, NOW)
-    assert hydration.step(after, NOW) == STAY
+    assert hydration_step(after, NOW) == STAY
 
 
 def test_a_long_name_is_cut_to_what_a_label_holds() -> None:
     """The key is what counts."""
     named = NodeClassRef("karpenter.kwok.sh", "KWOKNodeClass", "a" * 62 + ".b")
-    step = hydration.step(view(claim(node_class=named)), NOW)
+    step = hydration_step(view(claim(node_class=named)), NOW)
     assert step.claims[0].labels == {"karpenter.kwok.sh/kwoknodeclass": "a" * 62}
 
 
 def test_a_claim_without_a_node_class_gets_no_label() -> None:
     """There is no name for it."""
-    assert hydration.step(view(claim(node_class=NodeClassRef())), NOW) == STAY
+    assert hydration_step(view(claim(node_class=NodeClassRef())), NOW) == STAY
 
 
 @pytest.mark.parametrize(
@@ -47,15 +52,15 @@ def test_what_the_provider_cannot_launch_is_not_managed(
     want: bool,  # noqa: FBT001  a column of the table
 ) -> None:
     """Claims and pools by their node class, Nodes by its label."""
-    assert hydration.is_managed(KWOK, supported) is want
-    assert hydration.is_managed_node(node(labels=MARK), supported) is want
-    assert not hydration.is_managed_node(node(), supported)
+    assert is_managed(KWOK, supported) is want
+    assert is_managed_node(node(labels=MARK), supported) is want
+    assert not is_managed_node(node(), supported)
 
 
 def test_claims_and_nodes_find_each_other_by_provider_id() -> None:
     """An empty id matches nobody."""
     ours, other = launched(), claim()
-    assert hydration.claims_of(node(), (ours, other)) == (ours,)
-    assert hydration.claims_of(node(provider_id=""), (ours, other)) == ()
-    assert hydration.nodes_of(ours, (node(), node(provider_id="x"))) == (node(),)
-    assert hydration.nodes_of(other, (node(provider_id=""),)) == ()
+    assert claims_of(node(), (ours, other)) == (ours,)
+    assert claims_of(node(provider_id=""), (ours, other)) == ()
+    assert nodes_of(ours, (node(), node(provider_id="x"))) == (node(),)
+    assert nodes_of(other, (node(provider_id=""),)) == ()

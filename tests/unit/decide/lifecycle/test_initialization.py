@@ -3,10 +3,9 @@ from __future__ import annotations
 import pytest
 
 from dovetail import labels
-from dovetail.decide.lifecycle import initialization
+from dovetail.decide.lifecycle import registration
 from dovetail.decide.lifecycle.conditions import INITIALIZED, hold
-from dovetail.decide.lifecycle.patches import node_after
-from dovetail.decide.lifecycle.step import STAY, Milestone, Step, claim_with
+from dovetail.decide.lifecycle.step import STAY, Milestone, Step, claim_with, node_after
 from dovetail.model.claim import DeviceSlice, NodeObject
 from dovetail.model.node import Condition
 from dovetail.model.taints import Taint
@@ -69,7 +68,7 @@ def test_a_node_is_not_initialized_until_nothing_is_wanting(
     seen: tuple[NodeObject, ...], want_reason: str, want_words: str
 ) -> None:
     """The first thing that is wanting is named."""
-    step = initialization.step(view(CLAIM, *seen), NOW)
+    step = registration.initialization_step(view(CLAIM, *seen), NOW)
     said = said_of(claim_with(CLAIM, step, NOW), INITIALIZED)
     assert (said.status, said.reason) == ("Unknown", want_reason)
     assert want_words in said.message
@@ -79,7 +78,7 @@ def test_a_node_is_not_initialized_until_nothing_is_wanting(
 def test_a_node_with_everything_is_initialized() -> None:
     """The Node carries the label, the claim the condition."""
     ready = node(allocatable=WHOLE)
-    step = initialization.step(view(CLAIM, ready, slices=SLICES), NOW)
+    step = registration.initialization_step(view(CLAIM, ready, slices=SLICES), NOW)
     assert node_after(ready, step.nodes).labels == {"karpenter.sh/initialized": "true"}
     assert step.conditions == (hold(INITIALIZED),)
     assert step.milestones == (Milestone.NODE_INITIALIZED,)
@@ -87,12 +86,12 @@ def test_a_node_with_everything_is_initialized() -> None:
 
 def test_a_claim_that_has_not_registered_is_not_looked_at() -> None:
     """First things first."""
-    assert initialization.step(view(launched(), node()), NOW) == STAY
+    assert registration.initialization_step(view(launched(), node()), NOW) == STAY
 
 
 def test_what_was_initialized_once_stays_so() -> None:
     """Even if the Node is no longer ready."""
-    step = initialization.step(view(initialized(), node(conditions=())), NOW)
+    step = registration.initialization_step(view(initialized(), node(conditions=())), NOW)
     assert step == Step(conditions=(hold(INITIALIZED),))
 
 
@@ -117,4 +116,4 @@ def test_a_driver_has_published_once_one_of_its_pools_is_complete(
     slices: tuple[DeviceSlice, ...], want: set[str]
 ) -> None:
     """At the pool's highest generation."""
-    assert initialization.publishing_drivers(slices) == want
+    assert registration.publishing_drivers(slices) == want

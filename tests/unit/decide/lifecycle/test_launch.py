@@ -4,9 +4,16 @@ import pytest
 
 from dovetail import labels
 from dovetail.decide.lifecycle import launch
-from dovetail.decide.lifecycle.actions import CreateInstance, DeleteClaim
 from dovetail.decide.lifecycle.conditions import LAUNCHED, SetCondition, Status, hold
-from dovetail.decide.lifecycle.step import STAY, EventType, Milestone, Step, claim_with
+from dovetail.decide.lifecycle.step import (
+    STAY,
+    CreateInstance,
+    DeleteClaim,
+    EventType,
+    Milestone,
+    Step,
+    claim_with,
+)
 from dovetail.model.claim import Launched, LaunchFailed, LaunchFailure, Launching
 from dovetail.model.requirements import requirement
 from tests.unit.decide.lifecycle.claims import NOW, SECOND, claim, launched, said_of, view
@@ -23,12 +30,12 @@ INSTANCE = Launched(
 
 def test_a_new_claim_asks_for_an_instance() -> None:
     """Once; whoever acts on it hands in what became of it."""
-    assert launch.step(view(claim()), NOW) == Step(actions=(CreateInstance("one", "uid-1"),))
+    assert launch.launch_step(view(claim()), NOW) == Step(actions=(CreateInstance("one", "uid-1"),))
 
 
 def test_a_launch_that_is_under_way_is_not_begun_again() -> None:
     """Its outcome is waited for."""
-    assert launch.step(view(claim(), outcome=Launching()), NOW) == STAY
+    assert launch.launch_step(view(claim(), outcome=Launching()), NOW) == STAY
 
 
 def test_a_launch_that_came_off_is_taken_down() -> None:
@@ -42,7 +49,7 @@ def test_a_launch_that_came_off_is_taken_down() -> None:
             requirement(labels.HOSTNAME, "In", ["h"], None),
         ),
     )
-    step = launch.step(view(before, outcome=INSTANCE), NOW)
+    step = launch.launch_step(view(before, outcome=INSTANCE), NOW)
     after = claim_with(before, step, NOW)
     assert after.labels == {
         labels.ZONE: "a",
@@ -61,15 +68,15 @@ def test_a_launch_that_came_off_is_taken_down() -> None:
 
 def test_what_is_launched_is_not_launched_again() -> None:
     """Its condition is only repeated, for the present generation."""
-    assert launch.step(view(launched()), NOW) == Step(conditions=(hold(LAUNCHED),))
+    assert launch.launch_step(view(launched()), NOW) == Step(conditions=(hold(LAUNCHED),))
     stale = view(launched(), outcome=INSTANCE)
-    assert launch.step(stale, NOW).claims == ()
+    assert launch.launch_step(stale, NOW).claims == ()
 
 
 def test_a_claim_for_which_there_is_no_capacity_goes() -> None:
     """With a warning, so that its pods are planned for again."""
     failed = LaunchFailed(LaunchFailure.INSUFFICIENT_CAPACITY, "nothing left in a")
-    step = launch.step(view(claim(), outcome=failed), NOW)
+    step = launch.launch_step(view(claim(), outcome=failed), NOW)
     assert step.actions == (DeleteClaim("one", "uid-1", "insufficient_capacity"),)
     assert [(one.type, one.reason) for one in step.events] == [
         (EventType.WARNING, "InsufficientCapacityError")
@@ -81,7 +88,7 @@ def test_a_claim_for_which_there_is_no_capacity_goes() -> None:
 def test_a_claim_whose_node_class_is_not_ready_goes() -> None:
     """Without an event: the pool says it already."""
     failed = LaunchFailed(LaunchFailure.NODE_CLASS_NOT_READY, "no subnets")
-    step = launch.step(view(claim(), outcome=failed), NOW)
+    step = launch.launch_step(view(claim(), outcome=failed), NOW)
     assert step == Step(actions=(DeleteClaim("one", "uid-1", "nodeclass_not_ready"),))
 
 
@@ -112,7 +119,7 @@ def test_a_launch_that_failed_otherwise_is_tried_again(
     failed: LaunchFailed, want_reason: str, want_seconds: int
 ) -> None:
     """The claim says why, and the wait doubles from one second to a minute."""
-    step = launch.step(view(claim(), outcome=failed), NOW)
+    step = launch.launch_step(view(claim(), outcome=failed), NOW)
     want = SetCondition(LAUNCHED, Status.UNKNOWN, want_reason, failed.message)
     assert step == Step(conditions=(want,), look_again_at=NOW + want_seconds * SECOND)
 
@@ -120,8 +127,8 @@ def test_a_launch_that_failed_otherwise_is_tried_again(
 def test_long_messages_are_cut() -> None:
     """Three hundred characters tell enough."""
     failed = LaunchFailed(LaunchFailure.OTHER, "x" * 1000)
-    (change,) = launch.step(view(claim(), outcome=failed), NOW).conditions
+    (change,) = launch.launch_step(view(claim(), outcome=failed), NOW).conditions
     assert isinstance(change, SetCondition)
     assert len(change.message) == 300
     none_left = LaunchFailed(LaunchFailure.INSUFFICIENT_CAPACITY, "x" * 1000)
-    assert len(launch.step(view(claim(), outcome=none_left), NOW).events[0].message) == 300
+    assert len(launch.launch_step(view(claim(), outcome=none_left), NOW).events[0].message) == 300

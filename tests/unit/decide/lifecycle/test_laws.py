@@ -8,8 +8,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dovetail.decide.lifecycle import advance, expiration, hydration, termination
-from dovetail.decide.lifecycle.actions import CreateInstance, DeleteClaim
+from dovetail.decide.lifecycle import running, termination
+from dovetail.decide.lifecycle.claim import advance, hydration_step
 from dovetail.decide.lifecycle.conditions import (
     DRAINED,
     INITIALIZED,
@@ -19,7 +19,7 @@ from dovetail.decide.lifecycle.conditions import (
     Status,
 )
 from dovetail.decide.lifecycle.draining import is_waiting
-from dovetail.decide.lifecycle.step import Step, claim_with, view_after
+from dovetail.decide.lifecycle.step import CreateInstance, DeleteClaim, Step, claim_with, view_after
 from dovetail.decide.lifecycle.termination import TerminationView
 from dovetail.model.claim import (
     Attachment,
@@ -118,7 +118,7 @@ def outward(step: Step) -> object:
 @given(VIEWS, MOMENTS)
 def test_a_step_that_was_taken_is_not_taken_again(seen: ClaimView, now: datetime) -> None:
     """Once written, nothing is written; only what must be asked for again is."""
-    for law in (advance, hydration.step):
+    for law in (advance, hydration_step):
         step = law(seen, now)
         after = msgspec.structs.replace(view_after(seen, step, now), outcome=seen.outcome)
         second = law(after, now)
@@ -136,9 +136,9 @@ def test_nothing_changes_before_it_is_time_to_look_again(
     step = advance(seen, now)
     if step.look_again_at is None or later < step.look_again_at:
         assert outward(advance(seen, later)) == outward(step)
-    dying = expiration.step(seen.claim, now)
+    dying = running.expiration_step(seen.claim, now)
     if dying.look_again_at is not None and later < dying.look_again_at:
-        assert expiration.step(seen.claim, later) == dying
+        assert running.expiration_step(seen.claim, later) == dying
 
 
 @given(VIEWS, MOMENTS)

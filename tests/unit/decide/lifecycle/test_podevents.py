@@ -5,10 +5,9 @@ from datetime import datetime
 import msgspec
 import pytest
 
-from dovetail.decide.lifecycle import podevents
-from dovetail.decide.lifecycle.patches import ClaimPatch
-from dovetail.decide.lifecycle.podevents import PodChange
-from dovetail.decide.lifecycle.step import STAY, Step
+from dovetail.decide.lifecycle import running
+from dovetail.decide.lifecycle.running import PodChange
+from dovetail.decide.lifecycle.step import STAY, ClaimPatch, Step
 from tests.unit.decide.lifecycle.claims import (
     BORN,
     DAEMON,
@@ -48,20 +47,20 @@ def at(moment: datetime) -> Step:
 )
 def test_a_pod_that_comes_or_goes_is_written_down(change: PodChange, want: Step) -> None:
     """So that the node is left in peace for a while; daemons do not count."""
-    assert podevents.step(initialized(), change, NOW) == want
+    assert running.pod_event_step(initialized(), change, NOW) == want
 
 
 def test_pod_events_are_written_at_most_every_ten_seconds() -> None:
     """A node that fills up would be written for every pod."""
     change = PodChange(None, POD)
     recent = initialized(last_pod_event_at=NOW - 9 * SECOND)
-    assert podevents.step(recent, change, NOW) == STAY
+    assert running.pod_event_step(recent, change, NOW) == STAY
     older = initialized(last_pod_event_at=NOW - 10 * SECOND)
-    assert podevents.step(older, change, NOW) == at(NOW)
+    assert running.pod_event_step(older, change, NOW) == at(NOW)
 
 
 def test_a_restart_does_not_begin_all_waits_anew() -> None:
     """A pod that is found in a list has been there since it started."""
     found = PodChange(None, POD, is_listed=True)
-    assert podevents.step(initialized(), found, NOW) == at(BORN - 10 * SECOND)
-    assert podevents.step(initialized(last_pod_event_at=BORN), found, NOW) == STAY
+    assert running.pod_event_step(initialized(), found, NOW) == at(BORN - 10 * SECOND)
+    assert running.pod_event_step(initialized(last_pod_event_at=BORN), found, NOW) == STAY

@@ -14,10 +14,8 @@ from dovetail.decide.lifecycle.conditions import (
     Status,
     hold,
 )
-from dovetail.decide.lifecycle.hashing import template_hash
-from dovetail.decide.lifecycle.patches import ClaimPatch, PoolPatch
-from dovetail.decide.lifecycle.pool import NodeClassState, PoolView
-from dovetail.decide.lifecycle.step import STAY, Step
+from dovetail.decide.lifecycle.pool import NodeClassState, PoolView, template_hash
+from dovetail.decide.lifecycle.step import STAY, ClaimPatch, PoolPatch, Step
 from dovetail.model.node import Condition
 from dovetail.model.pool import NodePool
 from tests.unit.decide.lifecycle.claims import BORN, KWOK, NOW, SECOND, initialized

@@ -5,10 +5,16 @@ import pytest
 
 from dovetail import labels
 from dovetail.decide.lifecycle import registration
-from dovetail.decide.lifecycle.actions import NoteRegistration
 from dovetail.decide.lifecycle.conditions import REGISTERED, hold
-from dovetail.decide.lifecycle.patches import node_after
-from dovetail.decide.lifecycle.step import EventType, Milestone, Step, claim_with, view_after
+from dovetail.decide.lifecycle.step import (
+    EventType,
+    Milestone,
+    NoteRegistration,
+    Step,
+    claim_with,
+    node_after,
+    view_after,
+)
 from dovetail.model.claim import ClaimObject, HookAnswer
 from dovetail.model.taints import Taint
 from tests.unit.decide.lifecycle.claims import (
@@ -38,14 +44,14 @@ JOINED = node(
 
 def test_a_claim_without_a_node_waits_for_it() -> None:
     """And says so."""
-    after = claim_with(CLAIM, registration.step(view(CLAIM), NOW), NOW)
+    after = claim_with(CLAIM, registration.registration_step(view(CLAIM), NOW), NOW)
     said = said_of(after, REGISTERED)
     assert (said.status, said.reason) == ("Unknown", "NodeNotFound")
 
 
 def test_two_nodes_of_one_instance_are_a_mistake() -> None:
     """Nobody knows which is meant; the names help to find out."""
-    step = registration.step(view(CLAIM, JOINED, node(name="n0")), NOW)
+    step = registration.registration_step(view(CLAIM, JOINED, node(name="n0")), NOW)
     said = said_of(claim_with(CLAIM, step, NOW), REGISTERED)
     assert (said.status, said.reason) == ("False", "MultipleNodesFound")
     assert "n0, n1" in said.message
@@ -54,7 +60,7 @@ def test_two_nodes_of_one_instance_are_a_mistake() -> None:
 
 def test_a_node_that_joins_becomes_the_claims() -> None:
     """Finalizer, owner, labels, annotations and taints; the unregistered taint goes."""
-    step = registration.step(view(CLAIM, JOINED), NOW)
+    step = registration.registration_step(view(CLAIM, JOINED), NOW)
     after = node_after(JOINED, step.nodes)
     assert after.finalizers == ("karpenter.sh/termination",)
     assert after.owner_uids == ("uid-1",)
@@ -77,26 +83,28 @@ def test_a_node_that_joins_becomes_the_claims() -> None:
 def test_a_claim_that_stands_alone_tells_no_pool() -> None:
     """There is none."""
     alone = msgspec.structs.replace(CLAIM, node_pool="")
-    assert registration.step(view(alone, JOINED), NOW).actions == ()
+    assert registration.registration_step(view(alone, JOINED), NOW).actions == ()
 
 
 def test_taints_are_one_for_each_key_and_effect() -> None:
     """The Node's own value stays."""
     mine = Taint("dedicated", "other")
-    step = registration.step(view(CLAIM, node(taints=(UNREGISTERED, mine))), NOW)
+    step = registration.registration_step(view(CLAIM, node(taints=(UNREGISTERED, mine))), NOW)
     assert node_after(JOINED, step.nodes).taints == (mine, CNI)
 
 
 def test_a_node_may_ask_for_its_taints_to_be_left_alone() -> None:
     """All but the one that says it has not registered."""
     told = {labels.DO_NOT_SYNC_TAINTS: "true"}
-    step = registration.step(view(CLAIM, node(taints=(UNREGISTERED,), labels=told)), NOW)
+    step = registration.registration_step(
+        view(CLAIM, node(taints=(UNREGISTERED,), labels=told)), NOW
+    )
     assert node_after(JOINED, step.nodes).taints == ()
 
 
 def test_a_node_without_the_unregistered_taint_is_told_of() -> None:
     """Pods may have come too early; it registers all the same."""
-    step = registration.step(view(CLAIM, node()), NOW)
+    step = registration.registration_step(view(CLAIM, node()), NOW)
     assert [(one.type, one.reason) for one in step.events] == [
         (EventType.WARNING, "UnregisteredTaintMissing")
     ]
@@ -110,7 +118,7 @@ def test_hooks_hold_a_node_back() -> None:
         HookAnswer("a", again_after=10 * SECOND),
         HookAnswer("done"),
     )
-    step = registration.step(view(CLAIM, JOINED, hooks=hooks), NOW)
+    step = registration.registration_step(view(CLAIM, JOINED, hooks=hooks), NOW)
     after = node_after(JOINED, step.nodes)
     assert UNREGISTERED in after.taints
     assert labels.REGISTERED not in after.labels
@@ -124,7 +132,7 @@ def test_hooks_hold_a_node_back() -> None:
 def test_a_hook_that_fails_holds_a_node_back_too() -> None:
     """With its error in the message."""
     hooks = (HookAnswer("a", error="refused"),)
-    step = registration.step(view(CLAIM, JOINED, hooks=hooks), NOW)
+    step = registration.registration_step(view(CLAIM, JOINED, hooks=hooks), NOW)
     assert said_of(claim_with(CLAIM, step, NOW), REGISTERED).message == "waiting for a (refused)"
     assert step.look_again_at == NOW + SECOND
 
@@ -132,26 +140,26 @@ def test_a_hook_that_fails_holds_a_node_back_too() -> None:
 def test_startup_taints_that_were_taken_off_do_not_come_back() -> None:
     """Not even while hooks hold the node back; lasting taints do."""
     waiting = view(CLAIM, JOINED, hooks=(HookAnswer("a", again_after=MINUTE),))
-    first = view_after(waiting, registration.step(waiting, NOW), NOW)
+    first = view_after(waiting, registration.registration_step(waiting, NOW), NOW)
     (held,) = first.nodes
     assert held.taints == (UNREGISTERED, GPU, CNI)
     freed = msgspec.structs.replace(held, taints=(UNREGISTERED,))
-    step = registration.step(view(first.claim, freed), NOW)
+    step = registration.registration_step(view(first.claim, freed), NOW)
     assert node_after(freed, step.nodes).taints == (GPU,)
 
 
 def test_while_nothing_changes_nothing_is_written() -> None:
     """The second look at a waiting node patches neither it nor the claim."""
     waiting = view(CLAIM, JOINED, hooks=(HookAnswer("a", again_after=MINUTE),))
-    first = view_after(waiting, registration.step(waiting, NOW), NOW)
-    second = registration.step(first, NOW + SECOND)
+    first = view_after(waiting, registration.registration_step(waiting, NOW), NOW)
+    second = registration.registration_step(first, NOW + SECOND)
     assert (second.nodes, second.claims) == ((), ())
     assert claim_with(first.claim, second, NOW + SECOND) == first.claim
 
 
 def test_a_registered_claim_is_left_alone() -> None:
     """Whatever its Node looks like by now."""
-    step = registration.step(view(registered(), node(taints=(UNREGISTERED,))), NOW)
+    step = registration.registration_step(view(registered(), node(taints=(UNREGISTERED,))), NOW)
     assert step == Step(conditions=(hold(REGISTERED),))
 
 

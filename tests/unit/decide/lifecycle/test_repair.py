@@ -8,11 +8,9 @@ from hypothesis import strategies as st
 
 from dovetail import labels
 from dovetail.decide.lifecycle import repair
-from dovetail.decide.lifecycle.actions import DeleteClaim
 from dovetail.decide.lifecycle.finalization import termination_deadline
-from dovetail.decide.lifecycle.patches import claim_after
-from dovetail.decide.lifecycle.repair import Ailment, Illness, Ward
-from dovetail.decide.lifecycle.step import EventType, Step
+from dovetail.decide.lifecycle.repair import RepairScope, UnhealthyCondition, UnhealthyNode
+from dovetail.decide.lifecycle.step import DeleteClaim, EventType, Step, claim_after
 from dovetail.model.claim import NodeObject
 from dovetail.model.node import Condition, RepairPolicy
 from tests.unit.decide.lifecycle.claims import BORN, HOUR, MINUTE, SECOND, claim
@@ -23,7 +21,7 @@ POLICIES = (
     RepairPolicy("DiskBroken", "True", 2 * MINUTE),
 )
 DUE = BORN + 10 * MINUTE
-FEW, MANY = Ward(10, 2, "default", "pool-1"), Ward(10, 3, "default", "pool-1")
+FEW, MANY = RepairScope(10, 2, "default", "pool-1"), RepairScope(10, 3, "default", "pool-1")
 
 
 def node(*said: Condition) -> NodeObject:
@@ -31,10 +29,12 @@ def node(*said: Condition) -> NodeObject:
     return NodeObject("n1", uid="node-1", conditions=said, created_at=BORN)
 
 
-def ill(ward: Ward | None = FEW) -> Illness:
+def ill(scope: RepairScope | None = FEW) -> UnhealthyNode:
     """A Node that has not been ready since it was born."""
-    return Illness(
-        node(Condition("Ready", "False", changed_at=BORN)), Ailment("Ready", "False", DUE), ward
+    return UnhealthyNode(
+        node(Condition("Ready", "False", changed_at=BORN)),
+        UnhealthyCondition("Ready", "False", DUE),
+        scope,
     )
 
 
@@ -44,18 +44,22 @@ def test_what_was_put_up_with_first_counts() -> None:
         Condition("Ready", "False", changed_at=BORN),
         Condition("DiskBroken", "True", changed_at=BORN + 7 * MINUTE),
     )
-    assert repair.ailment(sick, POLICIES) == Ailment("DiskBroken", "True", BORN + 9 * MINUTE)
+    assert repair.unhealthy_condition(sick, POLICIES) == UnhealthyCondition(
+        "DiskBroken", "True", BORN + 9 * MINUTE
+    )
     slow = node(Condition("Ready", "Unknown", changed_at=BORN))
-    assert repair.ailment(slow, POLICIES) == Ailment("Ready", "Unknown", BORN + 30 * MINUTE)
+    assert repair.unhealthy_condition(slow, POLICIES) == UnhealthyCondition(
+        "Ready", "Unknown", BORN + 30 * MINUTE
+    )
 
 
 def test_a_condition_that_says_no_time_has_been_there_from_the_start() -> None:
     """A Node without any time is never due."""
-    assert repair.ailment(node(Condition("Ready", "False")), POLICIES) == Ailment(
-        "Ready", "False", DUE
-    )
+    assert repair.unhealthy_condition(
+        node(Condition("Ready", "False")), POLICIES
+    ) == UnhealthyCondition("Ready", "False", DUE)
     ageless = NodeObject("n1", conditions=(Condition("Ready", "False"),))
-    assert repair.ailment(ageless, POLICIES) is None
+    assert repair.unhealthy_condition(ageless, POLICIES) is None
 
 
 @pytest.mark.parametrize(
@@ -68,7 +72,7 @@ def test_a_condition_that_says_no_time_has_been_there_from_the_start() -> None:
 )
 def test_a_node_is_well_unless_a_policy_says_otherwise(said: tuple[Condition, ...]) -> None:
     """Whatever else it says of itself."""
-    assert repair.ailment(node(*said), POLICIES) is None
+    assert repair.unhealthy_condition(node(*said), POLICIES) is None
     assert not repair.is_unhealthy([(one.type, one.status) for one in said], POLICIES)
 
 
@@ -122,15 +126,15 @@ def test_nothing_is_repaired_while_too_many_are_unwell() -> None:
 )
 def test_a_fifth_of_the_nodes_may_be_unwell_rounded_up(n_nodes: int, n_tolerated: int) -> None:
     """One more, and nothing is repaired."""
-    assert not Ward(n_nodes, n_tolerated).is_open
-    assert Ward(n_nodes, n_tolerated + 1).is_open
+    assert not RepairScope(n_nodes, n_tolerated).is_blocked
+    assert RepairScope(n_nodes, n_tolerated + 1).is_blocked
 
 
 @given(n_nodes=st.integers(1, 300), n_broken=st.integers(0, 300))
 def test_never_do_more_than_a_fifth_of_the_nodes_go_at_once(n_nodes: int, n_broken: int) -> None:
     """However many are broken when everybody is looked at, none of them gone yet."""
     n_broken = min(n_broken, n_nodes)
-    ward = Ward(n_nodes, n_broken)
-    gone = [one for one in range(n_broken) if repair.step(claim(), ill(ward), DUE).actions]
+    scope = RepairScope(n_nodes, n_broken)
+    gone = [one for one in range(n_broken) if repair.step(claim(), ill(scope), DUE).actions]
     assert len(gone) * 5 < n_nodes + 5
     assert len(gone) in (0, n_broken)

@@ -1,16 +1,18 @@
 from __future__ import annotations
 
 from dovetail.decide.lifecycle.conditions import LAUNCHED, hold
-from dovetail.decide.lifecycle.patches import (
+from dovetail.decide.lifecycle.step import (
+    STAY,
     ClaimPatch,
     NodePatch,
     PoolPatch,
+    Step,
     claim_after,
     claim_patches,
     node_after,
     node_patches,
+    soonest,
 )
-from dovetail.decide.lifecycle.step import STAY, Step, soonest
 from dovetail.model.taints import Taint
 from tests.unit.decide.lifecycle.claims import NOW, SECOND, claim, node
 

@@ -7,7 +7,6 @@ import pytest
 
 from dovetail import labels
 from dovetail.decide.lifecycle import termination
-from dovetail.decide.lifecycle.actions import DeleteClaim, DeleteInstance, EnqueueEviction
 from dovetail.decide.lifecycle.conditions import (
     DISRUPTION_REASON,
     DRAINED,
@@ -20,8 +19,18 @@ from dovetail.decide.lifecycle.conditions import (
     wait,
 )
 from dovetail.decide.lifecycle.finalization import rfc3339
-from dovetail.decide.lifecycle.patches import NodePatch, node_after
-from dovetail.decide.lifecycle.step import STAY, Event, Milestone, Step, claim_with
+from dovetail.decide.lifecycle.step import (
+    STAY,
+    DeleteClaim,
+    DeleteInstance,
+    EnqueueEviction,
+    Event,
+    Milestone,
+    NodePatch,
+    Step,
+    claim_with,
+    node_after,
+)
 from dovetail.decide.lifecycle.termination import TerminationView
 from dovetail.model.claim import Attachment, ClaimObject, InstanceState, NodeObject
 from dovetail.model.taints import Taint

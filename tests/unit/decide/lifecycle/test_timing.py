@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dovetail.decide.lifecycle import timing
-from dovetail.decide.lifecycle.timing import EVICTION_BACKOFF, LIFECYCLE_BACKOFF, Backoff, shortened
+from dovetail.decide.lifecycle.timing import EVICTION_BACKOFF, LIFECYCLE_BACKOFF, shortened
+from dovetail.model.backoff import Backoff
 
 
 @pytest.mark.parametrize(

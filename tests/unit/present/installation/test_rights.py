@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dovetail import api
-from dovetail.controllers import eviction_memory
 from dovetail.controllers.feed import watched_kinds
+from dovetail.controllers.pods import eviction_counts
 from dovetail.present.installation import rights
 from dovetail.present.installation.rights import Rule
 from dovetail.settings import FEATURE_GATES
@@ -77,7 +77,7 @@ def test_only_the_one_lease_can_be_taken_and_the_one_memory_kept() -> None:
     named = [rule for rule in rights.HOME if rule.names]
     assert [(rule.resources, rule.names, rule.verbs) for rule in named] == [
         (("leases",), (rights.LEASE,), ("get", "patch")),
-        (("configmaps",), (eviction_memory.NAME,), ("get", "patch")),
+        (("configmaps",), (eviction_counts.NAME,), ("get", "patch")),
     ]
     assert {rule.verbs for rule in rights.HOME if not rule.names} == {("create",)}
     assert verbs((*rights.CORE, *KWOK, *LEASES), "", "configmaps") == set()

@@ -16,11 +16,11 @@ from dovetail import api, labels
 from dovetail.api.crds import crds
 from dovetail.apiserver import MemoryKube
 from dovetail.cloud.registry import ProviderContext
-from dovetail.controllers.known import NODE_POOL
-from dovetail.controllers.means import Means
-from dovetail.controllers.whole import Controller, Setup
+from dovetail.controllers.cache import NODE_POOL
+from dovetail.controllers.controller import Controller, Setup
+from dovetail.controllers.dependencies import Dependencies
 from dovetail.decide import decide
-from dovetail.decide.prices import running_price
+from dovetail.decide.pools import running_price
 from dovetail.kube.seam import Patch, Ref, Scope
 from dovetail.model.plan import DisruptionReason, Plan
 from dovetail.model.policy import Policy
@@ -80,7 +80,7 @@ class Faithful:
         around = ProviderContext(kube=self.kube, clock=self.time, timer=self.time)
         cloud = KwokProvider(around, types=TYPES, ordered=Faults())
         recorder = Recorder(self.kube, self.time, self.time)
-        means = Means(
+        means = Dependencies(
             kube=self.kube,
             cloud=cloud,
             clock=self.time,

@@ -9,7 +9,7 @@ import msgspec
 from dovetail.decide import decide
 from dovetail.model.plan import Plan
 from dovetail.testing import instance_type, node, node_pool, pod, snapshot
-from dovetail.web.dashboard.lookout import Lookout
+from dovetail.web.dashboard.lookout import Lookout, explain_deed
 
 NOW = datetime(2026, 3, 2, 6, 0, tzinfo=UTC)
 SMALL = instance_type("small", cpu=2, memory="8Gi", price=0.10, zones=("a",))
@@ -102,10 +102,10 @@ def test_a_line_can_be_asked_about_by_decision_and_place() -> None:
     (entry,) = lookout.look(waiting, NOW).entries
     held = lookout.remembered(entry.number)
     assert held is not None
-    answer = held.explain(entry.deed.place)
+    answer = explain_deed(held, entry.deed.place)
     assert answer is not None
     assert "1 pod had no place" in answer.verdict
-    assert held.explain(9) is None
+    assert explain_deed(held, 9) is None
     assert lookout.remembered(99) is None
 
 

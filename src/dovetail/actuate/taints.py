@@ -1,0 +1,101 @@
+"""Taints Nodes that are being removed or should empty, and says on claims why.
+
+A taint on the Node keeps pods off, a condition on its claim says why. Writes of others are not
+overwritten: on a conflict the object is read again, and the same change is made to that.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from dovetail import api
+from dovetail.actuate.writing import NODE_CLAIM, TRIES, Answers, change_node, write_claim
+from dovetail.decide.lifecycle.conditions import (
+    DISRUPTION_REASON,
+    ClearCondition,
+    ConditionChange,
+    SetCondition,
+    Status,
+)
+from dovetail.decide.lifecycle.draining import DISRUPTED
+from dovetail.decide.lifecycle.step import Step, claim_with
+from dovetail.kube.errors import ConflictError
+from dovetail.kube.seam import Kube, Ref
+from dovetail.model.claim import ClaimObject, NodeObject
+from dovetail.model.taints import DISCOURAGED, is_discouraging
+from dovetail.state.objects import claim_object
+
+
+async def add_disruption_taint(kube: Kube, node: api.Node) -> Answers:
+    """Let no pod come to this very Node any more. Raises ApiError."""
+
+    def fenced(held: NodeObject) -> NodeObject:
+        others = tuple(one for one in held.taints if one.key != DISRUPTED.key)
+        return msgspec.structs.replace(held, taints=(*others, DISRUPTED))
+
+    return await change_node(kube, node, fenced)
+
+
+async def remove_disruption_taint(kube: Kube, node: api.Node) -> Answers:
+    """Let pods come to this very Node again. Raises ApiError."""
+
+    def unfenced(held: NodeObject) -> NodeObject:
+        left = tuple(one for one in held.taints if one.key != DISRUPTED.key)
+        return msgspec.structs.replace(held, taints=left)
+
+    return await change_node(kube, node, unfenced)
+
+
+async def set_disruption_reason(
+    kube: Kube, claim: api.NodeClaim, reason: str, now: datetime
+) -> Answers:
+    """Say on this very claim why its node is taken away. Raises ApiError."""
+    said = SetCondition(DISRUPTION_REASON, Status.TRUE, reason)
+    return await _claim_changed(kube, claim, said, now)
+
+
+async def clear_disruption_reason(kube: Kube, claim: api.NodeClaim, now: datetime) -> Answers:
+    """Say no more on this very claim that its node is taken away. Raises ApiError."""
+    return await _claim_changed(kube, claim, ClearCondition(DISRUPTION_REASON), now)
+
+
+async def _claim_changed(
+    kube: Kube, claim: api.NodeClaim, change: ConditionChange, now: datetime
+) -> Answers:
+    for _ in range(TRIES - 1):
+        try:
+            return await write_claim(kube, claim, _saying(claim_object(claim), change, now))
+        except ConflictError:
+            fresh = api.decode(api.NodeClaim, await kube.get(Ref(NODE_CLAIM, claim.metadata.name)))
+            if fresh.metadata.uid != claim.metadata.uid:
+                raise
+            claim = fresh
+    return await write_claim(kube, claim, _saying(claim_object(claim), change, now))
+
+
+def _saying(claim: ClaimObject, change: ConditionChange, now: datetime) -> ClaimObject:
+    return claim_with(claim, Step(conditions=(change,)), now)
+
+
+async def add_soft_taint(kube: Kube, node: api.Node) -> Answers:
+    """Ask pods to keep off this very Node, unless it turns out to be leaving. Raises ApiError."""
+
+    def marked(held: NodeObject) -> NodeObject:
+        is_leaving = any(one.key == DISRUPTED.key for one in held.taints)
+        if is_leaving or held.deleting_at is not None or any(map(is_discouraging, held.taints)):
+            return held
+        return msgspec.structs.replace(held, taints=(*held.taints, DISCOURAGED))
+
+    return await change_node(kube, node, marked)
+
+
+async def remove_soft_taint(kube: Kube, node: api.Node) -> Answers:
+    """Ask for that no more. Raises ApiError."""
+
+    def unmarked(held: NodeObject) -> NodeObject:
+        left = tuple(one for one in held.taints if not is_discouraging(one))
+        return msgspec.structs.replace(held, taints=left)
+
+    return await change_node(kube, node, unmarked)

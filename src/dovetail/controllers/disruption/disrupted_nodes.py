@@ -1,0 +1,221 @@
+"""Taints the nodes of a disruption, and puts nodes back that are not disrupted after all.
+
+Which nodes are being disrupted is in the ledger. What a process leaves behind that dies is either a
+claim that is being deleted, or a taint that nobody stands behind, which
+`untaint_leftovers` removes, at the start and every now and then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from datetime import datetime
+
+import msgspec
+
+from dovetail import api
+from dovetail.actuate.taints import (
+    add_disruption_taint,
+    clear_disruption_reason,
+    remove_disruption_taint,
+    set_disruption_reason,
+)
+from dovetail.actuate.writing import Answers
+from dovetail.controllers.cache import NODE, NODE_CLAIM, WatchCache
+from dovetail.controllers.dependencies import Dependencies
+from dovetail.decide.lifecycle.claim import is_managed_node
+from dovetail.decide.lifecycle.conditions import DISRUPTION_REASON, Status
+from dovetail.decide.lifecycle.draining import DISRUPTED
+from dovetail.errors import DovetailError, InputError
+from dovetail.kube.errors import NotFoundError
+from dovetail.model.pool import NodeClassRef
+from dovetail.state.changes import Disrupting, DisruptionEnded
+from dovetail.state.objects import node_object
+
+
+class DisruptedNode(msgspec.Struct, frozen=True):
+    """A node to be taken away, and its claim, as they were known when that began."""
+
+    node: api.Node
+    claim: api.NodeClaim
+    reason: str
+
+    @property
+    def name(self) -> str:
+        """The node's name."""
+        return self.node.metadata.name
+
+
+class DisruptedNodes:
+    """Nodes of ours that are being taken away, each for one reason, and their taints."""
+
+    def __init__(self, dependencies: Dependencies, cache: WatchCache) -> None:
+        self._dependencies = dependencies
+        self._cache = cache
+        self._log = dependencies.log.named("disruption")
+        self._supported = supported(dependencies)
+        self._untainting: set[str] = set()  # nodes that nobody begins anything with just now
+
+    # ---- which nodes
+
+    def available(self, names: Iterable[str], reason: str) -> list[DisruptedNode]:
+        """These nodes with their claims, but for those that are leaving already, and those of
+        which it is not clear whose they are.
+        """
+        found = (self._disrupted_node(name, reason) for name in names)
+        return [one for one in found if one is not None]
+
+    def left_by_earlier_leader(self, names: Iterable[str]) -> list[DisruptedNode]:
+        """Those of these nodes that an earlier process was taking away, with the reason why."""
+        found = (self._disrupted_node(name, "") for name in names)
+        return [
+            msgspec.structs.replace(one, reason=reason)
+            for one in found
+            if one is not None and (reason := _reason(one.claim))
+        ]
+
+    def _disrupted_node(self, name: str, reason: str) -> DisruptedNode | None:
+        node = self._cache.node(name)
+        claims = () if node is None else self._cache.claims_with(node.spec.provider_id)
+        if node is None or len(claims) != 1 or self._is_taken(name):
+            return None
+        if is_deleted(node) or is_deleted(claims[0]):
+            return None
+        return DisruptedNode(node, claims[0], reason)
+
+    def is_there(self, one: DisruptedNode) -> bool:
+        """Whether its claim still stands, and nobody else has it deleted."""
+        held = self._cache.claim(one.claim.metadata.name)
+        return (
+            held is not None
+            and held.metadata.uid == one.claim.metadata.uid
+            and not is_deleted(held)
+        )
+
+    def begin(self, these: Iterable[DisruptedNode], now: datetime) -> None:
+        """They are being taken away from now on."""
+        for one in these:
+            uid = one.claim.metadata.uid
+            self._cache.cluster.apply(Disrupting((one.name,), one.reason, now, uid))
+
+    def end(self, these: Iterable[DisruptedNode], failed_at: datetime | None = None) -> None:
+        """They are not being taken away any more; where that failed, it is tried again later."""
+        names = tuple(one.name for one in these)
+        self._cache.cluster.apply(DisruptionEnded(names, failed_at))
+
+    # ---- taints
+
+    async def taint(self, one: DisruptedNode) -> None:
+        """Let no pod come to the node, and say on its claim why. Raises DovetailError."""
+        kube, now = self._dependencies.kube, self._dependencies.clock.now()
+        self._put(NODE, await add_disruption_taint(kube, one.node))
+        self._put(NODE_CLAIM, await set_disruption_reason(kube, one.claim, one.reason, now))
+
+    async def untaint(self, one: DisruptedNode) -> None:
+        """Put a node back as it was, unless somebody else wants it gone. What fails is told, and
+        left to `untaint_leftovers`.
+        """
+        if not self.is_there(one):
+            return
+        node, claim = self._cache.node(one.name), self._cache.claim(one.claim.metadata.name)
+        await self._put_back(node, claim)
+
+    async def untaint_leftovers(self) -> None:
+        """Remove taints and reasons that nobody stands behind. What fails is told, and tried
+        the next time. Only once everything is known.
+        """
+        nodes = [one for one in self._cache.nodes() if self._is_left_over(one)]
+        claims = [one for one in self._cache.claims() if self._is_unfounded(one)]
+        places = {one.spec.provider_id for one in nodes} | {
+            one.status.provider_id for one in claims
+        }
+        held = {one.metadata.name for place in places for one in self._cache.nodes_with(place)}
+        self._untainting |= held
+        try:
+            async with asyncio.TaskGroup() as group:
+                for node in nodes:
+                    group.create_task(self._put_back(node, None))
+                for claim in claims:
+                    group.create_task(self._put_back(None, claim))
+        finally:
+            self._untainting -= held
+
+    def _is_taken(self, name: str) -> bool:
+        """Whether somebody is taking this node away, or is putting it back."""
+        if name in self._untainting:
+            return True
+        node, uid = self._cache.node(name), self._cache.cluster.book.departing_claim(name)
+        claims = () if node is None else self._cache.claims_with(node.spec.provider_id)
+        return any(one.metadata.uid == uid and not is_deleted(one) for one in claims)
+
+    def _is_unfounded(self, claim: api.NodeClaim) -> bool:
+        """Whether a claim says that its node is being taken away, and nobody does that."""
+        if not _has_reason(claim) or is_deleted(claim):
+            return False
+        nodes = self._cache.nodes_with(claim.status.provider_id)
+        return not any(self._is_taken(node.metadata.name) for node in nodes)
+
+    def _is_left_over(self, node: api.Node) -> bool:
+        if not is_disrupted(node) or is_deleted(node):
+            return False
+        if self._is_taken(node.metadata.name):
+            return False
+        if any(is_deleted(one) for one in self._cache.claims_with(node.spec.provider_id)):
+            return False
+        return is_ours(node, self._supported)
+
+    async def _put_back(self, node: api.Node | None, claim: api.NodeClaim | None) -> None:
+        """Remove a taint and a reason. What fails is left to `untaint_leftovers`."""
+        kube, now = self._dependencies.kube, self._dependencies.clock.now()
+        try:
+            if node is not None:
+                self._put(NODE, await remove_disruption_taint(kube, node))
+            if claim is not None and _has_reason(claim):
+                self._put(NODE_CLAIM, await clear_disruption_reason(kube, claim, now))
+        except NotFoundError:
+            return  # there is nothing left to put back
+        except DovetailError as error:
+            self._log.error("putting back a node failed", error=str(error))
+
+    def _put(self, kind: api.Kind, answers: Answers) -> None:
+        for raw in answers:
+            self._cache.put(kind, raw)
+
+
+def is_deleted(held: api.Object) -> bool:
+    """Whether it is on its way out."""
+    return held.metadata.deletion_timestamp is not None
+
+
+def is_disrupted(node: api.Node) -> bool:
+    """Whether no pod may come to it, since it is being taken away."""
+    return any(one.key == DISRUPTED.key for one in node.spec.taints)
+
+
+def supported(dependencies: Dependencies) -> tuple[NodeClassRef, ...]:
+    """The kinds of node classes that our cloud launches with."""
+    return tuple(
+        NodeClassRef(one.group, one.kind) for one in dependencies.cloud.supported_node_classes
+    )
+
+
+def is_ours(node: api.Node, kinds: tuple[NodeClassRef, ...]) -> bool:
+    """Whether it was launched with one of these kinds of node classes."""
+    try:
+        return is_managed_node(node_object(node), kinds)
+    except InputError:
+        return False  # it is left alone, whatever it is
+
+
+def _has_reason(claim: api.NodeClaim) -> bool:
+    return bool(_reason(claim))
+
+
+def _reason(claim: api.NodeClaim) -> str:
+    """Why its node is being taken away; nothing if it is not."""
+    said = (
+        one.reason
+        for one in claim.status.conditions
+        if one.type == DISRUPTION_REASON and one.status == Status.TRUE
+    )
+    return next(said, "")

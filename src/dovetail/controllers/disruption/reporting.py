@@ -1,0 +1,153 @@
+"""Reports nodes that are removed by choice: events, metrics and log lines (spec/core.md 6.14)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from dovetail import api
+from dovetail.controllers.cache import WatchCache
+from dovetail.controllers.dependencies import Dependencies
+from dovetail.controllers.disruption.disrupted_nodes import DisruptedNode
+from dovetail.decide.disrupt.emptiness import is_empty
+from dovetail.decide.lifecycle.step import Event
+from dovetail.decide.remarks import DISRUPTION_BLOCKED
+from dovetail.model.plan import Disrupt, DisruptionReason
+from dovetail.model.verdict import Blocked
+from dovetail.observe.steps import count_disrupted, count_scores, snake_case
+from dovetail.state.objects import claim_object
+
+TERMINATING: Final = "DisruptionTerminating"
+LAUNCHING: Final = "DisruptionLaunching"
+WAITING: Final = "DisruptionWaitingReadiness"
+CANDIDATE: Final = "ConsolidationCandidate"
+REJECTED: Final = "ConsolidationRejected"
+APPROVED: Final = "ConsolidationApproved"
+DELETE: Final = "delete"
+REPLACE: Final = "replace"
+
+
+class DisruptionReporter:
+    """Tells it."""
+
+    def __init__(self, dependencies: Dependencies, cache: WatchCache) -> None:
+        self._dependencies = dependencies
+        self._cache = cache
+        self._log = dependencies.log.named("disruption")
+
+    def begun(self, disrupt: Disrupt, going: Sequence[DisruptedNode]) -> None:
+        """These nodes are being taken away."""
+        labelled = metric_labels(disrupt)
+        meters = self._dependencies.meters
+        meters.voluntary_disruption_decisions_total.labels(**labelled).inc()
+        for pool in sorted({claim_object(one.claim).node_pool for one in going}):
+            meters.voluntary_disruption_decisions_by_nodepool_total.labels(
+                nodepool=pool, **labelled
+            ).inc()
+        saved = disrupt.saving_nanousd / 1e9
+        if disrupt.reason == DisruptionReason.UNDERUTILIZED:
+            self._tell(
+                going, CANDIDATE, f"Estimated saving of moving its pods: ${saved:.4f} an hour"
+            )
+        self._approved(disrupt, going)
+        self._log.info(
+            "disrupting node(s)",
+            reason=labelled["reason"],
+            decision=labelled["decision"],
+            **{
+                "disrupted-node-count": len(going),
+                "replacement-node-count": len(disrupt.replacements),
+                # Without those of capacity buffers, of whom nobody is disturbed.
+                "pod-count": sum(self._cache.pod(pod) is not None for pod in disrupt.pods),
+                "disrupted-nodes": [one.name for one in going],
+                "replacement-nodes": [one.name for one in disrupt.replacements],
+                "savings_per_hour": saved,
+            },
+        )
+
+    def _approved(self, disrupt: Disrupt, going: Sequence[DisruptedNode]) -> None:
+        """What Balanced pools made of it: told of its node, or of each pool if there are more."""
+        count_scores(self._dependencies.meters, disrupt.scores, is_approved=True)
+        for one in disrupt.scores:
+            message = f"Approved: what it saves is {one.thousandths / 1000:.2f} of what it disturbs"
+            if len(disrupt.nodes) == 1:
+                self._tell(going, APPROVED, message)
+                continue
+            pool = self._cache.pool(one.node_pool)
+            if pool is not None:
+                self._tell_of("NodePool", pool.metadata, APPROVED, message)
+
+    def gone(self, disrupt: Disrupt, going: Sequence[DisruptedNode]) -> None:
+        """The claims of these nodes were deleted, and draining begins."""
+        self._tell(going, TERMINATING, f"Disrupting node: {disrupt.reason}")
+        is_saving = disrupt.reason == DisruptionReason.UNDERUTILIZED
+        for one in going:
+            claim = claim_object(one.claim)
+            pool = self._cache.pool(claim.node_pool) if is_saving else None
+            count_disrupted(
+                self._dependencies.meters,
+                claim,
+                disrupt.reason,
+                n_pods=sum(not is_empty([pod]) for pod in self._cache.pods_on(one.name)),
+                consolidation_policy=pool.spec.disruption.consolidation_policy if pool else "",
+            )
+
+    def waiting(self, unlaunched: Iterable[str], starting: Iterable[str], reason: str) -> None:
+        """These replacements are waited for."""
+        for name in unlaunched:
+            self._tell_claim(name, LAUNCHING, f"Launching NodeClaim: {reason}")
+        for name in starting:
+            self._tell_claim(name, WAITING, "Waiting on readiness to continue disruption")
+
+    def held_up(self, going: Sequence[DisruptedNode], blocked: Iterable[Blocked]) -> None:
+        """These nodes may not go just now."""
+        why = {one.node: one.message for one in blocked}
+        for one in going:
+            if one.name in why:
+                self._tell((one,), DISRUPTION_BLOCKED, why[one.name])
+
+    def rejected(self, disrupt: Disrupt, going: Sequence[DisruptedNode], why: str) -> None:
+        """What was decided is not right any more."""
+        self._dependencies.meters.voluntary_disruption_failed_validations_total.labels(
+            consolidation_type=metric_labels(disrupt)["consolidation_type"]
+        ).inc()
+        if disrupt.reason != DisruptionReason.DRIFTED:
+            self._tell(going, REJECTED, why)
+        self._log.info(
+            "disruption is not right any more", nodes=[one.name for one in going], why=why
+        )
+
+    def failed(self, disrupt: Disrupt, going: Iterable[DisruptedNode], why: str) -> None:
+        """What was decided could not be done."""
+        labelled = metric_labels(disrupt)
+        self._dependencies.meters.voluntary_disruption_queue_failures_total.labels(**labelled).inc()
+        names = [one.name for one in going]
+        self._log.error("disrupting node failed", node=", ".join(names), error=why)
+
+    def _tell(self, going: Iterable[DisruptedNode], reason: str, message: str) -> None:
+        for one in going:
+            for kind, meta in (("Node", one.node.metadata), ("NodeClaim", one.claim.metadata)):
+                self._tell_of(kind, meta, reason, message)
+
+    def _tell_claim(self, name: str, reason: str, message: str) -> None:
+        claim = self._cache.claim(name)
+        if claim is not None:
+            self._tell_of("NodeClaim", claim.metadata, reason, message)
+
+    def _tell_of(self, kind: str, meta: api.ObjectMeta, reason: str, message: str) -> None:
+        self._dependencies.recorder.tell(Event(kind, meta.name, reason, message, uid=meta.uid))
+
+
+def metric_labels(disrupt: Disrupt) -> dict[str, str]:
+    """How metrics name a decision."""
+    return {
+        "decision": REPLACE if disrupt.replacements else DELETE,
+        "reason": snake_case(disrupt.reason),
+        "consolidation_type": _consolidation_type(disrupt),
+    }
+
+
+def _consolidation_type(disrupt: Disrupt) -> str:
+    if disrupt.reason == DisruptionReason.UNDERUTILIZED:
+        return "multi" if len(disrupt.nodes) > 1 else "single"
+    return "empty" if disrupt.reason == DisruptionReason.EMPTY else ""

@@ -1,0 +1,184 @@
+"""Launches the instance of a claim, and keeps the answer of the cloud until it is written down.
+
+A launch goes on beside everything else that happens to its claim. Its outcome is kept by the
+claim's UID, so that a status that could not be written costs neither the instance nor another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from dovetail.cloud.errors import (
+    CloudError,
+    CreateError,
+    InsufficientCapacityError,
+    NodeClassNotReadyError,
+    SoldOut,
+)
+from dovetail.cloud.price_list import PriceList
+from dovetail.cloud.provider import Instance
+from dovetail.controllers.cache import WatchCache
+from dovetail.controllers.dependencies import Dependencies
+from dovetail.controllers.workqueue import WorkQueue
+from dovetail.decide.lifecycle.launch import retry_launch_at
+from dovetail.model.backoff import Backoff
+from dovetail.model.claim import ClaimObject, Launched, LaunchFailed, LaunchFailure, Launching
+from dovetail.state.changes import InstanceLaunchEnded, InstanceLaunchFailed, PoolRefused, Refused
+
+N_AT_ONCE: Final = 100  # calls to the cloud
+
+Outcome = Launching | Launched | LaunchFailed
+
+
+class _Held(msgspec.Struct, frozen=True):
+    outcome: Outcome
+    claim: ClaimObject
+    again_at: datetime | None = None  # when a launch that failed is worth another try
+
+
+class InstanceLaunches:
+    """Launches under way, and what came of those that are not written down yet. `ended` hears of
+    every claim whose launch has come to an end.
+    """
+
+    def __init__(
+        self, dependencies: Dependencies, cache: WatchCache, *, ended: Callable[[ClaimObject], None]
+    ) -> None:
+        self._dependencies = dependencies
+        self._cache = cache
+        self._ended = ended
+        self._log = dependencies.log.named("nodeclaim.lifecycle")
+        self._held: dict[str, _Held] = {}
+        self._queue: WorkQueue[str] = WorkQueue(
+            self._launch,
+            failed=self._failed,
+            queue_settings=dependencies.queue_settings(Backoff(1.0, 60.0), N_AT_ONCE),
+        )
+
+    def outcome(self, uid: str, now: datetime) -> Outcome | None:
+        """What became of it; None when it is time to try, for the first time or again."""
+        held = self._held.get(uid)
+        if held is None or (held.again_at is not None and held.again_at <= now):
+            return None
+        return held.outcome
+
+    def again_at(self, uid: str) -> datetime | None:
+        """When a launch that failed is worth another try."""
+        held = self._held.get(uid)
+        return held.again_at if held is not None else None
+
+    def begin(self, claim: ClaimObject) -> None:
+        """Launch an instance for this claim."""
+        self._held[claim.uid] = _Held(Launching(), claim)
+        self._queue.add(claim.uid)
+
+    def forget(self, uid: str) -> None:
+        """It is written down, or its claim is gone."""
+        held = self._held.get(uid)
+        if held is not None and not isinstance(held.outcome, Launching):
+            del self._held[uid]
+        self._cache.cluster.apply(InstanceLaunchEnded(uid))
+
+    def unwritten(self) -> tuple[str, ...]:
+        """Names of claims that have an instance and do not know it yet."""
+        held = self._held.values()
+        return tuple(one.claim.name for one in held if isinstance(one.outcome, Launched))
+
+    async def run(self) -> None:
+        """Launch until cancelled."""
+        await self._queue.run()
+
+    async def finish(self) -> None:
+        """Begin no other launch, and return when those under way have ended."""
+        await self._queue.finish()
+
+    async def _launch(self, uid: str) -> None:
+        held = self._held.get(uid)
+        if held is None or not isinstance(held.outcome, Launching):
+            return
+        claim = held.claim
+        try:
+            instance = await self._dependencies.cloud.create(claim)
+        except CloudError as error:
+            self._note_failure(claim, error)
+        else:
+            self._refuse(instance.sold_out)
+            self._log.info(
+                "launched node claim",
+                node_claim=claim.name,
+                node_pool=claim.node_pool,
+                provider_id=instance.provider_id,
+            )
+            self._held[uid] = _Held(_launched(instance), claim)
+            self._ended(claim)
+
+    def _failed(self, uid: str, error: Exception) -> None:
+        """Of a provider that raises what it must not: the launch has failed all the same."""
+        held = self._held.get(uid)
+        if held is not None:
+            self._note_failure(held.claim, error)
+
+    def _note_failure(self, claim: ClaimObject, error: Exception) -> None:
+        cluster, now = self._cache.cluster, self._dependencies.clock.now()
+        cluster.apply(InstanceLaunchFailed(claim.uid))
+        failed = launch_failed(error, cluster.book.n_failed_launches(claim.uid))
+        again_at = retry_launch_at(failed, now)
+        if again_at is None:  # the claim is deleted, and its pods are planned for again
+            self._refuse_what_failed(claim, error, now)
+        self._log.error(
+            "could not launch node claim",
+            node_claim=claim.name,
+            node_pool=claim.node_pool,
+            error=error,
+        )
+        self._held[claim.uid] = _Held(failed, claim, again_at)
+        self._ended(claim)
+
+    def _refuse_what_failed(self, claim: ClaimObject, error: Exception, now: datetime) -> None:
+        """Remember what could not be had, so that the next plan asks for something else."""
+        if isinstance(error, InsufficientCapacityError) and error.sold_out:
+            self._refuse(error.sold_out)
+            return
+        pool, cluster = claim.node_pool, self._cache.cluster
+        choices = PriceList(cluster.instance_types(pool)).serving(claim)
+        offerings = tuple(
+            (one.sold_out.instance_type, one.sold_out.zone, one.sold_out.capacity_type)
+            for one in choices
+        )
+        cluster.apply(PoolRefused(pool, offerings, now))
+
+    def _refuse(self, sold_out: tuple[SoldOut, ...]) -> None:
+        now = self._dependencies.clock.now()
+        for one in sold_out:
+            refused = Refused(one.instance_type, one.zone, one.capacity_type, now)
+            self._cache.cluster.apply(refused)
+
+
+def launch_failed(error: Exception, n_failures: int) -> LaunchFailed:
+    """What a cloud's error means for the claim."""
+    match error:
+        case InsufficientCapacityError():
+            failure, reason, message = LaunchFailure.INSUFFICIENT_CAPACITY, "", str(error)
+        case NodeClassNotReadyError():
+            failure, reason, message = LaunchFailure.NODE_CLASS_NOT_READY, "", str(error)
+        case CreateError():
+            failure, reason = LaunchFailure.CREATE_ERROR, error.condition_reason
+            message = error.condition_message
+        case _:
+            failure, reason, message = LaunchFailure.OTHER, "", str(error) or type(error).__name__
+    return LaunchFailed(failure, message, reason, n_failures)
+
+
+def _launched(instance: Instance) -> Launched:
+    return Launched(
+        provider_id=instance.provider_id,
+        image_id=instance.image_id,
+        labels=instance.labels,
+        annotations=instance.annotations,
+        capacity=instance.capacity,
+        allocatable=instance.allocatable,
+    )

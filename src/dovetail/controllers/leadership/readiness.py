@@ -1,0 +1,51 @@
+"""Checks that the API answers and knows our kinds, for /readyz."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dovetail import api
+from dovetail.clock import Timer
+from dovetail.kube.errors import ApiError, NotFoundError
+from dovetail.kube.seam import Reader, Scope
+from dovetail.observe.logs import Log
+
+_KINDS: Final = tuple(api.KINDS["karpenter.sh", name] for name in ("NodePool", "NodeClaim"))
+_AGAIN_SECONDS: Final = 1.0
+_REPAIR: Final = "install it with: dovetail crds | kubectl apply --server-side -f -"
+
+
+class Readiness:
+    """What stands in the way, for /readyz; found out again and again until nothing does."""
+
+    def __init__(self, kube: Reader, timer: Timer, log: Log, server: str) -> None:
+        self._kube = kube
+        self._timer = timer
+        self._log = log
+        self._server = server
+        self._problems: tuple[str, ...] = (f"{server} has not answered yet",)
+
+    def problems(self) -> tuple[str, ...]:
+        """One line for each thing that is missing; none when ready."""
+        return self._problems
+
+    async def run(self) -> None:
+        """Look until everything is there."""
+        while True:
+            found = [problem for kind in _KINDS if (problem := await self._problem(kind))]
+            for problem in found:
+                if problem not in self._problems:
+                    self._log.warning("not ready", problem=problem)
+            self._problems = tuple(found)
+            if not found:
+                return
+            await self._timer.sleep(_AGAIN_SECONDS)
+
+    async def _problem(self, kind: api.Kind) -> str:
+        try:
+            await self._kube.list(Scope(kind), limit=1)
+        except NotFoundError:
+            return f"the CRD {kind.plural}.{kind.group} is not installed; {_REPAIR}"
+        except ApiError as error:
+            return f"{self._server} cannot be asked for {kind.plural}.{kind.group}: {error}"
+        return ""

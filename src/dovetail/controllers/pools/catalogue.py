@@ -1,0 +1,260 @@
+"""Keeps the instance types that each NodePool could launch, with overlays applied.
+
+The cloud is asked at the start, when a pool or its node class changes, and every five minutes. What
+cannot be asked just now stays as it was and is tried again; a pool of which nothing is known is not
+planned with. Overlays and reservations count where their gate is on, and each overlay is told in
+its status whether it does (spec/core.md 1.4, 7.3).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from dovetail import api, labels
+from dovetail.actuate.writing import STATUS, condition_list
+from dovetail.cloud.overlay_manifest import overlay
+from dovetail.cloud.overlays import Overlay, PooledTypes, apply_to_pools
+from dovetail.controllers.cache import WatchCache
+from dovetail.controllers.dependencies import Dependencies
+from dovetail.controllers.pools.loop import pools_of
+from dovetail.controllers.workqueue import WorkQueue
+from dovetail.decide.lifecycle.conditions import (
+    VALIDATION_SUCCEEDED,
+    Conditions,
+    complete,
+    fail,
+    hold,
+)
+from dovetail.errors import InputError
+from dovetail.kube.errors import ConflictError, NotFoundError
+from dovetail.kube.mirror import Absent, Notice, Present
+from dovetail.kube.seam import Body, Patch, Ref, Writer
+from dovetail.model.backoff import Backoff
+from dovetail.model.instance import InstanceType
+from dovetail.observe.cloud import on_behalf_of
+from dovetail.state.changes import NOTHING, Catalogued, Touched
+from dovetail.state.conversions import instant
+from dovetail.state.objects import conditions, node_pool
+
+REFRESH_SECONDS: Final = 300.0
+_N_WORKERS: Final = 10
+_SOON_SECONDS: Final = 1.0
+_CONFLICT: Final = "Conflict"
+_INVALID: Final = "RuntimeValidation"
+NODE_OVERLAY: Final = api.KINDS["karpenter.sh", "NodeOverlay"]
+
+
+class OverlayVerdict(msgspec.Struct, frozen=True):
+    """What was found of an overlay; without a reason it counts."""
+
+    reason: str = ""
+    message: str = ""
+
+
+async def write_verdict(
+    kube: Writer, wire: api.NodeOverlay, finding: OverlayVerdict, now: datetime
+) -> None:
+    """Write it down, unless the status says so already. Raises ConflictError, NotFoundError."""
+    meta = wire.metadata
+    held = Conditions(
+        (VALIDATION_SUCCEEDED,),
+        meta.generation or 1,
+        instant(meta.creation_timestamp),
+        meta.deletion_timestamp is not None,
+        conditions(wire.status.conditions),
+    )
+    change = (
+        fail(VALIDATION_SUCCEEDED, finding.reason, finding.message)
+        if finding.reason
+        else hold(VALIDATION_SUCCEEDED)
+    )
+    after = complete(held, now).after((change,), now)
+    if after.held == held.held:
+        return
+    body: Body = {
+        "metadata": {"resourceVersion": meta.resource_version},
+        STATUS: {"conditions": condition_list(after.held)},
+    }
+    await kube.patch(Ref(NODE_OVERLAY, meta.name), Patch(body, subresource=STATUS))
+
+
+_VALID: Final = OverlayVerdict()
+
+
+class CatalogueGates(msgspec.Struct, frozen=True):
+    """What counts: overlays, and reservations. `tells` says whether overlays are told in their
+    status what they come to.
+    """
+
+    overlays: bool = False
+    reservations: bool = True
+    tells: bool = True
+
+
+class CatalogueLoop:
+    """Keeps what pools could launch. `touched` hears when that has changed. It must listen from the
+    start, since nobody else knows which overlays there are.
+    """
+
+    def __init__(
+        self,
+        dependencies: Dependencies,
+        cache: WatchCache,
+        *,
+        touched: Callable[[Touched], None],
+        gates: CatalogueGates,
+    ) -> None:
+        self._dependencies = dependencies
+        self._cache = cache
+        self._touched = touched
+        self._gates = gates
+        self._log = dependencies.log.named("catalogue")
+        self._types: dict[str, PooledTypes] = {}  # by pool, as the cloud says
+        self._overlays: dict[str, api.NodeOverlay] = {}
+        self._findings: dict[str, OverlayVerdict] = {}
+        self._seen: dict[tuple[str, str], tuple[str, int]] = {}
+        self._pools: WorkQueue[str] = WorkQueue(
+            self._ask,
+            failed=self._failed,
+            queue_settings=dependencies.queue_settings(Backoff(1.0, 60.0), _N_WORKERS),
+        )
+        self._statuses: WorkQueue[str] = WorkQueue(
+            self._tell,
+            failed=self._untold,
+            queue_settings=dependencies.queue_settings(Backoff(1.0, 60.0), _N_WORKERS),
+        )
+
+    def handle(self, notice: Notice) -> None:
+        """Something has happened that may change what a pool could launch."""
+        match notice:
+            case Present(object=api.NodeOverlay() as found) if self._gates.overlays:
+                self._overlays[found.metadata.name] = found
+                if self._is_new(found):
+                    self._lay()
+            case Present(object=api.NodePool() as pool) if self._is_new(pool):
+                self._pools.add(pool.metadata.name)
+            case Present(object=found) if self._cache.is_node_class(found) and self._is_new(found):
+                for name in pools_of(found, self._cache):
+                    self._pools.add(name)
+            case Absent(object=gone):
+                self._forget(gone)
+            case _:
+                return
+
+    def _forget(self, gone: api.Object) -> None:
+        name = gone.metadata.name
+        self._seen.pop((gone.kind, name), None)
+        match gone:
+            case api.NodePool():
+                self._types.pop(name, None)
+                self._pools.forget(name)
+            case api.NodeOverlay() if self._gates.overlays:
+                self._overlays.pop(name, None)
+                self._findings.pop(name, None)
+                self._statuses.forget(name)
+                self._lay()
+            case _:
+                return
+
+    async def run(self) -> None:
+        """Ask until cancelled."""
+        for pool in self._cache.pools():
+            self._pools.add(pool.metadata.name)
+        async with asyncio.TaskGroup() as group:
+            with on_behalf_of("nodepool.catalogue"):
+                group.create_task(self._pools.run())
+                group.create_task(self._statuses.run())
+
+    async def finish(self) -> None:
+        """Begin nothing new, and return when what was begun is done."""
+        await self._pools.finish()
+        await self._statuses.finish()
+
+    def _is_new(self, found: api.Object) -> bool:
+        """Whether more than a status has changed."""
+        meta = found.metadata
+        key, mark = (found.kind, meta.name), (meta.uid, meta.generation)
+        is_new = self._seen.get(key) != mark
+        self._seen[key] = mark
+        return is_new
+
+    async def _ask(self, name: str) -> float | None:
+        wire = self._cache.pool(name)
+        pool = node_pool(wire) if wire is not None else None
+        if pool is None or pool.problems:
+            return None  # until it is mended
+        types = await self._dependencies.cloud.instance_types(pool)
+        if not self._gates.reservations:
+            types = tuple(map(_unreserved, types))
+        held = self._cache.pool(name)
+        if held is None or held.metadata.uid != pool.uid:
+            return None  # it is gone meanwhile; one that took its name was heard of
+        self._types[name] = PooledTypes(pool, types)
+        if self._overlays:
+            self._lay()
+        else:
+            self._publish({name: types})
+        return REFRESH_SECONDS
+
+    def _failed(self, name: str, error: Exception) -> None:
+        self._log.error("could not list instance types", node_pool=name, error=error)
+
+    def _publish(self, types_by_pool: Mapping[str, tuple[InstanceType, ...]]) -> None:
+        touched = NOTHING
+        for name, types in types_by_pool.items():
+            touched |= self._cache.cluster.apply(Catalogued(name, types))
+        if touched:
+            self._touched(touched)
+
+    def _lay(self) -> None:
+        """Lay all overlays on everything that is known, and see what each comes to."""
+        held = [self._types[name] for name in sorted(self._types)]
+        readable = [one for one in map(self._read, self._overlays.values()) if one is not None]
+        types_by_pool, conflicts = apply_to_pools(held, readable)
+        self._publish(types_by_pool)
+        for one in readable:
+            self._find(one.name, _VALID)
+        for conflict in conflicts:
+            self._find(conflict.overlay, OverlayVerdict(_CONFLICT, conflict.message))
+
+    def _read(self, wire: api.NodeOverlay) -> Overlay | None:
+        """The overlay; one that makes no sense is found out, and does not count."""
+        problems = [str(one) for one in api.problems(wire)]
+        if not problems:
+            try:
+                return overlay(wire)
+            except InputError as error:
+                problems = [str(error)]
+        self._find(wire.metadata.name, OverlayVerdict(_INVALID, "; ".join(problems)))
+        return None
+
+    def _find(self, name: str, finding: OverlayVerdict) -> None:
+        self._findings[name] = finding
+        if self._gates.tells:
+            self._statuses.add(name)
+
+    async def _tell(self, name: str) -> float | None:
+        wire, finding = self._overlays.get(name), self._findings.get(name)
+        if wire is None or finding is None:
+            return None
+        try:
+            await write_verdict(
+                self._dependencies.kube, wire, finding, self._dependencies.clock.now()
+            )
+        except (ConflictError, NotFoundError):
+            return _SOON_SECONDS  # the watch will have shown what has changed
+        return None
+
+    def _untold(self, name: str, error: Exception) -> None:
+        self._log.error("could not write overlay status", node_overlay=name, error=error)
+
+
+def _unreserved(kind: InstanceType) -> InstanceType:
+    """The type without what is reserved of it."""
+    kept = tuple(one for one in kind.offerings if one.capacity_type != labels.RESERVED)
+    return msgspec.structs.replace(kind, offerings=kept)

@@ -1,0 +1,193 @@
+"""Converts parts of wire types to nouns: amounts, spans, selectors, affinities, tolerations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+import msgspec
+
+from dovetail import api, labels
+from dovetail.model.requirements import Operator, Requirement, requirement
+from dovetail.model.taints import Taint, Toleration, TolerationOperator
+from dovetail.model.topology import NOTHING, HostPort, LabelSelector, NodeTerm, PodTerm, Spread
+from dovetail.units import duration, quantity
+
+_DO_NOT_SCHEDULE: Final = "DoNotSchedule"
+_SIDECAR: Final = "Always"
+_EVERY_ADDRESS: Final = HostPort(0).ip
+
+WeightedNodeTerms = tuple[tuple[int, NodeTerm], ...]
+WeightedPodTerms = tuple[tuple[int, PodTerm], ...]
+_COMPLEMENTS: Final = frozenset({Operator.NOT_IN, Operator.EXISTS})
+_NEVER: Final = "Never"
+
+
+class Affinities(msgspec.Struct, frozen=True):
+    """All of a pod's affinities as nouns."""
+
+    required_terms: tuple[NodeTerm, ...] = ()
+    preferred_terms: WeightedNodeTerms = ()
+    affinity: tuple[PodTerm, ...] = ()
+    anti_affinity: tuple[PodTerm, ...] = ()
+    preferred_affinity: WeightedPodTerms = ()
+    preferred_anti_affinity: WeightedPodTerms = ()
+
+
+NO_AFFINITIES: Final = Affinities()
+
+
+def affinities(wire: api.Affinity | None) -> Affinities:
+    """Everything that an affinity asks for and wishes."""
+    if wire is None:
+        return NO_AFFINITIES
+    required, preferred = _node_terms(wire.node_affinity)
+    near, wished_near = _pod_terms(wire.pod_affinity)
+    apart, wished_apart = _pod_terms(wire.pod_anti_affinity)
+    return Affinities(required, preferred, near, apart, wished_near, wished_apart)
+
+
+def _node_terms(
+    wire: api.parts.NodeAffinity | None,
+) -> tuple[tuple[NodeTerm, ...], WeightedNodeTerms]:
+    if wire is None:
+        return (), ()
+    required = wire.required_during_scheduling_ignored_during_execution
+    preferred = wire.preferred_during_scheduling_ignored_during_execution
+    return (
+        tuple(node_term(one) for one in required.node_selector_terms) if required else (),
+        tuple((one.weight, node_term(one.preference)) for one in preferred),
+    )
+
+
+def _pod_terms(
+    wire: api.parts.PodAffinity | None,
+) -> tuple[tuple[PodTerm, ...], WeightedPodTerms]:
+    if wire is None:
+        return (), ()
+    required = wire.required_during_scheduling_ignored_during_execution
+    preferred = wire.preferred_during_scheduling_ignored_during_execution
+    return (
+        tuple(_pod_term(one) for one in required),
+        tuple((one.weight, _pod_term(one.pod_affinity_term)) for one in preferred),
+    )
+
+
+def _pod_term(wire: api.PodAffinityTerm) -> PodTerm:
+    within = wire.namespace_selector
+    return PodTerm(
+        topology_key=labels.normalize(wire.topology_key),
+        selector=label_selector(wire.label_selector),
+        namespaces=tuple(sorted(set(wire.namespaces))),
+        namespace_selector=None if within is None else label_selector(within),
+        match_label_keys=wire.match_label_keys,
+        mismatch_label_keys=wire.mismatch_label_keys,
+    )
+
+
+def spread(wire: Iterable[api.TopologySpreadConstraint]) -> tuple[Spread, ...]:
+    """Topology spread constraints."""
+    return tuple(
+        Spread(
+            topology_key=labels.normalize(one.topology_key),
+            selector=label_selector(one.label_selector),
+            max_skew=one.max_skew,
+            min_domains=one.min_domains or 1,
+            is_hard=one.when_unsatisfiable == _DO_NOT_SCHEDULE,
+            node_affinity_policy=one.node_affinity_policy,
+            node_taints_policy=one.node_taints_policy,
+            match_label_keys=one.match_label_keys,
+        )
+        for one in wire
+    )
+
+
+def tolerations(wire: Iterable[api.Toleration]) -> tuple[Toleration, ...]:
+    """What a pod puts up with."""
+    return tuple(
+        Toleration(one.key, one.operator or TolerationOperator.EQUAL, one.value, one.effect)
+        for one in wire
+    )
+
+
+def taints(wire: Iterable[api.Taint]) -> tuple[Taint, ...]:
+    """What a node keeps pods away with."""
+    return tuple(Taint(one.key, one.value, one.effect) for one in wire)
+
+
+def host_ports(parts: api.PodParts, *, on_host_network: bool) -> tuple[HostPort, ...]:
+    """The ports taken on the node, in order, by containers and sidecars."""
+    sidecars = [one for one in parts.init_containers if one.restart_policy == _SIDECAR]
+    return tuple(sorted(set(_ports((*parts.containers, *sidecars), on_host_network))))
+
+
+def _ports(containers: Sequence[api.Container], on_host_network: bool) -> Iterator[HostPort]:  # noqa: FBT001  named where it is passed on
+    for container in containers:
+        for one in container.ports:
+            # On the host's network every port is a host port, whether it says so or not.
+            port = one.host_port or (one.container_port if on_host_network else 0)
+            if port:
+                yield HostPort(port, one.protocol, one.host_ip or _EVERY_ADDRESS)
+
+
+def label_selector(wire: api.LabelSelector | None) -> LabelSelector:
+    """A selector of pods or namespaces. An absent one selects nothing, an empty one everything."""
+    if wire is None:
+        return NOTHING
+    return LabelSelector(
+        (
+            *_equalities(wire.match_labels),
+            *(
+                # Not normalised: the labels of pods are their own business.
+                Requirement(one.key, Operator(one.operator) in _COMPLEMENTS, frozenset(one.values))
+                for one in wire.match_expressions
+            ),
+        )
+    )
+
+
+def _equalities(labels_by_key: Mapping[str, str]) -> Iterable[Requirement]:
+    return (
+        Requirement(key, False, frozenset({value})) for key, value in sorted(labels_by_key.items())
+    )
+
+
+def node_term(wire: api.NodeSelectorTerm) -> NodeTerm:
+    """One alternative of a node selector."""
+    return NodeTerm(
+        expressions=tuple(
+            requirement(one.key, one.operator, one.values) for one in wire.match_expressions
+        ),
+        fields=tuple(requirement(one.key, one.operator, one.values) for one in wire.match_fields),
+    )
+
+
+def node_labels(held: Mapping[str, str]) -> Mapping[str, str]:
+    """A node's labels, those with an old spelling under the new one as well."""
+    renewed = {
+        labels.normalize(key): value for key, value in held.items() if key != labels.normalize(key)
+    }
+    return {**renewed, **held} if renewed else held
+
+
+def resources(wire: api.ResourceList) -> dict[str, int]:
+    """Every amount as decisions count it."""
+    return {name: quantity.amount(name, text) for name, text in wire.items()}
+
+
+def with_defaults(held: Mapping[str, int], defaults: Mapping[str, int]) -> dict[str, int]:
+    """What is held, and what is not named there as the defaults say."""
+    return {**defaults, **held}
+
+
+def span(text: str | None) -> timedelta | None:
+    """How long; None for never and for nothing said."""
+    return None if text is None or text == _NEVER else duration.parse(text)
+
+
+def instant(moment: datetime | None) -> datetime | None:
+    """The moment in UTC, which is what a moment without a zone means."""
+    if moment is None or moment.tzinfo is UTC:
+        return moment
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
