@@ -12,11 +12,10 @@ from dovetail.solve.encoding.terms import Kind
 from dovetail.solve.exact.board import Board, Sort
 from dovetail.solve.exact.choice import Chooser, Worth
 from dovetail.solve.exact.search import Layout, Search, Spot
-from dovetail.solve.finishing.priority import Outcome
 from dovetail.solve.finishing.ranking import rank
 from dovetail.solve.finishing.rescue import put_one, rescue, see
 from dovetail.solve.finishing.soundness import is_sound
-from dovetail.solve.packing.attempt import Attempt, new_attempt
+from dovetail.solve.packing.attempt import Attempt, PackingResult, new_attempt
 from dovetail.solve.packing.units import is_tied_to_zones
 from dovetail.solve.zones.undo import is_bound_in_turn
 
@@ -32,13 +31,13 @@ _MOST_COMBINATIONS: Final = 5_000
 LeftOut = tuple[int, ...]  # how many pods of every group
 
 
-def placed_exactly(outcome: Outcome) -> list[Outcome]:
+def place_exactly(packing: PackingResult) -> list[PackingResult]:
     """Better plans for a handful of pods; none if there are none, or pods are too many.
 
     The search reckons with every domain that might be opened. Where it leaves pods out, another
     plan has those that kube-scheduler itself would bind.
     """
-    attempt, waiting = outcome
+    attempt, waiting = packing
     enc = attempt.enc
     n_pods = int(enc.count_g.sum())
     effort = enc.problem.policy.effort
@@ -48,14 +47,14 @@ def placed_exactly(outcome: Outcome) -> list[Outcome]:
     board = Board(enc, attempt.offers)
     if not board.is_plain:
         return []
-    placing = _Placing(board, outcome, _STATES * effort)
+    placing = _Placing(board, packing, _STATES * effort)
     plan = placing.found(waiting)
     if plan is None:
         return []
-    found = [(plan.written(board, attempt), dict(plan.waiting))]
+    found = [PackingResult(plan.written(board, attempt), dict(plan.waiting))]
     if plan.waiting:
         again = plan.written(board, attempt)
-        found.append((again, rescue(again)))
+        found.append(PackingResult(again, rescue(again)))
     return found
 
 
@@ -108,9 +107,9 @@ def _foresee(attempt: Attempt, sort: Sort) -> None:
 class _Placing:
     """Looks for a plan that leaves out fewer pods, then for a cheaper one."""
 
-    def __init__(self, board: Board, outcome: Outcome, budget: int) -> None:
+    def __init__(self, board: Board, packing: PackingResult, budget: int) -> None:
         self._board = board
-        self._like = outcome[0]
+        self._like = packing.attempt
         self._search = _Cheaper(board, budget)
         self._weights = sorted(set(self._like.weights))[:-1]
 
@@ -118,7 +117,7 @@ class _Placing:
         """The first plan that leaves out fewer pods, made as cheap as the budget allows; or else a
         cheaper one that leaves out the same.
         """
-        _, in_light_pools, price, n_nodes = rank((self._like, dict(waiting)))
+        _, in_light_pools, price, n_nodes = rank(PackingResult(self._like, dict(waiting)))
         for is_today, ways in self._levels(waiting):
             best, worth = None, None
             if is_today:

@@ -169,7 +169,7 @@ def _starters(attempt: Attempt) -> set[tuple[int, int]]:
     }
 
 
-def unplaced(attempt: Attempt, waiting: dict[int, int]) -> list[Pod]:
+def unplaced_pods(attempt: Attempt, waiting: dict[int, int]) -> list[Pod]:
     """The pods that stay out: the last ones of their groups."""
     result: list[Pod] = []
     for group, count in sorted(waiting.items()):

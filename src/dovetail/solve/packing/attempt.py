@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import isfinite
+from typing import NamedTuple
 
 import numpy as np
 
@@ -78,6 +79,20 @@ class Attempt:
             least = float(values.cell_worth(group).min(initial=np.inf))
             found += count * least if np.isfinite(least) else 0.0
         return found
+
+
+class PackingResult(NamedTuple):
+    """A plan, and how many pods of which group it leaves out."""
+
+    attempt: Attempt
+    left_out: dict[int, int]
+
+    def placed_g(self) -> Int:
+        """How many pods of each group have a node."""
+        placed_g: Int = self.attempt.enc.count_g.copy()
+        for group, count in self.left_out.items():
+            placed_g[group] -= count
+        return placed_g
 
 
 def worth_of(unit: Unit, values: Values) -> float:

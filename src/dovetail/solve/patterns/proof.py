@@ -48,7 +48,7 @@ class PatternBound:
 
 
 @dataclass(frozen=True, slots=True)
-class Proven:
+class PricedPlan:
     """A plan whose price is to be bounded: pods placed on new nodes, and where."""
 
     attempt: Attempt
@@ -63,7 +63,9 @@ def kind_of(unit: Unit) -> tuple[object, ...]:
     return (unit.request.tobytes(), unit.mask, unit.own, unit.match)
 
 
-def pattern_bound(enc: Encoded, values: Values, plan: Proven, fits_g: Bool) -> PatternBound | None:
+def pattern_bound(
+    enc: Encoded, values: Values, plan: PricedPlan, fits_g: Bool
+) -> PatternBound | None:
     """The best bound that patterns prove; None where they prove nothing.
 
     Pods of groups that fit an existing node (`fits_g`) may cost nothing, and count as nothing.
@@ -112,7 +114,7 @@ def _sorts(enc: Encoded, counted_g: Int) -> tuple[Int, list[Unit]]:
 
 
 def _valued(
-    enc: Encoded, market: PatternMarket, plan: Proven, sorts: tuple[Int, Sequence[Unit]]
+    enc: Encoded, market: PatternMarket, plan: PricedPlan, sorts: tuple[Int, Sequence[Unit]]
 ) -> PatternBound | None:
     sort_g, units = sorts
     worth_s = _first_worths(enc, plan, units)
@@ -140,7 +142,7 @@ def _proven(generator: Generator, count_s: Int) -> Int | None:
     return None
 
 
-def _first_worths(enc: Encoded, plan: Proven, units: Sequence[Unit]) -> Float:
+def _first_worths(enc: Encoded, plan: PricedPlan, units: Sequence[Unit]) -> Float:
     """What generation found for the plan, or else what the assignment program says."""
     known = [plan.worths.get(kind_of(unit)) for unit in units]
     mean_r = enc.mean_r
@@ -153,7 +155,7 @@ def _first_worths(enc: Encoded, plan: Proven, units: Sequence[Unit]) -> Float:
     )
 
 
-def _patterns(plan: Proven, sorts: tuple[Int, Sequence[Unit]]) -> list[tuple[Int, int]]:
+def _patterns(plan: PricedPlan, sorts: tuple[Int, Sequence[Unit]]) -> list[tuple[Int, int]]:
     """What the new nodes of the plan hold; and one pod of each sort, at the price of the plan."""
     sort_g, units = sorts
     bins = plan.attempt.bins

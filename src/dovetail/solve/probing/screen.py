@@ -26,7 +26,7 @@ from dovetail.solve.encoding.encode import encode
 from dovetail.solve.packing.bins import Bins
 from dovetail.solve.packing.filling import snug_fill
 from dovetail.solve.packing.units import ANY_CELL, Unit, is_tied_to_zones, unit_of
-from dovetail.solve.program.relaxation import appraised, searched
+from dovetail.solve.program.relaxation import search_space, value_pods
 from dovetail.solve.puzzle import Puzzle, canonical
 
 NO_LIMIT: Final = 2**62
@@ -52,9 +52,9 @@ class Screen:
     def __init__(self, puzzle: Puzzle) -> None:
         puzzle = canonical(puzzle)
         enc = encode(puzzle)
-        shop = searched(enc)
-        self._values = appraised(shop, is_proof=False)
-        self._enc, self._offers = enc, shop.offers
+        space = search_space(enc)
+        self._values = value_pods(space, is_proof=False)
+        self._enc, self._offers = enc, space.offers
         self._number_of = {node.name: number for number, node in enumerate(puzzle.nodes)}
         self._bins = Bins(enc)
         self._units: list[Unit] = []

@@ -10,8 +10,7 @@ from dovetail.model.instance import InstanceType
 from dovetail.model.pod import DaemonSet, Pod
 from dovetail.solve.exact.board import Board
 from dovetail.solve.exact.search import Layout, Search
-from dovetail.solve.finishing.priority import Outcome
-from dovetail.solve.packing.attempt import Attempt
+from dovetail.solve.packing.attempt import Attempt, PackingResult
 from dovetail.testing.builders import instance_type, pod
 from tests.unit.solve.puzzles import empty_attempt, encoded
 
@@ -57,10 +56,10 @@ def daemon(name: str = "agent", **words: object) -> DaemonSet:
     return DaemonSet(name, one.namespace, one.spec, labels=one.labels, uid=f"uid-{name}")
 
 
-def nothing_placed(pods: Iterable[Pod], *types: InstanceType, **parts: object) -> Outcome:
+def nothing_placed(pods: Iterable[Pod], *types: InstanceType, **parts: object) -> PackingResult:
     """A plan that leaves out everybody."""
     attempt = empty_attempt(encoded(pods, *types, **parts))
-    return attempt, dict(enumerate(attempt.enc.count_g.tolist()))
+    return PackingResult(attempt, dict(enumerate(attempt.enc.count_g.tolist())))
 
 
 def n_placed(attempt: Attempt) -> int:

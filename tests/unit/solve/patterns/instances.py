@@ -21,12 +21,11 @@ from dovetail.solve.patterns.market import PatternMarket, pattern_market
 from dovetail.solve.patterns.master import Master
 from dovetail.solve.patterns.planning import pattern_loads
 from dovetail.solve.patterns.recreate import Yard, recreated
-from dovetail.solve.program.relaxation import appraised, encoded
+from dovetail.solve.program.relaxation import encode_schedulable, value_pods
 from dovetail.solve.puzzle import canonical
 from dovetail.solve.search.rates import Purse, Rates
 from dovetail.testing.builders import deployment, instance_type
-from tests.unit.solve.puzzles import encoded as encoded_puzzle
-from tests.unit.solve.puzzles import lottery, puzzle, units_of
+from tests.unit.solve.puzzles import encoded, lottery, puzzle, units_of
 
 Ways = Sequence[tuple[int, Float]]
 WORK = 10**9  # cells of tables: enough for all that is asked here
@@ -216,7 +215,7 @@ def drawn_pods(seed: int) -> list[Pod]:
 
 def drawn_market(seed: int) -> PatternMarket:
     """Their market."""
-    return market_for(encoded_puzzle(drawn_pods(seed), *TYPES))
+    return market_for(encoded(drawn_pods(seed), *TYPES))
 
 
 def started(market: PatternMarket) -> Master:
@@ -232,8 +231,8 @@ def started(market: PatternMarket) -> Master:
 
 def base_of(pods: Iterable[Pod], *types: InstanceType, **parts: object) -> Attempt:
     """An empty plan with what the assignment program says that pods are worth."""
-    plain, _, _ = encoded(canonical(puzzle(pods, *types, **parts)))
-    return new_attempt(plain.enc, plain.offers, appraised(plain))
+    plain = encode_schedulable(canonical(puzzle(pods, *types, **parts))).plain
+    return new_attempt(plain.enc, plain.offers, value_pods(plain))
 
 
 def sorted_out(base: Attempt) -> tuple[Rates, dict[int, int]]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dovetail.model.volumes import PodVolumes
-from dovetail.solve.encoding.dominance import undominated
+from dovetail.solve.encoding.dominance import undominated_offers
 from dovetail.solve.encoding.encode import Encoded, encode
 from dovetail.solve.packing.attempt import Attempt
 from dovetail.solve.packing.bulk import run_attempt
@@ -28,7 +28,7 @@ from tests.unit.solve.puzzles import LARGE, SMALL, encoded, random_puzzle
 
 def valued(enc: Encoded) -> Values | None:
     """What pods are worth on the offers that are searched."""
-    offers, _ = undominated(enc)
+    offers, _ = undominated_offers(enc)
     fits = takes(enc, np.arange(len(enc.groups)), offers)
     units = [unit_of(enc, group) for group in range(len(enc.groups))]
     lots = [

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dovetail.solve.axes import Int
-from dovetail.solve.encoding.dominance import undominated
+from dovetail.solve.encoding.dominance import undominated_offers
 from dovetail.solve.encoding.encode import Encoded, encode
 from dovetail.solve.packing.units import ANY_CELL, unit_of
 from dovetail.solve.program.answers import Guide
@@ -49,7 +49,7 @@ def seeds() -> Iterator[tuple[int, Encoded, Int, list[Lot]]]:
     """Random puzzles with something to buy for."""
     for seed in range(60):
         enc = encode(random_puzzle(seed))
-        offers, _ = undominated(enc)
+        offers, _ = undominated_offers(enc)
         lots = lots_of(enc, offers) if enc.groups else []
         if lots:
             yield seed, enc, offers, lots
