@@ -16,7 +16,7 @@ from dovetail.solve.axes import Float, Int
 from dovetail.solve.encoding.encode import Encoded
 from dovetail.solve.encoding.wishes import Wishes
 from dovetail.solve.packing.bins import Bins
-from dovetail.solve.packing.units import ANY_CELL, ANY_WEIGHT, Unit, UnitBook
+from dovetail.solve.packing.units import ANY_CELL, ANY_WEIGHT, PodUnit, UnitBook
 from dovetail.solve.program.multipliers import Values
 from dovetail.solve.program.pod_worth import takes
 from dovetail.solve.zones.quotas import Settler, ZoneState
@@ -45,7 +45,7 @@ class Attempt:
     leaned_on: set[int] = field(default_factory=set)  # host spreads that rely on a full minimum
 
     @property
-    def units(self) -> list[Unit]:
+    def units(self) -> list[PodUnit]:
         """All units so far."""
         return self.book.units
 
@@ -95,7 +95,7 @@ class PackingResult(NamedTuple):
         return placed_g
 
 
-def worth_of(unit: Unit, values: Values) -> float:
+def worth_of(unit: PodUnit, values: Values) -> float:
     """What one pod of a unit is worth by these values; nothing where that is not known."""
     if not unit.members or not values.worth_sc.size:
         return 0.0

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from dovetail.solve.axes import UNLIMITED, Bool, Int
 from dovetail.solve.encoding.encode import Encoded
-from dovetail.solve.program.answers import Guide
+from dovetail.solve.program.answers import SolvedProgram
 from dovetail.solve.program.assignment import Assignment
 from dovetail.solve.program.lots import Classes
 from dovetail.solve.search.portfolio import is_small
@@ -56,7 +56,7 @@ def _are_strangers(enc: Encoded, is_dear_g: Bool) -> bool:
     return bool(is_dear_g.any()) and not is_dear_g.all() and terms[0].isdisjoint(terms[1])
 
 
-def join_guides(first: Guide, second: Guide, places: MarketSplit) -> Guide:
+def join_guides(first: SolvedProgram, second: SolvedProgram, places: MarketSplit) -> SolvedProgram:
     """Two answers as one, over the classes and offers of both.
     An offer that both bought counts as bought by the first.
     """
@@ -96,7 +96,7 @@ def join_guides(first: Guide, second: Guide, places: MarketSplit) -> Guide:
         cuts=[*programs[0].cuts, *(cut for cut in cuts if cut.offer >= 0)],
     )
     offers = np.concatenate([first.offers, second.offers[kept]])
-    return Guide(offers, classes, accept, first.scale_r, answer, program)
+    return SolvedProgram(offers, classes, accept, first.scale_r, answer, program)
 
 
 def _join_classes(first: Classes, second: Classes, places: MarketSplit) -> Classes:

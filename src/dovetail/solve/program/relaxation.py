@@ -18,12 +18,12 @@ from dovetail.solve.encoding.minvalues import hold_min_values, may_give_way
 from dovetail.solve.encoding.spot_risk import with_robust_prices
 from dovetail.solve.encoding.unplaceable import without_a_choice, without_a_place
 from dovetail.solve.packing.units import ANY_CELL, ANY_WEIGHT
-from dovetail.solve.program.answers import Guide
+from dovetail.solve.program.answers import SolvedProgram
 from dovetail.solve.program.lots import Lot
 from dovetail.solve.program.markets import MarketSplit, dear_groups, join_guides
 from dovetail.solve.program.multipliers import Values
 from dovetail.solve.program.pod_worth import appraise, takes, worthless
-from dovetail.solve.program.sifting import guide
+from dovetail.solve.program.sifting import solve_program
 from dovetail.solve.puzzle import Puzzle
 from dovetail.solve.zones.quotas import simple_spread, spread_range
 
@@ -92,7 +92,7 @@ def value_pods(space: SearchSpace, *, is_proof: bool = True) -> Values:
     return values
 
 
-def _solve_relaxation(space: SearchSpace, dear_g: Bool, *, is_proof: bool) -> Guide | None:
+def _solve_relaxation(space: SearchSpace, dear_g: Bool, *, is_proof: bool) -> SolvedProgram | None:
     """Solve the program over all pods that some offer takes; None if there are none.
 
     Groups that only dear offers take (`dear_g`) have a program of their own.
@@ -105,9 +105,9 @@ def _solve_relaxation(space: SearchSpace, dear_g: Bool, *, is_proof: bool) -> Gu
     is_dear = dear_g[groups]
     markets = MarketSplit(np.flatnonzero(~is_dear), np.flatnonzero(is_dear))
     if not (len(markets.common) and len(markets.dear)):
-        return guide(enc, offers, lots, is_proof=is_proof)
+        return solve_program(enc, offers, lots, is_proof=is_proof)
     common, dear = (
-        guide(enc, offers, [lots[number] for number in numbers.tolist()], is_proof=is_proof)
+        solve_program(enc, offers, [lots[number] for number in numbers.tolist()], is_proof=is_proof)
         for numbers in markets
     )
     return join_guides(common, dear, markets)

@@ -21,7 +21,7 @@ from dovetail.solve.packing.attempt import Attempt, new_attempt
 from dovetail.solve.packing.bins import Bins
 from dovetail.solve.packing.bulk import run_attempt
 from dovetail.solve.packing.filling import snug_fill, water_fill
-from dovetail.solve.packing.units import Unit
+from dovetail.solve.packing.units import PodUnit
 from dovetail.solve.program.relaxation import search_space, value_pods
 from dovetail.solve.puzzle import Puzzle, canonical
 from dovetail.solve.zones import settle
@@ -30,7 +30,7 @@ from tests.laws.market import Scale
 from tests.unit.solve.puzzles import arrays_of, random_puzzle, units_of
 from tests.unit.solve.questions import questions
 
-Fill = Callable[[Bins, int, Unit, int, slice], int]
+Fill = Callable[[Bins, int, PodUnit, int, slice], int]
 SEEDS = st.integers(0, 100_000)
 MANY = Scale(most_apps=8, most_pods=30, spice=0.5)
 

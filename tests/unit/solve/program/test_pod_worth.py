@@ -21,7 +21,7 @@ from dovetail.solve.program.pod_worth import (
     weights_bind,
     worthless,
 )
-from dovetail.solve.program.sifting import guide
+from dovetail.solve.program.sifting import solve_program
 from dovetail.testing.builders import deployment, instance_type, node_pool, pod
 from tests.unit.solve.puzzles import LARGE, SMALL, encoded, random_puzzle
 
@@ -36,7 +36,7 @@ def valued(enc: Encoded) -> Values | None:
         for group, unit in enumerate(units)
         if fits[group].any()
     ]
-    return appraise(enc, offers, guide(enc, offers, lots)) if lots else None
+    return appraise(enc, offers, solve_program(enc, offers, lots)) if lots else None
 
 
 def worth_of(enc: Encoded, name: str) -> float:
