@@ -21,7 +21,7 @@ setup: $(STAMP) ## Make .venv with pinned, hash-checked dependencies
 	$(PIP) --require-hashes -r requirements/runtime.txt -r requirements/build.txt
 	touch $@
 
-$(PROGRAM): .venv/.base pyproject.toml hatch_build.py $(wildcard src/dovetail/solve/*.c)
+$(PROGRAM): .venv/.base pyproject.toml hatch_build.py $(wildcard src/dovetail/solve/kernel/*.c)
 	$(PIP) --no-build-isolation --no-deps -e .
 	touch $@
 

@@ -22,7 +22,7 @@ as the algorithm. The folders are its stages:
 from __future__ import annotations
 
 from dovetail.solve.priced import solve
-from dovetail.solve.probing.prepared import THOROUGH, Manner, Prepared, prepare
+from dovetail.solve.probing.prepared import THOROUGH, Prepared, ProbeOptions, prepare
 from dovetail.solve.probing.probe import solve_without
 from dovetail.solve.probing.screen import Estimate, Screen
 from dovetail.solve.program.appraisal import Appraisal, appraisal
@@ -32,9 +32,9 @@ __all__ = [
     "THOROUGH",
     "Appraisal",
     "Estimate",
-    "Manner",
     "PlannedNode",
     "Prepared",
+    "ProbeOptions",
     "Puzzle",
     "Screen",
     "Solution",

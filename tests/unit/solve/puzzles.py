@@ -16,7 +16,7 @@ from dovetail.model.pod import Pod
 from dovetail.solve.encoding.encode import Encoded, encode
 from dovetail.solve.packing.attempt import Attempt, new_attempt
 from dovetail.solve.packing.bins import Bins
-from dovetail.solve.packing.units import Unit, unit_of
+from dovetail.solve.packing.units import PodUnit, unit_of
 from dovetail.solve.program.pod_worth import worthless
 from dovetail.solve.puzzle import Puzzle, canonical
 from dovetail.testing.builders import instance_type, node_pool
@@ -79,7 +79,7 @@ def empty_attempt(enc: Encoded) -> Attempt:
     return new_attempt(enc, offers, worthless(enc, offers))
 
 
-def units_of(enc: Encoded) -> list[Unit]:
+def units_of(enc: Encoded) -> list[PodUnit]:
     """One unit for every group, free to go anywhere, with all its pods."""
     units = [unit_of(enc, group) for group in range(len(enc.groups))]
     for group, unit in enumerate(units):

@@ -9,7 +9,7 @@ import pytest
 from dovetail.solve import axes
 from dovetail.solve.axes import UNLIMITED
 from dovetail.solve.encoding.encode import Encoded
-from dovetail.solve.encoding.existing import Claims
+from dovetail.solve.encoding.existing import SharedClaims
 from dovetail.solve.encoding.ties import HostTerm, Ties, ZoneTerm
 from dovetail.solve.program.assignment import Assignment, Program
 from dovetail.solve.program.lots import Classes
@@ -21,7 +21,7 @@ LETTERS = dict(re.findall(r"^([a-z])  (\w+)", axes.__doc__ or "", flags=re.MULTI
 
 ARRAYS = (
     Encoded,
-    Claims,
+    SharedClaims,
     Ties,
     HostTerm,
     ZoneTerm,

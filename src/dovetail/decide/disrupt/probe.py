@@ -31,9 +31,9 @@ from dovetail.model.snapshot import Snapshot
 from dovetail.model.volumes import PodVolumes
 from dovetail.solve import (
     THOROUGH,
-    Manner,
     PlannedNode,
     Prepared,
+    ProbeOptions,
     Puzzle,
     Solution,
     prepare,
@@ -56,7 +56,7 @@ class Ground(msgspec.Struct, frozen=True):
     spread: Mapping[str, Pod]
     puzzle: Puzzle
     prepared: Prepared
-    how: Manner = THOROUGH
+    how: ProbeOptions = THOROUGH
     movable_by_node: dict[str, tuple[Pod, ...]] = {}  # as far as anybody has asked
 
 
@@ -119,7 +119,7 @@ def hurried(ground: Ground, shunned: frozenset[str]) -> Ground:
     """The same cluster for many pods at once, where quick answers are as good; nobody is moved to
     nodes that are shunned.
     """
-    return msgspec.structs.replace(ground, how=Manner(shunned, is_quick=True))
+    return msgspec.structs.replace(ground, how=ProbeOptions(shunned, is_quick=True))
 
 
 def _holding(snapshot: Snapshot, names: set[str], now: datetime) -> dict[str, tuple[Pod, ...]]:

@@ -21,7 +21,7 @@ _BLOCK: Final = 128
 Bytes = npt.NDArray[np.uint8]
 
 
-def undominated(enc: Encoded) -> tuple[Int, Int]:
+def undominated_offers(enc: Encoded) -> tuple[Int, Int]:
     """The offers worth searching over, ascending; for every offer the one that stands for it."""
     stands_for = np.arange(enc.n_offers)
     scarce_o = enc.supply_o < UNLIMITED

@@ -22,7 +22,7 @@ from dovetail.model.volumes import NO_VOLUMES
 from dovetail.solve.axes import UNLIMITED, Bool, Float, Int
 from dovetail.solve.encoding.existing import (
     ATTACH,
-    Claims,
+    SharedClaims,
     attached_volumes,
     coming_daemons,
     free_room,
@@ -34,14 +34,14 @@ from dovetail.solve.encoding.market_labels import label_column
 from dovetail.solve.encoding.matching import Columns
 from dovetail.solve.encoding.node_parts import expected_labels
 from dovetail.solve.encoding.offers import (
-    Market,
     Mentions,
+    OfferTable,
     mentions,
     open_market,
     pool_requirements,
 )
 from dovetail.solve.encoding.terms import Namespaces, Term
-from dovetail.solve.encoding.ties import Filters, Ground, Ties, sights, tie_groups
+from dovetail.solve.encoding.ties import Filters, TermContext, Ties, sights, tie_groups
 from dovetail.solve.puzzle import Puzzle
 
 
@@ -73,7 +73,7 @@ class Encoded:
     """A problem as arrays; see `axes` for the letters."""
 
     problem: Puzzle
-    market: Market
+    market: OfferTable
     groups: list[Group]
     resources: tuple[str, ...]
     columns: Columns
@@ -91,7 +91,7 @@ class Encoded:
     free_nr: Int
     cell_n: Int
     ties: Ties
-    claims: Claims  # those that several pods share
+    claims: SharedClaims  # those that several pods share
     origin: Origin | None = None
     running: Running | None = None  # None: `problem.bound` says it all
 
@@ -150,7 +150,7 @@ def encode(problem: Puzzle, bystanders: Sequence[Pod] = ()) -> Encoded:
     specs = distinct_specs((*problem.pods, *problem.bound))
     keys = read_labels(specs, problem.daemon_sets)
     groups = group_pods(problem.pods, keys, problem.volumes, problem.bound_volumes)
-    said = said_by(problem, groups, specs, bystanders)
+    said = label_mentions(problem, groups, specs, bystanders)
     market = open_market(problem.node_pools, problem.instance_types, said, problem.policy)
     columns = _columns(problem, market, said)
     resources = resources_of(groups)
@@ -161,8 +161,10 @@ def encode(problem: Puzzle, bystanders: Sequence[Pod] = ()) -> Encoded:
     overhead_or = overhead_of(problem.daemon_sets, coming_de[:, :n_offers], resources)
     place = cells_of(columns, said.topology_keys)
     filters = Filters(columns)
-    ground = Ground(n_offers, said.topology_keys, *place, coming_de, masks_me, mask_g, filters)
-    cells_e, ties = _tied(problem, groups, keys, ground)
+    context = TermContext(
+        n_offers, said.topology_keys, *place, coming_de, masks_me, mask_g, filters
+    )
+    cells_e, ties = _cells_and_ties(problem, groups, keys, context)
     return Encoded(
         problem=problem,
         market=market,
@@ -187,18 +189,18 @@ def encode(problem: Puzzle, bystanders: Sequence[Pod] = ()) -> Encoded:
     )
 
 
-def _tied(
-    problem: Puzzle, groups: list[Group], keys: tuple[str, ...], ground: Ground
+def _cells_and_ties(
+    problem: Puzzle, groups: list[Group], keys: tuple[str, ...], context: TermContext
 ) -> tuple[Int, Ties]:
     """The cell of every entity, and the terms; cells are divided where a term tells them apart."""
-    ties = tie_groups(problem, groups, keys, ground)
+    ties = tie_groups(problem, groups, keys, context)
     if ties.mixed:
-        ground = divided(ground, ties.mixed)
-        ties = tie_groups(problem, groups, keys, ground)
-    return ground.cell_e, ties
+        context = divide_cells(context, ties.mixed)
+        ties = tie_groups(problem, groups, keys, context)
+    return context.cell_e, ties
 
 
-def said_by(
+def label_mentions(
     problem: Puzzle,
     groups: Sequence[Group],
     specs: Iterable[PodSpec],
@@ -247,7 +249,7 @@ def node_expressions(spec: PodSpec) -> list[Requirement]:
     return found + [one for term in terms for one in term.expressions]
 
 
-def mentioned_by(group: Group) -> list[str]:
+def labels_mentioned(group: Group) -> list[str]:
     """The node labels that pods of a group speak of, wishes included, in order."""
     spec = group.spec
     found = {one.key for one in node_expressions(spec)}
@@ -259,7 +261,7 @@ def mentioned_by(group: Group) -> list[str]:
     return sorted(found | {labels.normalize(key) for key in between})
 
 
-def _columns(problem: Puzzle, market: Market, said: Mentions) -> Columns:
+def _columns(problem: Puzzle, market: OfferTable, said: Mentions) -> Columns:
     nodes = problem.nodes
     n_offers = len(market.offers)
     columns = Columns(n_offers + len(nodes))
@@ -299,7 +301,7 @@ def requests_of(groups: Sequence[Group], resources: tuple[str, ...]) -> Int:
     return np.array(rows, dtype=np.int64).reshape(len(groups), len(resources))
 
 
-def allocatable_of(market: Market, resources: tuple[str, ...]) -> Int:
+def allocatable_of(market: OfferTable, resources: tuple[str, ...]) -> Int:
     """What an empty node of every offer has."""
     rows = [
         vector(
@@ -340,10 +342,10 @@ def _masks(columns: Columns, groups: Sequence[Group]) -> tuple[Bool, Int]:
 def group_mask(columns: Columns, group: Group) -> Bool:
     """Where a pod's node selector, affinity, tolerations and volumes let it go."""
     spec = group.spec
-    mask = columns.admitted_by_affinity(spec.node_selector, spec.required_terms)
-    mask = mask & columns.tolerated(spec.tolerations)
+    mask = columns.matches_affinity(spec.node_selector, spec.required_terms)
+    mask = mask & columns.tolerates(spec.tolerations)
     for terms in group.volumes.alternatives:
-        mask &= columns.admitted_by_any(terms)
+        mask &= columns.matches_any_term(terms)
     return mask
 
 
@@ -356,7 +358,7 @@ def overhead_of(daemons: Sequence[DaemonSet], runs_do: Bool, resources: tuple[st
     return overhead
 
 
-def supply_of(problem: Puzzle, market: Market) -> Int:
+def supply_of(problem: Puzzle, market: OfferTable) -> Int:
     """How many nodes of each offer can be had: reservations are finite."""
     supply = np.full(len(market.offers), UNLIMITED, dtype=np.int64)
     reserved_w = np.array([kind == labels.RESERVED for kind, _ in market.ways], dtype=bool)
@@ -390,11 +392,11 @@ def _dense(code_e: Int, n_codes: int) -> tuple[Int, Int]:
     return np.flatnonzero(occurs), place[code_e]
 
 
-def divided(ground: Ground, masks: Sequence[Bool]) -> Ground:
+def divide_cells(context: TermContext, masks: Sequence[Bool]) -> TermContext:
     """Cells divided so that each mask holds for all entities of a cell, or for none."""
-    code_e, n_codes = np.zeros(len(ground.cell_e), dtype=np.int64), 1
+    code_e, n_codes = np.zeros(len(context.cell_e), dtype=np.int64), 1
     for mask in masks:
         kept, code_e = _dense(2 * code_e + mask, 2 * n_codes)
         n_codes = len(kept)
-    pairs, cell_e = _dense(ground.cell_e * n_codes + code_e, len(ground.domains_ck) * n_codes)
-    return replace(ground, cell_e=cell_e, domains_ck=ground.domains_ck[pairs // max(n_codes, 1)])
+    pairs, cell_e = _dense(context.cell_e * n_codes + code_e, len(context.domains_ck) * n_codes)
+    return replace(context, cell_e=cell_e, domains_ck=context.domains_ck[pairs // max(n_codes, 1)])

@@ -24,7 +24,7 @@ ATTACH: Final = "attach/"  # prefix of the resources that count attached volumes
 
 
 @dataclass(frozen=True, slots=True)
-class Claims:
+class SharedClaims:
     """Claims that several pods share: the attach resource of each, who uses it, where it is."""
 
     resource: tuple[int, ...]
@@ -41,8 +41,8 @@ def vector(amounts: Iterable[tuple[str, int]], resources: tuple[str, ...]) -> li
 def daemon_mask(columns: Columns, daemon: DaemonSet) -> Bool:
     """Where a daemon set's pods run. They put up with a cordon, whatever their template says."""
     spec = daemon.spec
-    admitted = columns.admitted_by_affinity(spec.node_selector, spec.required_terms)
-    return admitted & columns.tolerated((*spec.tolerations, _CORDON))
+    admitted = columns.matches_affinity(spec.node_selector, spec.required_terms)
+    return admitted & columns.tolerates((*spec.tolerations, _CORDON))
 
 
 def coming_daemons(problem: Puzzle, columns: Columns, n_offers: int) -> Bool:
@@ -75,7 +75,7 @@ def free_room(problem: Puzzle, resources: tuple[str, ...], coming_dn: Bool) -> I
         for node in problem.nodes
     ]
     free = np.array(rows, dtype=np.int64).reshape(len(rows), len(resources))
-    free -= _taken(problem.bound, place, resources)
+    free -= _used_by_running_pods(problem.bound, place, resources)
     for number, daemon in enumerate(problem.daemon_sets if rows else ()):
         asked = np.array([daemon.spec.requests.get(name, 0) for name in resources], dtype=np.int64)
         free -= np.outer(coming_dn[number], asked)
@@ -85,7 +85,9 @@ def free_room(problem: Puzzle, resources: tuple[str, ...], coming_dn: Bool) -> I
     return free
 
 
-def _taken(bound: Sequence[Pod], place: Mapping[str, int], resources: tuple[str, ...]) -> Int:
+def _used_by_running_pods(
+    bound: Sequence[Pod], place: Mapping[str, int], resources: tuple[str, ...]
+) -> Int:
     """What running pods take of every node; pods of one template take the same."""
     row_of: dict[int, int] = {}
     rows: list[list[int]] = []
@@ -129,7 +131,7 @@ def shared_claims(
     resources: tuple[str, ...],
     n_nodes: int,
     attached: Sequence[tuple[int, str, str]],
-) -> Claims:
+) -> SharedClaims:
     """The claims that keep their name in groups, since several pods use them."""
     number_of: dict[tuple[str, str], int] = {}
     claims_g = []
@@ -145,4 +147,4 @@ def shared_claims(
     for number, driver, claim in attached if number_of else ():
         if (driver, claim) in number_of:
             held[number_of[driver, claim], number] = True
-    return Claims(tuple(resources.index(ATTACH + d) for d, _ in number_of), claims_g, held)
+    return SharedClaims(tuple(resources.index(ATTACH + d) for d, _ in number_of), claims_g, held)

@@ -103,7 +103,7 @@ def group_pods(
     """Pods alike, in an order that does not depend on the order of the input, nor on names unless
     all else is equal.
     """
-    merged = _merged(pods, keys, anonymous(volumes, bound_volumes) if volumes else {})
+    merged = _merge_alike(pods, keys, anonymous(volumes, bound_volumes) if volumes else {})
     groups = []
     for (spec_key, asked, profile), alike in merged:
         if len(alike) > 1:
@@ -115,7 +115,7 @@ def group_pods(
     return groups
 
 
-def _merged(
+def _merge_alike(
     pods: Sequence[Pod], keys: tuple[str, ...], asked: Mapping[str, PodVolumes]
 ) -> list[tuple[tuple[bytes, PodVolumes, Profile], list[Pod]]]:
     """Pods alike, with what makes them so. Numbers stand for specs, volumes and labels while they

@@ -116,7 +116,7 @@ Use = tuple[int, ...]  # of each limit of a pool, in the order of `limits_by_poo
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class PoolLimit:
     """What a pool's limit leaves of a resource, and what nodes of offers and types take of it."""
 
     left: int
@@ -124,16 +124,18 @@ class Limit:
     use_t: Int
 
 
-def limits_by_pool(enc: Encoded) -> dict[int, list[Limit]]:
+def limits_by_pool(enc: Encoded) -> dict[int, list[PoolLimit]]:
     """The limits of pools, by the pool's number; limits of nodes are left out, since all types
     take the same of them.
     """
-    found: dict[int, list[Limit]] = {}
+    found: dict[int, list[PoolLimit]] = {}
     for number, pool in enumerate(enc.market.pools):
         for resource, left in sorted(enc.problem.limits.get(pool.name, {}).items()):
             if resource != NODES:
                 use_o = _use(enc, number, resource, 0)
-                found.setdefault(number, []).append(Limit(left, use_o, capacity_t(enc, resource)))
+                found.setdefault(number, []).append(
+                    PoolLimit(left, use_o, capacity_t(enc, resource))
+                )
     return found
 
 

@@ -9,10 +9,10 @@ import numpy as np
 from dovetail import labels
 from dovetail.model.requirements import Requirement, Requirements
 from dovetail.solve.axes import Int
-from dovetail.solve.encoding.offers import Market, definite, pool_requirements
+from dovetail.solve.encoding.offers import OfferTable, definite, pool_requirements
 
 
-def label_column(market: Market, key: str) -> tuple[Int, list[str | None]]:
+def label_column(market: OfferTable, key: str) -> tuple[Int, list[str | None]]:
     """The value of one label for every offer: codes, and what they stand for. Worked out once per
     distinct combination of layers, and remembered with the market.
     """
@@ -21,7 +21,7 @@ def label_column(market: Market, key: str) -> tuple[Int, list[str | None]]:
     return market.label_columns[key]
 
 
-def _find_label_column(market: Market, key: str) -> tuple[Int, list[str | None]]:
+def _find_label_column(market: OfferTable, key: str) -> tuple[Int, list[str | None]]:
     if key in labels.SIMULATION_ONLY:
         return np.zeros(len(market.offers), dtype=np.int64), ["true"]
     kinds: dict[Requirement | None, int] = {}
@@ -40,7 +40,7 @@ def _find_label_column(market: Market, key: str) -> tuple[Int, list[str | None]]
     return inverse.reshape(-1), [_label(market, key, layers, int(row)) for row in first]
 
 
-def _label(market: Market, key: str, layers: Sequence[Requirements], row: int) -> str | None:
+def _label(market: OfferTable, key: str, layers: Sequence[Requirements], row: int) -> str | None:
     one = market.offers[row]
     chosen = dict(market.choices[one.choice])
     if key in chosen:

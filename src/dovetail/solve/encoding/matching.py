@@ -78,7 +78,7 @@ class Columns:
             return np.zeros(self.n_entities, dtype=np.int64), [None]
         return self._codes[key], self._values[key]
 
-    def admitted(self, expression: Requirement) -> Bool:
+    def matches(self, expression: Requirement) -> Bool:
         """Which entities satisfy one expression."""
         held = self._admitted.get(expression)
         if held is None:
@@ -88,30 +88,30 @@ class Columns:
             self._admitted[expression] = held
         return held
 
-    def admitted_by_term(self, term: NodeTerm) -> Bool:
+    def matches_term(self, term: NodeTerm) -> Bool:
         """Which entities satisfy every expression of a term; none if it has no expression."""
         mask = np.full(self.n_entities, bool(term.expressions or term.fields))
         for one in term.expressions:
-            mask &= self.admitted(one)
+            mask &= self.matches(one)
         for one in term.fields:
-            mask &= self.admitted(_field(one))
+            mask &= self.matches(_field(one))
         return mask
 
-    def admitted_by_any(self, terms: Sequence[NodeTerm]) -> Bool:
+    def matches_any_term(self, terms: Sequence[NodeTerm]) -> Bool:
         """Which entities satisfy at least one of the alternatives."""
         mask = np.zeros(self.n_entities, dtype=bool)
         for term in terms:
-            mask |= self.admitted_by_term(term)
+            mask |= self.matches_term(term)
         return mask
 
-    def admitted_by_affinity(self, selector: Mapping[str, str], terms: Sequence[NodeTerm]) -> Bool:
+    def matches_affinity(self, selector: Mapping[str, str], terms: Sequence[NodeTerm]) -> Bool:
         """Which entities satisfy a pod's nodeSelector and required node affinity."""
         mask = np.ones(self.n_entities, dtype=bool)
         for key, value in sorted(selector.items()):
-            mask &= self.admitted(Requirement(labels.normalize(key), False, frozenset({value})))
-        return mask & self.admitted_by_any(terms) if terms else mask
+            mask &= self.matches(Requirement(labels.normalize(key), False, frozenset({value})))
+        return mask & self.matches_any_term(terms) if terms else mask
 
-    def tolerated(self, tolerations: tuple[Toleration, ...]) -> Bool:
+    def tolerates(self, tolerations: tuple[Toleration, ...]) -> Bool:
         """Which entities have no hard taint that keeps away a pod with these tolerations."""
         held = self._tolerated.get(tolerations)
         if held is None:
@@ -120,7 +120,7 @@ class Columns:
             self._tolerated[tolerations] = held
         return held
 
-    def disliked(self, tolerations: tuple[Toleration, ...]) -> Bool:
+    def has_soft_taint(self, tolerations: tuple[Toleration, ...]) -> Bool:
         """Which entities have a soft taint (PreferNoSchedule) that the pod does not tolerate."""
         found = [repelling(taints, tolerations, soft=True) is not None for taints in self._taints]
         return np.array(found, dtype=bool)[self._taint_codes]

@@ -32,7 +32,7 @@ from dovetail.solve.encoding.encode import Encoded, Origin
 from dovetail.solve.encoding.limits import Limits, binding_use, capacity_t
 from dovetail.solve.encoding.siblings import Losses, Shapes, shapes_of
 from dovetail.solve.encoding.ties import HostTerm
-from dovetail.solve.encoding.variety import Demand, are_met, demands, gather, later_kinds
+from dovetail.solve.encoding.variety import MinValues, are_met, demands, gather, later_kinds
 from dovetail.solve.packing.bins import Bins
 
 _NEAR: Final = 64  # siblings to look at first
@@ -40,11 +40,11 @@ _MOST_TAKERS: Final = 50  # sorts of pods, by the offers that take them, for whi
 
 
 @dataclass(frozen=True, slots=True)
-class _Shelf:
+class _OfferFamily:
     """Offers of one pool bought in one way, and all that may stand in for them."""
 
     place: tuple[int, int]  # pool and cell
-    asked: tuple[Demand, ...]
+    asked: tuple[MinValues, ...]
     offers: Int
     beside: tuple[Int, Int]  # of the same zone, and of any
 
@@ -73,20 +73,20 @@ def hold_min_values(enc: Encoded) -> Encoded:
     asked_p = [demands(pool, enc.market.types) for pool in enc.market.pools]
     if not any(asked_p) or not enc.groups:
         return enc
-    shelves = list(_shelves(enc, asked_p))
+    families = list(_families(enc, asked_p))
     alone = list(np.arange(enc.n_offers)[:, None])
     rows = _Rows(enc.cap_or.copy(), enc.masks_me[:, : enc.n_offers].copy(), alone)
     shapes = shapes_of(enc)
     losses = Losses(enc, shapes)
-    for shelf in shelves:
-        _narrow(losses, shelf, rows)
-    _spare_limits(losses, shelves, shapes, rows)
-    missing = _missing(enc, shelves, shapes, rows)
-    missing = _widen(losses, shelves, shapes, (rows, missing))
+    for family in families:
+        _narrow(losses, family, rows)
+    _spare_limits(losses, families, shapes, rows)
+    missing = _missing_shapes(enc, families, shapes, rows)
+    missing = _widen(losses, families, shapes, (rows, missing))
     mask_m, mask_g = np.arange(len(enc.masks_me)), enc.mask_g
     if missing and enc.problem.policy.min_values_policy == MinValuesPolicy.BEST_EFFORT:
         mask_m, mask_g = _relax(enc, shapes, rows, missing)
-    return _assembled(enc, rows, mask_m, mask_g)
+    return _encode_rows(enc, rows, mask_m, mask_g)
 
 
 def may_give_way(enc: Encoded) -> bool:
@@ -114,7 +114,7 @@ def let_others_in(bins: Bins) -> None:
             bins.accept[:, node] = origin.enc.masks_me[origin.mask_m, origin.offer_o[offer]]
 
 
-def _shelves(enc: Encoded, asked_p: list[tuple[Demand, ...]]) -> Iterator[_Shelf]:
+def _families(enc: Encoded, asked_p: list[tuple[MinValues, ...]]) -> Iterator[_OfferFamily]:
     ways: dict[tuple[int, int, tuple[int, int], str, str], list[int]] = {}
     daemons_o = _daemons(enc)
     is_open = Limits(enc).open_offers()  # what exceeds a limit by itself is nobody's sibling
@@ -136,7 +136,7 @@ def _shelves(enc: Encoded, asked_p: list[tuple[Demand, ...]]) -> Iterator[_Shelf
         ]
         beside = np.array([offer for held in near for offer in held])
         anywhere = np.concatenate([beside, *(np.array(held) for held in far)])
-        yield _Shelf((pool, cell), asked_p[pool], np.array(offers), (beside, anywhere))
+        yield _OfferFamily((pool, cell), asked_p[pool], np.array(offers), (beside, anywhere))
 
 
 def _daemons(enc: Encoded) -> Int:
@@ -149,70 +149,77 @@ def _daemons(enc: Encoded) -> Int:
     return np.unique(np.array(present), axis=1, return_inverse=True)[1].reshape(-1)
 
 
-def _narrow(losses: Losses, shelf: _Shelf, rows: _Rows) -> None:
-    """Make every offer of the shelf as small as the siblings it needs."""
+def _narrow(losses: Losses, family: _OfferFamily, rows: _Rows) -> None:
+    """Make every offer of the family as small as the siblings it needs."""
     enc = losses.enc
-    enough = [one for one in shelf.beside if are_met(shelf.asked, enc.type_o[one].tolist())]
+    enough = [one for one in family.beside if are_met(family.asked, enc.type_o[one].tolist())]
     if not enough:
-        rows.masks_mo[:, shelf.offers] = False
+        rows.masks_mo[:, family.offers] = False
         return
     beside = enough[0]
     kind_b = enc.type_o[beside]
-    ranked_ob = losses.ranked(shelf.offers, beside)
-    for offer, ranked in zip(shelf.offers.tolist(), ranked_ob, strict=True):
-        nearest = gather(shelf.asked, kind_b[ranked[:_NEAR]].tolist())
-        chosen = nearest or gather(shelf.asked, kind_b[ranked].tolist()) or []
-        siblings = losses.combined(beside[ranked[chosen]], beside)
+    ranked_ob = losses.rank_siblings(family.offers, beside)
+    for offer, ranked in zip(family.offers.tolist(), ranked_ob, strict=True):
+        nearest = gather(family.asked, kind_b[ranked[:_NEAR]].tolist())
+        chosen = nearest or gather(family.asked, kind_b[ranked].tolist()) or []
+        siblings = losses.combine(beside[ranked[chosen]], beside)
         rows.cap_or[offer] = enc.cap_or[siblings].min(axis=0)
         rows.masks_mo[:, offer] = enc.masks_me[:, siblings].all(axis=1)
         rows.siblings[offer] = siblings
 
 
-def _spare_limits(losses: Losses, shelves: list[_Shelf], shapes: Shapes, rows: _Rows) -> None:
+def _spare_limits(
+    losses: Losses, families: list[_OfferFamily], shapes: Shapes, rows: _Rows
+) -> None:
     """Add rows whose siblings take less of the pool's limits, for pods that all of them hold: for
     the offer that takes least of them, and for the cheapest one.
     """
     enc = losses.enc
-    limited = [shelf for shelf in shelves if losses.share(shelf.offers)]
+    limited = [family for family in families if losses.share(family.offers)]
     if not limited or not binding_use(enc):
         return
-    takers_ko = np.unique(shapes.fit(enc.masks_me[:, : enc.n_offers], enc.cap_or), axis=0)
-    for shelf, takers in product(limited, takers_ko[:_MOST_TAKERS]):
-        offers = shelf.offers[takers[shelf.offers]]
+    takers_ko = np.unique(shapes.fits(enc.masks_me[:, : enc.n_offers], enc.cap_or), axis=0)
+    for family, takers in product(limited, takers_ko[:_MOST_TAKERS]):
+        offers = family.offers[takers[family.offers]]
         if not len(offers):
             continue
-        firsts = (offers[losses.sparing(offers)[0]], offers[np.argmin(enc.plan_price_o[offers])])
+        firsts = (
+            offers[losses.order_by_limits(offers)[0]],
+            offers[np.argmin(enc.plan_price_o[offers])],
+        )
         for offer in dict.fromkeys(int(one) for one in firsts):
-            siblings = _sparing(losses, shelf, offer, takers)
+            siblings = _least_limited_siblings(losses, family, offer, takers)
             if siblings is not None and losses.share(siblings) < losses.share(rows.siblings[offer]):
                 accepted: Bool = np.all(enc.masks_me[:, siblings], axis=1)
                 rows.add(offer, enc.cap_or[siblings].min(axis=0), accepted, siblings)
 
 
-def _sparing(losses: Losses, shelf: _Shelf, offer: int, takers: Bool) -> Int | None:
+def _least_limited_siblings(
+    losses: Losses, family: _OfferFamily, offer: int, takers: Bool
+) -> Int | None:
     """Siblings of an offer that take the least of limits, of those that hold a pod."""
-    for beside in shelf.beside:
+    for beside in family.beside:
         fitting = beside[takers[beside]]
-        ranked = np.concatenate([np.array([offer]), fitting[losses.sparing(fitting)]])
-        chosen = gather(shelf.asked, losses.enc.type_o[ranked].tolist())
+        ranked = np.concatenate([np.array([offer]), fitting[losses.order_by_limits(fitting)]])
+        chosen = gather(family.asked, losses.enc.type_o[ranked].tolist())
         if chosen is not None:
-            siblings = losses.combined(ranked[chosen], beside)
+            siblings = losses.combine(ranked[chosen], beside)
             return siblings if takers[siblings].all() else None
     return None
 
 
-def _missing(
-    enc: Encoded, shelves: list[_Shelf], shapes: Shapes, rows: _Rows
+def _missing_shapes(
+    enc: Encoded, families: list[_OfferFamily], shapes: Shapes, rows: _Rows
 ) -> dict[tuple[int, int], list[int]]:
     """By place the shapes that some offer there would take, but no narrowed one does.
 
     A reservation is soon used up: what only it would take is missing elsewhere.
     """
     found: dict[tuple[int, int], list[int]] = {}
-    for place in dict.fromkeys(shelf.place for shelf in shelves):
-        offers = np.concatenate([one.offers for one in shelves if one.place == place])
-        before = shapes.fit(enc.masks_me[:, offers], enc.cap_or[offers])
-        after = shapes.fit(rows.masks_mo[:, offers], rows.cap_or[offers])
+    for place in dict.fromkeys(family.place for family in families):
+        offers = np.concatenate([one.offers for one in families if one.place == place])
+        before = shapes.fits(enc.masks_me[:, offers], enc.cap_or[offers])
+        after = shapes.fits(rows.masks_mo[:, offers], rows.cap_or[offers])
         endless = enc.supply_o[offers] == UNLIMITED
         lost = before.any(axis=1) & ~after.any(axis=1)
         lost |= before[:, endless].any(axis=1) & ~after[:, endless].any(axis=1)
@@ -223,7 +230,7 @@ def _missing(
 
 def _widen(
     losses: Losses,
-    shelves: list[_Shelf],
+    families: list[_OfferFamily],
     shapes: Shapes,
     state: tuple[_Rows, dict[tuple[int, int], list[int]]],
 ) -> dict[tuple[int, int], list[int]]:
@@ -231,7 +238,7 @@ def _widen(
     rows, missing = state
     left: dict[tuple[int, int], list[int]] = {}
     for place, numbers in missing.items():
-        local = [one for one in shelves if one.place == place]
+        local = [one for one in families if one.place == place]
         first = len(rows.offers)
         for shape in numbers:
             request, mask = shapes.request_sr[shape], shapes.mask_s[shape]
@@ -248,9 +255,9 @@ def _widen(
 
 
 def _add_row(
-    losses: Losses, shelves: list[_Shelf], pod: tuple[Int, int], goal: tuple[_Rows, int]
+    losses: Losses, families: list[_OfferFamily], pod: tuple[Int, int], goal: tuple[_Rows, int]
 ) -> bool:
-    """One more row for each shelf with enough types for the pod, for its cheapest offer.
+    """One more row for each family with enough types for the pod, for its cheapest offer.
 
     The goal is where to put it, and how far to look for siblings (0: the zone, 1: anywhere).
     """
@@ -260,16 +267,16 @@ def _add_row(
     fits = ((enc.cap_or >= request) | (request == 0)).all(axis=1)
     takers = enc.masks_me[mask, : enc.n_offers] & fits
     is_added = False
-    for shelf in shelves:
-        offers = shelf.offers[takers[shelf.offers]]
+    for family in families:
+        offers = family.offers[takers[family.offers]]
         if not len(offers):
             continue
         offer = int(offers[np.argmin(enc.plan_price_o[offers])])
-        beside = shelf.beside[reach][takers[shelf.beside[reach]]]
-        ranked = beside[losses.ranked(np.array([offer]), beside)[0]]
-        chosen = gather(shelf.asked, enc.type_o[ranked].tolist())
+        beside = family.beside[reach][takers[family.beside[reach]]]
+        ranked = beside[losses.rank_siblings(np.array([offer]), beside)[0]]
+        chosen = gather(family.asked, enc.type_o[ranked].tolist())
         if chosen is not None:
-            siblings = losses.combined(ranked[chosen], shelf.beside[reach])
+            siblings = losses.combine(ranked[chosen], family.beside[reach])
             accepted: Bool = np.all(enc.masks_me[:, siblings], axis=1)
             if accepted[mask] and takers[siblings].all():
                 rows.add(offer, enc.cap_or[siblings].min(axis=0), accepted, siblings)
@@ -313,7 +320,7 @@ def _relax(
     return np.concatenate([np.arange(n_masks), old]), mask_s[shapes.shape_g]
 
 
-def _assembled(enc: Encoded, rows: _Rows, mask_m: Int, mask_g: Int) -> Encoded:
+def _encode_rows(enc: Encoded, rows: _Rows, mask_m: Int, mask_g: Int) -> Encoded:
     n_offers, n_entities = enc.n_offers, enc.masks_me.shape[1]
     offer_o = np.array([*range(n_offers), *rows.offers], dtype=np.int64)
     own = np.concatenate([rows.masks_mo, *(mask[:, None] for mask in rows.masks)], axis=1)

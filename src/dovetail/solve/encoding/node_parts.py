@@ -18,7 +18,7 @@ from dovetail.solve.encoding.groups import Profile, profile_of, read_labels
 Bound = Mapping[str, tuple[Pod, ...]]  # the pods of every node that has some, by its name
 
 
-class Piece(msgspec.Struct, frozen=True):
+class NodePart(msgspec.Struct, frozen=True):
     """A node with its pods, and what they come to."""
 
     node: Node
@@ -33,19 +33,19 @@ class Piece(msgspec.Struct, frozen=True):
     daemons: tuple[tuple[str, str], ...]  # namespace and name of daemon sets that are there
 
 
-_remembered: list[tuple[tuple[str, ...], dict[str, Piece]]] = [((), {})]
+_remembered: list[tuple[tuple[str, ...], dict[str, NodePart]]] = [((), {})]
 
 
 def pieces_of(
     nodes: Sequence[Node], bound: Bound, read: Iterable[str]
-) -> tuple[tuple[str, ...], list[Piece]]:
+) -> tuple[tuple[str, ...], list[NodePart]]:
     """The pod labels that anybody reads, with those that others do, and what each node holds."""
     keys, last = _remembered[0]
-    held = [_unchanged(last.get(node.name), node, bound.get(node.name, ())) for node in nodes]
+    held = [_remembered_part(last.get(node.name), node, bound.get(node.name, ())) for node in nodes]
     known: dict[int, tuple[str, ...]] = {}
     every = set(read)
     for node, piece in zip(nodes, held, strict=True):
-        every |= _read(bound.get(node.name, ()), known) if piece is None else piece.read
+        every |= _labels_read(bound.get(node.name, ()), known) if piece is None else piece.read
     if keys != tuple(sorted(every)):
         keys, held = tuple(sorted(every)), [None] * len(held)
     pieces = [
@@ -56,7 +56,7 @@ def pieces_of(
     return keys, pieces
 
 
-def _unchanged(held: Piece | None, node: Node, pods: tuple[Pod, ...]) -> Piece | None:
+def _remembered_part(held: NodePart | None, node: Node, pods: tuple[Pod, ...]) -> NodePart | None:
     """What is remembered of a node, if it is still right."""
     if held is None or held.pods != pods:
         return None
@@ -64,7 +64,7 @@ def _unchanged(held: Piece | None, node: Node, pods: tuple[Pod, ...]) -> Piece |
     return held if is_same else None
 
 
-def _read(pods: Iterable[Pod], known: dict[int, tuple[str, ...]]) -> frozenset[str]:
+def _labels_read(pods: Iterable[Pod], known: dict[int, tuple[str, ...]]) -> frozenset[str]:
     """The pod labels that the selectors of these read."""
     found: set[str] = set()
     for pod in pods:
@@ -76,7 +76,7 @@ def _read(pods: Iterable[Pod], known: dict[int, tuple[str, ...]]) -> frozenset[s
 
 def _piece(
     node: Node, pods: tuple[Pod, ...], keys: tuple[str, ...], known: dict[int, tuple[str, ...]]
-) -> Piece:
+) -> NodePart:
     use: dict[str, int] = {}
     profiles: dict[Profile, int] = {}
     for pod in pods:
@@ -86,11 +86,11 @@ def _piece(
     for pod in counted:
         profile = profile_of(pod, keys)
         profiles[profile] = profiles.get(profile, 0) + 1
-    return Piece(
+    return NodePart(
         node=node,
         pods=pods,
         labels=expected_labels(node),
-        read=_read(pods, known),
+        read=_labels_read(pods, known),
         use=use,
         profiles=profiles,
         namespaces=frozenset(pod.namespace for pod in pods),

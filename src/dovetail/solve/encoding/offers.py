@@ -43,7 +43,7 @@ class Offer(msgspec.Struct, frozen=True, gc=False):
 
 
 @dataclass(frozen=True, slots=True)
-class Market:
+class OfferTable:
     """Everything on offer: rows, what their numbers stand for, and the rows as columns."""
 
     pools: tuple[NodePool, ...]
@@ -79,7 +79,7 @@ class Market:
             tuple((key, value) for key, value in self.choices[one.choice] if value is not None),
         )
 
-    def at(self, offer_o: Int) -> Market:
+    def at(self, offer_o: Int) -> OfferTable:
         """The market of these offers, in this order; one may be named twice."""
         return replace(
             self,
@@ -136,7 +136,7 @@ def open_market(
     instance_types: Mapping[str, tuple[InstanceType, ...]],
     said: Mentions,
     policy: Policy = _NO_NODE_PRICE,
-) -> Market:
+) -> OfferTable:
     """All offers of all pools, each with definite labels; remembered while nothing changes."""
     sold = tuple(instance_types.get(pool.name, ()) for pool in pools)
     node_price_p = tuple(policy.node_price_of(pool) for pool in pools)
@@ -179,7 +179,7 @@ def _open_market(
     pools: Sequence[NodePool],
     instance_types: Mapping[str, tuple[InstanceType, ...]],
     said: Mentions,
-) -> Market:
+) -> OfferTable:
     offers: list[Offer] = []
     types: list[InstanceType] = []
     index_of: dict[int, int] = {}
@@ -198,7 +198,7 @@ def _open_market(
     ways = [(one.offering.capacity_type, one.offering.zone) for one in offers]
     way_o = np.array([codes.setdefault(way, len(codes)) for way in ways], dtype=np.int64)
     price_o = np.array([one.offering.price_nanousd for one in offers], dtype=np.int64)
-    return Market(
+    return OfferTable(
         tuple(pools),
         tuple(types),
         tuple(offers),
@@ -218,7 +218,7 @@ def _open_market(
 Rows = list[tuple[InstanceType, tuple[Offering, ...]]]
 # A catalogue hardly ever changes, and the answer for a pool is the same until it does.
 _Asked = tuple[Mentions, tuple[tuple[InstanceType, ...], ...], tuple[int, ...]]
-_markets: list[tuple[_Asked, Market]] = []
+_markets: list[tuple[_Asked, OfferTable]] = []
 _remembered: dict[tuple[int, Requirements], _Catalogue] = {}
 
 
@@ -238,11 +238,11 @@ def _catalogue(asked: Requirements, types: tuple[InstanceType, ...]) -> _Catalog
     if held is None or held.types is not types:
         if len(_remembered) >= MAX_REMEMBERED:
             _remembered.clear()
-        held = _remembered[key] = _Catalogue(types, _allowed(asked, types))
+        held = _remembered[key] = _Catalogue(types, _allowed_rows(asked, types))
     return held
 
 
-def _allowed(asked: Requirements, types: Iterable[InstanceType]) -> Rows:
+def _allowed_rows(asked: Requirements, types: Iterable[InstanceType]) -> Rows:
     wishes = list(asked.items())
     known: dict[int, bool] = {}
 
@@ -349,13 +349,15 @@ def _open_keys(
             for layer in layers.values():
                 fixed, value = definite(key, (asked, kind, layer))
                 is_open = is_open or not fixed
-                listed |= {value} if value is not None else _listed(key, (asked, kind, layer))
+                listed |= (
+                    {value} if value is not None else _listed_values(key, (asked, kind, layer))
+                )
         if is_open:
             result[key] = _worth_having(key, asked, listed | set(said.values_by_key[key]), said)
     return result
 
 
-def _listed(key: str, layers: Iterable[Requirements]) -> set[str]:
+def _listed_values(key: str, layers: Iterable[Requirements]) -> set[str]:
     """Every value of the label that some layer names as allowed."""
     return {
         value
@@ -374,13 +376,13 @@ def _worth_having(
         value for value in sorted(listed) if held is None or held.has(value)
     ]
     if held is not None and held.complement:
-        values += _unmentioned(held, set(said.values_by_key[key]))
+        values += _unmentioned_value(held, set(said.values_by_key[key]))
     if held is not None and held.tolerates_absence:
         values.append(None)
     return tuple(values)
 
 
-def _unmentioned(held: Requirement, said: set[str]) -> list[str]:
+def _unmentioned_value(held: Requirement, said: set[str]) -> list[str]:
     """One allowed value that no pod names, for the pods that do not care."""
     tries = [_OTHER, *(f"{_OTHER}-{n}" for n in range(len(said) + 1))]
     start = held.gte if held.gte is not None else (held.lte or 0) - len(said) - 1

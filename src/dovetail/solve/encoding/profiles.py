@@ -9,10 +9,10 @@ import numpy as np
 from dovetail.solve.axes import Int
 from dovetail.solve.encoding.groups import Group, Profile, is_about_pods, profile_of
 from dovetail.solve.encoding.terms import (
-    Kind,
     Namespaces,
     ProfileIndex,
     Term,
+    TermKind,
     anti_terms,
     port_term,
     stated_by,
@@ -35,7 +35,7 @@ class Interner:
             self.owners.append([])
         return number
 
-    def stated(self, groups: Sequence[Group], namespaces: Namespaces) -> list[list[int]]:
+    def terms_by_group(self, groups: Sequence[Group], namespaces: Namespaces) -> list[list[int]]:
         """The terms that each group states, ports among them."""
         own_g: list[list[int]] = []
         known: dict[tuple[object, ...], list[int]] = {}
@@ -62,7 +62,7 @@ def _wishes(group: Group) -> tuple[object, ...]:
     return (group.profile, *between, selector, spec.required_terms, spec.tolerations)
 
 
-class Scene:
+class PodProfiles:
     """Who is where: profiles of waiting groups, running pods and daemon sets."""
 
     def __init__(
@@ -129,7 +129,7 @@ class Scene:
                     term
                     for term in anti_terms(pod, self.namespaces)
                     if term in interner.number_of
-                    or not self.waiting.isdisjoint(self.index.selected(term))
+                    or not self.waiting.isdisjoint(self.index.profiles_selected(term))
                 ]
             for term in held[key]:
                 number = interner.number(term)
@@ -142,13 +142,13 @@ class Scene:
         """
         for number, daemon in enumerate(self.problem.daemon_sets):
             for term in anti_terms(daemon, self.namespaces):
-                if term.is_host and not self.waiting.isdisjoint(self.index.selected(term)):
+                if term.is_host and not self.waiting.isdisjoint(self.index.profiles_selected(term)):
                     self.coming_owners.setdefault(interner.number(term), []).append(number)
 
-    def selected(self, number: int, term: Term) -> tuple[list[int], Int, list[int]]:
+    def pods_selected(self, number: int, term: Term) -> tuple[list[int], Int, list[int]]:
         """The waiting groups, running pods by node, and daemon sets that a term selects."""
         del number
-        if term.kind == Kind.PORT:
+        if term.kind == TermKind.PORT:
             groups = [n for n, group in enumerate(self.groups) if takes(group.spec, term)]
             daemons = [n for n, one in enumerate(self.problem.daemon_sets) if takes(one.spec, term)]
             return groups, self._nobody(), daemons
@@ -159,7 +159,7 @@ class Scene:
         match_n = self._nobody()
         found: list[int] = []
         daemons = []
-        for profile in self.index.selected(term):
+        for profile in self.index.profiles_selected(term):
             found += self.groups_of[profile]
             daemons += self.daemons_of[profile]
             for node, count in self.nodes_of[profile].items():
@@ -172,7 +172,7 @@ class Scene:
         np.add.at(own_n, self.running_owners.get(number, []), 1)
         return own_n
 
-    def coming(self, number: int) -> list[int]:
+    def daemon_sets_stating(self, number: int) -> list[int]:
         """The daemon sets that state a term."""
         return self.coming_owners.get(number, [])
 

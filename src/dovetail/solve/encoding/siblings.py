@@ -19,7 +19,7 @@ class Shapes:
     request_sr: Int
     mask_s: Int
 
-    def fit(self, masks_mo: Bool, cap_or: Int) -> Bool:
+    def fits(self, masks_mo: Bool, cap_or: Int) -> Bool:
         """shapes x offers: who fits where."""
         fits = masks_mo[self.mask_s]
         for resource in range(cap_or.shape[1]):
@@ -33,7 +33,7 @@ class Losses:
 
     def __init__(self, enc: Encoded, shapes: Shapes) -> None:
         self.enc = enc
-        fits_s: Bool = np.any(shapes.fit(enc.masks_me[:, : enc.n_offers], enc.cap_or), axis=1)
+        fits_s: Bool = np.any(shapes.fits(enc.masks_me[:, : enc.n_offers], enc.cap_or), axis=1)
         count_g = enc.count_g * fits_s[shapes.shape_g]
         self._weight_m = np.bincount(enc.mask_g, weights=count_g, minlength=len(enc.masks_me))
         self._need_r = np.maximum((enc.requests_gr * count_g[:, None]).sum(axis=0), 1)
@@ -51,7 +51,7 @@ class Losses:
             dtype=np.int64,
         )
 
-    def combined(self, siblings: Int, beside: Int) -> Int:
+    def combine(self, siblings: Int, beside: Int) -> Int:
         """Whatever a provider might make of a launch that names the siblings."""
         if (self._way_o[siblings] == self._way_o[siblings[0]]).all():
             return siblings
@@ -60,7 +60,7 @@ class Losses:
             meant &= np.isin(self._way_o[beside, part], self._way_o[siblings, part])
         return beside[meant]
 
-    def ranked(self, offers: Int, beside: Int) -> Int:
+    def rank_siblings(self, offers: Int, beside: Int) -> Int:
         """offers x beside: itself first, then who keeps the most pods, the most room, takes
         the least of limits, is cheap.
         """
@@ -83,7 +83,7 @@ class Losses:
         """The largest share of what any limit leaves that a node of any of these offers takes."""
         return float(self._share_o[offers].max(initial=0.0))
 
-    def sparing(self, offers: Int) -> Int:
+    def order_by_limits(self, offers: Int) -> Int:
         """The order of offers by what they take of limits, the least first, then by price."""
         return np.lexsort((self.enc.plan_price_o[offers], self._share_o[offers]))
 

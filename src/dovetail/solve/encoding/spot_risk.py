@@ -28,7 +28,7 @@ def with_robust_prices(enc: Encoded) -> Encoded:
     blended = enc.price_o.copy()
     for offers in _markets(enc):
         own = enc.price_o[offers]
-        beyond = np.maximum(_ranked_price(enc, offers) - own, 0)
+        beyond = np.maximum(_fifth_price(enc, offers) - own, 0)
         blended[offers] = own + np.rint(share * beyond).astype(np.int64)
     return replace(enc, plan_price_o=blended)
 
@@ -42,7 +42,7 @@ def _markets(enc: Encoded) -> list[Int]:
     return [np.array(offers, dtype=np.int64) for offers in found.values()]
 
 
-def _ranked_price(enc: Encoded, offers: Int) -> Int:
+def _fifth_price(enc: Encoded, offers: Int) -> Int:
     """The fifth cheapest price among those that would do, or the dearest if they are fewer."""
     price = enc.price_o[offers]
     order = np.argsort(price, kind="stable")

@@ -19,7 +19,7 @@ from dovetail.model.topology import HostPort, LabelSelector, NodePolicy, PodTerm
 from dovetail.solve.encoding.groups import Group, Profile
 
 
-class Kind(IntEnum):
+class TermKind(IntEnum):
     """What a term asks."""
 
     SPREAD = 0
@@ -31,7 +31,7 @@ class Kind(IntEnum):
 class Term(msgspec.Struct, frozen=True, gc=False):
     """A constraint between pods. `filter_key` tells apart spreads that count different nodes."""
 
-    kind: Kind
+    kind: TermKind
     topology_key: str
     selector: LabelSelector
     namespaces: tuple[str, ...]
@@ -102,7 +102,7 @@ def spread_term(spread: Spread, group: Group) -> Term:
     """A hard spread constraint, as the pod that states it means it."""
     selector = narrowed(spread.selector, group.labels, match=spread.match_label_keys)
     return Term(
-        Kind.SPREAD,
+        TermKind.SPREAD,
         spread.topology_key,
         selector,
         (group.namespace,),
@@ -115,7 +115,7 @@ def spread_term(spread: Spread, group: Group) -> Term:
 
 
 def pod_term(
-    kind: Kind, term: PodTerm, group: Group | Pod | DaemonSet, namespaces: Namespaces
+    kind: TermKind, term: PodTerm, group: Group | Pod | DaemonSet, namespaces: Namespaces
 ) -> Term:
     """An affinity or anti-affinity term, as the pod that states it means it."""
     selector = narrowed(
@@ -133,12 +133,12 @@ def stated_by(group: Group, namespaces: Namespaces) -> list[Term]:
     found = [spread_term(one, group) for one in spec.spread if one.is_hard]
     if spec.affinity:
         found += _affinity_terms(group, namespaces)
-    return found + [pod_term(Kind.ANTI, one, group, namespaces) for one in spec.anti_affinity]
+    return found + [pod_term(TermKind.ANTI, one, group, namespaces) for one in spec.anti_affinity]
 
 
 def _affinity_terms(group: Group, namespaces: Namespaces) -> list[Term]:
     """Affinity terms of one pod: only pods that all of them mean are company for any of them."""
-    terms = [pod_term(Kind.AFFINITY, one, group, namespaces) for one in group.spec.affinity]
+    terms = [pod_term(TermKind.AFFINITY, one, group, namespaces) for one in group.spec.affinity]
     if len(terms) < 2:
         return terms
     expressions = {one for term in terms for one in term.selector.expressions}
@@ -155,12 +155,12 @@ def _affinity_terms(group: Group, namespaces: Namespaces) -> list[Term]:
 
 def anti_terms(pod: Pod | DaemonSet, namespaces: Namespaces) -> list[Term]:
     """What a running pod, or one of a daemon set, keeps away from itself."""
-    return [pod_term(Kind.ANTI, one, pod, namespaces) for one in pod.spec.anti_affinity]
+    return [pod_term(TermKind.ANTI, one, pod, namespaces) for one in pod.spec.anti_affinity]
 
 
 def port_term(port: HostPort) -> Term:
     """A taken port: at most one pod on a node."""
-    return Term(Kind.PORT, labels.HOSTNAME, LabelSelector(nothing=True), (), port=port)
+    return Term(TermKind.PORT, labels.HOSTNAME, LabelSelector(nothing=True), (), port=port)
 
 
 def takes(spec: PodSpec, term: Term) -> bool:
@@ -183,7 +183,7 @@ class ProfileIndex:
                 if value is not None:
                     self._by_value.setdefault((key, value), []).append(number)
 
-    def selected(self, term: Term) -> list[int]:
+    def profiles_selected(self, term: Term) -> list[int]:
         """The numbers of the profiles that a term selects, ascending."""
         if term.selector.nothing:
             return []

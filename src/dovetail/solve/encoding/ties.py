@@ -14,13 +14,13 @@ from dovetail.model.topology import NodePolicy
 from dovetail.solve.axes import Bool, Int
 from dovetail.solve.encoding.groups import Group
 from dovetail.solve.encoding.matching import Columns
-from dovetail.solve.encoding.profiles import Interner, Scene
-from dovetail.solve.encoding.terms import Kind, Namespaces, Term, spread_keys
+from dovetail.solve.encoding.profiles import Interner, PodProfiles
+from dovetail.solve.encoding.terms import Namespaces, Term, TermKind, spread_keys
 from dovetail.solve.puzzle import Puzzle
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class TermContext:
     """What terms stand on: entities, their cells, who accepts them, which daemons will come."""
 
     n_offers: int
@@ -42,9 +42,9 @@ class Filters:
         self._held: dict[tuple[str, str, bytes, tuple[str, ...]], Bool] = {}
         self.everywhere = np.ones(columns.n_entities, dtype=bool)
 
-    def counted(self, term: Term, spec: PodSpec) -> Bool:
+    def counted_entities(self, term: Term, spec: PodSpec) -> Bool:
         """The entities that a spread of such a pod counts."""
-        if term.kind != Kind.SPREAD or not term.filter_key:
+        if term.kind != TermKind.SPREAD or not term.filter_key:
             return self.everywhere
         policies = (term.node_affinity_policy, term.node_taints_policy)
         key = (*policies, term.filter_key, spread_keys(spec))
@@ -56,9 +56,9 @@ class Filters:
         columns = self._columns
         eligible = self.everywhere.copy()
         if term.node_affinity_policy == NodePolicy.HONOR:
-            eligible &= columns.admitted_by_affinity(spec.node_selector, spec.required_terms)
+            eligible &= columns.matches_affinity(spec.node_selector, spec.required_terms)
         if term.node_taints_policy == NodePolicy.HONOR:
-            eligible &= columns.tolerated(spec.tolerations)
+            eligible &= columns.tolerates(spec.tolerations)
         for name in spread_keys(spec):
             codes, values = columns.codes(labels.normalize(name))
             if name != labels.HOSTNAME:
@@ -66,7 +66,7 @@ class Filters:
         return self.everywhere if eligible.all() else eligible
 
 
-class Known(Protocol):
+class PodLookup(Protocol):
     """Who is where, as far as terms ask."""
 
     @property
@@ -74,7 +74,7 @@ class Known(Protocol):
         """The pods that wait, by group."""
         ...
 
-    def selected(self, number: int, term: Term) -> tuple[list[int], Int, list[int]]:
+    def pods_selected(self, number: int, term: Term) -> tuple[list[int], Int, list[int]]:
         """The waiting groups, running pods by node, and daemon sets that a term selects."""
         ...
 
@@ -82,7 +82,7 @@ class Known(Protocol):
         """Running pods that state a term, by node."""
         ...
 
-    def coming(self, number: int) -> Sequence[int]:
+    def daemon_sets_stating(self, number: int) -> Sequence[int]:
         """The daemon sets that state a term."""
         ...
 
@@ -95,7 +95,7 @@ class Known(Protocol):
 class HostTerm:
     """A constraint between pods on one node, and the pods of it that run already."""
 
-    kind: Kind
+    kind: TermKind
     max_skew: int
     min_domains: int
     match_n: Int  # running pods that it selects, by existing node
@@ -110,7 +110,7 @@ class HostTerm:
 class ZoneTerm:
     """A constraint between pods in one domain, and the pods of it that run already."""
 
-    kind: Kind
+    kind: TermKind
     key: int  # which topology key, as a column of domains_ck
     max_skew: int
     min_domains: int
@@ -141,26 +141,26 @@ class Ties:
 
 
 def tie_groups(
-    problem: Puzzle, groups: Sequence[Group], keys: tuple[str, ...], ground: Ground
+    problem: Puzzle, groups: Sequence[Group], keys: tuple[str, ...], context: TermContext
 ) -> Ties:
     """Work out every term. O(terms x what they select), not terms x groups."""
     seen = {group.namespace for group in groups} | {pod.namespace for pod in problem.bound}
     seen |= {daemon.namespace for daemon in problem.daemon_sets}
     namespaces = Namespaces(problem.namespaces, seen)
     interner = Interner()
-    own_g = interner.stated(groups, namespaces)
-    scene = Scene(problem, groups, keys, namespaces)
-    scene.add_running_owners(interner)
-    scene.add_coming_owners(interner)
-    return Assembly(scene, ground, interner.owners).ties(list(interner.number_of), own_g)
+    own_g = interner.terms_by_group(groups, namespaces)
+    lookup = PodProfiles(problem, groups, keys, namespaces)
+    lookup.add_running_owners(interner)
+    lookup.add_coming_owners(interner)
+    return Assembly(lookup, context, interner.owners).ties(list(interner.number_of), own_g)
 
 
 class Assembly:
     """Turns terms into arrays, one after another."""
 
-    def __init__(self, scene: Known, ground: Ground, owners: list[list[int]]) -> None:
-        self.scene = scene
-        self.ground = ground
+    def __init__(self, lookup: PodLookup, context: TermContext, owners: list[list[int]]) -> None:
+        self.lookup = lookup
+        self.context = context
         self.owners = owners
         self.hosts: list[HostTerm] = []
         self.zones: list[ZoneTerm] = []
@@ -171,10 +171,10 @@ class Assembly:
 
     def ties(self, terms: list[Term], own_g: list[list[int]]) -> Ties:
         """All terms in order."""
-        match_g: list[list[int]] = [[] for _ in self.scene.groups]
+        match_g: list[list[int]] = [[] for _ in self.lookup.groups]
         place_of: list[int] = []
         for number, term in enumerate(terms):
-            matched, match_n, daemons = self.scene.selected(number, term)
+            matched, match_n, daemons = self.lookup.pods_selected(number, term)
             for group in matched:
                 match_g[group].append(number)
             if term.is_host:
@@ -183,7 +183,10 @@ class Assembly:
             else:
                 place_of.append(len(self.zones))
                 self._add_zone(term, number, match_n, matched)
-        own, match = _split(own_g, terms, place_of), _split(match_g, terms, place_of)
+        own, match = (
+            _split_by_level(own_g, terms, place_of),
+            _split_by_level(match_g, terms, place_of),
+        )
         return Ties(
             self.hosts,
             self.zones,
@@ -191,24 +194,24 @@ class Assembly:
             match[0],
             own[1],
             match[1],
-            self.ground.domains_ck,
+            self.context.domains_ck,
             self.mixed,
         )
 
     def _add_host(self, term: Term, number: int, match_n: Int, daemons: list[int]) -> None:
-        n_offers = self.ground.n_offers
+        n_offers = self.context.n_offers
         eligible_e = self._filter(term, self.owners[number])
-        coming_e = self.ground.coming_de[daemons].sum(axis=0) if daemons else None
-        own_n = self.scene.owners(number)
+        coming_e = self.context.coming_de[daemons].sum(axis=0) if daemons else None
+        own_n = self.lookup.owners(number)
         coming_n = 0 if coming_e is None else coming_e[n_offers:]
         match_n = match_n + coming_n
-        if term.kind == Kind.PORT:
-            own_n = match_n = own_n + self.scene.ports(number, term) + coming_n
+        if term.kind == TermKind.PORT:
+            own_n = match_n = own_n + self.lookup.ports(number, term) + coming_n
         match_o = None if coming_e is None else coming_e[:n_offers]
-        own_o = match_o if term.kind == Kind.PORT else None
-        shy = self.scene.coming(number)
+        own_o = match_o if term.kind == TermKind.PORT else None
+        shy = self.lookup.daemon_sets_stating(number)
         if shy:
-            owners_e = self.ground.coming_de[shy].sum(axis=0)
+            owners_e = self.context.coming_de[shy].sum(axis=0)
             own_n, own_o = own_n + owners_e[n_offers:], owners_e[:n_offers]
         self.hosts.append(
             HostTerm(
@@ -217,7 +220,7 @@ class Assembly:
                 term.min_domains,
                 match_n,
                 own_n,
-                self._standing(eligible_e[n_offers:]),
+                self._without_removed(eligible_e[n_offers:]),
                 self._of_offers(eligible_e),
                 match_o,
                 own_o,
@@ -228,9 +231,9 @@ class Assembly:
         key, domain_n, n_domains = self._domains(term.topology_key)
         eligible_e = self._filter(term, self.owners[number])
         has_label = domain_n >= 0
-        counts = self._standing(eligible_e[self.ground.n_offers :]) & has_label
+        counts = self._without_removed(eligible_e[self.context.n_offers :]) & has_label
         match_d = np.bincount(domain_n[counts], weights=match_n[counts], minlength=n_domains)
-        own_n = self.scene.owners(number)
+        own_n = self.lookup.owners(number)
         own_d = np.bincount(domain_n[has_label], weights=own_n[has_label], minlength=n_domains)
         seen_d = np.zeros(n_domains, dtype=bool)
         seen_d[domain_n[counts]] = True
@@ -251,42 +254,42 @@ class Assembly:
 
     def _domains(self, topology_key: str) -> tuple[int, Int, int]:
         """A topology key's number, the domain of every node, and how many domains there are."""
-        ground = self.ground
+        context = self.context
         if topology_key not in self._keys:
-            key = ground.topology_keys.index(labels.normalize(topology_key))
-            domain_n = ground.domains_ck[ground.cell_e[ground.n_offers :], key]
+            key = context.topology_keys.index(labels.normalize(topology_key))
+            domain_n = context.domains_ck[context.cell_e[context.n_offers :], key]
             # At least one, so that a key that no node carries can still be looked up.
-            n_domains = max(1, int(ground.domains_ck[:, key].max(initial=-1)) + 1)
+            n_domains = max(1, int(context.domains_ck[:, key].max(initial=-1)) + 1)
             self._keys[topology_key] = (key, domain_n, n_domains)
         return self._keys[topology_key]
 
     def _of_offers(self, eligible_e: Bool) -> Bool:
         """The part that is about offers; the same object for the same filter, which is kept."""
         if id(eligible_e) not in self._offers:
-            self._offers[id(eligible_e)] = eligible_e[: self.ground.n_offers]
+            self._offers[id(eligible_e)] = eligible_e[: self.context.n_offers]
         return self._offers[id(eligible_e)]
 
-    def _standing(self, eligible_n: Bool) -> Bool:
+    def _without_removed(self, eligible_n: Bool) -> Bool:
         """The same nodes without those that are gone."""
-        if self.ground.gone is None:
+        if self.context.gone is None:
             return eligible_n
         eligible_n = eligible_n.copy()
-        eligible_n[self.ground.gone] = False
+        eligible_n[self.context.gone] = False
         return eligible_n
 
     def _counting_cells(self, eligible_e: Bool, matched: list[int]) -> Bool:
         """The cells whose nodes a spread counts, as far as the pods it selects can go there."""
-        ground = self.ground
-        if eligible_e is ground.filters.everywhere:
-            return np.ones(len(ground.domains_ck), dtype=bool)
-        masks = tuple(np.unique(ground.mask_g[matched]).tolist())
+        context = self.context
+        if eligible_e is context.filters.everywhere:
+            return np.ones(len(context.domains_ck), dtype=bool)
+        masks = tuple(np.unique(context.mask_g[matched]).tolist())
         known = self._counting.get((id(eligible_e), masks))
         if known is not None:
             return known
-        reach_e = ground.masks_me[list(masks)].any(axis=0)
-        n_cells = len(ground.domains_ck)
-        counted = np.bincount(ground.cell_e[reach_e & eligible_e], minlength=n_cells) > 0
-        ignored = np.bincount(ground.cell_e[reach_e & ~eligible_e], minlength=n_cells) > 0
+        reach_e = context.masks_me[list(masks)].any(axis=0)
+        n_cells = len(context.domains_ck)
+        counted = np.bincount(context.cell_e[reach_e & eligible_e], minlength=n_cells) > 0
+        ignored = np.bincount(context.cell_e[reach_e & ~eligible_e], minlength=n_cells) > 0
         if (counted & ignored).any() and not any(held is eligible_e for held in self.mixed):
             self.mixed.append(eligible_e)
         self._counting[id(eligible_e), masks] = counted
@@ -294,13 +297,13 @@ class Assembly:
 
     def _filter(self, term: Term, owners: list[int]) -> Bool:
         """The entities that a spread counts; all of them for other terms."""
-        filters = self.ground.filters
+        filters = self.context.filters
         if not owners:
             return filters.everywhere
-        return filters.counted(term, self.scene.groups[owners[0]].spec)
+        return filters.counted_entities(term, self.lookup.groups[owners[0]].spec)
 
 
-def _split(
+def _split_by_level(
     numbers_g: list[list[int]], terms: list[Term], place_of: list[int]
 ) -> tuple[list[list[int]], list[list[int]]]:
     """Term numbers by group, host terms apart from zone terms."""
@@ -314,8 +317,8 @@ def sights(ties: Ties, n_offers: int) -> Int:
     """A number for each offer: nodes of equal numbers are counted by the same spreads."""
     code_o = np.zeros(n_offers, dtype=np.int64)
     seen: set[bytes] = set()
-    zones = [term.eligible_o for term in ties.zones if term.kind == Kind.SPREAD]
-    hosts = [term.eligible_o for term in ties.hosts if term.kind == Kind.SPREAD]
+    zones = [term.eligible_o for term in ties.zones if term.kind == TermKind.SPREAD]
+    hosts = [term.eligible_o for term in ties.hosts if term.kind == TermKind.SPREAD]
     for eligible_o in {id(one): one for one in (*zones, *hosts)}.values():
         key = b"" if eligible_o.all() else np.packbits(eligible_o).tobytes()
         if key and key not in seen:

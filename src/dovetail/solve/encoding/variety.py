@@ -16,20 +16,20 @@ from dovetail.model.requirements import Requirement, Requirements
 
 
 @dataclass(frozen=True, slots=True)
-class Demand:
+class MinValues:
     """One minValues of a pool: so many of these values, by number of the instance type."""
 
     least: int
     values_by_type: tuple[frozenset[str], ...]
 
 
-def demands(pool: NodePool, types: Iterable[InstanceType]) -> tuple[Demand, ...]:
+def demands(pool: NodePool, types: Iterable[InstanceType]) -> tuple[MinValues, ...]:
     """What the pool's minValues ask for; nothing for most pools."""
     if all(one.min_values is None for one in pool.requirements):
         return ()
     kinds = tuple(types)
     return tuple(
-        Demand(one.min_values, tuple(_values(one, kind) for kind in kinds))
+        MinValues(one.min_values, tuple(_values(one, kind) for kind in kinds))
         for one in Requirements(pool.requirements).sorted()
         if one.min_values is not None
     )
@@ -54,10 +54,10 @@ def later_kinds(capacity_type: str) -> tuple[str, ...]:
     return known[known.index(capacity_type) + 1 :] if capacity_type in known else ()
 
 
-class Tally:
+class MinValuesTally:
     """The values gathered so far for the demands of one pool."""
 
-    def __init__(self, asked: tuple[Demand, ...]) -> None:
+    def __init__(self, asked: tuple[MinValues, ...]) -> None:
         self._asked = asked
         self._held: list[set[str]] = [set() for _ in asked]
 
@@ -77,12 +77,12 @@ class Tally:
         return is_new
 
 
-def gather(asked: tuple[Demand, ...], kinds: Iterable[int]) -> list[int] | None:
+def gather(asked: tuple[MinValues, ...], kinds: Iterable[int]) -> list[int] | None:
     """Places of the first types that meet all demands, skipping those that bring nothing new.
 
     The first is always among them. None if all together do not suffice.
     """
-    tally = Tally(asked)
+    tally = MinValuesTally(asked)
     chosen: list[int] = []
     for place, kind in enumerate(kinds):
         if tally.is_met and chosen:
@@ -92,7 +92,7 @@ def gather(asked: tuple[Demand, ...], kinds: Iterable[int]) -> list[int] | None:
     return chosen if tally.is_met else None
 
 
-def are_met(asked: tuple[Demand, ...], kinds: Iterable[int]) -> bool:
+def are_met(asked: tuple[MinValues, ...], kinds: Iterable[int]) -> bool:
     """Whether these types have all the values that are asked for."""
     if not asked:
         return True

@@ -24,10 +24,10 @@ from dovetail.solve.encoding.encode import Encoded
 from dovetail.solve.encoding.groups import Group, Profile, distinct_specs, profile_of, read_labels
 from dovetail.solve.encoding.market_labels import label_column
 from dovetail.solve.encoding.terms import (
-    Kind,
     Namespaces,
     ProfileIndex,
     Term,
+    TermKind,
     pod_term,
     spread_term,
 )
@@ -37,7 +37,7 @@ _SOFT_SPREAD: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Company:
+class PodPreference:
     """A wish about other pods: their number in the domain times `weight`."""
 
     weight: int  # negative: the fewer the better
@@ -55,7 +55,7 @@ class Wishes:
     wish_g: Int
     row_s: list[int]
     rows: list[Int]
-    company: list[Company]
+    company: list[PodPreference]
     own_g: list[tuple[int, ...]]
     match_g: list[tuple[int, ...]]
 
@@ -120,9 +120,9 @@ class _Scores:
         if id(spec) not in self._by_spec:
             score = np.zeros(self._columns.n_entities, dtype=np.int64)
             for weight, term in spec.preferred_terms:
-                score += weight * self._columns.admitted_by_term(term)
+                score += weight * self._columns.matches_term(term)
             if self._has_soft_taints:
-                score -= _SOFT_TAINT * self._columns.disliked(spec.tolerations)
+                score -= _SOFT_TAINT * self._columns.has_soft_taint(spec.tolerations)
             # Where everything is liked alike, nothing is preferred.
             key = score.tobytes() if len(score) and (score != score[0]).any() else b""
             code = self._by_spec[id(spec)] = self._code_of.setdefault(key, len(self.rows))
@@ -133,7 +133,7 @@ class _Scores:
 
 def _company(
     enc: Encoded,
-) -> tuple[list[Company], list[tuple[int, ...]], list[tuple[int, ...]]]:
+) -> tuple[list[PodPreference], list[tuple[int, ...]], list[tuple[int, ...]]]:
     """The wishes about other pods: who has them, and whom they are about."""
     groups = enc.groups
     nothing: list[tuple[int, ...]] = [() for _ in groups]
@@ -155,7 +155,7 @@ def _company(
         key = labels.normalize(term.topology_key)
         if key not in domains:
             domains[key] = _domains(enc, key)
-        company.append(Company(weight, term.is_host, domains[key], match_n))
+        company.append(PodPreference(weight, term.is_host, domains[key], match_n))
     return company, own_g, [tuple(mine) for mine in match_g]
 
 
@@ -170,7 +170,7 @@ class _Crowd:
 
     @cached_property
     def _places(self) -> list[list[int]]:
-        return list(self._running.values())
+        return list(self._nodes_by_profile.values())
 
     @cached_property
     def _keys(self) -> tuple[str, ...]:
@@ -178,19 +178,19 @@ class _Crowd:
         return read_labels(distinct_specs((*problem.pods, *problem.bound)), problem.daemon_sets)
 
     @cached_property
-    def _running(self) -> dict[Profile, list[int]]:
-        return _running(self._enc, self._keys)
+    def _nodes_by_profile(self) -> dict[Profile, list[int]]:
+        return _running_nodes(self._enc, self._keys)
 
     @cached_property
     def _index(self) -> ProfileIndex:
         profiles = [group.profile for group in self._enc.groups]
-        return ProfileIndex([*profiles, *self._running], self._keys)
+        return ProfileIndex([*profiles, *self._nodes_by_profile], self._keys)
 
     def seen_by(self, term: Term) -> tuple[list[int], Int]:
         """The waiting groups, and the running pods by node, that a term selects."""
         n_groups = len(self._enc.groups)
         match_n = np.zeros(len(self._enc.problem.nodes), dtype=np.int64)
-        found = self._index.selected(term)
+        found = self._index.profiles_selected(term)
         for profile in found:
             if profile >= n_groups:
                 np.add.at(match_n, self._places[profile - n_groups], 1)
@@ -200,15 +200,15 @@ class _Crowd:
 def _soft_terms(group: Group, namespaces: Namespaces) -> Iterator[tuple[Term, int]]:
     spec = group.spec
     for weight, term in spec.preferred_affinity:
-        yield pod_term(Kind.AFFINITY, term, group, namespaces), weight
+        yield pod_term(TermKind.AFFINITY, term, group, namespaces), weight
     for weight, term in spec.preferred_anti_affinity:
-        yield pod_term(Kind.ANTI, term, group, namespaces), -weight
+        yield pod_term(TermKind.ANTI, term, group, namespaces), -weight
     for one in spec.spread:
         if not one.is_hard:
             yield spread_term(one, group), -_SOFT_SPREAD
 
 
-def _running(enc: Encoded, keys: tuple[str, ...]) -> dict[Profile, list[int]]:
+def _running_nodes(enc: Encoded, keys: tuple[str, ...]) -> dict[Profile, list[int]]:
     """The nodes of running pods, by what selectors can see of them; one entry for each pod."""
     place = {node.name: number for number, node in enumerate(enc.problem.nodes)}
     found: dict[Profile, list[int]] = {}

@@ -15,7 +15,7 @@ import numpy as np
 from dovetail.solve.axes import UNLIMITED, Int
 from dovetail.solve.encoding.encode import Encoded
 from dovetail.solve.encoding.limits import Limits
-from dovetail.solve.encoding.terms import Kind
+from dovetail.solve.encoding.terms import TermKind
 from dovetail.solve.program.pod_worth import takes
 
 
@@ -41,7 +41,7 @@ class Sort:
         return bool(self.zone_own or self.zone_match)
 
 
-class Board:
+class ExactPuzzle:
     """Everything that the search asks about one puzzle."""
 
     def __init__(self, enc: Encoded, offers: Int) -> None:
@@ -92,7 +92,7 @@ class Board:
         pairs = [(term, ties.hosts[term].match_o) for term in ties.host_own_g[group]]
         pairs += [(term, ties.hosts[term].own_o) for term in ties.host_match_g[group]]
         for term, present in pairs:
-            if present is not None and ties.hosts[term].kind in (Kind.ANTI, Kind.PORT):
+            if present is not None and ties.hosts[term].kind in (TermKind.ANTI, TermKind.PORT):
                 here = np.flatnonzero(present[self.offers] == 0).tolist()
                 bits &= sum(1 << place for place in here)
         return bits
@@ -107,7 +107,7 @@ class Board:
         """What new nodes are like before pods come: by host term the daemon pods that are company
         or count in a spread, and the offers with just these, as bits.
         """
-        about = (Kind.AFFINITY, Kind.SPREAD)
+        about = (TermKind.AFFINITY, TermKind.SPREAD)
         nobody = [0] * len(self.offers)
         daemons = [
             nobody
@@ -144,7 +144,7 @@ class Board:
             found.append((levels, bits[::-1]))
         return found
 
-    def fitting(self, use: tuple[int, ...]) -> int:
+    def offers_with_room(self, use: tuple[int, ...]) -> int:
         """The offers that have as much as is used, as bits."""
         bits = self._fitting.get(use)
         if bits is None:

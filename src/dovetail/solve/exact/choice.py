@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from dovetail.solve.exact.board import Board
+from dovetail.solve.exact.board import ExactPuzzle
 from dovetail.solve.exact.search import Spot
 
 _STEPS: Final = 400
@@ -17,7 +17,7 @@ Worth = tuple[tuple[int, ...], int, int]  # pods in light pools, lightest first;
 class Chooser:
     """Chooses an offer for each new node of a layout."""
 
-    board: Board
+    board: ExactPuzzle
     spots: Sequence[Spot]  # the new ones
     weights: Sequence[int]  # of all pools but the heaviest, lightest first
     best: Worth | None = None

@@ -8,15 +8,14 @@ from itertools import groupby, islice, product
 from operator import itemgetter
 from typing import Final
 
-from dovetail.solve.encoding.terms import Kind
-from dovetail.solve.exact.board import Board, Sort
+from dovetail.solve.encoding.terms import TermKind
+from dovetail.solve.exact.board import ExactPuzzle, Sort
 from dovetail.solve.exact.choice import Chooser, Worth
 from dovetail.solve.exact.search import Layout, Search, Spot
-from dovetail.solve.finishing.priority import Outcome
 from dovetail.solve.finishing.ranking import rank
 from dovetail.solve.finishing.rescue import put_one, rescue, see
 from dovetail.solve.finishing.soundness import is_sound
-from dovetail.solve.packing.attempt import Attempt, new_attempt
+from dovetail.solve.packing.attempt import Attempt, PackingResult, new_attempt
 from dovetail.solve.packing.units import is_tied_to_zones
 from dovetail.solve.zones.undo import is_bound_in_turn
 
@@ -32,30 +31,30 @@ _MOST_COMBINATIONS: Final = 5_000
 LeftOut = tuple[int, ...]  # how many pods of every group
 
 
-def placed_exactly(outcome: Outcome) -> list[Outcome]:
+def place_exactly(packing: PackingResult) -> list[PackingResult]:
     """Better plans for a handful of pods; none if there are none, or pods are too many.
 
     The search reckons with every domain that might be opened. Where it leaves pods out, another
     plan has those that kube-scheduler itself would bind.
     """
-    attempt, waiting = outcome
+    attempt, waiting = packing
     enc = attempt.enc
     n_pods = int(enc.count_g.sum())
     effort = enc.problem.policy.effort
     most = _MOST_LEFT_OUT if waiting else _MOST_PODS
     if effort < 1 or n_pods > most or len(enc.cell_n) > _MOST_NODES:
         return []
-    board = Board(enc, attempt.offers)
+    board = ExactPuzzle(enc, attempt.offers)
     if not board.is_plain:
         return []
-    placing = _Placing(board, outcome, _STATES * effort)
-    plan = placing.found(waiting)
+    placing = _Placing(board, packing, _STATES * effort)
+    plan = placing.find(waiting)
     if plan is None:
         return []
-    found = [(plan.written(board, attempt), dict(plan.waiting))]
+    found = [PackingResult(plan.to_attempt(board, attempt), dict(plan.waiting))]
     if plan.waiting:
-        again = plan.written(board, attempt)
-        found.append((again, rescue(again)))
+        again = plan.to_attempt(board, attempt)
+        found.append(PackingResult(again, rescue(again)))
     return found
 
 
@@ -67,7 +66,7 @@ class _Plan:
     chosen: tuple[int, ...]
     waiting: Mapping[int, int]
 
-    def written(self, board: Board, like: Attempt) -> Attempt:
+    def to_attempt(self, board: ExactPuzzle, like: Attempt) -> Attempt:
         """The layout as a plan, pod by pod in the order of binding."""
         attempt = new_attempt(like.enc, like.offers, like.values, like.prefer)
         offers = iter(board.offers[place] for place in self.chosen)
@@ -90,7 +89,7 @@ class _Plan:
         attempt.leaned_on |= {
             number
             for number, term in enumerate(hosts)
-            if term.kind == Kind.SPREAD and bins.match[number, : bins.n].max() > term.max_skew
+            if term.kind == TermKind.SPREAD and bins.match[number, : bins.n].max() > term.max_skew
         }
         return attempt
 
@@ -99,7 +98,7 @@ def _foresee(attempt: Attempt, sort: Sort) -> None:
     """Note the domains that the spreads of a sort reckon with: no others may appear later."""
     for number in sort.zone_own:
         term = attempt.enc.ties.zones[number]
-        if term.kind == Kind.SPREAD:
+        if term.kind == TermKind.SPREAD:
             counted_d = term.seen_d.copy()
             counted_d[sorted(sort.reach[number])] = True
             attempt.settler.state.foreseen[number] &= counted_d
@@ -108,17 +107,17 @@ def _foresee(attempt: Attempt, sort: Sort) -> None:
 class _Placing:
     """Looks for a plan that leaves out fewer pods, then for a cheaper one."""
 
-    def __init__(self, board: Board, outcome: Outcome, budget: int) -> None:
+    def __init__(self, board: ExactPuzzle, packing: PackingResult, budget: int) -> None:
         self._board = board
-        self._like = outcome[0]
+        self._like = packing.attempt
         self._search = _Cheaper(board, budget)
         self._weights = sorted(set(self._like.weights))[:-1]
 
-    def found(self, waiting: Mapping[int, int]) -> _Plan | None:
+    def find(self, waiting: Mapping[int, int]) -> _Plan | None:
         """The first plan that leaves out fewer pods, made as cheap as the budget allows; or else a
         cheaper one that leaves out the same.
         """
-        _, in_light_pools, price, n_nodes = rank((self._like, dict(waiting)))
+        _, in_light_pools, price, n_nodes = rank(PackingResult(self._like, dict(waiting)))
         for is_today, ways in self._levels(waiting):
             best, worth = None, None
             if is_today:
@@ -179,7 +178,7 @@ class _Placing:
             return None
         waiting = {group: out for group, out in enumerate(left_out) if out}
         plan = _Plan(layout, tuple(chooser.chosen), waiting)
-        return (plan, worth) if _holds(plan.written(self._board, self._like)) else None
+        return (plan, worth) if _holds(plan.to_attempt(self._board, self._like)) else None
 
 
 class _Cheaper(Search):
@@ -204,7 +203,7 @@ class _Cheaper(Search):
 def _holds(attempt: Attempt) -> bool:
     """Whether kube-scheduler could bind all pods in turn, with all nodes there."""
     ties, seen = attempt.enc.ties, attempt.settler.state.seen
-    spreads = [n for n, term in enumerate(ties.zones) if term.kind == Kind.SPREAD]
+    spreads = [n for n, term in enumerate(ties.zones) if term.kind == TermKind.SPREAD]
     return is_sound(attempt, is_in_turn=True) and all(
         is_bound_in_turn(attempt, number, seen[number]) for number in spreads
     )

@@ -15,8 +15,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from dovetail.solve.encoding.terms import Kind
-from dovetail.solve.exact.board import Board, Sort
+from dovetail.solve.encoding.terms import TermKind
+from dovetail.solve.exact.board import ExactPuzzle, Sort
 
 _NEW: Final = -1  # instead of the number of an existing node
 
@@ -49,7 +49,7 @@ class Layout:
 class Search:
     """Looks for layouts that hold so many pods of every sort."""
 
-    def __init__(self, board: Board, budget: int) -> None:
+    def __init__(self, board: ExactPuzzle, budget: int) -> None:
         self._board = board
         self.budget = budget
         self._match = [term.match_d.tolist() for term in board.zones]
@@ -64,7 +64,7 @@ class Search:
         """Whether it matters when pods of a sort come: they want company or are spread, or are
         company or counted for others.
         """
-        kinds = (Kind.AFFINITY, Kind.SPREAD)
+        kinds = (TermKind.AFFINITY, TermKind.SPREAD)
         hosts = (self._board.hosts[term].kind for term in (*sort.host_own, *sort.host_match))
         zones = (self._board.zones[term].kind for term in (*sort.zone_own, *sort.zone_match))
         return any(kind in kinds for kind in (*hosts, *zones))
@@ -168,11 +168,11 @@ class Search:
                 continue  # nodes alike
             tried.add(spot)
             for chosen in self._with_cell(spot, sort):
-                after = self._joined(spots, chosen, number, is_first=is_first)
+                after = self._add_pod(spots, chosen, number, is_first=is_first)
                 if after is not None:
                     yield place, after
         for chosen in chain.from_iterable(self._with_cell(one, sort) for one in self._empty):
-            after = self._joined(spots, chosen, number, is_first=is_first)
+            after = self._add_pod(spots, chosen, number, is_first=is_first)
             if after is not None:
                 yield len(spots), after
 
@@ -201,10 +201,10 @@ class Search:
         return all(
             self._own[term][domains[zones[term].key]] == 0
             for term in sort.zone_match
-            if zones[term].kind == Kind.ANTI and domains[zones[term].key] >= 0
+            if zones[term].kind == TermKind.ANTI and domains[zones[term].key] >= 0
         )
 
-    def _joined(
+    def _add_pod(
         self, spots: tuple[Spot, ...], spot: Spot, number: int, *, is_first: bool
     ) -> Spot | None:
         """The spot with one more pod; None if it may not come."""
@@ -233,13 +233,13 @@ class Search:
             room = tuple(free - asked for free, asked in pairs)
             return (room, 0) if has_room and sort.nodes[spot.node] else None
         room = tuple(use + asked for use, asked in pairs)
-        offers = spot.offers & sort.offers & self._board.fitting(room)
+        offers = spot.offers & sort.offers & self._board.offers_with_room(room)
         return (room, offers) if offers else None
 
     def _is_first(self, spots: tuple[Spot, ...], sort: Sort) -> bool:
         """Whether pods want company, are such company themselves, and nobody else is anywhere."""
-        hosts = [t for t in sort.host_own if self._board.hosts[t].kind == Kind.AFFINITY]
-        zones = [t for t in sort.zone_own if self._board.zones[t].kind == Kind.AFFINITY]
+        hosts = [t for t in sort.host_own if self._board.hosts[t].kind == TermKind.AFFINITY]
+        zones = [t for t in sort.zone_own if self._board.zones[t].kind == TermKind.AFFINITY]
         if not set(hosts) <= set(sort.host_match) or not set(zones) <= set(sort.zone_match):
             return False
         if any(spot.match[term] for spot in spots for term in hosts):
@@ -251,17 +251,17 @@ class Search:
     ) -> bool:
         for term in sort.host_own:
             host, matched = self._board.hosts[term], spot.match[term]
-            if host.kind == Kind.AFFINITY:
+            if host.kind == TermKind.AFFINITY:
                 if not matched and not is_first:
                     return False
-            elif host.kind == Kind.SPREAD:
+            elif host.kind == TermKind.SPREAD:
                 most = host.max_skew + self._least_for(spots, spot, sort, term)
                 if matched + (term in sort.host_match) > most:
                     return False
             elif matched:
                 return False
         return not any(
-            spot.own[term] and self._board.hosts[term].kind in (Kind.ANTI, Kind.PORT)
+            spot.own[term] and self._board.hosts[term].kind in (TermKind.ANTI, TermKind.PORT)
             for term in sort.host_match
         )
 
@@ -282,7 +282,7 @@ class Search:
         zones, domains = self._board.zones, self._board.domains
         for term in sort.zone_own:
             zone = zones[term]
-            if zone.kind != Kind.AFFINITY or zone.match_d[domains[spot.cell][zone.key]]:
+            if zone.kind != TermKind.AFFINITY or zone.match_d[domains[spot.cell][zone.key]]:
                 continue
             near = [
                 domains[one.cell][zone.key] == domains[spot.cell][zone.key]
@@ -316,18 +316,18 @@ class Search:
         zones, domains = self._board.zones, self._board.domains[cell]
         for term in sort.zone_own:
             zone, domain = zones[term], domains[zones[term].key]
-            if zone.kind == Kind.ANTI:
+            if zone.kind == TermKind.ANTI:
                 if domain >= 0 and self._match[term][domain]:
                     return False
             elif domain < 0:
                 return False
-            elif zone.kind == Kind.AFFINITY:
+            elif zone.kind == TermKind.AFFINITY:
                 if not self._match[term][domain] and not is_first:
                     return False
             elif not self._is_even(sort, term, domain):
                 return False
         return all(
-            zones[term].kind != Kind.ANTI
+            zones[term].kind != TermKind.ANTI
             or domains[zones[term].key] < 0
             or not self._own[term][domains[zones[term].key]]
             for term in sort.zone_match

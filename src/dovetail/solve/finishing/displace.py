@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.solve.encoding.terms import Kind
+from dovetail.solve.encoding.terms import TermKind
 from dovetail.solve.finishing.rescue import put_one, settle_one
 from dovetail.solve.packing.attempt import Attempt
 from dovetail.solve.packing.contents import loads
-from dovetail.solve.packing.units import ANY_CELL, Unit, unit_of
+from dovetail.solve.packing.units import ANY_CELL, PodUnit, unit_of
 from dovetail.solve.zones.colocate import without_company
 from dovetail.solve.zones.first_pods import followers, one_more, starters
 from dovetail.solve.zones.quotas import Outlook
@@ -48,7 +48,9 @@ def _take_a_place(attempt: Attempt, group: int, waiting: dict[int, int]) -> bool
     return False
 
 
-def _choices(attempt: Attempt, node: int, held: dict[int, int], probe: Unit) -> list[list[Leaver]]:
+def _choices(
+    attempt: Attempt, node: int, held: dict[int, int], probe: PodUnit
+) -> list[list[Leaver]]:
     """Who might leave a node: pods of one group, those of lowest priority first; or all of them.
 
     Pods of one unit can be swapped for each other, so any of its groups may be on the node.
@@ -68,14 +70,14 @@ def _choices(attempt: Attempt, node: int, held: dict[int, int], probe: Unit) -> 
     return [*single, every] if len(every) > 1 else single
 
 
-def _totals(unit: Unit) -> dict[int, int]:
+def _totals(unit: PodUnit) -> dict[int, int]:
     totals: dict[int, int] = {}
     for group, count in unit.members:
         totals[group] = totals.get(group, 0) + count
     return totals
 
 
-def take_out(unit: Unit, group: int, count: int) -> None:
+def take_out(unit: PodUnit, group: int, count: int) -> None:
     """Take pods of a group out of a unit."""
     totals = _totals(unit)
     totals[group] -= count
@@ -84,7 +86,7 @@ def take_out(unit: Unit, group: int, count: int) -> None:
 
 
 def _candidates(
-    attempt: Attempt, probe: Unit, held_by_node: dict[int, dict[int, int]]
+    attempt: Attempt, probe: PodUnit, held_by_node: dict[int, dict[int, int]]
 ) -> list[int]:
     """Nodes that would be large enough if all of lower priority left them."""
     bins = attempt.bins
@@ -98,26 +100,26 @@ def _candidates(
     return [node for node in np.flatnonzero(fits).tolist() if node in held_by_node]
 
 
-def _may_go(attempt: Attempt, number: int, node: int, probe: Unit) -> bool:
+def _may_go(attempt: Attempt, number: int, node: int, probe: PodUnit) -> bool:
     """Whether pods of a unit may leave a node: nobody there depends on their company."""
     unit, ties = attempt.units[number], attempt.enc.ties
     if unit.priority >= probe.priority:
         return False
     return not any(
-        ties.hosts[term].kind == Kind.AFFINITY and attempt.bins.own[term, node]
+        ties.hosts[term].kind == TermKind.AFFINITY and attempt.bins.own[term, node]
         for term in unit.match
     )
 
 
-def _is_counted_on(attempt: Attempt, unit: Unit, leaver: tuple[int, int]) -> bool:
+def _is_counted_on(attempt: Attempt, unit: PodUnit, leaver: tuple[int, int]) -> bool:
     """Whether pods that were placed count on the pods of a group being in the unit's cell."""
     ties, state = attempt.enc.ties, attempt.settler.state
     group, count = leaver
     for number in ties.zone_match_g[group]:
         term = ties.zones[number]
-        if term.kind == Kind.ANTI or not (state.own[number] > term.own_d).any():
+        if term.kind == TermKind.ANTI or not (state.own[number] > term.own_d).any():
             continue
-        if term.kind == Kind.AFFINITY:
+        if term.kind == TermKind.AFFINITY:
             return True
         fewer = state.match[number].copy()
         fewer[ties.domains_ck[unit.cell, term.key]] -= count

@@ -14,10 +14,10 @@ from dovetail.solve.axes import Int
 from dovetail.solve.encoding.wishes import Wishes
 from dovetail.solve.packing.attempt import Attempt
 from dovetail.solve.packing.bins import EXISTING
-from dovetail.solve.packing.units import Unit
+from dovetail.solve.packing.units import PodUnit
 
 
-class Board:
+class PreferenceBoard:
     """Pods by unit and node, and the company of every domain."""
 
     def __init__(self, attempt: Attempt, wishes: Wishes) -> None:
@@ -59,11 +59,11 @@ class Board:
                 found.setdefault(node, []).append(number)
         return found
 
-    def wish(self, unit: Unit) -> int:
+    def wish(self, unit: PodUnit) -> int:
         """The number of what a unit wishes for."""
         return int(self.wishes.wish_g[unit.members[0][0]]) if unit.members else 0
 
-    def company(self, unit: Unit) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def company(self, unit: PodUnit) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The wishes about company that a unit has, and those that are about it."""
         if not unit.members:
             return (), ()
@@ -76,7 +76,7 @@ class Board:
         choosy = (mine for number, mine in self.held.items() if self._is_choosy(units[number]))
         return sorted({node for mine in choosy for node in mine})
 
-    def _is_choosy(self, unit: Unit) -> bool:
+    def _is_choosy(self, unit: PodUnit) -> bool:
         """Whether it matters to a unit which offer its node is, and not only who else is there."""
         wish = self.wish(unit)
         if wish not in self._choosy_s:
@@ -87,7 +87,7 @@ class Board:
             self._choosy_s[wish] = self.wishes.has_scores(wish) or is_about_offers
         return self._choosy_s[wish]
 
-    def is_content(self, unit: Unit, node: int) -> bool:
+    def is_content(self, unit: PodUnit, node: int) -> bool:
         """Whether a pod of the unit could like no node better than this one, which is its own."""
         wish, entity = self.wish(unit), self.entity_n[node]
         if self.wishes.scores(wish)[entity] < self._best_s[wish]:
@@ -101,7 +101,7 @@ class Board:
                     return False
         return True
 
-    def liking(self, unit: Unit, nodes: Int, leaving: int) -> Int:
+    def preference_scores(self, unit: PodUnit, nodes: Int, leaving: int) -> Int:
         """What one pod of the unit would make of these nodes, once it has left its own."""
         own, match = self.company(unit)
         value: Int = self.wishes.scores(self.wish(unit))[self.entity_n[nodes]]
@@ -155,7 +155,7 @@ class Board:
                 del mine[node]
             self._count(unit, node, change)
 
-    def _count(self, unit: Unit, node: int, change: int) -> None:
+    def _count(self, unit: PodUnit, node: int, change: int) -> None:
         own, match = self.company(unit)
         for counts_t, terms in ((self._own, own), (self._match, match)):
             for number in terms:

@@ -17,13 +17,13 @@ from typing import Final
 import numpy as np
 
 from dovetail.solve.axes import Bool, Int
-from dovetail.solve.encoding.terms import Kind
+from dovetail.solve.encoding.terms import TermKind
 from dovetail.solve.encoding.wishes import Wishes
-from dovetail.solve.finishing.preference_board import Board
+from dovetail.solve.finishing.preference_board import PreferenceBoard
 from dovetail.solve.finishing.rightsize import swap
 from dovetail.solve.packing.attempt import Attempt
 from dovetail.solve.packing.bins import EXISTING
-from dovetail.solve.packing.units import ANY_CELL, Unit
+from dovetail.solve.packing.units import ANY_CELL, PodUnit
 
 _ROUNDS: Final = 2
 _MAX_LOOKS: Final = 2000  # how often a pod looks for a better node, in all
@@ -31,7 +31,7 @@ _MAX_LOOKS: Final = 2000  # how often a pod looks for a better node, in all
 
 def prefer(attempt: Attempt, wishes: Wishes) -> None:
     """Meet as many wishes as can be met at the same price."""
-    board = Board(attempt, wishes)
+    board = PreferenceBoard(attempt, wishes)
     for number in sorted(board.held):
         _tell_apart(board, number)
     board.count_everybody()
@@ -46,7 +46,7 @@ def prefer(attempt: Attempt, wishes: Wishes) -> None:
 # ------------------------------------------------------------------ pods that can be swapped
 
 
-def _tell_apart(board: Board, number: int) -> None:
+def _tell_apart(board: PreferenceBoard, number: int) -> None:
     """Make units of those that wish alike, each where it likes to be most."""
     attempt, wishes = board.attempt, board.wishes
     unit = attempt.units[number]
@@ -70,7 +70,9 @@ def _tell_apart(board: Board, number: int) -> None:
     attempt.left_u = np.concatenate([attempt.left_u, np.zeros(grown, dtype=np.int64)])
 
 
-def _best_places(board: Board, wish: int, count: int, room: dict[int, int]) -> dict[int, int]:
+def _best_places(
+    board: PreferenceBoard, wish: int, count: int, room: dict[int, int]
+) -> dict[int, int]:
     """Take so many places, the most liked first."""
     nodes = np.array(sorted(node for node, left in room.items() if left), dtype=np.int64)
     score = board.wishes.scores(wish)[board.entity_n[nodes]]
@@ -87,13 +89,13 @@ def _best_places(board: Board, wish: int, count: int, room: dict[int, int]) -> d
 # ------------------------------------------------------------------ nodes that cost the same
 
 
-def _choose_offers(board: Board) -> None:
+def _choose_offers(board: PreferenceBoard) -> None:
     """Make every new node the offer that its pods like best among those of its price."""
     attempt = board.attempt
     enc, bins = attempt.enc, attempt.bins
     units_by_node = board.units_by_node()
     rivals: dict[tuple[int, int, int], Int] = {}
-    spread_keys = sorted({term.key for term in enc.ties.zones if term.kind == Kind.SPREAD})
+    spread_keys = sorted({term.key for term in enc.ties.zones if term.kind == TermKind.SPREAD})
     for node in board.choosy_nodes():
         offer = int(bins.offer[node])
         if offer == EXISTING:
@@ -114,7 +116,9 @@ def _choose_offers(board: Board) -> None:
             board.become(node, units_by_node[node], best)
 
 
-def _holds(attempt: Attempt, node: int, units: list[Unit], rivals: tuple[Int, list[int]]) -> Bool:
+def _holds(
+    attempt: Attempt, node: int, units: list[PodUnit], rivals: tuple[Int, list[int]]
+) -> Bool:
     """Which of these offers would do for what is on the node."""
     offers, spread_keys = rivals
     enc, bins = attempt.enc, attempt.bins
@@ -136,7 +140,7 @@ def _holds(attempt: Attempt, node: int, units: list[Unit], rivals: tuple[Int, li
 # ------------------------------------------------------------------ nodes with room
 
 
-def _move(board: Board, number: int, looks: int) -> int:
+def _move(board: PreferenceBoard, number: int, looks: int) -> int:
     """Move pods of a unit to nodes that they like better; returns how often that was looked at."""
     attempt = board.attempt
     unit, bins = attempt.units[number], attempt.bins
@@ -159,15 +163,16 @@ def _move(board: Board, number: int, looks: int) -> int:
     return looked
 
 
-def _may_leave(attempt: Attempt, unit: Unit) -> bool:
+def _may_leave(attempt: Attempt, unit: PodUnit) -> bool:
     """Whether no other pod relies on where this one is."""
     hosts = attempt.enc.ties.hosts
     return not any(
-        hosts[term].kind in (Kind.SPREAD, Kind.AFFINITY) for term in (*unit.own, *unit.match)
+        hosts[term].kind in (TermKind.SPREAD, TermKind.AFFINITY)
+        for term in (*unit.own, *unit.match)
     )
 
 
-def _better(board: Board, unit: Unit, source: int, room: Int) -> int | None:
+def _better(board: PreferenceBoard, unit: PodUnit, source: int, room: Int) -> int | None:
     """The node with room that a pod likes best, if it likes it better than its own."""
     bins = board.attempt.bins
     nodes = np.flatnonzero(room[: bins.n_existing] if source < bins.n_existing else room)
@@ -175,6 +180,6 @@ def _better(board: Board, unit: Unit, source: int, room: Int) -> int | None:
     nodes = nodes[(nodes < bins.n_existing) | (bins.weight[nodes] >= bins.weight[source])]
     if not len(nodes):
         return None
-    value = board.liking(unit, np.append(nodes, source), source)
+    value = board.preference_scores(unit, np.append(nodes, source), source)
     best = int(np.argmax(value[:-1]))
     return int(nodes[best]) if value[best] > value[-1] else None

@@ -12,12 +12,12 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.solve.encoding.limits import Limits
-from dovetail.solve.encoding.terms import Kind
+from dovetail.solve.encoding.terms import TermKind
 from dovetail.solve.finishing.displace import strike, take_out
 from dovetail.solve.finishing.rescue import place_in_pool
 from dovetail.solve.packing.attempt import Attempt
 from dovetail.solve.packing.contents import loads
-from dovetail.solve.packing.units import ANY_CELL, Unit, is_tied_to_zones, unit_of
+from dovetail.solve.packing.units import ANY_CELL, PodUnit, is_tied_to_zones, unit_of
 from dovetail.solve.program.pod_worth import takes
 from dovetail.solve.zones.settle import host_minimum
 from dovetail.solve.zones.undo import is_upset, look_again
@@ -184,13 +184,13 @@ def _forget_step(attempt: Attempt, group: int, cell: int) -> None:
             return
 
 
-def _nobody_minds(attempt: Attempt, unit: Unit, group: int, node: int) -> bool:
+def _nobody_minds(attempt: Attempt, unit: PodUnit, group: int, node: int) -> bool:
     """Whether all constraints hold of pods that counted the one that left the node."""
     bins, ties, state = attempt.bins, attempt.enc.ties, attempt.settler.state
     for number in unit.match:
-        if ties.hosts[number].kind == Kind.AFFINITY and not _has_company(attempt, number, node):
+        if ties.hosts[number].kind == TermKind.AFFINITY and not _has_company(attempt, number, node):
             return False
-        if ties.hosts[number].kind == Kind.SPREAD:
+        if ties.hosts[number].kind == TermKind.SPREAD:
             new = slice(bins.n_existing, bins.n)
             held = bins.match[number, new][bins.own[number, new] > 0]
             most = ties.hosts[number].max_skew + host_minimum(bins, number)
@@ -199,10 +199,10 @@ def _nobody_minds(attempt: Attempt, unit: Unit, group: int, node: int) -> bool:
     for number in ties.zone_match_g[group]:
         term = ties.zones[number]
         is_lonely = (state.own[number] > term.own_d) & (state.match[number] == 0)
-        if term.kind == Kind.AFFINITY and is_lonely.any():
+        if term.kind == TermKind.AFFINITY and is_lonely.any():
             return False
     return not any(
-        term.kind == Kind.SPREAD
+        term.kind == TermKind.SPREAD
         and is_upset(attempt, number, state.match[number], state.seen[number])
         for number, term in enumerate(ties.zones)
     )

@@ -13,10 +13,10 @@ from dataclasses import replace
 import numpy as np
 
 from dovetail.solve.axes import Bool, Int
-from dovetail.solve.encoding.terms import Kind
+from dovetail.solve.encoding.terms import TermKind
 from dovetail.solve.packing.attempt import Attempt
 from dovetail.solve.packing.bins import EXISTING
-from dovetail.solve.packing.units import ANY_CELL, Unit, is_tied_to_zones, unit_of
+from dovetail.solve.packing.units import ANY_CELL, PodUnit, is_tied_to_zones, unit_of
 from dovetail.solve.zones.colocate import is_first, without_company
 from dovetail.solve.zones.late_starters import late_places
 from dovetail.solve.zones.quotas import Outlook
@@ -64,21 +64,21 @@ def place_in_pool(attempt: Attempt, group: int, weight: int, cell: int = ANY_CEL
     return _open_for(attempt, group, (probe, first))
 
 
-def _probe(attempt: Attempt, group: int) -> tuple[Unit, bool]:
+def _probe(attempt: Attempt, group: int) -> tuple[PodUnit, bool]:
     """One pod of the group, bound after all others, and whether it is the first of its kind."""
     probe = _as_the_last(attempt, unit_of(attempt.enc, group))
     first = is_first(attempt.bins, attempt.settler.state, group)
     return (without_company(attempt.bins, probe), first) if first else (probe, first)
 
 
-def _as_the_last(attempt: Attempt, unit: Unit) -> Unit:
+def _as_the_last(attempt: Attempt, unit: PodUnit) -> PodUnit:
     """A unit whose pods are bound after all others: spreads that only count it do not mind."""
     hosts = attempt.enc.ties.hosts
-    match = [h for h in unit.match if h in unit.own or hosts[h].kind != Kind.SPREAD]
+    match = [h for h in unit.match if h in unit.own or hosts[h].kind != TermKind.SPREAD]
     return replace(unit, match=tuple(match))
 
 
-def _join(attempt: Attempt, group: int, pod: tuple[Unit, bool], span: slice) -> bool:
+def _join(attempt: Attempt, group: int, pod: tuple[PodUnit, bool], span: slice) -> bool:
     """Put one pod on the snuggest node of the span that may take it."""
     probe, first = pod
     enc, bins = attempt.enc, attempt.bins
@@ -102,12 +102,12 @@ def _join(attempt: Attempt, group: int, pod: tuple[Unit, bool], span: slice) -> 
     return True
 
 
-def _spreads(attempt: Attempt, unit: Unit) -> list[int]:
+def _spreads(attempt: Attempt, unit: PodUnit) -> list[int]:
     """The spreads over hosts that a unit states."""
-    return [h for h in unit.own if attempt.enc.ties.hosts[h].kind == Kind.SPREAD]
+    return [h for h in unit.own if attempt.enc.ties.hosts[h].kind == TermKind.SPREAD]
 
 
-def _room(attempt: Attempt, probe: Unit, span: slice) -> Int:
+def _room(attempt: Attempt, probe: PodUnit, span: slice) -> Int:
     """How many pods the nodes of a span could take, with host spreads by their true minimum."""
     bins, spreads = attempt.bins, _spreads(attempt, probe)
     # Pods on existing nodes are bound before any other node comes and lowers the minimum.
@@ -119,7 +119,7 @@ def _room(attempt: Attempt, probe: Unit, span: slice) -> Int:
     return room
 
 
-def _lean(attempt: Attempt, probe: Unit, node: int) -> None:
+def _lean(attempt: Attempt, probe: PodUnit, node: int) -> None:
     """Note the spreads that a pod on this node will keep only because no node holds fewer."""
     for number in _spreads(attempt, probe):
         held = attempt.bins.match[number, node] + (number in probe.match)
@@ -151,7 +151,7 @@ def put_one(attempt: Attempt, group: int, cell: int, node: int) -> None:
     attempt.steps.append((group, cell, 1))
 
 
-def _open_for(attempt: Attempt, group: int, pod: tuple[Unit, bool]) -> bool:
+def _open_for(attempt: Attempt, group: int, pod: tuple[PodUnit, bool]) -> bool:
     """A new node for one pod: the cheapest offer that the rules allow."""
     probe, first = pod
     enc, bins = attempt.enc, attempt.bins
@@ -195,7 +195,7 @@ def _upsets(attempt: Attempt, group: int, offer: int) -> bool:
     enc, state = attempt.enc, attempt.settler.state
     for number, term in enumerate(enc.ties.zones):
         domain = enc.ties.domains_ck[enc.cell_o[offer], term.key]
-        if term.kind != Kind.SPREAD or domain < 0 or not term.eligible_o[offer]:
+        if term.kind != TermKind.SPREAD or domain < 0 or not term.eligible_o[offer]:
             continue
         if state.foreseen[number][domain] or state.seen[number][domain]:
             continue
@@ -216,7 +216,7 @@ def _may_be_first(attempt: Attempt, group: int, offer: int) -> bool:
     if _is_after_company(attempt, group):
         return False
     for number, term in enumerate(enc.ties.zones):
-        if term.kind != Kind.SPREAD:
+        if term.kind != TermKind.SPREAD:
             continue
         seen_d = seen[number].copy()
         domain = enc.ties.domains_ck[cell, term.key]
@@ -229,7 +229,7 @@ def _may_be_first(attempt: Attempt, group: int, offer: int) -> bool:
 def _is_after_company(attempt: Attempt, group: int) -> bool:
     ties = attempt.enc.ties
     concerned = (*ties.zone_own_g[group], *ties.zone_match_g[group])
-    return any(ties.zones[number].kind == Kind.AFFINITY for number in concerned)
+    return any(ties.zones[number].kind == TermKind.AFFINITY for number in concerned)
 
 
 def _tilts(attempt: Attempt, number: int, group: int, offer: int) -> bool:
@@ -269,7 +269,7 @@ def _bind_early(attempt: Attempt) -> None:
     ties, before = attempt.enc.ties, attempt.steps
     if _is_after_company(attempt, before[-1][0]):
         return
-    spreads = [n for n, term in enumerate(ties.zones) if term.kind == Kind.SPREAD]
+    spreads = [n for n, term in enumerate(ties.zones) if term.kind == TermKind.SPREAD]
     seen = attempt.settler.state.seen
     if not all(is_bound_in_turn(attempt, number, seen[number]) for number in spreads):
         attempt.steps = [before[-1], *before[:-1]]

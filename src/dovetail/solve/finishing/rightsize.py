@@ -8,7 +8,7 @@ import numpy as np
 
 from dovetail.solve.axes import Bool, Int
 from dovetail.solve.encoding.encode import Encoded
-from dovetail.solve.encoding.terms import Kind
+from dovetail.solve.encoding.terms import TermKind
 from dovetail.solve.kernel import loops
 from dovetail.solve.packing.attempt import Attempt
 from dovetail.solve.packing.bins import EXISTING
@@ -30,11 +30,11 @@ def right_size(attempt: Attempt) -> None:
     for place in np.flatnonzero(price_o[best_n] < price_o[offer_n]).tolist():
         node, old, best = int(nodes.numbers[place]), int(offer_n[place]), int(best_n[place])
         if not domains.may_move(old, best):
-            fits = nodes.fitting(enc, place) & domains.is_alike(old, nodes.offers)
+            fits = nodes.fitting_offers(enc, place) & domains.is_alike(old, nodes.offers)
             price = np.where(fits, price_o[nodes.offers], price_o[old])
             best = int(nodes.offers[np.argmin(price)]) if price.min() < price_o[old] else old
         if best != old and not swap(attempt, node, best):
-            fits = nodes.fitting(enc, place) & domains.open_to(old, nodes.offers)
+            fits = nodes.fitting_offers(enc, place) & domains.open_to(old, nodes.offers)
             best = _within_limits(attempt, old, fits, nodes.offers)
             best = best if best != old and swap(attempt, node, best) else old
         if best != old:
@@ -65,7 +65,7 @@ class _Nodes:
     accept_xp: Bool
     offers: Int  # cheapest first
 
-    def fitting(self, enc: Encoded, place: int) -> Bool:
+    def fitting_offers(self, enc: Encoded, place: int) -> Bool:
         """The offers that would hold what one node holds."""
         room: Bool = np.all(enc.cap_or[self.offers] >= self.used_nr[place], axis=1)
         fits: Bool = self.accept_xp[self.row_n[place]] & room
@@ -77,7 +77,7 @@ class _Nodes:
         if library is not None:
             cap = np.ascontiguousarray(enc.cap_or[self.offers])
             return loops.first_fit(library, (self.row_n, self.used_nr), (self.accept_xp, cap))
-        fits = (self.fitting(enc, place) for place in range(len(self.numbers)))
+        fits = (self.fitting_offers(enc, place) for place in range(len(self.numbers)))
         return np.array([int(np.argmax(one)) if one.any() else -1 for one in fits], dtype=np.int64)
 
 
@@ -120,7 +120,7 @@ class _Domains:
     def __init__(self, attempt: Attempt) -> None:
         enc, bins = attempt.enc, attempt.bins
         self._enc = enc
-        self._matters = any(term.kind == Kind.SPREAD for term in enc.ties.zones)
+        self._matters = any(term.kind == TermKind.SPREAD for term in enc.ties.zones)
         self._sight_o = enc.sight_o
         n_sights = int(self._sight_o.max(initial=0)) + 1
         self._count = np.zeros((n_sights, len(enc.ties.domains_ck)), dtype=np.int64)

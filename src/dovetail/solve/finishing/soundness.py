@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dovetail.solve.encoding.limits import Limits
-from dovetail.solve.encoding.terms import Kind
+from dovetail.solve.encoding.terms import TermKind
 from dovetail.solve.packing.attempt import Attempt
 from dovetail.solve.packing.contents import loads
-from dovetail.solve.packing.units import Unit
+from dovetail.solve.packing.units import PodUnit
 from dovetail.solve.zones.first_pods import followers, starters
 from dovetail.solve.zones.late_starters import late_places
 from dovetail.solve.zones.settle import host_minimum, least_held
@@ -72,7 +72,7 @@ def _is_spread(attempt: Attempt, number: int, node: int, *, is_late: bool) -> bo
     return all(
         int(bins.match[term, node]) <= hosts[term].max_skew + host_minimum(bins, term, n_hosts)
         for term in attempt.units[number].own
-        if hosts[term].kind == Kind.SPREAD
+        if hosts[term].kind == TermKind.SPREAD
     )
 
 
@@ -100,7 +100,9 @@ def _is_spread_in_turn(attempt: Attempt, late: set[tuple[int, int]]) -> bool:
     return True
 
 
-def _bears_spreads(attempt: Attempt, unit: Unit, node: int, match: npt.NDArray[np.int32]) -> bool:
+def _bears_spreads(
+    attempt: Attempt, unit: PodUnit, node: int, match: npt.NDArray[np.int32]
+) -> bool:
     """Whether the spreads over hosts of a unit bear one more pod on a node, if the first nodes hold
     so many of each term.
     """
@@ -109,27 +111,27 @@ def _bears_spreads(attempt: Attempt, unit: Unit, node: int, match: npt.NDArray[n
         int(match[term, node]) + (term in unit.match)
         <= hosts[term].max_skew + least_held(bins, term, match[term])
         for term in unit.own
-        if hosts[term].kind == Kind.SPREAD
+        if hosts[term].kind == TermKind.SPREAD
     )
 
 
-def _bears(attempt: Attempt, node: int, unit: Unit) -> bool:
+def _bears(attempt: Attempt, node: int, unit: PodUnit) -> bool:
     """Whether a node may hold the pods of a unit beside all others on it, but for spreads."""
     bins, hosts = attempt.bins, attempt.enc.ties.hosts
     if not bins.accept[unit.mask, node]:
         return False
     for number in unit.own:
         match, term = int(bins.match[number, node]), hosts[number]
-        if term.kind == Kind.AFFINITY:
+        if term.kind == TermKind.AFFINITY:
             fine = match > 0
-        elif term.kind == Kind.SPREAD:
+        elif term.kind == TermKind.SPREAD:
             continue
         else:
             fine = match <= (number in unit.match)
         if not fine:
             return False
     return all(
-        hosts[number].kind not in (Kind.ANTI, Kind.PORT)
+        hosts[number].kind not in (TermKind.ANTI, TermKind.PORT)
         or int(bins.own[number, node]) <= (number in unit.own)
         for number in unit.match
     )

@@ -15,14 +15,14 @@ import numpy as np
 from dovetail.solve.axes import Int
 from dovetail.solve.encoding.limits import Use, limits_by_pool
 from dovetail.solve.launching.fallbacks import Finder, Load
-from dovetail.solve.launching.headroom import Allowance, Listed, allowances
+from dovetail.solve.launching.headroom import LimitAllowance, ListedLaunch, allowances
 from dovetail.solve.packing.attempt import Attempt
 from dovetail.solve.packing.bins import EXISTING
 from dovetail.solve.packing.contents import kinds_by_node
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class LaunchChoice:
     """What a node is planned as, the other offers that would do (cheapest first), and whether
     minValues had to give way. Offers are numbered as before minValues narrowed them.
     """
@@ -32,7 +32,7 @@ class Choice:
     is_relaxed: bool
 
 
-def choices(attempt: Attempt) -> dict[int, Choice]:
+def choices(attempt: Attempt) -> dict[int, LaunchChoice]:
     """What every new node is planned as, and what else it could be."""
     bins = attempt.bins
     if bins.n == bins.n_existing:
@@ -45,7 +45,7 @@ def choices(attempt: Attempt) -> dict[int, Choice]:
         if offer != EXISTING:
             used = attempt.enc.cap_or[offer] - bins.free[:, node]
             orders[node] = _Order(finder.load(offer, traits), used.tobytes())
-    allowed = chooser.allowed(orders)
+    allowed = chooser.allowances(orders)
     return {node: chooser.choice(order, allowed.get(node)) for node, order in orders.items()}
 
 
@@ -66,20 +66,20 @@ class _Chooser:
         self._finder = finder
         self._found: dict[_Order, tuple[Int, bool]] = {}
         self._types: dict[_Order, Int] = {}
-        self._choices: dict[tuple[_Order, Use | None], Choice] = {}
+        self._choices: dict[tuple[_Order, Use | None], LaunchChoice] = {}
 
-    def allowed(self, orders: Mapping[int, _Order]) -> Mapping[int, Allowance]:
+    def allowances(self, orders: Mapping[int, _Order]) -> Mapping[int, LimitAllowance]:
         """The most that nodes of limited pools may take of the limits, by node."""
         limited = limits_by_pool(self._attempt.enc)
         listed = [
-            Listed(node, pool, self._listed(order))
+            ListedLaunch(node, pool, self._listed_types(order))
             for node, order in (orders.items() if limited else ())
             for pool in (int(self._enc.pool_o[order.load.offer]),)
             if pool in limited
         ]
         return allowances(self._attempt, listed, limited)
 
-    def choice(self, order: _Order, allowance: Allowance | None) -> Choice:
+    def choice(self, order: _Order, allowance: LimitAllowance | None) -> LaunchChoice:
         """What a node is planned as and what else it could be, within what limits allow."""
         if allowance is not None and allowance.is_exceeded:
             order = replace(order, load=replace(order.load, most=allowance.most))
@@ -88,7 +88,7 @@ class _Chooser:
             self._choices[key] = self._cheapest(*key)
         return self._choices[key]
 
-    def _cheapest(self, order: _Order, most: Use | None) -> Choice:
+    def _cheapest(self, order: _Order, most: Use | None) -> LaunchChoice:
         """The node planned as the cheapest of what it could be.
 
         The search need not have found that one: minValues narrow offers, and limits may have left
@@ -97,14 +97,14 @@ class _Chooser:
         fallbacks, is_relaxed = self._fallbacks(order)
         price_o = self._enc.price_o
         is_cheapest = not len(fallbacks) or price_o[fallbacks[0]] >= price_o[order.load.offer]
-        found = Choice(order.load.offer, fallbacks, is_relaxed)
+        found = LaunchChoice(order.load.offer, fallbacks, is_relaxed)
         if is_cheapest and self._enc is self._attempt.enc:
             return found
         bounded = replace(order.load, most=most)
         for offer in self._finder.cheaper(bounded, _numbers(order.used)).tolist():
             other = self._fallbacks(replace(order, load=replace(bounded, offer=offer)))
             if is_relaxed or not other[1]:
-                return Choice(offer, *other)
+                return LaunchChoice(offer, *other)
         return found
 
     def _fallbacks(self, order: _Order) -> tuple[Int, bool]:
@@ -112,7 +112,7 @@ class _Chooser:
             self._found[order] = self._finder.fallbacks(order.load, _numbers(order.used))
         return self._found[order]
 
-    def _listed(self, order: _Order) -> Int:
+    def _listed_types(self, order: _Order) -> Int:
         """The types of the fallbacks and of the planned offer, cheapest first."""
         if order not in self._types:
             every = np.append(self._fallbacks(order)[0], order.load.offer)

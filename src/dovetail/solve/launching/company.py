@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from dovetail.solve.encoding.terms import Kind
+from dovetail.solve.encoding.terms import TermKind
 from dovetail.solve.packing.attempt import Attempt
 
 Place = tuple[int, int]  # the group of a pod, and its node
@@ -34,7 +34,7 @@ def after_company(attempt: Attempt, turns: list[str], places: Mapping[str, Place
 
 def is_wanted(attempt: Attempt) -> bool:
     """Whether any pod wants company on its node."""
-    return any(term.kind == Kind.AFFINITY for term in attempt.enc.ties.hosts)
+    return any(term.kind == TermKind.AFFINITY for term in attempt.enc.ties.hosts)
 
 
 class _Present:
@@ -56,7 +56,7 @@ class _Present:
             self._match[number, node]
             or (number in self._ties.host_match_g[group] and not self._match[number].any())
             for number in self._ties.host_own_g[group]
-            if self._ties.hosts[number].kind == Kind.AFFINITY
+            if self._ties.hosts[number].kind == TermKind.AFFINITY
         )
 
     def add(self, place: Place) -> None:

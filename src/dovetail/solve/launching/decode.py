@@ -9,7 +9,7 @@ from dovetail.model.resources import total
 from dovetail.solve.axes import Int
 from dovetail.solve.encoding.existing import ATTACH, daemon_mask
 from dovetail.solve.encoding.offers import Offer, definite, pool_requirements
-from dovetail.solve.launching.choices import Choice, choices, in_order
+from dovetail.solve.launching.choices import LaunchChoice, choices, in_order
 from dovetail.solve.launching.company import after_company, is_wanted
 from dovetail.solve.launching.seating import Seats, in_turn, seats
 from dovetail.solve.packing.attempt import Attempt
@@ -33,7 +33,7 @@ def decode(attempt: Attempt) -> tuple[list[PlannedNode], Placed, list[str]]:
         if offers[node] == EXISTING:
             placed.append((attempt.enc.problem.nodes[node].name, pods))
         else:
-            launches.append(nodes.planned(node, pods, chosen[node]))
+            launches.append(nodes.planned_node(node, pods, chosen[node]))
     return launches, placed, _order(attempt, seated)
 
 
@@ -54,14 +54,14 @@ class _Launches:
         self._labels: dict[int, dict[str, str]] = {}
         self._daemons: dict[int, dict[str, int]] = {}
 
-    def planned(self, node: int, pods: tuple[Pod, ...], choice: Choice) -> PlannedNode:
+    def planned_node(self, node: int, pods: tuple[Pod, ...], choice: LaunchChoice) -> PlannedNode:
         """One node with its pods."""
         market = self._attempt.enc.market
         offer, fallbacks = choice.offer, choice.fallbacks
         one = market.offers[offer]
         key = (offer, id(fallbacks))
         if key not in self._names:
-            self._names[key] = self._named(offer, fallbacks)
+            self._names[key] = self._intern_names(offer, fallbacks)
         kinds, zones, capacity_types = self._names[key]
         if offer not in self._labels:
             self._labels[offer] = node_labels(self._attempt, one)
@@ -79,7 +79,7 @@ class _Launches:
             is_min_values_relaxed=choice.is_relaxed,
         )
 
-    def _named(self, offer: int, fallbacks: Int) -> Names3:
+    def _intern_names(self, offer: int, fallbacks: Int) -> Names3:
         """The same names for the same fallbacks, in one object: plans hold hundreds of them."""
         key = (offer, fallbacks.tobytes())
         if key not in self._names_by_content:
@@ -169,7 +169,7 @@ def _starters(attempt: Attempt) -> set[tuple[int, int]]:
     }
 
 
-def unplaced(attempt: Attempt, waiting: dict[int, int]) -> list[Pod]:
+def unplaced_pods(attempt: Attempt, waiting: dict[int, int]) -> list[Pod]:
     """The pods that stay out: the last ones of their groups."""
     result: list[Pod] = []
     for group, count in sorted(waiting.items()):

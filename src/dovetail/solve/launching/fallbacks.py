@@ -20,9 +20,16 @@ import numpy as np
 
 from dovetail.solve.axes import UNLIMITED, Bool, Int
 from dovetail.solve.encoding.limits import Use, limits_by_pool
-from dovetail.solve.encoding.terms import Kind
+from dovetail.solve.encoding.terms import TermKind
 from dovetail.solve.encoding.variety import demands
-from dovetail.solve.launching.naming import Shelf, closed, few_enough, in_turn, shelf_of, wide
+from dovetail.solve.launching.naming import (
+    PoolOffers,
+    few_enough,
+    in_turn,
+    nameable_offers,
+    pool_offers_of,
+    wide,
+)
 from dovetail.solve.packing.attempt import Attempt
 from dovetail.solve.packing.units import ANY_CELL
 
@@ -50,7 +57,7 @@ class Finder:
         self._origin = attempt.enc.origin
         self._enc = attempt.enc if self._origin is None else self._origin.enc
         self._limits = limits_by_pool(self._enc)
-        self._shelves: dict[tuple[int, int], Shelf] = {}
+        self._pool_offers_by_choice: dict[tuple[int, int], PoolOffers] = {}
         self._masks: dict[tuple[int, int], Bool] = {}
         self._accepted: dict[Load, tuple[Bool, Bool]] = {}
         self._traits: list[_Traits] = []
@@ -66,7 +73,7 @@ class Finder:
         is_used_up = attempt.bins.limits.supply[: enc.n_offers] <= 0
         self._order = np.lexsort((enc.price_o, is_used_up))  # what the plan uses up comes last
         self._spread_keys = sorted(
-            {term.key for term in enc.ties.zones if term.kind == Kind.SPREAD}
+            {term.key for term in enc.ties.zones if term.kind == TermKind.SPREAD}
         )
 
         self._sight_o = enc.sight_o
@@ -118,27 +125,30 @@ class Finder:
         """The other offers that would do, and whether the pool's minValues are not reached."""
         enc = self._enc
         one = enc.market.offers[load.offer]
-        shelf = self._shelf(one.pool, one.choice)
-        fine_o, welcome_w = self._acceptable(load, shelf)
-        if shelf.compiled is not None and not shelf.asked:
-            own, most = self._place(load.offer, shelf), enc.problem.policy.max_instance_types
-            quick = shelf.compiled.fallbacks(fine_o, welcome_w, used, own, most)
+        pool_offers = self._pool_offers(one.pool, one.choice)
+        fine_o, welcome_w = self._acceptable(load, pool_offers)
+        if pool_offers.compiled is not None and not pool_offers.asked:
+            own, most = self._place(load.offer, pool_offers), enc.problem.policy.max_instance_types
+            quick = pool_offers.compiled.fallbacks(fine_o, welcome_w, used, own, most)
             if quick is not None:
-                return shelf.offers[quick], False
-        fits_x: Bool = np.all((shelf.sizes_xr >= used) | (used == 0), axis=1)
-        fine_o = fine_o & fits_x[shelf.size_o]
+                return pool_offers.offers[quick], False
+        fits_x: Bool = np.all((pool_offers.sizes_xr >= used) | (used == 0), axis=1)
+        fine_o = fine_o & fits_x[pool_offers.size_o]
         found = few_enough(
-            enc, shelf, load.offer, closed(enc, shelf, load.offer, (fine_o, welcome_w))
+            enc,
+            pool_offers,
+            load.offer,
+            nameable_offers(enc, pool_offers, load.offer, (fine_o, welcome_w)),
         )
         if not found[1]:
             return found
         # minValues come before preferences, and before types that would do in some zones only.
-        every = np.ones(len(shelf.ways), dtype=bool)
+        every = np.ones(len(pool_offers.ways), dtype=bool)
         for kept in (
-            closed(enc, shelf, load.offer, (fine_o, every)),
-            *wide(enc, shelf, load.offer, fine_o),
+            nameable_offers(enc, pool_offers, load.offer, (fine_o, every)),
+            *wide(enc, pool_offers, load.offer, fine_o),
         ):
-            other = few_enough(enc, shelf, load.offer, kept)
+            other = few_enough(enc, pool_offers, load.offer, kept)
             if not other[1]:
                 return other
         if not load.is_lenient and self._sight_o.any():
@@ -152,57 +162,57 @@ class Finder:
         """
         enc = self._enc
         one = enc.market.offers[load.offer]
-        shelf = self._shelf(one.pool, one.choice)
-        fine_o, _ = self._acceptable(load, shelf)
-        fits_x: Bool = np.all((shelf.sizes_xr >= used) | (used == 0), axis=1)
-        offers = shelf.offers
-        fine_o = fine_o & fits_x[shelf.size_o] & (enc.supply_o[offers] == UNLIMITED)
-        fine_o &= (enc.price_o[offers] < enc.price_o[load.offer]) & self._liked_w(load, shelf)[
-            shelf.way_o
-        ]
+        pool_offers = self._pool_offers(one.pool, one.choice)
+        fine_o, _ = self._acceptable(load, pool_offers)
+        fits_x: Bool = np.all((pool_offers.sizes_xr >= used) | (used == 0), axis=1)
+        offers = pool_offers.offers
+        fine_o = fine_o & fits_x[pool_offers.size_o] & (enc.supply_o[offers] == UNLIMITED)
+        fine_o &= (enc.price_o[offers] < enc.price_o[load.offer]) & self._ways_preferred(
+            load, pool_offers
+        )[pool_offers.way_o]
         places = np.flatnonzero(fine_o)
-        return offers[places[np.sort(np.unique(shelf.way_o[places], return_index=True)[1])]]
+        return offers[places[np.sort(np.unique(pool_offers.way_o[places], return_index=True)[1])]]
 
-    def _shelf(self, pool: int, choice: int) -> Shelf:
-        if (pool, choice) not in self._shelves:
+    def _pool_offers(self, pool: int, choice: int) -> PoolOffers:
+        if (pool, choice) not in self._pool_offers_by_choice:
             enc = self._enc
             mine = (enc.pool_o == pool) & (enc.market.choice_o == choice)
             offers = self._order[mine[self._order]]
             asked = demands(enc.market.pools[pool], enc.market.types)
-            self._shelves[pool, choice] = shelf_of(enc, offers, asked)
-        return self._shelves[pool, choice]
+            self._pool_offers_by_choice[pool, choice] = pool_offers_of(enc, offers, asked)
+        return self._pool_offers_by_choice[pool, choice]
 
-    def _acceptable(self, load: Load, shelf: Shelf) -> tuple[Bool, Bool]:
-        """The offers of a shelf that everybody on the node accepts, however much they hold; and
-        the ways to buy that are welcome.
+    def _acceptable(self, load: Load, pool_offers: PoolOffers) -> tuple[Bool, Bool]:
+        """The offers of a pool that all pods of the node accept, however much they hold; and the
+        ways to buy that are welcome.
         """
         if load not in self._accepted:
-            fine = self._alike(load.offer, shelf).copy()
+            fine = self._alike(load.offer, pool_offers).copy()
             for mask in load.masks:
-                fine &= self._mask_on(mask, shelf)
+                fine &= self._mask_on(mask, pool_offers)
             if load.is_pinned:
                 enc = self._enc
-                fine &= enc.cell_o[shelf.offers] == enc.cell_o[load.offer]
-            fine &= self._counted_alike(load, shelf.offers)
+                fine &= enc.cell_o[pool_offers.offers] == enc.cell_o[load.offer]
+            fine &= self._offers_counted_alike(load, pool_offers.offers)
             if load.most is not None:
-                fine &= self._within(load.most, shelf)
-            self._accepted[load] = fine, self._welcome(load, shelf)
+                fine &= self._within(load.most, pool_offers)
+            self._accepted[load] = fine, self._welcome(load, pool_offers)
         return self._accepted[load]
 
-    def _within(self, most: Use, shelf: Shelf) -> Bool:
-        """The offers of a shelf that take no more than this of their pool's limits."""
-        enc, offers = self._enc, shelf.offers
+    def _within(self, most: Use, pool_offers: PoolOffers) -> Bool:
+        """The offers of a pool that take no more than this of their pool's limits."""
+        enc, offers = self._enc, pool_offers.offers
         within = np.ones(len(offers), dtype=bool)
         for limit, amount in zip(self._limits[int(enc.pool_o[offers[0]])], most, strict=True):
             within &= limit.use_t[enc.type_o[offers]] <= amount
         return within
 
-    def _alike(self, offer: int, shelf: Shelf) -> Bool:
-        """The offers of a shelf that others cannot tell from this one: nodes of both stand in the
-        same domains of spreads, and run the same daemon pods.
+    def _alike(self, offer: int, pool_offers: PoolOffers) -> Bool:
+        """The offers of a pool that others cannot tell from this one: nodes of both are in the same
+        domains of spreads, and run the same daemon pods.
         """
         if offer not in self._alike_o:
-            enc, offers = self._enc, shelf.offers
+            enc, offers = self._enc, pool_offers.offers
             mine, cell = int(enc.cell_o[offer]), enc.cell_o[offers]
             domains_ck = enc.ties.domains_ck[:, self._spread_keys]
             fine: Bool = (domains_ck == domains_ck[mine]).all(axis=1)[cell]
@@ -211,7 +221,7 @@ class Finder:
             self._alike_o[offer] = fine
         return self._alike_o[offer]
 
-    def _counted_alike(self, load: Load, offers: Int) -> Bool:
+    def _offers_counted_alike(self, load: Load, offers: Int) -> Bool:
         """The offers that spreads count as they count the planned one.
 
         A lenient load minds only spreads that one more empty host or domain would upset.
@@ -225,56 +235,57 @@ class Finder:
         upset += [
             term.eligible_o
             for number, term in enumerate(ties.zones)
-            if term.kind == Kind.SPREAD and not foreseen[number][ties.domains_ck[cell, term.key]]
+            if term.kind == TermKind.SPREAD
+            and not foreseen[number][ties.domains_ck[cell, term.key]]
         ]
         alike = np.ones(len(offers), dtype=bool)
         for eligible_o in upset:
             alike &= eligible_o[offers] == eligible_o[load.offer]
         return alike
 
-    def _mask_on(self, mask: int, shelf: Shelf) -> Bool:
-        """The offers of a shelf that a mask accepts."""
-        key = (mask, id(shelf))
+    def _mask_on(self, mask: int, pool_offers: PoolOffers) -> Bool:
+        """The offers of a pool that a mask accepts."""
+        key = (mask, id(pool_offers))
         if key not in self._masks:
-            self._masks[key] = self._enc.masks_me[mask, shelf.offers]
+            self._masks[key] = self._enc.masks_me[mask, pool_offers.offers]
         return self._masks[key]
 
-    def _place(self, offer: int, shelf: Shelf) -> int:
-        """Where an offer stands on its shelf."""
+    def _place(self, offer: int, pool_offers: PoolOffers) -> int:
+        """Where an offer stands on its pool_offers."""
         if offer not in self._places:
-            self._places[offer] = int(np.flatnonzero(shelf.offers == offer)[0])
+            self._places[offer] = int(np.flatnonzero(pool_offers.offers == offer)[0])
         return self._places[offer]
 
-    def _welcome(self, load: Load, shelf: Shelf) -> Bool:
+    def _welcome(self, load: Load, pool_offers: PoolOffers) -> Bool:
         """The same, of those that may come in turn."""
         return in_turn(
-            shelf, self._enc.market.offers[load.offer].offering.capacity_type
-        ) & self._liked_w(load, shelf)
+            pool_offers, self._enc.market.offers[load.offer].offering.capacity_type
+        ) & self._ways_preferred(load, pool_offers)
 
-    def _liked_w(self, load: Load, shelf: Shelf) -> Bool:
+    def _ways_preferred(self, load: Load, pool_offers: PoolOffers) -> Bool:
         """The ways to buy that the node's pods like no less than the one that was planned."""
-        welcome = np.ones(len(shelf.ways), dtype=bool)
-        planned = shelf.way_o[self._place(load.offer, shelf)]
+        welcome = np.ones(len(pool_offers.ways), dtype=bool)
+        planned = pool_offers.way_o[self._place(load.offer, pool_offers)]
         for row in load.scores:
-            best_w = self._best_scores(row, shelf)
+            best_w = self._best_scores(row, pool_offers)
             welcome &= best_w >= best_w[planned]
         for topology in load.topologies:
-            welcome &= self._in_same_domain(topology, load.offer, shelf)
+            welcome &= self._in_same_domain(topology, load.offer, pool_offers)
         return welcome
 
-    def _best_scores(self, row: int, shelf: Shelf) -> Int:
+    def _best_scores(self, row: int, pool_offers: PoolOffers) -> Int:
         """What one row of scores makes of each way to buy, at best."""
-        key = (row, id(shelf))
+        key = (row, id(pool_offers))
         if key not in self._liked:
-            self._liked[key] = shelf.extremes(self._scores[row][shelf.offers])[1]
+            self._liked[key] = pool_offers.extremes(self._scores[row][pool_offers.offers])[1]
         return self._liked[key]
 
-    def _in_same_domain(self, topology: int, offer: int, shelf: Shelf) -> Bool:
+    def _in_same_domain(self, topology: int, offer: int, pool_offers: PoolOffers) -> Bool:
         """The ways to buy that stay in an offer's domain of a topology."""
         domain_e = self._topologies[topology]
-        key = (topology, id(shelf))
+        key = (topology, id(pool_offers))
         if key not in self._domains:
-            self._domains[key] = shelf.extremes(domain_e[shelf.offers])
+            self._domains[key] = pool_offers.extremes(domain_e[pool_offers.offers])
         least_w, most_w = self._domains[key]
         mine: Bool = (least_w == domain_e[offer]) & (most_w == domain_e[offer])
         return mine

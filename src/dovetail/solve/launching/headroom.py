@@ -20,14 +20,14 @@ from operator import sub
 import numpy as np
 
 from dovetail.solve.axes import Int
-from dovetail.solve.encoding.limits import Limit, Use
+from dovetail.solve.encoding.limits import PoolLimit, Use
 from dovetail.solve.packing.attempt import Attempt
 
 Sizes = tuple[Use, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedLaunch:
     """A new node, and the types that its launch would list if there were no limits."""
 
     node: int
@@ -36,7 +36,7 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class Allowance:
+class LimitAllowance:
     """The most that a launch may take of its pool's limits, and whether its list has more."""
 
     most: Use
@@ -44,13 +44,13 @@ class Allowance:
 
 
 def allowances(
-    attempt: Attempt, listed: Sequence[Listed], limited: Mapping[int, list[Limit]]
-) -> dict[int, Allowance]:
+    attempt: Attempt, listed: Sequence[ListedLaunch], limited: Mapping[int, list[PoolLimit]]
+) -> dict[int, LimitAllowance]:
     """How much each of these nodes may take of its pool's limits, by node.
 
     O(sorts of nodes x distinct sizes of types) where limits bind, else one sum for each limit.
     """
-    result: dict[int, Allowance] = {}
+    result: dict[int, LimitAllowance] = {}
     for pool, limits in limited.items():
         mine = [one for one in listed if one.pool == pool]
         if mine:
@@ -59,8 +59,8 @@ def allowances(
 
 
 def _allowances(
-    attempt: Attempt, listed: list[Listed], limits: list[Limit]
-) -> Iterator[tuple[int, Allowance]]:
+    attempt: Attempt, listed: list[ListedLaunch], limits: list[PoolLimit]
+) -> Iterator[tuple[int, LimitAllowance]]:
     offer_n = attempt.bins.offer[[one.node for one in listed]]
     planned = np.stack([limit.use_o[offer_n] for limit in limits], axis=1)
     use_tk = np.stack([limit.use_t for limit in limits], axis=1)
@@ -70,16 +70,16 @@ def _allowances(
     left = np.array([limit.left for limit in limits])
     if (largest.sum(axis=0) <= left).all():
         for one, most in zip(listed, largest.tolist(), strict=True):
-            yield one.node, Allowance(tuple(most), is_exceeded=False)
+            yield one.node, LimitAllowance(tuple(most), is_exceeded=False)
         return
     spare = np.maximum(left - planned.sum(axis=0), 0).tolist()
-    allowed = shared(
+    allowed = share_headroom(
         [tuple(use) for use in planned.tolist()],
         spare,
         [sizes.distinct(one.types) for one in listed],
     )
     for one, most, wanted in zip(listed, allowed, largest.tolist(), strict=True):
-        yield one.node, Allowance(most, is_exceeded=most != tuple(wanted))
+        yield one.node, LimitAllowance(most, is_exceeded=most != tuple(wanted))
 
 
 class _Sizes:
@@ -105,7 +105,7 @@ class _Sizes:
         return self._distinct[id(types)]
 
 
-def shared(planned: list[Use], spare: Sequence[int], sizes: list[Sizes]) -> list[Use]:
+def share_headroom(planned: list[Use], spare: Sequence[int], sizes: list[Sizes]) -> list[Use]:
     """What each launch may take at most, if they take turns with what is spare. Launches that are
     planned alike and list the same rise together, as far as there is enough for all of them.
 

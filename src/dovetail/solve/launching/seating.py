@@ -13,7 +13,7 @@ import numpy as np
 
 from dovetail.model.pod import Pod
 from dovetail.solve.axes import Bool, Int
-from dovetail.solve.encoding.terms import Kind
+from dovetail.solve.encoding.terms import TermKind
 from dovetail.solve.packing.attempt import Attempt
 from dovetail.solve.packing.contents import entries
 
@@ -44,8 +44,8 @@ def seats(attempt: Attempt) -> Seats:
     held_m = np.array([held for _, held in members], dtype=np.int64)
     group_m = np.array([group for group, _ in members], dtype=np.int64)
     count_u = np.array([unit.count for unit in units], dtype=np.int64)
-    group_s = np.repeat(group_m, held_m)[_handed_out(unit_s, count_u)]
-    pod_s = _handed_out(group_s, attempt.enc.count_g)
+    group_s = np.repeat(group_m, held_m)[_seat_positions(unit_s, count_u)]
+    pod_s = _seat_positions(group_s, attempt.enc.count_g)
     everybody = list(chain.from_iterable(group.pods for group in groups))
     return Seats([everybody[pod] for pod in pod_s.tolist()], group_s, node_s)
 
@@ -104,7 +104,7 @@ def _placements(attempt: Attempt) -> tuple[Int, Int]:
     return unit_s, node_s
 
 
-def _handed_out(kind_s: Int, count_k: Int) -> Int:
+def _seat_positions(kind_s: Int, count_k: Int) -> Int:
     """Where each seat finds what its kind has next, if all that each kind has lies end to end."""
     start_k: Int = np.cumsum(count_k) - count_k
     return start_k[kind_s] + _ahead(kind_s)
@@ -126,6 +126,6 @@ def _ahead(*kinds: Int) -> Int:
 def _is_spread(attempt: Attempt) -> Bool:
     """For every group, whether it is spread over hosts."""
     ties = attempt.enc.ties
-    spreads = {number for number, term in enumerate(ties.hosts) if term.kind == Kind.SPREAD}
+    spreads = {number for number, term in enumerate(ties.hosts) if term.kind == TermKind.SPREAD}
     found = [bool(own) and not spreads.isdisjoint(own) for own in ties.host_own_g]
     return np.array(found, dtype=bool)

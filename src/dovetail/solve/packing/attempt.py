@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import isfinite
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from dovetail.solve.axes import Float, Int
 from dovetail.solve.encoding.encode import Encoded
 from dovetail.solve.encoding.wishes import Wishes
 from dovetail.solve.packing.bins import Bins
-from dovetail.solve.packing.units import ANY_CELL, ANY_WEIGHT, Unit, UnitBook
+from dovetail.solve.packing.units import ANY_CELL, ANY_WEIGHT, PodUnit, UnitBook
 from dovetail.solve.program.multipliers import Values
 from dovetail.solve.program.pod_worth import takes
 from dovetail.solve.zones.quotas import Settler, ZoneState
@@ -44,7 +45,7 @@ class Attempt:
     leaned_on: set[int] = field(default_factory=set)  # host spreads that rely on a full minimum
 
     @property
-    def units(self) -> list[Unit]:
+    def units(self) -> list[PodUnit]:
         """All units so far."""
         return self.book.units
 
@@ -80,7 +81,21 @@ class Attempt:
         return found
 
 
-def worth_of(unit: Unit, values: Values) -> float:
+class PackingResult(NamedTuple):
+    """A plan, and how many pods of which group it leaves out."""
+
+    attempt: Attempt
+    left_out: dict[int, int]
+
+    def placed_g(self) -> Int:
+        """How many pods of each group have a node."""
+        placed_g: Int = self.attempt.enc.count_g.copy()
+        for group, count in self.left_out.items():
+            placed_g[group] -= count
+        return placed_g
+
+
+def worth_of(unit: PodUnit, values: Values) -> float:
     """What one pod of a unit is worth by these values; nothing where that is not known."""
     if not unit.members or not values.worth_sc.size:
         return 0.0

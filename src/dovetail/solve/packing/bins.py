@@ -11,9 +11,9 @@ import numpy as np
 from dovetail.solve.axes import UNLIMITED, Bool, Int
 from dovetail.solve.encoding.encode import Encoded
 from dovetail.solve.encoding.limits import Limits
-from dovetail.solve.encoding.terms import Kind
+from dovetail.solve.encoding.terms import TermKind
 from dovetail.solve.kernel import loops
-from dovetail.solve.packing.units import ANY_CELL, ANY_WEIGHT, Unit
+from dovetail.solve.packing.units import ANY_CELL, ANY_WEIGHT, PodUnit
 
 EXISTING = -1
 
@@ -59,9 +59,9 @@ class Bins:
             for number, term in enumerate(enc.ties.hosts)
             if term.match_o is not None or term.own_o is not None
         }
-        self._nodes = self._compiled()
+        self._nodes = self._compiled_nodes()
 
-    def _compiled(self) -> loops.Nodes | None:
+    def _compiled_nodes(self) -> loops.Nodes | None:
         """The nodes for the compiled loops, if those are there."""
         library = loops.library()
         if library is None:
@@ -69,20 +69,20 @@ class Bins:
         arrays = (self.free, self.cell, self.weight, self.accept, self.match, self.own, self.floor)
         return loops.Nodes(library, arrays)
 
-    def _code(self, unit: Unit) -> loops.Code:
+    def _code(self, unit: PodUnit) -> loops.Code:
         """A unit for the compiled loops."""
         if unit.code is None:
             unit.code = loops.Code(self._numbers(unit))
         return unit.code
 
-    def _codes(self, units: list[Unit]) -> Int:
+    def _codes(self, units: list[PodUnit]) -> Int:
         """Where the compiled loops find these units."""
         new = [unit for unit in units if unit.code is None]
         for unit, code in zip(new, loops.codes([self._numbers(one) for one in new]), strict=True):
             unit.code = code
         return np.array([self._code(unit).at for unit in units], dtype=np.int64)
 
-    def _numbers(self, unit: Unit) -> list[int]:
+    def _numbers(self, unit: PodUnit) -> list[int]:
         hosts = self.enc.ties.hosts
         numbers = [unit.mask, unit.cell, len(unit.own), len(unit.match)]
         numbers += unit.request.tolist()
@@ -91,7 +91,7 @@ class Bins:
                 numbers += [term, hosts[term].kind, hosts[term].max_skew, term in others]
         return numbers
 
-    def fill(self, number: int, unit: Unit, want: int, span: slice, how: int) -> int | None:
+    def fill(self, number: int, unit: PodUnit, want: int, span: slice, how: int) -> int | None:
         """Place pods by the compiled loops; None if those are not there, or do not know how."""
         if self._nodes is None or unit.claims:
             return None
@@ -101,7 +101,7 @@ class Bins:
             self.log.append((number, nodes, counts))
         return int(counts.sum())
 
-    def compiled(self, units: list[Unit]) -> tuple[loops.Nodes, Queue] | None:
+    def compiled_form(self, units: list[PodUnit]) -> tuple[loops.Nodes, Queue] | None:
         """The nodes and these units for the compiled loops; None if those are not there, or do not
         know how.
         """
@@ -173,13 +173,13 @@ class Bins:
             held = getattr(self, name)
             width = [(0, 0)] * (held.ndim - 1) + [(0, more)]
             setattr(self, name, np.pad(held, width))
-        self._nodes = self._compiled()
+        self._nodes = self._compiled_nodes()
 
-    def room(self, unit: Unit, span: slice) -> Int:
+    def room(self, unit: PodUnit, span: slice) -> Int:
         """How many pods of the unit every node of the span could take, by all host-level laws."""
         if self._nodes is not None and not unit.claims:
             return self._nodes.room(self._code(unit), unit.weight, span)
-        room = self._fitting(unit, span)
+        room = self._fit_counts(unit, span)
         room[~self.accept[unit.mask, span]] = 0
         if unit.cell != ANY_CELL:
             room[self.cell[span] != unit.cell] = 0
@@ -192,7 +192,7 @@ class Bins:
             self._attach(unit, span, room)
         return np.maximum(room, 0, out=room)
 
-    def _fitting(self, unit: Unit, span: slice) -> Int:
+    def _fit_counts(self, unit: PodUnit, span: slice) -> Int:
         room: Int | None = None
         for resource, asked in enumerate(unit.request.tolist()):
             if asked <= 0:
@@ -202,7 +202,7 @@ class Bins:
             room = fits if room is None else np.minimum(room, fits, out=room)
         return np.full(span.stop - span.start, UNLIMITED) if room is None else room
 
-    def _attach(self, unit: Unit, span: slice, room: Int) -> None:
+    def _attach(self, unit: PodUnit, span: slice, room: Int) -> None:
         """A shared volume takes a slot of a node once, whoever brings it there first."""
         resource_a = self.enc.claims.resource
         for resource in sorted({resource_a[claim] for claim in unit.claims}):
@@ -213,44 +213,44 @@ class Bins:
             if asked > 0:
                 np.minimum(room, free // asked, out=room)
 
-    def _exclude(self, unit: Unit, span: slice, room: Int) -> None:
+    def _exclude(self, unit: PodUnit, span: slice, room: Int) -> None:
         """Whom the unit keeps away from, and who keeps it away."""
         self._keep_own_terms(unit, span, room)
         hosts = self.enc.ties.hosts
         for number in unit.match:
             term = hosts[number]
             held = self.own[number, span] > 0
-            if term.kind in (Kind.ANTI, Kind.PORT):
+            if term.kind in (TermKind.ANTI, TermKind.PORT):
                 room[held] = 0
-            elif term.kind == Kind.SPREAD and number not in unit.own:
+            elif term.kind == TermKind.SPREAD and number not in unit.own:
                 # Strict for pods that are merely counted, so that every binding order is legal.
                 left = term.max_skew + self.floor[number] - self.match[number, span]
                 np.copyto(room, np.minimum(room, left), where=held)
 
-    def _keep_own_terms(self, unit: Unit, span: slice, room: Int) -> None:
+    def _keep_own_terms(self, unit: PodUnit, span: slice, room: Int) -> None:
         hosts = self.enc.ties.hosts
         for number in unit.own:
             term = hosts[number]
             match = self.match[number, span]
-            if term.kind == Kind.SPREAD:
+            if term.kind == TermKind.SPREAD:
                 most = term.max_skew + self.floor[number]
                 if number in unit.match:
                     np.minimum(room, most - match, out=room)
                 else:
                     room[match > most] = 0
-            elif term.kind == Kind.AFFINITY:
+            elif term.kind == TermKind.AFFINITY:
                 room[match == 0] = 0
             else:
                 room[match > 0] = 0
                 if number in unit.match:
                     np.minimum(room, 1, out=room)
 
-    def put(self, number: int, unit: Unit, nodes: Int, counts: Int) -> None:
+    def put(self, number: int, unit: PodUnit, nodes: Int, counts: Int) -> None:
         """Place so many pods of the unit on each of these (distinct) nodes."""
         self.log.append((number, nodes, counts))
         self.shift(unit, nodes, counts)
 
-    def shift(self, unit: Unit, nodes: Int, counts: Int) -> None:
+    def shift(self, unit: PodUnit, nodes: Int, counts: Int) -> None:
         """Account for pods that come (or go, when negative), without a record."""
         self.free[:, nodes] -= unit.request[:, None] * counts[None, :]
         for term in unit.match:
@@ -264,7 +264,7 @@ class Bins:
             resource = self.enc.claims.resource[claim]
             self.free[resource, nodes] -= after.astype(np.int64) - before
 
-    def fits_new(self, unit: Unit) -> Bool:
+    def fits_new(self, unit: PodUnit) -> Bool:
         """The offers on whose empty node one pod of the unit could run."""
         tied = (unit.own, unit.match) if self.is_near_daemons(unit) else ()
         key = (unit.request.tobytes(), unit.mask, unit.cell, unit.weight, unit.claims, tied)
@@ -273,11 +273,11 @@ class Bins:
             self._fits_new[key].setflags(write=False)
         return self._fits_new[key]
 
-    def is_near_daemons(self, unit: Unit) -> bool:
+    def is_near_daemons(self, unit: PodUnit) -> bool:
         """Whether some term ties the unit to pods of daemon sets."""
         return not self._daemon_terms.isdisjoint((*unit.own, *unit.match))
 
-    def _find_fits_new(self, unit: Unit) -> Bool:
+    def _find_fits_new(self, unit: PodUnit) -> Bool:
         enc = self.enc
         fits = enc.masks_me[unit.mask, : enc.n_offers].copy()
         for resource, asked in enumerate(unit.request.tolist()):
@@ -292,17 +292,17 @@ class Bins:
             fits &= enc.weight_o == unit.weight
         return fits & self._welcome(unit)
 
-    def _welcome(self, unit: Unit) -> Bool:
+    def _welcome(self, unit: PodUnit) -> Bool:
         """The offers whose daemon pods do not keep the unit away."""
         welcome = np.ones(self.enc.n_offers, dtype=bool)
         hosts = self.enc.ties.hosts
         for number in unit.own:
             present = hosts[number].match_o
-            if present is not None and hosts[number].kind in (Kind.ANTI, Kind.PORT):
+            if present is not None and hosts[number].kind in (TermKind.ANTI, TermKind.PORT):
                 welcome &= present == 0
         for number in unit.match:
             present = hosts[number].own_o
-            if present is not None and hosts[number].kind in (Kind.ANTI, Kind.PORT):
+            if present is not None and hosts[number].kind in (TermKind.ANTI, TermKind.PORT):
                 welcome &= present == 0
         return welcome
 

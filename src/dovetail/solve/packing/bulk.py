@@ -15,7 +15,7 @@ from dovetail.solve.packing.pack import lots_left, pack
 from dovetail.solve.packing.units import ANY_WEIGHT
 from dovetail.solve.packing.zone_trials import best_zones
 from dovetail.solve.program.multipliers import Values
-from dovetail.solve.program.sifting import guide
+from dovetail.solve.program.sifting import solve_program
 from dovetail.solve.search.portfolio import is_small
 from dovetail.solve.zones.colocate import colocate
 from dovetail.solve.zones.settle import move_over, settle_all
@@ -43,7 +43,7 @@ def plan_groups(attempt: Attempt, groups: Iterable[int]) -> None:
     worth_u = _worth_of_units(attempt)
     good = (attempt.values.favourites, worth_u)
     if not attempt.bins.limits.allow(attempt.values.favourites, attempt.values.bought):
-        good = _appraised_anew(attempt, worth_u)
+        good = _revalue(attempt, worth_u)
     pack_dear(attempt, good)
     pack(attempt.bins, attempt.units, attempt.left_u, attempt.offers, good)
     _fall_back(attempt, worth_u)
@@ -86,18 +86,18 @@ def _fall_back(attempt: Attempt, worth_u: Float) -> None:
             return
         attempt.bins.n_kept = attempt.bins.n  # what heavier pools hold stays there
         worth_u = np.concatenate([worth_u, _worth_of_units(attempt)[len(worth_u) :]])
-        good = _appraised_anew(attempt, worth_u)
+        good = _revalue(attempt, worth_u)
         pack(attempt.bins, attempt.units, attempt.left_u, attempt.offers, good)
 
 
-def _appraised_anew(attempt: Attempt, worth_u: Float) -> tuple[Int, Float]:
+def _revalue(attempt: Attempt, worth_u: Float) -> tuple[Int, Float]:
     """The offers to buy and what pods are worth among the pools that are left to them."""
     bins = attempt.bins
     offers = attempt.offers[bins.limits.open_offers()[attempt.offers]]
     numbers, lots = lots_left(bins, attempt.units, attempt.left_u, offers)
     if not lots:
         return attempt.values.favourites, worth_u
-    found = guide(attempt.enc, offers, lots, bins.limits.program_rows(offers))
+    found = solve_program(attempt.enc, offers, lots, bins.limits.program_rows(offers))
     worth_u = worth_u.copy()
     worth = found.assignment.pi_l[found.classes.class_of] * 1e9
     worth_u[numbers] = np.maximum(worth_u[numbers], worth)

@@ -11,7 +11,7 @@ import numpy as np
 from dovetail.solve.axes import Bool, Float, Int
 from dovetail.solve.packing.bins import Bins
 from dovetail.solve.packing.contents import Log, entries
-from dovetail.solve.packing.units import Unit
+from dovetail.solve.packing.units import PodUnit
 
 
 def worth_of_nodes(bins: Bins, worth_u: Float) -> Float:
@@ -23,7 +23,7 @@ def worth_of_nodes(bins: Bins, worth_u: Float) -> Float:
     return worth.astype(np.float64)
 
 
-def dissolve(bins: Bins, units: list[Unit], left: Int, gone: Bool) -> None:
+def dissolve(bins: Bins, units: list[PodUnit], left: Int, gone: Bool) -> None:
     """Close these new nodes for good and put their pods back into `left`."""
     kept = []
     for entry, out in zip(bins.log, _per_entry(bins.log, gone), strict=True):
@@ -53,7 +53,7 @@ def _per_entry(log: Log, gone: Bool) -> list[Bool | None]:
     return result
 
 
-def dissolve_poor(bins: Bins, units: list[Unit], left: Int, worth_u: Float, least: float) -> int:
+def dissolve_poor(bins: Bins, units: list[PodUnit], left: Int, worth_u: Float, least: float) -> int:
     """Dissolve new nodes whose pods are worth less than `least` of their price."""
     new = slice(bins.n_kept, bins.n)
     price = bins.enc.plan_price_o[bins.offer[new]].astype(np.float64)

@@ -14,12 +14,12 @@ import numpy as np
 from dovetail.solve.axes import Float, Int
 from dovetail.solve.kernel.loops import SNUG, WATER
 from dovetail.solve.packing.bins import Bins
-from dovetail.solve.packing.units import Unit
+from dovetail.solve.packing.units import PodUnit
 
 _BETA: Final = 10.0  # how strongly the unit's own proportion counts; as in kernel.c
 
 
-def water_fill(bins: Bins, number: int, unit: Unit, want: int, span: slice) -> int:
+def water_fill(bins: Bins, number: int, unit: PodUnit, want: int, span: slice) -> int:
     """Place up to `want` pods on the span's nodes, keeping what is left in balance."""
     placed = bins.fill(number, unit, want, span, WATER)
     if placed is not None:
@@ -41,7 +41,7 @@ def water_fill(bins: Bins, number: int, unit: Unit, want: int, span: slice) -> i
     return _take(bins, number, unit, span, room)
 
 
-def _weight(unit: Unit, mean: Float) -> tuple[float, float]:
+def _weight(unit: PodUnit, mean: Float) -> tuple[float, float]:
     cpu, memory = unit.request[0] / mean[0], unit.request[1] / mean[1]
     middle = (cpu + memory) / 2
     return (
@@ -68,7 +68,7 @@ def _highest(height: Float, step: float, most: Int, want: int) -> Int:
     return counts
 
 
-def snug_fill(bins: Bins, number: int, unit: Unit, want: int, span: slice) -> int:
+def snug_fill(bins: Bins, number: int, unit: PodUnit, want: int, span: slice) -> int:
     """Place up to `want` pods where the least would remain."""
     placed = bins.fill(number, unit, want, span, SNUG)
     if placed is not None:
@@ -88,7 +88,7 @@ def snug_fill(bins: Bins, number: int, unit: Unit, want: int, span: slice) -> in
     return _take(bins, number, unit, span, room)
 
 
-def _take(bins: Bins, number: int, unit: Unit, span: slice, room: Int) -> int:
+def _take(bins: Bins, number: int, unit: PodUnit, span: slice, room: Int) -> int:
     places = np.flatnonzero(room)
     counts = room[places]
     bins.put(number, unit, places + span.start, counts)

@@ -25,8 +25,8 @@ from dovetail.solve.packing.filling import snug_fill, water_fill
 from dovetail.solve.packing.squeeze import squeeze
 from dovetail.solve.packing.tail import pack_tail
 from dovetail.solve.packing.takers import with_takers
-from dovetail.solve.packing.units import ANY_CELL, Unit
-from dovetail.solve.program.answers import Guide
+from dovetail.solve.packing.units import ANY_CELL, PodUnit
+from dovetail.solve.program.answers import SolvedProgram
 from dovetail.solve.program.assignment import Assignment
 from dovetail.solve.program.lots import Lot
 from dovetail.solve.program.sifting import without_sifting
@@ -41,14 +41,14 @@ def mean_capacity(enc: Encoded, offers: Int) -> Float:
     return np.maximum(cap.mean(axis=0), 1.0) if len(offers) else np.ones(cap.shape[1])
 
 
-def pack(bins: Bins, units: list[Unit], left: Int, offers: Int, good: tuple[Int, Float]) -> None:
+def pack(bins: Bins, units: list[PodUnit], left: Int, offers: Int, good: tuple[Int, Float]) -> None:
     """Open nodes for all that is left, as far as limits allow. `left` is counted down in place.
 
     `good` are the offers that the relaxation bought, and what a pod of each unit is worth.
     """
     favourites, worth_u = good
     open_now = bins.limits.open_offers()[offers]
-    bought = buy(bins, units, left, (offers[open_now], favourites))
+    bought = buy(bins, units, left, offers[open_now], favourites)
     if bought is not None:
         _fill(bins, units, left, bought, worth_u)
         if left.any() and dissolve_poor(bins, units, left, worth_u, _POOR):
@@ -57,7 +57,7 @@ def pack(bins: Bins, units: list[Unit], left: Int, offers: Int, good: tuple[Int,
     squeeze(bins, units, left, worth_u)
 
 
-def _fill_gaps(bins: Bins, units: list[Unit], left: Int, worth_u: Float) -> None:
+def _fill_gaps(bins: Bins, units: list[PodUnit], left: Int, worth_u: Float) -> None:
     """Put what came back from poor nodes on the good ones, as far as it goes."""
     span = slice(bins.n_existing, bins.n)
     waiting = np.flatnonzero(left)
@@ -66,10 +66,9 @@ def _fill_gaps(bins: Bins, units: list[Unit], left: Int, worth_u: Float) -> None
 
 
 def buy(
-    bins: Bins, units: list[Unit], left: Int, shop: tuple[Int, Int]
-) -> tuple[Guide, Assignment, Int] | None:
+    bins: Bins, units: list[PodUnit], left: Int, offers: Int, favourites: Int
+) -> tuple[SolvedProgram, Assignment, Int] | None:
     """What the program would buy for what is left; None when there is nothing to be had."""
-    offers, favourites = shop
     numbers, lots = lots_left(bins, units, left, offers)
     if not lots:
         return None
@@ -77,23 +76,23 @@ def buy(
     return found, found.assignment, numbers
 
 
-def lots_left(bins: Bins, units: list[Unit], left: Int, offers: Int) -> tuple[Int, list[Lot]]:
+def lots_left(bins: Bins, units: list[PodUnit], left: Int, offers: Int) -> tuple[Int, list[Lot]]:
     """What is left of every unit that some of the offers would take, as the program sees it."""
     numbers = with_takers(bins, units, np.flatnonzero(left).tolist(), offers)
     lots = [lot_of(units[number], int(left[number])) for number in numbers]
     return np.array(numbers, dtype=np.int64), lots
 
 
-def lot_of(unit: Unit, count: int) -> Lot:
+def lot_of(unit: PodUnit, count: int) -> Lot:
     """A unit as the program sees it."""
     return Lot(unit.request, unit.mask, unit.cell, count, unit.own, unit.match, weight=unit.weight)
 
 
 def _fill(
     bins: Bins,
-    units: list[Unit],
+    units: list[PodUnit],
     left: Int,
-    bought: tuple[Guide, Assignment, Int],
+    bought: tuple[SolvedProgram, Assignment, Int],
     worth_u: Float,
 ) -> None:
     """Open the whole nodes and fill them: each unit's share of each offer, then the rest, those
@@ -120,9 +119,9 @@ class _Filler:
     def __init__(
         self,
         bins: Bins,
-        units: list[Unit],
+        units: list[PodUnit],
         left: Int,
-        bought: tuple[Guide, Assignment, Int],
+        bought: tuple[SolvedProgram, Assignment, Int],
         opened: tuple[dict[int, slice], dict[int, float]],
     ) -> None:
         self._bins, self._units, self._left = bins, units, left
@@ -140,7 +139,7 @@ class _Filler:
         n_nodes = self._every.stop - self._every.start
         self._is_snug = float(left[numbers].sum()) / max(n_nodes, 1) < _FEW_PODS
 
-    def is_choosy(self, unit: Unit) -> bool:
+    def is_choosy(self, unit: PodUnit) -> bool:
         """Whether a unit can use only some of the nodes."""
         key = (unit.mask, unit.cell)
         if key not in self._is_choosy:
@@ -155,7 +154,7 @@ class _Filler:
         """All that follows, by the compiled loops; says whether those are there."""
         bins, left_u = self._bins, self._left[order]
         mine = [self._units[number] for number in order]
-        compiled = bins.compiled(mine)
+        compiled = bins.compiled_form(mine)
         if compiled is None:
             return False
         nodes, queue = compiled
@@ -223,7 +222,7 @@ class _Filler:
 
 
 def _open(
-    bins: Bins, found: Guide, answer: Assignment
+    bins: Bins, found: SolvedProgram, answer: Assignment
 ) -> tuple[dict[int, slice], dict[int, float]]:
     """Open the whole part of every number of nodes; says which share of the wish that is."""
     spans: dict[int, slice] = {}
@@ -237,7 +236,7 @@ def _open(
     return spans, shares
 
 
-def _order(units: list[Unit], numbers: Int, worth_u: Float) -> list[int]:
+def _order(units: list[PodUnit], numbers: Int, worth_u: Float) -> list[int]:
     """Units that exclude their own kind first, then by worth: the cheapest fill the last gaps."""
     return sorted(
         numbers.tolist(), key=lambda number: (not units[number].is_capped, -worth_u[number], number)

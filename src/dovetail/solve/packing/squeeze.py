@@ -17,13 +17,13 @@ from dovetail.solve.packing.bins import Bins
 from dovetail.solve.packing.contents import entries
 from dovetail.solve.packing.dissolve import dissolve, worth_of_nodes
 from dovetail.solve.packing.filling import snug_fill
-from dovetail.solve.packing.units import Unit
+from dovetail.solve.packing.units import PodUnit
 
 _TRIES: Final = 40
 _WELL: Final = 0.97  # of what nodes cost: where pods are worth more, there is little to be gained
 
 
-def squeeze(bins: Bins, units: list[Unit], left: Int, worth_u: Float) -> int:
+def squeeze(bins: Bins, units: list[PodUnit], left: Int, worth_u: Float) -> int:
     """Spare nodes that others have room for; says how many."""
     new = np.arange(bins.n_kept, bins.n)
     new = new[~bins.dead[new]]
@@ -37,7 +37,7 @@ def squeeze(bins: Bins, units: list[Unit], left: Int, worth_u: Float) -> int:
     log = entries(bins.log)
     failed: set[tuple[tuple[int, int], ...]] = set()  # what has found no gap as things stand
     for node in new[np.argsort(worth / price, kind="stable")][:_TRIES].tolist():
-        held = _held(node, log)
+        held = _pods_on(node, log)
         load = tuple(sorted(held.items()))
         if load in failed:
             continue
@@ -49,7 +49,7 @@ def squeeze(bins: Bins, units: list[Unit], left: Int, worth_u: Float) -> int:
     return n_spared
 
 
-def _spare(bins: Bins, units: list[Unit], left: Int, node: int, held: Mapping[int, int]) -> bool:
+def _spare(bins: Bins, units: list[PodUnit], left: Int, node: int, held: Mapping[int, int]) -> bool:
     """Put the pods of a node elsewhere, all of them or none."""
     accept = bins.accept[:, node].copy()
     bins.accept[:, node] = False  # it is not elsewhere
@@ -71,7 +71,7 @@ def _spare(bins: Bins, units: list[Unit], left: Int, node: int, held: Mapping[in
     return True
 
 
-def _held(node: int, log: tuple[Int, Int, Int]) -> dict[int, int]:
+def _pods_on(node: int, log: tuple[Int, Int, Int]) -> dict[int, int]:
     """How many pods of which unit a node holds."""
     numbers, nodes, counts = log
     here = np.flatnonzero(nodes == node)

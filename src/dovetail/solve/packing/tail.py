@@ -16,7 +16,7 @@ from dovetail.solve.axes import Bool, Float, Int
 from dovetail.solve.encoding.encode import Encoded
 from dovetail.solve.kernel import loops
 from dovetail.solve.packing.bins import Bins
-from dovetail.solve.packing.units import ANY_CELL, ANY_WEIGHT, Unit
+from dovetail.solve.packing.units import ANY_CELL, ANY_WEIGHT, PodUnit
 
 _LOOKED_AT: Final = 48  # units that one look considers; the rest join when the node is filled
 _MANY_OFFERS: Final = 2000  # beyond that, a shortlist is made
@@ -57,7 +57,7 @@ class _Table:
             self.looks = loops.Looks(library, units, offers)
 
 
-def pack_tail(bins: Bins, units: list[Unit], left: Int, offers: Int, worth_u: Float) -> None:
+def pack_tail(bins: Bins, units: list[PodUnit], left: Int, offers: Int, worth_u: Float) -> None:
     """Place everything that is left, as far as anything takes it and limits allow."""
     waiting = np.flatnonzero(left)
     if not len(offers) or not len(waiting):
@@ -70,7 +70,7 @@ def pack_tail(bins: Bins, units: list[Unit], left: Int, offers: Int, worth_u: Fl
     ranked = [np.argsort(key, kind="stable") for key in (-biggest, -lean, lean)]
     is_hopeless = np.zeros(len(waiting), dtype=bool)
     first = _Hard(table, left)
-    compiled = bins.compiled([units[number] for number in waiting.tolist()])
+    compiled = bins.compiled_form([units[number] for number in waiting.tolist()])
     codes = None if compiled is None else np.array(compiled[1])
     while True:
         waits = (left[waiting] > 0) & ~is_hopeless
@@ -83,7 +83,7 @@ def pack_tail(bins: Bins, units: list[Unit], left: Int, offers: Int, worth_u: Fl
             best = _best(table, left, orders, is_open)
         else:
             is_open &= table.accept_up[hard]
-            best = _least_wasteful(table, left, _led_by(hard, orders), is_open)
+            best = _least_wasteful(table, left, _orders_led_by(hard, orders), is_open)
         if best is None:
             is_hopeless[orders[0][0]] |= hard is None
             continue
@@ -96,7 +96,7 @@ def pack_tail(bins: Bins, units: list[Unit], left: Int, offers: Int, worth_u: Fl
             is_hopeless[order[takes_u][0]] = True
 
 
-def _led_by(first: int, orders: Int) -> Int:
+def _orders_led_by(first: int, orders: Int) -> Int:
     """The same orders, with one unit before all others."""
     rows = [[first, *(one for one in order if one != first)] for order in orders.tolist()]
     width = min(len(row) for row in rows)
@@ -121,7 +121,7 @@ class _Hard:
             return None
         table, left_u = self._table, left[self._table.numbers[here]]
         most = np.minimum(table.cap_u[here], left_u)[:, None]
-        fit = _fit(table.requests[0][here], table.cap_rp)
+        fit = _fit_counts(table.requests[0][here], table.cap_rp)
         held = np.minimum(fit, most) * table.accept_up[here]
         value = held * table.worth_u[here][:, None]
         every, best = np.arange(len(here)), np.argmax(value / table.price_p[None, :], axis=1)
@@ -138,14 +138,14 @@ class _Hard:
 
 
 def _table(
-    bins: Bins, units: list[Unit], left: Int, offers: Int, queue: tuple[Int, Float]
+    bins: Bins, units: list[PodUnit], left: Int, offers: Int, queue: tuple[Int, Float]
 ) -> _Table:
     """The waiting units, and the offers that are best for some of them."""
     waiting, worth_u = queue
     enc = bins.enc
     mine = [units[number] for number in waiting.tolist()]
     request = np.array([unit.request for unit in mine])
-    accept = _accepted(enc, mine, offers)
+    accept = _acceptance(enc, mine, offers)
     for resource in range(request.shape[1]):
         asked = request[:, resource][:, None]
         accept &= (asked <= enc.cap_or[offers, resource][None, :]) | (asked == 0)
@@ -154,7 +154,7 @@ def _table(
     short = np.arange(len(offers))
     if len(offers) > _MANY_OFFERS:
         most = np.minimum(left[waiting], cap_u)[:, None]
-        fit = _fit(request.astype(np.float64), enc.cap_or[offers].T.astype(np.float64))
+        fit = _fit_counts(request.astype(np.float64), enc.cap_or[offers].T.astype(np.float64))
         good = np.minimum(fit, most) / price[None, :]
         ranked = np.argsort(-np.where(accept, good, 0.0), axis=1, kind="stable")[:, :_BEST_OFFERS]
         alone = np.where(accept, price[None, :], np.inf).argmin(axis=1)
@@ -172,7 +172,7 @@ def _table(
     )
 
 
-def _accepted(enc: Encoded, units: list[Unit], offers: Int) -> Bool:
+def _acceptance(enc: Encoded, units: list[PodUnit], offers: Int) -> Bool:
     """units x offers: who takes whom, whatever its size; worked out once for units alike in it."""
     row_of: dict[tuple[int, int, int], int] = {}
     row_u = [row_of.setdefault((unit.mask, unit.cell, unit.weight), len(row_of)) for unit in units]
@@ -184,7 +184,7 @@ def _accepted(enc: Encoded, units: list[Unit], offers: Int) -> Bool:
     return every
 
 
-def _fit(request_ur: Float, cap_rp: Float) -> Float:
+def _fit_counts(request_ur: Float, cap_rp: Float) -> Float:
     """units x offers: how many pods an empty node takes; exact, since no amount is beyond 2**53."""
     fit = np.full((len(request_ur), cap_rp.shape[1]), float(_PLENTY))
     for asked_u, cap_p in zip(request_ur.T, cap_rp, strict=True):
@@ -240,7 +240,7 @@ def _greedy_value(table: _Table, left: Int, orders: Int) -> Float:
     return value
 
 
-def _own_cap(bins: Bins, unit: Unit) -> int:
+def _own_cap(bins: Bins, unit: PodUnit) -> int:
     """How many pods of a unit an empty node takes by its own terms."""
     most = int(_PLENTY)
     for number in unit.own:
@@ -251,7 +251,7 @@ def _own_cap(bins: Bins, unit: Unit) -> int:
 
 
 def _open_and_fill(
-    bins: Bins, units: list[Unit], left: Int, offer: int, queued: tuple[Int, Int, Int | None]
+    bins: Bins, units: list[PodUnit], left: Int, offer: int, queued: tuple[Int, Int, Int | None]
 ) -> bool:
     """Open one node, or as many alike as the same fill can repeat; says whether it took any pod.
 
@@ -274,7 +274,7 @@ def _open_and_fill(
 
 
 def _fill_one(
-    bins: Bins, units: list[Unit], left: Int, node: int, queued: tuple[Int, Int, Int | None]
+    bins: Bins, units: list[PodUnit], left: Int, node: int, queued: tuple[Int, Int, Int | None]
 ) -> list[tuple[int, int]]:
     """Fill a node with what waits, in order; says how many of whom it took."""
     everybody, order, codes = queued

@@ -14,15 +14,15 @@ import numpy as np
 from dovetail.solve.axes import Bool, Int
 from dovetail.solve.encoding.encode import Encoded
 from dovetail.solve.packing.bins import Bins
-from dovetail.solve.packing.units import ANY_CELL, ANY_WEIGHT, Unit
+from dovetail.solve.packing.units import ANY_CELL, ANY_WEIGHT, PodUnit
 
 _BLOCK: Final = 256  # kinds at a time, so that a table stays small
 
 
-def with_takers(bins: Bins, units: list[Unit], numbers: Iterable[int], offers: Int) -> list[int]:
+def with_takers(bins: Bins, units: list[PodUnit], numbers: Iterable[int], offers: Int) -> list[int]:
     """The units that an empty node of some of the offers would take, in the given order."""
     kinds: dict[tuple[bytes, int, int, int], int] = {}
-    first: list[Unit] = []
+    first: list[PodUnit] = []
     kind_of: dict[int, int] = {}
     taken: dict[int, bool] = {}
     for number in numbers:
@@ -40,7 +40,7 @@ def with_takers(bins: Bins, units: list[Unit], numbers: Iterable[int], offers: I
     return [number for number in numbers if taken[number]]
 
 
-def _are_taken(enc: Encoded, units: list[Unit], offers: Int) -> Bool:
+def _are_taken(enc: Encoded, units: list[PodUnit], offers: Int) -> Bool:
     """Whether some offer has room for one pod of each unit, and lets it in."""
     found = np.zeros(len(units), dtype=bool)
     cap_rp = np.ascontiguousarray(enc.cap_or[offers].T)

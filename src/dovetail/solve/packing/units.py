@@ -19,7 +19,7 @@ ANY_WEIGHT = -1
 
 
 @dataclass(slots=True)
-class Unit:
+class PodUnit:
     """Interchangeable pods. `members` says how many come from which group, in order."""
 
     request: Int
@@ -51,7 +51,7 @@ class UnitBook:
     def __init__(self, enc: Encoded) -> None:
         self._enc = enc
         self._number_of: dict[tuple[int, int, int], int] = {}
-        self.units: list[Unit] = []
+        self.units: list[PodUnit] = []
         self._kind_g = _kinds(enc)
 
     def add(self, group: int, cell: int, count: int, weight: int = ANY_WEIGHT) -> int:
@@ -80,9 +80,9 @@ def _kinds(enc: Encoded) -> list[int]:
     return [numbers_of.setdefault(key, len(numbers_of)) for key in columns]
 
 
-def unit_of(enc: Encoded, group: int, cell: int = ANY_CELL, weight: int = ANY_WEIGHT) -> Unit:
+def unit_of(enc: Encoded, group: int, cell: int = ANY_CELL, weight: int = ANY_WEIGHT) -> PodUnit:
     """A unit of this group's kind, with nobody in it yet."""
-    return Unit(
+    return PodUnit(
         enc.requests_gr[group],
         int(enc.mask_g[group]),
         cell,

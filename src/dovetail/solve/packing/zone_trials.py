@@ -13,7 +13,7 @@ import numpy as np
 
 from dovetail.solve.axes import Int
 from dovetail.solve.encoding.encode import Encoded
-from dovetail.solve.encoding.terms import Kind
+from dovetail.solve.encoding.terms import TermKind
 from dovetail.solve.packing.attempt import Prefer, left_of, new_attempt
 from dovetail.solve.packing.pack import buy
 from dovetail.solve.program.multipliers import Values
@@ -42,7 +42,7 @@ def _large_components(enc: Encoded, values: Values) -> list[tuple[int, ...]]:
     """Groups that must share a zone and are worth much, the largest first."""
     each_g = values.worth_sc.min(axis=1, initial=np.inf)[values.shape_g]
     worth_g = np.where(np.isfinite(each_g), each_g, 0.0) * enc.count_g
-    components = {zone.groups for zone in enc.ties.zones if zone.kind == Kind.AFFINITY}
+    components = {zone.groups for zone in enc.ties.zones if zone.kind == TermKind.AFFINITY}
     worth = {groups: float(worth_g[list(groups)].sum()) for groups in components}
     large = [groups for groups in components if worth[groups] > _MUCH * worth_g.sum()]
     return sorted(large, key=lambda groups: (-worth[groups], groups))[:_MOST_COMPONENTS]
@@ -54,6 +54,5 @@ def _cost(enc: Encoded, offers: Int, values: Values, prefer: Prefer) -> float:
     settle_all(attempt, range(len(enc.groups)))
     attempt.left_u = left_of(attempt)
     colocate(attempt.bins, attempt.units, attempt.left_u)
-    shop = (offers, values.favourites)
-    bought = buy(attempt.bins, attempt.units, attempt.left_u, shop)
+    bought = buy(attempt.bins, attempt.units, attempt.left_u, offers, values.favourites)
     return 0.0 if bought is None else cost_of(bought[1], bought[0].program)

@@ -39,11 +39,11 @@ def dive(generator: Generator, master: Master, rounds: int, *, by_price: bool) -
         if mix.price < _REST * whole:
             break
         first_j = np.array(generator.price_j) if by_price else np.ones(len(mix.nodes_j))
-        nodes += _fixed(generator.count_js, mix.nodes_j, first_j, left_s)
+        nodes += _fix_counts(generator.count_js, mix.nodes_j, first_j, left_s)
     return nodes
 
 
-def _fixed(count_js: list[Int], nodes_j: Float, weight_j: Float, left_s: Int) -> list[Int]:
+def _fix_counts(count_js: list[Int], nodes_j: Float, weight_j: Float, left_s: Int) -> list[Int]:
     """The whole part of every number of nodes, or else the node of which the least is missing by
     these weights; counts `left_s` down.
     """

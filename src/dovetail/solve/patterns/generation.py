@@ -19,14 +19,14 @@ from dovetail.solve.patterns.knapsack import (
     CPU,
     MEMORY,
     PODS,
-    Filled,
     Items,
+    KnapsackFill,
     fill_best,
     grids,
     simple_bounds,
 )
-from dovetail.solve.patterns.market import PatternMarket, Shelf
-from dovetail.solve.patterns.master import Master, Mix
+from dovetail.solve.patterns.market import MarketSegment, PatternMarket
+from dovetail.solve.patterns.master import Master, MasterSolution
 
 _CLOSE: Final = 1e-3  # of the price: nearer to the bound than this there is little to gain
 _PAYS: Final = 1e-6
@@ -52,7 +52,7 @@ class Generator:
     count_js: list[Int] = field(default_factory=list)
     price_j: list[int] = field(default_factory=list)
     _known: set[bytes] = field(default_factory=set)
-    _paid: list[bool] = field(default_factory=list)  # by shelf: whether it had patterns that pay
+    _paid: list[bool] = field(default_factory=list)  # by segment: whether it had patterns that pay
     _scratch: Scratch = field(default_factory=Scratch)
     _fit: _Fit = field(init=False)
 
@@ -73,7 +73,7 @@ class Generator:
         master.add([count_s for count_s, _ in fresh], [price for _, price in fresh])
         return len(fresh)
 
-    def generate(self, master: Master, demand_s: Int, rounds: int) -> Mix:
+    def generate(self, master: Master, demand_s: Int, rounds: int) -> MasterSolution:
         """Add patterns that pay, for so many rounds at most; returns the last solution."""
         mix = master.solve()
         is_whole, steps = True, _STEPS
@@ -87,7 +87,7 @@ class Generator:
                 self._note(worth, float(demand_s @ worth) / max(ratio, 1e-9))
             if is_whole and mix.price <= self.bound * (1 + _CLOSE):
                 break
-            if self.add(master, self._paying(filled, mix)):
+            if self.add(master, self._paying_patterns(filled, mix)):
                 mix, is_whole = master.solve(), False
             elif not is_whole:
                 is_whole = True
@@ -104,45 +104,47 @@ class Generator:
 
     def price(
         self, worth_s: Float, demand_s: Int, steps: int, *, idle: int = 1, is_whole: bool = True
-    ) -> tuple[list[tuple[Shelf, Filled]], float]:
+    ) -> tuple[list[tuple[MarketSegment, KnapsackFill]], float]:
         """The best pods for every kind of node, and how many times its price the pods of a node
         are worth at most. With `idle` 0 also those that hardly pay are looked for. If not whole,
-        only shelves that had something last time are looked at.
+        only segments that had something last time are looked at.
         """
         value_s = worth_s.astype(np.int64)
         ways = self._ways(value_s)
-        paid = self._paid if self._paid and not is_whole else [True] * len(self.market.shelves)
+        paid = self._paid if self._paid and not is_whole else [True] * len(self.market.segments)
         found, ratio, self._paid = [], 0.0, list(paid)
-        for place, shelf in enumerate(self.market.shelves):
+        for place, segment in enumerate(self.market.segments):
             if not paid[place]:
                 continue
-            most_i = np.minimum(shelf.items.most_i, demand_s[shelf.rows])
-            items = Items(shelf.items.request_ir, most_i, shelf.items.apart_ii)
-            filled = self._filled(shelf, (items, value_s[shelf.rows]), ways, (steps, idle))
-            found.append((shelf, filled))
+            most_i = np.minimum(segment.items.most_i, demand_s[segment.rows])
+            items = Items(segment.items.request_ir, most_i, segment.items.apart_ii)
+            filled = self._fill_segment(
+                segment, (items, value_s[segment.rows]), ways, (steps, idle)
+            )
+            found.append((segment, filled))
             self._paid[place] = bool(filled.count_oi.any())
-            ratio = max(ratio, float((filled.bound_o / np.maximum(shelf.price_o, 1)).max()))
+            ratio = max(ratio, float((filled.bound_o / np.maximum(segment.price_o, 1)).max()))
         return found, ratio
 
-    def _filled(
+    def _fill_segment(
         self,
-        shelf: Shelf,
+        segment: MarketSegment,
         pods: tuple[Items, Int],
         ways: Sequence[tuple[int, Float]],
         effort: tuple[int, int],
-    ) -> Filled:
-        """The best pods for the nodes of one shelf. Nodes for which prices of resources alone prove
-        that nothing pays are left out.
+    ) -> KnapsackFill:
+        """The best pods for the nodes of one segment. Nodes for which prices of resources alone
+        prove that nothing pays are left out.
         """
         items, value_i = pods
         steps, idle = effort
-        floor_o = shelf.price_o + idle * (shelf.price_o // _IDLE)
-        bound_o = simple_bounds(items, value_i, [vector for _, vector in ways], shelf.cap_or)
+        floor_o = segment.price_o + idle * (segment.price_o // _IDLE)
+        bound_o = simple_bounds(items, value_i, [vector for _, vector in ways], segment.cap_or)
         open_o = np.flatnonzero(bound_o > floor_o)
         worth_o = floor_o.copy()
         count_oi = np.zeros((len(floor_o), len(value_i)), dtype=np.int64)
         if len(open_o):
-            cap_or = shelf.cap_or[open_o]
+            cap_or = segment.cap_or[open_o]
             made_of = grids(items, ways, cap_or.max(axis=0), _CELLS)
             self.work -= len(value_i) * int(made_of.size_k.sum())
             found = fill_best(
@@ -154,7 +156,7 @@ class Generator:
             )
             worth_o[open_o], bound_o[open_o] = found.worth_o, found.bound_o
             count_oi[open_o] = found.count_oi
-        return Filled(worth_o, count_oi, bound_o)
+        return KnapsackFill(worth_o, count_oi, bound_o)
 
     def _ways(self, value_s: Int) -> list[tuple[int, Float]]:
         """Resources to be exact in, with prices of all that may explain the values of pods: on
@@ -170,15 +172,17 @@ class Generator:
             ways.append((exact, vector))
         return ways
 
-    def _paying(self, found: Sequence[tuple[Shelf, Filled]], mix: Mix) -> list[tuple[Int, int]]:
+    def _paying_patterns(
+        self, found: Sequence[tuple[MarketSegment, KnapsackFill]], mix: MasterSolution
+    ) -> list[tuple[Int, int]]:
         """The patterns that pay by the program's own multipliers."""
         patterns = []
-        for shelf, filled in found:
+        for segment, filled in found:
             for place in np.flatnonzero(filled.count_oi.any(axis=1)).tolist():
-                counts, price = filled.count_oi[place], int(shelf.price_o[place])
-                if float(counts @ mix.worth_s[shelf.rows]) > price * (1 + _PAYS):
+                counts, price = filled.count_oi[place], int(segment.price_o[place])
+                if float(counts @ mix.worth_s[segment.rows]) > price * (1 + _PAYS):
                     count_s = np.zeros(len(self.market.count_s), dtype=np.int64)
-                    count_s[shelf.rows] = counts
+                    count_s[segment.rows] = counts
                     patterns.append((count_s, price))
         return patterns
 
@@ -204,7 +208,7 @@ class _Fit:
         used = [one for one in resources if self._scale[one] > 0]
         while used:
             rows = [[self._gram[one][other] for other in used] for one in used]
-            found = _solved(rows, [weight_r[one] for one in used])
+            found = _solve_equations(rows, [weight_r[one] for one in used])
             if min(found) >= 0:
                 price[used] = [
                     each / self._scale[one] for each, one in zip(found, used, strict=True)
@@ -214,7 +218,7 @@ class _Fit:
         return price
 
 
-def _solved(rows: list[list[float]], right: list[float]) -> list[float]:
+def _solve_equations(rows: list[list[float]], right: list[float]) -> list[float]:
     """The solution of a few equations: symmetric, and positive with a little on the diagonal."""
     rows = [[*row, more] for row, more in zip(rows, right, strict=True)]
     for place, row in enumerate(rows):

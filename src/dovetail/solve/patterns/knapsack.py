@@ -51,7 +51,7 @@ class Grids:
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
+class KnapsackFill:
     """For each kind of node the best pods found, what they are worth, and an upper bound."""
 
     worth_o: Int
@@ -107,7 +107,7 @@ def fill_best(
     made_of: Grids,
     nodes: tuple[Int, Int],
     effort: tuple[int, Scratch],
-) -> Filled:
+) -> KnapsackFill:
     """The best pods for every kind of node, if they are worth more than its floor.
 
     `nodes` are the capacities and the floors; `effort` is how many steps the search may take on
@@ -117,7 +117,7 @@ def fill_best(
     steps, scratch = effort
     library = loops.library()
     if library is None:
-        return _filled_plainly(items, value_i, made_of, nodes, steps)
+        return _fill_plainly(items, value_i, made_of, nodes, steps)
     n_cells_k = (len(value_i) + 1) * made_of.size_k
     columns = (
         items.request_ir,
@@ -130,7 +130,7 @@ def fill_best(
         np.cumsum(n_cells_k) - n_cells_k,
     )
     given = (cap_or, floor_o, items.apart_ii)
-    return Filled(*compiled.fill_best(library, columns, given, steps, scratch))
+    return KnapsackFill(*compiled.fill_best(library, columns, given, steps, scratch))
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +179,9 @@ def _fill_table(rows: Int, weights: list[int], nets: list[int], most_i: Int) -> 
             step *= 2
 
 
-def _filled_plainly(
+def _fill_plainly(
     items: Items, value_i: Int, made_of: Grids, nodes: tuple[Int, Int], steps: int
-) -> Filled:
+) -> KnapsackFill:
     """The plain form of the compiled loop."""
     worth, counts, proven = [], [], []
     bounds = _tables(items, value_i, made_of)
@@ -194,7 +194,7 @@ def _filled_plainly(
         worth.append(search.best)
         counts.append(search.best_count)
         proven.append(min(most, search.best) if search.left > 0 else most)
-    return Filled(
+    return KnapsackFill(
         np.array(worth, dtype=np.int64),
         np.array(counts, dtype=np.int64).reshape(len(worth), len(value_i)),
         np.array(proven, dtype=np.int64),

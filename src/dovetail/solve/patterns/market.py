@@ -10,15 +10,15 @@ import numpy as np
 
 from dovetail.solve.axes import UNLIMITED, Bool, Int
 from dovetail.solve.encoding.encode import Encoded
-from dovetail.solve.encoding.terms import Kind
-from dovetail.solve.packing.units import ANY_CELL, ANY_WEIGHT, Unit
+from dovetail.solve.encoding.terms import TermKind
+from dovetail.solve.packing.units import ANY_CELL, ANY_WEIGHT, PodUnit
 from dovetail.solve.patterns.knapsack import Items
 
-_DOUBLINGS: Final = 2.0  # of size, from the smallest node of a shelf to the largest
+_DOUBLINGS: Final = 2.0  # of size, from the smallest node of a segment to the largest
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class MarketSegment:
     """Kinds of nodes of about one size that take the same sorts, none of them pointless."""
 
     rows: Int  # the sorts, by their places in the market
@@ -30,14 +30,16 @@ class Shelf:
 
 @dataclass(frozen=True, slots=True)
 class PatternMarket:
-    """Sorts of pods with their counts (s), and shelves of nodes for them."""
+    """Sorts of pods with their counts (s), and segments of nodes for them."""
 
     count_s: Int
     request_sr: Int
-    shelves: tuple[Shelf, ...]
+    segments: tuple[MarketSegment, ...]
 
 
-def pattern_market(enc: Encoded, units: Sequence[Unit], count_s: Int, offers: Int) -> PatternMarket:
+def pattern_market(
+    enc: Encoded, units: Sequence[PodUnit], count_s: Int, offers: Int
+) -> PatternMarket:
     """The market for pods of these units, at the prices that plans compare."""
     accept_so = acceptance(enc, units, offers)
     return market_of(enc, units, count_s, (offers, enc.plan_price_o[offers], accept_so))
@@ -45,7 +47,7 @@ def pattern_market(enc: Encoded, units: Sequence[Unit], count_s: Int, offers: In
 
 def market_of(
     enc: Encoded,
-    units: Sequence[Unit],
+    units: Sequence[PodUnit],
     count_s: Int,
     nodes: tuple[Int, Int, Bool],
     *,
@@ -53,16 +55,20 @@ def market_of(
 ) -> PatternMarket:
     """The market for pods of these units. `nodes`: offers, their prices, and who takes whom."""
     offers, price_o, accept_so = nodes
-    kinds = (Kind.ANTI, Kind.PORT, Kind.SPREAD) if is_spread_capped else (Kind.ANTI, Kind.PORT)
+    kinds = (
+        (TermKind.ANTI, TermKind.PORT, TermKind.SPREAD)
+        if is_spread_capped
+        else (TermKind.ANTI, TermKind.PORT)
+    )
     request_sr, cap_or, most_s = with_caps(enc, units, offers, kinds)
     most_s = np.minimum(most_s, count_s)
     sizes = (request_sr, cap_or, most_s)
-    shelves = _shelves((offers, price_o), sizes, (accept_so, apart(enc, units)))
-    return PatternMarket(count_s, request_sr, shelves)
+    segments = _segments((offers, price_o), sizes, (accept_so, apart(enc, units)))
+    return PatternMarket(count_s, request_sr, segments)
 
 
 def with_caps(
-    enc: Encoded, units: Sequence[Unit], offers: Int, kinds: Container[Kind]
+    enc: Encoded, units: Sequence[PodUnit], offers: Int, kinds: Container[TermKind]
 ) -> tuple[Int, Int, Int]:
     """Requests and capacities with a column for each cap on pods of a node, as far as terms of
     these kinds set one, and how many pods of each sort a node takes whatever its size.
@@ -77,7 +83,7 @@ def with_caps(
     caps = [np.maximum(enc.cap_or[offers], 0)]
     for term, places in sorted(members.items()):
         host = enc.ties.hosts[term]
-        cap = host.max_skew if host.kind == Kind.SPREAD else 1
+        cap = host.max_skew if host.kind == TermKind.SPREAD else 1
         most[places] = np.minimum(most[places], cap)
         column = np.zeros((len(units), 1), dtype=np.int64)
         column[places] = 1
@@ -86,7 +92,7 @@ def with_caps(
     return np.concatenate(requests, axis=1), np.concatenate(caps, axis=1), most
 
 
-def acceptance(enc: Encoded, units: Sequence[Unit], offers: Int) -> Bool:
+def acceptance(enc: Encoded, units: Sequence[PodUnit], offers: Int) -> Bool:
     """units x offers: labels, taints, cell and weight."""
     accept = enc.masks_me[[unit.mask for unit in units]][:, offers]
     for place, unit in enumerate(units):
@@ -97,13 +103,13 @@ def acceptance(enc: Encoded, units: Sequence[Unit], offers: Int) -> Bool:
     return accept
 
 
-def apart(enc: Encoded, units: Sequence[Unit]) -> Bool:
+def apart(enc: Encoded, units: Sequence[PodUnit]) -> Bool:
     """sorts x sorts: whether anti-affinity or a host port keeps them from sharing a node."""
     found = np.zeros((len(units), len(units)), dtype=bool)
     owners: dict[int, list[int]] = {}
     for place, unit in enumerate(units):
         for term in unit.own:
-            if enc.ties.hosts[term].kind in (Kind.ANTI, Kind.PORT):
+            if enc.ties.hosts[term].kind in (TermKind.ANTI, TermKind.PORT):
                 owners.setdefault(term, []).append(place)
     for place, unit in enumerate(units):
         for term in unit.match:
@@ -113,9 +119,9 @@ def apart(enc: Encoded, units: Sequence[Unit]) -> Bool:
     return found
 
 
-def _shelves(
+def _segments(
     nodes: tuple[Int, Int], sizes: tuple[Int, Int, Int], between: tuple[Bool, Bool]
-) -> tuple[Shelf, ...]:
+) -> tuple[MarketSegment, ...]:
     offers, price_o = nodes
     if not len(offers):
         return ()
@@ -124,7 +130,7 @@ def _shelves(
     packed, number_o = np.unique(np.packbits(accept_so, axis=0).T, axis=0, return_inverse=True)
     number_o = number_o.reshape(-1)
     size_s = (request_sr / np.maximum(cap_or.mean(axis=0), 1.0)).max(axis=1, initial=0.0)
-    shelves = []
+    segments = []
     for number in range(len(packed)):
         inside = np.flatnonzero(number_o == number)
         rows = np.flatnonzero(accept_so[:, inside[0]])
@@ -143,8 +149,8 @@ def _shelves(
                 np.ascontiguousarray(apart_ss[np.ix_(mine, mine)]),
             )
             chosen = inside[some]
-            shelves.append(Shelf(mine, items, offers[chosen], cap[some], price_o[chosen]))
-    return tuple(shelves)
+            segments.append(MarketSegment(mine, items, offers[chosen], cap[some], price_o[chosen]))
+    return tuple(segments)
 
 
 def _by_size(cap_or: Int, kept: Int) -> list[Int]:

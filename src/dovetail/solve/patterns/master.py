@@ -18,7 +18,7 @@ _DUAL: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Mix:
+class MasterSolution:
     """What the program says: nodes of each pattern, what a pod of each sort is worth, the price."""
 
     nodes_j: Float
@@ -74,10 +74,12 @@ class Master:
         self._highs.changeColsBounds(n_patterns, every, nothing, np.where(open_j, INFINITE, 0.0))
         self._highs.setOptionValue("simplex_strategy", _DUAL)
 
-    def solve(self) -> Mix:
+    def solve(self) -> MasterSolution:
         """What the program says now."""
         self._highs.run()
         solution = self._highs.getSolution()
         nodes_j = np.maximum(np.array(solution.col_value), 0.0)
         worth_s = np.maximum(np.array(solution.row_dual), 0.0) * _DOLLAR
-        return Mix(nodes_j, worth_s, self._highs.getInfo().objective_function_value * _DOLLAR)
+        return MasterSolution(
+            nodes_j, worth_s, self._highs.getInfo().objective_function_value * _DOLLAR
+        )

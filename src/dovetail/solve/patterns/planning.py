@@ -10,14 +10,14 @@ import numpy as np
 
 from dovetail.solve.axes import UNLIMITED, Float, Int
 from dovetail.solve.packing.attempt import Attempt, worth_of
-from dovetail.solve.packing.units import ANY_CELL, Unit
+from dovetail.solve.packing.units import ANY_CELL, PodUnit
 from dovetail.solve.patterns.dive import dive
 from dovetail.solve.patterns.generation import Generator
 from dovetail.solve.patterns.market import PatternMarket, pattern_market
 from dovetail.solve.patterns.master import Master
 from dovetail.solve.patterns.proof import kind_of
 from dovetail.solve.patterns.uniform import uniform_nodes
-from dovetail.solve.search.improve import Improver, Layout
+from dovetail.solve.search.improve import Improver, LoadLayout
 from dovetail.solve.search.rates import NO_LOAD, NO_WAY, Rates, Site
 
 _MOST_SORTS: Final = 60
@@ -41,7 +41,7 @@ def pattern_loads(
     costs `most`.
     """
     enc = base.enc
-    sorts = [sort for sort in sorted(pods) if rates.grown(NO_LOAD, sort) != NO_WAY]
+    sorts = [sort for sort in sorted(pods) if rates.with_one_more(NO_LOAD, sort) != NO_WAY]
     units = [rates.units[sort] for sort in sorts]
     if not 0 < len(sorts) <= _MOST_SORTS or any(unit.claims for unit in units):
         return []
@@ -72,7 +72,7 @@ def _load(rates: Rates, sorts: Sequence[int], held: Int) -> int:
 def _dives(
     base: Attempt,
     market: PatternMarket,
-    units: Sequence[Unit],
+    units: Sequence[PodUnit],
     known: Sequence[tuple[Int, int]],
 ) -> list[list[Int]]:
     """Whole nodes for most pods, in one way or two. What pods are worth is kept for the bound."""
@@ -95,7 +95,7 @@ def _dives(
 
 
 def _keep_worths(
-    worths: dict[tuple[object, ...], float], units: Sequence[Unit], found: Sequence[float]
+    worths: dict[tuple[object, ...], float], units: Sequence[PodUnit], found: Sequence[float]
 ) -> None:
     """Keep what pods are worth, the least of several cells."""
     for unit, worth in zip(units, found, strict=True):
@@ -118,14 +118,14 @@ def with_the_rest(
     found: Sequence[int],
     pods: Mapping[int, int],
     sites: Sequence[Site] = (),
-) -> tuple[list[int], Layout] | None:
+) -> tuple[list[int], LoadLayout] | None:
     """The loads, and a layout for the pods that are not in them, which are put where each costs
     least; None if one fits nowhere.
     """
     placed = Counter(sort for load in found for sort in rates.pods(load))
     left = sorted((Counter(pods) - placed).elements())
-    tail = Layout([], [()] * len(sites))
-    is_placed = improver.insert(tail, improver.ordered(left))
+    tail = LoadLayout([], [()] * len(sites))
+    is_placed = improver.insert(tail, improver.order_pods(left))
     return (list(found), tail) if is_placed else None
 
 
@@ -135,7 +135,7 @@ def _known_patterns(
     """The loads of a plan, and one pod of each sort on a node of its own."""
     place = {sort: row for row, sort in enumerate(sorts)}
     patterns = []
-    for load in (*(rates.grown(NO_LOAD, sort) for sort in sorts), *start):
+    for load in (*(rates.with_one_more(NO_LOAD, sort) for sort in sorts), *start):
         if any(sort not in place for sort, _ in rates.loads[load]):
             continue
         count_s = np.zeros(len(sorts), dtype=np.int64)

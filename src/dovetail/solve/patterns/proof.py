@@ -21,11 +21,11 @@ from dovetail.solve.encoding.encode import Encoded
 from dovetail.solve.packing.attempt import Attempt
 from dovetail.solve.packing.bins import EXISTING
 from dovetail.solve.packing.contents import loads
-from dovetail.solve.packing.units import Unit, unit_of
+from dovetail.solve.packing.units import PodUnit, unit_of
 from dovetail.solve.patterns.generation import Generator
 from dovetail.solve.patterns.market import PatternMarket, market_of
 from dovetail.solve.patterns.master import Master
-from dovetail.solve.patterns.uniform import held_by, least_prices
+from dovetail.solve.patterns.uniform import least_prices, pods_per_node
 from dovetail.solve.program.multipliers import Values
 from dovetail.solve.program.pod_worth import eligible
 
@@ -48,7 +48,7 @@ class PatternBound:
 
 
 @dataclass(frozen=True, slots=True)
-class Proven:
+class PricedPlan:
     """A plan whose price is to be bounded: pods placed on new nodes, and where."""
 
     attempt: Attempt
@@ -58,12 +58,14 @@ class Proven:
     is_close: bool = False  # whether another bound is near enough to make this one a luxury
 
 
-def kind_of(unit: Unit) -> tuple[object, ...]:
+def kind_of(unit: PodUnit) -> tuple[object, ...]:
     """What tells units apart, wherever they go."""
     return (unit.request.tobytes(), unit.mask, unit.own, unit.match)
 
 
-def pattern_bound(enc: Encoded, values: Values, plan: Proven, fits_g: Bool) -> PatternBound | None:
+def pattern_bound(
+    enc: Encoded, values: Values, plan: PricedPlan, fits_g: Bool
+) -> PatternBound | None:
     """The best bound that patterns prove; None where they prove nothing.
 
     Pods of groups that fit an existing node (`fits_g`) may cost nothing, and count as nothing.
@@ -83,25 +85,25 @@ def pattern_bound(enc: Encoded, values: Values, plan: Proven, fits_g: Bool) -> P
     # A lone host has the least pods of all hosts, so that a spread need not cap it.
     market = market_of(enc, units, count_s, nodes, is_spread_capped=False)
     if len(units) == 1:
-        return _counted(market, plan.price)
+        return _bound_for_one_sort(market, plan.price)
     if plan.is_close:
         return None
-    return _valued(enc, market, plan, (sort_g, units))
+    return _bound_by_generation(enc, market, plan, (sort_g, units))
 
 
-def _counted(market: PatternMarket, price: int) -> PatternBound | None:
+def _bound_for_one_sort(market: PatternMarket, price: int) -> PatternBound | None:
     count = int(market.count_s[0])
     if count > _MOST_COUNTED:
         return None
-    least = int(least_prices(*held_by(market), count)[0][count])
+    least = int(least_prices(*pods_per_node(market), count)[0][count])
     return PatternBound(min(least, price))
 
 
-def _sorts(enc: Encoded, counted_g: Int) -> tuple[Int, list[Unit]]:
+def _sorts(enc: Encoded, counted_g: Int) -> tuple[Int, list[PodUnit]]:
     """The sort of every group that counts (-1: none), and a unit of each sort."""
     number_of: dict[tuple[object, ...], int] = {}
     sort_g = np.full(len(enc.groups), -1, dtype=np.int64)
-    units: list[Unit] = []
+    units: list[PodUnit] = []
     for group in np.flatnonzero(counted_g).tolist():
         unit = unit_of(enc, group)
         number = number_of.setdefault(kind_of(unit), len(units))
@@ -111,8 +113,8 @@ def _sorts(enc: Encoded, counted_g: Int) -> tuple[Int, list[Unit]]:
     return sort_g, units
 
 
-def _valued(
-    enc: Encoded, market: PatternMarket, plan: Proven, sorts: tuple[Int, Sequence[Unit]]
+def _bound_by_generation(
+    enc: Encoded, market: PatternMarket, plan: PricedPlan, sorts: tuple[Int, Sequence[PodUnit]]
 ) -> PatternBound | None:
     sort_g, units = sorts
     worth_s = _first_worths(enc, plan, units)
@@ -121,7 +123,7 @@ def _valued(
         master = Master(market.count_s)
         generator.add(master, _patterns(plan, sorts))
         generator.generate(master, market.count_s, _ROUNDS)
-    value_s = _proven(generator, market.count_s)
+    value_s = _proven_values(generator, market.count_s)
     if value_s is None:
         return None
     bound = min(int(value_s @ market.count_s), plan.price)  # dearer nodes were not looked at
@@ -129,18 +131,18 @@ def _valued(
     return PatternBound(bound, value_g)
 
 
-def _proven(generator: Generator, count_s: Int) -> Int | None:
+def _proven_values(generator: Generator, count_s: Int) -> Int | None:
     """The values in whole nanodollars, made smaller until no node holds more than it costs."""
     value_s = generator.worth_s.astype(np.int64)
     for _ in range(_CORRECTIONS):
         found, ratio = generator.price(value_s.astype(np.float64), count_s, _STEPS, idle=0)
-        if all((filled.bound_o <= shelf.price_o).all() for shelf, filled in found):
+        if all((filled.bound_o <= segment.price_o).all() for segment, filled in found):
             return value_s
         value_s = np.floor(value_s / (ratio * (1 + 1e-9))).astype(np.int64)
     return None
 
 
-def _first_worths(enc: Encoded, plan: Proven, units: Sequence[Unit]) -> Float:
+def _first_worths(enc: Encoded, plan: PricedPlan, units: Sequence[PodUnit]) -> Float:
     """What generation found for the plan, or else what the assignment program says."""
     known = [plan.worths.get(kind_of(unit)) for unit in units]
     mean_r = enc.mean_r
@@ -153,7 +155,7 @@ def _first_worths(enc: Encoded, plan: Proven, units: Sequence[Unit]) -> Float:
     )
 
 
-def _patterns(plan: Proven, sorts: tuple[Int, Sequence[Unit]]) -> list[tuple[Int, int]]:
+def _patterns(plan: PricedPlan, sorts: tuple[Int, Sequence[PodUnit]]) -> list[tuple[Int, int]]:
     """What the new nodes of the plan hold; and one pod of each sort, at the price of the plan."""
     sort_g, units = sorts
     bins = plan.attempt.bins

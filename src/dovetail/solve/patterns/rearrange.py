@@ -15,13 +15,13 @@ from typing import Final
 import numpy as np
 
 from dovetail.solve.axes import UNLIMITED, Bool
-from dovetail.solve.encoding.terms import Kind
+from dovetail.solve.encoding.terms import TermKind
 from dovetail.solve.packing.attempt import Attempt
 from dovetail.solve.packing.contents import entries, loads
 from dovetail.solve.packing.dissolve import dissolve, worth_of_nodes
 from dovetail.solve.patterns.planning import CLOSE
 from dovetail.solve.patterns.rebuild import Effort, Rebuilder
-from dovetail.solve.search.rates import NO_WAY, Load, Purse, Rates
+from dovetail.solve.search.rates import NO_WAY, Load, Rates, WorkBudget
 
 _FEW_SORTS: Final = 150  # of pods, and
 _FEW_NODES: Final = 30  # in a plan that is rearranged as a whole
@@ -36,9 +36,9 @@ _OTHERS: Final = 1.5  # times what is wasted: so much other nodes may cost
 def rearrange(attempt: Attempt) -> None:
     """Give the pods of new nodes cheaper nodes, if such are found."""
     enc, bins = attempt.enc, attempt.bins
-    chosen_n = _chosen(attempt, _free_to_change(attempt))
+    chosen_n = _nodes_to_rearrange(attempt, _free_to_change(attempt))
     held = {node: pods for node, pods in sorted(loads(bins.log).items()) if chosen_n[node]}
-    rates = Rates(enc, attempt.offers, Purse(int(UNLIMITED)))
+    rates = Rates(enc, attempt.offers, WorkBudget(int(UNLIMITED)))
     numbers: dict[int, Counter[int]] = {}  # sort -> how many pods of which unit
     before = []
     for pods in held.values():
@@ -51,14 +51,14 @@ def rearrange(attempt: Attempt) -> None:
     if not before or NO_WAY in before:
         return
     effort = Effort(_LOOKS * enc.problem.policy.effort, _TRIES)
-    after = Rebuilder(enc, rates, attempt.offers).rebuilt(before, bins.limits, effort)
+    after = Rebuilder(enc, rates, attempt.offers).rebuild(before, bins.limits, effort)
     price = sum(int(enc.plan_price_o[bins.offer[node]]) for node in held)
     if rates.total(after) < price or len(after) < len(held):
         nodes = [(rates.offer[one], rates.loads[one]) for one in after]
         _replace(attempt, chosen_n, nodes, numbers)
 
 
-def _chosen(attempt: Attempt, free_n: Bool) -> Bool:
+def _nodes_to_rearrange(attempt: Attempt, free_n: Bool) -> Bool:
     """The nodes to rearrange: none if all pods are worth about what all nodes cost, all of them if
     they are few, else those whose pods are worth least of what they cost, and as many others as
     those have room for.
@@ -94,7 +94,7 @@ def _free_to_change(attempt: Attempt) -> Bool:
     new = slice(bins.n_kept, bins.n)
     free_n[new] = ~bins.dead[new] & (enc.supply_o[bins.offer[new]] >= UNLIMITED)
     for number, term in enumerate(enc.ties.hosts):
-        if term.kind == Kind.AFFINITY:
+        if term.kind == TermKind.AFFINITY:
             free_n &= bins.own[number, : bins.n] == 0
     return free_n
 
@@ -112,7 +112,7 @@ def _replace(
     for offer, load in nodes:
         node = bins.open(offer, 1).start
         for sort, count in load:
-            for number, taken in _taken(numbers[sort], count):
+            for number, taken in _take_pods(numbers[sort], count):
                 placed.setdefault(number, []).append((node, taken))
     for number, places in placed.items():
         where, counts = np.array(places, dtype=np.int64).T
@@ -120,7 +120,7 @@ def _replace(
         attempt.left_u[number] -= int(counts.sum())
 
 
-def _taken(left: Counter[int], count: int) -> Iterator[tuple[int, int]]:
+def _take_pods(left: Counter[int], count: int) -> Iterator[tuple[int, int]]:
     """So many pods of a sort, from whichever units have some left."""
     for number in sorted(left):
         taken = min(left[number], count)

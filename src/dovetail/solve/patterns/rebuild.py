@@ -11,10 +11,10 @@ import numpy as np
 from dovetail.solve.axes import UNLIMITED, Bool, Int
 from dovetail.solve.encoding.encode import Encoded
 from dovetail.solve.encoding.limits import Limits
-from dovetail.solve.encoding.terms import Kind
-from dovetail.solve.packing.units import Unit
+from dovetail.solve.encoding.terms import TermKind
+from dovetail.solve.packing.units import PodUnit
 from dovetail.solve.patterns.market import acceptance, apart, with_caps
-from dovetail.solve.patterns.recreate import Yard, recreated
+from dovetail.solve.patterns.recreate import RebuildTask, recreate
 from dovetail.solve.search.rates import NO_WAY, Rates
 
 _FEES: Final = (0.5, 2.0, 8.0)  # of what may be spent, for each node
@@ -35,11 +35,11 @@ class Rebuilder:
         offers = offers[enc.supply_o[offers] >= UNLIMITED]
         self._offers = offers[np.lexsort((offers, enc.plan_price_o[offers]))]
         self.seen: dict[int, None] = {}  # loads of good states, in order
-        self._yards: dict[tuple[int, ...], Yard] = {}
+        self._tasks: dict[tuple[int, ...], RebuildTask] = {}
 
-    def rebuilt(self, loads: Sequence[int], limits: Limits, effort: Effort) -> list[int]:
+    def rebuild(self, loads: Sequence[int], limits: Limits, effort: Effort) -> list[int]:
         """Loads that hold the same pods for no more money; the same ones if none are found."""
-        found = self._recreated(loads, limits, effort, 0)
+        found = self._recreate(loads, limits, effort, 0)
         is_better = found is not None and self._rates.total(found) <= self._rates.total(loads)
         return found if found is not None and is_better else list(loads)
 
@@ -53,12 +53,12 @@ class Rebuilder:
         spare = max(most - rates.total(loads), 0)
         for share in _FEES:
             fee = int(share * spare / max(len(loads), 1))
-            found = self._recreated(best, limits, effort, fee) if fee else None
+            found = self._recreate(best, limits, effort, fee) if fee else None
             if found is not None and len(found) < len(best) and rates.total(found) <= most:
                 best = found
         return best
 
-    def _recreated(
+    def _recreate(
         self, loads: Sequence[int], limits: Limits, effort: Effort, fee: int
     ) -> list[int] | None:
         """The best loads by the prices of nodes and a fee for each; None where nothing is known."""
@@ -73,13 +73,13 @@ class Rebuilder:
             for sort, count in rates.loads[load]:
                 held[place[sort]] = count
             counts.append(held)
-        yard = self._yard(sorts)
+        task = self._task(sorts)
         bounds = tuple(
             (row[self._offers], max(left, 0))
             for row, left in zip(limits.rows, limits.left, strict=True)
         )
-        yard = replace(yard, price_o=yard.price_o + fee, limits=bounds)
-        after, kept = recreated(yard, counts, *effort)
+        task = replace(task, price_o=task.price_o + fee, limits=bounds)
+        after, kept = recreate(task, counts, *effort)
         found = [self._load(sorts, held) for held in after]
         self.seen.update(dict.fromkeys(self._load(sorts, held) for held in kept))
         return None if NO_WAY in found else found
@@ -88,22 +88,25 @@ class Rebuilder:
         rows = np.flatnonzero(held).tolist()
         return self._rates.load(tuple((sorts[row], int(held[row])) for row in rows))
 
-    def _yard(self, sorts: tuple[int, ...]) -> Yard:
-        yard = self._yards.get(sorts)
-        if yard is None:
+    def _task(self, sorts: tuple[int, ...]) -> RebuildTask:
+        task = self._tasks.get(sorts)
+        if task is None:
             units = [self._rates.units[sort] for sort in sorts]
             accept_so = acceptance(self._enc, units, self._offers)
-            yard = self._yards[sorts] = yard_of(self._enc, units, self._offers, accept_so)
-        return yard
+            task = self._tasks[sorts] = task_of(self._enc, units, self._offers, accept_so)
+        return task
 
 
-def yard_of(enc: Encoded, units: Sequence[Unit], offers: Int, accept_so: Bool) -> Yard:
-    """A yard for these units and offers, cheapest first, of which the accepted ones take each."""
-    request_sr, cap_or, _ = with_caps(enc, units, offers, (Kind.SPREAD,))
+def task_of(enc: Encoded, units: Sequence[PodUnit], offers: Int, accept_so: Bool) -> RebuildTask:
+    """A task for these units and offers, cheapest first, of which the accepted ones take each."""
+    request_sr, cap_or, _ = with_caps(enc, units, offers, (TermKind.SPREAD,))
     hosts = enc.ties.hosts
     is_alone = [
-        any(hosts[term].kind in (Kind.ANTI, Kind.PORT) for term in {*unit.own} & {*unit.match})
+        any(
+            hosts[term].kind in (TermKind.ANTI, TermKind.PORT)
+            for term in {*unit.own} & {*unit.match}
+        )
         for unit in units
     ]
     apart_ss = apart(enc, units) | np.diag(is_alone)
-    return Yard(request_sr, accept_so, apart_ss, cap_or, enc.plan_price_o[offers])
+    return RebuildTask(request_sr, accept_so, apart_ss, cap_or, enc.plan_price_o[offers])

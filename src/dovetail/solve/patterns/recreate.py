@@ -29,7 +29,7 @@ Words = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True)
-class Yard:
+class RebuildTask:
     """Sorts of pods (s) and offers (o), cheapest first, for nodes that are built anew."""
 
     request_sr: Int
@@ -40,33 +40,33 @@ class Yard:
     limits: tuple[tuple[Int, int], ...] = ()  # what offers use of each limit, and what is left
 
 
-def recreated(
-    yard: Yard, loads: Sequence[Int], looks: int, tries: int
+def recreate(
+    task: RebuildTask, loads: Sequence[Int], looks: int, tries: int
 ) -> tuple[list[Int], list[Int]]:
     """Loads (how many pods of each sort) for the same pods that cost no more, and likely less; and
     the loads of the best states on the way.
     """
     library = loops.library()
-    nodes = [(held, cheapest(yard, held)) for held in loads]
+    nodes = [(held, cheapest(task, held)) for held in loads]
     if any(offer < 0 for _, offer in nodes):
         return list(loads), []
     if library is None:
-        return _Plain(yard, looks).run(nodes, tries)
-    return _compiled(yard, nodes, (looks, tries))
+        return _Plain(task, looks).run(nodes, tries)
+    return _recreate_compiled(task, nodes, (looks, tries))
 
 
-def cheapest(yard: Yard, held: Int) -> int:
+def cheapest(task: RebuildTask, held: Int) -> int:
     """The cheapest offer that holds a load, or -1."""
     rows = np.flatnonzero(held)
-    used = held @ yard.request_sr
-    fits = yard.accept_so[rows].all(axis=0)
-    fits &= ((used <= yard.cap_or) | (used == 0)).all(axis=1)
+    used = held @ task.request_sr
+    fits = task.accept_so[rows].all(axis=0)
+    fits &= ((used <= task.cap_or) | (used == 0)).all(axis=1)
     return int(np.argmax(fits)) if fits.any() else -1
 
 
-def _orders(yard: Yard) -> tuple[Int, Int]:
+def _orders(task: RebuildTask) -> tuple[Int, Int]:
     """The place of every sort among all, largest first: by CPU and by memory."""
-    cpu, memory = yard.request_sr[:, 0], yard.request_sr[:, 1]
+    cpu, memory = task.request_sr[:, 0], task.request_sr[:, 1]
     sorts = np.arange(len(cpu))
     by_cpu = np.argsort(np.lexsort((sorts, -memory, -cpu)), kind="stable")
     by_memory = np.argsort(np.lexsort((sorts, -cpu, -memory)), kind="stable")
@@ -81,42 +81,42 @@ def _words(flags: Bool) -> Words:
     return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
 
 
-def _compiled(
-    yard: Yard, nodes: Sequence[tuple[Int, int]], effort: tuple[int, int]
+def _recreate_compiled(
+    task: RebuildTask, nodes: Sequence[tuple[Int, int]], effort: tuple[int, int]
 ) -> tuple[list[Int], list[Int]]:
     library = loops.library()
     assert library is not None  # noqa: S101  # the caller has seen it
     n_pods = int(sum(held.sum() for held, _ in nodes))
     room = min(n_pods, 2 * len(nodes) + 64)
-    accept, together = _words(yard.accept_so), _words(~yard.apart_ss)
+    accept, together = _words(task.accept_so), _words(~task.apart_ss)
     first = np.zeros(
-        (3 * room, 1 + sum(yard.request_sr.shape) + accept.shape[1] + together.shape[1]), np.int64
+        (3 * room, 1 + sum(task.request_sr.shape) + accept.shape[1] + together.shape[1]), np.int64
     )
     for place, (held, offer) in enumerate(nodes):
         rows = np.flatnonzero(held)
         takes = np.bitwise_and.reduce(accept[rows], axis=0).view(np.int64)
         welcome = np.bitwise_and.reduce(together[rows], axis=0).view(np.int64)
-        first[place] = np.concatenate([[offer], held, held @ yard.request_sr, takes, welcome])
-    arrays = (yard.request_sr, accept, together, yard.cap_or, yard.price_o)
+        first[place] = np.concatenate([[offer], held, held @ task.request_sr, takes, welcome])
+    arrays = (task.request_sr, accept, together, task.cap_or, task.price_o)
     count, kept = loops.recreate(
-        library, arrays, (yard.limits, _orders(yard), first, room), (len(nodes), n_pods, *effort)
+        library, arrays, (task.limits, _orders(task), first, room), (len(nodes), n_pods, *effort)
     )
-    return [row[1 : 1 + len(yard.request_sr)].copy() for row in first[:count]], list(kept)
+    return [row[1 : 1 + len(task.request_sr)].copy() for row in first[:count]], list(kept)
 
 
 class _Plain:
     """The plain form of the compiled loops."""
 
-    def __init__(self, yard: Yard, looks: int) -> None:
-        self._yard = yard
+    def __init__(self, task: RebuildTask, looks: int) -> None:
+        self._task = task
         self._looks = looks
         self._chance = Chance(1)
-        self._orders = [one.tolist() for one in _orders(yard)]
-        self._price: list[int] = yard.price_o.tolist()
-        self._request = yard.request_sr.tolist()
-        self._cap = yard.cap_or.tolist()
-        self._accept = [frozenset(np.flatnonzero(row).tolist()) for row in yard.accept_so]
-        self._apart = [frozenset(np.flatnonzero(row).tolist()) for row in yard.apart_ss]
+        self._orders = [one.tolist() for one in _orders(task)]
+        self._price: list[int] = task.price_o.tolist()
+        self._request = task.request_sr.tolist()
+        self._cap = task.cap_or.tolist()
+        self._accept = [frozenset(np.flatnonzero(row).tolist()) for row in task.accept_so]
+        self._apart = [frozenset(np.flatnonzero(row).tolist()) for row in task.apart_ss]
 
     def run(self, nodes: Sequence[tuple[Int, int]], tries: int) -> tuple[list[Int], list[Int]]:
         """The best loads found, and those of the best states on the way."""
@@ -127,7 +127,7 @@ class _Plain:
         for turn in range(tries):
             if self._looks <= 0 or not now:
                 break
-            other = self._tried(now, turn, room)
+            other = self._try_once(now, turn, room)
             if other is None:
                 continue
             dearer = self._total(other)
@@ -145,15 +145,15 @@ class _Plain:
 
     def _node(self, held: Int, offer: int) -> tuple[int, dict[int, int], list[int]]:
         pods = {sort: int(held[sort]) for sort in np.flatnonzero(held).tolist()}
-        return offer, pods, (held @ self._yard.request_sr).tolist()
+        return offer, pods, (held @ self._task.request_sr).tolist()
 
     def _total(self, nodes: Sequence[tuple[int, dict[int, int], list[int]]]) -> int:
-        for use_o, left in self._yard.limits:
+        for use_o, left in self._task.limits:
             if sum(int(use_o[offer]) for offer, _, _ in nodes) > left:
                 return _TOO_DEAR
         return sum(self._price[offer] for offer, _, _ in nodes)
 
-    def _tried(
+    def _try_once(
         self, now: list[tuple[int, dict[int, int], list[int]]], turn: int, room: int
     ) -> list[tuple[int, dict[int, int], list[int]]] | None:
         other, pods, paid = list(now), list[int](), 0
@@ -164,7 +164,7 @@ class _Plain:
             other.pop()
             paid += self._price[offer]
             pods += [sort for sort in sorted(held) for _ in range(held[sort])]
-        pods = self._sorted(pods, turn // 2)
+        pods = self._order_pods(pods, turn // 2)
         if turn % 2:
             pods = self._fill_large(other, pods, paid)
         for sort in pods:
@@ -172,7 +172,7 @@ class _Plain:
                 return None
         return other
 
-    def _sorted(self, pods: list[int], turn: int) -> list[int]:
+    def _order_pods(self, pods: list[int], turn: int) -> list[int]:
         if turn % 4 < 2:
             order = self._orders[turn % 4]
             return sorted(pods, key=lambda sort: order[sort])
@@ -192,7 +192,7 @@ class _Plain:
                 return one
         return -1
 
-    def _grown(
+    def _add_pod(
         self, node: tuple[int, dict[int, int], list[int]], sort: int, offer: int
     ) -> tuple[int, dict[int, int], list[int]]:
         held = dict(node[1])
@@ -201,7 +201,7 @@ class _Plain:
         return offer, held, used
 
     def _empty(self) -> tuple[int, dict[int, int], list[int]]:
-        return 0, {}, [0] * self._yard.cap_or.shape[1]
+        return 0, {}, [0] * self._task.cap_or.shape[1]
 
     def _fill_large(
         self, nodes: list[tuple[int, dict[int, int], list[int]]], pods: list[int], paid: int
@@ -213,7 +213,7 @@ class _Plain:
         for sort in pods:
             offer = self._with_one_more(node, sort)
             if offer >= 0 and self._price[offer] <= most:
-                node = self._grown(node, sort, offer)
+                node = self._add_pod(node, sort, offer)
             else:
                 rest.append(sort)
         if node[1]:
@@ -243,7 +243,7 @@ class _Plain:
             if not lowest:
                 break
         if where < 0:
-            nodes.append(self._grown(fresh, sort, chosen))
+            nodes.append(self._add_pod(fresh, sort, chosen))
         else:
-            nodes[where] = self._grown(nodes[where], sort, chosen)
+            nodes[where] = self._add_pod(nodes[where], sort, chosen)
         return True

@@ -29,10 +29,10 @@ def least_prices(holds_o: Int, price_o: Int, count: int) -> tuple[Int, Int]:
 
 def uniform_nodes(market: PatternMarket) -> list[int] | None:
     """How many pods each node holds, cheapest in all; None if there are several sorts of pods."""
-    if len(market.count_s) != 1 or not market.shelves:
+    if len(market.count_s) != 1 or not market.segments:
         return None
     count = int(market.count_s[0])
-    holds, price_o = held_by(market)
+    holds, price_o = pods_per_node(market)
     _, choice = least_prices(holds, price_o, count)
     found: list[int] = []
     while count > 0:
@@ -42,13 +42,13 @@ def uniform_nodes(market: PatternMarket) -> list[int] | None:
     return found
 
 
-def held_by(market: PatternMarket) -> tuple[Int, Int]:
+def pods_per_node(market: PatternMarket) -> tuple[Int, Int]:
     """How many pods of the only sort each kind of node holds, and what it costs."""
     request = market.request_sr[0]
     found = []
-    for shelf in market.shelves:
-        holds = np.full(len(shelf.cap_or), int(shelf.items.most_i[0]), dtype=np.int64)
+    for segment in market.segments:
+        holds = np.full(len(segment.cap_or), int(segment.items.most_i[0]), dtype=np.int64)
         for resource in np.flatnonzero(request > 0).tolist():
-            holds = np.minimum(holds, shelf.cap_or[:, resource] // request[resource])
+            holds = np.minimum(holds, segment.cap_or[:, resource] // request[resource])
         found.append(holds)
-    return np.concatenate(found), np.concatenate([shelf.price_o for shelf in market.shelves])
+    return np.concatenate(found), np.concatenate([segment.price_o for segment in market.segments])

@@ -23,12 +23,12 @@ from dovetail.model.volumes import NO_VOLUMES, PodVolumes
 from dovetail.solve.axes import Bool, Int
 from dovetail.solve.encoding.encode import (
     Encoded,
-    divided,
-    mentioned_by,
+    divide_cells,
+    label_mentions,
+    labels_mentioned,
     node_expressions,
     requests_of,
     resources_of,
-    said_by,
 )
 from dovetail.solve.encoding.existing import shared_claims
 from dovetail.solve.encoding.groups import (
@@ -40,9 +40,9 @@ from dovetail.solve.encoding.groups import (
     read_labels,
     spec_key_of,
 )
-from dovetail.solve.encoding.node_parts import Bound, Piece, pieces_of
+from dovetail.solve.encoding.node_parts import Bound, NodePart, pieces_of
 from dovetail.solve.encoding.offers import Mentions, open_keys
-from dovetail.solve.encoding.ties import Assembly, Ground, Ties
+from dovetail.solve.encoding.ties import Assembly, TermContext, Ties
 from dovetail.solve.probing.relations import Member, Picked, Relations
 from dovetail.solve.probing.tables import Attached, Tables
 from dovetail.solve.puzzle import Puzzle, canonical
@@ -52,7 +52,7 @@ _MAX_TABLES: Final = 8  # pools may leave labels open, and what is on offer depe
 Limits = Mapping[str, Mapping[str, int]]
 
 
-class Manner(msgspec.Struct, frozen=True):
+class ProbeOptions(msgspec.Struct, frozen=True):
     """How a question is answered: nobody goes to nodes that count as `full`; where a quick answer
     is as good, the best is not searched for; and what costs too much need not be worked out.
     """
@@ -62,7 +62,7 @@ class Manner(msgspec.Struct, frozen=True):
     most_nanousd: int | None = None
 
 
-THOROUGH: Final = Manner()
+THOROUGH: Final = ProbeOptions()
 
 
 class Prepared:
@@ -81,7 +81,7 @@ class Prepared:
         self._tables: dict[tuple[tuple[str, tuple[str, ...]], ...], Tables] = {}
 
     @cached_property
-    def _standing(self) -> tuple[tuple[str, ...], list[Piece]]:
+    def _node_parts(self) -> tuple[tuple[str, ...], list[NodePart]]:
         puzzle = self.puzzle
         read = read_labels(distinct_specs(puzzle.pods), puzzle.daemon_sets)
         return pieces_of(puzzle.nodes, self._bound, read)
@@ -89,13 +89,13 @@ class Prepared:
     @cached_property
     def relations(self) -> Relations:
         """Who concerns whom."""
-        keys, pieces = self._standing
+        keys, pieces = self._node_parts
         return Relations(self.puzzle, pieces, keys)
 
     def members(self, pods: Iterable[Pod]) -> list[Member]:
         """The groups that move, with those of their pods that do; in order of their first pods."""
         found: dict[tuple[bytes, Profile, PodVolumes], list[Pod]] = {}
-        keys, _ = self._standing
+        keys, _ = self._node_parts
         for pod in pods:
             asked = self._volumes.get(pod.key, NO_VOLUMES) if pod.claim_names else NO_VOLUMES
             key = (self._spec_key(pod), profile_of(pod, keys), asked)
@@ -116,21 +116,23 @@ class Prepared:
         if key not in self._members:
             group = Group(first.spec, key[1], key[2], (first,), first.labels, key[0])
             own, shy = self.relations.ties(group)
-            self._members[key] = Member(group, own, shy, frozenset(mentioned_by(group)))
+            self._members[key] = Member(group, own, shy, frozenset(labels_mentioned(group)))
         return self._members[key]
 
     def tables(self, members: Sequence[Member], gone: frozenset[str]) -> Tables:
         """What is on offer to these, with all nodes, as tables."""
         spoken = self._daemon_keys.union(*(one.mentions for one in members))
-        said = self._said(members, gone) if any(map(self._is_open, spoken)) else {}
+        said = self._open_label_mentions(members, gone) if any(map(self._is_open, spoken)) else {}
         key = tuple(said.items())
         if key not in self._tables:
             if len(self._tables) >= _MAX_TABLES:
                 self._tables.clear()
-            self._tables[key] = Tables(self.puzzle, self._standing[1], Mentions(said, ()))
+            self._tables[key] = Tables(self.puzzle, self._node_parts[1], Mentions(said, ()))
         return self._tables[key]
 
-    def _said(self, members: Sequence[Member], gone: frozenset[str]) -> dict[str, tuple[str, ...]]:
+    def _open_label_mentions(
+        self, members: Sequence[Member], gone: frozenset[str]
+    ) -> dict[str, tuple[str, ...]]:
         """What is said of labels that some pool leaves open: it decides what nodes will carry."""
         groups = [one.group for one in members]
         asked = msgspec.structs.replace(
@@ -138,8 +140,8 @@ class Prepared:
             pods=tuple(pod for group in groups for pod in group.pods),
             nodes=tuple(node for node in self.puzzle.nodes if node.name not in gone),
         )
-        shy = (pod for piece in self._standing[1] for pod, _ in piece.shy)
-        every = said_by(asked, groups, distinct_specs(shy), ()).values_by_key
+        shy = (pod for piece in self._node_parts[1] for pod, _ in piece.shy)
+        every = label_mentions(asked, groups, distinct_specs(shy), ()).values_by_key
         return {key: held for key, held in every.items() if self._is_open(key)}
 
     def _is_open(self, key: str) -> bool:
@@ -155,10 +157,10 @@ class Prepared:
         return frozenset(one.key for daemon in daemons for one in node_expressions(daemon.spec))
 
     @cached_property
-    def attached(self) -> Attached:
+    def attached_volumes(self) -> Attached:
         """The volumes that running pods hold, each once."""
         seen: dict[tuple[int, str, str], None] = {}
-        for node, piece in enumerate(self._standing[1] if self.puzzle.volumes else ()):
+        for node, piece in enumerate(self._node_parts[1] if self.puzzle.volumes else ()):
             for pod in piece.pods:
                 held = self.puzzle.volumes.get(pod.key, NO_VOLUMES)
                 for driver, claims in held.attachments:
@@ -175,12 +177,12 @@ def prepare(puzzle: Puzzle, bound: Bound) -> Prepared:
     return Prepared(puzzle, bound)
 
 
-def picked(
+def encode_probe(
     prepared: Prepared,
     pods: Sequence[Pod],
     gone: Iterable[str],
     limits: Limits,
-    how: Manner = THOROUGH,
+    how: ProbeOptions = THOROUGH,
 ) -> Encoded:
     """The question as arrays: where could these pods go if these nodes were gone?"""
     members, leaving = prepared.members(pods), frozenset(gone)
@@ -190,10 +192,10 @@ def picked(
     away = np.array(sorted(place[name] for name in leaving if name in place), dtype=np.int64)
     masks_me, mask_g = tables.masks(groups)
     masks_me[:, tables.n_offers + away] = False
-    scene = Picked(prepared.relations, members, (len(place), away))
-    cell_e, ties = _tied(tables, scene, (masks_me, mask_g), away)
+    lookup = Picked(prepared.relations, members, (len(place), away))
+    cell_e, ties = _cells_and_ties(tables, lookup, (masks_me, mask_g), away)
     resources = resources_of(groups)
-    cap_or, overhead_or, free_nr = tables.room(resources, prepared.attached)
+    cap_or, overhead_or, free_nr = tables.room(resources, prepared.attached_volumes)
     return Encoded(
         problem=_problem(prepared.puzzle, pods, limits, how),
         market=tables.market,
@@ -216,12 +218,12 @@ def picked(
         ),
         cell_n=cell_e[tables.n_offers :],
         ties=ties,
-        claims=shared_claims(groups, resources, len(place), prepared.attached),
-        running=scene,
+        claims=shared_claims(groups, resources, len(place), prepared.attached_volumes),
+        running=lookup,
     )
 
 
-def _problem(puzzle: Puzzle, pods: Sequence[Pod], limits: Limits, how: Manner) -> Puzzle:
+def _problem(puzzle: Puzzle, pods: Sequence[Pod], limits: Limits, how: ProbeOptions) -> Puzzle:
     policy = puzzle.policy
     if how.is_quick:
         policy = msgspec.structs.replace(policy, effort=0)
@@ -237,17 +239,19 @@ def _without_room(free_nr: Int, resources: Sequence[str], full: Sequence[int]) -
     return free_nr
 
 
-def _tied(tables: Tables, scene: Picked, accepted: tuple[Bool, Int], away: Int) -> tuple[Int, Ties]:
+def _cells_and_ties(
+    tables: Tables, lookup: Picked, accepted: tuple[Bool, Int], away: Int
+) -> tuple[Int, Ties]:
     """The cell of every entity, and the terms; cells are divided where a term tells them apart."""
-    terms, owners = scene.terms, scene.stating()
+    terms, owners = lookup.terms, lookup.groups_stating()
     wider = {labels.normalize(term.topology_key) for term in terms if not term.is_host}
     keys = tuple(sorted(wider))
     place = tables.cells(keys)
-    ground = Ground(
+    context = TermContext(
         tables.n_offers, keys, *place, tables.coming_de, *accepted, tables.filters, away
     )
-    ties = Assembly(scene, ground, owners).ties(terms, scene.own_g)
+    ties = Assembly(lookup, context, owners).ties(terms, lookup.own_g)
     if ties.mixed:
-        ground = divided(ground, ties.mixed)
-        ties = Assembly(scene, ground, owners).ties(terms, scene.own_g)
-    return ground.cell_e, ties
+        context = divide_cells(context, ties.mixed)
+        ties = Assembly(lookup, context, owners).ties(terms, lookup.own_g)
+    return context.cell_e, ties

@@ -16,8 +16,8 @@ from dovetail.solve.encoding.wishes import wishes_of
 from dovetail.solve.finishing.preferences import prefer
 from dovetail.solve.launching.decode import decode
 from dovetail.solve.packing.attempt import Attempt, left_of, new_attempt
-from dovetail.solve.pipeline import planned
-from dovetail.solve.probing.prepared import THOROUGH, Limits, Manner, Prepared, picked
+from dovetail.solve.pipeline import plan_encoded
+from dovetail.solve.probing.prepared import THOROUGH, Limits, Prepared, ProbeOptions, encode_probe
 from dovetail.solve.program.pod_worth import worthless
 from dovetail.solve.puzzle import Solution
 from dovetail.solve.zones.settle import settle_all
@@ -28,15 +28,15 @@ def solve_without(
     pods: Sequence[Pod],
     gone: Iterable[str],
     limits: Limits,
-    how: Manner = THOROUGH,
+    how: ProbeOptions = THOROUGH,
 ) -> Solution:
     """Place these pods, whose nodes are gone, as cheaply as can be found; nothing is proven."""
     if not pods:
         return Solution()
-    enc = picked(prepared, pods, gone, limits, how)
+    enc = encode_probe(prepared, pods, gone, limits, how)
     attempt = _on_nodes(enc)
     if attempt.unsettled or attempt.left_u.any():
-        return planned(enc, attempt, how.most_nanousd)
+        return plan_encoded(enc, attempt, how.most_nanousd)
     attempt.wishes = wishes_of(enc)
     if attempt.wishes is not None:
         prefer(attempt, attempt.wishes)

@@ -17,12 +17,12 @@ import numpy as np
 from dovetail.model.pod import Pod
 from dovetail.solve.axes import Int
 from dovetail.solve.encoding.groups import Group, Profile
-from dovetail.solve.encoding.node_parts import Piece
+from dovetail.solve.encoding.node_parts import NodePart
 from dovetail.solve.encoding.terms import (
-    Kind,
     Namespaces,
     ProfileIndex,
     Term,
+    TermKind,
     anti_terms,
     port_term,
     stated_by,
@@ -97,7 +97,7 @@ class _Shy:
 class Relations:
     """All that terms can see of a cluster."""
 
-    def __init__(self, puzzle: Puzzle, pieces: Sequence[Piece], keys: tuple[str, ...]) -> None:
+    def __init__(self, puzzle: Puzzle, pieces: Sequence[NodePart], keys: tuple[str, ...]) -> None:
         self._daemon_sets = puzzle.daemon_sets
         self._pieces = pieces
         self._keys = keys
@@ -141,14 +141,14 @@ class Relations:
         """What a group states, and by which terms of others it is kept away."""
         own = [self._tie(term) for term in stated_by(group, self.namespaces)]
         own += [self._tie(port_term(port)) for port in group.spec.host_ports]
-        shy = [self._tie(term) for term in self._shy_index.selecting(group.profile)]
+        shy = [self._tie(term) for term in self._shy_index.terms_selecting(group.profile)]
         return tuple({one.number: one for one in own}.values()), tuple(shy)
 
     def _tie(self, term: Term) -> Tie:
         found = self._ties.get(term)
         if found is None:
             shy = self._shy.get(term, _Shy())
-            matched, daemons = self._selected(term)
+            matched, daemons = self._select(term)
             found = self._ties[term] = Tie(
                 len(self._ties),
                 term,
@@ -161,13 +161,13 @@ class Relations:
             )
         return found
 
-    def _selected(self, term: Term) -> tuple[Spots, list[int]]:
-        if term.kind == Kind.PORT:
+    def _select(self, term: Term) -> tuple[Spots, list[int]]:
+        if term.kind == TermKind.PORT:
             daemons = [n for n, one in enumerate(self._daemon_sets) if takes(one.spec, term)]
             return _spots({}), daemons
         found: dict[int, int] = {}
         daemons = []
-        for number in self._index.selected(term):
+        for number in self._index.profiles_selected(term):
             profile = self._profiles[number]
             daemons += self._daemons_of.get(profile, ())
             for node, count in self._spots_of.get(profile, ()):
@@ -175,7 +175,7 @@ class Relations:
         return _spots(found), daemons
 
     def _ports_taken(self, term: Term) -> dict[int, int]:
-        if term.kind != Kind.PORT:
+        if term.kind != TermKind.PORT:
             return {}
         taken = (
             (node, sum(takes(spec, term) for spec in piece.ports))
@@ -187,7 +187,7 @@ class Relations:
     def company(self, term: Term) -> Spots:
         """The running pods that a wish selects."""
         if term not in self._company:
-            self._company[term] = self._selected(term)[0]
+            self._company[term] = self._select(term)[0]
         return self._company[term]
 
     def anchors(self, terms: Sequence[Term]) -> Anchors:
@@ -204,7 +204,7 @@ class Anchors:
         self._by_value: dict[tuple[int, str], list[int]] = {}
         self._loose: list[int] = []
         for number, term in enumerate(terms):
-            if term.kind == Kind.PORT or term.selector.nothing:
+            if term.kind == TermKind.PORT or term.selector.nothing:
                 continue
             definite = [
                 one for one in term.selector.expressions if one.values and not one.complement
@@ -233,7 +233,7 @@ class Anchors:
             )
         )
 
-    def selecting(self, profile: Profile) -> list[Term]:
+    def terms_selecting(self, profile: Profile) -> list[Term]:
         """The terms that select a profile."""
         return [self._terms[number] for number in self.numbers(profile)]
 
@@ -264,7 +264,7 @@ class Picked:
         return self._relations.namespaces
 
     @cached_property
-    def _matched(self) -> list[list[int]]:
+    def _groups_selected(self) -> list[list[int]]:
         """The groups that each term selects."""
         found: list[list[int]] = [[] for _ in self._ties]
         anchors = self._relations.anchors(self.terms)
@@ -272,11 +272,11 @@ class Picked:
             for number in anchors.numbers(held.profile):
                 found[number].append(group)
         for number, term in enumerate(self.terms):
-            if term.kind == Kind.PORT:
+            if term.kind == TermKind.PORT:
                 found[number] = [n for n, one in enumerate(self.groups) if takes(one.spec, term)]
         return found
 
-    def stating(self) -> list[list[int]]:
+    def groups_stating(self) -> list[list[int]]:
         """The groups that state each term."""
         owners: list[list[int]] = [[] for _ in self._ties]
         for group, mine in enumerate(self.own_g):
@@ -284,17 +284,17 @@ class Picked:
                 owners[term].append(group)
         return owners
 
-    def selected(self, number: int, term: Term) -> tuple[list[int], Int, list[int]]:
+    def pods_selected(self, number: int, term: Term) -> tuple[list[int], Int, list[int]]:
         """The groups, running pods by node, and daemon sets that a term selects."""
         del term
         tie = self._ties[number]
-        return self._matched[number], self._by_node(tie.matched), tie.daemons
+        return self._groups_selected[number], self._by_node(tie.matched), tie.daemons
 
     def owners(self, number: int) -> Int:
         """Running pods that state a term, by node."""
         return self._by_node(self._ties[number].stating)
 
-    def coming(self, number: int) -> list[int]:
+    def daemon_sets_stating(self, number: int) -> list[int]:
         """The daemon sets that state a term."""
         return self._ties[number].coming
 

@@ -25,8 +25,8 @@ from dovetail.solve.axes import Bool, Float, Int
 from dovetail.solve.encoding.encode import encode
 from dovetail.solve.packing.bins import Bins
 from dovetail.solve.packing.filling import snug_fill
-from dovetail.solve.packing.units import ANY_CELL, Unit, is_tied_to_zones, unit_of
-from dovetail.solve.program.relaxation import appraised, searched
+from dovetail.solve.packing.units import ANY_CELL, PodUnit, is_tied_to_zones, unit_of
+from dovetail.solve.program.relaxation import search_space, value_pods
 from dovetail.solve.puzzle import Puzzle, canonical
 
 NO_LIMIT: Final = 2**62
@@ -52,12 +52,12 @@ class Screen:
     def __init__(self, puzzle: Puzzle) -> None:
         puzzle = canonical(puzzle)
         enc = encode(puzzle)
-        shop = searched(enc)
-        self._values = appraised(shop, is_proof=False)
-        self._enc, self._offers = enc, shop.offers
+        space = search_space(enc)
+        self._values = value_pods(space, is_proof=False)
+        self._enc, self._offers = enc, space.offers
         self._number_of = {node.name: number for number, node in enumerate(puzzle.nodes)}
         self._bins = Bins(enc)
-        self._units: list[Unit] = []
+        self._units: list[PodUnit] = []
         self._worth: list[float] = []
         self._first: list[Pod] = []
         self._held: list[dict[int, int]] = [{} for _ in puzzle.nodes]
@@ -140,10 +140,10 @@ class Screen:
         node = self._number_of[name]
         left = self._homeless(self._held[node])
         if left and sum(count * self._worth[unit] for unit, count in left.items()) >= price:
-            return self._priced(left, price)
+            return self._estimate(left, price)
         is_open_m = self._bins.accept[:, node].copy()
         self._bins.accept[:, node] = False
-        left = self._placed(self._held[node], price)
+        left = self._place_on_remaining(self._held[node], price)
         if lets_go and not left:
             for _, nodes, _ in self._bins.log:
                 self._visited.update(nodes.tolist())
@@ -151,7 +151,7 @@ class Screen:
             self._take_back()
             self._bins.accept[:, node] = is_open_m
         self._bins.log.clear()
-        return self._priced(left, price)
+        return self._estimate(left, price)
 
     def is_visited(self, name: str) -> bool:
         """Whether pods of nodes that were let go are there now."""
@@ -169,7 +169,7 @@ class Screen:
                 found[number] = count
         return found
 
-    def _placed(self, moving: Mapping[int, int], price: int) -> dict[int, int]:
+    def _place_on_remaining(self, moving: Mapping[int, int], price: int) -> dict[int, int]:
         """Place pods on nodes that stay; how many of each unit find no room."""
         span = slice(0, self._bins.n_existing)
         left: dict[int, int] = {}
@@ -189,7 +189,7 @@ class Screen:
         for number, nodes, counts in self._bins.log:
             self._bins.shift(self._units[number], nodes, -counts)
 
-    def _priced(self, left: Mapping[int, int], price: int) -> Estimate:
+    def _estimate(self, left: Mapping[int, int], price: int) -> Estimate:
         if not left:
             return Estimate()
         n_left = sum(left.values())

@@ -16,7 +16,7 @@ from dovetail.solve.encoding.encode import (
     allocatable_of,
     cells_of,
     group_mask,
-    mentioned_by,
+    labels_mentioned,
     node_expressions,
     overhead_of,
     supply_of,
@@ -25,7 +25,7 @@ from dovetail.solve.encoding.existing import ATTACH, daemon_mask, vector
 from dovetail.solve.encoding.groups import Group
 from dovetail.solve.encoding.market_labels import label_column
 from dovetail.solve.encoding.matching import Columns
-from dovetail.solve.encoding.node_parts import Piece
+from dovetail.solve.encoding.node_parts import NodePart
 from dovetail.solve.encoding.offers import Mentions, open_market
 from dovetail.solve.encoding.ties import Filters
 from dovetail.solve.puzzle import Puzzle
@@ -36,13 +36,13 @@ Attached = Sequence[tuple[int, str, str]]  # node, driver and claim of volumes, 
 class Tables:
     """Offers and nodes, and what each group may have of them."""
 
-    def __init__(self, puzzle: Puzzle, pieces: Sequence[Piece], said: Mentions) -> None:
+    def __init__(self, puzzle: Puzzle, pieces: Sequence[NodePart], said: Mentions) -> None:
         self._puzzle = puzzle
         self._pieces = pieces
         self.market = open_market(puzzle.node_pools, puzzle.instance_types, said, puzzle.policy)
         self.n_offers = len(self.market.offers)
         self.columns = self._columns()
-        self.coming_de = self._coming()
+        self.coming_de = self._daemons_to_come()
         self.filters = Filters(self.columns)
         weight_p = np.array([pool.weight for pool in self.market.pools], dtype=np.int64)
         self.weight_o = weight_p[self.market.pool_o]
@@ -70,7 +70,7 @@ class Tables:
                 held = [piece.labels.get(key) for piece in self._pieces]
                 self.columns.add(key, codes, values, held)
 
-    def _coming(self) -> Bool:
+    def _daemons_to_come(self) -> Bool:
         """Daemon sets x entities: whose pod is still to come."""
         daemons = self._puzzle.daemon_sets
         self.know(one.key for daemon in daemons for one in node_expressions(daemon.spec))
@@ -93,7 +93,7 @@ class Tables:
     def _row(self, group: Group) -> int:
         key = (group.spec_key, group.volumes)
         if key not in self._row_of:
-            self.know(mentioned_by(group))
+            self.know(labels_mentioned(group))
             mask = group_mask(self.columns, group)
             row = self._row_by_bytes.setdefault(np.packbits(mask).tobytes(), len(self._rows))
             if row == len(self._rows):
@@ -113,7 +113,7 @@ class Tables:
     def _free(self, resources: tuple[str, ...], attached: Attached) -> Int:
         rows = [
             [have - piece.use.get(name, 0) for have, name in zip(held, resources, strict=True)]
-            for held, piece in zip(self._held(resources), self._pieces, strict=True)
+            for held, piece in zip(self._node_capacity(resources), self._pieces, strict=True)
         ]
         free = np.array(rows, dtype=np.int64).reshape(len(rows), len(resources))
         coming_dn = self.coming_de[:, self.n_offers :]
@@ -123,7 +123,7 @@ class Tables:
                 free[node, resources.index(ATTACH + driver)] -= 1
         return free
 
-    def _held(self, resources: tuple[str, ...]) -> list[list[int]]:
+    def _node_capacity(self, resources: tuple[str, ...]) -> list[list[int]]:
         """What each node has for its pods."""
         return [
             vector(

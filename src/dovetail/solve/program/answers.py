@@ -13,7 +13,7 @@ import numpy as np
 
 from dovetail.solve.axes import Bool, Float, Int
 from dovetail.solve.encoding.encode import Encoded
-from dovetail.solve.encoding.terms import Kind
+from dovetail.solve.encoding.terms import TermKind
 from dovetail.solve.kernel import loops
 from dovetail.solve.program.assignment import Assignment, Program
 from dovetail.solve.program.cuts import KINDS, weigh
@@ -24,7 +24,7 @@ _SLACK: Final = 4.0  # multipliers worth less of a node's price than this are me
 
 
 @dataclass(slots=True)
-class Guide:
+class SolvedProgram:
     """The program's answer, with what its rows and columns stand for."""
 
     offers: Int  # the sifted offers, by number
@@ -35,11 +35,11 @@ class Guide:
     program: Program
 
 
-def multipliers(enc: Encoded, found: Guide) -> tuple[Vectors, Int]:
+def multipliers(enc: Encoded, found: SolvedProgram) -> tuple[Vectors, Int]:
     """The distinct multipliers of offers that the program uses, in nanodollars."""
     answer = found.assignment
     # A spread over hosts caps a node only while some host is empty: no proof can rest on it.
-    hard = [enc.ties.hosts[term].kind != Kind.SPREAD for term in found.classes.cap_terms]
+    hard = [enc.ties.hosts[term].kind != TermKind.SPREAD for term in found.classes.cap_terms]
     mu_to = answer.mu_to * np.array(hard, dtype=np.float64)[:, None]
     nu = np.zeros((len(answer.nodes_o), len(KINDS)))
     for cut, amount in zip(found.program.cuts, answer.nu.tolist(), strict=True):
@@ -61,7 +61,7 @@ def multipliers(enc: Encoded, found: Guide) -> tuple[Vectors, Int]:
 
 
 def least_loss(
-    enc: Encoded, offers: Int, found: Guide, known: tuple[Vectors, Int]
+    enc: Encoded, offers: Int, found: SolvedProgram, known: tuple[Vectors, Int]
 ) -> tuple[Int, Float]:
     """For every offer the multiplier of a bought one that undercuts the program's own pod values
     least, and by how much.
@@ -119,7 +119,7 @@ def _least_loss(
     return choice, best
 
 
-def _target(enc: Encoded, offers: Int, found: Guide) -> Float:
+def _target(enc: Encoded, offers: Int, found: SolvedProgram) -> Float:
     """classes x offers: what the program says a pod is worth there, zone quotas included."""
     classes = found.classes
     pi = np.repeat(found.assignment.pi_l[:, None], len(offers), axis=1)

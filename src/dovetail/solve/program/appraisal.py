@@ -18,7 +18,7 @@ from dovetail.model.pod import Pod
 from dovetail.solve.axes import UNLIMITED
 from dovetail.solve.encoding.encode import encode
 from dovetail.solve.program.bound import certify, pod_values
-from dovetail.solve.program.relaxation import appraised, searched
+from dovetail.solve.program.relaxation import search_space, value_pods
 from dovetail.solve.puzzle import Puzzle, canonical
 
 _ANY_PRICE: Final = int(UNLIMITED)  # no plan is known whose price would help the proof
@@ -49,8 +49,8 @@ def appraisal(puzzle: Puzzle) -> Appraisal:
     if not puzzle.pods:
         return Appraisal()
     asked = msgspec.structs.replace(canonical(puzzle), nodes=(), bound=(), bound_volumes={})
-    shop = searched(encode(asked))
-    enc, values = shop.enc, appraised(shop)
+    space = search_space(encode(asked))
+    enc, values = space.enc, value_pods(space)
     value_g = pod_values(values)
     is_known_g = value_g >= 0
     known, lost = np.flatnonzero(is_known_g).tolist(), np.flatnonzero(~is_known_g).tolist()
@@ -59,5 +59,5 @@ def appraisal(puzzle: Puzzle) -> Appraisal:
         groups=tuple(enc.groups[number].pods for number in known),
         values_nanousd=tuple(value_g[known].tolist()),
         priceless=tuple(pod for number in lost for pod in enc.groups[number].pods),
-        certificate=certify(enc, values, shop.stands_for, placed_g=placed_g, price=_ANY_PRICE),
+        certificate=certify(enc, values, space.stands_for, placed_g=placed_g, price=_ANY_PRICE),
     )

@@ -121,7 +121,7 @@ class Solver:
         for those.
         """
         n_held, cuts = len(self.program.price_o), more.cuts
-        self.program = joined(self.program, more)
+        self.program = join_programs(self.program, more)
         self._insert(more)
         self.add_cuts([replace(cut, offer=n_held + cut.offer) for cut in cuts])
         self._highs.setOptionValue("simplex_strategy", _PRIMAL)  # the last answer is feasible
@@ -278,7 +278,7 @@ def _highs(*, central: bool) -> highspy.Highs:
     return solver
 
 
-def joined(held: Program, more: Program) -> Program:
+def join_programs(held: Program, more: Program) -> Program:
     """The same classes over the offers of both."""
     return Program(
         price_o=np.concatenate([held.price_o, more.price_o]),

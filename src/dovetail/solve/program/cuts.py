@@ -47,11 +47,11 @@ def cuts_of(program: Program, pairs: Sequence[tuple[int, int]]) -> list[Cut]:
     offers, kinds = np.array(pairs, dtype=np.int64).T
     resources, ks = np.array(KINDS, dtype=np.int64)[kinds].T
     share = program.request_lr.T[resources] / program.cap_or[offers, resources][:, None]
-    weight = np.where(program.accept_lo.T[offers], _weighed(share, ks[:, None]), 0.0)
+    weight = np.where(program.accept_lo.T[offers], _dual_feasible(share, ks[:, None]), 0.0)
     return [Cut(offer, kind, row) for (offer, kind), row in zip(pairs, weight, strict=True)]
 
 
-def _weighed(share: Float, k: Int) -> Float:
+def _dual_feasible(share: Float, k: Int) -> Float:
     """The dual feasible function for many k at once."""
     scaled = (k + 1) * share
     below = np.floor(scaled * (1 - 1e-12)) / k
@@ -79,7 +79,7 @@ def likely(program: Program, worth_l: Float) -> list[tuple[int, int]]:
     if not len(offers):
         return []
     share = share_olr[offers, rows][:, :, None]
-    gain = np.maximum(_weighed(share, _KS) / np.maximum(share, 1e-9) - 1.0, 0.0)
+    gain = np.maximum(_dual_feasible(share, _KS) / np.maximum(share, 1e-9) - 1.0, 0.0)
     gain = np.where(is_big[offers, rows][:, :, None], gain, 0.0).reshape(-1, len(KINDS))
     gain *= (worth_ol[offers, rows] / worth_ol.sum(axis=1)[offers])[:, None]
     starts = np.flatnonzero(np.diff(offers, prepend=-1))
@@ -95,7 +95,7 @@ def likely(program: Program, worth_l: Float) -> list[tuple[int, int]]:
     ]
 
 
-def violated(program: Program, answer: Assignment, most: int = 60) -> list[Cut]:
+def violated_cuts(program: Program, answer: Assignment, most: int = 60) -> list[Cut]:
     """The cuts that the answer breaks, worst first; none if they hardly matter."""
     found: list[tuple[float, int, int]] = []
     held = {(cut.offer, cut.kind) for cut in program.cuts}

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from dovetail.solve.axes import Bool, Float, Int
-from dovetail.solve.program.assignment import Program, joined
+from dovetail.solve.program.assignment import Program, join_programs
 
 _ALONE: Final = 0.5  # of a node: two pods that ask for more do not share one
 _UNEVEN: Final = 0.15  # of a node more of one resource than of another
@@ -45,9 +45,9 @@ def with_guests(program: Program) -> tuple[Program, Int]:
     for row in set(guests.tolist()):
         accept[row, is_guest_lo[row]] = False
     program = replace(program, accept_lo=accept)
-    more = _hosting(program, guests, hosts)
+    more = _programs_with_guests(program, guests, hosts)
     plain = np.full(len(program.price_o), -1)
-    return replace(joined(program, more), guest_o=np.concatenate([plain, guests])), hosts
+    return replace(join_programs(program, more), guest_o=np.concatenate([plain, guests])), hosts
 
 
 def _share_capped(program: Program) -> float:
@@ -71,7 +71,7 @@ def _pairs(program: Program, is_guest_lo: Bool, share_lo: Float) -> tuple[Int, I
     return found[:, 0], found[:, 1]
 
 
-def _hosting(program: Program, guests: Int, hosts: Int) -> Program:
+def _programs_with_guests(program: Program, guests: Int, hosts: Int) -> Program:
     """The same classes over nodes that hold a guest each."""
     left_or = np.maximum(program.cap_or[hosts] - program.request_lr[guests], _NOTHING)
     fits_lo = (program.request_lr[:, None, :] <= left_or).all(axis=2)

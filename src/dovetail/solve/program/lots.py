@@ -16,7 +16,7 @@ import numpy as np
 
 from dovetail.solve.axes import Bool, Float, Int
 from dovetail.solve.encoding.encode import Encoded
-from dovetail.solve.encoding.terms import Kind
+from dovetail.solve.encoding.terms import TermKind
 from dovetail.solve.packing.units import ANY_CELL, ANY_WEIGHT
 
 MAX_CLASSES: Final = 210
@@ -67,12 +67,12 @@ def merge(enc: Encoded, lots: Sequence[Lot]) -> Classes:
     numbers = _numbers(lots, capped, shapes)
     count = int(numbers.max(initial=-1)) + 1
     if count > MAX_CLASSES:
-        numbers = _numbers(lots, capped, _merged(enc, lots, shapes, numbers))
+        numbers = _numbers(lots, capped, _merge_shapes(enc, lots, shapes, numbers))
         count = int(numbers.max(initial=-1)) + 1
     return _classes(lots, numbers, count, (caps, capped), enc)
 
 
-def _merged(
+def _merge_shapes(
     enc: Encoded, lots: Sequence[Lot], shapes: Sequence[object], numbers: Int
 ) -> list[object]:
     """The shapes that ask for most in all as they are, the others by their place on the grid."""
@@ -103,9 +103,9 @@ def _cap_terms(enc: Encoded, lots: Sequence[Lot]) -> dict[int, float]:
         size = float((lot.request / enc.mean_r).max()) ** 0.5 if lot.own else 0.0
         for term in set(lot.own) & set(lot.match):
             host = enc.ties.hosts[term]
-            if host.kind == Kind.AFFINITY:
+            if host.kind == TermKind.AFFINITY:
                 continue
-            caps[term] = float(host.max_skew) if host.kind == Kind.SPREAD else 1.0
+            caps[term] = float(host.max_skew) if host.kind == TermKind.SPREAD else 1.0
             weight[term] = weight.get(term, 0.0) + size * lot.count / caps[term]
     best = sorted(weight, key=lambda term: (-weight[term], term))[:MAX_CAP_TERMS]
     return {term: caps[term] for term in best}

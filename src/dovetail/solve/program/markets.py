@@ -10,20 +10,27 @@ lose room on them to pods that could go anywhere.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from dovetail.solve.axes import UNLIMITED, Bool, Int
 from dovetail.solve.encoding.encode import Encoded
-from dovetail.solve.program.answers import Guide
+from dovetail.solve.program.answers import SolvedProgram
 from dovetail.solve.program.assignment import Assignment
 from dovetail.solve.program.lots import Classes
 from dovetail.solve.search.portfolio import is_small
 
 Table = npt.NDArray[Any]
 _DEAR: Final = 2.0  # times what CPU and memory cost where they are cheapest
+
+
+class MarketSplit(NamedTuple):
+    """Where the lots of either market are among all lots."""
+
+    common: Int
+    dear: Int
 
 
 def dear_groups(enc: Encoded, offers: Int, fits_gp: Bool) -> Bool:
@@ -49,9 +56,9 @@ def _are_strangers(enc: Encoded, is_dear_g: Bool) -> bool:
     return bool(is_dear_g.any()) and not is_dear_g.all() and terms[0].isdisjoint(terms[1])
 
 
-def joined(first: Guide, second: Guide, place_of: tuple[Int, Int]) -> Guide:
-    """Two answers as one, over the classes and offers of both. `place_of`: where the lots of each
-    are among all lots. An offer that both bought counts as bought by the first.
+def join_guides(first: SolvedProgram, second: SolvedProgram, places: MarketSplit) -> SolvedProgram:
+    """Two answers as one, over the classes and offers of both.
+    An offer that both bought counts as bought by the first.
     """
     answers, programs = (first.assignment, second.assignment), (first.program, second.program)
     kept = np.flatnonzero(~np.isin(second.offers, first.offers))
@@ -60,7 +67,7 @@ def joined(first: Guide, second: Guide, place_of: tuple[Int, Int]) -> Guide:
     unit_r = second.scale_r / first.scale_r
     is_kept = [new_place[cut.offer] >= 0 for cut in programs[1].cuts]
     cuts = [replace(cut, offer=int(new_place[cut.offer])) for cut in programs[1].cuts]
-    classes = _joined_classes(first.classes, second.classes, place_of)
+    classes = _join_classes(first.classes, second.classes, places)
     n_l = len(first.classes.count_l)
     answer = Assignment(
         nodes_o=np.concatenate([answers[0].nodes_o, answers[1].nodes_o[kept]]),
@@ -89,13 +96,13 @@ def joined(first: Guide, second: Guide, place_of: tuple[Int, Int]) -> Guide:
         cuts=[*programs[0].cuts, *(cut for cut in cuts if cut.offer >= 0)],
     )
     offers = np.concatenate([first.offers, second.offers[kept]])
-    return Guide(offers, classes, accept, first.scale_r, answer, program)
+    return SolvedProgram(offers, classes, accept, first.scale_r, answer, program)
 
 
-def _joined_classes(first: Classes, second: Classes, place_of: tuple[Int, Int]) -> Classes:
+def _join_classes(first: Classes, second: Classes, places: MarketSplit) -> Classes:
     n_l = len(first.count_l)
-    class_of = np.zeros(sum(map(len, place_of)), dtype=np.int64)
-    class_of[place_of[0]], class_of[place_of[1]] = first.class_of, n_l + second.class_of
+    class_of = np.zeros(sum(map(len, places)), dtype=np.int64)
+    class_of[places.common], class_of[places.dear] = first.class_of, n_l + second.class_of
     return Classes(
         class_of=class_of,
         request_lr=np.concatenate([first.request_lr, second.request_lr]),

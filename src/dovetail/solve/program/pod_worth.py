@@ -12,14 +12,14 @@ import numpy as np
 
 from dovetail.solve.axes import UNLIMITED, Bool, Float, Int
 from dovetail.solve.encoding.encode import Encoded
-from dovetail.solve.encoding.terms import Kind
+from dovetail.solve.encoding.terms import TermKind
 from dovetail.solve.encoding.variety import insists
-from dovetail.solve.program.answers import Guide, least_loss, multipliers
+from dovetail.solve.program.answers import SolvedProgram, least_loss, multipliers
 from dovetail.solve.program.cuts import KINDS, weigh_exactly
 from dovetail.solve.program.multipliers import Values, full_node, scales
 
 
-def appraise(enc: Encoded, offers: Int, found: Guide) -> Values:
+def appraise(enc: Encoded, offers: Int, found: SolvedProgram) -> Values:
     """Values for all searched offers and all groups, from one solved program."""
     vectors, own_o = multipliers(enc, found)
     vector_kr, vector_kt, vector_kw = vectors
@@ -89,13 +89,13 @@ def _worth(enc: Encoded, values: Values, shapes: Int, members: list[tuple[int, .
     for resource in sorted({resource for resource, _ in KINDS}):
         # Requests repeat: each is weighed once.
         asked, row_s = np.unique(enc.requests_gr[shapes, resource], return_inverse=True)
-        worth += _weighed(enc, values, asked, resource)[row_s]
+        worth += _cut_worth(enc, values, asked, resource)[row_s]
     fits = eligible(enc, shapes, values)
     worth[~fits] = np.inf
     return worth
 
 
-def _weighed(enc: Encoded, values: Values, asked: Int, resource: int) -> Float:
+def _cut_worth(enc: Encoded, values: Values, asked: Int, resource: int) -> Float:
     """requests x offers: what whole pods that ask for so much of a resource are worth more."""
     worth = np.zeros((len(asked), len(values.offers)))
     cap_p = enc.cap_or[values.offers, resource]
@@ -126,9 +126,9 @@ def wanting_company(enc: Encoded) -> Bool:
     ties = enc.ties
     found = np.zeros(len(enc.groups), dtype=bool)
     for zone in ties.zones:
-        if zone.kind == Kind.AFFINITY:
+        if zone.kind == TermKind.AFFINITY:
             found[list(zone.groups)] = True
-    hosts = {number for number, term in enumerate(ties.hosts) if term.kind == Kind.AFFINITY}
+    hosts = {number for number, term in enumerate(ties.hosts) if term.kind == TermKind.AFFINITY}
     if hosts:
         pairs = zip(ties.host_own_g, ties.host_match_g, strict=True)
         found |= np.array([not hosts.isdisjoint((*own, *match)) for own, match in pairs])

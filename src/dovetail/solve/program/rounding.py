@@ -18,7 +18,7 @@ _SHOWS: Final = 0.005  # of the bill, for the piece or what is missing of it
 _FEW: Final = 2  # dear offers of which pieces are bought; with more there is no end to it
 
 
-def settled(solver: Solver) -> Assignment:
+def round_one_machine(solver: Solver) -> Assignment:
     """What the solver says, with a whole number of the one machine for which that shows most."""
     answer = solver.solve()
     offer = _dear_piece(answer, solver.program)

@@ -16,12 +16,12 @@ import numpy as np
 from dovetail.solve.axes import Bool, Float, Int
 from dovetail.solve.encoding.encode import Encoded
 from dovetail.solve.packing.units import ANY_CELL
-from dovetail.solve.program.answers import Guide, least_loss, multipliers
+from dovetail.solve.program.answers import SolvedProgram, least_loss, multipliers
 from dovetail.solve.program.assignment import PENALTY, Assignment, Cut, Program, Solver
-from dovetail.solve.program.cuts import cuts_of, likely, violated
+from dovetail.solve.program.cuts import cuts_of, likely, violated_cuts
 from dovetail.solve.program.guests import with_guests
 from dovetail.solve.program.lots import Classes, Lot, acceptance, merge
-from dovetail.solve.program.rounding import settled
+from dovetail.solve.program.rounding import round_one_machine
 
 _ROUNDS: Final = 4
 _FEW_ROUNDS: Final = 1  # where nothing is proven
@@ -40,7 +40,7 @@ _GOOD_ENOUGH: Final = 1.001  # chasing the last 0.1 % adds hundreds of offers
 
 
 @dataclass(frozen=True, slots=True)
-class _Market:
+class _ClassFits:
     """Classes against offers, scaled: who takes whom, and how many an empty node holds."""
 
     accept_lp: Bool
@@ -51,7 +51,7 @@ class _Market:
 
 
 @dataclass(frozen=True, slots=True)
-class _Shop:
+class _OfferSpace:
     """What can be bought, for whom, and under which limits."""
 
     enc: Encoded
@@ -86,17 +86,19 @@ class _Shop:
             limits=[(weight[some], limit) for weight, limit in self.limits],
         )
 
-    def market(self) -> _Market:
+    def market(self) -> _ClassFits:
         """All offers, for comparison."""
         cap = self.enc.cap_or[self.offers] / self.scale_r
         request = self.classes.request_lr / self.scale_r
         fit = _whole_fit(cap, request, self.accept_lp)
-        return _Market(self.accept_lp, self.price_p, cap, request, fit)
+        return _ClassFits(self.accept_lp, self.price_p, cap, request, fit)
 
-    def guide(self, chosen: Int, answer: Assignment, program: Program) -> Guide:
+    def guide(self, chosen: Int, answer: Assignment, program: Program) -> SolvedProgram:
         """An answer over some of the offers."""
         accept = self.accept_lp[:, chosen]
-        return Guide(self.offers[chosen], self.classes, accept, self.scale_r, answer, program)
+        return SolvedProgram(
+            self.offers[chosen], self.classes, accept, self.scale_r, answer, program
+        )
 
 
 def _prices(enc: Encoded, offers: Int, classes: Classes, accept: Bool) -> Float:
@@ -116,45 +118,45 @@ def _prices(enc: Encoded, offers: Int, classes: Classes, accept: Bool) -> Float:
     return price * (1.0 + _ROUNDING * price / max(bill, 1e-9)) if bill > 0 else price
 
 
-def open_shop(
+def offer_space(
     enc: Encoded, offers: Int, lots: Sequence[Lot], limits: Sequence[tuple[Float, float]]
-) -> _Shop:
+) -> _OfferSpace:
     """The offers and the lots that they are for, as far as programs over some of them ask."""
     classes = merge(enc, lots)
     scale = _scale(enc.cap_or[offers].astype(np.float64), classes)
     accept = acceptance(enc, classes, offers)
     price = _prices(enc, offers, classes, accept)
-    return _Shop(enc, classes, offers, accept, price, scale, limits)
+    return _OfferSpace(enc, classes, offers, accept, price, scale, limits)
 
 
-def guide(
+def solve_program(
     enc: Encoded,
     offers: Int,
     lots: Sequence[Lot],
     limits: Sequence[tuple[Float, float]] = (),
     *,
     is_proof: bool = True,
-) -> Guide:
+) -> SolvedProgram:
     """Sift the offers for these lots, roughly if nothing is to be proven by it. Every lot must fit
     some offer.
     """
-    shop = open_shop(enc, offers, lots, limits)
-    market = shop.market()
-    chosen = _first_choice(market, shop.classes, enc.cell_o[offers])
-    solver = Solver(_with_likely_cuts(shop.program(chosen)))
+    space = offer_space(enc, offers, lots, limits)
+    market = space.market()
+    chosen = _first_choice(market, space.classes, enc.cell_o[offers])
+    solver = Solver(_with_likely_cuts(space.program(chosen)))
     answer = solver.solve()
     is_cutting = True
     for _ in range(_ROUNDS if is_proof else _FEW_ROUNDS):
-        ratio = _bargains(answer, solver.program, market, shop.classes)
+        ratio = _bargains(answer, solver.program, market, space.classes)
         is_cutting = is_cutting and not _has_many_ties(ratio)
         ratio[chosen] = 0.0
         best = np.argsort(-ratio, kind="stable")[:_ADDED]
         best = np.sort(best[ratio[best] > _GOOD_ENOUGH])
         if len(best):
-            solver.add_offers(_with_likely_cuts(shop.program(best)))
+            solver.add_offers(_with_likely_cuts(space.program(best)))
             chosen = np.concatenate([chosen, best])
             answer = solver.solve()
-        broken = violated(solver.program, answer) if is_cutting else []
+        broken = violated_cuts(solver.program, answer) if is_cutting else []
         if broken:
             last = answer.value
             solver.add_cuts(_for_twins(solver.program, broken))
@@ -164,13 +166,13 @@ def guide(
         if not len(best) and not (broken and is_cutting):
             break
     for _ in range(_PROOF_ROUNDS if is_proof else 0):
-        best = _unproven(shop, chosen, (answer, solver.program))
+        best = _unproven(space, chosen, (answer, solver.program))
         if not len(best):
             break
-        solver.add_offers(_with_likely_cuts(shop.program(best)))
+        solver.add_offers(_with_likely_cuts(space.program(best)))
         chosen = np.concatenate([chosen, best])
         answer = solver.solve()
-    return shop.guide(chosen, answer, solver.program)
+    return space.guide(chosen, answer, solver.program)
 
 
 def _has_many_ties(ratio: Float) -> bool:
@@ -181,7 +183,7 @@ def _has_many_ties(ratio: Float) -> bool:
     return n_tied > max(_MANY_TIES, _TIED_SHARE * len(ratio))
 
 
-def _unproven(shop: _Shop, chosen: Int, known: tuple[Assignment, Program]) -> Int:
+def _unproven(space: _OfferSpace, chosen: Int, known: tuple[Assignment, Program]) -> Int:
     """The places of offers that are no bargain, but whose multipliers would prove too little.
 
     Prices of resources fit any machine; weights of whole pods fit only those that they are for.
@@ -193,9 +195,9 @@ def _unproven(shop: _Shop, chosen: Int, known: tuple[Assignment, Program]) -> In
     )
     if whole < _WHOLE * answer.value:
         return chosen[:0]
-    found = shop.guide(chosen, *known)
-    others = np.setdiff1d(np.arange(len(shop.offers)), chosen)
-    _, loss = least_loss(shop.enc, shop.offers[others], found, multipliers(shop.enc, found))
+    found = space.guide(chosen, *known)
+    others = np.setdiff1d(np.arange(len(space.offers)), chosen)
+    _, loss = least_loss(space.enc, space.offers[others], found, multipliers(space.enc, found))
     worst = np.argsort(-loss, kind="stable")[:_ADDED]
     return np.sort(others[worst[loss[worst] > _UNPROVEN * 1e9 * known[0].value]])
 
@@ -246,16 +248,16 @@ def without_sifting(
     lots: Sequence[Lot],
     limits: Sequence[tuple[Float, float]],
     favourites: Int,
-) -> Guide:
+) -> SolvedProgram:
     """The answer over offers known to be good, and for whom those are no good, others: the central
     one, which is the easiest to round, unless in haste.
     """
-    shop = open_shop(enc, offers, lots, limits)
-    accept, classes = shop.accept_lp, shop.classes
+    space = offer_space(enc, offers, lots, limits)
+    accept, classes = space.accept_lp, space.classes
     good = np.isin(offers, favourites)
     if (classes.cell_l != ANY_CELL).any():
         good |= _siblings(enc, offers, favourites)
-    fit = np.minimum(shop.market().fit_lp, classes.count_l[:, None])
+    fit = np.minimum(space.market().fit_lp, classes.count_l[:, None])
     cost = enc.plan_price_o[offers][None, :] / np.maximum(fit, 1e-3)
     cost[~accept] = np.inf
     least = cost.min(axis=1, initial=np.inf)
@@ -265,10 +267,10 @@ def without_sifting(
     good[np.argmin(cost[uncovered], axis=1)] = True
     chosen = np.flatnonzero(good & accept.any(axis=0))
     is_hasty = not enc.problem.policy.effort
-    program, again = with_guests(shop.program(chosen))
+    program, again = with_guests(space.program(chosen))
     chosen = np.concatenate([chosen, chosen[again]])
     solver = Solver(_with_likely_cuts(program), central=not is_hasty)
-    return shop.guide(chosen, settled(solver), solver.program)
+    return space.guide(chosen, round_one_machine(solver), solver.program)
 
 
 def _scale(cap: Float, classes: Classes) -> Float:
@@ -290,7 +292,7 @@ def _reachable(classes: Classes, accept: Bool, domain: Int) -> dict[int, tuple[F
     return result
 
 
-def _first_choice(market: _Market, classes: Classes, cell_o: Int) -> Int:
+def _first_choice(market: _ClassFits, classes: Classes, cell_o: Int) -> Int:
     """For the classes that ask for most, the offer that holds each most cheaply, in every domain if
     it is spread; for the others only if nothing chosen takes them; and for those of which a node
     takes only a few, the cheapest offer at all. The rest comes as bargains.
@@ -318,7 +320,7 @@ def _first_choice(market: _Market, classes: Classes, cell_o: Int) -> Int:
 def _bargains(
     answer: Assignment,
     program: Program,
-    market: _Market,
+    market: _ClassFits,
     classes: Classes,
 ) -> Float:
     """How many times its price each offer might be worth: an upper bound by weak duality.

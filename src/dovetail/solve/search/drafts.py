@@ -17,8 +17,8 @@ from dovetail.solve.axes import UNLIMITED
 from dovetail.solve.packing.attempt import Attempt, Prefer, left_of, new_attempt
 from dovetail.solve.packing.bins import EXISTING
 from dovetail.solve.packing.contents import loads
-from dovetail.solve.search.improve import Improver, Layout
-from dovetail.solve.search.rates import NO_LOAD, NO_WAY, Load, Purse, Rates, Site
+from dovetail.solve.search.improve import Improver, LoadLayout
+from dovetail.solve.search.rates import NO_LOAD, NO_WAY, Load, Rates, Site, WorkBudget
 from dovetail.solve.zones.colocate import colocate
 from dovetail.solve.zones.settle import settle_all
 
@@ -38,13 +38,13 @@ class Draft:
     price: int  # of the nodes with room
 
 
-class Desk:
+class DraftMaker:
     """Makes drafts of one puzzle, after a plan for it."""
 
-    def __init__(self, base: Attempt, rates: Rates, purse: Purse) -> None:
+    def __init__(self, base: Attempt, rates: Rates, budget: WorkBudget) -> None:
         self._base = base
         self._rates = rates
-        self._purse = purse
+        self._budget = budget
         self._held = [
             (int(base.bins.offer[node]), held)
             for node, held in sorted(loads(base.bins.log).items())
@@ -73,7 +73,7 @@ class Desk:
         """Settle all groups, and see what is left to place on new nodes."""
         base = self._base
         n_groups, n_existing = len(base.enc.groups), base.bins.n_existing
-        self._purse.left -= _SETTLING * n_groups * (_NODES + n_existing) // _NODES
+        self._budget.left -= _SETTLING * n_groups * (_NODES + n_existing) // _NODES
         attempt = new_attempt(base.enc, base.offers, base.values, prefer)
         settle_all(attempt, range(n_groups))
         attempt.left_u = left_of(attempt)
@@ -86,9 +86,9 @@ class Desk:
         for number in np.flatnonzero(attempt.left_u).tolist():
             sort = self._rates.sort_of(attempt.units[number])
             is_welcome = any(site.takes(((sort, 1),)) for site in sites)
-            if is_welcome or self._rates.grown(NO_LOAD, sort) != NO_WAY:
+            if is_welcome or self._rates.with_one_more(NO_LOAD, sort) != NO_WAY:
                 pods[sort] = int(attempt.left_u[number])
-        improver = Improver(self._rates, sites, attempt.bins.limits, self._purse)
+        improver = Improver(self._rates, sites, attempt.bins.limits, self._budget)
         n_left_out = int(attempt.left_u.sum()) - pods.total()
         price = int(base.enc.plan_price_o[attempt.bins.offer[n_existing : attempt.bins.n]].sum())
         return Draft(attempt, sites, improver, pods, n_left_out, price)
@@ -106,25 +106,25 @@ class Desk:
             }
             load = tuple((sort, count) for sort, count in kept.items() if count)
             if load:
-                _put(attempt, attempt.bins.open(offer, 1).start, load, number_of)
+                _place_load(attempt, attempt.bins.open(offer, 1).start, load, number_of)
 
     def _number_of(self, attempt: Attempt) -> dict[int, int]:
         """The unit of every sort."""
         return {self._rates.sort_of(unit): number for number, unit in enumerate(attempt.units)}
 
-    def written(self, draft: Draft, layout: Layout) -> Attempt:
+    def write_layout(self, draft: Draft, layout: LoadLayout) -> Attempt:
         """The draft with the nodes of a layout."""
         attempt = draft.attempt
         number_of = self._number_of(attempt)
         for site, load in zip(draft.sites, layout.extra, strict=True):
-            _put(attempt, site.node, load, number_of)
+            _place_load(attempt, site.node, load, number_of)
         for number in layout.loads:
             node = attempt.bins.open(self._rates.offer[number], 1).start
-            _put(attempt, node, self._rates.loads[number], number_of)
+            _place_load(attempt, node, self._rates.loads[number], number_of)
         return attempt
 
 
-def _put(attempt: Attempt, node: int, load: Load, number_of: dict[int, int]) -> None:
+def _place_load(attempt: Attempt, node: int, load: Load, number_of: dict[int, int]) -> None:
     """Place the pods of a load on a node."""
     for sort, count in load:
         number = number_of[sort]

@@ -10,26 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dovetail.solve.search.rates import NO_LOAD, NO_WAY, Purse, Rates
+from dovetail.solve.search.rates import NO_LOAD, NO_WAY, Rates, WorkBudget
 
 
-def one_by_one(rates: Rates, sorts: Sequence[int], purse: Purse) -> list[int] | None:
+def one_by_one(rates: Rates, sorts: Sequence[int], budget: WorkBudget) -> list[int] | None:
     """Loads that hold pods of these sorts; None if one fits nowhere, or the work would not end."""
     loads: list[int] = []
     n_pods: list[int] = []
     request = rates.request
     for sort in sorted(sorts, key=lambda one: (-request[one][0], -request[one][1], one)):
-        if purse.left <= 0:
+        if budget.left <= 0:
             return None
         for place in sorted(range(len(loads)), key=lambda one: (n_pods[one], one)):
-            purse.left -= 1
-            more = rates.grown(loads[place], sort)
+            budget.left -= 1
+            more = rates.with_one_more(loads[place], sort)
             if more != NO_WAY:
                 loads[place] = more
                 n_pods[place] += 1
                 break
         else:
-            alone = rates.grown(NO_LOAD, sort)
+            alone = rates.with_one_more(NO_LOAD, sort)
             if alone == NO_WAY:
                 return None
             loads.append(alone)

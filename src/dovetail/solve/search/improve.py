@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from dovetail.solve.encoding.limits import Limits
-from dovetail.solve.search.rates import IMPOSSIBLE, NO_LOAD, Load, Purse, Rates, Site
+from dovetail.solve.search.rates import IMPOSSIBLE, NO_LOAD, Load, Rates, Site, WorkBudget
 
 _SHYNESS: Final = 32  # one place in so many is overlooked, or every try would end alike
 _MOST_RUINED: Final = 4
@@ -22,15 +22,15 @@ _PATIENCE: Final = 20  # tries for each pod without success, then it is as good 
 
 
 @dataclass(slots=True)
-class Layout:
+class LoadLayout:
     """Which pods share a node: loads of new nodes, by number, and what sites take besides."""
 
     loads: list[int] = field(default_factory=list)
     extra: list[Load] = field(default_factory=list)  # by site
 
-    def copy(self) -> Layout:
+    def copy(self) -> LoadLayout:
         """Another one with the same pods."""
-        return Layout(list(self.loads), list(self.extra))
+        return LoadLayout(list(self.loads), list(self.extra))
 
 
 class Chance:
@@ -48,34 +48,36 @@ class Chance:
 class Improver:
     """Places pods on nodes where they cost least."""
 
-    def __init__(self, rates: Rates, sites: Sequence[Site], limits: Limits, purse: Purse) -> None:
+    def __init__(
+        self, rates: Rates, sites: Sequence[Site], limits: Limits, budget: WorkBudget
+    ) -> None:
         self._rates = rates
-        self._purse = purse
+        self._budget = budget
         self._sites = sites
         self._limits = limits
         self._chance = Chance(1)
 
-    def price(self, layout: Layout) -> int:
+    def price(self, layout: LoadLayout) -> int:
         """What the new nodes cost; beyond any price if limits do not allow them."""
         if self._limits.rows and not self._is_within_limits(layout):
             return IMPOSSIBLE
         price = self._rates.price
         return sum(price[load] for load in layout.loads)
 
-    def _is_within_limits(self, layout: Layout) -> bool:
+    def _is_within_limits(self, layout: LoadLayout) -> bool:
         offers = [self._rates.offer[load] for load in layout.loads]
         return all(
             sum(int(row[offer]) for offer in offers) <= max(left, 0)
             for row, left in zip(self._limits.rows, self._limits.left, strict=True)
         )
 
-    def insert(self, layout: Layout, sorts: Sequence[int], shyness: int = 0) -> bool:
+    def insert(self, layout: LoadLayout, sorts: Sequence[int], shyness: int = 0) -> bool:
         """Put pods of these sorts where each costs least; False as soon as one fits nowhere."""
         return all(
             self._join_site(layout, sort) or self._join(layout, sort, shyness) for sort in sorts
         )
 
-    def _join_site(self, layout: Layout, sort: int) -> bool:
+    def _join_site(self, layout: LoadLayout, sort: int) -> bool:
         for place, site in enumerate(self._sites):
             held = dict(layout.extra[place])
             held[sort] = held.get(sort, 0) + 1
@@ -85,12 +87,12 @@ class Improver:
                 return True
         return False
 
-    def _join(self, layout: Layout, sort: int, shyness: int) -> bool:
+    def _join(self, layout: LoadLayout, sort: int, shyness: int) -> bool:
         """Put a pod on the new node that it makes least dearer, or on one of its own."""
-        grown, price = self._rates.grown, self._rates.price
+        grown, price = self._rates.with_one_more, self._rates.price
         chosen, where = grown(NO_LOAD, sort), -1
         least = price[chosen]
-        self._purse.left -= len(layout.loads) + 1
+        self._budget.left -= len(layout.loads) + 1
         overlooked = self._chance.below(shyness) if shyness else -1
         for place, load in enumerate(layout.loads):
             more = grown(load, sort)
@@ -108,14 +110,14 @@ class Improver:
             layout.loads[where] = chosen
         return True
 
-    def improve(self, layout: Layout, tries: int) -> Layout:
+    def improve(self, layout: LoadLayout, tries: int) -> LoadLayout:
         """The cheapest layout found in so many tries; layouts of equal price are passed through."""
         best = current = layout
         lowest = price = self.price(layout)
         patience = _PATIENCE * sum(len(self._rates.pods(load)) for load in layout.loads)
         gives_up_at = patience
         for turn in range(tries):
-            if turn >= gives_up_at or self._purse.left <= 0:
+            if turn >= gives_up_at or self._budget.left <= 0:
                 break
             other = current.copy()
             pods, paid = self._ruin(other, turn)
@@ -129,7 +131,7 @@ class Improver:
                 best, lowest, gives_up_at = current, price, turn + patience
         return best
 
-    def _ruin(self, layout: Layout, turn: int) -> tuple[list[int], int]:
+    def _ruin(self, layout: LoadLayout, turn: int) -> tuple[list[int], int]:
         """Take some nodes away; returns their pods in an order to place them in, and what the
         nodes cost.
         """
@@ -140,9 +142,9 @@ class Improver:
             gone = layout.loads.pop(self._chance.below(len(layout.loads)))
             pods += self._rates.pods(gone)
             paid += self._rates.price[gone]
-        return self.ordered(pods, turn // 2), paid
+        return self.order_pods(pods, turn // 2), paid
 
-    def _fill_large(self, layout: Layout, pods: list[int], paid: int) -> list[int]:
+    def _fill_large(self, layout: LoadLayout, pods: list[int], paid: int) -> list[int]:
         """Open a node for less than was paid and put on it what fits; returns the other pods.
 
         Pods that come one by one never find a large node worth its price.
@@ -151,7 +153,7 @@ class Improver:
         if not affordable:
             return pods
         most = self._rates.prices[self._chance.below(affordable)]
-        grown, price = self._rates.grown, self._rates.price
+        grown, price = self._rates.with_one_more, self._rates.price
         load, rest = NO_LOAD, []
         for sort in pods:
             more = grown(load, sort)
@@ -163,7 +165,7 @@ class Improver:
             layout.loads.append(load)
         return rest
 
-    def ordered(self, pods: Sequence[int], turn: int = 0) -> list[int]:
+    def order_pods(self, pods: Sequence[int], turn: int = 0) -> list[int]:
         """The pods by cpu, by memory, or in a drawn order, by turns."""
         request = self._rates.request
         if turn % 4 == 0:

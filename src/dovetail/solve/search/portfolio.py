@@ -29,11 +29,11 @@ from dovetail.solve.patterns.planning import (
     with_the_rest,
 )
 from dovetail.solve.patterns.rebuild import Effort, Rebuilder
-from dovetail.solve.search.drafts import Desk, Draft
+from dovetail.solve.search.drafts import Draft, DraftMaker
 from dovetail.solve.search.greedy import one_by_one
-from dovetail.solve.search.improve import Layout
-from dovetail.solve.search.rates import IMPOSSIBLE, NO_LOAD, NO_WAY, Purse, Rates
-from dovetail.solve.search.relocate import relocated
+from dovetail.solve.search.improve import LoadLayout
+from dovetail.solve.search.rates import IMPOSSIBLE, NO_LOAD, NO_WAY, Rates, WorkBudget
+from dovetail.solve.search.relocate import relocate_cells
 
 _MOST_PODS: Final = 1_000  # in a puzzle that is small; every more unit of effort
 _MORE_PODS: Final = 20  # makes puzzles small that have so many times more
@@ -59,7 +59,7 @@ class _Found:
     """The cheapest layout so far, and what it stands on."""
 
     draft: Draft
-    layout: Layout
+    layout: LoadLayout
     price: int
     prefer: Prefer
 
@@ -79,8 +79,8 @@ def cheaper_plan(base: Attempt) -> Attempt | None:
         return None
     n_pods = int(enc.count_g.sum())
     work = _LITTLE_WORK if n_pods <= _MOST_MOVING else _WORK
-    purse = Purse(effort * (work + _WORK_PER_POD * n_pods))
-    return _Search(base, purse, (int(base.left_u.sum()), range(len(enc.groups)))).found()
+    budget = WorkBudget(effort * (work + _WORK_PER_POD * n_pods))
+    return _Search(base, budget, (int(base.left_u.sum()), range(len(enc.groups)))).cheapest_plan()
 
 
 def is_small(enc: Encoded) -> bool:
@@ -106,8 +106,8 @@ def plan_for_few(start: Attempt) -> Attempt | None:
         for number in np.flatnonzero(start.left_u).tolist()
         for group, _ in start.units[number].members
     }
-    purse = Purse(effort * (_WORK + _WORK_PER_POD * n_left))
-    return _Search(start, purse, (0, sorted(waiting)), is_quick=True).found()
+    budget = WorkBudget(effort * (_WORK + _WORK_PER_POD * n_left))
+    return _Search(start, budget, (0, sorted(waiting)), is_quick=True).cheapest_plan()
 
 
 class _Search:
@@ -116,7 +116,7 @@ class _Search:
     def __init__(
         self,
         base: Attempt,
-        purse: Purse,
+        budget: WorkBudget,
         about: tuple[int, Iterable[int]],
         *,
         is_quick: bool = False,
@@ -126,23 +126,23 @@ class _Search:
         self._n_pods = int(base.enc.count_g.sum())
         self._ruins = _TRIES_OF_FEW if self._n_pods <= _MOST_MOVING else _TRIES
         self._n_left_out, self._groups = about
-        self._purse = purse
-        self._rates = Rates(base.enc, base.offers, purse)
-        self._desk = Desk(base, self._rates, purse)
+        self._budget = budget
+        self._rates = Rates(base.enc, base.offers, budget)
+        self._drafts = DraftMaker(base, self._rates, budget)
         self._rebuilder = Rebuilder(base.enc, self._rates, base.offers)
         self._known: set[tuple[frozenset[tuple[int, int]], int]] = set()
 
-    def found(self) -> Attempt | None:
+    def cheapest_plan(self) -> Attempt | None:
         """The cheapest plan that was found."""
-        best = self._tried({}, self._desk.loads())
+        best = self._try_cells({}, self._drafts.loads())
         if best is None or not (best.layout.loads or best.draft.sites):
             return None
         best = self._no_dearer_than_plain(best)
-        best = self._moved(best)
-        best = self._improved(best, best.layout, self._tries(_MORE_TRIES))
+        best = self._move_cells(best)
+        best = self._improve(best, best.layout, self._tries(_MORE_TRIES))
         if not self._is_quick:
             best = self._on_fewer_nodes(self._by_patterns(best))
-        return self._desk.written(best.draft, best.layout)
+        return self._drafts.write_layout(best.draft, best.layout)
 
     def _tries(self, most: int) -> int:
         """How often to try: a few pods are soon in the best places."""
@@ -152,11 +152,11 @@ class _Search:
         draft = best.draft
         if draft.pods.total() > _PLAIN_PODS:
             return best
-        plain = one_by_one(self._rates, sorted(draft.pods.elements()), self._purse)
+        plain = one_by_one(self._rates, sorted(draft.pods.elements()), self._budget)
         if plain is None:
             return best
-        layout = Layout(plain, [()] * len(draft.sites))
-        return self._improved(best, layout, _TRIES)
+        layout = LoadLayout(plain, [()] * len(draft.sites))
+        return self._improve(best, layout, _TRIES)
 
     def _by_patterns(self, best: _Found) -> _Found:
         """The best of what was found and what patterns for the same pods come to."""
@@ -166,24 +166,24 @@ class _Search:
         for loads in pattern_loads(self._base, self._rates, draft.pods, known, most):
             parts = with_the_rest(self._rates, draft.improver, loads, draft.pods, draft.sites)
             if parts is not None:
-                tail = self._rebuilt(draft, parts[1], self._tries(_SOME_TRIES))
-                layout = Layout(parts[0] + tail.loads, tail.extra)
-                best = self._improved(best, layout, self._tries(_SOME_TRIES))
+                tail = self._rebuild(draft, parts[1], self._tries(_SOME_TRIES))
+                layout = LoadLayout(parts[0] + tail.loads, tail.extra)
+                best = self._improve(best, layout, self._tries(_SOME_TRIES))
         return best
 
-    def _improved(self, best: _Found, layout: Layout, tries: int) -> _Found:
+    def _improve(self, best: _Found, layout: LoadLayout, tries: int) -> _Found:
         """The best of what was found and what a layout of the same pods can be made into."""
-        layout = self._rebuilt(best.draft, layout, tries)
+        layout = self._rebuild(best.draft, layout, tries)
         price = best.draft.improver.price(layout) + best.draft.price
         return replace(best, layout=layout, price=price) if price < best.price else best
 
-    def _rebuilt(self, draft: Draft, layout: Layout, tries: int) -> Layout:
+    def _rebuild(self, draft: Draft, layout: LoadLayout, tries: int) -> LoadLayout:
         """The cheapest layout found in so many tries."""
         if draft.sites:  # pods may join those, which patterns do not know
             return draft.improver.improve(layout, tries)
         effort = Effort(tries * _LOOKS, tries)
         limits = draft.attempt.bins.limits
-        return Layout(self._rebuilder.rebuilt(layout.loads, limits, effort), [])
+        return LoadLayout(self._rebuilder.rebuild(layout.loads, limits, effort), [])
 
     def _on_fewer_nodes(self, best: _Found) -> _Found:
         """The best plan on fewer nodes, if it stays near the lower bound."""
@@ -194,30 +194,30 @@ class _Search:
         effort = Effort(_MORE_TRIES * _LOOKS, _MORE_TRIES)
         limits, most = draft.attempt.bins.limits, int(least * NEAR)
         loads = self._rebuilder.on_fewer_nodes(best.layout.loads, limits, effort, most)
-        layout = Layout(loads, [])
+        layout = LoadLayout(loads, [])
         price = draft.improver.price(layout)
         if price >= IMPOSSIBLE:
             return best
         return replace(best, layout=layout, price=price + draft.price)
 
-    def _moved(self, best: _Found) -> _Found:
+    def _move_cells(self, best: _Found) -> _Found:
         """Prefer one cell for all groups, then others for one after another; in between, let pods
         choose their cells with their nodes.
         """
         groups = self._movable()
         if not groups:
             return best
-        best = self._relocated(best, best)
-        for cell in self._cells() if self._purse.left > 0 else ():
-            other = self._tried(dict.fromkeys(groups, (cell,)), best.layout.loads)
+        best = self._relocate(best, best)
+        for cell in self._cells() if self._budget.left > 0 else ():
+            other = self._try_cells(dict.fromkeys(groups, (cell,)), best.layout.loads)
             if other is not None:
-                best = self._relocated(other, best)
+                best = self._relocate(other, best)
         before = best.price + 1
-        while best.price < before and self._purse.left > 0:
+        while best.price < before and self._budget.left > 0:
             before = best.price
             for group in groups:
                 best = self._better(best, self._moves(best, group))
-            best = self._relocated(best, best)
+            best = self._relocate(best, best)
         return self._better(best, self._moves_of_two(best, groups[:_PAIRED]))
 
     def _moves_of_two(self, best: _Found, groups: Sequence[int]) -> Iterator[Prefer]:
@@ -230,17 +230,17 @@ class _Search:
                 if is_new and cell not in closed:
                     yield {**best.prefer, one: (cell,), other: (cell,)}
 
-    def _relocated(self, start: _Found, best: _Found) -> _Found:
+    def _relocate(self, start: _Found, best: _Found) -> _Found:
         """The best of two plans, and of the first with cells that pods chose with their nodes."""
         best = min(best, start, key=_price)
         may_move = self._n_pods <= _MOST_MOVING and not (start.draft.sites or self._is_quick)
         for _ in range(_RELOCATIONS if may_move else 0):
             tries = 2 * self._tries(_SOME_TRIES)
             effort = (tries * _LOOKS, tries)
-            found = relocated(self._rates, start.draft, start.layout.loads, effort)
+            found = relocate_cells(self._rates, start.draft, start.layout.loads, effort)
             if found is None:
                 break
-            other = self._tried({**start.prefer, **found.splits}, found.loads)
+            other = self._try_cells({**start.prefer, **found.splits}, found.loads)
             if other is None or other.price >= start.price:
                 break
             start = other
@@ -281,41 +281,41 @@ class _Search:
 
     def _better(self, best: _Found, wishes: Iterable[Prefer]) -> _Found:
         for prefer in wishes:
-            if self._purse.left <= 0:
+            if self._budget.left <= 0:
                 break
-            other = self._tried(prefer, best.layout.loads)
+            other = self._try_cells(prefer, best.layout.loads)
             if other is not None and other.price < best.price:
                 best = other
         return best
 
-    def _tried(self, prefer: Prefer, start: list[int]) -> _Found | None:
+    def _try_cells(self, prefer: Prefer, start: list[int]) -> _Found | None:
         """The best layout found for groups settled like this; None if that is known or worse."""
-        draft = self._desk.draft(prefer)
+        draft = self._drafts.draft(prefer)
         key = (frozenset(draft.pods.items()), draft.price)
         is_worse = draft.n_left_out > self._n_left_out
         if key in self._known or is_worse or draft.attempt.unsettled != self._base.unsettled:
             return None
         self._known.add(key)
-        layout = self._adapted(draft, start)
+        layout = self._adapt_loads(draft, start)
         if layout is not None:
-            layout = self._rebuilt(draft, layout, self._tries(max(self._ruins, len(layout.loads))))
+            layout = self._rebuild(draft, layout, self._tries(max(self._ruins, len(layout.loads))))
         price = IMPOSSIBLE if layout is None else draft.improver.price(layout)
         if layout is None or price >= IMPOSSIBLE:
             return None
         return _Found(draft, layout, price + draft.price, prefer)
 
-    def _adapted(self, draft: Draft, start: list[int]) -> Layout | None:
+    def _adapt_loads(self, draft: Draft, start: list[int]) -> LoadLayout | None:
         """The same loads, as far as there are such pods, and the others where they cost least."""
         left = Counter(draft.pods)
         rates = self._rates
-        layout = Layout([], [()] * len(draft.sites))
+        layout = LoadLayout([], [()] * len(draft.sites))
         for load in start:
             kept = tuple((sort, min(n, left[sort])) for sort, n in rates.loads[load] if left[sort])
             number = rates.load(kept)
             if number not in {NO_LOAD, NO_WAY}:
                 layout.loads.append(number)
                 left.subtract(dict(kept))
-        missing = draft.improver.ordered(sorted(left.elements()))
+        missing = draft.improver.order_pods(sorted(left.elements()))
         return layout if draft.improver.insert(layout, missing) else None
 
 

@@ -17,10 +17,10 @@ import numpy as np
 
 from dovetail.solve.axes import UNLIMITED, Bool, Int
 from dovetail.solve.encoding.encode import Encoded
-from dovetail.solve.encoding.terms import Kind
+from dovetail.solve.encoding.terms import TermKind
 from dovetail.solve.kernel import loops
 from dovetail.solve.packing.bins import Bins
-from dovetail.solve.packing.units import ANY_CELL, ANY_WEIGHT, Unit
+from dovetail.solve.packing.units import ANY_CELL, ANY_WEIGHT, PodUnit
 
 Load = tuple[tuple[int, int], ...]  # (sort of pod, how many), in order of sorts
 NO_LOAD: Final = 0  # the number of the empty load
@@ -31,14 +31,14 @@ _RATING: Final = 16  # a new load costs as much work as so many looks at known o
 
 
 @dataclass(slots=True)
-class Purse:
+class WorkBudget:
     """How much work may still be done: a count, so that clocks do not matter."""
 
     left: int
 
 
 @dataclass(frozen=True, slots=True)
-class _Shelf:
+class _AdmittedOffers:
     """The offers that a combination of wishes admits, cheapest first.
 
     `front` are the rows of those that are larger in something than any cheaper one: the first that
@@ -58,7 +58,7 @@ class _Shelf:
         return None
 
 
-class Company(NamedTuple):
+class TermCounts(NamedTuple):
     """Who is on a node, as one host term sees it: selected, stating it, and both at once."""
 
     matched: int = 0
@@ -74,28 +74,28 @@ class _Demand:
     masks: tuple[int, ...] = ()
     cell: int = ANY_CELL
     weight: int = ANY_WEIGHT
-    company: dict[int, Company] = field(default_factory=dict)
+    company: dict[int, TermCounts] = field(default_factory=dict)
     claims: frozenset[int] = frozenset()
 
 
-def is_peaceful(kind: Kind, max_skew: int, company: Company) -> bool:
+def is_peaceful(kind: TermKind, max_skew: int, company: TermCounts) -> bool:
     """Whether pods may share a node in any order of arrival, as far as one term is concerned."""
     if not company.owners:
         return True
-    if kind == Kind.AFFINITY:
+    if kind == TermKind.AFFINITY:
         return False  # whoever wants company was given a node before
-    if kind == Kind.SPREAD:
+    if kind == TermKind.SPREAD:
         return company.matched <= max_skew
-    return company.matched == 0 or company == Company(1, 1, 1)
+    return company.matched == 0 or company == TermCounts(1, 1, 1)
 
 
-def joined(company: dict[int, Company], unit: Unit, count: int) -> dict[int, Company]:
+def with_pods(company: dict[int, TermCounts], unit: PodUnit, count: int) -> dict[int, TermCounts]:
     """Who is there once so many pods of the unit have come."""
     result = dict(company)
     for term in {*unit.match, *unit.own}:
-        matched, owners, both = result.get(term, Company())
+        matched, owners, both = result.get(term, TermCounts())
         matches, owns = term in unit.match, term in unit.own
-        result[term] = Company(
+        result[term] = TermCounts(
             matched + count * matches, owners + count * owns, both + count * (matches and owns)
         )
     return result
@@ -104,13 +104,13 @@ def joined(company: dict[int, Company], unit: Unit, count: int) -> dict[int, Com
 class Rates:
     """The sorts of pods of one puzzle, and what every load of them costs."""
 
-    def __init__(self, enc: Encoded, offers: Int, purse: Purse) -> None:
+    def __init__(self, enc: Encoded, offers: Int, budget: WorkBudget) -> None:
         self.enc = enc
-        self._purse = purse
+        self._budget = budget
         # Whatever is in limited supply is left to the plan that is being improved.
         self._offers = offers[enc.supply_o[offers] >= UNLIMITED]
         self.prices: list[int] = np.unique(enc.plan_price_o[self._offers]).tolist()
-        self.units: list[Unit] = []
+        self.units: list[PodUnit] = []
         self.request: list[list[int]] = []
         self._number_of: dict[tuple[object, ...], int] = {}
         self.loads: list[Load] = [(), ()]
@@ -119,9 +119,9 @@ class Rates:
         self._demand: list[_Demand] = [_Demand([0] * len(enc.resources))] * 2
         self._load_of: dict[Load, int] = {(): NO_LOAD}
         self._grown: dict[int, int] = {}
-        self._shelves: dict[tuple[tuple[int, ...], int, int], _Shelf] = {}
+        self._admitted: dict[tuple[tuple[int, ...], int, int], _AdmittedOffers] = {}
 
-    def sort_of(self, unit: Unit) -> int:
+    def sort_of(self, unit: PodUnit) -> int:
         """The number of the unit's sort; equal units of several attempts are one sort."""
         key = (
             unit.request.tobytes(),
@@ -146,11 +146,11 @@ class Rates:
         if number is None:
             demand: _Demand | None = self._demand[NO_LOAD]
             for sort, count in pods:
-                demand = None if demand is None else self._added(demand, sort, count)
-            number = self._numbered(pods, demand)
+                demand = None if demand is None else self._add_pods(demand, sort, count)
+            number = self._number(pods, demand)
         return number
 
-    def grown(self, number: int, sort: int) -> int:
+    def with_one_more(self, number: int, sort: int) -> int:
         """The load with one more pod of a sort."""
         key = number * _MOST_SORTS + sort
         more = self._grown.get(key)
@@ -169,7 +169,7 @@ class Rates:
         known = self._load_of.get(pods)
         if known is not None:
             return known
-        return self._numbered(pods, self._added(demand, sort, 1))
+        return self._number(pods, self._add_pods(demand, sort, 1))
 
     def total(self, numbers: Iterable[int]) -> int:
         """What nodes for these loads cost."""
@@ -179,7 +179,7 @@ class Rates:
         """The sort of every pod of a load."""
         return [sort for sort, count in self.loads[number] for _ in range(count)]
 
-    def _numbered(self, pods: Load, demand: _Demand | None) -> int:
+    def _number(self, pods: Load, demand: _Demand | None) -> int:
         found = None if demand is None else self._cheapest(demand)
         if demand is None or found is None:
             self._load_of[pods] = NO_WAY
@@ -191,7 +191,7 @@ class Rates:
         self._demand.append(demand)
         return number
 
-    def _added(self, held: _Demand, sort: int, count: int) -> _Demand | None:
+    def _add_pods(self, held: _Demand, sort: int, count: int) -> _Demand | None:
         """What is asked with more pods of a sort; None if those cannot join."""
         unit = self.units[sort]
         cell = unit.cell if held.cell == ANY_CELL else held.cell
@@ -200,7 +200,7 @@ class Rates:
             return None
         company = held.company
         if unit.own or unit.match:
-            company = joined(company, unit, count)
+            company = with_pods(company, unit, count)
             if not self._is_peaceful(unit, company):
                 return None
         masks = held.masks
@@ -213,7 +213,7 @@ class Rates:
         claims = held.claims.union(unit.claims) if unit.claims else held.claims
         return _Demand(use, masks, cell, weight, company, claims)
 
-    def _is_peaceful(self, unit: Unit, company: dict[int, Company]) -> bool:
+    def _is_peaceful(self, unit: PodUnit, company: dict[int, TermCounts]) -> bool:
         hosts = self.enc.ties.hosts
         return all(
             is_peaceful(hosts[term].kind, hosts[term].max_skew, company[term])
@@ -222,26 +222,26 @@ class Rates:
 
     def _cheapest(self, demand: _Demand) -> tuple[int, int] | None:
         """The price and the offer of the cheapest node that gives what is asked."""
-        self._purse.left -= _RATING
+        self._budget.left -= _RATING
         key = (demand.masks, demand.cell, demand.weight)
-        shelf = self._shelves.get(key)
-        if shelf is None:
-            shelf = self._shelves[key] = self._stocked(*key)
+        admitted = self._admitted.get(key)
+        if admitted is None:
+            admitted = self._admitted[key] = self._offers_for(*key)
         hosts = self.enc.ties.hosts
-        best = shelf.first_fit(demand.use)
+        best = admitted.first_fit(demand.use)
         strict = [
             term
             for term in (demand.company if best is not None else ())
             if hosts[term].match_o is not None or hosts[term].own_o is not None
         ]
         if strict:  # daemon pods are not on all offers alike
-            fits: Bool = np.all(shelf.cap_or >= np.array(demand.use), axis=1)
+            fits: Bool = np.all(admitted.cap_or >= np.array(demand.use), axis=1)
             for term in strict:
-                fits &= self._welcome(term, demand.company[term], shelf.offers)
+                fits &= self._welcome(term, demand.company[term], admitted.offers)
             best = int(fits.argmax()) if fits.any() else None
-        return None if best is None else (shelf.price_o[best], int(shelf.offers[best]))
+        return None if best is None else (admitted.price_o[best], int(admitted.offers[best]))
 
-    def _welcome(self, term: int, company: Company, offers: Int) -> Bool:
+    def _welcome(self, term: int, company: TermCounts, offers: Int) -> Bool:
         """The offers whose daemon pods get on with the load."""
         host = self.enc.ties.hosts[term]
         here = np.zeros(len(offers), dtype=np.int64)
@@ -252,14 +252,14 @@ class Rates:
                 is_peaceful(
                     host.kind,
                     host.max_skew,
-                    Company(company.matched + more, company.owners + own, company.both),
+                    TermCounts(company.matched + more, company.owners + own, company.both),
                 )
                 for more, own in zip(matched.tolist(), owners.tolist(), strict=True)
             ],
             dtype=bool,
         )
 
-    def _stocked(self, masks: tuple[int, ...], cell: int, weight: int) -> _Shelf:
+    def _offers_for(self, masks: tuple[int, ...], cell: int, weight: int) -> _AdmittedOffers:
         enc, offers = self.enc, self._offers
         accept = enc.masks_me[list(masks)][:, offers].all(axis=0)
         if cell != ANY_CELL:
@@ -270,7 +270,7 @@ class Rates:
         found = found[np.lexsort((found, enc.plan_price_o[found]))]
         cap_or = np.ascontiguousarray(enc.cap_or[found])
         front = [(row, cap_or[row].tolist()) for row in _front(cap_or).tolist()]
-        return _Shelf(found, cap_or, enc.plan_price_o[found].tolist(), front)
+        return _AdmittedOffers(found, cap_or, enc.plan_price_o[found].tolist(), front)
 
 
 def _front(cap_or: Int) -> Int:
@@ -308,27 +308,27 @@ class Site:
             self._known[load] = held
         return held
 
-    def _admits(self, unit: Unit) -> bool:
+    def _admits(self, unit: PodUnit) -> bool:
         if not self._accept[unit.mask] or unit.cell not in {ANY_CELL, self._cell}:
             return False
         return ANY_WEIGHT in {unit.weight, self._weight} or unit.weight == self._weight
 
-    def _has_room(self, units: list[tuple[Unit, int]]) -> bool:
+    def _has_room(self, units: list[tuple[PodUnit, int]]) -> bool:
         use = np.sum([unit.request * count for unit, count in units], axis=0)
         claims = {claim for unit, _ in units for claim in unit.claims} - self._attached
         for claim in sorted(claims):
             use[self._enc.claims.resource[claim]] += 1
         return bool(((use <= self._free) | (use <= 0)).all())
 
-    def _is_peaceful(self, units: list[tuple[Unit, int]]) -> bool:
-        company: dict[int, Company] = {}
+    def _is_peaceful(self, units: list[tuple[PodUnit, int]]) -> bool:
+        company: dict[int, TermCounts] = {}
         for unit, count in units:
-            company = joined(company, unit, count)
+            company = with_pods(company, unit, count)
         for term, (matched, owners, both) in company.items():
             host = self._enc.ties.hosts[term]
-            if host.kind == Kind.AFFINITY and self._match[term]:
+            if host.kind == TermKind.AFFINITY and self._match[term]:
                 continue
-            there = Company(matched + self._match[term], owners + self._own[term], both)
+            there = TermCounts(matched + self._match[term], owners + self._own[term], both)
             if not is_peaceful(host.kind, host.max_skew, there):
                 return False
         return True

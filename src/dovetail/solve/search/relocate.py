@@ -17,12 +17,12 @@ import numpy as np
 
 from dovetail.solve.axes import UNLIMITED, Bool, Int
 from dovetail.solve.encoding.encode import Encoded
-from dovetail.solve.encoding.terms import Kind
+from dovetail.solve.encoding.terms import TermKind
 from dovetail.solve.packing.attempt import Attempt
-from dovetail.solve.packing.units import ANY_CELL, Unit, unit_of
+from dovetail.solve.packing.units import ANY_CELL, PodUnit, unit_of
 from dovetail.solve.patterns.market import acceptance
-from dovetail.solve.patterns.rebuild import yard_of
-from dovetail.solve.patterns.recreate import Yard, cheapest, recreated
+from dovetail.solve.patterns.rebuild import task_of
+from dovetail.solve.patterns.recreate import RebuildTask, cheapest, recreate
 from dovetail.solve.search.drafts import Draft
 from dovetail.solve.search.rates import Rates
 from dovetail.solve.zones.quotas import Split, simple_spread, spread_range
@@ -40,12 +40,12 @@ class Moved:
 class _Row:
     """Pods of one unit that stay in their cell, or that may go to any of some cells."""
 
-    unit: Unit
+    unit: PodUnit
     group: int  # -1: of several groups, or of one that is not tied to zones
     cells: tuple[int, ...] = ()  # none: where the unit is
 
 
-def relocated(
+def relocate_cells(
     rates: Rates, draft: Draft, loads: Sequence[int], effort: tuple[int, int]
 ) -> Moved | None:
     """Cells that cost less for pods that may move; None if none may, or none are found."""
@@ -56,9 +56,9 @@ def relocated(
     enc = attempt.enc
     offers = attempt.offers[enc.supply_o[attempt.offers] >= UNLIMITED]
     offers = offers[np.lexsort((offers, enc.plan_price_o[offers]))]
-    yard = _yard(enc, rows, offers)
-    after, _ = recreated(yard, counts, *effort)
-    nodes = [(held, int(enc.cell_o[offers[cheapest(yard, held)]])) for held in after]
+    task = _task(enc, rows, offers)
+    after, _ = recreate(task, counts, *effort)
+    nodes = [(held, int(enc.cell_o[offers[cheapest(task, held)]])) for held in after]
     return Moved(_splits(rows, nodes), list(_loads(rates, rows, nodes)))
 
 
@@ -84,7 +84,7 @@ def _rows(rates: Rates, attempt: Attempt, loads: Sequence[int]) -> tuple[list[_R
     return rows, counts
 
 
-def _freedom(attempt: Attempt, unit: Unit) -> tuple[tuple[int, ...], int]:
+def _freedom(attempt: Attempt, unit: PodUnit) -> tuple[tuple[int, ...], int]:
     """The cells where pods of a unit may go, and how many of them stay; all, if none may go."""
     everyone = (), unit.count
     enc, ties = attempt.enc, attempt.enc.ties
@@ -99,7 +99,7 @@ def _freedom(attempt: Attempt, unit: Unit) -> tuple[tuple[int, ...], int]:
         domain = ties.domains_ck[unit.cell, ties.zones[zone].key]
         return everyone if bounds is None else (_places(open_c), int(bounds[0][domain]))
     kinds = {ties.zones[number].kind for number in (*own, *match)}
-    if kinds != {Kind.AFFINITY} or set(own) & set(match):
+    if kinds != {TermKind.AFFINITY} or set(own) & set(match):
         return everyone
     for number in own:
         domain_c = ties.domains_ck[:, ties.zones[number].key]
@@ -112,7 +112,7 @@ def _places(open_c: Bool) -> tuple[int, ...]:
     return tuple(np.flatnonzero(open_c).tolist())
 
 
-def _yard(enc: Encoded, rows: Sequence[_Row], offers: Int) -> Yard:
+def _task(enc: Encoded, rows: Sequence[_Row], offers: Int) -> RebuildTask:
     units = [
         unit_of(enc, row.group, ANY_CELL, row.unit.weight) if row.cells else row.unit
         for row in rows
@@ -121,7 +121,7 @@ def _yard(enc: Encoded, rows: Sequence[_Row], offers: Int) -> Yard:
     for place, row in enumerate(rows):
         if row.cells:
             accept_so[place] &= np.isin(enc.cell_o[offers], row.cells)
-    return yard_of(enc, units, offers, accept_so)
+    return task_of(enc, units, offers, accept_so)
 
 
 def _splits(rows: Sequence[_Row], nodes: Sequence[tuple[Int, int]]) -> dict[int, Split]:

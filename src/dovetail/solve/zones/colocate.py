@@ -12,24 +12,24 @@ from dataclasses import replace
 import numpy as np
 
 from dovetail.solve.axes import Bool, Int
-from dovetail.solve.encoding.terms import Kind
+from dovetail.solve.encoding.terms import TermKind
 from dovetail.solve.packing.bins import Bins
 from dovetail.solve.packing.filling import snug_fill
-from dovetail.solve.packing.units import ANY_CELL, Unit
+from dovetail.solve.packing.units import ANY_CELL, PodUnit
 from dovetail.solve.zones.quotas import ZoneState
 
 
-def host_affinities(bins: Bins, unit: Unit) -> list[int]:
+def host_affinities(bins: Bins, unit: PodUnit) -> list[int]:
     """The host terms by which a unit wants company."""
     hosts = bins.enc.ties.hosts
-    return [number for number in unit.own if hosts[number].kind == Kind.AFFINITY]
+    return [number for number in unit.own if hosts[number].kind == TermKind.AFFINITY]
 
 
 def is_first(bins: Bins, state: ZoneState, group: int) -> bool:
     """Whether the pods of a group want company, are such company, and nobody else is anywhere."""
     ties = bins.enc.ties
-    hosts = [t for t in ties.host_own_g[group] if ties.hosts[t].kind == Kind.AFFINITY]
-    zones = [t for t in ties.zone_own_g[group] if ties.zones[t].kind == Kind.AFFINITY]
+    hosts = [t for t in ties.host_own_g[group] if ties.hosts[t].kind == TermKind.AFFINITY]
+    zones = [t for t in ties.zone_own_g[group] if ties.zones[t].kind == TermKind.AFFINITY]
     if not hosts and not zones:
         return False
     if not set(hosts) <= set(ties.host_match_g[group]):
@@ -41,13 +41,13 @@ def is_first(bins: Bins, state: ZoneState, group: int) -> bool:
     )
 
 
-def without_company(bins: Bins, unit: Unit) -> Unit:
+def without_company(bins: Bins, unit: PodUnit) -> PodUnit:
     """The same unit, as long as it may be the first of its kind."""
     wanted = host_affinities(bins, unit)
     return replace(unit, own=tuple(number for number in unit.own if number not in wanted))
 
 
-def colocate(bins: Bins, units: list[Unit], left: Int) -> None:
+def colocate(bins: Bins, units: list[PodUnit], left: Int) -> None:
     """Find nodes for units that want company on their node; `left` is counted down in place."""
     for number, unit in enumerate(units):
         if left[number] <= 0 or not host_affinities(bins, unit):
@@ -57,7 +57,7 @@ def colocate(bins: Bins, units: list[Unit], left: Int) -> None:
             pass
 
 
-def _join(bins: Bins, units: list[Unit], left: Int, number: int) -> None:
+def _join(bins: Bins, units: list[PodUnit], left: Int, number: int) -> None:
     """Put pods on nodes that were just opened and have the company they want, before others fill
     those up.
     """
@@ -66,7 +66,7 @@ def _join(bins: Bins, units: list[Unit], left: Int, number: int) -> None:
         left[number] -= snug_fill(bins, number, units[number], int(left[number]), span)
 
 
-def _open_one(bins: Bins, units: list[Unit], left: Int, number: int) -> bool:
+def _open_one(bins: Bins, units: list[PodUnit], left: Int, number: int) -> bool:
     """One more node for the unit, with the company it wants; False if there is no way."""
     unit = units[number]
     wanted = host_affinities(bins, unit)
@@ -86,17 +86,17 @@ def _open_one(bins: Bins, units: list[Unit], left: Int, number: int) -> bool:
     return False
 
 
-def _waits_for_others(bins: Bins, unit: Unit) -> bool:
+def _waits_for_others(bins: Bins, unit: PodUnit) -> bool:
     """Whether pods of a unit want company themselves: two who wait for each other never start."""
     ties = bins.enc.ties
     return bool(host_affinities(bins, unit)) or any(
-        ties.zones[number].kind == Kind.AFFINITY and number not in ties.zone_match_g[group]
+        ties.zones[number].kind == TermKind.AFFINITY and number not in ties.zone_match_g[group]
         for group, _ in unit.members
         for number in ties.zone_own_g[group]
     )
 
 
-def _start_on_existing(bins: Bins, units: list[Unit], left: Int, number: int) -> bool:
+def _start_on_existing(bins: Bins, units: list[PodUnit], left: Int, number: int) -> bool:
     """Start on a node that is there, if it holds all of them; the snuggest of those."""
     span = slice(0, bins.n)
     room = bins.room(without_company(bins, units[number]), span)
@@ -111,7 +111,7 @@ def _start_on_existing(bins: Bins, units: list[Unit], left: Int, number: int) ->
     return True
 
 
-def _start(bins: Bins, units: list[Unit], left: Int, pair: tuple[int, int | None]) -> bool:
+def _start(bins: Bins, units: list[PodUnit], left: Int, pair: tuple[int, int | None]) -> bool:
     number, friend = pair
     unit = units[number]
     allowed = bins.limits.open_offers() & bins.fits_new(unit)
@@ -120,7 +120,7 @@ def _start(bins: Bins, units: list[Unit], left: Int, pair: tuple[int, int | None
         other = units[friend]
         allowed &= bins.fits_new(other)
         spare = spare - other.request
-    many = _held(unit, int(left[number]), spare)
+    many = _fit_into_spare(unit, int(left[number]), spare)
     candidates = np.flatnonzero(allowed & (many > 0))
     if not len(candidates):
         return False
@@ -136,7 +136,7 @@ def _start(bins: Bins, units: list[Unit], left: Int, pair: tuple[int, int | None
     return _fill(bins, units, left, (pair, span))
 
 
-def _held(unit: Unit, count: int, spare_or: Int) -> Int:
+def _fit_into_spare(unit: PodUnit, count: int, spare_or: Int) -> Int:
     """How many of so many pods of a unit would fit into what offers have to spare."""
     many = np.full(len(spare_or), np.int64(count))
     for resource, asked in enumerate(unit.request.tolist()):
@@ -147,7 +147,7 @@ def _held(unit: Unit, count: int, spare_or: Int) -> Int:
 
 def _with_followers(
     bins: Bins,
-    units: list[Unit],
+    units: list[PodUnit],
     left: Int,
     pair: tuple[int, int | None],
     offers: tuple[Bool, Int],
@@ -171,7 +171,7 @@ def _with_followers(
 
 
 def _fill(
-    bins: Bins, units: list[Unit], left: Int, start: tuple[tuple[int, int | None], slice]
+    bins: Bins, units: list[PodUnit], left: Int, start: tuple[tuple[int, int | None], slice]
 ) -> bool:
     """Put a friend (or the first of its kind) on the new node, then as many as follow."""
     (number, friend), span = start

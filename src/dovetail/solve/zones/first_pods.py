@@ -12,17 +12,17 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dovetail.solve.encoding.terms import Kind
+from dovetail.solve.encoding.terms import TermKind
 from dovetail.solve.packing.attempt import Attempt
 from dovetail.solve.packing.contents import loads
-from dovetail.solve.packing.units import Unit
+from dovetail.solve.packing.units import PodUnit
 
 
 @dataclass(frozen=True, slots=True)
 class Follower:
     """Pods of one unit on one node that want company there."""
 
-    unit: Unit
+    unit: PodUnit
     node: int
     count: int
     wanted: tuple[int, ...]  # the host terms by which they want it
@@ -33,7 +33,7 @@ def followers(
 ) -> list[Follower]:
     """All planned pods that want company on their node, but for so many of a unit on a node."""
     gone, found = leaving or {}, list[Follower]()
-    wanted_u = [_wanted(attempt, unit) for unit in attempt.units]
+    wanted_u = [_affinity_terms(attempt, unit) for unit in attempt.units]
     if not any(wanted_u):
         return found
     log = [entry for entry in attempt.bins.log if wanted_u[entry[0]]]
@@ -45,9 +45,9 @@ def followers(
     return found
 
 
-def one_more(attempt: Attempt, unit: Unit, node: int) -> Follower:
+def one_more(attempt: Attempt, unit: PodUnit, node: int) -> Follower:
     """One more pod of a unit on a node."""
-    return Follower(unit, node, 1, _wanted(attempt, unit))
+    return Follower(unit, node, 1, _affinity_terms(attempt, unit))
 
 
 def starters(
@@ -71,9 +71,9 @@ def starters(
     return found, True
 
 
-def _wanted(attempt: Attempt, unit: Unit) -> tuple[int, ...]:
+def _affinity_terms(attempt: Attempt, unit: PodUnit) -> tuple[int, ...]:
     hosts = attempt.enc.ties.hosts
-    return tuple(term for term in unit.own if hosts[term].kind == Kind.AFFINITY)
+    return tuple(term for term in unit.own if hosts[term].kind == TermKind.AFFINITY)
 
 
 def _without_company(present: npt.NDArray[np.int32], pods: list[Follower]) -> list[Follower]:
@@ -110,5 +110,5 @@ def _may_start(attempt: Attempt, pod: Follower, earlier: list[Follower]) -> bool
         and not any(term in ties.zone_match_g[other] for other in started)
         for group, _ in pod.unit.members
         for term in ties.zone_own_g[group]
-        if ties.zones[term].kind == Kind.AFFINITY
+        if ties.zones[term].kind == TermKind.AFFINITY
     )

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from dovetail.solve.axes import Int
-from dovetail.solve.encoding.terms import Kind
+from dovetail.solve.encoding.terms import TermKind
 from dovetail.solve.encoding.ties import Ties
 from dovetail.solve.packing.attempt import Attempt
 from dovetail.solve.packing.contents import loads
@@ -32,7 +32,7 @@ def is_late(attempt: Attempt, group: int, cell: int) -> bool:
     company that only new nodes bring. Company on the node itself is there by its own rule.
     """
     ties = attempt.enc.ties
-    if not any(ties.zones[term].kind == Kind.AFFINITY for term in ties.zone_own_g[group]):
+    if not any(ties.zones[term].kind == TermKind.AFFINITY for term in ties.zone_own_g[group]):
         return False
     return not _Company(attempt).is_in_zone((group,), cell)
 
@@ -40,14 +40,15 @@ def is_late(attempt: Attempt, group: int, cell: int) -> bool:
 def _matters(attempt: Attempt) -> bool:
     """Whether any group wants company and is spread, beside nodes that are there."""
     ties = attempt.enc.ties
-    if not attempt.bins.n_existing or all(one.kind != Kind.AFFINITY for one in ties.zones):
+    if not attempt.bins.n_existing or all(one.kind != TermKind.AFFINITY for one in ties.zones):
         return False
     return any(
-        {Kind.AFFINITY, Kind.SPREAD} <= _kinds(ties, group) for group in range(len(ties.zone_own_g))
+        {TermKind.AFFINITY, TermKind.SPREAD} <= _kinds(ties, group)
+        for group in range(len(ties.zone_own_g))
     )
 
 
-def _kinds(ties: Ties, group: int) -> set[Kind]:
+def _kinds(ties: Ties, group: int) -> set[TermKind]:
     """The kinds of the terms that a group states."""
     return {ties.zones[term].kind for term in ties.zone_own_g[group]} | {
         ties.hosts[term].kind for term in ties.host_own_g[group]
@@ -95,7 +96,7 @@ class _Company:
             or (term in ties.zone_match_g[group] and not self._zone_d[term].any())
             for group in groups
             for term in ties.zone_own_g[group]
-            if ties.zones[term].kind == Kind.AFFINITY
+            if ties.zones[term].kind == TermKind.AFFINITY
         )
 
     def _is_on_node(self, groups: Iterable[int], node: int) -> bool:
@@ -106,5 +107,5 @@ class _Company:
             or (term in ties.host_match_g[group] and not np.any(self._host_n[term]))
             for group in groups
             for term in ties.host_own_g[group]
-            if ties.hosts[term].kind == Kind.AFFINITY
+            if ties.hosts[term].kind == TermKind.AFFINITY
         )

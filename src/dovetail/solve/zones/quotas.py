@@ -19,7 +19,7 @@ import numpy as np
 
 from dovetail.solve.axes import Bool, Float, Int
 from dovetail.solve.encoding.encode import Encoded
-from dovetail.solve.encoding.terms import Kind
+from dovetail.solve.encoding.terms import TermKind
 from dovetail.solve.encoding.ties import ZoneTerm
 
 Turn = tuple[int, int]  # a cell, and how many pods of a group go there next
@@ -109,10 +109,10 @@ def simple_spread(enc: Encoded, group: int) -> int | None:
     own = enc.ties.zone_own_g[group]
     if len(own) != 1 or enc.ties.zone_match_g[group] != own:
         return None
-    if any(enc.ties.hosts[one].kind == Kind.AFFINITY for one in enc.ties.host_own_g[group]):
+    if any(enc.ties.hosts[one].kind == TermKind.AFFINITY for one in enc.ties.host_own_g[group]):
         return None
     term = enc.ties.zones[own[0]]
-    if term.kind != Kind.SPREAD or term.match_d.any() or term.groups != (group,):
+    if term.kind != TermKind.SPREAD or term.match_d.any() or term.groups != (group,):
         return None
     return own[0]
 
@@ -162,7 +162,7 @@ class Settler:
         left = 0 if turns else count
         wished = outlook.pod_by_pod()
         while left:
-            allowed, most = self._allowed(group, outlook, existing)
+            allowed, most = self._allowed_cells(group, outlook, existing)
             if not allowed.any():
                 break
             granted = next((cell for cell in wished if allowed[cell]), None)
@@ -190,7 +190,7 @@ class Settler:
         """Only cells that have all keys over which the group is spread or kept together."""
         ties = self.enc.ties
         own = ties.zone_own_g[group]
-        keys = tuple(ties.zones[t].key for t in own if ties.zones[t].kind != Kind.ANTI)
+        keys = tuple(ties.zones[t].key for t in own if ties.zones[t].kind != TermKind.ANTI)
         if keys not in self._inside:
             there: Bool = np.all(self.domain_ck[:, keys] >= 0, axis=1)
             self._inside[keys] = None if there.all() else there
@@ -204,7 +204,7 @@ class Settler:
         """Note the domains that the spreads of a group reckon with: no others may appear later."""
         for number in self.enc.ties.zone_own_g[group]:
             term = self.enc.ties.zones[number]
-            if term.kind == Kind.SPREAD:
+            if term.kind == TermKind.SPREAD:
                 counts = self._domains(number, outlook.launchable_c | (outlook.existing_c > 0))
                 self.state.foreseen[number] &= counts
 
@@ -222,7 +222,7 @@ class Settler:
         allowed. All of them are placed, or none if the group is not so simple.
         """
         cells = np.flatnonzero(outlook.launchable_c)
-        counted = self._poured(group, cells, outlook)
+        counted = self._pods_per_cell(group, cells, outlook)
         if counted is None:
             return []
         launchable = outlook.launchable_c.tolist()
@@ -240,7 +240,7 @@ class Settler:
                 self.record(group, cell, more)
         return turns
 
-    def _poured(self, group: int, cells: Int, outlook: Outlook) -> Int | None:
+    def _pods_per_cell(self, group: int, cells: Int, outlook: Outlook) -> Int | None:
         """How many pods every cell counts already; None if more than counting is to be done."""
         ties = self.enc.ties
         own, match = ties.zone_own_g[group], ties.zone_match_g[group]
@@ -253,18 +253,18 @@ class Settler:
         crowd = np.zeros(len(outlook.launchable_c), dtype=np.int64)
         for number in match:
             term = ties.zones[number]
-            if term.kind == Kind.ANTI or (
+            if term.kind == TermKind.ANTI or (
                 number in self.followers and not self.state.match[number].any()
             ):
                 return None
-            if term.kind == Kind.SPREAD and (not own or number == own[0]):
+            if term.kind == TermKind.SPREAD and (not own or number == own[0]):
                 crowd += self._per_cell(number, self.state.match[number])
         return crowd
 
     def _spreads_evenly(self, number: int, cells: Int) -> bool:
         """Whether a spread sees just these cells, each a domain of its own, and counts them all."""
         term = self.enc.ties.zones[number]
-        if term.kind != Kind.SPREAD or len(cells) < term.min_domains:
+        if term.kind != TermKind.SPREAD or len(cells) < term.min_domains:
             return False
         domain = self.domain_ck[cells, term.key]
         seen = self.state.seen[number]
@@ -290,18 +290,18 @@ class Settler:
         found: Int = count_d[domain_c]
         return found if self._is_whole[number] else np.where(domain_c >= 0, found, 0)
 
-    def _allowed(self, group: int, outlook: Outlook, existing: Int) -> tuple[Bool, Int]:
+    def _allowed_cells(self, group: int, outlook: Outlook, existing: Int) -> tuple[Bool, Int]:
         """The cells where the next pod may go, and how many may follow it there at once."""
         ties = self.enc.ties
         allowed = outlook.launchable_c | (existing > 0)
         most = np.where(outlook.launchable_c & (existing == 0), np.int64(2**40), existing)
         for number in ties.zone_own_g[group]:
-            if ties.zones[number].kind == Kind.SPREAD:
+            if ties.zones[number].kind == TermKind.SPREAD:
                 most = self._spread_own(group, number, (outlook, existing), (allowed, most))
                 continue
             inside = self._inside_c(number)
             match_c = self._per_cell(number, self.state.match[number])
-            if ties.zones[number].kind == Kind.AFFINITY:
+            if ties.zones[number].kind == TermKind.AFFINITY:
                 nobody = outlook.is_first and not self.state.match[number].any()
                 allowed &= inside & ((match_c > 0) | nobody)
             else:
@@ -309,9 +309,11 @@ class Settler:
                 if number in ties.zone_match_g[group]:
                     most = np.minimum(most, np.where(inside, 1, most))
         for number in ties.zone_match_g[group]:
-            if ties.zones[number].kind == Kind.ANTI:
+            if ties.zones[number].kind == TermKind.ANTI:
                 allowed &= self._per_cell(number, self.state.own[number]) == 0
-            elif ties.zones[number].kind == Kind.SPREAD and number not in ties.zone_own_g[group]:
+            elif (
+                ties.zones[number].kind == TermKind.SPREAD and number not in ties.zone_own_g[group]
+            ):
                 match_c = self._per_cell(number, self.state.match[number])
                 most = np.minimum(most, np.maximum(1, self._evenly(match_c, allowed)))
         return allowed & (most > 0), most
@@ -359,12 +361,12 @@ class Settler:
         crowd = np.zeros(len(allowed), dtype=np.int64)
         lure = np.zeros(len(allowed), dtype=np.int64)
         for number in ties.zone_match_g[group]:
-            if ties.zones[number].kind == Kind.SPREAD:
+            if ties.zones[number].kind == TermKind.SPREAD:
                 crowd += self._per_cell(number, self.state.match[number])
             elif number in self.followers and not self.state.match[number].any():
                 lure += self._per_cell(number, self.followers[number])
         owns_spread = any(
-            ties.zones[number].kind == Kind.SPREAD for number in ties.zone_own_g[group]
+            ties.zones[number].kind == TermKind.SPREAD for number in ties.zone_own_g[group]
         )
         is_new = existing == 0
         keys: tuple[Int | Bool, ...]

@@ -10,12 +10,12 @@ import numpy.typing as npt
 
 from dovetail.solve.axes import Bool, Int
 from dovetail.solve.encoding.encode import Encoded
-from dovetail.solve.encoding.terms import Kind
+from dovetail.solve.encoding.terms import TermKind
 from dovetail.solve.kernel import loops
 from dovetail.solve.packing.attempt import Attempt, left_of, top_weight
 from dovetail.solve.packing.bins import Bins
 from dovetail.solve.packing.filling import snug_fill
-from dovetail.solve.packing.units import ANY_CELL, Unit, is_tied_to_zones, unit_of
+from dovetail.solve.packing.units import ANY_CELL, PodUnit, is_tied_to_zones, unit_of
 from dovetail.solve.program.pod_worth import takes
 from dovetail.solve.zones.colocate import is_first
 from dovetail.solve.zones.late_starters import is_late
@@ -76,8 +76,8 @@ def _without_room(attempt: Attempt, tied: list[int], span: slice) -> set[int]:
         group
         for group, is_beyond in zip(tied, is_beyond_g, strict=True)
         if is_beyond
-        and not any(ties.zones[one].kind == Kind.AFFINITY for one in ties.zone_own_g[group])
-        and not any(ties.hosts[one].kind == Kind.AFFINITY for one in ties.host_own_g[group])
+        and not any(ties.zones[one].kind == TermKind.AFFINITY for one in ties.zone_own_g[group])
+        and not any(ties.hosts[one].kind == TermKind.AFFINITY for one in ties.host_own_g[group])
     }
 
 
@@ -125,14 +125,14 @@ def _dependency_ranks(enc: Encoded, tied: list[int]) -> dict[int, int]:
 
 
 def _wishes(
-    tied: list[int], kinds: list[Kind], terms_g: tuple[list[list[int]], list[list[int]]]
+    tied: list[int], kinds: list[TermKind], terms_g: tuple[list[list[int]], list[list[int]]]
 ) -> list[tuple[list[int], list[int]]]:
     """For every affinity to others: the groups that state it, and those that they want."""
     own_g, match_g = terms_g
     wanting: dict[int, list[int]] = {}
     for group in tied:
         for number in own_g[group]:
-            if kinds[number] == Kind.AFFINITY and number not in match_g[group]:
+            if kinds[number] == TermKind.AFFINITY and number not in match_g[group]:
                 wanting.setdefault(number, []).append(group)
     wanted: dict[int, list[int]] = {number: [] for number in wanting}
     for group in tied if wanting else ():
@@ -149,7 +149,7 @@ def _count_followers(attempt: Attempt, tied: list[int]) -> None:
     """
     ties, count_g = attempt.enc.ties, attempt.enc.count_g
     stating: dict[int, list[int]] = {
-        number: [] for number, term in enumerate(ties.zones) if term.kind == Kind.AFFINITY
+        number: [] for number, term in enumerate(ties.zones) if term.kind == TermKind.AFFINITY
     }
     for group in tied if stating else ():
         for number in ties.zone_own_g[group]:
@@ -177,7 +177,7 @@ def place_on(attempt: Attempt, number: int, span: slice, *, most: int | None = N
     """Put pods of a unit on nodes that are there, best fit; host spreads by their true minimum."""
     bins, unit = attempt.bins, attempt.units[number]
     hosts = bins.enc.ties.hosts
-    spreads = [h for h in unit.own if hosts[h].kind == Kind.SPREAD]
+    spreads = [h for h in unit.own if hosts[h].kind == TermKind.SPREAD]
     want = int(attempt.left_u[number]) if most is None else most
     is_early = bins.n == bins.n_existing and not (spreads and _is_late(attempt, unit))
     placed = 0
@@ -193,7 +193,7 @@ def place_on(attempt: Attempt, number: int, span: slice, *, most: int | None = N
     attempt.left_u[number] -= placed
 
 
-def _is_late(attempt: Attempt, unit: Unit) -> bool:
+def _is_late(attempt: Attempt, unit: PodUnit) -> bool:
     """Whether pods of a unit are bound only once new nodes are there."""
     return any(is_late(attempt, group, unit.cell) for group, _ in unit.members)
 
@@ -279,7 +279,7 @@ def _lacks_company(attempt: Attempt, group: int) -> bool:
     """
     ties, bins = attempt.enc.ties, attempt.bins
     return any(
-        ties.hosts[number].kind == Kind.AFFINITY
+        ties.hosts[number].kind == TermKind.AFFINITY
         and number not in ties.host_match_g[group]
         and ties.hosts[number].match_o is None
         and not bins.match[number, : bins.n].any()

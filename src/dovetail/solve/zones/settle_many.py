@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dovetail.solve.axes import Bool, Int
-from dovetail.solve.encoding.terms import Kind
+from dovetail.solve.encoding.terms import TermKind
 from dovetail.solve.kernel import loops
 from dovetail.solve.packing.attempt import Attempt, Step
 from dovetail.solve.packing.units import ANY_WEIGHT
@@ -81,7 +81,7 @@ def settle_at_once(
     placed_gc = np.zeros(worth_gc.shape, dtype=np.int64)
     n_turns_g = np.zeros(len(groups), dtype=np.int64)
     cells, steps = np.empty((2, int(count_g.sum())), dtype=np.int64)
-    counted = _counted(attempt)
+    counted = _zone_counts(attempt)
     arrays: _Arrays = [
         *_terms(attempt),
         *counted,
@@ -114,7 +114,7 @@ def settle_at_once(
     )
 
 
-def _counted(attempt: Attempt) -> _Arrays:
+def _zone_counts(attempt: Attempt) -> _Arrays:
     """Term after term and domain after domain: who is selected, who states, what is foreseen."""
     state = attempt.settler.state
     return [np.concatenate(one) for one in (state.match, state.own, state.foreseen)]
@@ -165,8 +165,8 @@ def _terms(attempt: Attempt) -> _Arrays:
 def _groups(attempt: Attempt, groups: Sequence[int]) -> _Arrays:
     """What groups are, each array in the order of the groups."""
     ties = attempt.enc.ties
-    hosts = {number for number, term in enumerate(ties.hosts) if term.kind == Kind.AFFINITY}
-    zones = {number for number, term in enumerate(ties.zones) if term.kind == Kind.AFFINITY}
+    hosts = {number for number, term in enumerate(ties.hosts) if term.kind == TermKind.AFFINITY}
+    zones = {number for number, term in enumerate(ties.zones) if term.kind == TermKind.AFFINITY}
     lacks: list[Sequence[int]] = [()] * len(groups)
     may_lead, wants_host = np.zeros((2, len(groups)), dtype=bool)
     for place, group in enumerate(groups if hosts or zones else ()):

@@ -12,7 +12,7 @@ from itertools import chain
 import numpy as np
 
 from dovetail.solve.axes import Bool, Int
-from dovetail.solve.encoding.terms import Kind
+from dovetail.solve.encoding.terms import TermKind
 from dovetail.solve.encoding.ties import Ties, ZoneTerm
 from dovetail.solve.packing.attempt import Attempt, Step
 from dovetail.solve.packing.units import is_tied_to_zones
@@ -32,7 +32,7 @@ def take_back(attempt: Attempt) -> dict[int, int]:
             attempt.left_u[number] = 0
     look_again(attempt)
     _leave_new_domains(attempt, waiting)
-    while broken := broken | _surprised(attempt):
+    while broken := broken | _surprised_groups(attempt):
         _start_afresh(attempt, _web(attempt, broken), waiting)
         look_again(attempt)
         broken = set()
@@ -61,19 +61,19 @@ def look_again(attempt: Attempt) -> None:
     offers = np.unique(bins.offer[new][~bins.dead[new]])
     cells = attempt.enc.cell_o[offers]
     for number, term in enumerate(ties.zones):
-        if term.kind != Kind.SPREAD:
+        if term.kind != TermKind.SPREAD:
             continue
         state.seen[number] = term.seen_d.copy()
         domain_o = ties.domains_ck[cells, term.key]
         state.seen[number][domain_o[(domain_o >= 0) & term.eligible_o[offers]]] = True
 
 
-def _surprised(attempt: Attempt) -> set[int]:
+def _surprised_groups(attempt: Attempt) -> set[int]:
     """Groups in whose sight a domain has appeared that they did not reckon with."""
     ties, state = attempt.enc.ties, attempt.settler.state
     broken: set[int] = set()
     for number, term in enumerate(ties.zones):
-        if term.kind != Kind.SPREAD or not (state.seen[number] & ~state.foreseen[number]).any():
+        if term.kind != TermKind.SPREAD or not (state.seen[number] & ~state.foreseen[number]).any():
             continue
         if is_upset(attempt, number, state.match[number], state.seen[number]):
             broken |= {group for group in term.groups if number in ties.zone_own_g[group]}
@@ -87,7 +87,7 @@ def _leave_new_domains(attempt: Attempt, waiting: dict[int, int]) -> None:
     ties, state, bins = attempt.enc.ties, attempt.settler.state, attempt.bins
     for number, term in enumerate(ties.zones):
         opened_d = state.seen[number] & ~state.foreseen[number]
-        if term.kind != Kind.SPREAD or not opened_d.any():
+        if term.kind != TermKind.SPREAD or not opened_d.any():
             continue
         if not is_upset(attempt, number, state.match[number], state.seen[number]):
             continue
@@ -205,7 +205,7 @@ def depends_on_new(attempt: Attempt, number: int) -> bool:
 def _web(attempt: Attempt, broken: set[int]) -> set[int]:
     """All groups that hang together with these through zone terms, or want them on their node."""
     ties = attempt.enc.ties
-    wanting = _wanting(ties)
+    wanting = _groups_wanting_company(ties)
     groups = set(broken)
     queue = sorted(broken)
     seen: set[int] = set()
@@ -223,10 +223,10 @@ def _web(attempt: Attempt, broken: set[int]) -> set[int]:
     return groups
 
 
-def _wanting(ties: Ties) -> dict[int, set[int]]:
+def _groups_wanting_company(ties: Ties) -> dict[int, set[int]]:
     """For every affinity over hosts the groups that state it."""
     found: dict[int, set[int]] = {
-        number: set() for number, term in enumerate(ties.hosts) if term.kind == Kind.AFFINITY
+        number: set() for number, term in enumerate(ties.hosts) if term.kind == TermKind.AFFINITY
     }
     for group, own in enumerate(ties.host_own_g) if found else ():
         for number in found.keys() & own:

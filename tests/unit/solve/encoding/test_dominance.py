@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 
 from dovetail.solve.axes import UNLIMITED
-from dovetail.solve.encoding.dominance import undominated
+from dovetail.solve.encoding.dominance import undominated_offers
 from dovetail.solve.encoding.encode import Encoded, encode
 from dovetail.solve.encoding.limits import Limits, binding_use
 from dovetail.testing.builders import instance_type, node_pool, pod
@@ -46,7 +46,7 @@ def makes_pointless(enc: Encoded, winner: int, loser: int) -> bool:
 
 def names(enc: Encoded) -> list[str]:
     """The types of the offers that are searched."""
-    offers, _ = undominated(enc)
+    offers, _ = undominated_offers(enc)
     return [enc.market.types[enc.market.offers[one].type].name for one in offers.tolist()]
 
 
@@ -56,7 +56,7 @@ def test_whatever_is_left_out_has_a_better_one_that_stands_for_it() -> None:
     """
     n_lost = 0
     for seed, enc in seeds():
-        offers, stands_for = undominated(enc)
+        offers, stands_for = undominated_offers(enc)
         for offer, winner in enumerate(stands_for.tolist()):
             if winner == offer:
                 continue
@@ -74,7 +74,7 @@ def test_offers_stay_unless_another_makes_them_pointless() -> None:
     welcome one.)
     """
     for seed, enc in seeds():
-        offers, stands_for = undominated(enc)
+        offers, stands_for = undominated_offers(enc)
         sure = [one for one in offers.tolist() if enc.supply_o[one] == UNLIMITED]
         for a, b in product(sure, offers.tolist()):
             is_better = enc.plan_price_o[a] < enc.plan_price_o[b]
@@ -88,7 +88,7 @@ def test_offers_stay_unless_another_makes_them_pointless() -> None:
 def test_searched_offers_come_in_order() -> None:
     """Ascending, each once."""
     for seed, enc in seeds():
-        offers, _ = undominated(enc)
+        offers, _ = undominated_offers(enc)
         assert offers.tolist() == sorted(set(offers.tolist())), f"seed {seed}"
 
 
@@ -157,11 +157,11 @@ def test_a_lighter_pool_is_no_substitute_for_a_heavier_one() -> None:
 def test_many_offers_are_compared_with_all_that_came_before() -> None:
     """Three hundred of one size at rising prices leave one."""
     kinds = [instance_type(f"t{n}", price=0.1 + n / 1000, zones=("a",)) for n in range(300)]
-    offers, stands_for = undominated(encoded([pod()], *kinds))
+    offers, stands_for = undominated_offers(encoded([pod()], *kinds))
     assert (len(offers), set(stands_for.tolist())) == (1, {int(offers[0])})
 
 
 def test_there_may_be_nothing_to_search() -> None:
     """No type at all."""
-    offers, stands_for = undominated(encoded([pod()], instance_types={}))
+    offers, stands_for = undominated_offers(encoded([pod()], instance_types={}))
     assert (len(offers), len(stands_for)) == (0, 0)

@@ -65,15 +65,15 @@ def test_an_expression_admits_just_the_entities_whose_value_it_admits(
     """Entity by entity; also when it is asked a second time."""
     columns = columns_of(k=values)
     want = [expression.admits(value) for value in values]
-    assert columns.admitted(expression).tolist() == want
-    assert columns.admitted(expression).tolist() == want
+    assert columns.matches(expression).tolist() == want
+    assert columns.matches(expression).tolist() == want
 
 
 @given(REQUIREMENTS)
 def test_a_label_that_nobody_has_is_absent_everywhere(expression: Requirement) -> None:
     """Only expressions that tolerate absence admit anybody."""
     columns = Columns(3)
-    assert columns.admitted(expression).tolist() == [expression.tolerates_absence] * 3
+    assert columns.matches(expression).tolist() == [expression.tolerates_absence] * 3
     codes, values = columns.codes("k")
     assert [values[code] for code in codes] == [None] * 3
 
@@ -94,7 +94,7 @@ def test_a_column_without_any_coded_entity_holds_the_rest() -> None:
     """There may be nothing to buy."""
     columns = Columns(1)
     columns.add("k", np.zeros(0, dtype=np.int64), [], ["a"])
-    assert columns.admitted(requirement("k", "In", ["a"])).tolist() == [True]
+    assert columns.matches(requirement("k", "In", ["a"])).tolist() == [True]
 
 
 @given(LISTS, st.data())
@@ -108,8 +108,8 @@ def test_columns_of_some_entities_say_the_same_of_them(
     places = data.draw(st.lists(st.integers(0, len(values) - 1), max_size=6))
     picked = columns.at(np.array(places, dtype=np.int64))
     for asked in (requirement("k", "In", ["a"]), requirement("k", "NotIn", ["a"])):
-        assert picked.admitted(asked).tolist() == columns.admitted(asked)[places].tolist()
-    assert picked.tolerated(()).tolist() == columns.tolerated(())[places].tolist()
+        assert picked.matches(asked).tolist() == columns.matches(asked)[places].tolist()
+    assert picked.tolerates(()).tolist() == columns.tolerates(())[places].tolist()
 
 
 @given(st.lists(TAINTS, min_size=1, max_size=5), TOLERATIONS)
@@ -121,9 +121,9 @@ def test_taints_keep_away_just_as_they_do_one_by_one(
     columns.add_taints(np.arange(len(taints)), taints, ())
     hard = [repelling(one, tolerations) is None for one in taints]
     soft = [repelling(one, tolerations, soft=True) is not None for one in taints]
-    assert columns.tolerated(tolerations).tolist() == hard
-    assert columns.tolerated(tolerations).tolist() == hard
-    assert columns.disliked(tolerations).tolist() == soft
+    assert columns.tolerates(tolerations).tolist() == hard
+    assert columns.tolerates(tolerations).tolist() == hard
+    assert columns.has_soft_taint(tolerations).tolist() == soft
 
 
 @pytest.fixture
@@ -137,16 +137,16 @@ def entities() -> Columns:
 def test_all_expressions_of_a_term_must_hold(entities: Columns) -> None:
     """And a term without any selects nobody."""
     a, z1 = requirement("k", "In", ["a"]), requirement("zone", "In", ["z1"])
-    assert entities.admitted_by_term(NodeTerm((a, z1))).tolist() == [True, False, False]
-    assert not entities.admitted_by_term(NodeTerm()).any()
+    assert entities.matches_term(NodeTerm((a, z1))).tolist() == [True, False, False]
+    assert not entities.matches_term(NodeTerm()).any()
 
 
 def test_fields_read_the_name_of_a_node(entities: Columns) -> None:
     """What has yet to be launched has no name."""
     named = NodeTerm(fields=(requirement("metadata.name", "In", ["n1"]),))
     others = NodeTerm(fields=(requirement("metadata.name", "NotIn", ["n1"]),))
-    assert entities.admitted_by_term(named).tolist() == [False, False, True]
-    assert entities.admitted_by_term(others).tolist() == [True, True, False]
+    assert entities.matches_term(named).tolist() == [False, False, True]
+    assert entities.matches_term(others).tolist() == [True, True, False]
 
 
 def test_one_alternative_is_enough_and_none_is_nothing(entities: Columns) -> None:
@@ -155,10 +155,10 @@ def test_one_alternative_is_enough_and_none_is_nothing(entities: Columns) -> Non
         NodeTerm((requirement("k", "In", ["b"]),)),
         NodeTerm((requirement("zone", "DoesNotExist"),)),
     ]
-    assert entities.admitted_by_any(terms).tolist() == [False, True, True]
-    assert not entities.admitted_by_any(()).any()
-    assert entities.admitted_by_affinity({}, ()).all()
-    assert entities.admitted_by_affinity({"k": "a"}, terms).tolist() == [False, False, True]
+    assert entities.matches_any_term(terms).tolist() == [False, True, True]
+    assert not entities.matches_any_term(()).any()
+    assert entities.matches_affinity({}, ()).all()
+    assert entities.matches_affinity({"k": "a"}, terms).tolist() == [False, False, True]
 
 
 def test_a_selector_may_spell_a_key_as_it_once_was() -> None:
@@ -166,4 +166,4 @@ def test_a_selector_may_spell_a_key_as_it_once_was() -> None:
     columns = Columns(2)
     columns.add(labels.ZONE, NOBODY, [], ["a", "b"])
     old = {"failure-domain.beta.kubernetes.io/zone": "a"}
-    assert columns.admitted_by_affinity(old, ()).tolist() == [True, False]
+    assert columns.matches_affinity(old, ()).tolist() == [True, False]

@@ -6,14 +6,14 @@ import msgspec
 
 from dovetail.model.node import Node
 from dovetail.model.pod import Pod
-from dovetail.solve.encoding.node_parts import Piece, pieces_of
+from dovetail.solve.encoding.node_parts import NodePart, pieces_of
 from dovetail.testing.builders import deployment, node, pod
 
 NODES = (node("a", cpu=4), node("b", cpu=4))
 WEB = deployment(2, "web", labels={"app": "web"}, cpu="500m", node="a")
 
 
-def held(*pods: Pod, nodes: tuple[Node, ...] = NODES, read: tuple[str, ...] = ()) -> list[Piece]:
+def held(*pods: Pod, nodes: tuple[Node, ...] = NODES, read: tuple[str, ...] = ()) -> list[NodePart]:
     """What nodes hold with these pods on them."""
     bound = {one.name: tuple(p for p in pods if p.node_name == one.name) for one in nodes}
     return pieces_of(nodes, bound, read)[1]

@@ -10,7 +10,7 @@ from dovetail.solve.encoding.encode import encode
 from dovetail.solve.encoding.offers import (
     MAX_CHOICES,
     MAX_REMEMBERED,
-    Market,
+    OfferTable,
     definite,
     may_carry,
     mentions,
@@ -24,7 +24,7 @@ TEAM = "example.com/team"
 PLAIN = instance_type("plain", zones=("a",))
 
 
-def market(pool: NodePool, *said: tuple[str, str, list[str]]) -> Market:
+def market(pool: NodePool, *said: tuple[str, str, list[str]]) -> OfferTable:
     """What a pool sells of the plain type, when pods say this of labels."""
     heard = mentions([requirement(*one) for one in said], ())
     return open_market((pool,), {pool.name: (PLAIN,)}, heard)

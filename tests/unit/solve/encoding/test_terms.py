@@ -3,10 +3,10 @@ from __future__ import annotations
 from dovetail.model.topology import LabelSelector, equality
 from dovetail.solve.encoding.groups import group_pods, read_labels
 from dovetail.solve.encoding.terms import (
-    Kind,
     Namespaces,
     ProfileIndex,
     Term,
+    TermKind,
     port_term,
     spread_keys,
     stated_by,
@@ -64,8 +64,8 @@ def test_a_term_without_namespaces_means_the_pods_own() -> None:
 def test_an_absent_selector_selects_nobody() -> None:
     """`nothing` finds no profile, whatever there is."""
     index = ProfileIndex([("default", ("web",))], ("app",))
-    term = Term(Kind.ANTI, "zone", LabelSelector(nothing=True), ("default",))
-    assert index.selected(term) == []
+    term = Term(TermKind.ANTI, "zone", LabelSelector(nothing=True), ("default",))
+    assert index.profiles_selected(term) == []
 
 
 def test_a_port_is_taken_by_whoever_conflicts_with_it() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.model.pod import DaemonSet
-from dovetail.solve.encoding.terms import Kind
+from dovetail.solve.encoding.terms import TermKind
 from dovetail.solve.encoding.ties import sights
 from dovetail.testing.builders import deployment, instance_type, node, pod
 from tests.unit.solve.puzzles import SMALL, encoded
@@ -58,7 +58,7 @@ def test_a_daemon_pod_still_to_come_holds_its_port() -> None:
     asked = [pod("web", host_ports=["9100"])]
     enc = encoded(asked, nodes=(node("n1", zone="a"),), daemon_sets=(daemon(host_ports=["9100"]),))
     (term,) = enc.ties.hosts
-    assert term.kind == Kind.PORT
+    assert term.kind == TermKind.PORT
     assert term.own_n.tolist() == [1]
     assert term.own_o is not None
     assert term.own_o.all()

@@ -8,10 +8,9 @@ import numpy as np
 
 from dovetail.model.instance import InstanceType
 from dovetail.model.pod import DaemonSet, Pod
-from dovetail.solve.exact.board import Board
+from dovetail.solve.exact.board import ExactPuzzle
 from dovetail.solve.exact.search import Layout, Search
-from dovetail.solve.finishing.priority import Outcome
-from dovetail.solve.packing.attempt import Attempt
+from dovetail.solve.packing.attempt import Attempt, PackingResult
 from dovetail.testing.builders import instance_type, pod
 from tests.unit.solve.puzzles import empty_attempt, encoded
 
@@ -20,18 +19,18 @@ SMALL = instance_type("small", cpu=2, memory="8Gi", price=0.1, zones=("a",))
 LARGE = instance_type("large", cpu=8, memory="32Gi", price=0.35, zones=("a",))
 
 
-def board_of(pods: Iterable[Pod], *types: InstanceType, **parts: object) -> Board:
+def board_of(pods: Iterable[Pod], *types: InstanceType, **parts: object) -> ExactPuzzle:
     """The board with all offers."""
     enc = encoded(pods, *types, **parts)
-    return Board(enc, np.arange(enc.n_offers))
+    return ExactPuzzle(enc, np.arange(enc.n_offers))
 
 
-def layouts_of(board: Board, budget: int = BUDGET) -> list[Layout]:
+def layouts_of(board: ExactPuzzle, budget: int = BUDGET) -> list[Layout]:
     """Every layout for all pods."""
     return list(Search(board, budget).layouts([sort.count for sort in board.sorts]))
 
 
-def contents(board: Board, layout: Layout) -> list[list[str]]:
+def contents(board: ExactPuzzle, layout: Layout) -> list[list[str]]:
     """The names of the groups on each node that has pods, sorted."""
     names = [group.pods[0].labels.get("app", group.pods[0].name) for group in board.enc.groups]
     held = [
@@ -41,7 +40,7 @@ def contents(board: Board, layout: Layout) -> list[list[str]]:
     return sorted(one for one in held if one)
 
 
-def type_names(board: Board, bits: int) -> list[str]:
+def type_names(board: ExactPuzzle, bits: int) -> list[str]:
     """The names of the types of some offers, cheapest first."""
     market = board.enc.market
     return [
@@ -57,10 +56,10 @@ def daemon(name: str = "agent", **words: object) -> DaemonSet:
     return DaemonSet(name, one.namespace, one.spec, labels=one.labels, uid=f"uid-{name}")
 
 
-def nothing_placed(pods: Iterable[Pod], *types: InstanceType, **parts: object) -> Outcome:
+def nothing_placed(pods: Iterable[Pod], *types: InstanceType, **parts: object) -> PackingResult:
     """A plan that leaves out everybody."""
     attempt = empty_attempt(encoded(pods, *types, **parts))
-    return attempt, dict(enumerate(attempt.enc.count_g.tolist()))
+    return PackingResult(attempt, dict(enumerate(attempt.enc.count_g.tolist())))
 
 
 def n_placed(attempt: Attempt) -> int:

@@ -43,7 +43,7 @@ def test_the_offers_that_fit_are_those_with_enough_of_everything() -> None:
             use[board.enc.resources.index("cpu")] = cpu
             use[board.enc.resources.index("memory")] = gibi * 2**30
             want = ((caps >= use) | (use == 0)).all(axis=1)
-            bits = board.fitting(tuple(use.tolist()))
+            bits = board.offers_with_room(tuple(use.tolist()))
             assert [bool(bits >> place & 1) for place in range(len(caps))] == want.tolist()
 
 

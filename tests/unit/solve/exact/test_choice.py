@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from dovetail.solve.exact.board import Board
+from dovetail.solve.exact.board import ExactPuzzle
 from dovetail.solve.exact.choice import Chooser
 from dovetail.solve.exact.search import Spot
 from dovetail.testing.builders import deployment, instance_type, node_pool, pod
@@ -27,7 +27,7 @@ RESERVED = instance_type(
 )
 
 
-def nodes_of(board: Board, shape: Sequence[int]) -> list[Spot]:
+def nodes_of(board: ExactPuzzle, shape: Sequence[int]) -> list[Spot]:
     """The nodes of the layout with so many pods on each."""
     for layout in layouts_of(board):
         if [len(names) for names in contents(board, layout)] == sorted(shape):
@@ -35,7 +35,7 @@ def nodes_of(board: Board, shape: Sequence[int]) -> list[Spot]:
     raise AssertionError(shape)
 
 
-def chosen(board: Board, shape: Sequence[int], weights: Sequence[int] = ()) -> list[str]:
+def chosen(board: ExactPuzzle, shape: Sequence[int], weights: Sequence[int] = ()) -> list[str]:
     """The types of the offers that are chosen, sorted; none if nothing may be."""
     chooser = Chooser(board, nodes_of(board, shape), weights)
     if chooser.run() is None:

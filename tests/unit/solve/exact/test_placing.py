@@ -5,7 +5,7 @@ import pytest
 from dovetail.model.pod import Pod
 from dovetail.model.policy import Policy
 from dovetail.model.volumes import PodVolumes
-from dovetail.solve.exact.placing import placed_exactly
+from dovetail.solve.exact.placing import place_exactly
 from dovetail.solve.finishing.ranking import rank
 from dovetail.solve.finishing.soundness import is_sound
 from dovetail.testing.builders import deployment, instance_type, node, node_pool, pod
@@ -17,7 +17,7 @@ MEDIUM = instance_type("medium", cpu=4, memory="16Gi", price=0.19, zones=("a",))
 
 def price_of(pods: list[Pod], **parts: object) -> int:
     """What the first plan for pods of which all can be placed costs, in thousandths of a dollar."""
-    (found,) = placed_exactly(nothing_placed(pods, SMALL, MEDIUM, LARGE, **parts))
+    (found,) = place_exactly(nothing_placed(pods, SMALL, MEDIUM, LARGE, **parts))
     attempt, waiting = found
     assert waiting == {}
     assert is_sound(attempt)
@@ -41,8 +41,8 @@ def test_the_cheapest_plan_is_found(words: dict[str, object], want: int) -> None
 
 def test_a_plan_that_is_the_best_is_left_alone() -> None:
     """What was found once is not found again."""
-    (best,) = placed_exactly(nothing_placed(deployment(6, cpu=1), SMALL, MEDIUM, LARGE))
-    assert placed_exactly(best) == []
+    (best,) = place_exactly(nothing_placed(deployment(6, cpu=1), SMALL, MEDIUM, LARGE))
+    assert place_exactly(best) == []
 
 
 @pytest.mark.parametrize(
@@ -69,13 +69,13 @@ def test_a_plan_that_is_the_best_is_left_alone() -> None:
 )
 def test_some_plans_are_not_looked_for(pods: tuple[Pod, ...], parts: dict[str, object]) -> None:
     """They would take too long, or have rules that the search does not know."""
-    assert placed_exactly(nothing_placed(pods, SMALL, **parts)) == []
+    assert place_exactly(nothing_placed(pods, SMALL, **parts)) == []
 
 
 def test_pods_of_higher_priority_are_placed() -> None:
     """One node may be bought, and it holds one of the two."""
     pods = [pod("low", cpu=2, priority=1), pod("high", cpu=2, priority=9)]
-    found = placed_exactly(nothing_placed(pods, SMALL, limits={"default": {"nodes": 1}}))
+    found = place_exactly(nothing_placed(pods, SMALL, limits={"default": {"nodes": 1}}))
     assert len(found) == 2  # as searched, and with those that kube-scheduler would bind
     for attempt, waiting in found:
         (left_out,) = waiting
@@ -89,7 +89,7 @@ def test_as_few_as_possible_are_left_out() -> None:
         pod("loner", cpu=1, anti_affinity=far),
         *(pod(name, cpu=1, labels={"tier": "x"}) for name in ("a", "b")),
     ]
-    found = placed_exactly(nothing_placed(pods, SMALL, limits={"default": {"nodes": 1}}))
+    found = place_exactly(nothing_placed(pods, SMALL, limits={"default": {"nodes": 1}}))
     assert {n_placed(attempt) for attempt, _ in found} == {2}
 
 
@@ -106,7 +106,7 @@ def test_a_free_pod_leaves_the_zone_to_one_that_is_bound_to_it() -> None:
         node_selector={"zone": "a"},
         anti_affinity=[{**ZONE, "selector": {"app": "free"}}],
     )
-    found = placed_exactly(nothing_placed([pod("free", labels={"app": "free"}), pinned], kind))
+    found = place_exactly(nothing_placed([pod("free", labels={"app": "free"}), pinned], kind))
     (plan,) = found
     assert plan[1] == {}
     assert plan[0].bins.n == 2
@@ -122,7 +122,7 @@ def test_every_plan_that_is_found_is_better() -> None:
     """It places more pods, or as many for less."""
     pods = [*deployment(4, "a", cpu=1, spread=[HOST]), *deployment(3, "b", cpu="1500m")]
     start = nothing_placed(pods, SMALL, LARGE)
-    (found,) = placed_exactly(start)
+    (found,) = place_exactly(start)
     assert rank(found) < rank(start)
 
 
@@ -130,5 +130,5 @@ def test_pods_in_heavier_pools_go_before_price() -> None:
     """The heavy pool sells only the large type."""
     pools = (node_pool("light", weight=1), node_pool("heavy", weight=9))
     kinds = {"light": (SMALL,), "heavy": (LARGE,)}
-    (found,) = placed_exactly(nothing_placed([pod(cpu=1)], node_pools=pools, instance_types=kinds))
+    (found,) = place_exactly(nothing_placed([pod(cpu=1)], node_pools=pools, instance_types=kinds))
     assert found[0].price() == 350_000_000

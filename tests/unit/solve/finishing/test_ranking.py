@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from dovetail.model.pod import Pod
-from dovetail.solve.finishing.priority import Outcome
 from dovetail.solve.finishing.ranking import rank
+from dovetail.solve.packing.attempt import PackingResult
 from dovetail.testing.builders import deployment, instance_type, node, node_pool, pod
 from tests.unit.solve.puzzles import empty_attempt, encoded
 
@@ -20,7 +20,7 @@ def planned(
     nodes: Mapping[tuple[str, str], list[int]],
     waiting: Mapping[int, int] | None = None,
     **parts: object,
-) -> Outcome:
+) -> PackingResult:
     """New nodes by pool and type, with so many pods of the first group on each."""
     attempt = empty_attempt(encoded(pods, SMALL, LARGE, **parts))
     market = attempt.enc.market
@@ -34,10 +34,10 @@ def planned(
         for count in counts:
             node = np.array([attempt.bins.open(offer, 1).start])
             attempt.bins.put(number, attempt.units[number], node, np.array([count]))
-    return attempt, dict(waiting or {})
+    return PackingResult(attempt, dict(waiting or {}))
 
 
-def weighed(nodes: Mapping[tuple[str, str], list[int]]) -> Outcome:
+def weighed(nodes: Mapping[tuple[str, str], list[int]]) -> PackingResult:
     """The same with pools of three weights."""
     kinds = dict.fromkeys(("light", "middle", "heavy"), (SMALL, LARGE))
     return planned(deployment(4, cpu=1), nodes, node_pools=POOLS, instance_types=kinds)
@@ -90,7 +90,7 @@ def test_pods_on_existing_nodes_are_in_no_pool_and_cost_nothing() -> None:
     attempt = empty_attempt(enc)
     number = attempt.book.add(0, -1, 1)
     attempt.bins.put(number, attempt.units[number], np.array([0]), np.array([1]))
-    assert rank((attempt, {})) == ([0], [0, 0], 0, 0)
+    assert rank(PackingResult(attempt, {})) == ([0], [0, 0], 0, 0)
 
 
 def test_nodes_that_were_closed_do_not_count() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from dovetail.model.instance import InstanceType
 from dovetail.model.pod import DaemonSet, Pod
-from dovetail.solve.encoding.dominance import undominated
+from dovetail.solve.encoding.dominance import undominated_offers
 from dovetail.solve.encoding.encode import encode
 from dovetail.solve.finishing.rightsize import right_size, swap
 from dovetail.solve.packing.attempt import Attempt, left_of
@@ -23,7 +23,7 @@ def attempts() -> Iterator[tuple[int, Attempt]]:
     """Plans for random puzzles."""
     for seed in range(80):
         enc = encode(random_puzzle(seed))
-        offers, _ = undominated(enc)
+        offers, _ = undominated_offers(enc)
         if enc.groups:
             yield seed, run_attempt(enc, offers, worthless(enc, offers))
 

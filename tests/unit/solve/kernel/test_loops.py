@@ -14,15 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dovetail.solve import solve, solve_without
-from dovetail.solve.encoding.dominance import undominated
+from dovetail.solve.encoding.dominance import undominated_offers
 from dovetail.solve.encoding.encode import encode
 from dovetail.solve.kernel import loops
 from dovetail.solve.packing.attempt import Attempt, new_attempt
 from dovetail.solve.packing.bins import Bins
 from dovetail.solve.packing.bulk import run_attempt
 from dovetail.solve.packing.filling import snug_fill, water_fill
-from dovetail.solve.packing.units import Unit
-from dovetail.solve.program.relaxation import appraised, searched
+from dovetail.solve.packing.units import PodUnit
+from dovetail.solve.program.relaxation import search_space, value_pods
 from dovetail.solve.puzzle import Puzzle, canonical
 from dovetail.solve.zones import settle
 from dovetail.solve.zones.settle import settle_all
@@ -30,7 +30,7 @@ from tests.laws.market import Scale
 from tests.unit.solve.puzzles import arrays_of, random_puzzle, units_of
 from tests.unit.solve.questions import questions
 
-Fill = Callable[[Bins, int, Unit, int, slice], int]
+Fill = Callable[[Bins, int, PodUnit, int, slice], int]
 SEEDS = st.integers(0, 100_000)
 MANY = Scale(most_apps=8, most_pods=30, spice=0.5)
 
@@ -111,9 +111,9 @@ def test_both_fill_the_same_nodes(seed: int, fill: Fill, want: int) -> None:
 def test_both_find_the_same_offers_pointless(seed: int) -> None:
     """And name the same ones to stand for them."""
     enc = encode(canonical(random_puzzle(seed)))
-    compiled = undominated(enc)
+    compiled = undominated_offers(enc)
     with loops.plain():
-        plain = undominated(enc)
+        plain = undominated_offers(enc)
     assert np.array_equal(compiled[0], plain[0])
     assert np.array_equal(compiled[1], plain[1])
 
@@ -137,8 +137,8 @@ def test_both_settle_the_same_quotas(seed: int, changed: Callable[[Puzzle], Puzz
     """In the same turns, and count the same pods in every domain, where no node has room; and so
     does asking every node about every group.
     """
-    shop = searched(encode(canonical(changed(random_puzzle(seed, MANY)))))
-    values = appraised(shop)
+    shop = search_space(encode(canonical(changed(random_puzzle(seed, MANY)))))
+    values = value_pods(shop)
     found = []
     for how in (nullcontext(), loops.plain(), _asking_nodes()):
         with how:
@@ -159,8 +159,8 @@ def _asking_nodes() -> Iterator[None]:
 @given(SEEDS)
 def test_both_pack_the_same_nodes(seed: int) -> None:
     """In the same order, each unit by its share of what the program would buy."""
-    shop = searched(encode(canonical(random_puzzle(seed, MANY))))
-    values = appraised(shop)
+    shop = search_space(encode(canonical(random_puzzle(seed, MANY))))
+    values = value_pods(shop)
     found = []
     for how in (nullcontext(), loops.plain()):
         with how:

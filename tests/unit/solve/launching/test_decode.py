@@ -9,9 +9,9 @@ import numpy as np
 from dovetail import labels
 from dovetail.model.pod import DaemonSet, Pod
 from dovetail.model.resources import total
-from dovetail.solve.encoding.dominance import undominated
+from dovetail.solve.encoding.dominance import undominated_offers
 from dovetail.solve.encoding.encode import encode
-from dovetail.solve.launching.decode import decode, node_labels, unplaced
+from dovetail.solve.launching.decode import decode, node_labels, unplaced_pods
 from dovetail.solve.launching.seating import seats
 from dovetail.solve.packing.attempt import Attempt, left_of
 from dovetail.solve.packing.bins import EXISTING
@@ -27,7 +27,7 @@ def attempts() -> Iterator[tuple[int, Attempt]]:
     """Plans for random puzzles, as arrays."""
     for seed in range(60):
         enc = encode(random_puzzle(seed))
-        offers, _ = undominated(enc)
+        offers, _ = undominated_offers(enc)
         if enc.groups:
             yield seed, run_attempt(enc, offers, worthless(enc, offers))
 
@@ -112,7 +112,7 @@ def test_pods_for_nodes_that_are_there_are_named_with_them() -> None:
 
 def _planned(pods: tuple[Pod, ...], **parts: object) -> Attempt:
     enc = encoded(pods, SMALL, **parts)
-    offers, _ = undominated(enc)
+    offers, _ = undominated_offers(enc)
     return run_attempt(enc, offers, worthless(enc, offers))
 
 
@@ -120,8 +120,8 @@ def test_those_who_stay_out_are_the_last_of_their_group() -> None:
     """Names are handed out from the front."""
     attempt = empty_attempt(encoded([*deployment(3, "a", cpu=1), *deployment(2, "b", cpu=2)]))
     waiting = {n: len(group.pods) - 1 for n, group in enumerate(attempt.enc.groups)}
-    assert [one.name for one in unplaced(attempt, waiting)] == ["a-1", "a-2", "b-1"]
-    assert unplaced(attempt, {}) == []
+    assert [one.name for one in unplaced_pods(attempt, waiting)] == ["a-1", "a-2", "b-1"]
+    assert unplaced_pods(attempt, {}) == []
 
 
 def test_a_node_carries_every_label_that_is_definite() -> None:

@@ -91,7 +91,7 @@ def test_launches_that_are_alike_rise_as_if_one_after_another(
     uses = [planned[one] for one in which]
     sizes = [tuple(held) for held in lists]
     held = [sizes[one] for one in which]
-    got = headroom.shared(uses, spare, held)
+    got = headroom.share_headroom(uses, spare, held)
     for place in range(2):
         taken = sum(one[place] for one in got) - sum(one[place] for one in uses)
         assert 0 <= taken <= spare[place]

@@ -9,9 +9,9 @@ from dovetail.model.pod import DaemonSet, Pod
 from dovetail.model.volumes import PodVolumes
 from dovetail.solve.axes import UNLIMITED
 from dovetail.solve.encoding.encode import Encoded, encode
-from dovetail.solve.encoding.terms import Kind
+from dovetail.solve.encoding.terms import TermKind
 from dovetail.solve.packing.bins import EXISTING, Bins
-from dovetail.solve.packing.units import ANY_CELL, ANY_WEIGHT, Unit, unit_of
+from dovetail.solve.packing.units import ANY_CELL, ANY_WEIGHT, PodUnit, unit_of
 from dovetail.testing.builders import deployment, instance_type, node, node_pool, pod
 from tests.unit.solve.puzzles import (
     LARGE,
@@ -39,7 +39,7 @@ def group_of(enc: Encoded, name: str) -> int:
     return next(n for n, group in enumerate(enc.groups) if group.pods[0].name.startswith(name))
 
 
-def may_join(bins: Bins, unit: Unit, node: int) -> bool:
+def may_join(bins: Bins, unit: PodUnit, node: int) -> bool:
     """The laws of one node for one more pod, one after another."""
     free = bins.free[:, node] - _slots(bins, unit, node)
     if not bins.accept[unit.mask, node] or ((free < unit.request) & (unit.request > 0)).any():
@@ -53,7 +53,7 @@ def may_join(bins: Bins, unit: Unit, node: int) -> bool:
     return all(_is_kept(bins, unit, node, term) for term in range(len(bins.enc.ties.hosts)))
 
 
-def _slots(bins: Bins, unit: Unit, node: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+def _slots(bins: Bins, unit: PodUnit, node: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
     """What claims that are not attached there yet would take."""
     taken = np.zeros(len(bins.free), dtype=np.int64)
     for claim in unit.claims:
@@ -61,13 +61,13 @@ def _slots(bins: Bins, unit: Unit, node: int) -> np.ndarray[tuple[int, ...], np.
     return taken
 
 
-def _is_kept(bins: Bins, unit: Unit, node: int, number: int) -> bool:
+def _is_kept(bins: Bins, unit: PodUnit, node: int, number: int) -> bool:
     term = bins.enc.ties.hosts[number]
     owns, matches = number in unit.own, number in unit.match
     matched, owners = int(bins.match[number, node]), int(bins.own[number, node])
-    if term.kind == Kind.AFFINITY:
+    if term.kind == TermKind.AFFINITY:
         return not owns or matched > 0
-    if term.kind == Kind.SPREAD:
+    if term.kind == TermKind.SPREAD:
         counts = owns or (matches and owners > 0)
         return not counts or matched + matches <= term.max_skew + int(bins.floor[number])
     return not (owns and matched) and not (matches and owners)
@@ -168,7 +168,7 @@ def test_an_offer_fits_just_if_its_empty_node_has_room() -> None:
             room = np.array([bins.room(unit, span)[0] > 0 for span in new], dtype=bool)
             assert not (room & ~fits).any(), f"seed {seed}"
             kinds = {enc.ties.hosts[term].kind for term in (*unit.own, *unit.match)}
-            if not kinds & {Kind.AFFINITY, Kind.SPREAD}:
+            if not kinds & {TermKind.AFFINITY, TermKind.SPREAD}:
                 assert (room == fits).all(), f"seed {seed}"
 
 
@@ -194,7 +194,7 @@ def test_a_pod_that_asks_for_nothing_always_has_room() -> None:
     enc = encoded([pod()])
     bins = opened(enc)
     (unit,) = units_of(enc)
-    nothing = Unit(np.zeros_like(unit.request), unit.mask, ANY_CELL, (), (), 0)
+    nothing = PodUnit(np.zeros_like(unit.request), unit.mask, ANY_CELL, (), (), 0)
     assert (bins.room(nothing, slice(0, 2)) == UNLIMITED).all()
 
 

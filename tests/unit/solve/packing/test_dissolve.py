@@ -7,12 +7,12 @@ from dovetail.solve.encoding.encode import Encoded, encode
 from dovetail.solve.packing.bins import Bins
 from dovetail.solve.packing.dissolve import dissolve, dissolve_poor, worth_of_nodes
 from dovetail.solve.packing.filling import snug_fill
-from dovetail.solve.packing.units import Unit
+from dovetail.solve.packing.units import PodUnit
 from dovetail.testing.builders import deployment, node
 from tests.unit.solve.puzzles import SMALL, arrays_of, encoded, random_puzzle, units_of
 
 
-def filled(enc: Encoded, units: list[Unit]) -> tuple[Bins, list[int]]:
+def filled(enc: Encoded, units: list[PodUnit]) -> tuple[Bins, list[int]]:
     """A new node of every offer, with all pods that fit; and how many are left of each unit."""
     bins = Bins(enc)
     for offer in range(enc.n_offers):
@@ -77,7 +77,7 @@ def test_only_the_pods_of_dissolved_nodes_leave() -> None:
     assert (nodes.tolist(), counts.tolist(), left.tolist()) == ([0, 1], [2, 1], [3])
 
 
-def poor_and_rich() -> tuple[Bins, list[Unit]]:
+def poor_and_rich() -> tuple[Bins, list[PodUnit]]:
     """A node that is there, with one pod; and two new ones, with two pods and with one."""
     enc = encoded(deployment(6, cpu=1), SMALL, nodes=(node("n1"),))
     units = units_of(enc)

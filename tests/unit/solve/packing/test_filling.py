@@ -16,16 +16,16 @@ from dovetail.solve.packing.filling import (
     snug_fill,
     water_fill,
 )
-from dovetail.solve.packing.units import Unit
+from dovetail.solve.packing.units import PodUnit
 from dovetail.testing.builders import deployment, node, pod
 from tests.unit.solve.puzzles import encoded, random_puzzle, units_of
 
-Fill = Callable[[Bins, int, Unit, int, slice], int]
+Fill = Callable[[Bins, int, PodUnit, int, slice], int]
 FILLS = pytest.mark.parametrize("fill", [water_fill, snug_fill])
 SHELVES = st.lists(st.tuples(st.integers(0, 60), st.integers(1, 9)), min_size=1, max_size=8)
 
 
-def bins_of(cpus: list[int], *, cpu: int = 1, memory: str = "1Gi") -> tuple[Bins, Unit]:
+def bins_of(cpus: list[int], *, cpu: int = 1, memory: str = "1Gi") -> tuple[Bins, PodUnit]:
     """Nodes that have so much cpu free, and a unit of pods."""
     nodes = tuple(node(f"n{place:02}", cpu=free) for place, free in enumerate(cpus))
     enc = encoded(deployment(9, cpu=cpu, memory=memory), nodes=nodes)

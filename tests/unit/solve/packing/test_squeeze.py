@@ -7,14 +7,14 @@ from dovetail.solve.encoding.encode import Encoded
 from dovetail.solve.packing.bins import Bins
 from dovetail.solve.packing.contents import loads
 from dovetail.solve.packing.squeeze import squeeze
-from dovetail.solve.packing.units import Unit
+from dovetail.solve.packing.units import PodUnit
 from dovetail.testing.builders import deployment, instance_type
 from tests.unit.solve.puzzles import encoded, units_of
 
 NODE = instance_type("node", cpu=8, memory="32Gi", price=0.4)
 
 
-def half_empty(counts: list[int]) -> tuple[Bins, list[Unit], Int, Float]:
+def half_empty(counts: list[int]) -> tuple[Bins, list[PodUnit], Int, Float]:
     """Nodes with so many pods of 2 cpu each (a node takes 4), worth an eighth of a node."""
     enc: Encoded = encoded(deployment(sum(counts), cpu=2, memory="4Gi"), NODE)
     [unit] = units_of(enc)

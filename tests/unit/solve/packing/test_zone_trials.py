@@ -7,7 +7,7 @@ from dovetail.model.pod import Pod
 from dovetail.solve.encoding.encode import Encoded
 from dovetail.solve.packing.attempt import Prefer
 from dovetail.solve.packing.zone_trials import best_zones
-from dovetail.solve.program.relaxation import appraised, encoded
+from dovetail.solve.program.relaxation import encode_schedulable, value_pods
 from dovetail.solve.puzzle import canonical
 from dovetail.testing.builders import deployment, instance_type, pod
 from tests.unit.solve.puzzles import puzzle
@@ -17,8 +17,8 @@ ZONE = {"topology_key": "zone"}
 
 def trial(pods: Iterable[Pod], *types: InstanceType) -> tuple[Encoded, Prefer]:
     """The problem, and where groups should go."""
-    plain, _, _ = encoded(canonical(puzzle(pods, *types)))
-    return plain.enc, best_zones(plain.enc, plain.offers, appraised(plain))
+    plain = encode_schedulable(canonical(puzzle(pods, *types))).plain
+    return plain.enc, best_zones(plain.enc, plain.offers, value_pods(plain))
 
 
 def machines(zone: str, price: float) -> tuple[InstanceType, ...]:

@@ -1,4 +1,4 @@
-"""Small knapsacks, markets and yards for tests of patterns, with answers by plain enumeration."""
+"""Small knapsacks, markets and tasks for tests of patterns, with answers by plain enumeration."""
 
 from __future__ import annotations
 
@@ -16,17 +16,16 @@ from dovetail.solve.packing.attempt import Attempt, new_attempt
 from dovetail.solve.packing.units import unit_of
 from dovetail.solve.patterns.compiled import Scratch
 from dovetail.solve.patterns.generation import Generator
-from dovetail.solve.patterns.knapsack import CPU, MEMORY, Filled, Items, fill_best, grids
+from dovetail.solve.patterns.knapsack import CPU, MEMORY, Items, KnapsackFill, fill_best, grids
 from dovetail.solve.patterns.market import PatternMarket, pattern_market
 from dovetail.solve.patterns.master import Master
 from dovetail.solve.patterns.planning import pattern_loads
-from dovetail.solve.patterns.recreate import Yard, recreated
-from dovetail.solve.program.relaxation import appraised, encoded
+from dovetail.solve.patterns.recreate import RebuildTask, recreate
+from dovetail.solve.program.relaxation import encode_schedulable, value_pods
 from dovetail.solve.puzzle import canonical
-from dovetail.solve.search.rates import Purse, Rates
+from dovetail.solve.search.rates import Rates, WorkBudget
 from dovetail.testing.builders import deployment, instance_type
-from tests.unit.solve.puzzles import encoded as encoded_puzzle
-from tests.unit.solve.puzzles import lottery, puzzle, units_of
+from tests.unit.solve.puzzles import encoded, lottery, puzzle, units_of
 
 Ways = Sequence[tuple[int, Float]]
 WORK = 10**9  # cells of tables: enough for all that is asked here
@@ -70,7 +69,7 @@ def drawn_ways(chance: Random, n_resources: int) -> Ways:
 
 def fill(
     items: Items, value_i: Int, ways: Ways, nodes: tuple[Int, Int], steps: int = 10**6
-) -> Filled:
+) -> KnapsackFill:
     """The best pods for every node, with bounds made in these ways."""
     made_of = grids(items, ways, nodes[0].max(axis=0), CELLS)
     return fill_best(items, value_i, made_of, nodes, (steps, Scratch()))
@@ -99,7 +98,7 @@ def is_allowed(items: Items, counts: Int, cap: Int) -> bool:
 # ------------------------------------------------------------------ ruin and recreate
 
 
-def drawn_yard(chance: Random, **limits: int) -> Yard:
+def drawn_task(chance: Random, **limits: int) -> RebuildTask:
     """A few sorts of pods and offers; limits on CPU or nodes, if named."""
     n_sorts, n_offers = chance.randint(1, 5), chance.randint(2, 6)
     cpu = sorted(chance.choice((2, 4, 8, 16)) for _ in range(n_offers))
@@ -114,37 +113,39 @@ def drawn_yard(chance: Random, **limits: int) -> Yard:
     order = np.lexsort((np.arange(n_offers), price_o))
     use = {"cpu": cap_or[order, 0], "nodes": np.ones(n_offers, dtype=np.int64)}
     bounds = tuple((use[name], left) for name, left in limits.items())
-    return Yard(requests, accept[:, order], apart, cap_or[order], price_o[order], bounds)
+    return RebuildTask(requests, accept[:, order], apart, cap_or[order], price_o[order], bounds)
 
 
-def drawn_loads(yard: Yard, chance: Random) -> list[Int]:
+def drawn_loads(task: RebuildTask, chance: Random) -> list[Int]:
     """One node for every pod, of which there are some of each sort."""
-    sorts = [s for s in range(len(yard.request_sr)) for _ in range(chance.randint(1, 5))]
-    return [np.eye(len(yard.request_sr), dtype=np.int64)[sort] for sort in sorts]
+    sorts = [s for s in range(len(task.request_sr)) for _ in range(chance.randint(1, 5))]
+    return [np.eye(len(task.request_sr), dtype=np.int64)[sort] for sort in sorts]
 
 
-def rebuilt(yard: Yard, loads: Sequence[Int], looks: int = 10**6, tries: int = 300) -> list[Int]:
+def rebuilt(
+    task: RebuildTask, loads: Sequence[Int], looks: int = 10**6, tries: int = 300
+) -> list[Int]:
     """The loads after so many tries."""
-    return recreated(yard, loads, looks, tries)[0]
+    return recreate(task, loads, looks, tries)[0]
 
 
-def offer_of(yard: Yard, held: Int) -> int | None:
+def offer_of(task: RebuildTask, held: Int) -> int | None:
     """The cheapest offer that takes a load; None if none does."""
     rows = np.flatnonzero(held)
-    if yard.apart_ss[np.ix_(rows, rows)].any():
+    if task.apart_ss[np.ix_(rows, rows)].any():
         return None
-    used = held @ yard.request_sr
-    for offer, cap in enumerate(yard.cap_or):
-        if yard.accept_so[rows, offer].all() and ((used <= cap) | (used == 0)).all():
+    used = held @ task.request_sr
+    for offer, cap in enumerate(task.cap_or):
+        if task.accept_so[rows, offer].all() and ((used <= cap) | (used == 0)).all():
             return offer
     return None
 
 
-def price_of(yard: Yard, loads: Iterable[Int]) -> int:
+def price_of(task: RebuildTask, loads: Iterable[Int]) -> int:
     """What nodes for these loads cost."""
-    offers = [offer_of(yard, held) for held in loads]
+    offers = [offer_of(task, held) for held in loads]
     assert None not in offers
-    return sum(int(yard.price_o[offer]) for offer in offers if offer is not None)
+    return sum(int(task.price_o[offer]) for offer in offers if offer is not None)
 
 
 # ------------------------------------------------------------------ markets
@@ -187,21 +188,21 @@ def cheapest_nodes(market: PatternMarket, patterns: Iterable[tuple[Int, int]]) -
 
 def all_patterns(market: PatternMarket) -> Iterator[tuple[Int, int]]:
     """Everything that fits one node, with the price of the node."""
-    for shelf in market.shelves:
-        for cap, price in zip(shelf.cap_or, shelf.price_o.tolist(), strict=True):
-            for counts in product(*(range(n + 1) for n in shelf.items.most_i.tolist())):
-                if any(counts) and is_allowed(shelf.items, np.array(counts), cap):
+    for segment in market.segments:
+        for cap, price in zip(segment.cap_or, segment.price_o.tolist(), strict=True):
+            for counts in product(*(range(n + 1) for n in segment.items.most_i.tolist())):
+                if any(counts) and is_allowed(segment.items, np.array(counts), cap):
                     held = np.zeros(len(market.count_s), dtype=np.int64)
-                    held[shelf.rows] = counts
+                    held[segment.rows] = counts
                     yield held, price
 
 
 def fits_some_node(market: PatternMarket, held: Int) -> bool:
     """Whether some node of the market holds so many pods of each sort."""
     return any(
-        not held[np.setdiff1d(np.arange(len(held)), shelf.rows)].any()
-        and any(is_allowed(shelf.items, held[shelf.rows], cap) for cap in shelf.cap_or)
-        for shelf in market.shelves
+        not held[np.setdiff1d(np.arange(len(held)), segment.rows)].any()
+        and any(is_allowed(segment.items, held[segment.rows], cap) for cap in segment.cap_or)
+        for segment in market.segments
     )
 
 
@@ -216,7 +217,7 @@ def drawn_pods(seed: int) -> list[Pod]:
 
 def drawn_market(seed: int) -> PatternMarket:
     """Their market."""
-    return market_for(encoded_puzzle(drawn_pods(seed), *TYPES))
+    return market_for(encoded(drawn_pods(seed), *TYPES))
 
 
 def started(market: PatternMarket) -> Master:
@@ -232,13 +233,13 @@ def started(market: PatternMarket) -> Master:
 
 def base_of(pods: Iterable[Pod], *types: InstanceType, **parts: object) -> Attempt:
     """An empty plan with what the assignment program says that pods are worth."""
-    plain, _, _ = encoded(canonical(puzzle(pods, *types, **parts)))
-    return new_attempt(plain.enc, plain.offers, appraised(plain))
+    plain = encode_schedulable(canonical(puzzle(pods, *types, **parts))).plain
+    return new_attempt(plain.enc, plain.offers, value_pods(plain))
 
 
 def sorted_out(base: Attempt) -> tuple[Rates, dict[int, int]]:
     """The sorts of all groups, and how many pods there are of each."""
-    rates = Rates(base.enc, base.offers, Purse(10**9))
+    rates = Rates(base.enc, base.offers, WorkBudget(10**9))
     pods: dict[int, int] = {}
     for group, count in enumerate(base.enc.count_g.tolist()):
         sort = rates.sort_of(unit_of(base.enc, group))

@@ -14,7 +14,7 @@ from dovetail.solve.kernel import loops
 from dovetail.solve.packing.attempt import Attempt
 from dovetail.solve.packing.bulk import run_attempt
 from dovetail.solve.packing.units import unit_of
-from dovetail.solve.patterns.proof import PatternBound, Proven, kind_of, pattern_bound
+from dovetail.solve.patterns.proof import PatternBound, PricedPlan, kind_of, pattern_bound
 from dovetail.solve.program.bound import better, certify, fit_existing
 from dovetail.solve.puzzle import canonical
 from dovetail.testing.builders import deployment, instance_type, node, pod
@@ -31,11 +31,13 @@ from tests.unit.solve.puzzles import encoded, puzzle
 BIG = instance_type("big", cpu=4, memory="16Gi", price=0.2, zones=("a",))
 
 
-def planned(pods: Iterable[Pod], *types: InstanceType, **parts: object) -> tuple[Attempt, Proven]:
+def planned(
+    pods: Iterable[Pod], *types: InstanceType, **parts: object
+) -> tuple[Attempt, PricedPlan]:
     """A plan for these pods, and what is known of it, without worths."""
     empty = base_of(pods, *types, **parts)
     base = run_attempt(empty.enc, empty.offers, empty.values)
-    return base, Proven(base, base.enc.count_g.copy(), base.price(), {})
+    return base, PricedPlan(base, base.enc.count_g.copy(), base.price(), {})
 
 
 def bound_of(pods: Iterable[Pod], *types: InstanceType, **parts: object) -> PatternBound | None:
@@ -118,7 +120,7 @@ def test_patterns_prove_nothing(pods: list[Pod], parts: dict[str, object]) -> No
 def test_too_many_pods_alike_are_not_counted() -> None:
     """The dynamic programme takes time by the pod."""
     base, plan = planned(deployment(3, cpu=1), BIG)
-    plan = Proven(base, np.array([10**6]), 10**15, {})
+    plan = PricedPlan(base, np.array([10**6]), 10**15, {})
     assert pattern_bound(base.enc, base.values, plan, np.array([False])) is None
 
 
@@ -141,7 +143,7 @@ def test_worths_that_are_known_are_used() -> None:
     base, plan = planned(pods, *TYPES)
     kinds = [kind_of(unit_of(base.enc, group)) for group in range(2)]
     for worth in (1e6, 1e12):
-        known = Proven(base, plan.placed_g, plan.price, dict.fromkeys(kinds, worth))
+        known = PricedPlan(base, plan.placed_g, plan.price, dict.fromkeys(kinds, worth))
         found = pattern_bound(base.enc, base.values, known, np.zeros(2, dtype=bool))
         assert found is not None
         assert 0 < found.nanousd <= plan.price

@@ -28,7 +28,7 @@ def improved(base: Attempt) -> tuple[Rates, list[int], list[int]]:
     rates, pods = sorted_out(base)
     before = alone(rates, pods)
     rebuilder = Rebuilder(base.enc, rates, base.offers)
-    return rates, before, rebuilder.rebuilt(before, Limits(base.enc), Effort(10**6, 400))
+    return rates, before, rebuilder.rebuild(before, Limits(base.enc), Effort(10**6, 400))
 
 
 def price(rates: Rates, loads: list[int]) -> int:
@@ -74,7 +74,7 @@ def test_pods_that_share_a_volume_are_left_where_they_are() -> None:
     rates, before, after = improved(base)
     assert after == before
     rebuilder = Rebuilder(base.enc, rates, base.offers)
-    assert rebuilder.rebuilt([], Limits(base.enc), Effort(10, 10)) == []
+    assert rebuilder.rebuild([], Limits(base.enc), Effort(10, 10)) == []
 
 
 def test_what_rules_between_pods_forbid_is_not_done() -> None:

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from dovetail.solve.kernel import loops
-from dovetail.solve.patterns.recreate import Yard
+from dovetail.solve.patterns.recreate import RebuildTask
 from tests.unit.solve.patterns.instances import (
     drawn_loads,
-    drawn_yard,
+    drawn_task,
     offer_of,
     price_of,
     rebuilt,
@@ -21,7 +21,7 @@ from tests.unit.solve.patterns.instances import (
 from tests.unit.solve.puzzles import lottery
 
 # Pods of 1 CPU; nodes of 1 for 10, of 2 for 18 and of 4 for 25.
-YARD = Yard(
+YARD = RebuildTask(
     whole([1, 1]),
     truths([[1, 1, 1]]),
     truths([[0]]),
@@ -36,13 +36,13 @@ def test_the_same_pods_get_cheaper_nodes() -> None:
     n_cheaper = 0
     for seed in range(150):
         chance = lottery(seed)
-        yard = drawn_yard(chance)
-        loads = [held for held in drawn_loads(yard, chance) if offer_of(yard, held) is not None]
-        after = rebuilt(yard, loads)
+        task = drawn_task(chance)
+        loads = [held for held in drawn_loads(task, chance) if offer_of(task, held) is not None]
+        after = rebuilt(task, loads)
         assert np.sum(loads, axis=0).tolist() == np.sum(after, axis=0).tolist(), seed
         assert all(held.any() for held in after), seed
-        assert price_of(yard, after) <= price_of(yard, loads), seed
-        n_cheaper += price_of(yard, after) < price_of(yard, loads)
+        assert price_of(task, after) <= price_of(task, loads), seed
+        n_cheaper += price_of(task, after) < price_of(task, loads)
     assert n_cheaper > 100
 
 
@@ -53,11 +53,11 @@ def test_the_compiled_loops_and_their_plain_twin_agree(looks: int) -> None:
     for seed in range(120):
         chance = lottery(seed)
         limits = {"cpu": chance.randint(20, 60)} if seed % 3 == 0 else {}
-        yard = drawn_yard(chance, **limits)
-        loads = drawn_loads(yard, chance)
-        first = rebuilt(yard, loads, looks, 120)
+        task = drawn_task(chance, **limits)
+        loads = drawn_loads(task, chance)
+        first = rebuilt(task, loads, looks, 120)
         with loops.plain():
-            second = rebuilt(yard, loads, looks, 120)
+            second = rebuilt(task, loads, looks, 120)
         assert [one.tolist() for one in first] == [one.tolist() for one in second], seed
         n_changed += len(first) < len(loads)
     assert n_changed > 50
@@ -65,9 +65,9 @@ def test_the_compiled_loops_and_their_plain_twin_agree(looks: int) -> None:
 
 def test_the_same_question_has_the_same_answer() -> None:
     """What is drawn by lot is drawn from a counter."""
-    yard, chance = drawn_yard(lottery(7)), lottery(8)
-    loads = drawn_loads(yard, chance)
-    first, second = (rebuilt(yard, loads) for _ in range(2))
+    task, chance = drawn_task(lottery(7)), lottery(8)
+    loads = drawn_loads(task, chance)
+    first, second = (rebuilt(task, loads) for _ in range(2))
     assert b"".join(one.tobytes() for one in first) == b"".join(one.tobytes() for one in second)
 
 
@@ -88,28 +88,28 @@ def test_a_node_that_uses_too_much_of_a_limit_is_not_bought(
     left: int, want: list[list[int]], ways: Callable[[], AbstractContextManager[None]]
 ) -> None:
     """However cheap it is."""
-    yard = replace(YARD, limits=((np.array([1, 2, 9]), left),))
+    task = replace(YARD, limits=((np.array([1, 2, 9]), left),))
     with ways():
-        assert [held.tolist() for held in rebuilt(yard, FOUR)] == want
+        assert [held.tolist() for held in rebuilt(task, FOUR)] == want
 
 
 def test_random_limits_are_respected() -> None:
     """Whoever starts within limits stays within them."""
     for seed in range(80):
         chance = lottery(seed)
-        yard = drawn_yard(chance)
-        loads = drawn_loads(yard, chance)
-        start = [offer_of(yard, held) for held in loads]
-        use = yard.cap_or[:, 0]
+        task = drawn_task(chance)
+        loads = drawn_loads(task, chance)
+        start = [offer_of(task, held) for held in loads]
+        use = task.cap_or[:, 0]
         left = sum(int(use[offer]) for offer in start if offer is not None)
-        after = rebuilt(replace(yard, limits=((use, left),)), loads)
-        ends = [offer_of(yard, held) for held in after]
+        after = rebuilt(replace(task, limits=((use, left),)), loads)
+        ends = [offer_of(task, held) for held in after]
         assert sum(int(use[offer]) for offer in ends if offer is not None) <= left, seed
 
 
 def test_pods_that_keep_apart_stay_apart() -> None:
     """Two sorts, however much cheaper one node would be."""
-    yard = Yard(
+    task = RebuildTask(
         whole([1, 1], [1, 1]),
         truths([[1, 1, 1]] * 2),
         truths([[0, 1], [1, 0]]),
@@ -117,7 +117,7 @@ def test_pods_that_keep_apart_stay_apart() -> None:
         YARD.price_o,
     )
     loads = [np.array([1, 0]), np.array([0, 1])] * 2
-    assert sorted(held.tolist() for held in rebuilt(yard, loads)) == [[0, 2], [2, 0]]
+    assert sorted(held.tolist() for held in rebuilt(task, loads)) == [[0, 2], [2, 0]]
 
 
 def test_loads_that_nothing_holds_are_left_as_they_are() -> None:
@@ -144,13 +144,13 @@ def test_hundreds_of_sorts_and_offers_fill_several_words() -> None:
     price_o = np.arange(100, 100 + n)
     accept = np.ones((n, n), dtype=bool)
     accept[:, : n - 2] = False  # only the last two offers take anything
-    yard = Yard(requests, accept, np.zeros((n, n), dtype=bool), np.full((n, 2), n), price_o)
+    task = RebuildTask(requests, accept, np.zeros((n, n), dtype=bool), np.full((n, 2), n), price_o)
     loads = list(np.eye(n, dtype=np.int64))
-    after = rebuilt(yard, loads, tries=600)
+    after = rebuilt(task, loads, tries=600)
     assert np.sum(after, axis=0).tolist() == [1] * n
     assert len(after) < n // 2
     with loops.plain():
-        small = rebuilt(yard, loads[:70], tries=40)
+        small = rebuilt(task, loads[:70], tries=40)
     assert [one.tolist() for one in small] == [
-        one.tolist() for one in rebuilt(yard, loads[:70], tries=40)
+        one.tolist() for one in rebuilt(task, loads[:70], tries=40)
     ]

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dovetail.solve.patterns.uniform import held_by, least_prices, uniform_nodes
+from dovetail.solve.patterns.uniform import least_prices, pods_per_node, uniform_nodes
 from dovetail.testing.builders import deployment, instance_type, pod
 from tests.unit.solve.patterns.instances import market_for
 from tests.unit.solve.puzzles import encoded
@@ -57,7 +57,7 @@ def test_pods_that_stand_alone_get_a_node_each() -> None:
     """Anti-affinity to its own kind caps what a node holds."""
     pods = deployment(3, cpu=1, anti_affinity=[{"topology_key": "hostname"}])
     market = market_for(encoded(pods, instance_type("l", cpu=4, price=0.4, zones=("a",))))
-    assert held_by(market)[0].tolist() == [1]
+    assert pods_per_node(market)[0].tolist() == [1]
     assert uniform_nodes(market) == [1, 1, 1]
 
 

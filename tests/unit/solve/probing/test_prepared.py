@@ -10,7 +10,7 @@ import numpy as np
 from dovetail.solve.axes import Bool, Int
 from dovetail.solve.encoding.encode import Encoded, encode
 from dovetail.solve.encoding.ties import HostTerm, ZoneTerm
-from dovetail.solve.probing.prepared import picked, prepare
+from dovetail.solve.probing.prepared import encode_probe, prepare
 from dovetail.testing.builders import deployment, node, node_pool, pod
 from tests.unit.solve.puzzles import LARGE, puzzle
 from tests.unit.solve.questions import Question, questions
@@ -31,7 +31,7 @@ def seen() -> list[Seen]:
 
 def both(asked: Question) -> tuple[Encoded, Encoded, Int]:
     """One question in both ways."""
-    found = picked(asked.prepared(), asked.pods, asked.gone, asked.limits)
+    found = encode_probe(asked.prepared(), asked.pods, asked.gone, asked.limits)
     plain = encode(asked.plain())
     place = {one.name: number for number, one in enumerate(found.problem.nodes)}
     return found, plain, np.array([place[one.name] for one in plain.problem.nodes], dtype=np.int64)
@@ -161,7 +161,7 @@ def test_what_pools_leave_open_depends_on_who_asks() -> None:
     asked = puzzle((), LARGE, node_pools=(pool,), nodes=tuple(there), bound=(blue, red))
     ready = Question(asked, (), ()).prepared()
     for one, other in ((blue, red), (red, blue)):
-        found = picked(ready, [one], [one.node_name], {})
+        found = encode_probe(ready, [one], [one.node_name], {})
         values = {value for choice in found.market.choices for _, value in choice}
         assert one.name in values
         assert other.name not in values
@@ -174,16 +174,16 @@ def test_tables_are_made_again_when_too_many_ask_differently() -> None:
     there = node("a", type=LARGE.name, types=(LARGE,))
     asked = puzzle((), LARGE, node_pools=(pool,), nodes=(there,), bound=pods)
     ready = Question(asked, (), ()).prepared()
-    first = [picked(ready, [one], ["a"], {}).market.choices for one in pods]
-    assert [picked(ready, [one], ["a"], {}).market.choices for one in pods] == first
+    first = [encode_probe(ready, [one], ["a"], {}).market.choices for one in pods]
+    assert [encode_probe(ready, [one], ["a"], {}).market.choices for one in pods] == first
 
 
 def test_nodes_that_are_not_there_may_be_named() -> None:
     """They make no difference."""
     _, asked = next(questions(N_SEEDS))
     ready = asked.prepared()
-    with_ghost = picked(ready, asked.pods, (*asked.gone, "ghost"), asked.limits)
-    without = picked(ready, asked.pods, asked.gone, asked.limits)
+    with_ghost = encode_probe(ready, asked.pods, (*asked.gone, "ghost"), asked.limits)
+    without = encode_probe(ready, asked.pods, asked.gone, asked.limits)
     assert np.array_equal(with_ghost.masks_me, without.masks_me)
 
 
@@ -196,14 +196,14 @@ def test_pods_with_defaults_of_their_own_are_read_too() -> None:
     )
     asked = puzzle(spread, LARGE, nodes=there)
     ready = prepare(asked, {"a": running})
-    found = picked(ready, spread, ["a"], {})
+    found = encode_probe(ready, spread, ["a"], {})
     assert len(found.ties.zones) == 1
 
 
 def test_an_empty_cluster_can_be_prepared() -> None:
     """Without nodes, everything is bought."""
     ready = prepare(puzzle(()), {})
-    found = picked(ready, [pod("web", cpu="1")], [], {})
+    found = encode_probe(ready, [pod("web", cpu="1")], [], {})
     assert found.n_offers
     assert not len(found.cell_n)
     assert msgspec.structs.asdict(found.problem)["pods"]

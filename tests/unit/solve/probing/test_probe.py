@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dovetail.model.pod import Pod
-from dovetail.solve import THOROUGH, Manner, Puzzle, Solution, solve, solve_without
+from dovetail.solve import THOROUGH, ProbeOptions, Puzzle, Solution, solve, solve_without
 from dovetail.testing.builders import deployment, node, pod
 from tests.unit.solve.puzzles import LARGE, SMALL, puzzle
 from tests.unit.solve.questions import Question, questions
@@ -19,7 +19,7 @@ def cluster(*bound: Pod, zones: str = "ab") -> Puzzle:
     return puzzle((), nodes=nodes, bound=bound)
 
 
-def asked(there: Puzzle, *gone: str, how: Manner = THOROUGH) -> Solution:
+def asked(there: Puzzle, *gone: str, how: ProbeOptions = THOROUGH) -> Solution:
     """Where the pods of these nodes would go."""
     pods = tuple(one for one in there.bound if one.node_name in gone)
     return solve_without(Question(there, (), ()).prepared(), pods, gone, {}, how)
@@ -58,9 +58,9 @@ def test_what_costs_more_than_was_asked_for_is_not_worked_out(
 ) -> None:
     """What costs just as much is."""
     there = cluster(*deployment(n_pods, "web", cpu="6", node="a"), pod("full", cpu="7", node="b"))
-    price = asked(there, "a", how=Manner(is_quick=is_quick)).price_nanousd
-    just = asked(there, "a", how=Manner(is_quick=is_quick, most_nanousd=price))
-    less = asked(there, "a", how=Manner(is_quick=is_quick, most_nanousd=price - 1))
+    price = asked(there, "a", how=ProbeOptions(is_quick=is_quick)).price_nanousd
+    just = asked(there, "a", how=ProbeOptions(is_quick=is_quick, most_nanousd=price))
+    less = asked(there, "a", how=ProbeOptions(is_quick=is_quick, most_nanousd=price - 1))
     assert (just.price_nanousd, just.is_dear) == (price, False)
     assert (less.launches, less.is_dear) == ((), True)
 
@@ -68,7 +68,7 @@ def test_what_costs_more_than_was_asked_for_is_not_worked_out(
 def test_nobody_goes_to_a_node_that_counts_as_full() -> None:
     """Nodes that are not there are none."""
     there = cluster(pod("web", cpu="1", node="a"), zones="abc")
-    found = asked(there, "a", how=Manner(full=frozenset({"b", "gone"})))
+    found = asked(there, "a", how=ProbeOptions(full=frozenset({"b", "gone"})))
     assert placed(found) == {"c": ["web"]}
 
 

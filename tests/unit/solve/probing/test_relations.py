@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dovetail.model.requirements import Operator, requirement
 from dovetail.model.topology import NOTHING, LabelSelector, equality
-from dovetail.solve.encoding.terms import Kind, ProfileIndex, Term
+from dovetail.solve.encoding.terms import ProfileIndex, Term, TermKind
 from dovetail.solve.probing.relations import Anchors
 from tests.unit.solve.puzzles import lottery
 
@@ -29,7 +29,7 @@ def terms(n_terms: int) -> list[Term]:
         ]
         said += [requirement("app", Operator.EXISTS, ())] if chance.random() < 0.2 else []
         spaces = tuple(sorted(chance.sample(SPACES, k=chance.randint(1, 2))))
-        found.append(Term(Kind.ANTI, "zone", LabelSelector(tuple(said)), spaces))
+        found.append(Term(TermKind.ANTI, "zone", LabelSelector(tuple(said)), spaces))
     return found
 
 
@@ -39,15 +39,17 @@ def test_whom_a_term_selects_is_selected_by_it() -> None:
     anchors, index = Anchors(given, KEYS), ProfileIndex(PROFILES, KEYS)
     n_selected = 0
     for number, profile in enumerate(PROFILES):
-        want = [place for place, term in enumerate(given) if number in index.selected(term)]
+        want = [
+            place for place, term in enumerate(given) if number in index.profiles_selected(term)
+        ]
         assert anchors.numbers(profile) == want
-        assert anchors.selecting(profile) == [given[place] for place in want]
+        assert anchors.terms_selecting(profile) == [given[place] for place in want]
         n_selected += len(want)
     assert 200 < n_selected < len(PROFILES) * len(given) // 2
 
 
 def test_ports_and_empty_selectors_select_nobody_by_label() -> None:
     """Whatever labels there are."""
-    nobody = Term(Kind.ANTI, "zone", NOTHING, ("default",))
-    port = Term(Kind.PORT, "zone", equality({"app": "a"}), ("default",))
+    nobody = Term(TermKind.ANTI, "zone", NOTHING, ("default",))
+    port = Term(TermKind.PORT, "zone", equality({"app": "a"}), ("default",))
     assert all(not Anchors([nobody, port], KEYS).numbers(one) for one in PROFILES)

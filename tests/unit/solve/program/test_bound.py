@@ -13,7 +13,7 @@ from dovetail.model.pod import Pod
 from dovetail.model.policy import Policy
 from dovetail.model.volumes import PodVolumes
 from dovetail.solve import Solution, solve
-from dovetail.solve.encoding.dominance import undominated
+from dovetail.solve.encoding.dominance import undominated_offers
 from dovetail.solve.encoding.encode import Encoded, encode
 from dovetail.solve.encoding.ties import ZoneTerm
 from dovetail.solve.patterns.proof import PatternBound
@@ -167,7 +167,7 @@ def test_nothing_to_buy_is_nothing_to_prove() -> None:
 def test_pods_without_a_place_are_worth_nothing() -> None:
     """A certificate is about those that were placed."""
     enc = encoded(deployment(3))
-    offers, stands_for = undominated(enc)
+    offers, stands_for = undominated_offers(enc)
     nobody = enc.count_g * 0
     values = worthless(enc, offers)
     assert certify(enc, values, stands_for, placed_g=nobody, price=0) == Certificate()
@@ -178,7 +178,7 @@ def test_pods_without_a_place_are_worth_nothing() -> None:
 def test_a_spread_that_nothing_is_worth_anything_for_proves_nothing() -> None:
     """No domain can be launched into, as far as the values say."""
     enc = encoded(deployment(3, spread=[{"topology_key": "zone"}]))
-    offers, stands_for = undominated(enc)
+    offers, stands_for = undominated_offers(enc)
     values = worthless(enc, offers)
     assert certify(enc, values, stands_for, placed_g=enc.count_g, price=9) == Certificate()
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dovetail.solve.axes import Float
 from dovetail.solve.program.assignment import Program, Solver
-from dovetail.solve.program.cuts import KINDS, cuts_of, likely, violated, weigh, weigh_exactly
+from dovetail.solve.program.cuts import KINDS, cuts_of, likely, violated_cuts, weigh, weigh_exactly
 
 KS = st.integers(1, 12)
 
@@ -105,31 +105,31 @@ def test_cuts_make_the_program_buy_whole_nodes_for_large_pods() -> None:
     solver = Solver(program([0.6], [3]))
     answer = solver.solve()
     assert answer.value == pytest.approx(1.8)
-    cuts = violated(solver.program, answer)
+    cuts = violated_cuts(solver.program, answer)
     assert (0, KINDS.index((0, 1))) in {(cut.offer, cut.kind) for cut in cuts}
     solver.add_cuts(cuts)
     answer = solver.solve()
     assert answer.value == pytest.approx(3.0)
-    assert violated(solver.program, answer) == []
+    assert violated_cuts(solver.program, answer) == []
 
 
 def test_the_worst_cuts_come_first_and_no_more_than_asked_for() -> None:
     """Pods of 0.6 break the cut of k = 1 by most."""
     solver = Solver(program([0.6], [3]))
-    (worst,) = violated(solver.program, solver.solve(), most=1)
+    (worst,) = violated_cuts(solver.program, solver.solve(), most=1)
     assert KINDS[worst.kind] == (0, 1)
 
 
 def test_an_answer_of_whole_pods_breaks_no_cut() -> None:
     """Two halves fill a node."""
     solver = Solver(program([0.5], [4]))
-    assert violated(solver.program, solver.solve()) == []
+    assert violated_cuts(solver.program, solver.solve()) == []
 
 
 def test_cuts_that_hardly_matter_are_left_out() -> None:
     """One awkward pod among thousands of small ones moves the price by less than a thousandth."""
     solver = Solver(program([0.6, 0.01], [1, 400_000]))
-    assert violated(solver.program, solver.solve()) == []
+    assert violated_cuts(solver.program, solver.solve()) == []
 
 
 def test_awkward_pods_have_likely_cuts() -> None:

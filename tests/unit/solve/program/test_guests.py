@@ -7,7 +7,7 @@ from dovetail.solve.packing.pack import lot_of
 from dovetail.solve.program.assignment import Program, Solver
 from dovetail.solve.program.guests import with_guests
 from dovetail.solve.program.lots import Lot
-from dovetail.solve.program.sifting import open_shop
+from dovetail.solve.program.sifting import offer_space
 from dovetail.testing.builders import deployment, instance_type
 from tests.unit.solve.puzzles import encoded, units_of
 
@@ -25,7 +25,7 @@ def program_of(*deployments: tuple[int, float, int]) -> Program:
     enc = encoded(pods, WIDE, SMALL)
     lots: list[Lot] = [lot_of(unit, unit.count) for unit in units_of(enc)]
     offers = np.arange(enc.n_offers)
-    return open_shop(enc, offers, lots, ()).program(offers)
+    return offer_space(enc, offers, lots, ()).program(offers)
 
 
 LARGE = (4, 16.0, 127)

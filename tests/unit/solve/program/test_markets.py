@@ -11,7 +11,7 @@ from dovetail.solve.encoding.encode import Encoded
 from dovetail.solve.finishing.soundness import is_sound
 from dovetail.solve.packing.bulk import run_attempt
 from dovetail.solve.program.markets import dear_groups
-from dovetail.solve.program.relaxation import appraised, encoded
+from dovetail.solve.program.relaxation import encode_schedulable, value_pods
 from dovetail.solve.puzzle import canonical
 from dovetail.testing.builders import deployment, instance_type, snapshot
 from tests.laws.strategies import NOW
@@ -27,7 +27,7 @@ ON_DEMAND = {"karpenter.sh/capacity-type": "on-demand"}
 
 def found(pods: Iterable[Pod], **parts: object) -> tuple[Encoded, Bool]:
     """The problem, and who needs dear nodes."""
-    plain, _, _ = encoded(canonical(puzzle(pods, *TYPES, **parts)))
+    plain = encode_schedulable(canonical(puzzle(pods, *TYPES, **parts))).plain
     return plain.enc, dear_groups(plain.enc, plain.offers, plain.fits_gp)
 
 
@@ -66,8 +66,8 @@ def test_pods_that_avoid_pods_of_the_other_market_keep_them_together() -> None:
 
 def test_dear_nodes_hold_all_who_need_them_and_some_others() -> None:
     """Sixty pods of one CPU fill four large on-demand nodes; the room that is left is used."""
-    plain, _, _ = encoded(canonical(puzzle(mixed(), *TYPES)))
-    attempt = run_attempt(plain.enc, plain.offers, appraised(plain))
+    plain = encode_schedulable(canonical(puzzle(mixed(), *TYPES))).plain
+    attempt = run_attempt(plain.enc, plain.offers, value_pods(plain))
     bins = attempt.bins
     offers = bins.offer[: bins.n][~bins.dead[: bins.n]].tolist()
     dear = [one for one in offers if plain.enc.market.keys[one].capacity_type == "on-demand"]

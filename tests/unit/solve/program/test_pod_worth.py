@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dovetail.model.volumes import PodVolumes
-from dovetail.solve.encoding.dominance import undominated
+from dovetail.solve.encoding.dominance import undominated_offers
 from dovetail.solve.encoding.encode import Encoded, encode
 from dovetail.solve.packing.attempt import Attempt
 from dovetail.solve.packing.bulk import run_attempt
@@ -21,14 +21,14 @@ from dovetail.solve.program.pod_worth import (
     weights_bind,
     worthless,
 )
-from dovetail.solve.program.sifting import guide
+from dovetail.solve.program.sifting import solve_program
 from dovetail.testing.builders import deployment, instance_type, node_pool, pod
 from tests.unit.solve.puzzles import LARGE, SMALL, encoded, random_puzzle
 
 
 def valued(enc: Encoded) -> Values | None:
     """What pods are worth on the offers that are searched."""
-    offers, _ = undominated(enc)
+    offers, _ = undominated_offers(enc)
     fits = takes(enc, np.arange(len(enc.groups)), offers)
     units = [unit_of(enc, group) for group in range(len(enc.groups))]
     lots = [
@@ -36,7 +36,7 @@ def valued(enc: Encoded) -> Values | None:
         for group, unit in enumerate(units)
         if fits[group].any()
     ]
-    return appraise(enc, offers, guide(enc, offers, lots)) if lots else None
+    return appraise(enc, offers, solve_program(enc, offers, lots)) if lots else None
 
 
 def worth_of(enc: Encoded, name: str) -> float:

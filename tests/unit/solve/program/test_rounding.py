@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dovetail.solve.program.assignment import Program, Solver
-from dovetail.solve.program.rounding import settled
+from dovetail.solve.program.rounding import round_one_machine
 
 
 def program(dear: float, count: float) -> Program:
@@ -32,14 +32,14 @@ def program(dear: float, count: float) -> Program:
 )
 def test_the_cheaper_of_one_more_and_one_less_is_bought(count: float, want: float) -> None:
     """Around it, everything else is bought anew: nobody is left out."""
-    answer = settled(Solver(program(25.0, count), central=True))
+    answer = round_one_machine(Solver(program(25.0, count), central=True))
     assert answer.nodes_o[0] == pytest.approx(want)
     assert answer.pods_lo[0].sum() >= count * (1 - 1e-4)
 
 
 def test_a_piece_of_a_node_that_is_a_trifle_of_the_bill_is_left_to_rounding() -> None:
     """Each look costs as much as the program itself."""
-    answer = settled(Solver(program(25.0, 100_030.0), central=True))
+    answer = round_one_machine(Solver(program(25.0, 100_030.0), central=True))
     assert answer.nodes_o[0] == pytest.approx(1000.3, rel=1e-4)
 
 
@@ -47,7 +47,7 @@ def test_where_one_less_would_leave_pods_out_there_is_one_more() -> None:
     """However dear it is."""
     asked = program(25.0, 130.0)
     asked.accept_lo[0, 1] = False
-    answer = settled(Solver(asked, central=True))
+    answer = round_one_machine(Solver(asked, central=True))
     assert answer.nodes_o[0] == pytest.approx(2.0)
 
 
@@ -55,5 +55,5 @@ def test_among_few_nodes_none_is_settled_beforehand() -> None:
     """Every one of them is dear; whoever packs them one by one knows better."""
     asked = program(25.0, 130.0)
     asked.count_l[1] = 3.0
-    answer = settled(Solver(asked, central=True))
+    answer = round_one_machine(Solver(asked, central=True))
     assert answer.nodes_o[0] == pytest.approx(1.3, rel=1e-3)

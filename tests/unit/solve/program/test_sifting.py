@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from dovetail.solve.axes import Int
-from dovetail.solve.encoding.dominance import undominated
+from dovetail.solve.encoding.dominance import undominated_offers
 from dovetail.solve.encoding.encode import Encoded, encode
 from dovetail.solve.packing.units import ANY_CELL, unit_of
-from dovetail.solve.program.answers import Guide
+from dovetail.solve.program.answers import SolvedProgram
 from dovetail.solve.program.assignment import Solver
 from dovetail.solve.program.lots import Lot
 from dovetail.solve.program.pod_worth import takes
-from dovetail.solve.program.sifting import guide, open_shop, without_sifting
+from dovetail.solve.program.sifting import offer_space, solve_program, without_sifting
 from dovetail.testing.builders import deployment, instance_type, node_pool, pod
 from tests.unit.solve.puzzles import LARGE, SMALL, encoded, random_puzzle
 
@@ -29,13 +29,13 @@ def lots_of(enc: Encoded, offers: Int) -> list[Lot]:
     ]
 
 
-def guided(enc: Encoded) -> Guide:
+def guided(enc: Encoded) -> SolvedProgram:
     """The answer over all offers."""
     offers = np.arange(enc.n_offers)
-    return guide(enc, offers, lots_of(enc, offers))
+    return solve_program(enc, offers, lots_of(enc, offers))
 
 
-def bought(enc: Encoded, found: Guide) -> dict[str, float]:
+def bought(enc: Encoded, found: SolvedProgram) -> dict[str, float]:
     """How many nodes of which type, rounded."""
     result: dict[str, float] = {}
     for offer, amount in zip(found.offers.tolist(), found.assignment.nodes_o, strict=True):
@@ -49,7 +49,7 @@ def seeds() -> Iterator[tuple[int, Encoded, Int, list[Lot]]]:
     """Random puzzles with something to buy for."""
     for seed in range(60):
         enc = encode(random_puzzle(seed))
-        offers, _ = undominated(enc)
+        offers, _ = undominated_offers(enc)
         lots = lots_of(enc, offers) if enc.groups else []
         if lots:
             yield seed, enc, offers, lots
@@ -60,7 +60,7 @@ def test_sifting_buys_for_every_pod_and_only_what_takes_it() -> None:
     for seed, enc, offers, lots in seeds():
         if (enc.supply_o[offers] < 10**12).any():
             continue
-        found = guide(enc, offers, lots)
+        found = solve_program(enc, offers, lots)
         placed = found.assignment.pods_lo.sum(axis=1)
         assert placed == pytest.approx(found.classes.count_l, rel=1e-6), f"seed {seed}"
         assert not found.assignment.pods_lo[~found.accept_lo].any(), f"seed {seed}"
@@ -71,8 +71,8 @@ def test_sifting_buys_for_every_pod_and_only_what_takes_it() -> None:
 def test_a_sifted_answer_is_never_cheaper_than_one_over_all_offers() -> None:
     """A few offers, and cuts on top, cannot cost less than everything without cuts."""
     for seed, enc, offers, lots in seeds():
-        found = guide(enc, offers, lots)
-        everything = open_shop(enc, offers, lots, ()).program(np.arange(len(offers)))
+        found = solve_program(enc, offers, lots)
+        everything = offer_space(enc, offers, lots, ()).program(np.arange(len(offers)))
         everything.cuts = []
         least = Solver(everything).solve()
         short = everything.count_l - least.pods_lo.sum(axis=1)
@@ -135,7 +135,7 @@ def test_a_spread_is_bought_for_in_every_domain() -> None:
     unit = unit_of(enc, 0)
     low, high = np.array([4, 4]), np.array([5, 5])
     lot = Lot(unit.request, unit.mask, ANY_CELL, 9, key=0, low=low, high=high)
-    found = guide(enc, np.arange(enc.n_offers), [lot])
+    found = solve_program(enc, np.arange(enc.n_offers), [lot])
     by_zone = {
         enc.market.offers[offer].offering.zone: float(pods)
         for offer, pods in zip(found.offers.tolist(), found.assignment.pods_lo[0], strict=True)
@@ -152,7 +152,7 @@ def test_limits_of_pools_are_kept() -> None:
     )
     offers = np.arange(enc.n_offers)
     limits = [((enc.pool_o == 0).astype(np.float64), 1.0)]
-    found = guide(enc, offers, lots_of(enc, offers), limits)
+    found = solve_program(enc, offers, lots_of(enc, offers), limits)
     assert bought(enc, found) == {"large": 1.0, "small": 4.0}
 
 

@@ -8,7 +8,7 @@ from dovetail.model.policy import Policy
 from dovetail.solve.finishing.soundness import is_sound
 from dovetail.solve.packing.attempt import Attempt
 from dovetail.solve.packing.bulk import run_attempt
-from dovetail.solve.program.relaxation import appraised, encoded
+from dovetail.solve.program.relaxation import encode_schedulable, value_pods
 from dovetail.solve.puzzle import canonical
 from dovetail.solve.search.fewer_nodes import with_fewer_nodes
 from dovetail.testing.builders import deployment, instance_type, pod
@@ -22,8 +22,8 @@ LIMITED = {"default": {"cpu": 20_000}}
 
 def planned(pods: Iterable[Pod], *types: InstanceType, **parts: object) -> Attempt:
     """The first plan for these pods."""
-    plain, _, _ = encoded(canonical(puzzle(pods, *types, policy=Policy(), **parts)))
-    return run_attempt(plain.enc, plain.offers, appraised(plain))
+    plain = encode_schedulable(canonical(puzzle(pods, *types, policy=Policy(), **parts))).plain
+    return run_attempt(plain.enc, plain.offers, value_pods(plain))
 
 
 def n_nodes(attempt: Attempt) -> int:

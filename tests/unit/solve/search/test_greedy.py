@@ -9,7 +9,7 @@ from dovetail.solve.encoding.encode import encode
 from dovetail.solve.packing.units import unit_of
 from dovetail.solve.puzzle import Puzzle, canonical
 from dovetail.solve.search.greedy import one_by_one
-from dovetail.solve.search.rates import Purse, Rates
+from dovetail.solve.search.rates import Rates, WorkBudget
 from dovetail.testing.builders import deployment, instance_type, node_pool, pod
 
 
@@ -19,14 +19,14 @@ def packed(pods: Iterable[Pod], *, work: int = 10**6) -> list[list[str]] | None:
     enc = encode(
         canonical(Puzzle(tuple(pods), node_pools=(node_pool(),), instance_types={"default": types}))
     )
-    purse = Purse(work)
-    rates = Rates(enc, np.arange(enc.n_offers), purse)
+    budget = WorkBudget(work)
+    rates = Rates(enc, np.arange(enc.n_offers), budget)
     sorts = [
         rates.sort_of(unit_of(enc, group))
         for group in range(len(enc.groups))
         for _ in enc.groups[group].pods
     ]
-    loads = one_by_one(rates, sorts, purse)
+    loads = one_by_one(rates, sorts, budget)
     names = [group.pods[0].name[0] for group in enc.groups]
     return None if loads is None else [[names[s] for s in rates.pods(load)] for load in loads]
 

@@ -9,8 +9,8 @@ from dovetail.solve.encoding.encode import encode
 from dovetail.solve.packing.bins import Bins
 from dovetail.solve.packing.units import unit_of
 from dovetail.solve.puzzle import Puzzle, canonical
-from dovetail.solve.search.improve import Chance, Improver, Layout
-from dovetail.solve.search.rates import IMPOSSIBLE, Load, Purse, Rates, Site
+from dovetail.solve.search.improve import Chance, Improver, LoadLayout
+from dovetail.solve.search.rates import IMPOSSIBLE, Load, Rates, Site, WorkBudget
 from dovetail.testing.builders import instance_type, node_pool, pod
 
 SMALL = instance_type("small", cpu=2, price=0.1)
@@ -35,18 +35,18 @@ class Table:
             limits={"default": limits} if limits else {},
         )
         enc = encode(canonical(puzzle))
-        purse = Purse(work)
+        budget = WorkBudget(work)
         self.bins = Bins(enc)
-        self.rates = Rates(enc, np.arange(enc.n_offers), purse)
+        self.rates = Rates(enc, np.arange(enc.n_offers), budget)
         by_size = {int(enc.requests_gr[g][0]) // 1000: g for g in range(len(enc.groups))}
         self.sorts = [self.rates.sort_of(unit_of(enc, by_size[size])) for size in sizes]
-        self.improver = Improver(self.rates, [], self.bins.limits, purse)
+        self.improver = Improver(self.rates, [], self.bins.limits, budget)
 
-    def layout(self, *loads: Load) -> Layout:
+    def layout(self, *loads: Load) -> LoadLayout:
         """Nodes with these loads."""
-        return Layout([self.rates.load(load) for load in loads])
+        return LoadLayout([self.rates.load(load) for load in loads])
 
-    def pods(self, layout: Layout) -> list[int]:
+    def pods(self, layout: LoadLayout) -> list[int]:
         """All pods of a layout."""
         return sorted(sort for load in layout.loads for sort in self.rates.pods(load))
 
@@ -76,7 +76,7 @@ def test_one_large_node_replaces_several_small_ones() -> None:
 def test_what_is_improved_holds_the_same_pods_and_is_no_dearer() -> None:
     """Pods are moved, never lost, whatever is tried."""
     table = Table([1, 2, 3, 5, 7, 1, 1, 2])
-    start = Layout([table.rates.load(((sort, 1),)) for sort in table.sorts])
+    start = LoadLayout([table.rates.load(((sort, 1),)) for sort in table.sorts])
     better = table.improver.improve(start, 100)
     assert table.pods(better) == table.pods(start) == sorted(table.sorts)
     assert table.improver.price(better) < table.improver.price(start)
@@ -106,15 +106,15 @@ def test_without_work_left_nothing_changes() -> None:
 def test_a_pod_that_no_node_holds_cannot_be_inserted() -> None:
     """Nine cpu are too many for any type."""
     table = Table([9])
-    assert not table.improver.insert(Layout(), table.sorts)
+    assert not table.improver.insert(LoadLayout(), table.sorts)
 
 
 def test_a_pod_goes_to_a_site_before_any_new_node() -> None:
     """A node that is there anyway takes pods for nothing, as long as they fit."""
     table = Table([1, 1, 1], SMALL)
     site = Site(table.rates, table.bins, table.bins.open(0, 1).start)
-    improver = Improver(table.rates, [site], table.bins.limits, Purse(10**6))
-    layout = Layout([], [()])
+    improver = Improver(table.rates, [site], table.bins.limits, WorkBudget(10**6))
+    layout = LoadLayout([], [()])
     assert improver.insert(layout, table.sorts)
     assert layout.extra == [((0, 2),)]
     assert [table.rates.loads[load] for load in layout.loads] == [((0, 1),)]

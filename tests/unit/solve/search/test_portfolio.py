@@ -16,7 +16,7 @@ from dovetail.model.pool import NodePool
 from dovetail.solve.encoding.encode import encode
 from dovetail.solve.finishing.ranking import rank
 from dovetail.solve.finishing.rescue import rescue
-from dovetail.solve.packing.attempt import Attempt, left_of, new_attempt
+from dovetail.solve.packing.attempt import Attempt, PackingResult, left_of, new_attempt
 from dovetail.solve.packing.bulk import run_attempt
 from dovetail.solve.program.pod_worth import rough, worthless
 from dovetail.solve.puzzle import Puzzle, canonical
@@ -202,7 +202,9 @@ def test_plans_rank_by_who_is_left_out_then_by_price() -> None:
     dearer = attempted([pod("one", cpu=3), pod("two", cpu=3)])
     assert not rescue(placed)
     assert not rescue(dearer)
-    assert rank((placed, {})) < rank((dearer, {})) < rank((placed, {0: 1}))
+    results = [PackingResult(placed, {}), PackingResult(dearer, {}), PackingResult(placed, {0: 1})]
+    cheap, dear, short = map(rank, results)
+    assert cheap < dear < short
 
 
 def test_a_pod_joins_a_node_from_a_reservation_in_another_domain() -> None:

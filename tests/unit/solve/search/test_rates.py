@@ -12,7 +12,7 @@ from dovetail.model.instance import InstanceType
 from dovetail.model.pod import DaemonSet, Pod
 from dovetail.model.volumes import PodVolumes
 from dovetail.solve.encoding.encode import Encoded, encode
-from dovetail.solve.encoding.terms import Kind
+from dovetail.solve.encoding.terms import TermKind
 from dovetail.solve.packing.bins import Bins
 from dovetail.solve.packing.units import unit_of
 from dovetail.solve.puzzle import Puzzle, canonical
@@ -20,10 +20,10 @@ from dovetail.solve.search.rates import (
     IMPOSSIBLE,
     NO_LOAD,
     NO_WAY,
-    Company,
-    Purse,
     Rates,
     Site,
+    TermCounts,
+    WorkBudget,
     is_peaceful,
 )
 from dovetail.testing.builders import deployment, instance_type, node, node_pool, pod
@@ -46,7 +46,7 @@ def encoded(pods: Iterable[Pod], *types: InstanceType, **changes: object) -> Enc
 
 def rates_of(enc: Encoded) -> Rates:
     """The rates of a puzzle; sort n is group n, free to go anywhere."""
-    rates = Rates(enc, np.arange(enc.n_offers), Purse(10**9))
+    rates = Rates(enc, np.arange(enc.n_offers), WorkBudget(10**9))
     for group in range(len(enc.groups)):
         rates.sort_of(unit_of(enc, group))
     return rates
@@ -64,14 +64,14 @@ def test_a_load_that_nothing_holds_has_no_price() -> None:
     rates = rates_of(encoded(deployment(9, cpu=1)))
     assert rates.load(((0, 9),)) == NO_WAY
     assert rates.price[NO_WAY] == IMPOSSIBLE
-    assert rates.grown(NO_WAY, 0) == NO_WAY
+    assert rates.with_one_more(NO_WAY, 0) == NO_WAY
 
 
 def test_a_load_has_one_number_however_it_came_about() -> None:
     """Pod by pod in either order, or named at once."""
     rates = rates_of(encoded([pod("one", cpu=1), pod("two", cpu=2)]))
-    first = rates.grown(rates.grown(NO_LOAD, 0), 1)
-    second = rates.grown(rates.grown(NO_LOAD, 1), 0)
+    first = rates.with_one_more(rates.with_one_more(NO_LOAD, 0), 1)
+    second = rates.with_one_more(rates.with_one_more(NO_LOAD, 1), 0)
     assert first == second == rates.load(((0, 1), (1, 1)))
     assert rates.pods(first) == [0, 1]
 
@@ -82,7 +82,7 @@ def test_pods_that_belong_to_different_cells_share_no_load() -> None:
     rates = rates_of(enc)
     here, there = (rates.sort_of(replace(unit_of(enc, 0), cell=cell)) for cell in (0, 1))
     assert rates.load(((here, 2),)) != NO_WAY
-    assert rates.grown(rates.grown(NO_LOAD, here), there) == NO_WAY
+    assert rates.with_one_more(rates.with_one_more(NO_LOAD, here), there) == NO_WAY
     assert rates.load(((here, 1), (there, 1))) == NO_WAY
 
 
@@ -91,26 +91,32 @@ def test_pods_of_pools_of_different_weight_share_no_load() -> None:
     enc = encoded([pod("one", cpu=1)])
     rates = rates_of(enc)
     heavy = rates.sort_of(replace(unit_of(enc, 0), weight=7))
-    assert rates.grown(NO_LOAD, heavy) == NO_WAY
-    assert rates.grown(rates.grown(NO_LOAD, 0), heavy) == NO_WAY
+    assert rates.with_one_more(NO_LOAD, heavy) == NO_WAY
+    assert rates.with_one_more(rates.with_one_more(NO_LOAD, 0), heavy) == NO_WAY
 
 
 @pytest.mark.parametrize(
     ("kind", "company", "want"),
     [
-        pytest.param(Kind.ANTI, Company(2, 0, 0), True, id="nobody objects"),
-        pytest.param(Kind.ANTI, Company(0, 2, 0), True, id="owners of a term about others"),
-        pytest.param(Kind.ANTI, Company(1, 1, 1), True, id="one that excludes its own kind"),
-        pytest.param(Kind.ANTI, Company(2, 2, 2), False, id="two that exclude their own kind"),
-        pytest.param(Kind.ANTI, Company(1, 1, 0), False, id="an owner, and one that it means"),
-        pytest.param(Kind.PORT, Company(2, 2, 2), False, id="two that take a port"),
-        pytest.param(Kind.SPREAD, Company(2, 1, 1), True, id="as many as the skew allows"),
-        pytest.param(Kind.SPREAD, Company(3, 1, 1), False, id="more than the skew allows"),
-        pytest.param(Kind.SPREAD, Company(3, 0, 0), True, id="a spread that nobody states"),
-        pytest.param(Kind.AFFINITY, Company(1, 1, 1), False, id="one that wants company"),
+        pytest.param(TermKind.ANTI, TermCounts(2, 0, 0), True, id="nobody objects"),
+        pytest.param(TermKind.ANTI, TermCounts(0, 2, 0), True, id="owners of a term about others"),
+        pytest.param(TermKind.ANTI, TermCounts(1, 1, 1), True, id="one that excludes its own kind"),
+        pytest.param(
+            TermKind.ANTI, TermCounts(2, 2, 2), False, id="two that exclude their own kind"
+        ),
+        pytest.param(
+            TermKind.ANTI, TermCounts(1, 1, 0), False, id="an owner, and one that it means"
+        ),
+        pytest.param(TermKind.PORT, TermCounts(2, 2, 2), False, id="two that take a port"),
+        pytest.param(TermKind.SPREAD, TermCounts(2, 1, 1), True, id="as many as the skew allows"),
+        pytest.param(TermKind.SPREAD, TermCounts(3, 1, 1), False, id="more than the skew allows"),
+        pytest.param(TermKind.SPREAD, TermCounts(3, 0, 0), True, id="a spread that nobody states"),
+        pytest.param(TermKind.AFFINITY, TermCounts(1, 1, 1), False, id="one that wants company"),
     ],
 )
-def test_pods_share_a_node_only_in_peace(kind: Kind, company: Company, *, want: bool) -> None:
+def test_pods_share_a_node_only_in_peace(
+    kind: TermKind, company: TermCounts, *, want: bool
+) -> None:
     """Whatever the order of arrival, nobody on the node may be against it."""
     assert is_peaceful(kind, 2, company) is want
 
@@ -208,11 +214,11 @@ def test_a_volume_that_pods_share_is_attached_once() -> None:
 def test_rating_new_loads_is_work_and_looking_them_up_is_not() -> None:
     """Work is counted, so that it can be bounded without a clock."""
     enc = encoded(deployment(3, cpu=1))
-    purse = Purse(100)
-    rates = Rates(enc, np.arange(enc.n_offers), purse)
+    budget = WorkBudget(100)
+    rates = Rates(enc, np.arange(enc.n_offers), budget)
     sort = rates.sort_of(unit_of(enc, 0))
-    rates.grown(NO_LOAD, sort)
-    after = purse.left
+    rates.with_one_more(NO_LOAD, sort)
+    after = budget.left
     assert after < 100
-    rates.grown(NO_LOAD, sort)
-    assert purse.left == after
+    rates.with_one_more(NO_LOAD, sort)
+    assert budget.left == after
