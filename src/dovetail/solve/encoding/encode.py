@@ -6,7 +6,7 @@ which groups together, and how many pods of each term already run where.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
@@ -14,11 +14,8 @@ from typing import Protocol
 import numpy as np
 
 from dovetail import labels
-from dovetail.model.pod import DaemonSet, Pod, PodSpec
-from dovetail.model.requirements import Requirement
+from dovetail.model.pod import DaemonSet, Pod
 from dovetail.model.resources import CPU, MEMORY, PODS
-from dovetail.model.topology import NodeTerm
-from dovetail.model.volumes import NO_VOLUMES
 from dovetail.solve.axes import UNLIMITED, Bool, Float, Int
 from dovetail.solve.encoding.existing import (
     ATTACH,
@@ -32,13 +29,12 @@ from dovetail.solve.encoding.existing import (
 from dovetail.solve.encoding.groups import Group, distinct_specs, group_pods, read_labels
 from dovetail.solve.encoding.market_labels import label_column
 from dovetail.solve.encoding.matching import Columns
+from dovetail.solve.encoding.mentions import label_mentions
 from dovetail.solve.encoding.node_parts import expected_labels
 from dovetail.solve.encoding.offers import (
     Mentions,
     OfferTable,
-    mentions,
     open_market,
-    pool_requirements,
 )
 from dovetail.solve.encoding.terms import Namespaces, Term
 from dovetail.solve.encoding.ties import Filters, TermContext, Ties, sights, tie_groups
@@ -150,19 +146,19 @@ def encode(problem: Puzzle, bystanders: Sequence[Pod] = ()) -> Encoded:
     specs = distinct_specs((*problem.pods, *problem.bound))
     keys = read_labels(specs, problem.daemon_sets)
     groups = group_pods(problem.pods, keys, problem.volumes, problem.bound_volumes)
-    said = label_mentions(problem, groups, specs, bystanders)
-    market = open_market(problem.node_pools, problem.instance_types, said, problem.policy)
-    columns = _columns(problem, market, said)
+    mentioned = label_mentions(problem, groups, specs, bystanders)
+    market = open_market(problem.node_pools, problem.instance_types, mentioned, problem.policy)
+    columns = _columns(problem, market, mentioned)
     resources = resources_of(groups)
     masks_me, mask_g = _masks(columns, groups)
     n_offers = len(market.offers)
     weight_p = np.array([pool.weight for pool in market.pools], dtype=np.int64)
     coming_de = coming_daemons(problem, columns, n_offers)
     overhead_or = overhead_of(problem.daemon_sets, coming_de[:, :n_offers], resources)
-    place = cells_of(columns, said.topology_keys)
+    cells = cells_of(columns, mentioned.topology_keys)
     filters = Filters(columns)
     context = TermContext(
-        n_offers, said.topology_keys, *place, coming_de, masks_me, mask_g, filters
+        n_offers, mentioned.topology_keys, *cells, coming_de, masks_me, mask_g, filters
     )
     cells_e, ties = _cells_and_ties(problem, groups, keys, context)
     return Encoded(
@@ -200,76 +196,15 @@ def _cells_and_ties(
     return context.cell_e, ties
 
 
-def label_mentions(
-    problem: Puzzle,
-    groups: Sequence[Group],
-    specs: Iterable[PodSpec],
-    bystanders: Sequence[Pod],
-) -> Mentions:
-    """Everything that anybody says about node labels."""
-    topology = {key for group in groups for key in _hard_topology_keys(group.spec)}
-    topology.update(term.topology_key for spec in specs for term in spec.anti_affinity)
-    expressions: list[Requirement] = []
-    asking = [group.spec for group in groups] + distinct_specs(bystanders)
-    for spec in (*asking, *(one.spec for one in problem.daemon_sets)):
-        expressions += node_expressions(spec)
-    volumes = {group.volumes: None for group in groups if group.volumes is not NO_VOLUMES}
-    volumes.update((problem.volumes.get(pod.key, NO_VOLUMES), None) for pod in bystanders)
-    for held in volumes:
-        for terms in held.alternatives:
-            expressions += [one for term in terms for one in term.expressions]
-    keys = sorted({labels.normalize(key) for key in topology})
-    expressions += [_known_domains(problem, key) for key in keys if not labels.is_well_known(key)]
-    return mentions(expressions, keys)
-
-
-def _known_domains(problem: Puzzle, key: str) -> Requirement:
-    """The domains that nodes make, or that some pool lists: nodes of other pools may join them."""
-    values = {node.labels[key] for node in problem.nodes if key in node.labels}
-    for pool in problem.node_pools:
-        said = pool_requirements(pool).get(key)
-        values |= set() if said is None or said.complement else said.values
-    return Requirement(key, False, frozenset(values))
-
-
-def _hard_topology_keys(spec: PodSpec) -> list[str]:
-    found = [one.topology_key for one in spec.spread if one.is_hard]
-    return found + [one.topology_key for one in (*spec.affinity, *spec.anti_affinity)]
-
-
-def node_expressions(spec: PodSpec) -> list[Requirement]:
-    """What a template says about node labels, wishes included."""
-    if not (spec.node_selector or spec.required_terms or spec.preferred_terms):
-        return []
-    found = [
-        Requirement(labels.normalize(key), False, frozenset({value}))
-        for key, value in spec.node_selector.items()
-    ]
-    terms: list[NodeTerm] = [*spec.required_terms, *(term for _, term in spec.preferred_terms)]
-    return found + [one for term in terms for one in term.expressions]
-
-
-def labels_mentioned(group: Group) -> list[str]:
-    """The node labels that pods of a group speak of, wishes included, in order."""
-    spec = group.spec
-    found = {one.key for one in node_expressions(spec)}
-    wanted = [term for terms in group.volumes.alternatives for term in terms]
-    found |= {one.key for term in wanted for one in term.expressions}
-    preferred = (term for _, term in (*spec.preferred_affinity, *spec.preferred_anti_affinity))
-    between = [one.topology_key for one in spec.spread]
-    between += [one.topology_key for one in (*spec.affinity, *spec.anti_affinity, *preferred)]
-    return sorted(found | {labels.normalize(key) for key in between})
-
-
-def _columns(problem: Puzzle, market: OfferTable, said: Mentions) -> Columns:
+def _columns(problem: Puzzle, market: OfferTable, mentioned: Mentions) -> Columns:
     nodes = problem.nodes
     n_offers = len(market.offers)
     columns = Columns(n_offers + len(nodes))
-    keys = set(said.values_by_key) | {labels.REGISTERED, labels.INITIALIZED}
+    keys = set(mentioned.values_by_key) | {labels.REGISTERED, labels.INITIALIZED}
     normalized = [expected_labels(node) for node in nodes]
     for key in sorted(keys):
         codes, values = label_column(market, key)
-        columns.add(key, codes, values, [held.get(key) for held in normalized])
+        columns.add(key, codes, values, [node_labels.get(key) for node_labels in normalized])
     names = [node.name for node in nodes]
     columns.add(labels.NODE_NAME_FIELD, np.zeros(n_offers, dtype=np.int64), [None], names)
     taints = [pool.taints for pool in market.pools]
@@ -289,15 +224,15 @@ def requests_of(groups: Sequence[Group], resources: tuple[str, ...]) -> Int:
     """What one pod of every group asks for, attached volumes included."""
     rows = []
     for group in groups:
-        held = group.spec.requests
+        requests = group.spec.requests
         if group.volumes.attachments:
             # A claim that several pods share has a name, and is counted once per node elsewhere.
             attached = {
                 ATTACH + driver: sum(not claim for claim in claims)
                 for driver, claims in group.volumes.attachments
             }
-            held = {**held, **attached}
-        rows.append([held.get(name, 0) for name in resources])
+            requests = {**requests, **attached}
+        rows.append([requests.get(name, 0) for name in resources])
     return np.array(rows, dtype=np.int64).reshape(len(groups), len(resources))
 
 

@@ -24,9 +24,6 @@ from dovetail.solve.axes import Bool, Int
 from dovetail.solve.encoding.encode import (
     Encoded,
     divide_cells,
-    label_mentions,
-    labels_mentioned,
-    node_expressions,
     requests_of,
     resources_of,
 )
@@ -40,6 +37,7 @@ from dovetail.solve.encoding.groups import (
     read_labels,
     spec_key_of,
 )
+from dovetail.solve.encoding.mentions import label_mentions, labels_mentioned, node_expressions
 from dovetail.solve.encoding.node_parts import Bound, NodePart, pieces_of
 from dovetail.solve.encoding.offers import Mentions, open_keys
 from dovetail.solve.encoding.ties import Assembly, TermContext, Ties

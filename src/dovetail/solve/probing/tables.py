@@ -16,8 +16,6 @@ from dovetail.solve.encoding.encode import (
     allocatable_of,
     cells_of,
     group_mask,
-    labels_mentioned,
-    node_expressions,
     overhead_of,
     supply_of,
 )
@@ -25,6 +23,7 @@ from dovetail.solve.encoding.existing import ATTACH, daemon_mask, vector
 from dovetail.solve.encoding.groups import Group
 from dovetail.solve.encoding.market_labels import label_column
 from dovetail.solve.encoding.matching import Columns
+from dovetail.solve.encoding.mentions import labels_mentioned, node_expressions
 from dovetail.solve.encoding.node_parts import NodePart
 from dovetail.solve.encoding.offers import Mentions, open_market
 from dovetail.solve.encoding.ties import Filters
