@@ -130,8 +130,8 @@ def _with(uids: tuple[str, ...], uid: str) -> tuple[str, ...]:
 
 def _taint_missing(claim: ClaimObject, node: NodeObject) -> Event:
     message = (
-        f"Node {node.name} joined without the taint {UNREGISTERED}; pods may have come to it "
-        "before it was ready for them"
+        f"Node {node.name} joined without the taint {UNREGISTERED}; pods may have been "
+        "bound to it before it was ready"
     )
     return claim_event(claim, TAINT_MISSING_EVENT, message, EventType.WARNING)
 
