@@ -165,7 +165,7 @@ status:
     assert gone["moves"] == [{"pod": "default/web", "to": "theirs"}]
     [stays] = whole["staying"]
     assert (stays["node"], stays["reason"], stays["until"]) == ("theirs", "NoNodeClaim", None)
-    assert stays["fix"] == "remove it by the means it was made with"
+    assert stays["fix"] == "remove it with the tool that created it"
 
 
 def test_a_wide_table_has_every_node_that_stays(

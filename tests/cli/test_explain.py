@@ -88,8 +88,11 @@ def test_a_node_says_what_it_is_and_costs_and_who_is_on_it(asked: Any) -> None:
 def test_all_that_keeps_a_node_is_told_with_what_would_help(asked: Any) -> None:
     """The pod, the PodDisruptionBudget, and the budget with its end."""
     said = asked("node/kept")
-    assert "It stays. The annotation karpenter.sh/do-not-disrupt of pod default/precious" in said
-    assert "PodDisruptionBudget default/guard does not let pod default/guarded go." in said
+    assert "It stays. The annotation karpenter.sh/do-not-disrupt on pod default/precious" in said
+    assert (
+        "PodDisruptionBudget default/guard does not allow pod default/guarded to be evicted now."
+        in said
+    )
     assert "0 of 5 nodes may be disrupted for Underutilized (budgets[1], nodes 0)" in said
     helps = said.partition("What would let it go:")[2]
     for part in (
@@ -117,8 +120,8 @@ def test_a_node_whose_pods_fit_nowhere_says_what_would_make_them_fit(asked: Any)
 @pytest.mark.parametrize(
     ("node", "why"),
     [
-        ("theirs", "It has no NodeClaim, so it is not ours to take away."),
-        ("leaving", "It is being deleted already."),
+        ("theirs", "It has no NodeClaim, so Dovetail does not manage it."),
+        ("leaving", "It is already being deleted."),
         ("counted", "NodePool fixed is static"),
     ],
 )

@@ -96,7 +96,7 @@ def buffer_conditions(
         )
     ready = SetCondition(READY_FOR_PROVISIONING, Status.TRUE, RESOLVED)
     if not n_pods:
-        return ready, fail(PROVISIONING, EMPTY, "room is kept for no pods")
+        return ready, fail(PROVISIONING, EMPTY, "the buffer is for no pods")
     if room is None or room.n_pods != n_pods:
         return (ready,)
     return ready, _provisioning(room)
@@ -109,7 +109,7 @@ def _provisioning(room: BufferRoom) -> SetCondition:
     n_nowhere = room.n_pods - room.n_there - room.n_coming
     parts = [f"running nodes have room for {room.n_there} of {room.n_pods} pods"]
     if room.n_coming:
-        parts.append(f"nodes for {room.n_coming} are on their way")
+        parts.append(f"nodes for {room.n_coming} are being launched")
     if n_nowhere:
-        parts.append(f"no node can be had for {n_nowhere}")
+        parts.append(f"no node can be launched for {n_nowhere}")
     return fail(PROVISIONING, REQUIRES_NEW, "; ".join(parts))

@@ -247,7 +247,7 @@ def spec_problem(spec: PodSpec) -> Problem | None:
         return Problem(
             Reason.DYNAMIC_RESOURCES,
             say(Reason.DYNAMIC_RESOURCES),
-            "ask for devices as extended resources instead of resource claims",
+            "request devices as extended resources instead of resource claims",
         )
     return None
 

@@ -156,12 +156,12 @@ def _change(case: Case) -> Change | None:
 _PLAIN: Final[Mapping[Reason, str]] = {
     Reason.TAINT_NOT_TOLERATED: "tolerate {subject}",
     Reason.HOST_PORTS: "use another host port, or keep DaemonSet {subject} off such nodes",
-    Reason.RESERVATIONS: "reserve more, or allow spot or on-demand for NodePool {pool}",
+    Reason.RESERVATIONS: "reserve more capacity, or allow spot or on-demand in NodePool {pool}",
     Reason.VOLUME_LIMITS: "use fewer volumes of {subject} in one pod",
-    Reason.POD_AFFINITY: "make the pod affinity preferred, or start the pods that it names",
+    Reason.POD_AFFINITY: "make the pod affinity preferred, or create the pods that it selects",
     Reason.POD_ANTI_AFFINITY: "make the pod anti-affinity preferred, or allow more zones",
     Reason.REFUSES_NODE_POOLS: (
-        "remove karpenter.sh/nodepool DoesNotExist, or make room on a node outside NodePools"
+        "remove karpenter.sh/nodepool DoesNotExist, or free resources on a node outside NodePools"
     ),
 }
 
@@ -190,7 +190,7 @@ def _no_offering(case: Case) -> Change:
         for offering in shelf.table.offerings(shelf.rows({}) & _rows_of(case))
     }
     shown = ", ".join(sorted(places)[:5])
-    return case.change(f"allow what is on offer: {shown}")
+    return case.change(f"allow what is available: {shown}")
 
 
 def _rows_of(case: Case) -> Bits:
@@ -206,7 +206,7 @@ def _volume_topology(case: Case) -> Change:
 def _node_affinity(case: Case) -> Change:
     key = case.finding.subject
     if key in (labels.HOSTNAME, labels.NODE_NAME_FIELD):
-        return case.change(f"do not ask for a node by {key}")
+        return case.change(f"do not select a node by {key}")
     if not case.bench.shelf.offers_label(key):
         return _absent_label(case)
     asked = sorted(value for one in case.finding.said if not one.complement for value in one.values)
@@ -214,7 +214,7 @@ def _node_affinity(case: Case) -> Change:
     for value in asked:
         hint = closest_value(value, values)
         if hint:
-            return case.change(f"ask for {key} {hint} instead of {value}", rank=MISSPELT)
+            return case.change(f"use {key} {hint} instead of {value}", rank=MISSPELT)
     if key == labels.NODE_POOL:
         return case.change(f"let the pod use NodePool {case.pool}")
     held = case.bench.shelf.table.index(key).by_value
@@ -229,7 +229,7 @@ def _absent_label(case: Case) -> Change:
     key = case.finding.subject
     hint = closest_key(key, case.known_keys())
     if hint:
-        return case.change(f"ask for label {hint} instead of {key}", rank=MISSPELT)
+        return case.change(f"use label {hint} instead of {key}", rank=MISSPELT)
     return case.change(
         f"label {key} is on no node of NodePool {case.pool}: add it to the pool's labels or "
         f"requirements, or remove it from the pod"

@@ -53,7 +53,7 @@ def _problem(pool: NodePool, *, n_types: int) -> Problem | None:
         return _not_ready("it is being deleted", "use another NodePool")
     if pool.problems:
         first = pool.problems[0]
-        return _not_ready(first.message.rstrip("."), first.fix or f"mend NodePool {pool.name}")
+        return _not_ready(first.message.rstrip("."), first.fix or f"correct NodePool {pool.name}")
     if not pool.is_ready:
         return _not_ready(
             "its Ready condition is not True",
@@ -62,7 +62,7 @@ def _problem(pool: NodePool, *, n_types: int) -> Problem | None:
     if not n_types:
         return Problem(
             Reason.NO_INSTANCE_TYPES,
-            say(Reason.NO_INSTANCE_TYPES, why="its provider lists none"),
+            say(Reason.NO_INSTANCE_TYPES, why="its provider lists no instance types"),
             f"check the node class of NodePool {pool.name}",
         )
     return None

@@ -81,13 +81,16 @@ def _wants(pool: NodePool, types: tuple[InstanceType, ...]) -> tuple[str, str]:
     fitting = [one for one in types if _fits(one, wanted)]
     if not fitting:
         stated = ", ".join(str(one) for one in wanted.sorted())
-        return f"No instance type on offer has all that the pool requires: {stated}", ""
+        return (
+            f"No available instance type satisfies the requirements of the NodePool: {stated}",
+            "",
+        )
     for one in wanted.sorted():
         n_values = len(_values(fitting, one.key, wanted)) if one.min_values else 0
         if one.min_values and n_values < one.min_values:
             return "", (
-                f"minValues {one.min_values} of {one.key} cannot be met: the instance types on "
-                f"offer that fit have {n_values}"
+                f"minValues {one.min_values} of {one.key} cannot be met: the matching "
+                f"instance types that are available have {n_values}"
             )
     return "", ""
 

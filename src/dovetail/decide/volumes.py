@@ -84,7 +84,7 @@ class _Claims:
 
     def _read(self, claim_id: str, claim: VolumeClaim) -> _ClaimNeeds | Problem:
         if claim.is_deleting:
-            return _unusable(claim_id, "is being deleted", "make the claim again")
+            return _unusable(claim_id, "is being deleted", "create the claim again")
         if claim.is_lost:
             return _unusable(claim_id, "has lost its volume", "restore its volume")
         if claim.volume_name:
@@ -99,9 +99,9 @@ class _Claims:
             return Problem(Reason.VOLUME_NOT_FOUND, message, fix)
         if volume.is_deleting:
             what = f"is bound to PersistentVolume {volume.name}, which is being deleted"
-            return _unusable(claim_id, what, "make the claim again")
+            return _unusable(claim_id, what, "create the claim again")
         if not claim.is_bind_completed:
-            return _unusable(claim_id, "is not bound completely yet", "wait for the binding")
+            return _unusable(claim_id, "is not fully bound yet", "wait for the binding")
         driver = volume.driver or _driver_of_class(claim, self._snapshot.storage_classes)
         # A term that names nothing was emptied when a local volume's host was taken out of it:
         # as one alternative among others it allows everything.

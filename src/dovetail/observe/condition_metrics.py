@@ -200,13 +200,13 @@ def transition_events(
         if known is None or known == one.status:
             continue
         why = f" ({one.reason}: {one.message})" if one.message else f" ({one.reason})"
-        message = f"{one.type} turned from {known} to {one.status}{why}"
+        message = f"{one.type} changed from {known} to {one.status}{why}"
         yield _event(subject, one.type, message, one.status)
 
 
 def finalized_event(subject: Subject) -> Event:
     """The object is gone."""
-    return _event(subject, FINALIZED, f"{subject.kind} {subject.name} is gone", "")
+    return _event(subject, FINALIZED, f"{subject.kind} {subject.name} was deleted", "")
 
 
 def _event(subject: Subject, reason: str, message: str, value: str) -> Event:

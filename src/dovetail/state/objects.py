@@ -153,7 +153,7 @@ def node_pool(wire: api.NodePool) -> NodePool:
         return _node_pool(wire)
     except ValueError as error:
         # The border checks files; what comes from elsewhere must not stop the rest.
-        problem = Problem(Reason.NODE_POOL_NOT_READY, str(error), f"mend NodePool {_name(wire)}")
+        problem = Problem(Reason.NODE_POOL_NOT_READY, str(error), f"correct NodePool {_name(wire)}")
         return NodePool(name=_name(wire), uid=wire.metadata.uid, problems=(problem,))
 
 

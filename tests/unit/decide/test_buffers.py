@@ -70,8 +70,8 @@ def test_where_there_are_no_buffers_there_is_nothing_to_say() -> None:
     ("room", "want"),
     [
         (BufferRoom(2, 2, 0), ("True", "FitsExistingCapacity", "for 2 of 2 pods")),
-        (BufferRoom(2, 1, 1), ("False", "RequiresNewCapacity", "for 1 are on their way")),
-        (BufferRoom(2, 1, 0), ("False", "RequiresNewCapacity", "no node can be had for 1")),
+        (BufferRoom(2, 1, 1), ("False", "RequiresNewCapacity", "for 1 are being launched")),
+        (BufferRoom(2, 1, 0), ("False", "RequiresNewCapacity", "no node can be launched for 1")),
     ],
 )
 def test_a_buffer_says_whether_its_room_is_there(

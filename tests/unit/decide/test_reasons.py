@@ -140,7 +140,7 @@ def with_volumes(terms: tuple[NodeTerm, ...], n_volumes: int = 0) -> Context:
             world(POOL),
             Reason.NODE_AFFINITY,
             2,
-            "topology.kubernetes.io/zone In d; there is a, b",
+            "topology.kubernetes.io/zone In d (available: a, b)",
             id="no such zone",
         ),
         pytest.param(
@@ -180,7 +180,7 @@ def with_volumes(terms: tuple[NodeTerm, ...], n_volumes: int = 0) -> Context:
             world(POOL),
             Reason.NODE_AFFINITY,
             2,
-            "not known before",
+            "unknown before",
             id="a new node's name cannot be asked for",
         ),
         pytest.param(
@@ -244,7 +244,7 @@ def with_volumes(terms: tuple[NodeTerm, ...], n_volumes: int = 0) -> Context:
             world(POOL, types=(kind("x", 4, available=False),)),
             Reason.NO_INSTANCE_TYPES,
             1,
-            "on offer",
+            "is available",
             id="nothing available at all",
         ),
         pytest.param(
@@ -252,7 +252,7 @@ def with_volumes(terms: tuple[NodeTerm, ...], n_volumes: int = 0) -> Context:
             world(NodePool("default", requirements=(isin(labels.ARCH, "arm64"),))),
             Reason.NO_INSTANCE_TYPES,
             2,
-            "its requirements admit none of 2 types",
+            "its requirements match none of 2 types",
             id="the pool excludes all types",
         ),
         pytest.param(
@@ -279,7 +279,7 @@ def with_volumes(terms: tuple[NodeTerm, ...], n_volumes: int = 0) -> Context:
             world(POOL),
             Reason.RESOURCES,
             2,
-            "requests cpu 64; the largest type leaves cpu 32",
+            "requests cpu 64; the largest instance type leaves cpu 32",
             id="too much cpu",
         ),
         pytest.param(
@@ -287,7 +287,7 @@ def with_volumes(terms: tuple[NodeTerm, ...], n_volumes: int = 0) -> Context:
             msgspec.structs.replace(world(POOL), daemon_sets=(AGENT,)),
             Reason.RESOURCES,
             2,
-            "leaves cpu 31500m after daemon sets",
+            "leaves cpu 31500m after DaemonSets",
             id="daemon sets come first",
         ),
         pytest.param(
@@ -303,7 +303,7 @@ def with_volumes(terms: tuple[NodeTerm, ...], n_volumes: int = 0) -> Context:
             ),
             Reason.RESOURCES,
             2,
-            "no type has all of it together",
+            "no instance type has all of it together",
             id="each for itself but not together",
         ),
         pytest.param(
@@ -311,7 +311,7 @@ def with_volumes(terms: tuple[NodeTerm, ...], n_volumes: int = 0) -> Context:
             world(POOL),
             Reason.RESOURCES,
             2,
-            "no type has example.com/fpga",
+            "no instance type has example.com/fpga",
             id="an unknown resource",
         ),
         pytest.param(
@@ -319,7 +319,7 @@ def with_volumes(terms: tuple[NodeTerm, ...], n_volumes: int = 0) -> Context:
             with_volumes((), 5),
             Reason.VOLUME_LIMITS,
             2,
-            "5 volumes of csi; a node takes at most 3",
+            "5 volumes of csi; a node can attach at most 3",
             id="too many volumes",
         ),
         pytest.param(
@@ -327,7 +327,7 @@ def with_volumes(terms: tuple[NodeTerm, ...], n_volumes: int = 0) -> Context:
             msgspec.structs.replace(world(POOL), daemon_sets=(AGENT,)),
             Reason.HOST_PORTS,
             2,
-            "8080/TCP is taken by DaemonSet kube-system/agent",
+            "8080/TCP is used by DaemonSet kube-system/agent",
             id="a port that every node's daemon has",
         ),
         pytest.param(
@@ -335,7 +335,7 @@ def with_volumes(terms: tuple[NodeTerm, ...], n_volumes: int = 0) -> Context:
             world(CHOOSY),
             Reason.MIN_VALUES,
             1,
-            "1 values of node.kubernetes.io/instance-type; minValues asks for 2",
+            "1 values of node.kubernetes.io/instance-type; minValues is 2",
             id="too few types to choose from",
         ),
         pytest.param(
@@ -351,7 +351,7 @@ def with_volumes(terms: tuple[NodeTerm, ...], n_volumes: int = 0) -> Context:
             msgspec.structs.replace(world(POOL), pods=()),
             Reason.POD_AFFINITY,
             2,
-            "pods that are nowhere: app In db",
+            "selects pods that do not exist: app In db",
             id="near pods that do not run",
         ),
         pytest.param(
@@ -367,7 +367,7 @@ def with_volumes(terms: tuple[NodeTerm, ...], n_volumes: int = 0) -> Context:
             limited(LIMITED, (SMALL, LARGE), cpu=10_000),
             Reason.LIMITS,
             1,
-            "limits leave cpu 10, and the smallest node that would do needs cpu 32",
+            "limits leave cpu 10, and the smallest matching node needs cpu 32",
             id="limits",
         ),
         pytest.param(
@@ -387,7 +387,7 @@ def with_volumes(terms: tuple[NodeTerm, ...], n_volumes: int = 0) -> Context:
             id="only reservations would do",
         ),
         pytest.param(
-            ask(spread=(SPREAD,)), world(POOL), Reason.TOPOLOGY_SPREAD, 2, "skew of 1", id="spread"
+            ask(spread=(SPREAD,)), world(POOL), Reason.TOPOLOGY_SPREAD, 2, "maxSkew 1", id="spread"
         ),
         pytest.param(
             ask(affinity=(NEAR_DB,)),
@@ -489,7 +489,7 @@ def test_the_constraint_that_removed_the_last_types_is_named(
         pytest.param(
             ask(node_selector={labels.ZONE: "a", labels.CAPACITY_TYPE: "spot"}),
             world(POOL, types=(SPLIT,)),
-            "allow what is on offer: a on-demand, b spot",
+            "allow what is available: a on-demand, b spot",
             id="another combination is on offer",
         ),
         pytest.param(
@@ -538,19 +538,19 @@ def test_the_constraint_that_removed_the_last_types_is_named(
         pytest.param(
             ask(node_selector={"taem": "red"}),
             world(TEAMS),
-            "ask for label team instead of taem",
+            "use label team instead of taem",
             id="a misspelt label",
         ),
         pytest.param(
             ask(node_selector={"kubernetes.io/instance-type": "small"}),
             world(POOL),
-            "ask for label node.kubernetes.io/instance-type instead of kubernetes.io/instance-type",
+            "use label node.kubernetes.io/instance-type instead of kubernetes.io/instance-type",
             id="a label under the wrong domain",
         ),
         pytest.param(
             ask(node_selector={"team": "Red"}),
             world(TEAMS),
-            "ask for team red instead of Red",
+            "use team red instead of Red",
             id="a misspelt value",
         ),
         pytest.param(
@@ -581,7 +581,7 @@ def test_the_constraint_that_removed_the_last_types_is_named(
         pytest.param(
             ask(node_selector={labels.HOSTNAME: "n1"}),
             world(POOL),
-            "do not ask for a node by kubernetes.io/hostname",
+            "do not select a node by kubernetes.io/hostname",
             id="a node by name",
         ),
         pytest.param(
@@ -747,7 +747,7 @@ def test_the_same_message_of_every_pool_is_said_once() -> None:
     answer = explained(ask({"cpu": 64_000}), world(NodePool("a"), NodePool("b")))
     assert answer.summary == (
         "No NodePool can launch a node for it: the pod requests cpu 64; "
-        "the largest type leaves cpu 32."
+        "the largest instance type leaves cpu 32."
     )
 
 
@@ -795,7 +795,7 @@ def test_an_affinity_to_pods_that_run_is_not_called_lonely() -> None:
     db = Pod("db", "shop", PodSpec({}), labels={"app": "db"}, node_name="n")
     context = msgspec.structs.replace(world(POOL), pods=(db,))
     (reason,) = explained(ask(affinity=(NEAR_DB,)), context).reasons
-    assert "not near the pods" in reason.message
+    assert "required affinity" in reason.message
 
 
 def test_the_first_of_its_kind_is_not_lonely() -> None:
@@ -811,8 +811,8 @@ def test_labels_of_existing_nodes_help_to_spot_slips() -> None:
     context = msgspec.structs.replace(world(POOL), nodes=(Node("n", labels={"rack": "1"}),))
     pods = [ask(node_selector={slip: "1"}) for slip in ("rakc", "rackk")]
     assert [one.fix for one in explain_unplaced(pods, context)] == [
-        "ask for label rack instead of rakc",
-        "ask for label rack instead of rackk",
+        "use label rack instead of rakc",
+        "use label rack instead of rackk",
     ]
 
 

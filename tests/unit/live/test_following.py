@@ -209,4 +209,4 @@ async def test_explain_answers_from_a_live_cluster(
         config.write_text(served.kubeconfig())
         words = ["explain", "node/n1", "--kubeconfig", str(config)]
         assert await asyncio.to_thread(main, words) == 0
-    assert "It has no NodeClaim, so it is not ours to take away." in capsys.readouterr().out
+    assert "It has no NodeClaim, so Dovetail does not manage it." in capsys.readouterr().out

@@ -12,8 +12,8 @@ def test_each_condition_that_turns_is_told() -> None:
     before, after = registered().conditions, initialized(hold("Drifted")).conditions
     events = tuple(transition_events(ONE, before, after))
     assert [(one.name, one.reason, one.message) for one in events] == [
-        ("one", "Initialized", "Initialized turned from Unknown to True (Initialized)"),
-        ("one", "Ready", "Ready turned from Unknown to True (Ready)"),
+        ("one", "Initialized", "Initialized changed from Unknown to True (Initialized)"),
+        ("one", "Ready", "Ready changed from Unknown to True (Ready)"),
     ]
     assert tuple(transition_events(ONE, after, after)) == ()
 
@@ -23,7 +23,7 @@ def test_a_message_is_told_too() -> None:
     before = claim(hold(LAUNCHED)).conditions
     after = claim(fail(LAUNCHED, "Lost", "no instance")).conditions
     launched = next(iter(transition_events(ONE, before, after)))
-    assert launched.message == "Launched turned from True to False (Lost: no instance)"
+    assert launched.message == "Launched changed from True to False (Lost: no instance)"
 
 
 def test_an_object_that_is_gone_is_told_of() -> None:

@@ -115,7 +115,7 @@ def test_what_cannot_be_meant_is_said_under_the_lines() -> None:
     """In a sentence each."""
     [block] = budget_blocks(shown([{"nodes": "0"}]))
     [warning] = block.warnings
-    assert warning.startswith("budgets[0] never lets a node go")
+    assert warning.startswith("budgets[0] never allows a node to be disrupted")
 
 
 def test_scripts_read_stable_fields() -> None:

@@ -134,7 +134,7 @@ def test_a_pool_that_misspells_how_calm_it_is_says_so(freeze: Freeze, key: str) 
     [problem] = got.problems
     assert f"metadata.annotations.dovetail.sh/{key}: 'lots' is no" in problem.message
     assert "expected" in problem.message
-    assert problem.fix == "mend NodePool p"
+    assert problem.fix == "correct NodePool p"
 
 
 def test_a_pool_that_makes_no_sense_is_not_used(freeze: Freeze) -> None:

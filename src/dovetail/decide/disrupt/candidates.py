@@ -191,5 +191,5 @@ def _forbids(budget: DisruptionBudget, pod: Pod) -> bool:
 def _wanted(budget: DisruptionBudget) -> str:
     if budget.max_unavailable:
         return f"its maxUnavailable is {budget.max_unavailable}"
-    there = f", and there are {budget.expected_pods}" if budget.expected_pods else ""
+    there = f" and expectedPods is {budget.expected_pods}" if budget.expected_pods else ""
     return f"its minAvailable is {budget.min_available}{there}"

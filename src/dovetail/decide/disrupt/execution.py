@@ -53,7 +53,7 @@ def outlook(
     """What is still waited for; None once all replacements have started."""
     for name, claim in sorted(replacements.items()):
         if claim is None or claim.deleting_at is not None:
-            return Futile(f"replacement {name} is gone")
+            return Futile(f"replacement {name} does not exist any more")
     found = {name: conditions_of_claim(one, now) for name, one in replacements.items() if one}
     unready = [name for name in sorted(found) if not found[name].is_true(INITIALIZED)]
     if not unready:

@@ -59,7 +59,7 @@ def _alone(index: int, budget: Budget, now: datetime) -> Iterator[Flaw]:
     yield from _odd_reasons(index, budget)
     nonsense = _nonsense(budget)
     if nonsense:
-        yield Flaw(FlawKind.UNREADABLE, (index,), f"{name} allows nothing: {nonsense}")
+        yield Flaw(FlawKind.UNREADABLE, (index,), f"{name} allows no disruption: {nonsense}")
     elif _never_begins(budget, now):
         yield Flaw(
             FlawKind.NEVER_BEGINS, (index,), f"{name} never limits anything: {_idle(budget)}"
@@ -75,7 +75,7 @@ def _odd_reasons(index: int, budget: Budget) -> Iterator[Flaw]:
         yield Flaw(
             FlawKind.UNKNOWN_REASON,
             (index,),
-            f"{name} is about {_listed(unknown)}, which is no reason that budgets limit; "
+            f"{name} limits {_listed(unknown)}, which is not a disruption reason; "
             f"expected {_listed(REASONS, 'or')}",
         )
     elif budget.reasons == ():
@@ -85,11 +85,12 @@ def _odd_reasons(index: int, budget: Budget) -> Iterator[Flaw]:
 def _endless(index: int, budget: Budget) -> Iterator[Flaw]:
     name = _named([index])
     if limit(budget).is_zero:
-        why = _gapless(budget) if budget.schedule else "it has no schedule, so it always holds"
-        message = f"{name} never lets a node go for {_listed(_reasons(budget), 'or')}: {why}"
+        why = _gapless(budget) if budget.schedule else "it has no schedule, so it is always active"
+        reasons = _listed(_reasons(budget), "or")
+        message = f"{name} never allows a node to be disrupted for {reasons}: {why}"
         yield Flaw(FlawKind.NEVER_ALLOWS, (index,), message)
     elif budget.schedule:
-        yield Flaw(FlawKind.NEVER_ENDS, (index,), f"{name} always holds: {_gapless(budget)}")
+        yield Flaw(FlawKind.NEVER_ENDS, (index,), f"{name} is always active: {_gapless(budget)}")
 
 
 def _nonsense(budget: Budget) -> str:
@@ -113,12 +114,12 @@ def _never_begins(budget: Budget, now: datetime) -> bool:
 def _idle(budget: Budget) -> str:
     if budget.duration is not None and budget.duration <= timedelta(0):
         return f"its duration is {duration.render(budget.duration)}"
-    return f"its schedule {budget.schedule!r} never strikes"
+    return f"its schedule {budget.schedule!r} never matches"
 
 
 def _gapless(budget: Budget) -> str:
     lasts_for = "" if budget.duration is None else duration.render(budget.duration)
-    return f"its schedule {budget.schedule!r} strikes again before its {lasts_for} are over"
+    return f"its schedule {budget.schedule!r} matches again before its {lasts_for} are over"
 
 
 def _together(budgets: Sequence[Budget], now: datetime) -> Iterator[Flaw]:
@@ -137,8 +138,8 @@ def _together(budgets: Sequence[Budget], now: datetime) -> Iterator[Flaw]:
             yield Flaw(
                 FlawKind.NEVER_ALLOWS,
                 culprits,
-                f"{_named(culprits)} together never let a node go for {_listed(reasons, 'or')}: "
-                "their windows leave no gap",
+                f"{_named(culprits)} together never allow a node to be disrupted for "
+                f"{_listed(reasons, 'or')}: their windows leave no gap",
             )
 
 

@@ -75,7 +75,7 @@ class Stuck(msgspec.Struct, frozen=True):
 
     nodes: tuple[str, ...]
     pod: str
-    why: str = "no node that stays has room for it, and none can be launched"
+    why: str = "no remaining node has room for it, and no node can be launched"
 
 
 def ground_of(snapshot: Snapshot, now: datetime, *, is_saving: bool) -> Ground:
@@ -213,7 +213,7 @@ def _hindrance(pod: Pod, ground: Ground) -> str:
     if problem is not None:
         return problem.message.rstrip(".")
     if pod.claim_names and pod.key not in ground.volumes:
-        return "its volumes cannot be had elsewhere"
+        return "its volumes cannot be attached to another node"
     return ""
 
 

@@ -87,7 +87,7 @@ def _unplaced(stuck: Stuck, world: Snapshot, now: datetime) -> tuple[Unschedulab
     theirs = {pod.key for pod in world.pods if pod.node_name in stuck.nodes}
     told = tuple(one for one in found.unschedulable if one.pod in theirs)
     # Nodes that still start, or are not quiet, are no places for a move though they are for pods.
-    alone = Unschedulable(stuck.pod, f"It could not run anywhere else: {stuck.why}.")
+    alone = Unschedulable(stuck.pod, f"It cannot run on any other node: {stuck.why}.")
     return told or (alone,)
 
 

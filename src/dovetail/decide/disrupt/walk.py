@@ -246,7 +246,7 @@ class Walk:
             self._n_proposed.update(node.node_pool for node in one.going)
 
     def _stuck(self, one: Candidate, pod: str) -> None:
-        why = "no node that stays has room for it, and none can be launched"
+        why = "no remaining node has room for it, and no node can be launched"
         said = blocked(one.name, Blocker.POD_STUCK, pod=pod, why=why)
         self._whys.setdefault(one.name, said)
 

@@ -29,7 +29,7 @@ class Status(StrEnum):
 
 ROOT: Final = "Ready"
 AWAITING: Final = "AwaitingReconciliation"
-AWAITING_MESSAGE: Final = "nothing has looked at this yet"
+AWAITING_MESSAGE: Final = "not evaluated yet"
 UNHEALTHY: Final = "UnhealthyDependents"
 RECONCILING: Final = "ReconcilingDependents"
 

@@ -95,7 +95,9 @@ def answered(
         case EvictionAnswer.GONE | EvictionAnswer.REPLACED:
             return _forgotten(entry)
         case EvictionAnswer.BLOCKED | EvictionAnswer.AMBIGUOUS:
-            why = message or f"a disruption budget does not let pod {entry.pod} go yet"
+            why = (
+                message or f"a PodDisruptionBudget does not allow pod {entry.pod} to be evicted yet"
+            )
             told = Event(
                 "Node",
                 entry.node,
@@ -118,7 +120,7 @@ def _deleted(entry: QueuedEviction, pod: Pod, now: datetime, grace: int) -> Step
         "Pod",
         pod.key,
         DISRUPTED_EVENT,
-        f"Deleted pod with {grace} s to end, so that its node can go in time",
+        f"Deleted pod with a grace period of {grace} s: its node must terminate in time",
         type=EventType.WARNING,
         uid=pod.uid,
     )

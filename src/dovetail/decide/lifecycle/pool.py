@@ -126,12 +126,12 @@ def readiness(view: PoolView, node_class: NodeClassState | None) -> Step:
     ref = view.pool.node_class
     name = f"{ref.kind} {ref.name}"
     if node_class is None:
-        return _unready(CLASS_NOT_FOUND, f"there is no {name}")
+        return _unready(CLASS_NOT_FOUND, f"{name} does not exist")
     if node_class.is_deleting:
         return _unready(CLASS_TERMINATING, f"{name} is being deleted")
     ready = node_class.ready
     if ready is None or ready.status not in {Status.TRUE, Status.FALSE}:
-        return _unready(CLASS_UNKNOWN, f"{name} does not say whether it is ready")
+        return _unready(CLASS_UNKNOWN, f"{name} has no Ready condition")
     if ready.status == Status.FALSE:
         return _unready(ready.reason or CLASS_UNKNOWN, ready.message)
     return Step(conditions=(hold(NODE_CLASS_READY),))

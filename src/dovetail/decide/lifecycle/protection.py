@@ -41,7 +41,7 @@ def protection(pod: Pod, now: datetime) -> Protection:
     span = _span(stated)
     if span is None:
         message = (
-            f"{labels.DO_NOT_DISRUPT}={stated} protects nothing; "
+            f"{labels.DO_NOT_DISRUPT}={stated} is not valid and has no effect; "
             'expected "true" or a positive duration such as "30m"'
         )
         return Protection(events=(_event(pod, INVALID_EVENT, message, EventType.WARNING),))

@@ -148,8 +148,8 @@ def _with(uids: tuple[str, ...], uid: str) -> tuple[str, ...]:
 
 def _taint_missing(claim: ClaimObject, node: NodeObject) -> Event:
     message = (
-        f"Node {node.name} joined without the taint {UNREGISTERED}; pods may have come to it "
-        "before it was ready for them"
+        f"Node {node.name} joined without the taint {UNREGISTERED}; pods may have been "
+        "bound to it before it was ready"
     )
     return claim_event(claim, TAINT_MISSING_EVENT, message, EventType.WARNING)
 
@@ -178,7 +178,7 @@ def initialization_step(view: ClaimView, now: datetime) -> Step:
     if not conditions.is_true(REGISTERED):
         return STAY
     if len(view.nodes) != 1:
-        return Step(conditions=(wait(INITIALIZED, NODE_NOT_FOUND, "its Node is not there"),))
+        return Step(conditions=(wait(INITIALIZED, NODE_NOT_FOUND, "its Node does not exist"),))
     node = view.nodes[0]
     for reason, wanting in _CHECKS:
         message = wanting(view, node)
@@ -202,12 +202,12 @@ def _unready(_: ClaimView, node: NodeObject) -> str:
 def _startup_taints(view: ClaimView, node: NodeObject) -> str:
     starting = {(taint.key, taint.effect) for taint in view.claim.startup_taints}
     left = [taint for taint in node.taints if (taint.key, taint.effect) in starting]
-    return f"startup taints are still there: {_listed(left)}" if left else ""
+    return f"startup taints remain: {_listed(left)}" if left else ""
 
 
 def _ephemeral_taints(_: ClaimView, node: NodeObject) -> str:
     left = [taint for taint in node.taints if is_ephemeral(taint)]
-    return f"taints of a starting node are still there: {_listed(left)}" if left else ""
+    return f"taints of a starting node remain: {_listed(left)}" if left else ""
 
 
 def _resources(view: ClaimView, node: NodeObject) -> str:

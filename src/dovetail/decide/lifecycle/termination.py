@@ -133,7 +133,7 @@ def _drained(view: TerminationView, now: datetime) -> tuple[Step, bool]:
 def _draining(view: TerminationView, now: datetime, n_waiting: int) -> Step:
     node, claim = view.node, view.claim
     deadline, reason = termination_deadline(claim), _reason(claim, now)
-    message = f"Draining node: {_counted(n_waiting, 'pod')} still to leave"
+    message = f"Draining node: {_counted(n_waiting, 'pod')} left to evict"
     return Step(
         # Without a count: it would be written anew for every pod that leaves.
         conditions=(wait(DRAINED, DRAINING),) if claim is not None else (),

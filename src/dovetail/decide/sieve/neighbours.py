@@ -14,8 +14,8 @@ from dovetail.decide.sieve.state import Finding, Sifting, Waiver
 from dovetail.model.topology import LabelSelector
 from dovetail.model.verdict import Reason
 
-_NO_SUCH_LABEL: Final = "Its nodes do not have the label {key}, over which the pod is to be placed."
-_NOWHERE: Final = "The pod must share {key} with pods that are nowhere: {selector}."
+_NO_SUCH_LABEL: Final = "Its nodes do not have the label {key}, which is the topologyKey."
+_NOWHERE: Final = "Its required affinity over {key} selects pods that do not exist: {selector}."
 
 
 def topology_keys(state: Sifting) -> Finding | None:
@@ -34,8 +34,8 @@ def topology_keys(state: Sifting) -> Finding | None:
 
 
 _OTHERS: Final = (
-    "A node would do, but wherever one could be, it would break a constraint of other pods: "
-    "anti-affinity, or a spread that counts its zone."
+    "A node for it would break a constraint of other pods: required anti-affinity, or a topology "
+    "spread that counts its zone."
 )
 
 

@@ -36,13 +36,13 @@ def resources(state: Sifting) -> Finding | None:
 
 def _largest(state: Sifting, short: list[tuple[str, int]], *, is_alone: bool) -> str:
     if not is_alone:
-        return "no type has all of it together"
+        return "no instance type has all of it together"
     shelf, left = state.shelf, state.left
     if all(not shelf.table.capacity(name).at_least(1) & left for name, _ in short):
-        return f"no type has {' or '.join(name for name, _ in short)}"
+        return f"no instance type has {' or '.join(name for name, _ in short)}"
     most = {name: shelf.table.free(name, shelf.overhead).largest(left) for name, _ in short}
-    taken = " after daemon sets" if shelf.overhead else ""
-    return f"the largest type leaves {amounts(sorted(most.items()))}{taken}"
+    taken = " after DaemonSets" if shelf.overhead else ""
+    return f"the largest instance type leaves {amounts(sorted(most.items()))}{taken}"
 
 
 def amounts(by_resource: list[tuple[str, int]]) -> str:

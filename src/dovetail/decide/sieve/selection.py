@@ -24,9 +24,9 @@ def stock(state: Sifting) -> Finding | None:
     shelf = state.shelf
     n_types = len(shelf.table.types)
     if shelf.admitted:
-        why = f"none of the {shelf.admitted.bit_count()} types it admits is on offer"
+        why = f"none of the {shelf.admitted.bit_count()} matching instance types is available"
     else:
-        why = f"its requirements admit none of {n_types} types"
+        why = f"its requirements match none of {n_types} types"
     tell = partial(say, Reason.NO_INSTANCE_TYPES, why=why)
     return Finding(Reason.NO_INSTANCE_TYPES, tell, shelf.table.everyone, Waiver())
 
@@ -110,11 +110,11 @@ def _failing_label(state: Sifting, wish: Wish) -> tuple[Bits, str, Said]:
 
 def _offered(shelf: Shelf, key: str) -> str:
     if key in (labels.HOSTNAME, labels.NODE_NAME_FIELD):
-        return "; the name of a new node is not known before it is launched"
+        return "; the name of a new node is unknown before it is launched"
     values = shelf.values(key)
     if values:
         more = f" and {len(values) - 5} others" if len(values) > 5 else ""
-        return f"; there is {', '.join(values[:5])}{more}"
+        return f" (available: {', '.join(values[:5])}{more})"
     return "" if shelf.offers_label(key) else "; its nodes do not have that label"
 
 

@@ -112,7 +112,7 @@ async def test_a_buffer_says_what_it_comes_to() -> None:
         assert said.keys() == {"ReadyForProvisioning", "Provisioning"}
         assert said["Provisioning"].reason == "RequiresNewCapacity"
         assert said["Provisioning"].message == (
-            "running nodes have room for 0 of 2 pods; nodes for 2 are on their way"
+            "running nodes have room for 0 of 2 pods; nodes for 2 are being launched"
         )
 
 
@@ -186,7 +186,7 @@ async def test_room_that_nobody_can_buy_is_said_to_be_missing() -> None:
         await keeper.buffer()
         await keeper.decide()
         message = {one.type: one.message for one in (await keeper.status()).conditions}
-        assert message["Provisioning"].endswith("no node can be had for 2")
+        assert message["Provisioning"].endswith("no node can be launched for 2")
 
 
 async def test_what_is_said_already_is_not_written_again() -> None:

@@ -80,7 +80,7 @@ async def test_a_missing_node_class_stops_its_pool_and_no_other() -> None:
         await world.time.advance()
         assert said(await world.read_pool("early"))["Ready"] == ("True", "Ready")
         lost = condition(await world.read_pool("lost"), "NodeClassReady")
-        assert (lost.status, lost.message) == ("False", "there is no KWOKNodeClass other")
+        assert (lost.status, lost.message) == ("False", "KWOKNodeClass other does not exist")
 
 
 @pytest.mark.parametrize(

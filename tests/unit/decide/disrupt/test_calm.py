@@ -159,7 +159,7 @@ def test_a_node_that_was_just_filled_is_left_alone() -> None:
     fresh = revision("a", "one", minutes=0.5)
     got = found(fresh)
     assert got == Blocked(
-        "n1", Blocker.JUST_FILLED, "Pod default/a has just come to it.", NOW + MINUTE / 2
+        "n1", Blocker.JUST_FILLED, "Pod default/a has just started on it.", NOW + MINUTE / 2
     )
     assert found(revision("a", "one", minutes=1)) is None
     assert found(pod("d", node="n1", owner="DaemonSet/d", started_at=NOW.isoformat())) is None
@@ -186,7 +186,7 @@ def test_a_workload_that_was_evicted_often_enough_is_left_alone() -> None:
     assert got is not None
     assert got.reason is Blocker.EVICTED_OFTEN
     assert got.until == NOW + 24 * HOUR
-    assert "Deployment/default/web may be evicted 4 times a day" in got.message
+    assert "Deployment/default/web may be evicted at most 4 times a day" in got.message
     assert found(*pods, **limited(4, hours=24)) is not None
     assert found(*pods, **limited(4, hours=25)) is None
 

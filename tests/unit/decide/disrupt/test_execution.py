@@ -72,7 +72,10 @@ def test_patience_grows_with_what_is_under_way(n_candidates: int, want: timedelt
             id="too late",
         ),
         pytest.param(
-            [claim("gone", deleting=True)], False, Futile("replacement gone is gone"), id="going"
+            [claim("gone", deleting=True)],
+            False,
+            Futile("replacement gone does not exist any more"),
+            id="going",
         ),
     ],
 )
@@ -85,7 +88,9 @@ def test_replacements_are_waited_for_until_they_started_or_cannot(
 
 def test_a_replacement_that_is_not_there_will_not_come() -> None:
     """Whoever took it away."""
-    assert outlook({"new": None}, NOW, is_late=False) == Futile("replacement new is gone")
+    assert outlook({"new": None}, NOW, is_late=False) == Futile(
+        "replacement new does not exist any more"
+    )
 
 
 def objections(

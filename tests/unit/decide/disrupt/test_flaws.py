@@ -58,50 +58,50 @@ def test_budgets_that_let_nodes_go_at_times_are_fine(budgets: list[Budget]) -> N
         pytest.param(
             Budget("0"),
             FlawKind.NEVER_ALLOWS,
-            "budgets[0] never lets a node go for Empty, Drifted or Underutilized: "
-            "it has no schedule, so it always holds",
+            "budgets[0] never allows a node to be disrupted for Empty, Drifted or Underutilized: "
+            "it has no schedule, so it is always active",
             id="none at any time",
         ),
         pytest.param(
             Budget("0%", reasons=("Drifted",)),
             FlawKind.NEVER_ALLOWS,
-            "never lets a node go for Drifted: it has no schedule",
+            "never allows a node to be disrupted for Drifted: it has no schedule",
             id="nothing of anything for one reason",
         ),
         pytest.param(
             scheduled("0", "@daily", 25),
             FlawKind.NEVER_ALLOWS,
-            "its schedule '@daily' strikes again before its 25h0m0s are over",
+            "its schedule '@daily' matches again before its 25h0m0s are over",
             id="longer than its period",
         ),
         pytest.param(
             scheduled("0", "@hourly", 1),
             FlawKind.NEVER_ALLOWS,
-            "its schedule '@hourly' strikes again",
+            "its schedule '@hourly' matches again",
             id="as long as its period",
         ),
         pytest.param(
             scheduled("0", "0 0 1 1 *", 366 * 24),
             FlawKind.NEVER_ALLOWS,
-            "strikes again",
+            "matches again",
             id="as long as a leap year",
         ),
         pytest.param(
             Budget("0", schedule="@yearly", duration=timedelta.max),
             FlawKind.NEVER_ALLOWS,
-            "strikes again",
+            "matches again",
             id="for ever",
         ),
         pytest.param(
             scheduled("10%", "@daily", 24),
             FlawKind.NEVER_ENDS,
-            "budgets[0] always holds: its schedule '@daily' strikes again",
+            "budgets[0] is always active: its schedule '@daily' matches again",
             id="a window without end",
         ),
         pytest.param(
             scheduled("0", "0 0 30 2 *", 24),
             FlawKind.NEVER_BEGINS,
-            "never limits anything: its schedule '0 0 30 2 *' never strikes",
+            "never limits anything: its schedule '0 0 30 2 *' never matches",
             id="a day that never comes",
         ),
         pytest.param(
@@ -119,7 +119,7 @@ def test_budgets_that_let_nodes_go_at_times_are_fine(budgets: list[Budget]) -> N
         pytest.param(
             Budget("1", reasons=("Expired",)),
             FlawKind.UNKNOWN_REASON,
-            "is about Expired, which is no reason that budgets limit; "
+            "limits Expired, which is not a disruption reason; "
             "expected Empty, Drifted or Underutilized",
             id="a reason that does not exist",
         ),
@@ -136,7 +136,10 @@ def test_budgets_that_let_nodes_go_at_times_are_fine(budgets: list[Budget]) -> N
             id="none for a reason that does not exist",
         ),
         pytest.param(
-            Budget("some"), FlawKind.UNREADABLE, "allows nothing: nodes is 'some'", id="no number"
+            Budget("some"),
+            FlawKind.UNREADABLE,
+            "allows no disruption: nodes is 'some'",
+            id="no number",
         ),
         pytest.param(
             scheduled("some", "@daily", 1),
@@ -181,8 +184,8 @@ def test_windows_that_leave_no_gap_together_are_named_together() -> None:
     [flaw] = flaws(budgets, NOW)
     assert (flaw.kind, flaw.budgets) == (FlawKind.NEVER_ALLOWS, (1, 2))
     assert flaw.message == (
-        "budgets[1] and budgets[2] together never let a node go for Empty or Drifted: "
-        "their windows leave no gap"
+        "budgets[1] and budgets[2] together never allow a node to be disrupted for "
+        "Empty or Drifted: their windows leave no gap"
     )
 
 

@@ -86,7 +86,7 @@ def test_in_a_hurry_nobody_is_moved_to_nodes_that_are_shunned() -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        pytest.param({"node_selector": {"zone": "z"}}, "no node that stays", id="fits nowhere"),
+        pytest.param({"node_selector": {"zone": "z"}}, "no remaining node", id="fits nowhere"),
         pytest.param({"scheduler_name": "mine"}, "scheduler", id="not ours to schedule"),
         pytest.param({"claims": ["lost"]}, "volumes", id="its volumes are not to be had"),
     ],

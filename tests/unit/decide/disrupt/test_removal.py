@@ -100,7 +100,7 @@ def test_a_node_that_is_not_quiet_is_no_place_for_a_move_that_saves_money() -> N
     found = without(snapshot)
     assert found is not None
     [one] = found.unplaced
-    assert one.summary.startswith("It could not run anywhere else")
+    assert one.summary.startswith("It cannot run on any other node")
 
 
 def test_a_node_on_its_way_out_is_not_removed_twice() -> None:

@@ -30,7 +30,9 @@ OLD = {labels.NODE_POOL_HASH: "1", labels.NODE_POOL_HASH_VERSION: "v2"}
 @pytest.mark.parametrize(
     ("node_class", "want"),
     [
-        pytest.param(None, ("NodeClassNotFound", "there is no KWOKNodeClass default"), id="none"),
+        pytest.param(
+            None, ("NodeClassNotFound", "KWOKNodeClass default does not exist"), id="none"
+        ),
         pytest.param(
             NodeClassState(is_deleting=True, ready=READY.ready),
             ("NodeClassTerminating", "KWOKNodeClass default is being deleted"),
@@ -38,12 +40,12 @@ OLD = {labels.NODE_POOL_HASH: "1", labels.NODE_POOL_HASH_VERSION: "v2"}
         ),
         pytest.param(
             NodeClassState(),
-            ("NodeClassReadinessUnknown", "KWOKNodeClass default does not say whether it is ready"),
+            ("NodeClassReadinessUnknown", "KWOKNodeClass default has no Ready condition"),
             id="it says nothing",
         ),
         pytest.param(
             NodeClassState(ready=Condition("Ready", "Unknown", "Busy")),
-            ("NodeClassReadinessUnknown", "KWOKNodeClass default does not say whether it is ready"),
+            ("NodeClassReadinessUnknown", "KWOKNodeClass default has no Ready condition"),
             id="it does not know",
         ),
         pytest.param(
