@@ -24,7 +24,7 @@ from dovetail.model.pod import PodSpec
 from dovetail.model.policy import Policy
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Snapshot
-from dovetail.sim.demand import CronWork, Demand, Workload
+from dovetail.sim.demand import AppDemand, CronWork, Demand
 
 DAY: Final = timedelta(hours=24)
 _STEP: Final = timedelta(minutes=5)
@@ -66,7 +66,7 @@ def demand(n_pods: int, seed: int = 1, *, lasts_for: timedelta = DAY) -> Demand:
     )
 
 
-def _workload(one: Deployment, lasts_for: timedelta, chance: random.Random) -> Workload:
+def _workload(one: Deployment, lasts_for: timedelta, chance: random.Random) -> AppDemand:
     is_scaled = one.replicas >= 4 and chance.random() < 0.6
     is_stateful = not is_scaled and one.replicas <= 10 and chance.random() < 0.15
     replicas = (
@@ -74,7 +74,7 @@ def _workload(one: Deployment, lasts_for: timedelta, chance: random.Random) -> W
         if is_scaled
         else ((timedelta(0), one.replicas),)
     )
-    return Workload(
+    return AppDemand(
         name=one.name,
         namespace=NAMESPACE,
         spec=one.spec,

@@ -37,7 +37,7 @@ from dovetail.model.snapshot import DisruptionBudget, Snapshot
 from dovetail.model.topology import equality
 from dovetail.sim.fast.claimed import daemon_pods
 from dovetail.sim.reference.provisioning import provisioning
-from dovetail.sim.reference.standing import Standing
+from dovetail.sim.reference.standing import Occupancy
 
 NOW: Final = datetime(2026, 1, 1, 12, tzinfo=UTC)
 _BEGAN: Final = NOW - timedelta(days=7)
@@ -129,7 +129,7 @@ def _waves(deployments: list[Deployment], chance: random.Random) -> Iterator[lis
 
 
 def _filled(snapshot: Snapshot, waves: Iterable[list[Pod]]) -> Snapshot:
-    standing = Standing()
+    standing = Occupancy()
     for number, pods in enumerate(waves):
         asked = msgspec.structs.replace(
             snapshot, pods=(*snapshot.pods, *pods), revision=snapshot.revision + 1

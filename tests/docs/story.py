@@ -19,8 +19,8 @@ from dovetail.model.policy import Policy
 from dovetail.model.snapshot import Snapshot
 from dovetail.observe.journal.recent import RecentDecisions
 from dovetail.observe.journal.writer import JournalWriter
-from dovetail.sim.demand import Demand, Workload
-from dovetail.sim.fast.machines import Pace
+from dovetail.sim.demand import AppDemand, Demand
+from dovetail.sim.fast.machines import MachinePace
 from dovetail.sim.fast.run import Manner, simulate
 from dovetail.testing import instance_type, node, node_pool, pod, snapshot
 
@@ -84,10 +84,10 @@ def _standing() -> tuple[Pod, ...]:
 
 def _workload(
     name: str, *replicas: tuple[timedelta, int], guard: str = "", **words: object
-) -> Workload:
+) -> AppDemand:
     """Pods with names of their own, so that they can be asked for."""
     spec = pod(name, **words).spec
-    return Workload(name=name, spec=spec, replicas=replicas, is_stateful=True, guard=guard)
+    return AppDemand(name=name, spec=spec, replicas=replicas, is_stateful=True, guard=guard)
 
 
 def _demand() -> Demand:
@@ -126,7 +126,7 @@ def story() -> RecentDecisions:
         held.add(cluster, plan, now, 0.01)
         return plan
 
-    pace = Pace(starts_after=30 * SECOND, starts_within=30 * SECOND, ends_after=5 * SECOND)
+    pace = MachinePace(starts_after=30 * SECOND, starts_within=30 * SECOND, ends_after=5 * SECOND)
     manner = Manner(start=START, pace=pace)
     simulate(_cluster(), _demand(), policy, manner=manner, chance=lambda: 0.5)
     return held

@@ -16,7 +16,7 @@ from dovetail.cloud.registry import ProviderContext
 from dovetail.controllers.cache import NODE, NODE_CLAIM, NODE_POOL
 from dovetail.controllers.controller import Controller, Setup
 from dovetail.controllers.dependencies import Dependencies
-from dovetail.controllers.leadership.election import LEASE, Candidate, ElectionDependencies
+from dovetail.controllers.leadership.election import LEASE, ElectionDependencies, LeaderCandidate
 from dovetail.controllers.pools.capacity_buffers import CAPACITY_BUFFER
 from dovetail.decide import decide
 from dovetail.kube.errors import UnavailableError
@@ -309,7 +309,7 @@ class Process:
             gates=_GATES,
         )
         self._controller = Controller(means, setup)
-        self._candidate = Candidate(
+        self._candidate = LeaderCandidate(
             Ref(LEASE, "karpenter-leader-election", "kube-system"),
             self._mark,
             ElectionDependencies(self._beside, world.time, world.time, self._chance, SILENT),

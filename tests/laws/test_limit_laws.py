@@ -16,7 +16,7 @@ from dovetail.model.plan import Launch
 from dovetail.model.pool import NodePool
 from dovetail.model.requirements import requirement
 from dovetail.model.snapshot import Snapshot
-from dovetail.state.changes import Catalogued, Launched, LaunchStarted, Observed
+from dovetail.state.changes import Catalogued, LaunchDone, LaunchStarted, Observed
 from dovetail.state.cluster import Cluster
 from dovetail.testing.builders import instance_type
 from tests.laws.market import one_in
@@ -93,7 +93,7 @@ def test_limits_hold_while_launches_are_under_way(seed: int) -> None:
             under_way.remove(launch)
             kind = max(_listed(launch, kinds), key=lambda one: one.capacity["cpu"])
             known.apply(_claim(launch, kind))
-            known.apply(Launched(launch.name, now))
+            known.apply(LaunchDone(launch.name, now))
             n_delivered += kind.capacity["cpu"]
         coming = [max(one.capacity["cpu"] for one in _listed(one, kinds)) for one in under_way]
         assert n_delivered + sum(coming) <= LIMIT_CPUS * 1000

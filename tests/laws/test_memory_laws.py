@@ -21,7 +21,7 @@ from dovetail.state import freeze
 from dovetail.state.changes import Catalogued, Change, Observed, Vanished
 from dovetail.state.cluster import Cluster
 from dovetail.state.fleet import to_come
-from dovetail.state.nodes import Joints, Report
+from dovetail.state.nodes import Joints, NodeReport
 from tests.laws.happenings import history
 from tests.laws.strategies import seeded
 
@@ -136,7 +136,7 @@ def _under_way(before: Snapshot, plan: Plan) -> Snapshot:
     """The cluster once the plan is being carried out and nothing has come of it yet."""
     types = before.instance_types
     ordered = {one.name: to_come(one, types[one.node_pool]) for one in plan.launches}
-    coming = Joints().nodes(Report({}, ordered, {}, types))
+    coming = Joints().nodes(NodeReport({}, ordered, {}, types))
     uids = {pod.key: pod.uid for pod in before.pods}
     placed = [(one.name, one.pods) for one in plan.launches]
     placed += [(one.node, one.pods) for one in plan.nominations]

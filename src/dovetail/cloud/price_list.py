@@ -17,7 +17,7 @@ from dovetail.model.resources import fits
 _FROM_THE_CLAIM: Final = frozenset({labels.NODE_POOL, labels.HOSTNAME})
 
 
-class Choice(msgspec.Struct, frozen=True, gc=False):
+class Priced(msgspec.Struct, frozen=True, gc=False):
     """One instance type, offered in one way."""
 
     instance_type: InstanceType
@@ -34,10 +34,10 @@ class PriceList:
 
     def __init__(self, types: Sequence[InstanceType]) -> None:
         self._choices = tuple(
-            sorted((Choice(one, at) for one in types for at in one.offerings), key=_order)
+            sorted((Priced(one, at) for one in types for at in one.offerings), key=_order)
         )
 
-    def serving(self, claim: ClaimObject) -> Iterator[Choice]:
+    def serving(self, claim: ClaimObject) -> Iterator[Priced]:
         """What is available and would do for the claim, cheapest first."""
         wanted = Requirements(claim.requirements)
         names = wanted.get(labels.INSTANCE_TYPE)
@@ -52,7 +52,7 @@ class PriceList:
                 yield choice
 
 
-def labels_of(choice: Choice, claim: ClaimObject) -> dict[str, str]:
+def labels_of(choice: Priced, claim: ClaimObject) -> dict[str, str]:
     """The labels that a node of this choice gets: one value where the claim leaves several."""
     wanted = Requirements(claim.requirements)
     stated = choice.instance_type.requirements & choice.offering.requirements
@@ -64,7 +64,7 @@ def labels_of(choice: Choice, claim: ClaimObject) -> dict[str, str]:
     return found
 
 
-def _order(choice: Choice) -> tuple[int, str, str, str, str]:
+def _order(choice: Priced) -> tuple[int, str, str, str, str]:
     at = choice.offering
     return (
         at.price_nanousd,
@@ -83,7 +83,7 @@ def _type_serves(held: InstanceType, claim: ClaimObject, wanted: Requirements) -
     return fits(asked, held.allocatable) and held.requirements.intersects(wanted)
 
 
-def _offering_serves(choice: Choice, wanted: Requirements) -> bool:
+def _offering_serves(choice: Priced, wanted: Requirements) -> bool:
     held, at = choice.instance_type.requirements, choice.offering.requirements
     if not at.intersects(wanted):
         return False

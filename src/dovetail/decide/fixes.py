@@ -98,13 +98,13 @@ def _best(
     for bench, finding in likely:
         if best is not None and best.rank <= (1, _RANKS[finding.reason]):
             break
-        changes = _changes(Case(bench, ask, finding, Waiver(), known_keys), most)
+        changes = _changes(PodCase(bench, ask, finding, Waiver(), known_keys), most)
         if changes and (best is None or Repair(changes).rank < best.rank):
             best = Repair(changes)
     return best
 
 
-def _changes(case: Case, most: int) -> tuple[Change, ...]:
+def _changes(case: PodCase, most: int) -> tuple[Change, ...]:
     """The changes that would let a pool launch a node for the pod; none if it takes too many."""
     changes: list[Change] = []
     while len(changes) < most:
@@ -116,11 +116,11 @@ def _changes(case: Case, most: int) -> tuple[Change, ...]:
         found = sift(case.bench, case.ask, waived)
         if found is None:
             return tuple(changes)
-        case = Case(case.bench, case.ask, found, waived, case.known_keys)
+        case = PodCase(case.bench, case.ask, found, waived, case.known_keys)
     return ()
 
 
-class Case(msgspec.Struct, frozen=True):
+class PodCase(msgspec.Struct, frozen=True):
     """A finding with everything around it."""
 
     bench: Bench
@@ -143,7 +143,7 @@ class Case(msgspec.Struct, frozen=True):
         )
 
 
-def _change(case: Case) -> Change | None:
+def _change(case: PodCase) -> Change | None:
     if not case.finding.waiver:
         return None  # nothing to waive: no change of one constraint would help
     special = _SPECIAL.get(case.finding.reason)
@@ -166,14 +166,14 @@ _PLAIN: Final[Mapping[Reason, str]] = {
 }
 
 
-def _min_values(case: Case) -> Change:
+def _min_values(case: PodCase) -> Change:
     key = case.finding.subject
     asked = dict(case.bench.shelf.min_values)[key]
     found = case.bench.shelf.n_values(key, case.finding.left)
     return case.change(f"lower minValues of {key} in NodePool {case.pool} from {asked} to {found}")
 
 
-def _spread(case: Case) -> Change:
+def _spread(case: PodCase) -> Change:
     key = case.finding.subject
     if not case.bench.shelf.offers_label(key):
         hint = closest_key(key, case.known_keys())
@@ -183,7 +183,7 @@ def _spread(case: Case) -> Change:
     return case.change(f"raise maxSkew over {key}, or set whenUnsatisfiable: ScheduleAnyway")
 
 
-def _no_offering(case: Case) -> Change:
+def _no_offering(case: PodCase) -> Change:
     shelf = case.bench.shelf
     places = {
         f"{offering.zone} {offering.capacity_type}"
@@ -193,17 +193,17 @@ def _no_offering(case: Case) -> Change:
     return case.change(f"allow what is available: {shown}")
 
 
-def _rows_of(case: Case) -> Bits:
+def _rows_of(case: PodCase) -> Bits:
     return case.bench.shelf.table.rows_of(case.finding.left)
 
 
-def _volume_topology(case: Case) -> Change:
+def _volume_topology(case: PodCase) -> Change:
     return case.change(
         f"let NodePool {case.pool} launch where the volumes are ({spoken(case.finding.said)})"
     )
 
 
-def _node_affinity(case: Case) -> Change:
+def _node_affinity(case: PodCase) -> Change:
     key = case.finding.subject
     if key in (labels.HOSTNAME, labels.NODE_NAME_FIELD):
         return case.change(f"do not select a node by {key}")
@@ -225,7 +225,7 @@ def _node_affinity(case: Case) -> Change:
     return case.change(f"choose {key} among {', '.join(values[:5])}")
 
 
-def _absent_label(case: Case) -> Change:
+def _absent_label(case: PodCase) -> Change:
     key = case.finding.subject
     hint = closest_key(key, case.known_keys())
     if hint:
@@ -236,7 +236,7 @@ def _absent_label(case: Case) -> Change:
     )
 
 
-def _limits(case: Case) -> Change:
+def _limits(case: PodCase) -> Change:
     limits, remaining = case.bench.shelf.pool.limits, case.bench.remaining
     lacking = _lacking(case)
     raised = [
@@ -247,7 +247,7 @@ def _limits(case: Case) -> Change:
     return case.change(f"raise {' and '.join(raised)}")
 
 
-def _lacking(case: Case) -> dict[str, int]:
+def _lacking(case: PodCase) -> dict[str, int]:
     """What a node must be allowed to have, by limited resource: the least that is enough."""
     remaining, left = case.bench.remaining, case.finding.left
     table = case.bench.shelf.table
@@ -280,7 +280,7 @@ def _all_of(mask: Bits, others: Iterable[Bits]) -> Bits:
     return mask
 
 
-def _resources(case: Case) -> Change:
+def _resources(case: PodCase) -> Change:
     short = [one for one in case.ask.requests if one[0] in case.finding.waiver.resources]
     if any(name == CPU and amount >= _MILLION_CORES for name, amount in short):
         text = "request cpu in m (thousandths of a core), not in M (millions)"
@@ -288,7 +288,7 @@ def _resources(case: Case) -> Change:
     return _wider_labels(case, short) or _wider_pool(case, short) or _smaller_pod(case, short)
 
 
-def _wider_labels(case: Case, short: list[tuple[str, int]]) -> Change | None:
+def _wider_labels(case: PodCase, short: list[tuple[str, int]]) -> Change | None:
     """Another zone, say, that has types with what is asked for."""
     keys = {key for wish in case.ask.wishes for key in wish} - case.waived.keys
     for key in sorted(keys, key=lambda key: (key != labels.ZONE, key)):
@@ -304,7 +304,7 @@ def _wider_labels(case: Case, short: list[tuple[str, int]]) -> Change | None:
     return None
 
 
-def _wider_pool(case: Case, short: list[tuple[str, int]]) -> Change | None:
+def _wider_pool(case: PodCase, short: list[tuple[str, int]]) -> Change | None:
     """A type that would do but that the pool does not admit."""
     shelf = case.bench.shelf
     table = shelf.table
@@ -324,7 +324,7 @@ def _wider_pool(case: Case, short: list[tuple[str, int]]) -> Change | None:
     )
 
 
-def _smaller_pod(case: Case, short: list[tuple[str, int]]) -> Change:
+def _smaller_pod(case: PodCase, short: list[tuple[str, int]]) -> Change:
     shelf = case.bench.shelf
     most = [
         (name, shelf.table.free(name, shelf.overhead).largest(case.finding.left))
@@ -339,7 +339,7 @@ def _smaller_pod(case: Case, short: list[tuple[str, int]]) -> Change:
     return case.change(f"request less of {' or '.join(name for name, _ in short)}")
 
 
-_SPECIAL: Final[Mapping[Reason, Callable[[Case], Change]]] = {
+_SPECIAL: Final[Mapping[Reason, Callable[[PodCase], Change]]] = {
     Reason.MIN_VALUES: _min_values,
     Reason.TOPOLOGY_SPREAD: _spread,
     Reason.NO_OFFERING: _no_offering,

@@ -14,7 +14,7 @@ from dovetail.decide.explain import clause, say, sentence
 from dovetail.decide.fixes import best_repair
 from dovetail.decide.pools import RefusedPool
 from dovetail.decide.sieve import sift
-from dovetail.decide.sieve.shelf import Shelf
+from dovetail.decide.sieve.shelf import TypeShelf
 from dovetail.decide.sieve.state import Ask, Bench, Finding, ask_of
 from dovetail.decide.sieve.typesets import TypeTable
 from dovetail.model.instance import InstanceType
@@ -144,7 +144,7 @@ class _Explainer:
         if pool.name not in self._benches:
             context = self._context
             table = self._table(context.instance_types.get(pool.name, ()))
-            shelf = Shelf(pool, table, context.daemon_sets)
+            shelf = TypeShelf(pool, table, context.daemon_sets)
             remaining = context.remaining.get(pool.name, pool.limits)
             self._benches[pool.name] = Bench(shelf, remaining, context.policy.min_values_policy)
         return self._benches[pool.name]

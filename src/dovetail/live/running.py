@@ -20,8 +20,8 @@ from dovetail.cloud import registry
 from dovetail.controllers.leadership import election
 from dovetail.controllers.leadership.election import (
     LEASE,
-    Candidate,
     ElectionDependencies,
+    LeaderCandidate,
     LeadershipLostError,
 )
 from dovetail.controllers.leadership.memory_limit import watch_memory
@@ -193,12 +193,12 @@ def _supervisor(outside: Outside, loops: Iterable[Loop]) -> Supervisor:
     return Supervisor(loops, timer=outside.timer, chance=outside.chance, log=outside.log)
 
 
-def _candidate(outside: Outside, kube: HttpKube) -> Candidate:
+def _candidate(outside: Outside, kube: HttpKube) -> LeaderCandidate:
     settings = outside.settings
     namespace = settings.leader_election_namespace or election.namespace(outside.environment)
     means = ElectionDependencies(kube, outside.clock, outside.timer, outside.chance, outside.log)
     lease = Ref(LEASE, settings.leader_election_name, namespace)
-    return Candidate(lease, f"{socket.gethostname()}_{uuid.uuid4()}", means)
+    return LeaderCandidate(lease, f"{socket.gethostname()}_{uuid.uuid4()}", means)
 
 
 @contextmanager

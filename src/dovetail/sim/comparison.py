@@ -26,7 +26,7 @@ from dovetail.model.pod import Pod
 from dovetail.model.snapshot import Snapshot
 from dovetail.present.cost_report import Comparison
 from dovetail.sim.reference.provisioning import provisioning
-from dovetail.sim.reference.standing import Standing
+from dovetail.sim.reference.standing import Occupancy
 
 _Buyer = Callable[[Snapshot, datetime], Plan]
 
@@ -80,7 +80,7 @@ def target(snapshot: Snapshot, now: datetime) -> int:
 
 
 def _reference(emptied: Snapshot, now: datetime) -> Plan:
-    standing = Standing()
+    standing = Occupancy()
     standing.look(emptied, now)
     return provisioning(standing, emptied, now)
 

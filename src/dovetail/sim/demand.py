@@ -15,7 +15,7 @@ from dovetail.model.pod import PodSpec
 _AT_ONCE = timedelta(0)
 
 
-class Workload(msgspec.Struct, frozen=True, kw_only=True):
+class AppDemand(msgspec.Struct, frozen=True, kw_only=True):
     """Pods that are kept at a number: a Deployment, or a StatefulSet where each has its own name.
 
     `replicas` says how many there are to be from each moment on; at each of `rollouts` the template
@@ -67,6 +67,6 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True):
     """All of it, and for how long. At each of `drifts` every node is found to be out of date."""
 
     lasts_for: timedelta
-    workloads: tuple[Workload, ...] = ()
+    workloads: tuple[AppDemand, ...] = ()
     cron_works: tuple[CronWork, ...] = ()
     drifts: tuple[timedelta, ...] = ()

@@ -56,14 +56,14 @@ class LaunchStarted(msgspec.Struct, frozen=True):
     at: datetime
 
 
-class Launched(msgspec.Struct, frozen=True):
+class LaunchDone(msgspec.Struct, frozen=True):
     """The API has taken the NodeClaim; the watch will show it."""
 
     node_claim: str
     at: datetime
 
 
-class LaunchFailed(msgspec.Struct, frozen=True):
+class LaunchRefused(msgspec.Struct, frozen=True):
     """A node that will not come. Its pods wait again."""
 
     node_claim: str
@@ -160,5 +160,7 @@ LedgerChange = (
     | Disrupting
     | DisruptionEnded
 )
-Outcome = LaunchStarted | Launched | LaunchFailed | Nominated | Withdrawn | Evicted | LedgerChange
+Outcome = (
+    LaunchStarted | LaunchDone | LaunchRefused | Nominated | Withdrawn | Evicted | LedgerChange
+)
 Change = Observed | Vanished | Catalogued | Outcome

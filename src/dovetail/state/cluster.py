@@ -28,8 +28,8 @@ from dovetail.state.changes import (
     Catalogued,
     Change,
     Evicted,
-    Launched,
-    LaunchFailed,
+    LaunchDone,
+    LaunchRefused,
     LaunchStarted,
     Nominated,
     Observed,
@@ -152,10 +152,10 @@ class Cluster:
         match outcome:
             case LaunchStarted():
                 return self._begin(outcome)
-            case Launched():
+            case LaunchDone():
                 self._fleet.launched(outcome.node_claim, outcome.at)
                 return NOTHING
-            case LaunchFailed():
+            case LaunchRefused():
                 self._fleet.fail(outcome.node_claim, outcome.at)
                 self.book.withdraw_all(outcome.node_claim)
                 return Touched.NODES | Touched.PENDING

@@ -18,7 +18,7 @@ from dovetail.model.instance import InstanceType
 from dovetail.model.node import Node
 from dovetail.model.plan import Launch
 from dovetail.model.requirements import Requirement
-from dovetail.state.nodes import Joints, Ordered, Report, TypesByPool, attach_limits
+from dovetail.state.nodes import Joints, NodeReport, Ordered, TypesByPool, attach_limits
 from dovetail.state.nodes import observed as observed_node
 from dovetail.state.nodes import ordered as ordered_node
 from dovetail.state.shelf import DEFAULT_NAMESPACE, Key, Shelf
@@ -101,7 +101,7 @@ class Fleet:
         if made_of != self._made_of or types_by_pool is not self._types_by_pool:
             ordered = {**self._launches, **_by_name(self.claims)}
             self._nodes = self._joints.nodes(
-                Report(
+                NodeReport(
                     _by_name(self.seen),
                     ordered,
                     _by_name(self.limits),

@@ -39,7 +39,7 @@ class Ordered(msgspec.Struct, frozen=True, gc=False):
 TypesByPool = Mapping[str, tuple[InstanceType, ...]]
 
 
-class Report(msgspec.Struct, frozen=True):
+class NodeReport(msgspec.Struct, frozen=True):
     """All that is said about nodes: by themselves, by claims, by their CSI drivers.
 
     Live, a node of a pool that still starts counts once its claim is known: until the claim says
@@ -83,7 +83,7 @@ class Joints:
         self._held: dict[tuple[str, str], _Joint] = {}
         self.n_made = 0
 
-    def nodes(self, report: Report) -> tuple[Node, ...]:
+    def nodes(self, report: NodeReport) -> tuple[Node, ...]:
         """Every node and every claim in flight, by name."""
         seen = {name: report.seen[name] for name in sorted(report.seen)}
         claims, alone = _paired(seen, [report.ordered[name] for name in sorted(report.ordered)])
@@ -118,7 +118,7 @@ def _name(node: Node) -> str:
     return node.name
 
 
-def _types(claim: Ordered, report: Report, pool: str = "") -> tuple[InstanceType, ...]:
+def _types(claim: Ordered, report: NodeReport, pool: str = "") -> tuple[InstanceType, ...]:
     return report.types_by_pool.get(pool or claim.node.node_pool, ())
 
 
@@ -126,7 +126,7 @@ def nodes(
     inventory: Inventory, types_by_pool: TypesByPool, *, is_live: bool = False
 ) -> tuple[Node, ...]:
     """Every node and every claim in flight, by name."""
-    report = Report(
+    report = NodeReport(
         seen={one.metadata.name: observed(one) for one in inventory.all(api.Node)},
         ordered={one.metadata.name: ordered(one) for one in inventory.all(api.NodeClaim)},
         attach_limits={one.metadata.name: attach_limits(one) for one in inventory.all(api.CSINode)},

@@ -61,7 +61,7 @@ class Templates:
             namespace: namespace_defaults(held) for namespace, held in (limit_ranges or {}).items()
         }
         self._held: dict[_Key, Judged] = {}
-        self.shared = Shared()
+        self.shared = SharedSpecs()
         self.n_converted = 0
 
     @property
@@ -307,7 +307,7 @@ def _missing(name: str) -> Problem:
     )
 
 
-class Shared:
+class SharedSpecs:
     """Labels and owners met so far."""
 
     def __init__(self) -> None:

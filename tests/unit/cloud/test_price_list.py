@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dovetail import labels
-from dovetail.cloud.price_list import Choice, PriceList, labels_of
+from dovetail.cloud.price_list import Priced, PriceList, labels_of
 from dovetail.model.claim import ClaimObject
 from dovetail.model.requirements import Requirement, requirement
 from dovetail.providers.kwok.catalogue import instance_types
@@ -107,7 +107,7 @@ def test_what_an_overlay_promised_need_not_be_in_the_catalogue() -> None:
 def test_a_node_has_one_value_of_every_label_that_its_type_leaves_open() -> None:
     """The least that the claim allows; labels that the type lacks stay away."""
     both = instance_type("both", price=0.1, labels={"example.com/disk": ["hdd", "nvme", "ssd"]})
-    choice = Choice(both, both.offerings[1])
+    choice = Priced(both, both.offerings[1])
     asked = claim(requirement("example.com/disk", "NotIn", ["hdd"]))
     assert labels_of(choice, asked) == {
         labels.INSTANCE_TYPE: "both",

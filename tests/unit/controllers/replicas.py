@@ -16,8 +16,8 @@ from dovetail.apiserver.server import MemoryKube
 from dovetail.clock import SystemClock
 from dovetail.controllers.leadership.election import (
     LEASE,
-    Candidate,
     ElectionDependencies,
+    LeaderCandidate,
     LeadershipLostError,
     LeaseSpec,
     Terms,
@@ -178,7 +178,7 @@ class Replica:
         self.task: asyncio.Task[None] | None = None
         chance = Random(seed).random  # noqa: S311  repeatable
         dependencies = ElectionDependencies(process, process, process, chance, self.notes)
-        self.candidate = Candidate(NAME, identity, dependencies, terms)
+        self.candidate = LeaderCandidate(NAME, identity, dependencies, terms)
 
     async def run(self) -> None:
         """Lead if elected, until told to stop."""

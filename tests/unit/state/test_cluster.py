@@ -17,8 +17,8 @@ from dovetail.state.changes import (
     Disrupting,
     DisruptionEnded,
     Evicted,
-    Launched,
-    LaunchFailed,
+    LaunchDone,
+    LaunchRefused,
     LaunchStarted,
     Nominated,
     Observed,
@@ -148,14 +148,14 @@ def test_a_claim_takes_the_place_of_its_launch() -> None:
     assert known.snapshot(NOW).ledger.reserved_by_id == {}
     known.apply(vanished("NodeClaim", "p-1"))
     assert known.snapshot(NOW).nodes == ()
-    known.apply(Launched("p-1", NOW))
+    known.apply(LaunchDone("p-1", NOW))
     assert known.snapshot(NOW).nodes == ()
 
 
 def test_a_claim_that_never_shows_up_is_given_up() -> None:
     """It came and went while nobody watched."""
     known = cluster(LaunchStarted(LAUNCH, NOW))
-    known.apply(Launched("p-1", NOW))
+    known.apply(LaunchDone("p-1", NOW))
     assert len(known.snapshot(NOW + 14 * SECOND).nodes) == 1
     assert known.snapshot(NOW + 15 * SECOND).nodes == ()
 
@@ -163,11 +163,11 @@ def test_a_claim_that_never_shows_up_is_given_up() -> None:
 def test_a_failed_launch_leaves_its_pods_waiting() -> None:
     """Its node is not counted on; if the claim is still there, it is leaving."""
     known = cluster(pod("a"), LaunchStarted(LAUNCH, NOW))
-    assert known.apply(LaunchFailed("p-1", NOW)) == Touched.NODES | Touched.PENDING
+    assert known.apply(LaunchRefused("p-1", NOW)) == Touched.NODES | Touched.PENDING
     assert known.snapshot(NOW).nodes == ()
     assert known.snapshot(NOW).ledger == Snapshot().ledger
     known.apply(claim("p-1"))
-    known.apply(LaunchFailed("p-1", NOW))
+    known.apply(LaunchRefused("p-1", NOW))
     assert [one.deleting_at for one in known.snapshot(NOW).nodes] == [NOW]
 
 

@@ -27,7 +27,7 @@ from dovetail.decide.lifecycle.repair import (
 from dovetail.decide.lifecycle.timing import DRIFT_RECHECK
 from dovetail.model.claim import ClaimObject, HookAnswer, NodeObject
 from dovetail.model.node import Node, RepairPolicy
-from dovetail.state.nodes import Joints, Report, observed, ordered
+from dovetail.state.nodes import Joints, NodeReport, observed, ordered
 from dovetail.state.objects import node_pool
 
 
@@ -107,7 +107,7 @@ class DriftChecks:
 
 def joined_node(claim: api.NodeClaim, nodes: Iterable[api.Node]) -> Node:
     """The claim and its Node as one thing, which is what clouds are asked about."""
-    report = Report(
+    report = NodeReport(
         seen={one.metadata.name: observed(one) for one in nodes},
         ordered={claim.metadata.name: ordered(claim)},
         attach_limits={},

@@ -64,7 +64,7 @@ from dovetail.model.claim import ClaimObject, ClaimView, InstanceState, NodeObje
 from dovetail.model.node import RepairPolicy
 from dovetail.observe.cloud import on_behalf_of
 from dovetail.observe.steps import count_claim_step
-from dovetail.state.changes import LaunchFailed
+from dovetail.state.changes import LaunchRefused
 from dovetail.state.objects import claim_object, node_object
 
 N_WORKERS: Final = 200
@@ -292,7 +292,7 @@ class ClaimLoop:
                 self._deleted.add(uid)
                 self._log.info("deleted node claim", node_claim=action.claim, reason=action.reason)
                 if never_started(action):
-                    self._cache.cluster.apply(LaunchFailed(action.claim, now))
+                    self._cache.cluster.apply(LaunchRefused(action.claim, now))
             case _:
                 msg = f"no law of a claim orders {type(action).__name__}"
                 raise TypeError(msg)

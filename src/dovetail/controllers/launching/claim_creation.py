@@ -38,7 +38,7 @@ from dovetail.model.plan import Launch
 from dovetail.model.pool import NodePool
 from dovetail.model.requirements import Requirements
 from dovetail.model.taints import Taint
-from dovetail.state.changes import Launched, LaunchFailed, LaunchStarted
+from dovetail.state.changes import LaunchDone, LaunchRefused, LaunchStarted
 from dovetail.units import duration, quantity
 
 NOMINATED: Final = "Nominated"
@@ -88,14 +88,14 @@ class ClaimCreation:
             async with self._slots:
                 made = await self._writer.write(claim_body(launch, pool, marks))
         except ApiError as error:
-            cluster.apply(LaunchFailed(launch.name, clock.now()))
+            cluster.apply(LaunchRefused(launch.name, clock.now()))
             self._log.error("creating nodeclaim", NodeClaim=launch.name, error=str(error))
             return False
         except BaseException:
             # Nobody knows whether the API has it: the watch shows it soon, or it is forgotten.
-            cluster.apply(Launched(launch.name, clock.now()))
+            cluster.apply(LaunchDone(launch.name, clock.now()))
             raise
-        cluster.apply(Launched(launch.name, clock.now()))
+        cluster.apply(LaunchDone(launch.name, clock.now()))
         self._cache.put(NODE_CLAIM, made)
         self._dependencies.meters.nodeclaims_created_total.labels(
             reason=purpose.reason,

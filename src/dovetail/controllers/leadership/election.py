@@ -97,7 +97,7 @@ def namespace(environment: Mapping[str, str], mount: str = in_cluster.MOUNT) -> 
         return "default"
 
 
-class Candidate:
+class LeaderCandidate:
     """A replica that would lead. `identity` must be its own alone, and new after a restart."""
 
     def __init__(

@@ -7,7 +7,7 @@ from typing import Final
 
 from dovetail import labels
 from dovetail.decide.explain import say
-from dovetail.decide.sieve.shelf import Shelf
+from dovetail.decide.sieve.shelf import TypeShelf
 from dovetail.decide.sieve.state import Finding, Sifting, Waiver
 from dovetail.decide.sieve.typesets import Bits
 from dovetail.decide.sieve.wishes import Said, Wish, spoken, without
@@ -108,7 +108,7 @@ def _failing_label(state: Sifting, wish: Wish) -> tuple[Bits, str, Said]:
     return left, last, wish[last]
 
 
-def _offered(shelf: Shelf, key: str) -> str:
+def _offered(shelf: TypeShelf, key: str) -> str:
     if key in (labels.HOSTNAME, labels.NODE_NAME_FIELD):
         return "; the name of a new node is unknown before it is launched"
     values = shelf.values(key)

@@ -17,7 +17,7 @@ from dovetail.model.taints import Effect, Taint, Toleration, tolerates
 _UNKNOWN: Final = frozenset({labels.NODE_NAME_FIELD, labels.HOSTNAME})
 
 
-class Shelf:
+class TypeShelf:
     """One pool's instance types. `stock` are those that the pool itself admits and that are on
     offer: where every pod begins.
     """

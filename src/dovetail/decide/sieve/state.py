@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from dovetail.decide.sieve.shelf import Shelf
+from dovetail.decide.sieve.shelf import TypeShelf
 from dovetail.decide.sieve.typesets import Bits
 from dovetail.decide.sieve.wishes import Said, Wish, pod_wishes, with_volumes
 from dovetail.model.pod import PodSpec
@@ -63,7 +63,7 @@ class Finding(msgspec.Struct, frozen=True):
 class Bench(msgspec.Struct, frozen=True):
     """One pool as the sieve needs it. `remaining` is what its limits leave after the plan."""
 
-    shelf: Shelf
+    shelf: TypeShelf
     remaining: Mapping[str, int]
     min_values_policy: str = MinValuesPolicy.STRICT
 

@@ -15,7 +15,7 @@ import msgspec
 
 from dovetail import api, labels
 from dovetail.cloud.errors import CreateError, SoldOut
-from dovetail.cloud.price_list import Choice, labels_of
+from dovetail.cloud.price_list import Priced, labels_of
 from dovetail.cloud.provider import Instance
 from dovetail.kube.errors import AlreadyExistsError, ConflictError, NotFoundError
 from dovetail.kube.seam import Body, Deletion, Json, Kube, Patch, Ref, Scope
@@ -80,7 +80,7 @@ class Machine(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaul
         )
 
 
-def launched(claim: ClaimObject, choice: Choice, *, now: datetime, delay: timedelta) -> Machine:
+def launched(claim: ClaimObject, choice: Priced, *, now: datetime, delay: timedelta) -> Machine:
     """The machine that a claim gets of this choice.
 
     It has what its type has. What the claim asks for beyond that, an overlay has promised.

@@ -10,14 +10,14 @@ from functools import partial
 
 from dovetail.model.pod import Pod
 from dovetail.model.snapshot import DisruptionBudget
-from dovetail.sim.demand import Workload
+from dovetail.sim.demand import AppDemand
 from dovetail.sim.fast.binding import Binder
 from dovetail.sim.fast.claimed import DAEMON
-from dovetail.sim.fast.cluster import Cluster
+from dovetail.sim.fast.cluster import FastCluster
 from dovetail.sim.fast.crews import Crew
 
 
-def adopt_pods(cluster: Cluster, binder: Binder, crews: Mapping[str, Crew]) -> None:
+def adopt_pods(cluster: FastCluster, binder: Binder, crews: Mapping[str, Crew]) -> None:
     """Give every pod to whoever keeps it: one of the crews, by "namespace/name", or a new one."""
     by_owner: dict[str, list[Pod]] = {}
     for pod in cluster.given.pods:
@@ -30,7 +30,7 @@ def adopt_pods(cluster: Cluster, binder: Binder, crews: Mapping[str, Crew]) -> N
         _adopt(pods, crew, cluster, binder)
 
 
-def _adopt(pods: Iterable[Pod], crew: Crew, cluster: Cluster, binder: Binder) -> None:
+def _adopt(pods: Iterable[Pod], crew: Crew, cluster: FastCluster, binder: Binder) -> None:
     own = []
     for pod in pods:
         cluster.figures.n_pods += 1
@@ -54,11 +54,11 @@ def name_of(pod: Pod) -> str:
     return pod.workload.partition("/")[2] or pod.key
 
 
-def kept(first: Pod, budgets: Iterable[DisruptionBudget]) -> Workload:
+def kept(first: Pod, budgets: Iterable[DisruptionBudget]) -> AppDemand:
     """The workload of a pod, as far as the pod tells; it says nothing of how many there are."""
     guard = next((one for one in budgets if _guards(one, first)), None)
     owner = first.owner
-    return Workload(
+    return AppDemand(
         name=owner.name if owner else first.name,
         namespace=first.namespace,
         spec=first.spec,

@@ -15,7 +15,7 @@ import msgspec
 
 from dovetail.decide.spread import Steerable
 from dovetail.model.pod import Pod, PodKey
-from dovetail.sim.fast.cluster import Cluster
+from dovetail.sim.fast.cluster import FastCluster
 
 _SHORTEST = timedelta(seconds=1)
 _LONGEST = timedelta(seconds=10)
@@ -30,7 +30,7 @@ class _Tried(msgspec.Struct, frozen=True):
 class Binder:
     """Binds pods that wait."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: FastCluster) -> None:
         self._cluster = cluster
         self._placing = cluster.placing
         self._waiting: dict[PodKey, Pod] = {}

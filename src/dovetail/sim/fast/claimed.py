@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
-from dovetail.cloud.price_list import Choice
+from dovetail.cloud.price_list import Priced
 from dovetail.decide.lifecycle.conditions import INITIALIZED, LAUNCHED, REGISTERED
 from dovetail.model.claim import ClaimObject
 from dovetail.model.instance import InstanceType, Offering
@@ -23,7 +23,7 @@ from dovetail.sim.filters import wants
 _STARTED: Final = tuple(Condition(name, "True") for name in (LAUNCHED, REGISTERED, INITIALIZED))
 
 
-def claimed(launch: Launch, choice: Choice, pool: NodePool, now: datetime) -> Node:
+def claimed(launch: Launch, choice: Priced, pool: NodePool, now: datetime) -> Node:
     """The node that is to come."""
     kind = choice.instance_type
     own = {labels.NODE_POOL: launch.node_pool, labels.HOSTNAME: launch.name}
@@ -130,7 +130,7 @@ def fixed_labels(kind: InstanceType, offering: Offering) -> dict[str, str]:
     }
 
 
-def _is_planned(launch: Launch, choice: Choice) -> bool:
+def _is_planned(launch: Launch, choice: Priced) -> bool:
     wanted = (launch.instance_type, launch.zone, launch.capacity_type)
     offering = choice.offering
     return wanted == (choice.instance_type.name, offering.zone, offering.capacity_type)

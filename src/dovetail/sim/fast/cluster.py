@@ -30,7 +30,7 @@ from dovetail.state.shelf import Key
 _QUIET: Final = Condition(CONSOLIDATABLE, "True")
 
 
-class Keeper(Protocol):
+class FastKeeper(Protocol):
     """Whoever makes pods hears what becomes of them."""
 
     def was_bound(self, pod: Pod) -> None:
@@ -53,7 +53,7 @@ class Keeper(Protocol):
         """How long its pods take to end."""
 
 
-class Cluster:
+class FastCluster:
     """Nodes, pods, promises and budgets."""
 
     def __init__(self, agenda: Agenda, given: Snapshot, figures: Figures) -> None:
@@ -67,7 +67,7 @@ class Cluster:
         self.book = Book(nominated_for(LONGEST))
         self.touched: Callable[[bool], None] = _nobody_hears  # whether pods came that wait
         self.wait: Callable[[Pod], None] = _nobody_binds
-        self.keepers: dict[PodKey, Keeper] = {}
+        self.keepers: dict[PodKey, FastKeeper] = {}
         self.yielding: dict[str, int] = {}  # what pods of these nodes cost to give up
         self._pools = {pool.name: pool for pool in given.node_pools}
         self._budgets = {(one.namespace, one.name): one for one in given.disruption_budgets}
@@ -105,7 +105,7 @@ class Cluster:
 
     # ---- pods
 
-    def make(self, pod: Pod, keeper: Keeper) -> None:
+    def make(self, pod: Pod, keeper: FastKeeper) -> None:
         """A pod comes, and waits."""
         self.keepers[pod.key] = keeper
         self._put(pod)

@@ -15,14 +15,14 @@ from dovetail import labels
 from dovetail.model.pod import Owner, Pod, PodKey
 from dovetail.model.snapshot import DisruptionBudget
 from dovetail.model.topology import equality
-from dovetail.sim.demand import Workload
-from dovetail.sim.fast.cluster import Cluster
+from dovetail.sim.demand import AppDemand
+from dovetail.sim.fast.cluster import FastCluster
 
 
 class Crew:
     """The pods of one workload."""
 
-    def __init__(self, workload: Workload, cluster: Cluster) -> None:
+    def __init__(self, workload: AppDemand, cluster: FastCluster) -> None:
         self._workload = workload
         self._cluster = cluster
         self._wanted = 0

@@ -8,7 +8,7 @@ from itertools import count
 
 from dovetail.model.pod import Owner, Pod, PodKey
 from dovetail.sim.demand import CronWork
-from dovetail.sim.fast.cluster import Cluster
+from dovetail.sim.fast.cluster import FastCluster
 
 _N_KEPT = 3  # runs that are over and still listed
 _MINUTE = 60
@@ -17,7 +17,7 @@ _MINUTE = 60
 class CronCrew:
     """The pods of one CronJob."""
 
-    def __init__(self, work: CronWork, cluster: Cluster) -> None:
+    def __init__(self, work: CronWork, cluster: FastCluster) -> None:
         self._work = work
         self._cluster = cluster
         self._numbers = count(1)

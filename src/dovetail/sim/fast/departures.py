@@ -17,7 +17,7 @@ from dovetail.decide.lifecycle.draining import DISRUPTED, is_evictable, is_waiti
 from dovetail.decide.lifecycle.timing import DRAIN_POLL, EVICTION_BACKOFF, MIN_DRAIN
 from dovetail.model.node import Node
 from dovetail.model.plan import Disrupt, DisruptionReason
-from dovetail.sim.fast.cluster import Cluster
+from dovetail.sim.fast.cluster import FastCluster
 from dovetail.sim.fast.machines import Machines
 from dovetail.state.changes import Disrupting, DisruptionEnded
 
@@ -35,7 +35,7 @@ class _Leaving(msgspec.Struct):
 class Departures:
     """Nodes that are being taken away."""
 
-    def __init__(self, cluster: Cluster, machines: Machines) -> None:
+    def __init__(self, cluster: FastCluster, machines: Machines) -> None:
         self._cluster = cluster
         self._machines = machines
         self._pending: list[tuple[Disrupt, set[str]]] = []  # and the replacements that still start

@@ -16,7 +16,7 @@ _NANOUSD: Final = 1e9
 _MEASURED: Final = (CPU, MEMORY)
 
 
-class Sample(msgspec.Struct, frozen=True):
+class FigureRow(msgspec.Struct, frozen=True):
     """How things stood at one moment."""
 
     at: datetime
@@ -47,7 +47,7 @@ class Report(msgspec.Struct, frozen=True):
     n_decisions: int
     n_failed: int = 0  # launches that came to nothing, each time they were tried
     n_interrupted: int = 0  # instances that the cloud took back
-    samples: tuple[Sample, ...] = ()
+    samples: tuple[FigureRow, ...] = ()
 
     @property
     def n_evictions(self) -> int:
@@ -73,7 +73,7 @@ class Figures:
         self._offered = dict.fromkeys(_MEASURED, 0.0)
         self._waits: list[float] = []
         self._n: Counter[str] = Counter()
-        self._samples: list[Sample] = []
+        self._samples: list[FigureRow] = []
 
     def pass_to(self, now: datetime) -> None:
         """Nothing has changed up to now: count that time. To be called before any change."""
@@ -104,7 +104,7 @@ class Figures:
     def sample(self, now: datetime) -> None:
         """Write down how things stand."""
         self._samples.append(
-            Sample(
+            FigureRow(
                 at=now,
                 n_nodes=self.n_nodes,
                 n_pods=self.n_pods,

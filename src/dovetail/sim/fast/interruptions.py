@@ -15,7 +15,7 @@ from typing import Final
 from dovetail.model.backoff import Chance
 from dovetail.model.node import Node
 from dovetail.model.plan import Disrupt
-from dovetail.sim.fast.cluster import Cluster
+from dovetail.sim.fast.cluster import FastCluster
 from dovetail.sim.fast.departures import Departures
 from dovetail.sim.fast.machines import Machines
 from dovetail.sim.weather import NOTICE, Offers, Reclaims, Storm, Weather
@@ -28,7 +28,7 @@ class Interruptions:
     """Instances that are taken back."""
 
     def __init__(
-        self, cluster: Cluster, machines: Machines, departures: Departures, chance: Chance
+        self, cluster: FastCluster, machines: Machines, departures: Departures, chance: Chance
     ) -> None:
         self._cluster = cluster
         self._machines = machines

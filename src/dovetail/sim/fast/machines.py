@@ -12,7 +12,7 @@ from functools import partial
 
 import msgspec
 
-from dovetail.cloud.price_list import Choice
+from dovetail.cloud.price_list import Priced
 from dovetail.decide.lifecycle.claim import ClaimContext, claim_step
 from dovetail.decide.pools import price_of, prices
 from dovetail.model.backoff import Chance
@@ -20,7 +20,7 @@ from dovetail.model.claim import ClaimObject, ClaimView, LaunchFailed, LaunchFai
 from dovetail.model.node import Node
 from dovetail.model.plan import Launch
 from dovetail.sim.fast.claimed import DAEMON, claim_of, claimed, daemon_pods, started
-from dovetail.sim.fast.cluster import Cluster
+from dovetail.sim.fast.cluster import FastCluster
 from dovetail.sim.fast.market import Market, bought
 from dovetail.sim.weather import FAIR, Weather
 from dovetail.state.changes import InstanceLaunchEnded, InstanceLaunchFailed
@@ -37,7 +37,7 @@ class Hearers(msgspec.Struct, frozen=True):
     failed: Callable[[str], None]
 
 
-class Pace(msgspec.Struct, frozen=True):
+class MachinePace(msgspec.Struct, frozen=True):
     """How long a machine takes to start, at least and at most, and to end."""
 
     starts_after: timedelta = timedelta(seconds=40)
@@ -50,8 +50,8 @@ class Machines:
 
     def __init__(
         self,
-        cluster: Cluster,
-        pace: Pace,
+        cluster: FastCluster,
+        pace: MachinePace,
         chance: Chance,
         hearers: Hearers,
         weather: Weather = FAIR,
@@ -143,7 +143,7 @@ class Machines:
         else:
             cluster.agenda.at(again_at, partial(self._order, launch))
 
-    def _boot(self, name: str, choice: Choice) -> None:
+    def _boot(self, name: str, choice: Priced) -> None:
         span = self._pace.starts_within - self._pace.starts_after
         wait = self._pace.starts_after + max(span, _NOT_AT_ALL) * self._chance()
         slower = self._market.boots_slower_by(choice)
@@ -177,7 +177,7 @@ class Machines:
         if price:
             self._prices[name] = price
 
-    def _claimed(self, launch: Launch, choice: Choice) -> Node:
+    def _claimed(self, launch: Launch, choice: Priced) -> Node:
         cluster = self._cluster
         pool = next(one for one in cluster.given.node_pools if one.name == launch.node_pool)
         return claimed(launch, choice, pool, cluster.now)

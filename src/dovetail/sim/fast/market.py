@@ -13,12 +13,12 @@ from math import prod
 
 import msgspec
 
-from dovetail.cloud.price_list import Choice, PriceList
+from dovetail.cloud.price_list import Priced, PriceList
 from dovetail.model.backoff import Chance
 from dovetail.model.claim import ClaimObject
 from dovetail.model.instance import InstanceType, Offering
 from dovetail.model.plan import Launch
-from dovetail.sim.fast.cluster import Cluster
+from dovetail.sim.fast.cluster import FastCluster
 from dovetail.sim.weather import PriceCourse, Weather
 from dovetail.state.changes import Refused
 
@@ -29,7 +29,9 @@ _Types = tuple[InstanceType, ...]
 class Market:
     """The offerings of a cloud. `repriced` hears when prices have changed."""
 
-    def __init__(self, cluster: Cluster, weather: Weather, repriced: Callable[[], None]) -> None:
+    def __init__(
+        self, cluster: FastCluster, weather: Weather, repriced: Callable[[], None]
+    ) -> None:
         self._cluster = cluster
         self._weather = weather
         self._repriced = repriced
@@ -53,7 +55,7 @@ class Market:
         shares = [one.share for one in self._weather.api_errors if one.during.holds(elapsed)]
         return bool(shares) and chance() < max(shares)
 
-    def sold(self, launch: Launch) -> Choice | None:
+    def sold(self, launch: Launch) -> Priced | None:
         """What an order gets, if anything. Whatever could not be had is remembered."""
         types = self._cluster.given.instance_types[launch.node_pool]
         planned = bought(launch, types)
@@ -66,7 +68,7 @@ class Market:
             self._refuse(choice)
         return None
 
-    def boots_slower_by(self, choice: Choice) -> float:
+    def boots_slower_by(self, choice: Priced) -> float:
         """How many times as long it takes to start now."""
         elapsed = self._cluster.agenda.elapsed
         return prod(
@@ -75,20 +77,20 @@ class Market:
             if one.during.holds(elapsed) and one.offers.mean(*_offer(choice))
         )
 
-    def _serving(self, launch: Launch, types: _Types) -> Iterator[Choice]:
+    def _serving(self, launch: Launch, types: _Types) -> Iterator[Priced]:
         held = self._lists.get(launch.node_pool)
         if held is None or held[0] is not types:
             held = self._lists[launch.node_pool] = (types, PriceList(types))
         claim = ClaimObject(launch.name, requirements=launch.requirements, requests=launch.requests)
         return held[1].serving(claim)
 
-    def _is_short(self, choice: Choice) -> bool:
+    def _is_short(self, choice: Priced) -> bool:
         elapsed, offer = self._cluster.agenda.elapsed, _offer(choice)
         return any(
             one.during.holds(elapsed) and one.offers.mean(*offer) for one in self._weather.shortages
         )
 
-    def _refuse(self, choice: Choice) -> None:
+    def _refuse(self, choice: Priced) -> None:
         self._cluster.book.apply(Refused(*_offer(choice), self._cluster.now))
 
     # ---- prices
@@ -131,7 +133,7 @@ class Market:
         return msgspec.structs.replace(one, price_nanousd=round(one.price_nanousd * factor))
 
 
-def bought(launch: Launch, types: Iterable[InstanceType]) -> Choice:
+def bought(launch: Launch, types: Iterable[InstanceType]) -> Priced:
     """The type and the offering that a launch chose."""
     kind = next(one for one in types if one.name == launch.instance_type)
     offering = next(
@@ -139,10 +141,10 @@ def bought(launch: Launch, types: Iterable[InstanceType]) -> Choice:
         for one in kind.offerings
         if (one.zone, one.capacity_type) == (launch.zone, launch.capacity_type)
     )
-    return Choice(kind, offering)
+    return Priced(kind, offering)
 
 
-def _offer(choice: Choice) -> _Offer:
+def _offer(choice: Priced) -> _Offer:
     return choice.instance_type.name, choice.offering.zone, choice.offering.capacity_type
 
 

@@ -21,13 +21,13 @@ from dovetail.sim.fast.adoption import adopt_pods
 from dovetail.sim.fast.agenda import Agenda
 from dovetail.sim.fast.binding import Binder
 from dovetail.sim.fast.claimed import claim_of
-from dovetail.sim.fast.cluster import Cluster
+from dovetail.sim.fast.cluster import FastCluster
 from dovetail.sim.fast.crews import Crew
 from dovetail.sim.fast.cron_crews import CronCrew
 from dovetail.sim.fast.departures import Departures
 from dovetail.sim.fast.figures import Figures, Report
 from dovetail.sim.fast.interruptions import Interruptions
-from dovetail.sim.fast.machines import Hearers, Machines, Pace
+from dovetail.sim.fast.machines import Hearers, MachinePace, Machines
 from dovetail.sim.fast.windows import Rhythm, Windows
 from dovetail.sim.weather import FAIR, Weather
 from dovetail.state.changes import Proposed
@@ -45,7 +45,7 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
     start: datetime
     warms_up_for: timedelta = timedelta(0)
     rhythm: Rhythm = Rhythm()
-    pace: Pace = Pace()
+    pace: MachinePace = MachinePace()
     weather: Weather = FAIR
 
 
@@ -72,7 +72,7 @@ class _Simulation:
         self._demand = demand
         self._agenda = Agenda(manner.start)
         self._figures = Figures(manner.start, manner.start + manner.warms_up_for)
-        self._cluster = Cluster(self._agenda, given, self._figures)
+        self._cluster = FastCluster(self._agenda, given, self._figures)
         self._binder = Binder(self._cluster)
         self._windows = Windows(self._agenda, manner.rhythm, self._decide)
         self._cluster.touched = self._touched

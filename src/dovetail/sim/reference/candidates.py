@@ -20,17 +20,17 @@ from dovetail.model.node import Node
 from dovetail.model.pod import Pod
 from dovetail.model.pool import ConsolidationPolicy, NodePool
 from dovetail.model.snapshot import DisruptionBudget
-from dovetail.sim.reference.places import Place
-from dovetail.sim.reference.standing import Standing
+from dovetail.sim.reference.places import HostPlace
+from dovetail.sim.reference.standing import Occupancy
 from dovetail.sim.reference.tallies import Kind
 
 _Name = tuple[str, str]  # namespace and name
 
 
-class Candidate(msgspec.Struct, frozen=True):
+class Removable(msgspec.Struct, frozen=True):
     """A node that may go: its price, its pods that would move, and what that costs the cluster."""
 
-    place: Place
+    place: HostPlace
     pods: tuple[Pod, ...]
     price_nanousd: int
     cost: int
@@ -59,19 +59,19 @@ class Eligibility:
         self._by_name: dict[_Name, DisruptionBudget] = {}
         self._selecting: dict[Kind, tuple[_Name, ...]] = {}
 
-    def quiet(self, standing: Standing, scene: Scene) -> list[Candidate]:
+    def quiet(self, standing: Occupancy, scene: Scene) -> list[Removable]:
         """Every node that nothing keeps and that has been quiet for as long as its pool wants."""
         places = [one for one in standing.places.values() if is_quiet(one.node)]
         return self.among(places, standing, scene)
 
     def among(
         self,
-        places: Iterable[Place],
-        standing: Standing,
+        places: Iterable[HostPlace],
+        standing: Occupancy,
         scene: Scene,
         *,
         are_pods_ignored: bool = False,
-    ) -> list[Candidate]:
+    ) -> list[Removable]:
         """Those that nothing keeps. Where draining ends in any case, pods keep none."""
         snapshot = scene.snapshot
         self._look(snapshot.disruption_budgets)
@@ -88,10 +88,10 @@ class Eligibility:
                 continue
             pods = self._moving(place, standing, scene.now)
             cost = moving_cost(pods)
-            found.append(Candidate(place, pods, price_of(node, known), cost))
+            found.append(Removable(place, pods, price_of(node, known), cost))
         return found
 
-    def _moving(self, place: Place, standing: Standing, now: datetime) -> tuple[Pod, ...]:
+    def _moving(self, place: HostPlace, standing: Occupancy, now: datetime) -> tuple[Pod, ...]:
         return tuple(
             pod
             for pod in place.pods.values()
@@ -99,7 +99,7 @@ class Eligibility:
             and is_movable(pod, self._guards(standing.tallies.kind(pod)), now)
         )
 
-    def _is_kept(self, place: Place, standing: Standing, now: datetime) -> bool:
+    def _is_kept(self, place: HostPlace, standing: Occupancy, now: datetime) -> bool:
         """Whether a pod forbids it: protected, or held by a budget that allows nothing now."""
         for pod in place.pods.values():
             if pod.annotations and protection(pod, now).is_active:
@@ -155,7 +155,7 @@ def _forbid(guards: Iterable[DisruptionBudget], pod: Pod) -> bool:
     )
 
 
-def is_consolidatable(one: Candidate, pools: Mapping[str, NodePool]) -> bool:
+def is_consolidatable(one: Removable, pools: Mapping[str, NodePool]) -> bool:
     """Whether the node may be consolidated though pods run on it (6.7)."""
     disruption = pools[one.node.node_pool].disruption
     return (
@@ -167,7 +167,7 @@ def is_consolidatable(one: Candidate, pools: Mapping[str, NodePool]) -> bool:
     )
 
 
-def is_idle(one: Candidate, pools: Mapping[str, NodePool]) -> bool:
+def is_idle(one: Removable, pools: Mapping[str, NodePool]) -> bool:
     """Whether the node goes because nobody needs it (6.5)."""
     disruption = pools[one.node.node_pool].disruption
     return one.is_empty and is_quiet(one.node) and disruption.consolidate_after is not None

@@ -18,18 +18,18 @@ from dovetail.sim.reference.menus import Bits
 from dovetail.sim.reference.places import Claim
 
 
-class Choice(msgspec.Struct, frozen=True):
+class TypeChoice(msgspec.Struct, frozen=True):
     """A type and one way to get it."""
 
     kind: InstanceType
     offering: Offering
 
 
-def cheapest(claim: Claim, bits: Bits, wanted: Requirements) -> Choice | None:
+def cheapest(claim: Claim, bits: Bits, wanted: Requirements) -> TypeChoice | None:
     """The cheapest of these types that can be had with these labels."""
     for _, index, offering in claim.menu.offers(wanted):
         if bits >> index & 1:
-            return Choice(claim.menu.types[index], offering)
+            return TypeChoice(claim.menu.types[index], offering)
     return None
 
 

@@ -12,12 +12,12 @@ from dovetail import labels
 from dovetail.decide.disrupt.budgets import Allowance
 from dovetail.model.plan import Launch, Nominate
 from dovetail.model.requirements import Requirements
-from dovetail.sim.reference.candidates import Candidate
+from dovetail.sim.reference.candidates import Removable
 from dovetail.sim.reference.claims import launch
 from dovetail.sim.reference.first_fit import Fitted
 from dovetail.sim.reference.menus import Bits
 from dovetail.sim.reference.places import Claim
-from dovetail.sim.reference.simulations import Ground, simulated
+from dovetail.sim.reference.simulations import SimBase, simulated
 
 SPOT_TYPES: Final = 15
 _LAST_PREFIX: Final = 100
@@ -27,7 +27,7 @@ _SINGLES: Final = 1_000  # looked at in three minutes, more or less
 class Command(msgspec.Struct, frozen=True):
     """Nodes that go, and what comes instead; who goes where on nodes that stay."""
 
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[Removable, ...]
     replacement: Launch | None = None
     places: tuple[Nominate, ...] = ()
 
@@ -44,7 +44,7 @@ class Command(msgspec.Struct, frozen=True):
 
 
 def many(
-    ground: Ground, candidates: Sequence[Candidate], budgets: Mapping[str, Allowance]
+    ground: SimBase, candidates: Sequence[Removable], budgets: Mapping[str, Allowance]
 ) -> Command | None:
     """The longest prefix that a binary search finds."""
     left = {pool: one.n_remaining for pool, one in budgets.items()}
@@ -66,7 +66,7 @@ def many(
 
 
 def one_by_one(
-    ground: Ground, candidates: Sequence[Candidate], budgets: Mapping[str, Allowance]
+    ground: SimBase, candidates: Sequence[Removable], budgets: Mapping[str, Allowance]
 ) -> Command | None:
     """The first node that can go by itself, pools taking turns."""
     for n_tried, one in enumerate(_interleaved(candidates)):
@@ -79,15 +79,15 @@ def one_by_one(
     return None
 
 
-def _interleaved(candidates: Sequence[Candidate]) -> Iterator[Candidate]:
-    by_pool: dict[str, list[Candidate]] = {}
+def _interleaved(candidates: Sequence[Removable]) -> Iterator[Removable]:
+    by_pool: dict[str, list[Removable]] = {}
     for one in sorted(candidates, key=lambda one: one.turn):
         by_pool.setdefault(one.node.node_pool, []).append(one)
     for row in zip_longest(*(by_pool[pool] for pool in sorted(by_pool))):
         yield from (one for one in row if one is not None)
 
 
-def computed(ground: Ground, candidates: Sequence[Candidate]) -> Command | None:
+def computed(ground: SimBase, candidates: Sequence[Removable]) -> Command | None:
     """What would come of taking these nodes away, if that saves money."""
     found = simulated(ground, candidates, is_consolidating=True)
     if found is None or len(found.claims) > 1:
@@ -101,7 +101,7 @@ def computed(ground: Ground, candidates: Sequence[Candidate]) -> Command | None:
     return Command(tuple(candidates), replacement, places)
 
 
-def placed(found: Fitted, candidates: Sequence[Candidate]) -> tuple[Nominate, ...]:
+def placed(found: Fitted, candidates: Sequence[Removable]) -> tuple[Nominate, ...]:
     """Where those go that move, on nodes that stay."""
     moving = {pod.key for one in candidates for pod in one.pods}
     held = {
@@ -111,7 +111,7 @@ def placed(found: Fitted, candidates: Sequence[Candidate]) -> tuple[Nominate, ..
     return tuple(Nominate(name, keys) for name, keys in held.items() if keys)
 
 
-def _cheaper(ground: Ground, candidates: Sequence[Candidate], claim: Claim) -> Launch | None:
+def _cheaper(ground: SimBase, candidates: Sequence[Removable], claim: Claim) -> Launch | None:
     """The claim with only types that are sure to cost less than what goes."""
     paid = sum(one.price_nanousd for one in candidates)
     menu, wanted = claim.menu, claim.requirements
@@ -135,7 +135,7 @@ def _cheaper(ground: Ground, candidates: Sequence[Candidate], claim: Claim) -> L
     return launch(claim, claim.name, bits=bits, wanted=wanted) if bits else None
 
 
-def _as_spot(ground: Ground, wanted: Requirements) -> Requirements:
+def _as_spot(ground: SimBase, wanted: Requirements) -> Requirements:
     spot = frozenset({labels.SPOT})
     return ground.standing.joined.narrowed(wanted, labels.CAPACITY_TYPE, spot) or wanted
 
@@ -152,7 +152,7 @@ def _first(bits: Bits, n_types: int) -> Bits:
 
 
 def _unlike(
-    claim: Claim, bits: Bits, wanted: Requirements, candidates: Sequence[Candidate]
+    claim: Claim, bits: Bits, wanted: Requirements, candidates: Sequence[Removable]
 ) -> Bits:
     """Only what is cheaper than any node that goes and is of a type that could come (6.8)."""
     names = set(claim.menu.names(bits))

@@ -17,7 +17,7 @@ from dovetail.model.topology import NodeTerm, PodTerm, Spread
 _SOFT_TAINTS = Toleration(operator=TolerationOperator.EXISTS, effect=Effect.PREFER_NO_SCHEDULE)
 
 
-class Demand(msgspec.Struct, frozen=True, eq=False):
+class PodDemand(msgspec.Struct, frozen=True, eq=False):
     """What a pod insists on. `requirements` are all that it asks of the node's labels."""
 
     requirements: Requirements
@@ -27,7 +27,7 @@ class Demand(msgspec.Struct, frozen=True, eq=False):
     apart: tuple[PodTerm, ...] = ()
 
 
-def demands(spec: PodSpec) -> tuple[Demand, ...]:
+def demands(spec: PodSpec) -> tuple[PodDemand, ...]:
     """From all that the pod would like to what it must have, in the order in which it is tried."""
     return tuple(_demand(one) for one in _relaxed(spec))
 
@@ -68,7 +68,7 @@ def _relaxed(spec: PodSpec) -> Iterator[_Asked]:
     yield msgspec.structs.replace(asked, tolerates_soft=True)
 
 
-def _demand(asked: _Asked) -> Demand:
+def _demand(asked: _Asked) -> PodDemand:
     spec = asked.spec
     wanted = [
         Requirement(key, False, frozenset({value})) for key, value in spec.node_selector.items()
@@ -78,7 +78,7 @@ def _demand(asked: _Asked) -> Demand:
     tolerations = spec.tolerations
     if asked.tolerates_soft:
         tolerations = (*tolerations, _SOFT_TAINTS)
-    return Demand(
+    return PodDemand(
         requirements=Requirements(wanted),
         tolerations=tolerations,
         spread=(*(one for one in spec.spread if one.is_hard), *asked.soft),

@@ -19,10 +19,10 @@ from dovetail import labels
 from dovetail.model.pod import Pod
 from dovetail.model.resources import CPU, MEMORY
 from dovetail.model.taints import repelling
-from dovetail.sim.reference.demands import Demand
+from dovetail.sim.reference.demands import PodDemand
 from dovetail.sim.reference.menus import Bits, Menu
-from dovetail.sim.reference.places import Claim, Place
-from dovetail.sim.reference.standing import Standing
+from dovetail.sim.reference.places import Claim, HostPlace
+from dovetail.sim.reference.standing import Occupancy
 from dovetail.sim.reference.tallies import Kind
 
 
@@ -42,8 +42,8 @@ class FirstFit:
 
     def __init__(
         self,
-        standing: Standing,
-        places: Sequence[Place],
+        standing: Occupancy,
+        places: Sequence[HostPlace],
         *,
         closed: frozenset[str] = frozenset(),
         settled: frozenset[str] = frozenset(),
@@ -60,7 +60,7 @@ class FirstFit:
         self._names = count(1)
         self._joined = standing.joined
         self._found: dict[str, list[Pod]] = {}
-        self._taken: list[tuple[Place, Mapping[str, int]]] = []
+        self._taken: list[tuple[HostPlace, Mapping[str, int]]] = []
 
     def run(self, pods: Iterable[Pod]) -> Fitted:
         """Place what can be placed."""
@@ -79,7 +79,7 @@ class FirstFit:
         found = {name: tuple(held) for name, held in self._found.items()}
         return Fitted(found, tuple(claims), tuple(queue), tuple(order))
 
-    def keep(self, pod: Pod, place: Place | None) -> None:
+    def keep(self, pod: Pod, place: HostPlace | None) -> None:
         """Keep room for a pod that was promised it."""
         if place is not None:
             place.take(pod.spec.requests)
@@ -103,7 +103,7 @@ class FirstFit:
 
     # ---- nodes that are there
 
-    def _on_node(self, pod: Pod, kind: Kind, demand: Demand) -> bool:
+    def _on_node(self, pod: Pod, kind: Kind, demand: PodDemand) -> bool:
         requests = kind.requests
         cpu, memory = requests.get(CPU, 0), requests.get(MEMORY, 0)
         closed = self._closed if pod.key in self._settled else frozenset()
@@ -125,7 +125,7 @@ class FirstFit:
 
     # ---- claims
 
-    def _on_claim(self, pod: Pod, kind: Kind, demand: Demand) -> bool:
+    def _on_claim(self, pod: Pod, kind: Kind, demand: PodDemand) -> bool:
         for at, (_, order, claim) in enumerate(self._claims):
             if self._is_added(pod, kind, demand, claim):
                 del self._claims[at]
@@ -133,7 +133,7 @@ class FirstFit:
                 return True
         return False
 
-    def _on_new(self, pod: Pod, kind: Kind, demand: Demand) -> bool:
+    def _on_new(self, pod: Pod, kind: Kind, demand: PodDemand) -> bool:
         for menu in self._standing.menus:
             limits = self._limits[menu.pool.name]
             if limits.get("nodes", 1) <= 0:
@@ -145,7 +145,7 @@ class FirstFit:
                 return True
         return False
 
-    def _is_added(self, pod: Pod, kind: Kind, demand: Demand, claim: Claim) -> bool:
+    def _is_added(self, pod: Pod, kind: Kind, demand: PodDemand, claim: Claim) -> bool:
         menu = claim.menu
         total = _plus(claim.requests, kind.requests)
         bits = claim.bits & menu.holding(total)
@@ -181,11 +181,11 @@ def _plus(held: Mapping[str, int], more: Mapping[str, int]) -> dict[str, int]:
     return result
 
 
-def _collides(pod: Pod, spot: Place | Claim) -> bool:
+def _collides(pod: Pod, spot: HostPlace | Claim) -> bool:
     ports = pod.spec.host_ports
     if not ports:
         return False
-    others = spot.pods.values() if isinstance(spot, Place) else spot.pods
+    others = spot.pods.values() if isinstance(spot, HostPlace) else spot.pods
     return any(
         port.conflicts(other) for one in others for other in one.spec.host_ports for port in ports
     )

@@ -9,11 +9,11 @@ from dovetail.model.node import Node
 from dovetail.model.pod import Pod
 from dovetail.model.requirements import Requirements
 from dovetail.model.taints import Taint, repelling
-from dovetail.sim.reference.demands import Demand
+from dovetail.sim.reference.demands import PodDemand
 from dovetail.sim.reference.menus import Bits, Menu
 
 
-class Place:
+class HostPlace:
     """A node that is there, and what is free on it once all its daemon pods have come."""
 
     def __init__(self, node: Node, taints: tuple[Taint, ...], free: dict[str, int]) -> None:
@@ -24,7 +24,7 @@ class Place:
         self.free = free
         self.pods: dict[str, Pod] = {}
         self._offered = Requirements.of_labels(self.labels)
-        self._accepts: dict[int, tuple[Demand, bool]] = {}
+        self._accepts: dict[int, tuple[PodDemand, bool]] = {}
 
     def domain(self, key: str) -> str | None:
         """The node's value of a topology key."""
@@ -45,7 +45,7 @@ class Place:
         free = self.free
         return all(amount <= free.get(name, 0) for name, amount in requests.items() if amount > 0)
 
-    def accepts(self, demand: Demand) -> bool:
+    def accepts(self, demand: PodDemand) -> bool:
         """Whether taints and labels are no obstacle."""
         known = self._accepts.get(id(demand))
         if known is None:

@@ -27,23 +27,23 @@ from dovetail.model.plan import Disrupt, DisruptionReason, Launch, Plan
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Snapshot
 from dovetail.sim.reference.candidates import (
-    Candidate,
     Eligibility,
+    Removable,
     is_consolidatable,
     is_idle,
 )
 from dovetail.sim.reference.claims import launches
 from dovetail.sim.reference.consolidation import Command, computed, many, one_by_one, placed
 from dovetail.sim.reference.provisioning import provisioning
-from dovetail.sim.reference.simulations import Ground, simulated
-from dovetail.sim.reference.standing import Standing
+from dovetail.sim.reference.simulations import SimBase, simulated
+from dovetail.sim.reference.standing import Occupancy
 
 _POLL: Final = timedelta(seconds=10)
 _VALID_AFTER: Final = timedelta(seconds=15)
 _REFRESH: Final = timedelta(minutes=5)
 _EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
 
-_Method = Callable[[Ground, Sequence[Candidate], Mapping[str, Allowance]], Command | None]
+_Method = Callable[[SimBase, Sequence[Removable], Mapping[str, Allowance]], Command | None]
 
 
 class _Proposed(msgspec.Struct, frozen=True):
@@ -58,7 +58,7 @@ class Reference:
     """The reference's policy, with the memory that its processes have."""
 
     def __init__(self) -> None:
-        self._standing = Standing()
+        self._standing = Occupancy()
         self._eligibility = Eligibility()
         self._proposed: _Proposed | None = None
         self._polls_at = _EARLIEST
@@ -96,7 +96,7 @@ class Reference:
 
     def _disruptions(self, snapshot: Snapshot, plan: Plan, now: datetime) -> tuple[Disrupt, ...]:
         scene = scene_of(snapshot, plan, now)
-        ground = Ground(snapshot, self._standing, leaving(snapshot), waiting(snapshot, now))
+        ground = SimBase(snapshot, self._standing, leaving(snapshot), waiting(snapshot, now))
         pools = {pool.name: pool for pool in snapshot.node_pools}
         if self._proposed is not None:
             proposed, self._proposed = self._proposed, None
@@ -129,7 +129,7 @@ class Reference:
         self._proposed = _Proposed(reason, command, now)
         return True
 
-    def _drifted(self, ground: Ground, scene: Scene, plan: Plan) -> Disrupt | None:
+    def _drifted(self, ground: SimBase, scene: Scene, plan: Plan) -> Disrupt | None:
         """The node that drifted first, of those whose pods have a place (6.6)."""
         places = [
             one for one in self._standing.places.values() if _drifted_at(one.node) is not None
@@ -152,7 +152,7 @@ class Reference:
     def _validated(
         self,
         proposed: _Proposed,
-        ground: Ground,
+        ground: SimBase,
         scene: Scene,
         pools: Mapping[str, NodePool],
         plan: Plan,
@@ -183,7 +183,7 @@ def _budgets(scene: Scene, reason: str) -> dict[str, Allowance]:
     return allowances(scene.snapshot, reason, scene.now)
 
 
-def _together(candidates: Sequence[Candidate], budgets: Mapping[str, Allowance]) -> Command | None:
+def _together(candidates: Sequence[Removable], budgets: Mapping[str, Allowance]) -> Command | None:
     """As many empty nodes as budgets allow, the dearest first."""
     left = {pool: one.n_remaining for pool, one in budgets.items()}
     taken = []
@@ -194,7 +194,7 @@ def _together(candidates: Sequence[Candidate], budgets: Mapping[str, Allowance])
     return Command(tuple(taken)) if taken else None
 
 
-def _exceeds(candidates: Sequence[Candidate], budgets: Mapping[str, Allowance]) -> bool:
+def _exceeds(candidates: Sequence[Removable], budgets: Mapping[str, Allowance]) -> bool:
     pools = [one.node.node_pool for one in candidates]
     return any(budgets[pool].n_remaining < pools.count(pool) for pool in set(pools))
 

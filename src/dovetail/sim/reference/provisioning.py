@@ -12,10 +12,10 @@ from dovetail.model.snapshot import Snapshot
 from dovetail.model.verdict import Unschedulable
 from dovetail.sim.reference.claims import launches
 from dovetail.sim.reference.first_fit import FirstFit
-from dovetail.sim.reference.standing import Standing
+from dovetail.sim.reference.standing import Occupancy
 
 
-def provisioning(standing: Standing, snapshot: Snapshot, now: datetime) -> Plan:
+def provisioning(standing: Occupancy, snapshot: Snapshot, now: datetime) -> Plan:
     """Nodes for the pods that wait, and for those whose node is leaving."""
     queue = waiting(snapshot, now)
     if not queue.pods:

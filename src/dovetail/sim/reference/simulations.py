@@ -9,22 +9,22 @@ import msgspec
 from dovetail.decide.candidates import Waiting
 from dovetail.decide.disrupt.emptiness import is_quiet
 from dovetail.model.snapshot import Snapshot
-from dovetail.sim.reference.candidates import Candidate
+from dovetail.sim.reference.candidates import Removable
 from dovetail.sim.reference.first_fit import FirstFit, Fitted
-from dovetail.sim.reference.standing import Standing
+from dovetail.sim.reference.standing import Occupancy
 
 
-class Ground(msgspec.Struct, frozen=True):
+class SimBase(msgspec.Struct, frozen=True):
     """The cluster that nodes are taken from, and who waits in it."""
 
     snapshot: Snapshot
-    standing: Standing
+    standing: Occupancy
     leaving: frozenset[str]
     waiting: Waiting
 
 
 def simulated(
-    ground: Ground, candidates: Sequence[Candidate], *, is_consolidating: bool
+    ground: SimBase, candidates: Sequence[Removable], *, is_consolidating: bool
 ) -> Fitted | None:
     """Where everybody would go; None if a pod that runs now would have no place."""
     standing = ground.standing
@@ -56,13 +56,13 @@ def simulated(
     return found
 
 
-def _is_restless(ground: Ground, name: str) -> bool:
+def _is_restless(ground: SimBase, name: str) -> bool:
     """Whether pods have come or gone there just now, in a pool that waits for that to pass."""
     node = ground.standing.places[name].node
     return bool(node.node_claim) and not is_quiet(node)
 
 
-def _starts(ground: Ground, found: Fitted, moving: Mapping[str, object]) -> bool:
+def _starts(ground: SimBase, found: Fitted, moving: Mapping[str, object]) -> bool:
     """Whether a pod that runs now would have to wait for a node to start."""
     return any(
         ground.standing.places[name].node.node_claim

@@ -22,18 +22,18 @@ from dovetail.model.taints import tolerates
 from dovetail.sim.filters import wants
 from dovetail.sim.reference.joined import Joined
 from dovetail.sim.reference.menus import Menu
-from dovetail.sim.reference.places import Place
+from dovetail.sim.reference.places import HostPlace
 from dovetail.sim.reference.tallies import Tallies
 from dovetail.sim.reference.topology import Domains, Topology
 
 _Types = tuple[InstanceType, ...]
 
 
-class Standing:
+class Occupancy:
     """All nodes with what is free there, all pods by kind, and what every pool can buy."""
 
     def __init__(self) -> None:
-        self.places: dict[str, Place] = {}
+        self.places: dict[str, HostPlace] = {}
         self.menus: tuple[Menu, ...] = ()
         self.limits: dict[str, dict[str, int]] = {}
         self.tallies = Tallies({})
@@ -97,7 +97,7 @@ class Standing:
             else:
                 held.node = node
 
-    def _place(self, node: Node) -> Place:
+    def _place(self, node: Node) -> HostPlace:
         """A node with room for every daemon pod that belongs there, come or yet to come."""
         taints = effective_taints(node)
         running = [
@@ -108,7 +108,7 @@ class Standing:
         free = dict(node.allocatable)
         for name, amount in total(running).items():
             free[name] = free.get(name, 0) - amount
-        return Place(node, taints, free)
+        return HostPlace(node, taints, free)
 
     def _drop_place(self, name: str) -> None:
         place = self.places.pop(name, None)
@@ -134,7 +134,7 @@ class Standing:
                 held[key] = pod
                 self._come(pod, place)
 
-    def _come(self, pod: Pod, place: Place) -> None:
+    def _come(self, pod: Pod, place: HostPlace) -> None:
         self.n_changes += 1
         place.pods[pod.key] = pod
         if not pod.is_daemon:
@@ -142,7 +142,7 @@ class Standing:
         if pod.deleting_at is None:
             self.tallies.put(self.tallies.kind(pod), place)
 
-    def _leave(self, pod: Pod, place: Place | None) -> None:
+    def _leave(self, pod: Pod, place: HostPlace | None) -> None:
         if place is None or place.pods.pop(pod.key, None) is None:
             return
         self.n_changes += 1
@@ -164,7 +164,7 @@ def _stays(before: Pod, now: Pod) -> bool:
     )
 
 
-def _is_same_place(held: Place, node: Node) -> bool:
+def _is_same_place(held: HostPlace, node: Node) -> bool:
     known = held.node
     return known is node or (
         (known.labels is node.labels or known.labels == node.labels)
@@ -175,7 +175,7 @@ def _is_same_place(held: Place, node: Node) -> bool:
     )
 
 
-def _universe(menus: Iterable[Menu], places: Iterable[Place]) -> dict[str, Domains]:
+def _universe(menus: Iterable[Menu], places: Iterable[HostPlace]) -> dict[str, Domains]:
     """The zones that there are: those of nodes, and those where one could be bought."""
     found = {place.labels[labels.ZONE] for place in places if labels.ZONE in place.labels}
     for menu in menus:

@@ -8,10 +8,10 @@ from dovetail.model.pod import Pod
 from dovetail.model.requirements import Requirements
 from dovetail.model.topology import NodePolicy, PodTerm, Spread, narrowed
 from dovetail.sim.company import Namespaces, spread_selects, term_selects
-from dovetail.sim.reference.demands import Demand, demands
-from dovetail.sim.reference.places import Claim, Place
+from dovetail.sim.reference.demands import PodDemand, demands
+from dovetail.sim.reference.places import Claim, HostPlace
 
-Spot = Place | Claim
+Spot = HostPlace | Claim
 
 
 class Kind:
@@ -32,11 +32,16 @@ class Kind:
             self.where.pop(spot, None)
 
 
-class Tally:
+class DomainCount:
     """Pods that a constraint counts, by domain."""
 
     def __init__(
-        self, key: str, selects: Callable[[Pod], bool], *, is_wide: bool, admits: Demand | None
+        self,
+        key: str,
+        selects: Callable[[Pod], bool],
+        *,
+        is_wide: bool,
+        admits: PodDemand | None,
     ) -> None:
         self.key = key
         self.n_by_domain: dict[str, int] = {}
@@ -80,7 +85,7 @@ class Tally:
         return () if one is None else (one,)
 
 
-def _may_use(spot: Spot, demand: Demand) -> bool:
+def _may_use(spot: Spot, demand: PodDemand) -> bool:
     """Whether a spread counts this node: one that the pod's affinity lets it use."""
     if isinstance(spot, Claim):
         return spot.requirements.intersects(demand.requirements)
@@ -92,8 +97,8 @@ class _Trial:
 
     def __init__(self) -> None:
         self.moves: list[tuple[Kind, Spot, int]] = []
-        self.counts: list[tuple[Tally, tuple[str, ...], int]] = []
-        self.made: list[Tally] = []
+        self.counts: list[tuple[DomainCount, tuple[str, ...], int]] = []
+        self.made: list[DomainCount] = []
 
 
 class Tallies:
@@ -103,10 +108,10 @@ class Tallies:
         self.namespaces = namespaces
         self.kinds: dict[tuple[object, ...], Kind] = {}
         self._known: dict[tuple[int, int, str], tuple[Mapping[str, str], Kind]] = {}
-        self._tallies: dict[tuple[object, ...], Tally] = {}
-        self._counting: dict[Kind, tuple[int, list[Tally]]] = {}
+        self._tallies: dict[tuple[object, ...], DomainCount] = {}
+        self._counting: dict[Kind, tuple[int, list[DomainCount]]] = {}
         self._choosy: list[tuple[Kind, PodTerm]] = []
-        self._against: dict[Kind, tuple[int, list[Tally]]] = {}
+        self._against: dict[Kind, tuple[int, list[DomainCount]]] = {}
         self._trial: _Trial | None = None
 
     def kind(self, pod: Pod) -> Kind:
@@ -153,7 +158,7 @@ class Tallies:
         for tally in trial.made:  # it counted who had moved already
             tally.begin(self.kinds.values())
 
-    def _counting_of(self, kind: Kind) -> list[Tally]:
+    def _counting_of(self, kind: Kind) -> list[DomainCount]:
         known = self._counting.get(kind)
         if known is None or known[0] != len(self._tallies):
             found = [one for one in self._tallies.values() if one.means(kind)]
@@ -162,7 +167,7 @@ class Tallies:
 
     # ---- by constraint
 
-    def spread(self, one: Spread, kind: Kind, demand: Demand) -> Tally:
+    def spread(self, one: Spread, kind: Kind, demand: PodDemand) -> DomainCount:
         """Whom a spread constraint counts."""
         owner = kind.sample
         honours = one.node_affinity_policy == NodePolicy.HONOR and len(demand.requirements) > 0
@@ -171,7 +176,7 @@ class Tallies:
         key = ("spread", one.topology_key, owner.namespace, selector, filtered)
         return self._tally(
             key,
-            lambda: Tally(
+            lambda: DomainCount(
                 one.topology_key,
                 lambda other: spread_selects(one, owner, other),
                 is_wide=False,
@@ -179,13 +184,13 @@ class Tallies:
             ),
         )
 
-    def term(self, term: PodTerm, kind: Kind, *, is_wide: bool) -> Tally:
+    def term(self, term: PodTerm, kind: Kind, *, is_wide: bool) -> DomainCount:
         """Whom an affinity term means."""
         owner = kind.sample
         key = ("term", term, owner.namespace, is_wide, *_own_labels(term, owner))
         return self._tally(
             key,
-            lambda: Tally(
+            lambda: DomainCount(
                 term.topology_key,
                 lambda other: term_selects(term, owner, other, self.namespaces),
                 is_wide=is_wide,
@@ -193,7 +198,7 @@ class Tallies:
             ),
         )
 
-    def against(self, kind: Kind) -> list[Tally]:
+    def against(self, kind: Kind) -> list[DomainCount]:
         """Where those are that will not have this kind near."""
         known = self._against.get(kind)
         if known is None or known[0] != len(self._choosy):
@@ -205,16 +210,16 @@ class Tallies:
             known = self._against[kind] = (len(self._choosy), found)
         return known[1]
 
-    def _owners(self, kind: Kind, term: PodTerm) -> Tally:
+    def _owners(self, kind: Kind, term: PodTerm) -> DomainCount:
         """The pods that have this term."""
         return self._tally(
             ("owner", term.topology_key, id(kind)),
-            lambda: Tally(
+            lambda: DomainCount(
                 term.topology_key, lambda other: other is kind.sample, is_wide=True, admits=None
             ),
         )
 
-    def _tally(self, key: tuple[object, ...], make: Callable[[], Tally]) -> Tally:
+    def _tally(self, key: tuple[object, ...], make: Callable[[], DomainCount]) -> DomainCount:
         found = self._tallies.get(key)
         if found is None:
             found = self._tallies[key] = make()

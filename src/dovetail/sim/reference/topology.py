@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from dovetail import labels
 from dovetail.model.topology import Spread
-from dovetail.sim.reference.demands import Demand
-from dovetail.sim.reference.tallies import Kind, Spot, Tallies, Tally
+from dovetail.sim.reference.demands import PodDemand
+from dovetail.sim.reference.tallies import DomainCount, Kind, Spot, Tallies
 
 Domains = frozenset[str]
 
@@ -19,7 +19,7 @@ class Topology:
         self._tallies = tallies
         self._universe = universe
 
-    def narrowing(self, kind: Kind, demand: Demand, spot: Spot) -> dict[str, Domains] | None:
+    def narrowing(self, kind: Kind, demand: PodDemand, spot: Spot) -> dict[str, Domains] | None:
         """The domains that are left for the pod there, by key; None if there is none."""
         found: dict[str, Domains] = {}
         for key, allowed in self._allowed(kind, demand, spot, found):
@@ -29,7 +29,7 @@ class Topology:
         return found
 
     def _allowed(
-        self, kind: Kind, demand: Demand, spot: Spot, found: Mapping[str, Domains]
+        self, kind: Kind, demand: PodDemand, spot: Spot, found: Mapping[str, Domains]
     ) -> Iterable[tuple[str, Domains]]:
         def left(key: str) -> Domains:
             return found[key] if key in found else spot.domains(key)
@@ -46,7 +46,7 @@ class Topology:
             if domains or tally in apart:
                 yield tally.key, frozenset(one for one in domains if not counted.get(one))
 
-    def _spread(self, one: Spread, kind: Kind, demand: Demand, domains: Domains) -> Domains:
+    def _spread(self, one: Spread, kind: Kind, demand: PodDemand, domains: Domains) -> Domains:
         """The least crowded of those that keep within the skew; on hosts, all of those."""
         tally = self._tallies.spread(one, kind, demand)
         counted = tally.n_by_domain
@@ -63,7 +63,7 @@ class Topology:
         ]
         return frozenset({min(valid)[1]}) if valid else frozenset()
 
-    def _lowest(self, one: Spread, demand: Demand, counted: Mapping[str, int]) -> int:
+    def _lowest(self, one: Spread, demand: PodDemand, counted: Mapping[str, int]) -> int:
         asked = demand.requirements.get(one.topology_key)
         there = [
             counted.get(name, 0)
@@ -72,7 +72,7 @@ class Topology:
         ]
         return min(there, default=0) if len(there) >= one.min_domains else 0
 
-    def _near(self, tally: Tally, kind: Kind, demand: Demand, domains: Domains) -> Domains:
+    def _near(self, tally: DomainCount, kind: Kind, demand: PodDemand, domains: Domains) -> Domains:
         """Where those are that are meant; the first of its kind may begin anywhere."""
         counted = tally.n_by_domain
         there = frozenset(one for one in domains if counted.get(one))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dovetail.present.plan import Json
-from dovetail.sim.fast.figures import Report, Sample
+from dovetail.sim.fast.figures import FigureRow, Report
 from dovetail.sim.report.sides import FIGURES, Side, differences, labels
 from dovetail.sim.scenario.case import Outcome
 from dovetail.units import duration
@@ -62,7 +62,7 @@ def _figures(report: Report) -> dict[str, Json]:
     }
 
 
-def _sample(one: Sample) -> dict[str, Json]:
+def _sample(one: FigureRow) -> dict[str, Json]:
     return {
         "at": one.at.isoformat(),
         "nodes": one.n_nodes,

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from dovetail.sim.fast.figures import Sample
+from dovetail.sim.fast.figures import FigureRow
 from dovetail.sim.report.plots import Line, Plot, described, svg
 from dovetail.sim.report.sides import Side, labels
 from dovetail.sim.report.text import Grid, grids, heading
@@ -57,7 +57,7 @@ summary { cursor: pointer; color: var(--soft); }
 @media print { details { display: none; } }
 """
 
-_PLOTS: Final[tuple[tuple[str, str, Callable[[Sample], float], Callable[[float], str]], ...]] = (
+_PLOTS: Final[tuple[tuple[str, str, Callable[[FigureRow], float], Callable[[float], str]], ...]] = (
     (
         "price",
         "Price of all nodes, $ an hour",
@@ -110,7 +110,7 @@ def plots(held: Sequence[Side], names: Sequence[str]) -> Iterator[Plot]:
         yield Plot(name, title, lines, shown)
 
 
-def _points(side: Side, value: Callable[[Sample], float]) -> Iterator[tuple[float, float]]:
+def _points(side: Side, value: Callable[[FigureRow], float]) -> Iterator[tuple[float, float]]:
     one = side.first
     for sample in one.report.samples:
         yield (sample.at - one.starts_at) / _HOUR, value(sample)

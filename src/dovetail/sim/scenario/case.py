@@ -18,7 +18,7 @@ from dovetail.present.table import counted
 from dovetail.settings import policies
 from dovetail.sim.demand import CronWork, Demand
 from dovetail.sim.fast.figures import Report
-from dovetail.sim.fast.machines import Pace
+from dovetail.sim.fast.machines import MachinePace
 from dovetail.sim.fast.run import Manner, simulate
 from dovetail.sim.fast.run import Policy as Decides
 from dovetail.sim.fast.windows import Rhythm
@@ -100,7 +100,7 @@ def ready(case: Case) -> Ready:
         start=starts_at,
         warms_up_for=written.warm_up,
         rhythm=_rhythm(case.decider, written.looks_every),
-        pace=Pace(written.boots.at_least, written.boots.at_most, written.boots.end),
+        pace=MachinePace(written.boots.at_least, written.boots.at_most, written.boots.end),
         weather=weather(written, case.cluster, seed, file),
     )
     chosen = _policy(written.policy, Place(file).of("policy"))

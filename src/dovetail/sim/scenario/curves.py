@@ -20,7 +20,7 @@ _MOST_PODS: Final = 150_000
 _SHORTEST_STEP: Final = timedelta(seconds=10)
 
 
-class Course(msgspec.Struct, frozen=True):
+class LoadCurve(msgspec.Struct, frozen=True):
     """When it begins, for how long it goes on, and the chance in it."""
 
     start: datetime
@@ -29,7 +29,7 @@ class Course(msgspec.Struct, frozen=True):
 
 
 def replicas(
-    written: int | tuple[WrittenStep, ...] | WrittenCurve, course: Course, place: Place
+    written: int | tuple[WrittenStep, ...] | WrittenCurve, course: LoadCurve, place: Place
 ) -> Replicas:
     """How many from each moment on. Raises InputError."""
     match written:
@@ -55,7 +55,7 @@ def _check(n_pods: int, place: Place) -> None:
         place.refuse(f"found {n_pods}; expected a number of pods up to {_MOST_PODS}")
 
 
-def _wave(written: WrittenCurve, course: Course, place: Place) -> Replicas:
+def _wave(written: WrittenCurve, course: LoadCurve, place: Place) -> Replicas:
     _check(written.low, place.of("low"))
     _check(written.high, place.of("high"))
     if written.low > written.high:
@@ -65,7 +65,7 @@ def _wave(written: WrittenCurve, course: Course, place: Place) -> Replicas:
     return tuple(_autoscaled(written, course))
 
 
-def _autoscaled(written: WrittenCurve, course: Course) -> Iterator[tuple[timedelta, int]]:
+def _autoscaled(written: WrittenCurve, course: LoadCurve) -> Iterator[tuple[timedelta, int]]:
     """What an autoscaler makes of it: changes too small to matter are let pass."""
     held = -1
     for number in range(-(-course.lasts_for // written.step)):

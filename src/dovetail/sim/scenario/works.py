@@ -14,11 +14,11 @@ from dovetail.decide.hints import closest_key
 from dovetail.kube.figures import figure_problems
 from dovetail.model.pod import Pod, PodSpec
 from dovetail.model.snapshot import Snapshot
-from dovetail.sim.demand import CronWork, Workload
+from dovetail.sim.demand import AppDemand, CronWork
 from dovetail.sim.fast.adoption import kept, name_of
 from dovetail.sim.scenario.beginning import begins_at
 from dovetail.sim.scenario.chances import stream
-from dovetail.sim.scenario.curves import Course, Replicas, replicas
+from dovetail.sim.scenario.curves import LoadCurve, Replicas, replicas
 from dovetail.sim.scenario.strict import Object, Place
 from dovetail.sim.scenario.written import (
     WrittenCronWork,
@@ -45,7 +45,7 @@ class Works:
         self._place = Place(file)
         self._templates = Templates()
 
-    def workloads(self, recorded: Mapping[str, Replicas]) -> Iterator[Workload]:
+    def workloads(self, recorded: Mapping[str, Replicas]) -> Iterator[AppDemand]:
         """Those that the file names, and those that only a trace names. Raises InputError."""
         for name, one in self._written.workloads.items():
             yield self._workload(
@@ -84,12 +84,12 @@ class Works:
 
     def _workload(
         self, name: str, one: WrittenWorkload, recorded: Replicas | None, place: Place
-    ) -> Workload:
+    ) -> AppDemand:
         if one.of:
             base = self._like(one.of, place.of("of"))
         else:
             spec = self.spec(one.requests, one.pod, place)
-            base = Workload(
+            base = AppDemand(
                 name=name,
                 namespace=one.namespace,
                 spec=spec,
@@ -119,7 +119,7 @@ class Works:
             place.of("replicas").refuse(f"missing; expected {expected}")
         written = self._written
         chance = stream(self._seed, "replicas", name)
-        course = Course(self._starts_at, written.lasts, chance)
+        course = LoadCurve(self._starts_at, written.lasts, chance)
         return replicas(one.replicas, course, place.of("replicas"))
 
     def _rollouts(self, one: WrittenWorkload, place: Place) -> Iterator[timedelta]:
@@ -149,7 +149,7 @@ class Works:
             ends_after=one.ends_after,
         )
 
-    def _like(self, name: str, place: Place) -> Workload:
+    def _like(self, name: str, place: Place) -> AppDemand:
         """A workload that the cluster has, by namespace/name."""
         sample = self._samples.get(name)
         if sample is None:

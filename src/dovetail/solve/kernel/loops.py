@@ -337,7 +337,7 @@ def least_loss(
     return choice, best
 
 
-class Shelf:
+class LoopShelf:
     """What one pool sells, as the library wants to see it."""
 
     def __init__(

@@ -33,7 +33,7 @@ class PoolOffers:
     ways: tuple[tuple[str, str], ...]  # capacity type, zone
     asked: tuple[MinValues, ...]
     by_way: tuple[Int, Int]  # the places of offers, way by way, and where each way begins
-    compiled: loops.Shelf | None
+    compiled: loops.LoopShelf | None
 
     def extremes(self, value_o: Int) -> tuple[Int, Int]:
         """The least and the greatest value that any way to buy has."""
@@ -55,7 +55,7 @@ def pool_offers_of(enc: Encoded, offers: Int, asked: tuple[MinValues, ...]) -> P
     library = loops.library()
     compiled = None
     if library is not None:
-        compiled = loops.Shelf(library, (size_o, row_o, way_o, is_left), sizes, names)
+        compiled = loops.LoopShelf(library, (size_o, row_o, way_o, is_left), sizes, names)
     return PoolOffers(
         offers=offers,
         types=types,

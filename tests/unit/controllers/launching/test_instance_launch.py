@@ -15,7 +15,7 @@ from dovetail.kube.seam import Json
 from dovetail.model.claim import ClaimObject
 from dovetail.providers.kwok.faults import ErrorClass, FailedLaunch, NoCapacity, SlowLaunch
 from dovetail.providers.kwok.provider import KwokProvider
-from dovetail.state.changes import LaunchFailed
+from dovetail.state.changes import LaunchRefused
 from tests.unit.controllers.claiming import CountingCloud, seeing_to_claims
 from tests.unit.controllers.worlds import (
     MINUTE,
@@ -43,7 +43,7 @@ async def test_a_claim_for_which_nothing_is_left_goes_and_what_was_refused_is_re
             ("c-1x-amd64-linux", "test-zone-a")
         }
         assert world.told.reasons("one") == ["InsufficientCapacityError"]
-        assert LaunchFailed("one", world.time.now()) in world.cluster.outcomes
+        assert LaunchRefused("one", world.time.now()) in world.cluster.outcomes
 
 
 async def test_a_claim_that_we_deleted_is_let_be_until_the_watch_shows_it() -> None:
@@ -142,7 +142,7 @@ async def test_an_error_of_no_class_is_a_failed_launch() -> None:
         await world.claim()
         await world.time.advance()
         found = condition(await world.read_claim(), "Launched")
-        assert (found.status, found.reason) == ("Unknown", "LaunchFailed")
+        assert (found.status, found.reason) == ("Unknown", "LaunchRefused")
         assert found.message == "a bug for one"
 
 

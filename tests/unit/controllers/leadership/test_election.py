@@ -18,8 +18,8 @@ from dovetail.apiserver.server import MemoryKube
 from dovetail.clock import LoopTimer, SystemClock
 from dovetail.controllers.leadership.election import (
     LEASE,
-    Candidate,
     ElectionDependencies,
+    LeaderCandidate,
     LeaseSpec,
     Terms,
     namespace,
@@ -391,10 +391,10 @@ async def test_renewal_goes_on_while_a_computation_burns_the_processor() -> None
     kube = MemoryKube(SystemClock())
     stopping = asyncio.Event()
 
-    def candidate(name: str) -> Candidate:
+    def candidate(name: str) -> LeaderCandidate:
         chance = Random(name).random  # noqa: S311  repeatable
         dependencies = ElectionDependencies(kube, SystemClock(), LoopTimer(), chance, Notes())
-        return Candidate(NAME, name, dependencies, terms)
+        return LeaderCandidate(NAME, name, dependencies, terms)
 
     def burn() -> int:
         until, n_turns = monotonic() + 1.3 * terms.lease_seconds, 0

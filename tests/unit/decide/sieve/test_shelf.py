@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from dovetail import labels
-from dovetail.decide.sieve.shelf import Shelf
+from dovetail.decide.sieve.shelf import TypeShelf
 from dovetail.decide.sieve.typesets import TypeTable, bits
 from dovetail.decide.sieve.wishes import pod_wishes
 from dovetail.model.instance import InstanceType, Offering
@@ -94,7 +94,7 @@ def test_a_shelf_agrees_with_looking_at_every_offering(
 ) -> None:
     """The types that are left are those of which one offering makes a node as asked."""
     pool = NodePool("p", requirements=tuple(stated))
-    shelf = Shelf(pool, TypeTable(tuple(types)), ())
+    shelf = TypeShelf(pool, TypeTable(tuple(types)), ())
     (wish,) = pod_wishes(
         PodSpec({}, required_terms=(NodeTerm(tuple(said)),)) if said else PodSpec({})
     )
@@ -136,7 +136,7 @@ def test_daemon_sets_take_their_share_of_the_types_they_run_on(
 ) -> None:
     """What is left for pods differs by type."""
     daemons = (daemon("all"), daemon("some", type="a"), daemon("none", type="c"))
-    shelf = Shelf(pool, TypeTable((KIND, OTHER)), daemons)
+    shelf = TypeShelf(pool, TypeTable((KIND, OTHER)), daemons)
     free = shelf.table.free("cpu", shelf.overhead)
     assert [free.largest(1), free.largest(2)] == want
 
@@ -163,5 +163,5 @@ def test_the_name_of_a_new_node_can_only_be_excluded(
     want: bool,  # noqa: FBT001  a table column
 ) -> None:
     """Nobody knows it before the launch."""
-    shelf = Shelf(NodePool("p"), TypeTable((KIND,)), ())
+    shelf = TypeShelf(NodePool("p"), TypeTable((KIND,)), ())
     assert bool(shelf.admitting(key, (said,))) is want

@@ -8,7 +8,7 @@ import msgspec
 from dovetail.decide import decide
 from dovetail.model.snapshot import DisruptionBudget, Snapshot
 from dovetail.model.topology import equality
-from dovetail.sim.demand import Demand, Workload
+from dovetail.sim.demand import AppDemand, Demand
 from dovetail.sim.fast.run import Ended, Manner, simulate
 from dovetail.testing import deployment, instance_type, node, node_pool, snapshot
 
@@ -22,7 +22,7 @@ def cluster(*nodes: Any, **more: Any) -> Snapshot:
     return snapshot(types=(SMALL,), node_pools=[node_pool()], nodes=nodes, **more)
 
 
-def after_an_hour(given: Snapshot, *workloads: Workload) -> Ended:
+def after_an_hour(given: Snapshot, *workloads: AppDemand) -> Ended:
     """What has become of it."""
     demand = Demand(lasts_for=HOUR, workloads=workloads)
     return simulate(given, demand, decide, manner=Manner(start=START), chance=lambda: 0.5)
@@ -81,7 +81,7 @@ def test_a_pod_that_was_ending_ends_and_counts_for_nobody() -> None:
 def test_a_workload_that_the_demand_names_follows_it() -> None:
     """Pods that are there are kept, one more is made."""
     pods = held(2, "n1")
-    work = Workload(name="api", spec=pods[0].spec, replicas=((timedelta(0), 3),))
+    work = AppDemand(name="api", spec=pods[0].spec, replicas=((timedelta(0), 3),))
     ended = after_an_hour(
         cluster(node("n1", pool="default", type="small", types=(SMALL,)), pods=pods), work
     )

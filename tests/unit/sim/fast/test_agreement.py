@@ -32,8 +32,8 @@ from dovetail.providers.kwok.catalogue import instance_types
 from dovetail.providers.kwok.faults import Faults
 from dovetail.providers.kwok.provider import KwokProvider
 from dovetail.sim.controller_manager.replicas import REPLICA_SET
-from dovetail.sim.demand import Demand, Workload
-from dovetail.sim.fast.machines import Pace
+from dovetail.sim.demand import AppDemand, Demand
+from dovetail.sim.fast.machines import MachinePace
 from dovetail.sim.fast.run import Ended, Manner, simulate
 from dovetail.sim.fast.windows import Rhythm
 from dovetail.sim.kubelets import Habits
@@ -160,7 +160,7 @@ def fast(faithful: Faithful) -> Ended:
     known = faithful.seen[-1]
     specs = {pod.labels["app"]: pod.spec for one in faithful.seen for pod in one.pods}
     workloads = tuple(
-        Workload(name=app, spec=specs[app], replicas=curve, ready_after=SECOND, ends_after=SECOND)
+        AppDemand(name=app, spec=specs[app], replicas=curve, ready_after=SECOND, ends_after=SECOND)
         for app, (_, curve) in faithful.curves.items()
     )
     given = msgspec.structs.replace(
@@ -173,7 +173,7 @@ def fast(faithful: Faithful) -> Ended:
         manner=Manner(
             start=START,
             rhythm=Rhythm(calm=SECOND),
-            pace=Pace(starts_after=6 * SECOND, starts_within=7 * SECOND, ends_after=SECOND),
+            pace=MachinePace(starts_after=6 * SECOND, starts_within=7 * SECOND, ends_after=SECOND),
         ),
         chance=lambda: 0.5,
     )

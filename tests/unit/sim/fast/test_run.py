@@ -13,8 +13,8 @@ from dovetail.model.plan import DisruptionReason, Plan
 from dovetail.model.policy import Policy
 from dovetail.model.pool import Budget, Disruption
 from dovetail.model.snapshot import Snapshot
-from dovetail.sim.demand import CronWork, Demand, Workload
-from dovetail.sim.fast.machines import Pace
+from dovetail.sim.demand import AppDemand, CronWork, Demand
+from dovetail.sim.fast.machines import MachinePace
 from dovetail.sim.fast.run import Ended, Manner, simulate
 from dovetail.testing import deployment, instance_type, node, node_pool, pod, snapshot
 
@@ -22,7 +22,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
 MINUTE = timedelta(minutes=1)
 HOUR = timedelta(hours=1)
-BOOTS = Pace(starts_after=30 * SECOND, starts_within=30 * SECOND, ends_after=5 * SECOND)
+BOOTS = MachinePace(starts_after=30 * SECOND, starts_within=30 * SECOND, ends_after=5 * SECOND)
 SMALL = instance_type("small", cpu=4, memory="16Gi", price=1.0)
 LARGE = instance_type("large", cpu=16, memory="64Gi", price=4.0)
 
@@ -40,7 +40,7 @@ def given(
 
 def run(
     cluster: Snapshot,
-    *workloads: Workload,
+    *workloads: AppDemand,
     lasts: timedelta = HOUR,
     policy: Callable[[Snapshot, datetime], Plan] = decide,
     **more: Any,
@@ -51,10 +51,10 @@ def run(
     return simulate(cluster, demand, policy, manner=manner, chance=lambda: 0.5)
 
 
-def web(*replicas: tuple[timedelta, int], **more: Any) -> Workload:
+def web(*replicas: tuple[timedelta, int], **more: Any) -> AppDemand:
     """A workload of pods that take half a small node each."""
     spec = pod("web", cpu=1.9, memory="1Gi").spec
-    return Workload(name="web", spec=spec, replicas=replicas, **more)
+    return AppDemand(name="web", spec=spec, replicas=replicas, **more)
 
 
 def running(ended: Ended) -> list[str]:

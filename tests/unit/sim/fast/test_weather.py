@@ -13,8 +13,8 @@ from dovetail.model.plan import DisruptionReason, Plan
 from dovetail.model.policy import Policy
 from dovetail.model.pool import Budget, Disruption
 from dovetail.model.snapshot import Snapshot
-from dovetail.sim.demand import CronWork, Demand, Workload
-from dovetail.sim.fast.machines import Pace
+from dovetail.sim.demand import AppDemand, CronWork, Demand
+from dovetail.sim.fast.machines import MachinePace
 from dovetail.sim.fast.run import Ended, Manner, simulate
 from dovetail.sim.reference.policy import Reference
 from dovetail.sim.weather import (
@@ -35,7 +35,7 @@ SECOND = timedelta(seconds=1)
 MINUTE = timedelta(minutes=1)
 HOUR = timedelta(hours=1)
 AT_ONCE = timedelta(0)
-BOOTS = Pace(starts_after=30 * SECOND, starts_within=30 * SECOND, ends_after=5 * SECOND)
+BOOTS = MachinePace(starts_after=30 * SECOND, starts_within=30 * SECOND, ends_after=5 * SECOND)
 SMALL = instance_type("small", cpu=4, memory="16Gi", price=1.0, spot=0.4)
 OTHER = instance_type("other", cpu=4, memory="16Gi", price=1.1, spot=0.5)
 
@@ -54,7 +54,7 @@ def given(*types: Any) -> Snapshot:
 def run(cluster: Snapshot, weather: Weather, *, policy: Decides = decide, **more: Any) -> Ended:
     """An hour with two pods that fill a node, unless said otherwise."""
     spec = pod("web", cpu=1.9, memory="1Gi").spec
-    web = Workload(name="web", spec=spec, replicas=((AT_ONCE, 2),), guard=more.pop("guard", ""))
+    web = AppDemand(name="web", spec=spec, replicas=((AT_ONCE, 2),), guard=more.pop("guard", ""))
     demand = Demand(lasts_for=HOUR, workloads=more.pop("workloads", (web,)), **more)
     manner = Manner(start=START, pace=BOOTS, weather=weather)
     return simulate(cluster, demand, policy, manner=manner, chance=lambda: 0.5)
@@ -195,7 +195,7 @@ def test_a_replacement_that_cannot_be_had_calls_the_move_off() -> None:
         policy=Policy(disrupts_for=tuple(DisruptionReason), eviction_cost=AT_ONCE),
     )
     spec = pod("web", cpu=1.9, memory="1Gi").spec
-    work = Workload(name="web", spec=spec, replicas=((AT_ONCE, 8), (10 * MINUTE, 1)))
+    work = AppDemand(name="web", spec=spec, replicas=((AT_ONCE, 8), (10 * MINUTE, 1)))
     short = Shortage(Offers(), During(9 * MINUTE))
     ended = run(cluster, Weather(shortages=(short,)), workloads=(work,))
     assert ended.report.n_evictions == 0

@@ -10,7 +10,7 @@ from benchmarks import scenarios
 from dovetail.model.plan import Plan
 from dovetail.model.snapshot import Snapshot
 from dovetail.sim.reference.provisioning import provisioning
-from dovetail.sim.reference.standing import Standing
+from dovetail.sim.reference.standing import Occupancy
 from dovetail.testing import deployment, instance_type, node, node_pool, pod, snapshot
 from tests.oracle.check import Case, binding
 
@@ -19,7 +19,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 def planned(cluster: Snapshot) -> Plan:
     """What the reference would do for the pods that wait."""
-    standing = Standing()
+    standing = Occupancy()
     standing.look(cluster, NOW)
     return provisioning(standing, cluster, NOW)
 
@@ -113,7 +113,7 @@ def test_limits_hold_and_are_used_up_by_the_largest_type_that_a_claim_may_be() -
 def test_a_second_look_at_a_changed_cluster_answers_as_a_first_look_would() -> None:
     """What is kept from one look to the next is kept right."""
     chance = Random(4)  # noqa: S311  repeatable
-    kept = Standing()
+    kept = Occupancy()
     cluster = scenarios.fleet(120, 3)
     for _ in range(6):
         kept.look(cluster, NOW)

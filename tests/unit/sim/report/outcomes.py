@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from dovetail.sim.fast.figures import Report, Sample
+from dovetail.sim.fast.figures import FigureRow, Report
 from dovetail.sim.scenario.case import Decider, Outcome
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
@@ -14,7 +14,7 @@ START = datetime(2026, 1, 5, tzinfo=UTC)
 def report(price: float = 10.0, evictions: int = 2, n_samples: int = 3) -> Report:
     """What came of a day."""
     samples = tuple(
-        Sample(START + number * timedelta(hours=1), 3 + number, 20, number, 1.5, 0.7, number)
+        FigureRow(START + number * timedelta(hours=1), 3 + number, 20, number, 1.5, 0.7, number)
         for number in range(n_samples)
     )
     return Report(

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from dovetail.errors import InputError
-from dovetail.sim.scenario.curves import Course, replicas
+from dovetail.sim.scenario.curves import LoadCurve, replicas
 from dovetail.sim.scenario.strict import Place, Share
 from dovetail.sim.scenario.written import WrittenCurve, WrittenStep
 
@@ -16,9 +16,9 @@ MONDAY = datetime(2026, 1, 5, tzinfo=UTC)
 HERE = Place("day.yaml", "workloads.web.replicas")
 
 
-def course(days: int = 1, start: datetime = MONDAY, seed: int = 1) -> Course:
+def course(days: int = 1, start: datetime = MONDAY, seed: int = 1) -> LoadCurve:
     """So many days."""
-    return Course(start, timedelta(days=days), Random(seed))  # noqa: S311  it has to repeat itself
+    return LoadCurve(start, timedelta(days=days), Random(seed))  # noqa: S311  it has to repeat itself
 
 
 def wave(**more: object) -> WrittenCurve:
