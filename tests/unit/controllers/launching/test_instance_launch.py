@@ -142,7 +142,7 @@ async def test_an_error_of_no_class_is_a_failed_launch() -> None:
         await world.claim()
         await world.time.advance()
         found = condition(await world.read_claim(), "Launched")
-        assert (found.status, found.reason) == ("Unknown", "LaunchRefused")
+        assert (found.status, found.reason) == ("Unknown", "LaunchFailed")
         assert found.message == "a bug for one"
 
 
