@@ -218,7 +218,7 @@ class RetryEviction(msgspec.Struct, frozen=True, gc=False):
 
 
 class NoteRegistration(msgspec.Struct, frozen=True, gc=False):
-    """Remember for the pool whether a node of it came up (`health.py`)."""
+    """Remember for the pool whether a node of it came up (`repair.py`)."""
 
     node_pool: str
     node_pool_uid: str

@@ -1,6 +1,6 @@
 """Computes what is left to do before a deleted Node may vanish.
 
-(spec/core.md 5.12) Only for Nodes that are ours (`hydration.is_managed_node`).
+(spec/core.md 5.12) Only for Nodes that are ours (`claim.is_managed_node`).
 """
 
 from __future__ import annotations
