@@ -12,7 +12,7 @@ import numpy as np
 
 from dovetail.solve.axes import Int
 from dovetail.solve.encoding.encode import Encoded
-from dovetail.solve.kernel.loops import Code
+from dovetail.solve.kernel.loops import UnitCode
 
 ANY_CELL = -1
 ANY_WEIGHT = -1
@@ -32,7 +32,7 @@ class PodUnit:
     count: int = 0
     members: list[tuple[int, int]] = field(default_factory=list)
     claims: tuple[int, ...] = ()  # volumes it shares with other pods, attached once per node
-    code: Code | None = field(default=None, init=False, repr=False, compare=False)
+    code: UnitCode | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def is_capped(self) -> bool:
