@@ -1,4 +1,4 @@
-"""Which offers need the search not look at?
+"""Leaves out offers that another one beats in everything.
 
 An offer is dominated when another in the same cell and of the same weight accepts at least the same
 pods, has at least its capacity, costs no more, and uses no more of any limit that may bind.

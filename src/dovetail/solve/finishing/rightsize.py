@@ -1,4 +1,4 @@
-"""Is there a cheaper offer that would hold what a node holds?"""
+"""Replaces the offer of each node by the cheapest one that holds the same pods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which types, zones and capacity types may be named together for one launch?
+"""Chooses the instance types, zones and capacity types that one launch may list together.
 
 A provider may deliver any combination that it sells of what it was named. See `fallbacks.py`.
 """

@@ -1,4 +1,4 @@
-"""What is still free on each node, and who keeps whom away from it?
+"""The nodes of a plan: what is free on each, and which pods may join it.
 
 The one mutable workspace of the solver: existing nodes first, then new ones as they are opened.
 It never escapes `solve`. All questions are answered for a slice of nodes at once.

@@ -1,4 +1,4 @@
-"""Which new nodes, and who goes where on them?
+"""Bin packing: opens the nodes that the linear program chose, and fills them.
 
 The program says how many nodes of each offer and which mix of pods on them, in fractions. Whole
 nodes are opened (rounded down), each unit gets its share of each offer's nodes by balanced

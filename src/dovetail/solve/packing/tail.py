@@ -1,4 +1,4 @@
-"""How are the last few pods packed, one node at a time?
+"""Packs the last few pods, one node at a time.
 
 For every offer at once, fill an empty node greedily in several orders; open the one that holds the
 most value for its price; repeat. Value comes from the program's multipliers, floored so that pods

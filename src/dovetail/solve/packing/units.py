@@ -1,4 +1,4 @@
-"""Which pods can be swapped for each other while packing?
+"""Units: pods that can be swapped for each other while packing.
 
 A unit is one or more groups with equal requests, equal wishes, equal host terms, and one cell to go
 to (or any). Its pods are interchangeable, so it is placed as a number; names come back in `decode`.

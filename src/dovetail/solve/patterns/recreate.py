@@ -1,4 +1,4 @@
-"""Could the same pods run on cheaper nodes? Ruin and recreate over patterns, compiled.
+"""Ruin and recreate over patterns: repacks some nodes at a time to make the plan cheaper.
 
 Nodes cost what the cheapest offer costs that holds their pods, so moving a pod makes one node
 smaller and another larger at once. Some nodes are taken apart, their pods are put back one by one

@@ -1,4 +1,4 @@
-"""What has the program found, and what does it say about offers that it has not looked at?
+"""The solution of the linear program, and what its dual values say about other offers.
 
 Its multipliers price every offer: those that it knows have their own, and any other takes the one,
 scaled to its price, that undercuts the program's own pod values least.

@@ -1,4 +1,4 @@
-"""What does one node for just these pods cost?
+"""Prices loads: the cheapest node that holds exactly these pods.
 
 A load is what a node holds: how many pods of which kind. Its rate is the cheapest offer that would
 hold it by every law of a single node. While small plans are being improved, nodes have no offer of

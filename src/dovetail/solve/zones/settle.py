@@ -1,4 +1,4 @@
-"""Where do pods go before any node is bought? To nodes that are there, then to quotas for cells."""
+"""Settles pods on existing nodes, then sets quotas of zones for the others."""
 
 from __future__ import annotations
 
