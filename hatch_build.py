@@ -39,7 +39,7 @@ def compile_kernel() -> bool:
 
 
 def _mark() -> str:
-    """What tells one state of the sources from another; as in `dovetail.solve.kernel.loops`."""
+    """What tells one state of the sources from another; as in `dovetail.solve.kernel.loading`."""
     sources = sorted(HERE.glob("*.c"))
     return hashlib.sha256(b"".join(one.read_bytes() for one in sources)).hexdigest()
 

@@ -9,7 +9,7 @@ import time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from dovetail.solve.kernel import loops
+from dovetail.solve.kernel import loading
 
 _ROOT = Path(__file__).parent.parent
 
@@ -25,7 +25,7 @@ def facts() -> dict[str, str]:
         "python": platform.python_version(),
         "numpy": _version("numpy"),
         "highspy": _version("highspy"),
-        "inner loops": "compiled" if loops.is_built() else "plain",
+        "inner loops": "compiled" if loading.is_built() else "plain",
         "commit": _commit(),
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
     }

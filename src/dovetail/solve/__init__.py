@@ -1,7 +1,7 @@
-"""solve: which nodes, and which pod on which? Arrays in, arrays out, exact integers.
+"""solve: chooses nodes for pending pods, and a node for each pod, with a proven lower bound.
 
-The only package that imports NumPy. `solve(puzzle) -> Solution` is its face, and `pipeline` reads
-as the algorithm. The folders are its stages:
+Arrays in, arrays out, exact integers: the only package that imports NumPy. `solve(puzzle) ->
+Solution` is its face, and `pipeline` reads as the algorithm. The folders are its stages:
 
     puzzle       what is asked and what is answered, without arrays
     encoding     pods, nodes and pools become arrays

@@ -1,4 +1,4 @@
-"""What do the letters at the end of an array's name mean?
+"""The letters at the end of the names of arrays.
 
 r  resource          (cpu, memory, pods, then the others that some waiting pod asks for)
 o  offer             something that can be bought: pool, type, offering, label choice

@@ -1,4 +1,4 @@
-"""What is asked of the solver, and what does it answer? Nouns only, no arrays."""
+"""The input and the output of the solver: nouns only, no arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which offers need the search not look at?
+"""Leaves out offers that another one beats in everything.
 
 An offer is dominated when another in the same cell and of the same weight accepts at least the same
 pods, has at least its capacity, costs no more, and uses no more of any limit that may bind.
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from dovetail.solve.axes import UNLIMITED, Bool, Int
 from dovetail.solve.encoding.encode import Encoded
 from dovetail.solve.encoding.limits import Limits, binding_use
-from dovetail.solve.kernel import loops
+from dovetail.solve.kernel import loading, loops
 
 _BLOCK: Final = 128
 Bytes = npt.NDArray[np.uint8]
@@ -35,14 +35,14 @@ def undominated_offers(enc: Encoded) -> tuple[Int, Int]:
     welcome = np.bitwise_count(bits[usable]).sum(axis=1).astype(np.int64)
     order = np.lexsort((usable, -welcome, -size, enc.plan_price_o[usable], place))
     ranked, place = usable[order], place[order]
-    library = loops.library()
+    library = loading.library()
     if library is None:
         winner = _skyline(size_or, ranked, place, (bits, scarce_o))
     else:
         words = np.zeros((len(ranked), -(-bits.shape[1] // 8) * 8), dtype=np.uint8)
         words[:, : bits.shape[1]] = bits[ranked]
-        taken = (words.view(np.uint64), np.ascontiguousarray(scarce_o[ranked]))
-        winner = loops.skyline(library, place, np.ascontiguousarray(size_or[ranked]), taken)
+        taken = words.view(np.uint64)
+        winner = loops.skyline(library, place, size_or[ranked], taken, scarce_o[ranked])
     stands_for[ranked] = ranked[winner]
     return np.sort(ranked[winner == np.arange(len(ranked))]), stands_for
 

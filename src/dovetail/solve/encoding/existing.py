@@ -1,4 +1,4 @@
-"""What do existing nodes have left for waiting pods, and which volumes do they hold already?
+"""What existing nodes have left for pending pods, and which volumes are attached to them.
 
 A claim that several pods share is attached to a node once, however many of them run there. Such
 claims are kept apart from the plain count of attached volumes.

@@ -1,4 +1,4 @@
-"""Which pods are alike in everything that scheduling can see?
+"""Groups pods that are alike in everything that scheduling can see.
 
 Work grows with groups, not with pods. Pods of one template share a `PodSpec` object, so the first
 key is its identity; equal content in different objects is then merged by its canonical bytes, so

@@ -1,4 +1,4 @@
-"""How many more nodes of an offer may be opened? Pool limits and reservations."""
+"""Counts how many more nodes of an offer pool limits and reservations allow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which labels will the nodes of every offer carry?"""
+"""The labels that the nodes of every offer will have, as columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which offers and nodes does an expression admit?
+"""Evaluates node selectors, node affinity and tolerations on all offers and nodes at once.
 
 Labels become integer columns over entities, one column per key that anybody mentions. An
 expression is evaluated once per distinct value and then gathered, so its cost hardly depends on

@@ -1,4 +1,4 @@
-"""How does a launch keep as many instance types open as its pool insists on?
+"""Narrows offers so that every launch can list as many instance types as minValues demand.
 
 A pool with minValues wants every launch to be possible with so many different types. So an offer of
 such a pool is treated as no larger than the siblings it needs: the componentwise minimum over

@@ -1,4 +1,4 @@
-"""What does one node hold, as far as others ask? Kept for each node while nothing there changes.
+"""What one node holds for encoding; remembered while nothing on the node changes.
 
 From one look at a cluster to the next hardly any node changes; what its pods come to is found
 again as long as they are the very same.

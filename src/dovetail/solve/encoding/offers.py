@@ -1,4 +1,4 @@
-"""What can be bought, and which labels will the node carry?
+"""Lists everything that can be bought, and the labels that its nodes will have.
 
 An offer is a pool, an instance type, one of its offerings, and a value for every label that the
 pool leaves open (`team In [a, b]`, or `team Exists`) and some pod mentions. So every offer has

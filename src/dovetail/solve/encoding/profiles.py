@@ -1,4 +1,4 @@
-"""Who is where? Profiles of waiting groups, running pods and daemon sets, and who states a term."""
+"""Indexes pending groups, running pods and daemon sets by what selectors see of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does an offer lose by being no larger than siblings that its pool's minValues ask for?"""
+"""Measures what an offer loses by being no larger than its siblings under minValues."""
 
 from __future__ import annotations
 

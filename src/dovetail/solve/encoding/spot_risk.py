@@ -1,4 +1,4 @@
-"""What should a spot offer count as, given that it may not be had when it is wanted?
+"""Raises the prices of spot offers that may be unavailable when they are wanted.
 
 The cheapest spot price is often an outlier: when that type runs out, a launch falls back to one
 that costs much more. So the search may compare a blend of an offer's own price and the price of the

@@ -1,4 +1,4 @@
-"""Which pods may not share a node or a zone, must share one, or must be spread out?
+"""Terms between pods: affinity, anti-affinity, topology spread and host ports.
 
 Each constraint becomes a term with owners (pods that state it) and matchers (pods it selects). A
 term at host level is about one node; any other topology key makes it a zone term. Host ports are

@@ -1,4 +1,4 @@
-"""Which groups does each term tie together, and how many such pods run where already?"""
+"""Encodes which groups each term concerns, and how many such pods already run where."""
 
 from __future__ import annotations
 

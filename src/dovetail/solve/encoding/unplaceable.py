@@ -1,7 +1,8 @@
-"""Whom can nothing ever take? Such pods are left out before anything is planned: they move nobody.
+"""Finds unschedulable pods, which are left out before anything is planned.
 
-Nor may they divide what is on offer. A spread that leaves out some nodes of a zone divides the zone
-in two, and minValues must then be met on either side; a spread of pods that are nowhere need not.
+They must not divide what is on offer either. A spread that leaves out some nodes of a zone divides
+the zone in two, and minValues must then be met on either side; a spread of pods that are nowhere
+need not.
 """
 
 from __future__ import annotations

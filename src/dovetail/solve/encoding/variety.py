@@ -1,4 +1,4 @@
-"""Which values of a label does each instance type bring to a launch, and are there enough?
+"""Counts the values that instance types bring to a launch, for minValues.
 
 minValues of a pool's requirement counts distinct values among the types that a launch may use, as
 the types themselves state them (spec/core.md 2.4): a type sold in three zones brings three zones.

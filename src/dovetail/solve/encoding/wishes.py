@@ -1,4 +1,4 @@
-"""What would pods rather have, without insisting on it?
+"""Encodes preferences of pods: preferred affinity, soft taints and soft spreads.
 
 Preferred node affinity and soft taints (PreferNoSchedule) give every entity a score of its own.
 Preferred affinity, preferred anti-affinity and soft spread (ScheduleAnyway) are about company: each

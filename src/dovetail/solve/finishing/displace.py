@@ -1,4 +1,4 @@
-"""Does a pod wait for a place that pods of lower priority were given? Then it gets that place.
+"""Gives a pending pod the place of pods of lower priority.
 
 The pods that make room wait in its stead; `rescue` looks for another place for them afterwards.
 """

@@ -1,4 +1,4 @@
-"""Who is where in a finished plan, and how much would each like to be elsewhere?
+"""Scores how well pods of a finished plan like their nodes, and would like others.
 
 Keeps what `preferences` changes: which pods are on which node, and how many pods of each wish about
 company are in each domain. A pod's liking of a node is its score there plus its company there; what

@@ -1,4 +1,4 @@
-"""How are preferences met, where that costs nothing?
+"""Moves pods so that their preferences are met, where that costs nothing.
 
 A finished plan is changed in ways that leave its price as it is: pods that take the same room swap
 places, pods move to nodes with room that they like better, and a new node becomes another offer of

@@ -1,4 +1,4 @@
-"""Could a pod in a lighter pool not have a place in a heavier one after all?
+"""Moves pods from lighter pools to heavier ones that have room after all.
 
 Heavier pools go first, but what they had no room for may fit once all is planned: nodes came out
 smaller and gave back part of a limit, other pods were taken back, or a pod had a quota for a cell

@@ -1,4 +1,4 @@
-"""Could a pod that is left over not go somewhere after all?
+"""Places left-over pods one by one, by the rules of kube-scheduler.
 
 Bulk packing works with quotas over every domain that could be launched; kube-scheduler only knows
 domains that nodes make. So whatever is left (limits, mostly) is tried again here, one pod at a

@@ -1,4 +1,4 @@
-"""Is there a cheaper offer that would hold what a node holds?"""
+"""Replaces the offer of each node by the cheapest one that holds the same pods."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from dovetail.solve.axes import Bool, Int
 from dovetail.solve.encoding.encode import Encoded
 from dovetail.solve.encoding.terms import TermKind
-from dovetail.solve.kernel import loops
+from dovetail.solve.kernel import loading, loops
 from dovetail.solve.packing.attempt import Attempt
 from dovetail.solve.packing.bins import EXISTING
 from dovetail.solve.packing.contents import kinds_by_node
@@ -73,10 +73,10 @@ class _Nodes:
 
     def cheapest(self, enc: Encoded) -> Int:
         """The place of the cheapest offer that would hold what each node holds, or -1."""
-        library = loops.library()
+        library = loading.library()
         if library is not None:
             cap = np.ascontiguousarray(enc.cap_or[self.offers])
-            return loops.first_fit(library, (self.row_n, self.used_nr), (self.accept_xp, cap))
+            return loops.first_fit(library, self.row_n, self.used_nr, self.accept_xp, cap)
         fits = (self.fitting_offers(enc, place) for place in range(len(self.numbers)))
         return np.array([int(np.argmax(one)) if one.any() else -1 for one in fits], dtype=np.int64)
 

@@ -1,4 +1,4 @@
-"""Does a plan keep every law of one node, and every limit? A last look at plans found by search."""
+"""Checks that a plan found by search keeps every rule about single nodes, and every limit."""
 
 from __future__ import annotations
 

@@ -2,5 +2,5 @@
 
 Every loop has a plain form in Python that gives the same answers; without a compiler that is used.
 
-Read first: `loops`.
+Read first: `loops`, `structures`, `kernel.c`.
 """

@@ -2,16 +2,19 @@
  * the last bit, so: integers where the twin has integers, the same floating-point operations in the
  * same order, ties to the lower index, and no contraction of a * b + c into one rounding.
  *
- * Nothing here allocates or keeps anything: callers own all memory. `loops.py` says what the
- * blocks of numbers consist of.
+ * Nothing here allocates or keeps anything: callers own all memory. The structures have the same
+ * fields in `structures.py`, which compares their sizes when the library is loaded.
  */
 
 #include <stdint.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* Which sources this was compiled from: `loops.py` leaves a library of others aside. */
+/* Which sources this was compiled from: `loading.py` leaves a library of others aside. */
 EXPORT const char *const dovetail_source = SOURCE;
+
+/* How large a structure is here: `loading.py` leaves a library with other sizes aside. */
+#define SIZE_OF(structure) EXPORT const int64_t dovetail_sizeof_##structure = sizeof(structure)
 
 enum { SPREAD = 0, AFFINITY = 1, ANTI = 2, PORT = 3 };
 enum { WATER = 0, SNUG = 1 };
@@ -32,6 +35,8 @@ typedef struct {
     int64_t *room, *heap;  /* scratch, one per node */
     double *key;      /* scratch, one per node */
 } Bins;
+
+SIZE_OF(Bins);
 
 typedef struct {
     int64_t term, kind, skew, both;
@@ -208,13 +213,25 @@ EXPORT void dovetail_fill_one(const Bins *b, int64_t n, const Unit *const *units
 
 /* ------------------------------------------------------------------ right-sizing */
 
+typedef struct {
+    int64_t n_nodes, n_offers, n_resources;
+    const int64_t *row;     /* of every node: a row of `accept` */
+    const int64_t *used;    /* nodes x resources */
+    const uint8_t *accept;  /* rows x offers */
+    const int64_t *cap;     /* offers x resources, cheapest first */
+    int64_t *first;         /* answer: of every node */
+} FirstFit;
+
+SIZE_OF(FirstFit);
+
 /* For every node the first offer (they come cheapest first) that its row accepts and that has what
  * is used; -1 if none has. */
-EXPORT void dovetail_first_fit(int64_t n_nodes, int64_t n_offers, int64_t n_resources, const int64_t *row,
-                               const int64_t *used, const uint8_t *accept, const int64_t *cap, int64_t *first) {
-    for (int64_t node = 0; node < n_nodes; node++) {
-        const uint8_t *takes = accept + row[node] * n_offers;
-        const int64_t *need = used + node * n_resources;
+EXPORT void dovetail_first_fit(const FirstFit *f) {
+    const int64_t n_offers = f->n_offers, n_resources = f->n_resources, *cap = f->cap;
+    int64_t *first = f->first;
+    for (int64_t node = 0; node < f->n_nodes; node++) {
+        const uint8_t *takes = f->accept + f->row[node] * n_offers;
+        const int64_t *need = f->used + node * n_resources;
         first[node] = -1;
         for (int64_t p = 0; p < n_offers && first[node] < 0; p++) {
             if (!takes[p]) continue;
@@ -234,13 +251,15 @@ typedef struct {
     int64_t *sizes;                 /* sizes x resources */
     int64_t *kind_w, *zone_w;       /* capacity type and zone of every way to buy, by number */
     uint8_t *fits_x, *fine_t, *named_t, *near_w, *fits_o;  /* scratch */
-} Shelf;
+} PoolOffers;
+
+SIZE_OF(PoolOffers);
 
 /* The offers that may be named beside `own` for a node that uses so much: all that is sold under
  * their names must do, and no more than `most` types are named, the cheapest ones. Answers how many
  * offers that are and writes their places; -1 where some type is right in one way and wrong in
  * another, so that names must be chosen with care. */
-EXPORT int64_t dovetail_fallbacks(const Shelf *s, const uint8_t *fine_o, const uint8_t *may_w, const int64_t *used,
+EXPORT int64_t dovetail_fallbacks(const PoolOffers *s, const uint8_t *fine_o, const uint8_t *may_w, const int64_t *used,
                                   int64_t own, int64_t most, int64_t *places) {
     for (int64_t x = 0; x < s->n_sizes; x++) {
         int64_t r = 0;
@@ -287,14 +306,26 @@ EXPORT int64_t dovetail_fallbacks(const Shelf *s, const uint8_t *fine_o, const u
 
 /* ------------------------------------------------------------------ dominance */
 
+typedef struct {
+    int64_t n_offers, n_resources, n_words;
+    const int64_t *place;   /* of every offer */
+    const int64_t *cap;     /* offers x resources */
+    const uint64_t *bits;   /* offers x words: the pods that each takes */
+    const uint8_t *scarce;  /* of every offer */
+    int64_t *winner;        /* answer: of every offer */
+    int64_t *kept;          /* scratch: one per offer */
+} Skyline;
+
+SIZE_OF(Skyline);
+
 /* Offers in order of place and price. One is beaten by an earlier one of its place that is not
- * scarce, has at least its capacity and takes at least its pods; `winner` says by which, or itself.
- * `kept` is scratch. */
-EXPORT void dovetail_skyline(int64_t n_offers, int64_t n_resources, int64_t n_words, const int64_t *place,
-                             const int64_t *cap, const uint64_t *bits, const uint8_t *scarce, int64_t *winner,
-                             int64_t *kept) {
-    int64_t n_kept = 0;
-    for (int64_t i = 0; i < n_offers; i++) {
+ * scarce, has at least its capacity and takes at least its pods; `winner` says by which, or itself. */
+EXPORT void dovetail_skyline(const Skyline *s) {
+    const int64_t n_resources = s->n_resources, n_words = s->n_words, *place = s->place, *cap = s->cap;
+    const uint64_t *bits = s->bits;
+    const uint8_t *scarce = s->scarce;
+    int64_t *winner = s->winner, *kept = s->kept, n_kept = 0;
+    for (int64_t i = 0; i < s->n_offers; i++) {
         if (i == 0 || place[i] != place[i - 1]) n_kept = 0;
         winner[i] = i;
         for (int64_t k = 0; k < n_kept; k++) {
@@ -322,13 +353,34 @@ static void weigh(int64_t n, double request, const double *cap, int64_t k, doubl
     }
 }
 
-/* For every offer the multiplier that undercuts the program's pod values least, and by how much.
- * Kinds of cuts have a k each, what classes ask for and what offers have. `weight` (kinds x offers),
- * `whole` (offers) and `loss` (multipliers x offers, zeros) are scratch. */
-EXPORT void dovetail_least_loss(int64_t n_vectors, int64_t n_classes, int64_t n_offers, int64_t n_kinds,
-                                const double *worth, const double *nu, const double *scale, const int64_t *k_w,
-                                const double *request, const double *cap, const double *pi, const double *demand,
-                                double *weight, double *whole, double *loss, double *best, int64_t *choice) {
+typedef struct {
+    int64_t n_vectors, n_classes, n_offers, n_kinds;
+    const double *worth;    /* multipliers x classes: what a pod is worth */
+    const double *nu;       /* multipliers x kinds: what each kind of cut adds */
+    const double *scale;    /* multipliers x offers */
+    const int64_t *k_w;     /* of every kind of cut */
+    const double *request;  /* kinds x classes: of the resource that a kind is about */
+    const double *cap;      /* kinds x offers */
+    const double *pi;       /* classes x offers: what the program says pods are worth */
+    const double *demand;   /* classes x offers: how many pods */
+    double *weight;         /* scratch: kinds x offers */
+    double *whole;          /* scratch: one per offer */
+    double *loss;           /* scratch: multipliers x offers, zeros at first */
+    double *best;           /* answer: what is lost at every offer, infinite at first */
+    int64_t *choice;        /* answer: the multiplier of every offer */
+} LeastLoss;
+
+SIZE_OF(LeastLoss);
+
+/* For every offer the multiplier that undercuts the program's pod values least, and by how much. */
+EXPORT void dovetail_least_loss(const LeastLoss *given) {
+    const int64_t n_vectors = given->n_vectors, n_classes = given->n_classes, n_offers = given->n_offers;
+    const int64_t n_kinds = given->n_kinds, *k_w = given->k_w;
+    const double *worth = given->worth, *nu = given->nu, *scale = given->scale;
+    const double *request = given->request, *cap = given->cap;
+    const double *pi = given->pi, *demand = given->demand;
+    double *weight = given->weight, *whole = given->whole, *loss = given->loss, *best = given->best;
+    int64_t *choice = given->choice;
     for (int64_t l = 0; l < n_classes; l++) {
         const double *target = pi + l * n_offers, *count = demand + l * n_offers;
         for (int64_t w = 0; w < n_kinds; w++)

@@ -70,11 +70,13 @@ typedef struct {
     int64_t *order;           /* scratch: items x (1 + the most that any item counts) bounds */
     int64_t width;            /* of `order` */
     int64_t best, left;
-} Search;
+} Knapsack;
+
+SIZE_OF(Knapsack);
 
 /* The most that an item and the following ones can be worth in what is free; or, if that is no more than
  * `enough`, some number that is no more either. */
-static int64_t at_most(const Search *s, int64_t item, int64_t enough) {
+static int64_t at_most(const Knapsack *s, int64_t item, int64_t enough) {
     wide lowest = -1;
     for (int64_t k = 0; k < s->n_tables; k++) {
         if (s->alike[k] == k) s->cell[k] = least(s->free[s->exact[k]] / s->unit[k], s->size[k] - 1);
@@ -85,14 +87,14 @@ static int64_t at_most(const Search *s, int64_t item, int64_t enough) {
     return (int64_t)lowest;
 }
 
-static void take(Search *s, int64_t item, int64_t count) {
+static void take(Knapsack *s, int64_t item, int64_t count) {
     const int64_t *asked = s->request + item * s->n_resources;
     const packed *each = s->paid + (item + 1) * s->n_tables;
     for (int64_t r = 0; r < s->n_resources; r++) s->free[r] -= count * asked[r];
     for (int64_t k = 0; k < s->n_tables; k++) s->paid[k] -= count * each[k];
 }
 
-static void visit(Search *s, int64_t item, int64_t value) {
+static void visit(Knapsack *s, int64_t item, int64_t value) {
     if (value > s->best) {
         s->best = value;
         for (int64_t i = 0; i < s->n_items; i++) s->best_count[i] = s->count[i];
@@ -128,7 +130,7 @@ static void visit(Search *s, int64_t item, int64_t value) {
 }
 
 /* Fills one table from its last row up. */
-static void fill_table(const Search *s, int64_t k) {
+static void fill_table(const Knapsack *s, int64_t k) {
     int64_t size = s->size[k], *table = s->rows + s->start[k];
     for (int64_t c = 0; c < size; c++) table[s->n_items * size + c] = 0;
     for (int64_t i = s->n_items - 1; i >= 0; i--) {
@@ -142,7 +144,7 @@ static void fill_table(const Search *s, int64_t k) {
 }
 
 /* What amounts of all resources cost at the prices of a table, in fractions of 2^24. */
-static wide at_prices(const Search *s, int64_t k, const int64_t *amount) {
+static wide at_prices(const Knapsack *s, int64_t k, const int64_t *amount) {
     const int64_t *price = s->price + k * s->n_resources;
     wide sum = 0;
     for (int64_t r = 0; r < s->n_resources; r++)
@@ -150,7 +152,7 @@ static wide at_prices(const Search *s, int64_t k, const int64_t *amount) {
     return sum;
 }
 
-static void prepare(Search *s) {
+static void prepare(Knapsack *s) {
     for (int64_t k = 0; k < s->n_tables; k++) {
         fill_table(s, k);
         s->alike[k] = 0;
@@ -164,7 +166,7 @@ static void prepare(Search *s) {
 
 /* For every offer the pods that are worth most together, if they are worth more than `floor`: their
  * worth (or the floor), how many of each, and the most that any pods there could be worth. */
-EXPORT void dovetail_fill_best(Search *s, int64_t n_offers, const int64_t *cap, const int64_t *floor,
+EXPORT void dovetail_fill_best(Knapsack *s, int64_t n_offers, const int64_t *cap, const int64_t *floor,
                                int64_t budget, int64_t *worth, int64_t *counts, int64_t *bound) {
     prepare(s);
     for (int64_t o = 0; o < n_offers; o++) {

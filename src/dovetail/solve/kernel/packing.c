@@ -19,6 +19,8 @@ typedef struct {
     int64_t n_entries, n_nodes;
 } Shares;
 
+SIZE_OF(Shares);
+
 static int64_t fill_span(const Bins *b, Shares *s, int64_t unit, int64_t want, int64_t offer, int64_t how) {
     int64_t *counts = s->counts + s->n_nodes, got = 0;
     int64_t used = dovetail_fill(b, s->units[unit], s->weight[unit], want, s->start[offer], s->stop[offer], how,
@@ -65,11 +67,13 @@ typedef struct {
     const int32_t *takes;             /* units x offers: all bits where an offer takes a unit, or none */
     const double *cap;                /* resources x offers */
     double *free, *held;              /* scratch: the same, and one per offer */
-} Looks;
+} OfferScan;
+
+SIZE_OF(OfferScan);
 
 /* Put what fits of one unit on a node of every offer that takes it; adds to what the nodes hold. One
  * plain loop after another, without branches: the compiler does several offers in one step. */
-static void try_unit(const Looks *l, int64_t unit, double *restrict value) {
+static void try_unit(const OfferScan *l, int64_t unit, double *restrict value) {
     const int64_t start = l->start[unit], stop = l->stop[unit], n = l->n_resources;
     const double most = l->most[unit], worth = l->worth[unit];
     const int32_t *restrict takes = l->takes + unit * l->n_offers;
@@ -100,7 +104,7 @@ static void try_unit(const Looks *l, int64_t unit, double *restrict value) {
 
 /* orders x offers: what an empty node of every offer would hold if filled in this order of units, by
  * value. What is not asked for has no inverse. */
-EXPORT void dovetail_greedy_values(const Looks *l, int64_t n_orders, int64_t n_turns, const int64_t *orders,
+EXPORT void dovetail_greedy_values(const OfferScan *l, int64_t n_orders, int64_t n_turns, const int64_t *orders,
                                    double *value) {
     for (int64_t o = 0; o < n_orders; o++, value += l->n_offers, orders += n_turns) {
         for (int64_t i = 0; i < l->n_offers * l->n_resources; i++) l->free[i] = l->cap[i];

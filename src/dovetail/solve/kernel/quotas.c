@@ -32,6 +32,8 @@ typedef struct {
     int64_t n_turns_in_all;
 } Quotas;
 
+SIZE_OF(Quotas);
+
 typedef struct {
     const int64_t *own, *match, *order;
     int64_t number, n_own, n_match, is_first;

@@ -24,21 +24,23 @@ typedef struct {
     int64_t n_saved, turn, n_before;  /* what this try has changed, and how many nodes there were */
     uint64_t chance;
     int64_t looks;            /* how many may still be taken */
-} Nodes;
+} Rebuild;
+
+SIZE_OF(Rebuild);
 
 enum { SLACK = 32 };  /* as in patterns/recreate.py */
 
 /* A node: its offer (-1: none), how many of each sort, what is used, the offers that take all. */
-static int64_t stride_of(const Nodes *n) {
+static int64_t stride_of(const Rebuild *n) {
     return 1 + n->n_sorts + n->n_resources + n->n_words + (n->n_sorts + 63) / 64;
 }
 
-static int64_t drawn(Nodes *n, int64_t stop) {
+static int64_t drawn(Rebuild *n, int64_t stop) {
     n->chance = n->chance * 6364136223846793005ULL + 1442695040888963407ULL;
     return (int64_t)((n->chance >> 33) % (uint64_t)stop);
 }
 
-static void clear_node(const Nodes *n, int64_t *node) {
+static void clear_node(const Rebuild *n, int64_t *node) {
     int64_t held = 1 + n->n_sorts + n->n_resources;
     node[0] = 0;
     for (int64_t i = 1; i < held; i++) node[i] = 0;
@@ -46,7 +48,7 @@ static void clear_node(const Nodes *n, int64_t *node) {
 }
 
 /* The cheapest offer for a node with one more pod, or -1. */
-static int64_t with_one_more(const Nodes *n, const int64_t *node, int64_t sort) {
+static int64_t with_one_more(const Rebuild *n, const int64_t *node, int64_t sort) {
     const int64_t *used = node + 1 + n->n_sorts, *asked = n->request + sort * n->n_resources;
     const uint64_t *takes = (const uint64_t *)(used + n->n_resources), *accept = n->accept + sort * n->n_words;
     const uint64_t *welcome = takes + n->n_words;
@@ -65,7 +67,7 @@ static int64_t with_one_more(const Nodes *n, const int64_t *node, int64_t sort) 
     return -1;
 }
 
-static void put_pod(const Nodes *n, int64_t *node, int64_t sort, int64_t offer) {
+static void put_pod(const Rebuild *n, int64_t *node, int64_t sort, int64_t offer) {
     int64_t *used = node + 1 + n->n_sorts;
     uint64_t *takes = (uint64_t *)(used + n->n_resources), *welcome = takes + n->n_words;
     const int64_t *asked = n->request + sort * n->n_resources;
@@ -78,7 +80,7 @@ static void put_pod(const Nodes *n, int64_t *node, int64_t sort, int64_t offer) 
 }
 
 /* Before a node changes for the first time in a try, it is saved. */
-static void save_node(Nodes *n, int64_t place) {
+static void save_node(Rebuild *n, int64_t place) {
     int64_t stride = stride_of(n), *since = n->saved + n->room;
     if (place >= n->n_before || since[place] == n->turn) return;
     since[place] = n->turn;
@@ -88,7 +90,7 @@ static void save_node(Nodes *n, int64_t place) {
     n->saved[n->n_saved++] = place;
 }
 
-static void undo_try(Nodes *n) {
+static void undo_try(Rebuild *n) {
     int64_t stride = stride_of(n);
     for (int64_t k = 0; k < n->n_saved; k++) {
         int64_t *to = n->node + (n->room + n->saved[k]) * stride;
@@ -98,7 +100,7 @@ static void undo_try(Nodes *n) {
 }
 
 /* Puts a pod where it costs least; says how many nodes there are then, or -1 if it fits nowhere. */
-static int64_t insert_pod(Nodes *n, int64_t *nodes, int64_t count, int64_t sort, int64_t overlooked) {
+static int64_t insert_pod(Rebuild *n, int64_t *nodes, int64_t count, int64_t sort, int64_t overlooked) {
     int64_t stride = stride_of(n), where = -1, *last = nodes + count * stride;
     if (count == n->room) return -1;
     save_node(n, count);
@@ -123,7 +125,7 @@ static int64_t insert_pod(Nodes *n, int64_t *nodes, int64_t count, int64_t sort,
     return where < 0 ? count + 1 : count;
 }
 
-static void sort_pods(Nodes *n, int64_t n_pods, int64_t turn) {
+static void sort_pods(Rebuild *n, int64_t n_pods, int64_t turn) {
     int64_t *pods = n->pods, *key = n->key;
     for (int64_t i = 0; i < n_pods; i++)
         key[i] = turn % 4 == 0 ? n->by_cpu[pods[i]] : turn % 4 == 1 ? n->by_memory[pods[i]] : drawn(n, (int64_t)1 << 30);
@@ -136,7 +138,7 @@ static void sort_pods(Nodes *n, int64_t n_pods, int64_t turn) {
 }
 
 /* Opens a node for less than was paid and puts on it what fits; returns how many pods are left. */
-static int64_t fill_large(Nodes *n, int64_t *node, int64_t n_pods, int64_t paid) {
+static int64_t fill_large(Rebuild *n, int64_t *node, int64_t n_pods, int64_t paid) {
     int64_t affordable = 0;
     while (affordable < n->n_offers && n->price[affordable] < paid) affordable++;
     if (!affordable) return n_pods;
@@ -150,7 +152,7 @@ static int64_t fill_large(Nodes *n, int64_t *node, int64_t n_pods, int64_t paid)
     return rest;
 }
 
-static int64_t price_of(const Nodes *n, const int64_t *nodes, int64_t count) {
+static int64_t price_of(const Rebuild *n, const int64_t *nodes, int64_t count) {
     int64_t stride = stride_of(n), price = 0;
     for (int64_t l = 0; l < n->n_limits; l++) {
         int64_t used = 0;
@@ -165,14 +167,14 @@ static void copy_nodes(int64_t *to, const int64_t *from, int64_t n) {
     for (int64_t i = 0; i < n; i++) to[i] = from[i];
 }
 
-static void keep_nodes(Nodes *n, const int64_t *nodes, int64_t count) {
+static void keep_nodes(Rebuild *n, const int64_t *nodes, int64_t count) {
     int64_t stride = stride_of(n);
     for (int64_t i = 0; i < count && n->n_kept < n->most_kept; i++)
         copy_nodes(n->kept + n->n_kept++ * n->n_sorts, nodes + i * stride + 1, n->n_sorts);
 }
 
 /* Takes some nodes away; returns how many are left. Their pods are in `pods`, what they cost in `paid`. */
-static int64_t ruin(Nodes *n, int64_t *now, int64_t count, int64_t gone, int64_t *n_pods, int64_t *paid) {
+static int64_t ruin(Rebuild *n, int64_t *now, int64_t count, int64_t gone, int64_t *n_pods, int64_t *paid) {
     int64_t stride = stride_of(n);
     for (int64_t i = 0; i < gone; i++) {
         int64_t place = drawn(n, count), *out = now + place * stride;
@@ -187,7 +189,7 @@ static int64_t ruin(Nodes *n, int64_t *now, int64_t count, int64_t gone, int64_t
 }
 
 /* Improves the first `count` nodes of the first state in place; returns how many there are then. */
-EXPORT int64_t dovetail_recreate(Nodes *n, int64_t count, int64_t tries, int64_t most_ruined) {
+EXPORT int64_t dovetail_recreate(Rebuild *n, int64_t count, int64_t tries, int64_t most_ruined) {
     int64_t stride = stride_of(n), *best = n->node, *now = best + n->room * stride;
     int64_t best_count = count, best_price = price_of(n, best, count), price = best_price;
     copy_nodes(now, best, count * stride);

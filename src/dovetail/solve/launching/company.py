@@ -1,4 +1,4 @@
-"""Who is bound before whom, where pods want company on their node?
+"""Orders pods so that required pod affinity by hostname holds when they are bound one by one.
 
 The company comes first, and those who want it wait for it there. A pod that may be the first of its
 kind need not wait, as long as nobody of that kind is anywhere.

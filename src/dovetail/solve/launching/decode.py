@@ -1,4 +1,4 @@
-"""Which pods, by name, go to which node? Arrays back to nouns."""
+"""Decodes a finished plan: arrays become planned nodes with their pods by name."""
 
 from __future__ import annotations
 

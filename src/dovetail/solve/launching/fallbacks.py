@@ -1,4 +1,4 @@
-"""What else could a planned node be, if its first choice cannot be had?
+"""Finds the other offers that a planned node could be, in case its first choice is unavailable.
 
 A launch names instance types, zones and capacity types, and its provider may deliver any of them in
 any combination. So every combination that is sold must hold the node's pods: starting from the zone

@@ -1,4 +1,4 @@
-"""How large may the types be that a launch lists, so that limits hold whatever is delivered?
+"""Bounds the types that a launch lists, so that pool limits hold whichever is delivered.
 
 A provider may deliver any listed type, so a launch counts against the limits of its pool with the
 most that any of its types has of each resource. Over all launches of a plan that must be no more

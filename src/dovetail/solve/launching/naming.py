@@ -1,4 +1,4 @@
-"""Which types, zones and capacity types may be named together for one launch?
+"""Chooses the instance types, zones and capacity types that one launch may list together.
 
 A provider may deliver any combination that it sells of what it was named. See `fallbacks.py`.
 """
@@ -14,7 +14,7 @@ from dovetail import labels
 from dovetail.solve.axes import Bool, Int
 from dovetail.solve.encoding.encode import Encoded
 from dovetail.solve.encoding.variety import MinValues, are_met, gather, later_kinds
-from dovetail.solve.kernel import loops
+from dovetail.solve.kernel import loading, loops
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class PoolOffers:
     ways: tuple[tuple[str, str], ...]  # capacity type, zone
     asked: tuple[MinValues, ...]
     by_way: tuple[Int, Int]  # the places of offers, way by way, and where each way begins
-    compiled: loops.LoopShelf | None
+    compiled: loops.FallbackFinder | None
 
     def extremes(self, value_o: Int) -> tuple[Int, Int]:
         """The least and the greatest value that any way to buy has."""
@@ -52,10 +52,12 @@ def pool_offers_of(enc: Encoded, offers: Int, asked: tuple[MinValues, ...]) -> P
     sizes, size_o = _sizes(enc.cap_or[offers], row_o, len(types))
     is_left = enc.supply_o[offers] > 0
     order = np.argsort(way_o, kind="stable")
-    library = loops.library()
+    library = loading.library()
     compiled = None
     if library is not None:
-        compiled = loops.LoopShelf(library, (size_o, row_o, way_o, is_left), sizes, names)
+        compiled = loops.FallbackFinder(
+            library, sizes, names, size=size_o, row=row_o, way=way_o, is_left=is_left
+        )
     return PoolOffers(
         offers=offers,
         types=types,

@@ -1,4 +1,4 @@
-"""Which pod sits where, and in which turn? The log of placements, pod by pod.
+"""Turns the log of placements into a node and a turn for every single pod.
 
 A seat is one pod on one node. Units and groups are numbers until here: each unit hands out its
 members in order, and each group its pods by name.

@@ -1,4 +1,4 @@
-"""What does a plan in the making consist of? Bins, units, zone counts, and what was decided when.
+"""One plan in the making: bins, units, zone counts, and the order of decisions.
 
 Several attempts with different preferences make a portfolio.
 """

@@ -1,4 +1,4 @@
-"""What is still free on each node, and who keeps whom away from it?
+"""The nodes of a plan: what is free on each, and which pods may join it.
 
 The one mutable workspace of the solver: existing nodes first, then new ones as they are opened.
 It never escapes `solve`. All questions are answered for a slice of nodes at once.
@@ -12,7 +12,7 @@ from dovetail.solve.axes import UNLIMITED, Bool, Int
 from dovetail.solve.encoding.encode import Encoded
 from dovetail.solve.encoding.limits import Limits
 from dovetail.solve.encoding.terms import TermKind
-from dovetail.solve.kernel import loops
+from dovetail.solve.kernel import loading, loops
 from dovetail.solve.packing.units import ANY_CELL, ANY_WEIGHT, PodUnit
 
 EXISTING = -1
@@ -61,24 +61,34 @@ class Bins:
         }
         self._nodes = self._compiled_nodes()
 
-    def _compiled_nodes(self) -> loops.Nodes | None:
+    def _compiled_nodes(self) -> loops.CompiledNodes | None:
         """The nodes for the compiled loops, if those are there."""
-        library = loops.library()
+        library = loading.library()
         if library is None:
             return None
-        arrays = (self.free, self.cell, self.weight, self.accept, self.match, self.own, self.floor)
-        return loops.Nodes(library, arrays)
+        return loops.CompiledNodes(
+            library,
+            free=self.free,
+            cell=self.cell,
+            weight=self.weight,
+            accept=self.accept,
+            match=self.match,
+            own=self.own,
+            floor=self.floor,
+        )
 
-    def _code(self, unit: PodUnit) -> loops.Code:
+    def _code(self, unit: PodUnit) -> loops.UnitCode:
         """A unit for the compiled loops."""
         if unit.code is None:
-            unit.code = loops.Code(self._numbers(unit))
+            unit.code = loops.UnitCode(self._numbers(unit))
         return unit.code
 
     def _codes(self, units: list[PodUnit]) -> Int:
         """Where the compiled loops find these units."""
         new = [unit for unit in units if unit.code is None]
-        for unit, code in zip(new, loops.codes([self._numbers(one) for one in new]), strict=True):
+        for unit, code in zip(
+            new, loops.unit_codes([self._numbers(unit) for unit in new]), strict=True
+        ):
             unit.code = code
         return np.array([self._code(unit).at for unit in units], dtype=np.int64)
 
@@ -95,13 +105,13 @@ class Bins:
         """Place pods by the compiled loops; None if those are not there, or do not know how."""
         if self._nodes is None or unit.claims:
             return None
-        way = (how, float(self.mean[0]), float(self.mean[1]))
-        nodes, counts = self._nodes.fill(self._code(unit), unit.weight, want, span, way)
+        method = loops.FillMethod(how, float(self.mean[0]), float(self.mean[1]))
+        nodes, counts = self._nodes.fill(self._code(unit), unit.weight, want, span, method)
         if len(nodes):
             self.log.append((number, nodes, counts))
         return int(counts.sum())
 
-    def compiled_form(self, units: list[PodUnit]) -> tuple[loops.Nodes, Queue] | None:
+    def compiled_form(self, units: list[PodUnit]) -> tuple[loops.CompiledNodes, Queue] | None:
         """The nodes and these units for the compiled loops; None if those are not there, or do not
         know how.
         """

@@ -1,4 +1,4 @@
-"""How is one whole plan made? Existing nodes first, then quotas, then new nodes."""
+"""Makes one whole plan: existing nodes first, then quotas of zones, then new nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is on each node? The log of placements, node by node."""
+"""Lists what is on each node, from the log of placements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which nodes came out badly, and should be packed again?
+"""Takes nodes apart whose pods are worth too little, so that they are packed again.
 
 A node whose pods are worth much less than it costs has something stranded: cpu that no memory is
 left for, or a shape that nothing else fits beside. Its pods go back to the queue.

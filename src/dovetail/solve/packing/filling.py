@@ -1,4 +1,4 @@
-"""On which nodes do the next pods of a unit go?
+"""Distributes pods of a unit over nodes, evenly or tightly.
 
 Balanced water-filling keeps what is left on every node in the proportion that the rest of the pods
 will need: it puts cpu-heavy pods where cpu is plentiful. Snug filling concentrates instead: it is

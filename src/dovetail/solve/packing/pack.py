@@ -1,4 +1,4 @@
-"""Which new nodes, and who goes where on them?
+"""Bin packing: opens the nodes that the linear program chose, and fills them.
 
 The program says how many nodes of each offer and which mix of pods on them, in fractions. Whole
 nodes are opened (rounded down), each unit gets its share of each offer's nodes by balanced
@@ -161,22 +161,27 @@ class _Filler:
         row_u = self._found.classes.class_of[[self._place[number] for number in order]]
         wish_lo = self._answer.pods_lo
         turn = {number: place for place, number in enumerate(order)}
-        by_unit = (
-            *queue,
-            row_u,
-            left_u / self._found.classes.count_l[row_u],
+        codes, weights = queue
+        log = nodes.share_out(
             left_u,
-            np.array([turn[number] for number in rest], dtype=np.int64),
+            n_units=len(order),
+            n_offers=wish_lo.shape[1],
+            how=SNUG if self._is_snug else WATER,
+            units=codes,
+            weight=weights,
+            row=row_u,
+            share=left_u / self._found.classes.count_l[row_u],
+            rest=np.array([turn[number] for number in rest], dtype=np.int64),
+            wish=wish_lo,
+            order=np.argsort(-wish_lo, axis=1, kind="stable"),
+            carry=np.zeros(wish_lo.shape),
+            **self._by_offer(wish_lo.shape[1]),
         )
-        by_class = (wish_lo, np.argsort(-wish_lo, axis=1, kind="stable"), np.zeros(wish_lo.shape))
-        how = SNUG if self._is_snug else WATER
-        shape = (len(order), wish_lo.shape[1], how)
-        log = nodes.share_out(shape, (*by_unit, *by_class, *self._by_offer(wish_lo.shape[1])))
         bins.log += [(order[place], at, counts) for place, at, counts in log]
         self._left[order] = left_u
         return True
 
-    def _by_offer(self, n_offers: int) -> tuple[Int, Int, Float, Float, Float]:
+    def _by_offer(self, n_offers: int) -> dict[str, Int | Float]:
         """Where nodes begin and end, their share of the wish, their cpu and memory; then of all."""
         start, stop = np.zeros((2, n_offers + 1), dtype=np.int64)
         part, cpu, memory = np.zeros((3, n_offers + 1))
@@ -185,7 +190,7 @@ class _Filler:
             cpu[offer], memory[offer] = self._mean[offer][:2]
         start[-1], stop[-1] = self._every.start, self._every.stop
         cpu[-1], memory[-1] = self._mean_of_all[:2]
-        return start, stop, part, cpu, memory
+        return {"start": start, "stop": stop, "part": part, "cpu": cpu, "memory": memory}
 
     def share_out(self, number: int) -> None:
         """Give a unit its share of the nodes of each offer, as the program would have it."""

@@ -1,4 +1,4 @@
-"""Could some nodes be spared, if their pods went into the gaps that others have left?
+"""Empties nodes whose pods fit into the gaps of others.
 
 Numbers of nodes are rounded and pods are whole, so that a bit of room is left on most nodes. The
 nodes whose pods are worth least of their price are tried first: if all their pods find a gap, the

@@ -1,4 +1,4 @@
-"""How are the last few pods packed, one node at a time?
+"""Packs the last few pods, one node at a time.
 
 For every offer at once, fill an empty node greedily in several orders; open the one that holds the
 most value for its price; repeat. Value comes from the program's multipliers, floored so that pods
@@ -14,7 +14,7 @@ import numpy as np
 
 from dovetail.solve.axes import Bool, Float, Int
 from dovetail.solve.encoding.encode import Encoded
-from dovetail.solve.kernel import loops
+from dovetail.solve.kernel import loading, loops
 from dovetail.solve.packing.bins import Bins
 from dovetail.solve.packing.units import ANY_CELL, ANY_WEIGHT, PodUnit
 
@@ -42,7 +42,7 @@ class _Table:
     cell_p: Int
     requests: tuple[Float, Float, Float] = field(init=False)  # as they are, inverse, and padding
     most_u: Float = field(init=False)  # scratch: how many pods of each a node takes by now
-    looks: loops.Looks | None = field(init=False)
+    scan: loops.OfferScan | None = field(init=False)
 
     def __post_init__(self) -> None:
         """Work out what every look needs."""
@@ -50,11 +50,18 @@ class _Table:
         inverse = np.where(request > 0, 1.0 / np.maximum(request, 1.0), 0.0)
         self.requests = (request, inverse, np.where(request > 0, 1e-9, float(_PLENTY)))
         self.most_u = np.zeros(len(request))
-        library, self.looks = loops.library(), None
+        library, self.scan = loading.library(), None
         if library is not None:
-            units = (request, inverse, self.most_u, self.worth_u)
-            offers = (self.accept_up, self.cap_rp, self.cell_p)
-            self.looks = loops.Looks(library, units, offers)
+            self.scan = loops.OfferScan(
+                library,
+                self.accept_up,
+                self.cap_rp,
+                self.cell_p,
+                request=request,
+                inverse=inverse,
+                most=self.most_u,
+                worth=self.worth_u,
+            )
 
 
 def pack_tail(bins: Bins, units: list[PodUnit], left: Int, offers: Int, worth_u: Float) -> None:
@@ -221,8 +228,8 @@ def _greedy_value(table: _Table, left: Int, orders: Int) -> Float:
     An estimate that only ranks offers, so floating point is good enough, and much faster.
     """
     table.most_u[:] = np.minimum(left[table.numbers], table.cap_u)
-    if table.looks is not None:
-        return table.looks.values(np.ascontiguousarray(orders))
+    if table.scan is not None:
+        return table.scan.values(np.ascontiguousarray(orders))
     free = np.repeat(table.cap_rp[None, :, :], len(orders), axis=0)
     value = np.zeros((len(orders), len(table.offers)))
     request, inverse, padding = (one[orders] for one in table.requests)  # x turns x resources

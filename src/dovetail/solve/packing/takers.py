@@ -1,4 +1,4 @@
-"""Who would be taken by some of these offers at all? For many units at once.
+"""Finds the units that at least one of some offers takes, for many units at once.
 
 `Bins.fits_new` says it of one unit and every offer. Here only the offers that are asked about are
 looked at, and units that differ in nothing but their pods' names are looked at once.

@@ -1,4 +1,4 @@
-"""Which pods can be swapped for each other while packing?
+"""Units: pods that can be swapped for each other while packing.
 
 A unit is one or more groups with equal requests, equal wishes, equal host terms, and one cell to go
 to (or any). Its pods are interchangeable, so it is placed as a number; names come back in `decode`.
@@ -12,7 +12,7 @@ import numpy as np
 
 from dovetail.solve.axes import Int
 from dovetail.solve.encoding.encode import Encoded
-from dovetail.solve.kernel.loops import Code
+from dovetail.solve.kernel.loops import UnitCode
 
 ANY_CELL = -1
 ANY_WEIGHT = -1
@@ -32,7 +32,7 @@ class PodUnit:
     count: int = 0
     members: list[tuple[int, int]] = field(default_factory=list)
     claims: tuple[int, ...] = ()  # volumes it shares with other pods, attached once per node
-    code: Code | None = field(default=None, init=False, repr=False, compare=False)
+    code: UnitCode | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def is_capped(self) -> bool:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
 import numpy as np
 
 from dovetail.solve.axes import Bool, Int
-from dovetail.solve.kernel.loops import address
+from dovetail.solve.kernel.loading import Library
+from dovetail.solve.kernel.structures import KnapsackStruct, address, pointer_to
 
 
 class Scratch:
@@ -28,34 +28,54 @@ class Scratch:
 
 
 def fill_best(
-    library: ctypes.CDLL,
-    columns: Sequence[Int],
+    library: Library,
+    columns: Mapping[str, Int],
     nodes: tuple[Int, Int, Bool],
     steps: int,
     memory: Scratch,
 ) -> tuple[Int, Int, Int]:
     """Fill nodes as well as possible: what each is worth then, with which pods, and bounds.
 
-    `columns`: as `Search` in `knapsack.c` lists them, up to where tables start, but for who keeps
-    apart. `nodes`: capacities, floors, and who keeps apart.
+    `columns`: the arrays of the structure `Knapsack` in `knapsack.c` by name, up to where tables
+    start, but for `apart`. `nodes`: capacities, floors, and who keeps apart.
     """
     cap_or, floor_o, apart = nodes
-    n_items, n_resources = columns[0].shape
-    size_k = columns[5].tolist()
-    n_tables, width = len(size_k), int(columns[2].max(initial=0)) + 1
+    n_items, n_resources = columns["request"].shape
+    size_k = columns["size"].tolist()
+    n_tables, width = len(size_k), int(columns["most"].max(initial=0)) + 1
     # All numbers in one array: to ask for an address takes longer than to copy a few.
-    numbers = np.concatenate([one.ravel() for one in (*columns, cap_or, floor_o)])
-    apart = np.ascontiguousarray(apart)
-    given = _one_after_another(address(numbers), [one.size for one in (*columns, cap_or, floor_o)])
-    n_paid, n_rows = 2 * n_tables * (n_items + 1), (n_items + 1) * sum(size_k)
-    sizes = (n_paid, n_rows, 2 * max(size_k), n_tables, n_tables, n_resources, *[n_items] * 3)
-    places = _one_after_another(memory.room(sum(sizes) + n_items * width), [*sizes, 0])
-    struct = (*given[:3], address(apart), *given[3 : len(columns)], *places)
-    block = np.array([n_items, n_resources, n_tables, *struct, width, 0, 0], dtype=np.int64)
-    answer = np.empty(len(floor_o) * (n_items + 2), dtype=np.int64)
+    arrays = (*columns.values(), cap_or, floor_o)
+    numbers = np.concatenate([array.ravel() for array in arrays])
+    *given, cap, floor = _one_after_another(address(numbers), [array.size for array in arrays])
+    scratch = {
+        "paid": 2 * n_tables * (n_items + 1),
+        "rows": (n_items + 1) * sum(size_k),
+        "spare": 2 * max(size_k),
+        "cell": n_tables,
+        "alike": n_tables,
+        "free": n_resources,
+        "barred": n_items,
+        "count": n_items,
+        "best_count": n_items,
+        "order": n_items * width,
+    }
+    sizes = list(scratch.values())
+    places = _one_after_another(memory.room(sum(sizes)), sizes)
+    knapsack = KnapsackStruct(
+        n_items=n_items,
+        n_resources=n_resources,
+        n_tables=n_tables,
+        apart=apart,
+        **dict(zip(columns, given, strict=True)),
+        **dict(zip(scratch, places, strict=True)),
+        width=width,
+        best=0,
+        left=0,
+    )
     n_offers = len(floor_o)
-    out = _one_after_another(address(answer), (n_offers, n_offers * n_items, 0))
-    library.dovetail_fill_best(address(block), n_offers, *given[-2:], steps, *out)
+    answer = np.empty(n_offers * (n_items + 2), dtype=np.int64)
+    out = _one_after_another(address(answer), (n_offers, n_offers * n_items, n_offers))
+    library.dovetail_fill_best(pointer_to(knapsack), n_offers, cap, floor, steps, *out)
     worth, counts, bound = np.split(answer, (n_offers, n_offers * (n_items + 1)))
     return worth, counts.reshape(n_offers, n_items), bound
 

@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 
 from dovetail.solve.axes import Bool, Float, Int
-from dovetail.solve.kernel import loops
+from dovetail.solve.kernel import loading
 from dovetail.solve.patterns import compiled
 from dovetail.solve.patterns.compiled import Scratch
 
@@ -115,20 +115,20 @@ def fill_best(
     """
     cap_or, floor_o = nodes
     steps, scratch = effort
-    library = loops.library()
+    library = loading.library()
     if library is None:
         return _fill_plainly(items, value_i, made_of, nodes, steps)
     n_cells_k = (len(value_i) + 1) * made_of.size_k
-    columns = (
-        items.request_ir,
-        value_i,
-        items.most_i,
-        made_of.exact_k,
-        made_of.unit_k,
-        made_of.size_k,
-        made_of.price_kr,
-        np.cumsum(n_cells_k) - n_cells_k,
-    )
+    columns = {
+        "request": items.request_ir,
+        "value": value_i,
+        "most": items.most_i,
+        "exact": made_of.exact_k,
+        "unit": made_of.unit_k,
+        "size": made_of.size_k,
+        "price": made_of.price_kr,
+        "start": np.cumsum(n_cells_k) - n_cells_k,
+    }
     given = (cap_or, floor_o, items.apart_ii)
     return KnapsackFill(*compiled.fill_best(library, columns, given, steps, scratch))
 

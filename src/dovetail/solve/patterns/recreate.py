@@ -1,4 +1,4 @@
-"""Could the same pods run on cheaper nodes? Ruin and recreate over patterns, compiled.
+"""Ruin and recreate over patterns: repacks some nodes at a time to make the plan cheaper.
 
 Nodes cost what the cheapest offer costs that holds their pods, so moving a pod makes one node
 smaller and another larger at once. Some nodes are taken apart, their pods are put back one by one
@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dovetail.solve.axes import Bool, Int
-from dovetail.solve.kernel import loops
+from dovetail.solve.kernel import loading, loops
 from dovetail.solve.search.improve import Chance
 
 _SHYNESS: Final = 32  # one node in so many is overlooked, or every try would end alike
@@ -46,7 +46,7 @@ def recreate(
     """Loads (how many pods of each sort) for the same pods that cost no more, and likely less; and
     the loads of the best states on the way.
     """
-    library = loops.library()
+    library = loading.library()
     nodes = [(held, cheapest(task, held)) for held in loads]
     if any(offer < 0 for _, offer in nodes):
         return list(loads), []
@@ -84,7 +84,7 @@ def _words(flags: Bool) -> Words:
 def _recreate_compiled(
     task: RebuildTask, nodes: Sequence[tuple[Int, int]], effort: tuple[int, int]
 ) -> tuple[list[Int], list[Int]]:
-    library = loops.library()
+    library = loading.library()
     assert library is not None  # noqa: S101  # the caller has seen it
     n_pods = int(sum(held.sum() for held, _ in nodes))
     room = min(n_pods, 2 * len(nodes) + 64)
@@ -97,11 +97,33 @@ def _recreate_compiled(
         takes = np.bitwise_and.reduce(accept[rows], axis=0).view(np.int64)
         welcome = np.bitwise_and.reduce(together[rows], axis=0).view(np.int64)
         first[place] = np.concatenate([[offer], held, held @ task.request_sr, takes, welcome])
-    arrays = (task.request_sr, accept, together, task.cap_or, task.price_o)
-    count, kept = loops.recreate(
-        library, arrays, (task.limits, _orders(task), first, room), (len(nodes), n_pods, *effort)
+    looks, tries = effort
+    n_sorts, n_offers = task.accept_so.shape
+    by_cpu, by_memory = _orders(task)
+    kept = np.zeros((loops.MOST_KEPT, n_sorts), dtype=np.int64)
+    given = loops.rebuild_task(
+        looks=looks,
+        n_pods=n_pods,
+        room=room,
+        n_sorts=n_sorts,
+        n_resources=task.request_sr.shape[1],
+        n_offers=n_offers,
+        n_words=accept.shape[1],
+        n_limits=len(task.limits),
+        request=task.request_sr,
+        accept=accept,
+        together=together,
+        cap=task.cap_or,
+        price=task.price_o,
+        use=np.array([use_o for use_o, _ in task.limits], dtype=np.int64).reshape(-1, n_offers),
+        left=np.array([left for _, left in task.limits], dtype=np.int64),
+        by_cpu=by_cpu,
+        by_memory=by_memory,
+        node=first,
+        kept=kept,
     )
-    return [row[1 : 1 + len(task.request_sr)].copy() for row in first[:count]], list(kept)
+    count = loops.recreate(library, given, len(nodes), tries)
+    return [row[1 : 1 + n_sorts].copy() for row in first[:count]], list(kept[: given.n_kept])
 
 
 class _Plain:

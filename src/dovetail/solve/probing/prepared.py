@@ -1,4 +1,4 @@
-"""What do all questions of the sort "what if these nodes were gone?" have in common?
+"""Prepares a whole cluster once, for many questions of the sort "what if these nodes were gone?"
 
 Nodes, offers and terms become tables, and who moves is sorted into groups that are known from then
 on. A question names nodes that go and pods that move, and picks its rows: it costs what it asks

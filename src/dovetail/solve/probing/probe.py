@@ -1,7 +1,7 @@
-"""Where would pods go if their nodes were gone?
+"""Places the pods of nodes that would be gone.
 
-First to nodes that stay: if those take everybody, by kube-scheduler's own rules, nothing need be
-bought and nothing else is looked at. Otherwise the plan is made as for any pods that wait.
+They go to the remaining nodes first: if those take all of them, by kube-scheduler's own rules,
+nothing is launched and nothing else is looked at. Otherwise they are planned like pending pods.
 """
 
 from __future__ import annotations

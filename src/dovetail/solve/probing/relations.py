@@ -1,4 +1,4 @@
-"""Which terms concern whom in a whole cluster, and where does who they select run?
+"""Indexes which terms concern which pods of a whole cluster, and where the pods run.
 
 Worked out for all questions about a cluster, each term when it is first asked about. `Picked` is
 what one question sees of it: some groups, without the nodes that are gone.

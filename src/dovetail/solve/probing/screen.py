@@ -1,4 +1,4 @@
-"""Which nodes could go, and would that pay? Estimated, for thousands of sets of nodes a second.
+"""Estimates, for thousands of sets of nodes a second, whether they could go and what that saves.
 
 The whole cluster is encoded once, with the pods that could move where they stand. To judge a set of
 nodes its pods are taken off, put where the others have room, counted and put back. Whoever is tied

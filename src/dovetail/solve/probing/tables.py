@@ -1,4 +1,4 @@
-"""What is on offer to pods that might move, and what do nodes have for them, as tables?
+"""Tables of what offers and nodes have for pods that might move.
 
 Rows are worked out when somebody first asks for them: columns by label, masks by wishes, room by
 resource. Entities are offers, then all nodes of the cluster.

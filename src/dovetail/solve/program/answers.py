@@ -1,4 +1,4 @@
-"""What has the program found, and what does it say about offers that it has not looked at?
+"""The solution of the linear program, and what its dual values say about other offers.
 
 Its multipliers price every offer: those that it knows have their own, and any other takes the one,
 scaled to its price, that undercuts the program's own pod values least.
@@ -14,7 +14,7 @@ import numpy as np
 from dovetail.solve.axes import Bool, Float, Int
 from dovetail.solve.encoding.encode import Encoded
 from dovetail.solve.encoding.terms import TermKind
-from dovetail.solve.kernel import loops
+from dovetail.solve.kernel import loading, loops
 from dovetail.solve.program.assignment import Assignment, Program
 from dovetail.solve.program.cuts import KINDS, weigh
 from dovetail.solve.program.lots import Classes
@@ -89,11 +89,17 @@ def least_loss(
     cap_wp = np.maximum(enc.cap_or[offers][:, resources].T.astype(np.float64), 1.0)
     cuts = (ks, classes.request_lr[:, resources].T, cap_wp)
     parts = (worth_kl[used], vector_kw[used][:, kinds], scale_kp[used])
-    library = loops.library()
+    library = loading.library()
     if library is None:
         choice, best = _least_loss(parts, cuts, (pi, demand))
     else:
-        choice, best = loops.least_loss(library, parts, cuts, (pi, demand))
+        choice, best = loops.least_loss(
+            library,
+            pi,
+            demand=demand,
+            **dict(zip(("worth", "nu", "scale"), parts, strict=True)),
+            **dict(zip(("k_w", "request", "cap"), cuts, strict=True)),
+        )
     return used[choice], best
 
 

@@ -1,4 +1,4 @@
-"""What is every pod worth, and what would all of them cost at least if nothing ran yet?
+"""Values every pod of a puzzle, and bounds what all pods would cost if nothing ran yet.
 
 A pod is worth what its requests cost at the multipliers of the relaxed program, on the cheapest
 offer that takes it: the values that prove the certificate's bound. All pods of a node together are

@@ -1,4 +1,4 @@
-"""How many nodes of which offer, and which pods on them, if pods could be cut into pieces?
+"""The linear program: nodes of each offer and pods on them, where pods may be divided.
 
 A linear program over classes of pods: X nodes of each offer, Y pods of each class on each offer.
 

@@ -1,4 +1,4 @@
-"""What can nobody beat? A lower bound on the price, with its proof.
+"""Computes the lower bound on the price of any plan, with its proof.
 
 Give every offer o a price vector lambda_o >= 0 over resources (and mu_o >= 0 over capped terms)
 with lambda_o . capacity_o + sum_t cap_t mu_ot <= price_o. Let a pod be worth the least of

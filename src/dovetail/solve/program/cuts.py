@@ -1,4 +1,4 @@
-"""Why do two pods of 0.6 nodes need two nodes? Whole pods, told to a program that cuts them up.
+"""Cuts for the linear program that hold because pods are whole (dual feasible functions).
 
 A dual feasible function f maps shares of a node to weights such that whatever fits one node weighs
 at most 1: f_k(x) = floor((k + 1) x) / k, or x itself where (k + 1) x is whole. With k = 1 a pod of

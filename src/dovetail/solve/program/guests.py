@@ -1,4 +1,4 @@
-"""Which nodes hold one large pod, and what is left of them?
+"""Adds columns to the linear program for nodes that hold one large pod.
 
 The program adds up what nodes have and what pods ask for, as if pods could be cut. Fourteen pods of
 127 GiB on sixteen nodes of 174 GiB leave 47 GiB and nearly all cpu on fourteen of them, where only

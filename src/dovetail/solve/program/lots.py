@@ -1,4 +1,4 @@
-"""What does the linear program have to buy for? Units and spread groups, merged into classes.
+"""The demand side of the linear program: units and spread groups, merged into classes.
 
 Groups whose requests, wishes and constraints are equal are one class. Where many shapes remain,
 near ones are merged on a geometric grid: the program only guides the packing, and the bound is

@@ -1,4 +1,4 @@
-"""What do the values of pods consist of? Multipliers, and which of them each offer uses."""
+"""The dual values that pods are valued by, and which of them each offer uses."""
 
 from __future__ import annotations
 

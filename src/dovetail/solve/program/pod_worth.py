@@ -1,4 +1,4 @@
-"""What is a pod worth, and where? Prices for every offer, from the program's multipliers.
+"""Values pods by the dual values of the linear program, for every offer and zone.
 
 Each offer gets one multiplier vector (a price for each unit of each resource, and for each place
 under a cap), scaled so that a full node is worth no more than it costs. A pod is worth the least

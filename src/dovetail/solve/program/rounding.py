@@ -1,4 +1,4 @@
-"""One node more, or one less, of a machine that is dear?
+"""Rounds the number of nodes of one dear machine in the linear program.
 
 The program buys pieces of nodes, and numbers are rounded in the end. With cheap nodes that hardly
 shows. A piece of a dear one is worth a look both ways: everything else is bought anew around it.

@@ -1,4 +1,4 @@
-"""Which few offers are worth buying, and in what mix?
+"""Solves the linear program over few offers, and adds others while they pay (sifting).
 
 The assignment program over all offers would take a second; over the few that matter it takes
 milliseconds. So: start with good offers of every kind, solve, look for an offer that the

@@ -1,4 +1,4 @@
-"""How does a plan become loads that can be improved, and loads a plan?
+"""Turns a plan into loads that can be improved, and loads back into a plan.
 
 A draft is a plan before any node is bought freely: groups are settled, existing nodes are full, who
 wants company on a node has one, and nodes from reservations are as in the plan to be improved. What

@@ -1,4 +1,4 @@
-"""What would the plain way cost: one pod after another, wherever it still fits?
+"""Packs pods one after another, each where it still fits: a plain start for the search.
 
 Large pods first; each goes to the planned node with the fewest pods that could still become some
 type that holds it too, else to a node of its own. That is the order of the reference. It knows no

@@ -1,4 +1,4 @@
-"""Could the same pods run on cheaper nodes?
+"""Improves a layout of loads by local search: the same pods on cheaper nodes.
 
 Ruin and recreate: take the pods off a few nodes, put them back one at a time where that costs
 least, and keep what is no dearer. Nodes cost what their load costs (`rates`), so every step sizes

@@ -1,4 +1,4 @@
-"""Which of several plans for a small puzzle is the cheapest?
+"""Makes several plans for a small puzzle and keeps the cheapest.
 
 Whoever is tied to zones is settled in a cell before packing, by prices that know nothing of whole
 nodes. With few pods that guess decides the price. So the settling is repeated, preferring other

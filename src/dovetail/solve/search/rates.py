@@ -1,4 +1,4 @@
-"""What does one node for just these pods cost?
+"""Prices loads: the cheapest node that holds exactly these pods.
 
 A load is what a node holds: how many pods of which kind. Its rate is the cheapest offer that would
 hold it by every law of a single node. While small plans are being improved, nodes have no offer of
@@ -18,7 +18,7 @@ import numpy as np
 from dovetail.solve.axes import UNLIMITED, Bool, Int
 from dovetail.solve.encoding.encode import Encoded
 from dovetail.solve.encoding.terms import TermKind
-from dovetail.solve.kernel import loops
+from dovetail.solve.kernel import loading, loops
 from dovetail.solve.packing.bins import Bins
 from dovetail.solve.packing.units import ANY_CELL, ANY_WEIGHT, PodUnit
 
@@ -275,12 +275,13 @@ class Rates:
 
 def _front(cap_or: Int) -> Int:
     """The rows that are larger in something than any row before them."""
-    library = loops.library()
+    library = loading.library()
     if library is None:
         return np.arange(len(cap_or))
     nothing = np.zeros(len(cap_or), dtype=np.int64)
-    alike = (np.zeros((len(cap_or), 1), dtype=np.uint64), np.zeros(len(cap_or), dtype=bool))
-    return np.flatnonzero(loops.skyline(library, nothing, cap_or, alike) == np.arange(len(cap_or)))
+    alike, plenty = np.zeros((len(cap_or), 1), np.uint64), np.zeros(len(cap_or), dtype=bool)
+    winner = loops.skyline(library, nothing, cap_or, alike, plenty)
+    return np.flatnonzero(winner == np.arange(len(cap_or)))
 
 
 class Site:

@@ -1,4 +1,4 @@
-"""Which cells would pods that are tied to zones choose, if they could choose with their nodes?
+"""Chooses cells anew for pods that are tied to zones, together with their nodes.
 
 Groups are settled in cells before nodes are packed, a group at a time. Here the pods of a good plan
 are packed once more while those that may move choose their cells with their nodes: pods that follow

@@ -1,4 +1,4 @@
-"""Which pods must share a node with others, and how do they get one?
+"""Gives a common node to pods that must share one (affinity by hostname).
 
 A pod with required affinity at host level needs a node that runs a pod it names. The first of a
 group that names itself may start anywhere; then all of them must follow to that node. A pod that

@@ -1,4 +1,4 @@
-"""Which pods on existing nodes are bound only once new nodes are there?
+"""Finds pods on existing nodes that can be bound only once new nodes are there.
 
 Pods on existing nodes are usually bound before any new node has come, so no spread counts new nodes
 against them. A pod that wants company in its zone has to wait, if that company comes with a new

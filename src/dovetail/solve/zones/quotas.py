@@ -1,4 +1,4 @@
-"""How many pods of a group go to which cell?
+"""Decides how many pods of a group go to which cell: spread, affinity and anti-affinity.
 
 Terms over zones (or any key wider than a node) are settled before packing. Groups are taken one
 after another, with exact counts of who is where; each pod goes to a cell that its own constraints

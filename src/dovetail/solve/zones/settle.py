@@ -1,4 +1,4 @@
-"""Where do pods go before any node is bought? To nodes that are there, then to quotas for cells."""
+"""Settles pods on existing nodes, then sets quotas of zones for the others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dovetail.solve.axes import Bool, Int
 from dovetail.solve.encoding.encode import Encoded
 from dovetail.solve.encoding.terms import TermKind
-from dovetail.solve.kernel import loops
+from dovetail.solve.kernel import loading
 from dovetail.solve.packing.attempt import Attempt, left_of, top_weight
 from dovetail.solve.packing.bins import Bins
 from dovetail.solve.packing.filling import snug_fill
@@ -94,7 +94,7 @@ def _tied_items(enc: Encoded, tied: list[int]) -> list[tuple[_Turn, bool]]:
 
 def _settle_homeless(attempt: Attempt, groups: list[int]) -> None:
     """Quotas for groups in this order that no node has room for."""
-    library = loops.library()
+    library = loading.library()
     if library is None or attempt.prefer or not groups:
         for group in groups:
             _settle_group(attempt, group, slice(0, 0))

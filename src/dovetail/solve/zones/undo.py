@@ -1,4 +1,4 @@
-"""Which placements do not hold, and how are they taken back?
+"""Finds placements that break a rule, and takes them back.
 
 Quotas that could not be filled, and spreads in whose sight a domain has appeared that they did not
 reckon with, make the counts of a whole web of groups wrong for each other: all of it starts afresh.

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from dovetail.solve import solve, solve_without
 from dovetail.solve.encoding.dominance import undominated_offers
 from dovetail.solve.encoding.encode import encode
-from dovetail.solve.kernel import loops
+from dovetail.solve.kernel import loading
 from dovetail.solve.packing.attempt import Attempt, new_attempt
 from dovetail.solve.packing.bins import Bins
 from dovetail.solve.packing.bulk import run_attempt
@@ -37,27 +37,27 @@ MANY = Scale(most_apps=8, most_pods=30, spice=0.5)
 
 def test_the_loops_are_compiled_where_there_is_a_compiler() -> None:
     """Otherwise all the comparisons below would compare the plain twins with themselves."""
-    assert loops.is_built() == (shutil.which("cc") is not None)
+    assert loading.is_built() == (shutil.which("cc") is not None)
 
 
 def test_a_library_of_another_source_is_left_aside(tmp_path: Path) -> None:
     """After a pull, say: arrays are handed over by their layout, and it would read them wrongly."""
-    folder = Path(loops.__file__).parent
+    folder = Path(loading.__file__).parent
     for part in (folder / "_kernel.so", *folder.glob("*.c")):
         shutil.copy(part, tmp_path)
-    assert loops.load(tmp_path) is not None
+    assert loading.load(tmp_path) is not None
     with (tmp_path / "packing.c").open("a", encoding="utf-8") as source:
         source.write("/* changed */\n")
     with pytest.warns(RuntimeWarning, match="from another source"):
-        assert loops.load(tmp_path) is None
+        assert loading.load(tmp_path) is None
 
 
 def test_the_plain_twins_can_be_asked_for() -> None:
     """And only for a while."""
-    before = loops.library()
-    with loops.plain():
-        assert loops.library() is None
-    assert loops.library() is before
+    before = loading.library()
+    with loading.plain():
+        assert loading.library() is None
+    assert loading.library() is before
 
 
 @pytest.mark.parametrize("batch", range(8))
@@ -66,7 +66,7 @@ def test_both_make_the_same_plan(batch: int) -> None:
     for seed in range(batch, 240, 8):
         puzzle = random_puzzle(seed)
         compiled = solve(puzzle)
-        with loops.plain():
+        with loading.plain():
             assert solve(puzzle) == compiled, f"seed {seed}"
 
 
@@ -75,7 +75,7 @@ def test_both_say_the_same_of_nodes_that_go() -> None:
     n_bought = 0
     for seed, one in questions(60):
         compiled = solve_without(one.prepared(), one.pods, one.gone, one.limits)
-        with loops.plain():
+        with loading.plain():
             plain = solve_without(one.prepared(), one.pods, one.gone, one.limits)
         assert plain == compiled, f"seed {seed}"
         n_bought += bool(plain.launches)
@@ -87,7 +87,7 @@ def test_both_fill_the_same_nodes(seed: int, fill: Fill, want: int) -> None:
     """Unit after unit, so that nodes are partly full and pods keep each other away."""
     enc = encode(canonical(random_puzzle(seed)))
     logs = []
-    for how in (nullcontext(), loops.plain()):
+    for how in (nullcontext(), loading.plain()):
         with how:
             bins = Bins(enc)
             for offer in range(0, enc.n_offers, max(1, enc.n_offers // 3)):
@@ -112,7 +112,7 @@ def test_both_find_the_same_offers_pointless(seed: int) -> None:
     """And name the same ones to stand for them."""
     enc = encode(canonical(random_puzzle(seed)))
     compiled = undominated_offers(enc)
-    with loops.plain():
+    with loading.plain():
         plain = undominated_offers(enc)
     assert np.array_equal(compiled[0], plain[0])
     assert np.array_equal(compiled[1], plain[1])
@@ -140,7 +140,7 @@ def test_both_settle_the_same_quotas(seed: int, changed: Callable[[Puzzle], Puzz
     shop = search_space(encode(canonical(changed(random_puzzle(seed, MANY)))))
     values = value_pods(shop)
     found = []
-    for how in (nullcontext(), loops.plain(), _asking_nodes()):
+    for how in (nullcontext(), loading.plain(), _asking_nodes()):
         with how:
             attempt = new_attempt(shop.enc, shop.offers, values)
             settle_all(attempt, range(len(shop.enc.groups)))
@@ -162,7 +162,7 @@ def test_both_pack_the_same_nodes(seed: int) -> None:
     shop = search_space(encode(canonical(random_puzzle(seed, MANY))))
     values = value_pods(shop)
     found = []
-    for how in (nullcontext(), loops.plain()):
+    for how in (nullcontext(), loading.plain()):
         with how:
             attempt = run_attempt(shop.enc, shop.offers, values)
             log = [(n, at.tolist(), counts.tolist()) for n, at, counts in attempt.bins.log]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dovetail.solve.axes import Int
-from dovetail.solve.kernel import loops
+from dovetail.solve.kernel import loading
 from dovetail.solve.patterns.dive import dive
 from tests.unit.solve.patterns.instances import (
     all_patterns,
@@ -57,7 +57,7 @@ def test_most_pods_are_placed_near_the_optimum(*, by_price: bool) -> None:
 def test_the_same_market_gives_the_same_nodes() -> None:
     """To the last byte; with the plain twins too."""
     first, second = dived(4)[0], dived(4)[0]
-    with loops.plain():
+    with loading.plain():
         third = dived(4)[0]
     assert [one.tolist() for one in first] == [one.tolist() for one in second]
     assert [one.tolist() for one in first] == [one.tolist() for one in third]

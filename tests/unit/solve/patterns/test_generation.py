@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dovetail.solve.kernel import loops
+from dovetail.solve.kernel import loading
 from dovetail.testing.builders import deployment
 from tests.unit.solve.patterns.instances import (
     TYPES,
@@ -43,7 +43,7 @@ def test_the_same_market_gives_the_same_patterns() -> None:
         market = drawn_market(3)
         generator, master = generator_for(market), started(market)
         if plainly:
-            with loops.plain():
+            with loading.plain():
                 generator.generate(master, market.count_s, 30)
         else:
             generator.generate(master, market.count_s, 30)

@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from dovetail.solve.kernel import loops
+from dovetail.solve.kernel import loading
 from dovetail.solve.patterns.knapsack import CPU, MEMORY, Items, simple_bounds
 from tests.unit.solve.patterns.instances import (
     best_worth,
@@ -91,7 +91,7 @@ def test_the_compiled_search_and_its_plain_twin_agree(steps: int) -> None:
         ways = drawn_ways(chance, cap_or.shape[1])
         floor_o = np.array([chance.choice((0, 5, 10**9)) for _ in cap_or], dtype=np.int64)
         first = fill(items, value_i, ways, (cap_or, floor_o), steps)
-        with loops.plain():
+        with loading.plain():
             second = fill(items, value_i, ways, (cap_or, floor_o), steps)
         assert first.worth_o.tolist() == second.worth_o.tolist(), seed
         assert first.count_oi.tolist() == second.count_oi.tolist(), seed
@@ -117,7 +117,7 @@ def test_pods_that_ask_for_nothing_all_fit() -> None:
     assert (found.worth_o.tolist(), found.count_oi.tolist()) == ([43], [[3, 4]])
 
 
-@pytest.mark.parametrize("ways", [nullcontext, loops.plain])
+@pytest.mark.parametrize("ways", [nullcontext, loading.plain])
 @pytest.mark.parametrize(
     ("request_ir", "cap", "value", "want"),
     [
@@ -154,6 +154,6 @@ def test_sixty_resources_are_no_trouble() -> None:
     cap_or = np.ones((1, n), dtype=np.int64)
     found = fill(items, value_i, ways, (cap_or, NOTHING[:1]), 5000)
     assert found.bound_o[0] >= n * (n + 1) // 2 >= found.worth_o[0]
-    with loops.plain():
+    with loading.plain():
         again = fill(items, value_i, ways, (cap_or, NOTHING[:1]), 5000)
     assert again.count_oi.tolist() == found.count_oi.tolist()

@@ -9,7 +9,7 @@ from dovetail.decide import decide
 from dovetail.model.pod import Pod
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.volumes import PodVolumes
-from dovetail.solve.kernel import loops
+from dovetail.solve.kernel import loading
 from dovetail.testing.builders import deployment, instance_type, pod, snapshot
 from tests.oracle.check import check
 from tests.unit.solve.patterns.instances import base_of, loads_for, sorted_out
@@ -119,7 +119,7 @@ def test_the_same_pods_get_the_same_plan(pods: list[Pod]) -> None:
     cluster = snapshot(pods, types=(*TYPES, kind))
     first = planned(cluster)
     assert planned(cluster) == first
-    with loops.plain():
+    with loading.plain():
         assert planned(cluster) == first
 
 

@@ -10,7 +10,7 @@ from dovetail.model.pod import Pod
 from dovetail.model.policy import Policy
 from dovetail.model.volumes import PodVolumes
 from dovetail.solve import solve
-from dovetail.solve.kernel import loops
+from dovetail.solve.kernel import loading
 from dovetail.solve.packing.attempt import Attempt
 from dovetail.solve.packing.bulk import run_attempt
 from dovetail.solve.packing.units import unit_of
@@ -172,7 +172,7 @@ def test_both_twins_prove_the_same() -> None:
     for seed in range(8):
         asked = canonical(puzzle(drawn_pods(seed), *TYPES, policy=Policy(effort=1)))
         first = solve(asked)
-        with loops.plain():
+        with loading.plain():
             assert solve(asked) == first, seed
         forms.add((first.certificate.is_counted, bool(first.certificate.pod_values)))
     assert {(True, False), (False, True)} <= forms

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dovetail.solve.kernel import loops
+from dovetail.solve.kernel import loading
 from dovetail.solve.patterns.recreate import RebuildTask
 from tests.unit.solve.patterns.instances import (
     drawn_loads,
@@ -56,7 +56,7 @@ def test_the_compiled_loops_and_their_plain_twin_agree(looks: int) -> None:
         task = drawn_task(chance, **limits)
         loads = drawn_loads(task, chance)
         first = rebuilt(task, loads, looks, 120)
-        with loops.plain():
+        with loading.plain():
             second = rebuilt(task, loads, looks, 120)
         assert [one.tolist() for one in first] == [one.tolist() for one in second], seed
         n_changed += len(first) < len(loads)
@@ -76,7 +76,7 @@ def test_one_large_node_replaces_small_ones() -> None:
     assert [held.tolist() for held in rebuilt(YARD, FOUR)] == [[4]]
 
 
-@pytest.mark.parametrize("ways", [nullcontext, loops.plain])
+@pytest.mark.parametrize("ways", [nullcontext, loading.plain])
 @pytest.mark.parametrize(
     ("left", "want"),
     [
@@ -126,7 +126,7 @@ def test_loads_that_nothing_holds_are_left_as_they_are() -> None:
     assert [held.tolist() for held in rebuilt(YARD, loads)] == [[5], [1]]
 
 
-@pytest.mark.parametrize("ways", [nullcontext, loops.plain])
+@pytest.mark.parametrize("ways", [nullcontext, loading.plain])
 def test_without_tries_or_pods_nothing_changes(
     ways: Callable[[], AbstractContextManager[None]],
 ) -> None:
@@ -149,7 +149,7 @@ def test_hundreds_of_sorts_and_offers_fill_several_words() -> None:
     after = rebuilt(task, loads, tries=600)
     assert np.sum(after, axis=0).tolist() == [1] * n
     assert len(after) < n // 2
-    with loops.plain():
+    with loading.plain():
         small = rebuilt(task, loads[:70], tries=40)
     assert [one.tolist() for one in small] == [
         one.tolist() for one in rebuilt(task, loads[:70], tries=40)
