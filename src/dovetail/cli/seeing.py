@@ -77,5 +77,5 @@ def _live(source: ClusterSource) -> Seen:
 
     found = sight(whose(source))
     unseen = ", ".join(found.hidden)
-    remarks = (f"Not allowed to read {unseen}: taken as none.",) if unseen else ()
+    remarks = (f"Not allowed to read {unseen}: treated as empty.",) if unseen else ()
     return app.Seen(found.snapshot, found.now, app.price_notes(found.catalogues), remarks)
