@@ -103,7 +103,7 @@ def plan_from(request: PlanRequest, *, stdin: BinaryIO, tell: Tell) -> Planned:
         tell("reading manifests")
         manifests = read(request.sources, stdin)
         read_at = perf_counter()
-        tell("putting the cluster together")
+        tell("building the snapshot")
         given = _given(request, manifests)
         del manifests  # a large dump takes room that planning could use
         if not request.may_disrupt:
@@ -188,7 +188,7 @@ def replayed_from(path: str, n_last: int, *, tell: Tell) -> Replay:
     reader = JournalReader(Path(path), remarks.append)
     found = []
     for one in reader.last(n_last) if n_last else reader.oldest_first():
-        tell(f"making decision {one.number} again")
+        tell(f"recomputing decision {one.number}")
         plan = decide(one.snapshot, one.now)
         found.append(replayed(one, plan, digest(plan.certificate)))
     if not found:

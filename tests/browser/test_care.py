@@ -79,7 +79,7 @@ def test_a_list_that_changes_keeps_the_focus(page: Page, stage: Stage) -> None:
     expect(page.locator("#waiting button")).to_have_count(1)
     assert _focused(page).startswith("default/x")
     stage.cluster = _without_pod(stage.cluster, "x")
-    expect(page.locator("#waiting")).to_have_text("No pod waits.")
+    expect(page.locator("#waiting")).to_have_text("No pending pods.")
     assert page.evaluate("document.activeElement.id") == "queue"
 
 

@@ -74,7 +74,7 @@ def test_a_pod_that_waits_says_what_would_help(page: Page) -> None:
     stuck = page.locator("#waiting button.stuck", has_text="notebook")
     expect(stuck).to_contain_text("What would help: tolerate dedicated=gpu:NoSchedule")
     stuck.click()
-    expect(page.locator("#detail-body .verdict")).to_contain_text("It waits.")
+    expect(page.locator("#detail-body .verdict")).to_contain_text("It is pending.")
 
 
 def test_a_node_is_explained_by_the_keyboard(page: Page) -> None:

@@ -110,7 +110,7 @@ def test_nodes_without_a_price_are_mentioned(capsys: pytest.CaptureFixture[str])
     """With what to do about it."""
     assert main(["cost", *OFFLINE, "--catalog", "aws"]) == 0
     out, err = capsys.readouterr()
-    assert "No price is known for 4 nodes (c-4x-amd64-linux, c-8x-amd64-linux)" in err
+    assert "Price unknown for 4 nodes (c-4x-amd64-linux, c-8x-amd64-linux)" in err
     assert "nothing to compare with" in out
 
 

@@ -101,8 +101,8 @@ def test_a_person_sees_which_nodes_go_and_why_others_stay(
     """In two tables."""
     assert main(["plan", "-f", cluster]) == 0
     text = capsys.readouterr().out
-    assert "Nodes that may go" in text
-    assert "Nodes that could go but stay" in text
+    assert "Nodes that can be removed" in text
+    assert "Nodes whose removal is blocked" in text
     assert "allow 1 of its 2 nodes" in text
 
 

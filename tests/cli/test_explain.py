@@ -75,12 +75,12 @@ def test_a_node_says_what_it_is_and_costs_and_who_is_on_it(asked: Any) -> None:
     """And what becomes of each of its pods."""
     said = asked("node/kept")
     for part in (
-        "what it is large on-demand a, ready",
-        "whose it is NodeClaim kept, NodePool default",
-        "what it costs $0.4000 an hour",
+        "node large on-demand a, ready",
+        "managed by NodeClaim kept, NodePool default",
+        "price $0.4000 an hour",
         "default/moves cpu 1, memory 128Mi moves to spare",
-        "default/agent cpu 100m, memory 128Mi goes with it (DaemonSet)",
-        "default/precious cpu 1, memory 128Mi may not be disturbed",
+        "default/agent cpu 100m, memory 128Mi ends with the node (DaemonSet)",
+        "default/precious cpu 1, memory 128Mi may not be disrupted",
     ):
         assert part in said
 
@@ -94,7 +94,7 @@ def test_all_that_keeps_a_node_is_told_with_what_would_help(asked: Any) -> None:
         in said
     )
     assert "0 of 5 nodes may be disrupted for Underutilized (budgets[1], nodes 0)" in said
-    helps = said.partition("What would let it go:")[2]
+    helps = said.partition("What would allow its removal:")[2]
     for part in (
         "remove the annotation karpenter.sh/do-not-disrupt from pod default/precious",
         "let PodDisruptionBudget default/guard allow one more disruption",
@@ -106,14 +106,14 @@ def test_all_that_keeps_a_node_is_told_with_what_would_help(asked: Any) -> None:
 def test_a_node_that_goes_says_for_how_much(asked: Any) -> None:
     """Nothing is in its way then."""
     said = asked("nodeclaim/spare")
-    assert "It may go now, for reason Empty: that saves $0.1000 an hour." in said
-    assert "What would let it go" not in said
+    assert "It can be removed now, for reason Empty: that saves $0.1000 an hour." in said
+    assert "What would allow its removal" not in said
 
 
 def test_a_node_whose_pods_fit_nowhere_says_what_would_make_them_fit(asked: Any) -> None:
     """As for a pod that waits."""
     said = asked("node/giant")
-    assert "Pod default/wide would have no place." in said
+    assert "Pod default/wide would be unschedulable." in said
     assert "request at most cpu 8 (for pod default/wide)" in said
 
 
@@ -158,8 +158,8 @@ def test_scripts_have_the_same_as_data(cluster: str, capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize(
     ("pod", "said"),
     [
-        ("lost", "It waits. None of 2 NodePools can launch a node for it"),
-        ("huge", "It waits, and runs once a new node comes: large on-demand"),
+        ("lost", "It is pending. None of 2 NodePools can launch a node for it"),
+        ("huge", "It is pending until a new node is ready: large on-demand"),
         ("big", "It runs on node full, which stays."),
         ("done", "It needs no node."),
     ],
@@ -175,9 +175,9 @@ def test_a_pod_says_where_it_will_run_or_why_not(asked: Any, pod: str, said: str
     [
         (
             2,
-            "fits on node n1 as soon as pods that are ending there have gone: default/old",
+            "fits on node n1 once terminating pods have left it: default/old",
         ),
-        (1, "It waits, and fits on node n1."),
+        (1, "It is pending, and fits on node n1."),
     ],
 )
 def test_a_pod_says_who_must_leave_before_it_can_run(
@@ -238,9 +238,7 @@ def test_a_pool_says_whether_it_may_grow_and_whom_it_cannot_help(asked: Any) -> 
     """With what its budgets allow and what it has."""
     said = asked("nodepool/default")
     assert "It launches 1 x large on-demand" in said
-    assert (
-        "Underutilized: 0 of 5 nodes (budgets[1], nodes 0), 1 not available already, until" in said
-    )
+    assert "Underutilized: 0 of 5 nodes (budgets[1], nodes 0), 1 already unavailable, until" in said
     assert "kept large on-demand a $0.4000" in said
     assert "default/lost: No instance type satisfies" in said
     assert "It launches no nodes for pods. The NodePool is static" in asked("nodepool/fixed")

@@ -50,7 +50,7 @@ def test_manifests_are_shown_as_a_table(capsys: pytest.CaptureFixture[str]) -> N
     assert lines[0].split()[:2] == ["NAME", "STATE"]
     assert [line.split()[0] for line in lines[1:5]] == ["hall-1", "hall-2", "hall-3", "hall-4"]
     assert lines[1].split()[-1] == "24h"
-    assert lines[-1].startswith("4 nodes, 5 pods, 0 waiting; $0.6515 an hour")
+    assert lines[-1].startswith("4 nodes, 5 pods, 0 pending; $0.6515 an hour")
 
 
 def test_flags_sort_and_filter(capsys: pytest.CaptureFixture[str]) -> None:
@@ -92,7 +92,7 @@ def test_a_live_cluster_is_read_and_nothing_else(
     assert [one["name"] for one in shown["nodes"]] == ["hall-1", "hall-2", "hall-3", "hall-4"]
     assert (shown["totals"]["waiting"], shown["totals"]["pods"]) == (1, 5)
     assert shown["totals"]["pricePerHour"] == pytest.approx(0.651539608)
-    assert "4 nodes, 5 pods, 1 waiting" in table
+    assert "4 nodes, 5 pods, 1 pending" in table
 
 
 def test_kinds_that_may_not_be_read_are_taken_as_none(

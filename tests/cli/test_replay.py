@@ -37,9 +37,9 @@ def test_decisions_that_come_out_the_same_take_one_line(
 ) -> None:
     """All of them, the last few, or those of one file."""
     assert main(["replay", str(journal)]) == 0
-    assert capsys.readouterr() == ("4 decisions made again: no difference.\n", "")
+    assert capsys.readouterr() == ("4 decisions recomputed: no difference.\n", "")
     assert main(["replay", str(journal), "--last", "2"]) == 0
-    assert capsys.readouterr().out == "2 decisions made again: no difference.\n"
+    assert capsys.readouterr().out == "2 decisions recomputed: no difference.\n"
     (file,) = journal.iterdir()
     assert main(["replay", str(file), "-o", "json"]) == 0
     assert json.loads(capsys.readouterr().out) == {
@@ -71,7 +71,7 @@ def test_what_differs_is_shown_side_by_side(
     assert "huge on-demand" in said
     assert "cost new $1.0000 $0." in said
     assert "disruption n1 - Empty, saves $0.1000 an hour" in said
-    assert out.endswith("4 decisions made again: 2 came out differently.\n")
+    assert out.endswith("4 decisions recomputed: 2 differ.\n")
 
 
 def test_scripts_have_the_differences_as_data(
@@ -117,7 +117,7 @@ def test_a_journal_that_was_cut_off_is_replayed_as_far_as_it_goes(
     os.truncate(file, file.stat().st_size - 3)
     assert main(["replay", str(journal)]) == 0
     out, err = capsys.readouterr()
-    assert out == "3 decisions made again: no difference.\n"
+    assert out == "3 decisions recomputed: no difference.\n"
     assert err.count("\n") == 1
     assert "decision 4 is lost, since it is cut off in the middle" in err
 

@@ -23,11 +23,11 @@ from dovetail.cli.validate import validate
 _EPILOG = """\
 \b
 First steps:
-  dovetail demo                                a cluster to watch in the browser, and for kubectl
+  dovetail demo                                a demo cluster, in the browser and for kubectl
   dovetail plan -f examples/demo               what would be launched, and why not
   dovetail plan -f examples/demo -o json       the same for scripts
-  dovetail explain node/n1 -f cluster.yaml     why it stays or goes, and what without it
-  dovetail explain node/n1 --journal journal/  why it was made, what became of it
+  dovetail explain node/n1 -f cluster.yaml     why it stays, and what its removal would do
+  dovetail explain node/n1 --journal journal/  why it was created and removed
   dovetail nodes                               nodes of a live cluster, at the terminal
   dovetail cost                                what it costs, by pool, namespace and team
   dovetail validate -f manifests/              every problem, with file and field
@@ -37,13 +37,13 @@ First steps:
   kubectl get pods,nodes,nodepools -A -o yaml | dovetail plan -f -
   dovetail run --provider kwok --kubelets      the controller, on the cluster of your kubeconfig
 
-Every command explains itself with --help. Data goes to stdout, talk to stderr; exit code 2
+Every command has --help. Results go to stdout; progress and warnings go to stderr. Exit code 2
 means bad input or usage. NO_COLOR switches colours off.
 """
 
 app = typer.Typer(
     name="dovetail",
-    help="Plan Kubernetes nodes: the cheapest set that holds the waiting pods, with proof.",
+    help="Plan Kubernetes nodes: the cheapest set for the pending pods, with a proof.",
     epilog=_EPILOG,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -80,19 +80,19 @@ def _global_flags(
 
 
 for _command, _summary in (
-    (demo, "A whole cluster in this process, to watch and to try."),
-    (plan, "What would be launched for these manifests, and why."),
-    (explain, "Why one pod waits, or one node came, stays or went."),
-    (replay, "Whether recorded decisions come out the same again."),
-    (nodes, "Nodes at a terminal: how full, what they cost."),
-    (cost, "What is paid for what, and what others would have paid."),
-    (validate, "Every problem in these manifests."),
-    (budgets, "When how many nodes may be disrupted, and for which reason."),
-    (simulate, "How a day would go: cost, evictions, waiting, utilisation."),
-    (catalog, "Instance types and their prices."),
-    (crds, "The CustomResourceDefinitions, as YAML."),
-    (install, "Everything that an installation needs, as YAML."),
+    (demo, "Run a demo cluster in this process."),
+    (plan, "Plan the nodes for these manifests, and say why."),
+    (explain, "Explain why a pod is pending, or why a node was created, stays or was removed."),
+    (replay, "Recompute recorded decisions and compare."),
+    (nodes, "Show nodes: utilisation, price, age, state."),
+    (cost, "Show cost by pool, namespace, workload and label."),
+    (validate, "List every problem in these manifests."),
+    (budgets, "Show how many nodes may be disrupted, when, and for which reason."),
+    (simulate, "Simulate a day: cost, evictions, pending time, utilisation."),
+    (catalog, "List instance types and their prices."),
+    (crds, "Print the CustomResourceDefinitions as YAML."),
+    (install, "Print the manifests of an installation as YAML."),
 ):
     app.command(short_help=_summary)(_command)
 
-app.command("run", cls=RunCommand, short_help="The controller, against a cluster.")(run)
+app.command("run", cls=RunCommand, short_help="Run the controller on a cluster.")(run)

@@ -21,7 +21,9 @@ _FIGURES = ("nodes", "pods", "$/hour", "$/month", "share", "unused $/hour")
 
 Label = Annotated[
     str,
-    typer.Option("--label", metavar="KEY", help="The label of pods that says who they belong to."),
+    typer.Option(
+        "--label", metavar="KEY", help="The pod label that names the owner, such as a team."
+    ),
 ]
 Breakdown = Annotated[
     By | None,
@@ -75,7 +77,7 @@ def _reported(found: Seen, label: str) -> CostReport:
     from dovetail.sim.comparison import compared, target
 
     with Progress() as progress:
-        progress.tell("buying the cluster anew, to compare")
+        progress.tell("provisioning the cluster from scratch, to compare")
         return report(
             found.snapshot,
             found.now,

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 Port = Annotated[
     int,
     typer.Option(
-        "--port", metavar="N", min=0, max=65535, help="Where the page is; 0: any that is free."
+        "--port", metavar="N", min=0, max=65535, help="Port of the page; 0 takes any free port."
     ),
 ]
 NoBrowser = Annotated[
-    bool, typer.Option("--no-browser", help="Only print where the page is; do not open it.")
+    bool, typer.Option("--no-browser", help="Print the address of the page; do not open a browser.")
 ]
 Speed = Annotated[
     float,
@@ -27,7 +27,7 @@ Speed = Annotated[
         metavar="N",
         min=0.0,
         max=2000.0,
-        help="How many seconds of the cluster pass in a real one; a day in three minutes is 480.",
+        help="Cluster seconds per real second; 480 is a day in three minutes.",
     ),
 ]
 ManifestsDirectory = Annotated[
@@ -35,7 +35,7 @@ ManifestsDirectory = Annotated[
     typer.Option(
         "--manifests",
         metavar="DIR",
-        help="Begin with the manifests of this directory instead of the demo's own workload.",
+        help="Start with the manifests of this directory instead of the demo workload.",
         show_default=False,
     ),
 ]
@@ -78,4 +78,4 @@ def _open(address: str) -> None:
     import webbrowser
 
     if not webbrowser.open(address):
-        say("no browser was found: open the address above yourself")
+        say("no browser was found: open the address above")

@@ -33,7 +33,7 @@ Namespace = Annotated[
         "-n",
         "--namespace",
         metavar="NAME",
-        help="Where to look for the pod; every namespace if not given.",
+        help="Namespace of the pod. Default: every namespace.",
         show_default=False,
     ),
 ]
@@ -52,7 +52,7 @@ At = Annotated[
     typer.Option(
         "--at",
         metavar="TIME",
-        help="As of this moment of the journal, such as 2026-01-01T00:00:00Z. Default: its end.",
+        help="As of this time in the journal, such as 2026-01-01T00:00:00Z. Default: its end.",
         show_default=False,
     ),
 ]
@@ -106,7 +106,7 @@ def explain(  # noqa: PLR0913  typer reads one flag from each argument
         found = _from_journal(recorded, asked, at)
     else:
         if at:
-            msg = "expected --journal with it: only a journal knows of earlier moments"
+            msg = "expected --journal with it: only a journal has earlier times"
             raise typer.BadParameter(msg, param_hint="--at")
         request = app.PlanRequest(tuple(files), catalog, options.instant(now))
         found = _planned(request, asked, kubeconfig)
@@ -152,7 +152,7 @@ def _planned(request: PlanRequest, asked: LookupSubject, kubeconfig: str) -> Exp
             dict(os.environ), kubeconfig, catalogue=request.catalogue, with_buffers=True
         )
         found = read_live(cluster)
-        say("Read from the cluster as it is; what was before, only a journal knows (--journal).")
+        say("Read from the live cluster; only a journal has the history (--journal).")
         return app.with_offline_policy(found, request)
 
     with Progress() as progress:

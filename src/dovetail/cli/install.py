@@ -15,10 +15,10 @@ _WORD: Final = re.compile(r"\S+")
 
 DryRun = Annotated[
     bool,
-    typer.Option("--dry-run", help="Print the manifests. Required: applying them is kubectl's."),
+    typer.Option("--dry-run", help="Print the manifests. Required: kubectl applies them."),
 ]
 Namespace = Annotated[
-    str, typer.Option("-n", "--namespace", metavar="NAME", help="Where the controller runs.")
+    str, typer.Option("-n", "--namespace", metavar="NAME", help="Namespace of the controller.")
 ]
 Image = Annotated[
     str,
@@ -31,14 +31,15 @@ Image = Annotated[
     ),
 ]
 Replicas = Annotated[
-    int, typer.Option("--replicas", metavar="N", min=0, help="How many controllers; one leads.")
+    int,
+    typer.Option(
+        "--replicas", metavar="N", min=0, help="Number of controller replicas; one holds the lease."
+    ),
 ]
 Provider = Annotated[
-    str, typer.Option("--provider", metavar="NAME", help="Which cloud launches the nodes.")
+    str, typer.Option("--provider", metavar="NAME", help="Cloud provider that launches the nodes.")
 ]
-Kubelets = Annotated[
-    bool, typer.Option("--kubelets", help="Let stand-ins act as kubelets of kwok nodes.")
-]
+Kubelets = Annotated[bool, typer.Option("--kubelets", help="Simulate the kubelets of kwok nodes.")]
 Shadow = Annotated[
     bool,
     typer.Option(
@@ -80,7 +81,7 @@ def install(  # noqa: PLR0913  each is a flag
     _expect(_WORD, "--provider", provider, "the name of a provider, such as kwok")
     _expect(_WORD, "--image", image or "dovetail", "an image, such as dovetail:0.1.0")
     if shadow and kubelets:
-        msg = "--kubelets: expected without --shadow: who only reads cannot act as a kubelet"
+        msg = "--kubelets: expected without --shadow: a shadow only reads"
         raise InputError(msg)
     from dovetail.api.crds import stream
     from dovetail.present.installation import manifests

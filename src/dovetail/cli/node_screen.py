@@ -176,9 +176,9 @@ def sums(totals: Totals, look: Look) -> Text:
     """The cluster in one line."""
     cpu, memory = 100 * totals.cpu_utilisation, 100 * totals.memory_utilisation
     parts = (
-        f"{counted(totals.nodes, 'node')}, {counted(totals.pods, 'pod')}, {totals.waiting} waiting",
+        f"{counted(totals.nodes, 'node')}, {counted(totals.pods, 'pod')}, {totals.waiting} pending",
         f"${totals.price_per_hour:,.4f} an hour",
-        f"cpu {cpu:.0f} %, memory {memory:.0f} % asked for",
+        f"cpu {cpu:.0f} %, memory {memory:.0f} % requested",
     )
     return _cut(Text("; ".join(parts), style="bold"), look)
 

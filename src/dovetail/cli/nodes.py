@@ -15,8 +15,8 @@ from dovetail.present.node_list import NodeListView, SortKey
 if TYPE_CHECKING:
     from dovetail.present.node_list import NodeList
 
-Once = Annotated[bool, typer.Option("--once", help="Print the nodes once, and end.")]
-Sort = Annotated[SortKey, typer.Option("--sort", help="What to sort by at first.")]
+Once = Annotated[bool, typer.Option("--once", help="Print the nodes once and exit.")]
+Sort = Annotated[SortKey, typer.Option("--sort", help="Initial sort order.")]
 Filter = Annotated[
     str,
     typer.Option(

@@ -49,7 +49,7 @@ Now = Annotated[
     ),
 ]
 NoDisrupt = Annotated[
-    bool, typer.Option("--no-disrupt", help="Plan for waiting pods only; leave nodes alone.")
+    bool, typer.Option("--no-disrupt", help="Plan only for pending pods; do not disrupt nodes.")
 ]
 Preferences = Annotated[
     PreferencePolicy,
@@ -64,7 +64,7 @@ MinValues = Annotated[
     typer.Option(
         "--min-values-policy",
         envvar="MIN_VALUES_POLICY",
-        help="Whether a pool's minValues may give way when they cannot be met.",
+        help="Whether minValues of a NodePool may be relaxed when they cannot be met.",
     ),
 ]
 FeatureGates = Annotated[
@@ -106,7 +106,7 @@ Effort = Annotated[
         metavar="N",
         envvar="DOVETAIL_EFFORT",
         min=0,
-        help="How often improving the plan is tried; more is slower and never dearer.",
+        help="Number of attempts to improve the plan; more is slower and never more expensive.",
     ),
 ]
 LeastSaving = Annotated[
@@ -127,7 +127,7 @@ MostEvictions = Annotated[
         min=-1,
         max=1_000_000,
         help="How often a pod may be evicted a day to save money; -1 for no limit. "
-        "Manifests say nothing of earlier evictions, so only 0 matters here.",
+        "Manifests do not contain earlier evictions, so only 0 has an effect here.",
     ),
 ]
 EvictionCost = Annotated[
@@ -136,8 +136,8 @@ EvictionCost = Annotated[
         "--eviction-cost",
         metavar="DURATION",
         envvar="DOVETAIL_EVICTION_COST",
-        help="What evicting a pod is worth: for so long what it occupies is paid for in vain. "
-        "A move must make up for that within the time that its pods have stood; 0s for any saving.",
+        help="Cost of evicting a pod, as the time for which the resources that it requests are "
+        "paid. A move must save this cost within the time that its pods have run; 0s for none.",
         show_default="2h",
     ),
 ]
@@ -147,17 +147,17 @@ NodePrice = Annotated[
         "--node-price",
         metavar="DOLLARS",
         envvar="DOVETAIL_NODE_PRICE",
-        help="What a node costs an hour beside its provider's price: a licence, an address, load "
-        "on the control plane. Fewer, larger nodes win where that saves more than they cost. "
-        "Prices that are shown do not include it.",
+        help="Cost of a node in addition to the provider's price, in dollars an hour: a licence, "
+        "an address, load on the control plane. A higher value favours fewer, larger nodes. "
+        "Displayed prices do not include it.",
     ),
 ]
 Frontier = Annotated[
     bool,
     typer.Option(
         "--frontier",
-        help="Show price against number of nodes for the pending pods, and from which --node-price "
-        "on each choice is the best. Solves several times.",
+        help="Show price against number of nodes for the pending pods, and the lowest --node-price "
+        "at which each choice is best. Solves several times.",
     ),
 ]
 WithCertificate = Annotated[

@@ -181,7 +181,7 @@ def _filled(fill: Fill, console: Console) -> str:
 def _existing(rows: Sequence[ExistingRow]) -> Table | None:
     if not rows:
         return None
-    table = _table("Pods that fit on nodes already there")
+    table = _table("Pods that fit on existing nodes")
     table.add_column("node", overflow="fold")
     table.add_column("pods", justify="right")
     table.add_column("which", overflow="fold")
@@ -193,13 +193,13 @@ def _existing(rows: Sequence[ExistingRow]) -> Table | None:
 def _disruptions(rows: Sequence[DisruptionRow], *, is_wide: bool) -> Table | None:
     if not rows:
         return None
-    table = _table("Nodes that may go")
+    table = _table("Nodes that can be removed")
     for name in ("reason", "nodes", "replaced by"):
         table.add_column(name, overflow="fold")
     table.add_column("pods moved", justify="right")
     table.add_column("saves $/hour", justify="right", no_wrap=True)
     if is_wide:
-        table.add_column("who moves where", overflow="fold")
+        table.add_column("where pods move", overflow="fold")
     for row in rows:
         saved = price(row.saving_nanousd).replace("$", "")
         cells = [row.reason, row.nodes, row.replacements or "nothing", str(row.n_pods), saved]
@@ -210,8 +210,8 @@ def _disruptions(rows: Sequence[DisruptionRow], *, is_wide: bool) -> Table | Non
 def _staying(rows: Sequence[StayingRow], *, is_wide: bool) -> Table | None:
     if not rows:
         return None
-    table = _table("Nodes that stay" if is_wide else "Nodes that could go but stay")
-    for name in ("nodes", "why", "what would let them go")[: 3 if is_wide else 2]:
+    table = _table("Nodes that stay" if is_wide else "Nodes whose removal is blocked")
+    for name in ("nodes", "why", "what would allow removal")[: 3 if is_wide else 2]:
         table.add_column(name, overflow="fold")
     for row in rows:
         table.add_row(row.nodes, row.message, *([row.help] if is_wide else []))
@@ -222,7 +222,7 @@ def _print_waiting(console: Console, rows: Sequence[WaitingRow], *, is_wide: boo
     if not rows:
         return
     n_pods = sum(row.n_pods for row in rows)
-    console.print(Text(f"{counted(n_pods, 'pod')} cannot be placed", style="bold"))
+    console.print(Text(f"{counted(n_pods, 'pod')} unschedulable", style="bold"))
     for row in rows:
         _print_prose(console, row.pods, style="yellow", indent="  ")
         _print_prose(console, row.summary, indent="    ")

@@ -73,9 +73,9 @@ def _drawn(found: Replay) -> str:
 
     made = counted(len(found.decisions), "decision")
     if not found.different:
-        return f"{made} made again: no difference.\n"
+        return f"{made} recomputed: no difference.\n"
     blocks = "".join(map(_block, found.different))
-    return f"{blocks}{made} made again: {len(found.different):,} came out differently.\n"
+    return f"{blocks}{made} recomputed: {len(found.different):,} differ.\n"
 
 
 def _block(one: ReplayedDecision) -> str:

@@ -77,6 +77,6 @@ def read_live(cluster: Whose) -> Seen:
     from dovetail.live.following import sight
 
     found = sight(cluster)
-    hidden = ", ".join(found.hidden)
-    remarks = (f"Not allowed to read {hidden}: taken as none.",) if hidden else ()
+    unseen = ", ".join(found.hidden)
+    remarks = (f"Not allowed to read {unseen}: treated as empty.",) if unseen else ()
     return app.Seen(found.snapshot, found.now, app.price_notes(found.catalogues), remarks)

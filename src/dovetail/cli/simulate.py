@@ -34,11 +34,14 @@ Dumps = Annotated[
     ),
 ]
 PolicyName = Annotated[
-    str, typer.Option("--policy", metavar="NAME", help="Who decides: dovetail or reference.")
+    str,
+    typer.Option("--policy", metavar="NAME", help="Policy that decides: dovetail or reference."),
 ]
 Seed = Annotated[
     int | None,
-    typer.Option("--seed", metavar="N", help="Chance begins here.", show_default="the scenario's"),
+    typer.Option(
+        "--seed", metavar="N", help="Seed of the random numbers.", show_default="the scenario's"
+    ),
 ]
 Seeds = Annotated[
     str,
@@ -90,7 +93,11 @@ Html = Annotated[
 Workers = Annotated[
     int,
     typer.Option(
-        "--workers", metavar="N", min=0, help="Processes at a time.", show_default="all cores"
+        "--workers",
+        metavar="N",
+        min=0,
+        help="Number of parallel processes.",
+        show_default="all cores",
     ),
 ]
 Ray = Annotated[

@@ -93,7 +93,7 @@ def _remarks(setting: Setting) -> Iterator[str]:
     if remark:
         yield remark
     if setting.adapted:
-        yield f"nodes of {', '.join(setting.adapted)} are only pretended here"
+        yield f"nodes of {', '.join(setting.adapted)} are simulated here"
 
 
 class _Cluster(msgspec.Struct, frozen=True):

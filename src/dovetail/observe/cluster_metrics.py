@@ -31,7 +31,7 @@ def cluster_text(snapshot: Snapshot, limits: PodLimits, now: datetime) -> Iterat
     """Every gauge of the cluster, in parts."""
     nodes = _Nodes(snapshot, limits)
     yield from _utilization(nodes)
-    yield from gauge(_POD_STATE, "1 for each pod, with how it is.", _pod_lines(snapshot))
+    yield from gauge(_POD_STATE, "1 for each pod, with its state.", _pod_lines(snapshot))
     yield from _node_gauges(nodes, now)
     yield from _pool_gauges(snapshot)
 
@@ -39,7 +39,11 @@ def cluster_text(snapshot: Snapshot, limits: PodLimits, now: datetime) -> Iterat
 def node_count_text(snapshot: Snapshot) -> Iterator[str]:
     """How many nodes are known, those on their way included."""
     name = "karpenter_cluster_state_node_count"
-    yield from gauge(name, "Nodes that are known, here or on their way.", [_bare(name, snapshot)])
+    yield from gauge(
+        name,
+        "Nodes in the cluster state, including nodes that are starting.",
+        [_bare(name, snapshot)],
+    )
 
 
 def _bare(name: str, snapshot: Snapshot) -> str:
@@ -98,12 +102,16 @@ def _node_labels(node: Node) -> dict[str, str]:
 
 def _node_gauges(nodes: _Nodes, now: datetime) -> Iterator[str]:
     for suffix, help_text, amounts in (
-        ("allocatable", "What pods may take of a node.", _allocatable),
-        ("total_pod_requests", "What the pods of a node ask for.", _pod_requests),
-        ("total_pod_limits", "What the pods of a node may take at most.", _pod_limits),
-        ("total_daemon_requests", "What the daemons of a node ask for.", _daemon_requests),
-        ("total_daemon_limits", "What the daemons of a node may take at most.", _daemon_limits),
-        ("system_overhead", "What a node keeps for itself.", _overhead),
+        ("allocatable", "Allocatable resources of a node.", _allocatable),
+        ("total_pod_requests", "Resource requests of the pods on a node.", _pod_requests),
+        ("total_pod_limits", "Resource limits of the pods on a node.", _pod_limits),
+        (
+            "total_daemon_requests",
+            "Resource requests of the DaemonSet pods on a node.",
+            _daemon_requests,
+        ),
+        ("total_daemon_limits", "Resource limits of the DaemonSet pods on a node.", _daemon_limits),
+        ("system_overhead", "Resources that a node reserves for the system.", _overhead),
     ):
         name = f"karpenter_nodes_{suffix}"
         lines = (
@@ -117,7 +125,7 @@ def _node_gauges(nodes: _Nodes, now: datetime) -> Iterator[str]:
         for node in nodes.joined
         if node.created_at is not None
     )
-    yield from gauge(_LIFETIME, "How old nodes are.", ages)
+    yield from gauge(_LIFETIME, "Age of nodes.", ages)
 
 
 def _allocatable(_nodes: _Nodes, node: Node) -> Resources:
@@ -153,7 +161,7 @@ def _utilization(nodes: _Nodes) -> Iterator[str]:
         for one, amount in sorted(room.items())
         if amount and one != NODES
     )
-    yield from gauge(name, "Share of what nodes have that pods ask for.", lines)
+    yield from gauge(name, "Requested share of allocatable resources.", lines)
 
 
 def _pod_lines(snapshot: Snapshot) -> Iterator[str]:
@@ -193,8 +201,8 @@ def _owner(pod: Pod) -> str:
 def _pool_gauges(snapshot: Snapshot) -> Iterator[str]:
     usage = _usage(snapshot)
     for suffix, help_text, held in (
-        ("limit", "What a pool may have at most.", {p.name: p.limits for p in snapshot.node_pools}),
-        ("usage", "What a pool has.", usage),
+        ("limit", "Limits of a NodePool.", {p.name: p.limits for p in snapshot.node_pools}),
+        ("usage", "Resources in use by a NodePool.", usage),
     ):
         name = f"karpenter_nodepools_{suffix}"
         lines = (
@@ -209,7 +217,7 @@ def _pool_gauges(snapshot: Snapshot) -> Iterator[str]:
         series(name, f'nodepool="{escaped(pool.name)}"', costs.get(pool.name, 0) / 1e9)
         for pool in snapshot.node_pools
     )
-    yield from gauge(name, "What the nodes of a pool cost, in dollars an hour.", lines)
+    yield from gauge(name, "Price of the nodes of a NodePool, in dollars an hour.", lines)
 
 
 def _usage(snapshot: Snapshot) -> dict[str, dict[str, int]]:

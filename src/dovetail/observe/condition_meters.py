@@ -59,20 +59,20 @@ class ConditionMeters:
         self.kind = kind
         self.transition_seconds = Histogram(
             f"{kind.prefix}_status_condition_transition_seconds",
-            "How long a condition had the status that it left.",
+            "Time that a condition had its previous status.",
             ("type", "status", *own),
             buckets=buckets.CONDITIONS,
             registry=registry,
         )
         self.transitions_total = Counter(
             f"{kind.prefix}_status_condition_transitions_total",
-            "How often a condition turned.",
+            "Number of condition transitions.",
             ("type", "status", "reason", *own),
             registry=registry,
         )
         self.termination_duration_seconds = Histogram(
             f"{kind.prefix}_termination_duration_seconds",
-            "Time from the deletion of an object to its end.",
+            "Time from deletion to removal of an object.",
             own,
             buckets=buckets.CONDITIONS,
             registry=registry,

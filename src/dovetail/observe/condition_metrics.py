@@ -27,8 +27,8 @@ _CURRENT: Final = "status_condition_current_status_seconds"
 _GOING: Final = "termination_current_time_seconds"
 _HELP: Final = {
     _COUNT: "1 for each condition of each object, with its status.",
-    _CURRENT: "How long a condition has had its status.",
-    _GOING: "How long an object has been on its way out.",
+    _CURRENT: "Time that a condition has had its current status.",
+    _GOING: "Time that an object has been terminating.",
 }
 
 

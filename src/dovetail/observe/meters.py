@@ -71,21 +71,23 @@ class Meters:
     scheduler_scheduling_duration_seconds: Annotated[
         Histogram, Series("Time taken by one planning pass.", ("controller",))
     ]
-    scheduler_queue_depth: Annotated[Gauge, Series("Pods a pass has yet to place.", _BY_SCHEDULING)]
+    scheduler_queue_depth: Annotated[
+        Gauge, Series("Pods that the current pass has not scheduled yet.", _BY_SCHEDULING)
+    ]
     scheduler_unfinished_work_seconds: Annotated[
-        Gauge, Series("How long a pass has been under way.", _BY_SCHEDULING)
+        Gauge, Series("Duration of the current pass.", _BY_SCHEDULING)
     ]
     scheduler_ignored_pods_count: Annotated[
-        Gauge, Series("Pods that no pass takes up, since something is wrong with them.")
+        Gauge, Series("Pods that are ignored because they are not valid.")
     ]
     scheduler_unschedulable_pods_count: Annotated[
-        Gauge, Series("Pods that the last pass found no place for.", ("controller",))
+        Gauge, Series("Unschedulable pods of the last pass.", ("controller",))
     ]
     cluster_state_synced: Annotated[
-        Gauge, Series("1 if everything in the API server is known here, else 0.")
+        Gauge, Series("1 if the cluster state is in sync with the API server, else 0.")
     ]
     cluster_state_unsynced_time_seconds: Annotated[
-        Gauge, Series("For how long something in the API server has not been known here.")
+        Gauge, Series("Time that the cluster state has been out of sync with the API server.")
     ]
 
     # Pods
@@ -105,13 +107,13 @@ class Meters:
         Histogram, Series("Time from the decision that placed a pod until it was ready.")
     ]
     pods_eviction_requests_total: Annotated[
-        Counter, Series("Evictions asked for, by the answer's status code.", ("code",))
+        Counter, Series("Eviction requests, by status code.", ("code",))
     ]
     pods_drained_total: Annotated[
-        Counter, Series("Pods that left a node which was taken away.", ("reason",))
+        Counter, Series("Pods drained from nodes that were removed.", ("reason",))
     ]
     pods_disruption_initiated_total: Annotated[
-        Counter, Series("Pods on nodes that were chosen to go.", _BY_DISRUPTION)
+        Counter, Series("Pods on nodes that were chosen for disruption.", _BY_DISRUPTION)
     ]
 
     # Claims
@@ -119,7 +121,7 @@ class Meters:
         Counter, Series("NodeClaims created.", ("reason", "nodepool", "min_values_relaxed"))
     ]
     nodeclaims_terminated_total: Annotated[
-        Counter, Series("NodeClaims gone for good.", ("nodepool", "capacity_type", "zone"))
+        Counter, Series("NodeClaims terminated.", ("nodepool", "capacity_type", "zone"))
     ]
     nodeclaims_disrupted_total: Annotated[
         Counter, Series("NodeClaims deleted by the controller itself.", _BY_DISRUPTION)
@@ -127,40 +129,42 @@ class Meters:
     nodeclaims_unhealthy_disrupted_total: Annotated[
         Counter,
         Series(
-            "NodeClaims deleted because their node was broken.",
+            "NodeClaims deleted by node repair.",
             ("condition", "nodepool", "capacity_type", "image_id"),
         ),
     ]
     nodeclaims_instance_termination_duration_seconds: Annotated[
         Histogram,
-        Series("Time an instance took to go.", ("nodepool",), buckets.INSTANCE_TERMINATION),
+        Series(
+            "Time that an instance took to terminate.", ("nodepool",), buckets.INSTANCE_TERMINATION
+        ),
     ]
     nodeclaims_termination_duration_seconds: Annotated[
         Histogram,
         Series(
-            "Time from the deletion of a NodeClaim to its end.",
+            "Time from deletion to removal of a NodeClaim.",
             ("nodepool",),
             buckets.CLAIM_TERMINATION,
         ),
     ]
 
     # Nodes
-    nodes_created_total: Annotated[Counter, Series("Nodes that joined.", ("nodepool", "zone"))]
-    nodes_terminated_total: Annotated[Counter, Series("Nodes gone for good.", ("nodepool", "zone"))]
+    nodes_created_total: Annotated[Counter, Series("Nodes that registered.", ("nodepool", "zone"))]
+    nodes_terminated_total: Annotated[Counter, Series("Nodes terminated.", ("nodepool", "zone"))]
     nodes_drained_total: Annotated[Counter, Series("Nodes drained.", ("nodepool",))]
     nodes_termination_duration_seconds: Annotated[
-        Summary, Series("Time from the deletion of a Node to its end.", ("nodepool",))
+        Summary, Series("Time from deletion to removal of a Node.", ("nodepool",))
     ]
     nodes_lifetime_duration_seconds: Annotated[
-        Histogram, Series("How old Nodes became.", ("nodepool",), buckets.LIFETIMES)
+        Histogram, Series("Lifetime of Nodes.", ("nodepool",), buckets.LIFETIMES)
     ]
 
     # Pools
     nodepools_cost_tracker_errors_total: Annotated[
-        Counter, Series("Nodes whose price could not be found out.", ("nodepool",))
+        Counter, Series("Nodes with an unknown price.", ("nodepool",))
     ]
     nodepools_allowed_disruptions: Annotated[
-        Gauge, Series("Nodes that budgets let go now.", ("nodepool", "reason"))
+        Gauge, Series("Nodes that budgets allow to be disrupted now.", ("nodepool", "reason"))
     ]
     nodepools_nodes_consuming_budgets: Annotated[
         Gauge, Series("Nodes that count against budgets now.", ("nodepool", "reason"))
@@ -168,30 +172,33 @@ class Meters:
 
     # Disruption
     voluntary_disruption_decision_evaluation_duration_seconds: Annotated[
-        Histogram, Series("Time taken to look for nodes to go.", ("reason", "consolidation_type"))
+        Histogram, Series("Time taken to evaluate disruption.", ("reason", "consolidation_type"))
     ]
     voluntary_disruption_decisions_total: Annotated[
-        Counter, Series("Decisions about nodes to go.", _BY_DECISION)
+        Counter, Series("Disruption decisions.", _BY_DECISION)
     ]
     voluntary_disruption_decisions_by_nodepool_total: Annotated[
-        Counter, Series("Decisions about nodes to go, by pool.", ("nodepool", *_BY_DECISION))
+        Counter, Series("Disruption decisions, by NodePool.", ("nodepool", *_BY_DECISION))
     ]
     voluntary_disruption_eligible_nodes: Annotated[
-        Gauge, Series("Nodes that might go.", ("reason",))
+        Gauge, Series("Nodes eligible for disruption.", ("reason",))
     ]
     voluntary_disruption_consolidation_timeouts_total: Annotated[
-        Counter, Series("Searches for a cheaper cluster cut short.", ("consolidation_type",))
+        Counter, Series("Consolidation searches that reached their limit.", ("consolidation_type",))
     ]
     voluntary_disruption_failed_validations_total: Annotated[
-        Counter, Series("Decisions overtaken before they were acted on.", ("consolidation_type",))
+        Counter,
+        Series("Decisions dropped because the cluster had changed.", ("consolidation_type",)),
     ]
     voluntary_disruption_queue_failures_total: Annotated[
-        Counter, Series("Decisions that could not be carried out.", _BY_DECISION)
+        Counter, Series("Decisions that could not be executed.", _BY_DECISION)
     ]
     consolidation_score: Annotated[
         Histogram, Series("Savings by disruption of each move.", _BY_SCORE, buckets.SCORES)
     ]
-    consolidation_moves_total: Annotated[Counter, Series("Moves that were weighed.", _BY_SCORE)]
+    consolidation_moves_total: Annotated[
+        Counter, Series("Consolidation moves that were evaluated.", _BY_SCORE)
+    ]
 
     # Clouds and the API server
     cloudprovider_duration_seconds: Annotated[
@@ -212,7 +219,7 @@ class Meters:
     operator_status_condition_transition_seconds: Annotated[
         Histogram,
         Series(
-            "How long a condition had the status that it left.",
+            "Time that a condition had its previous status.",
             ("type", "status", "group", "kind"),
             buckets.DEFAULT,
             "",
@@ -221,7 +228,7 @@ class Meters:
     operator_status_condition_transitions_total: Annotated[
         Counter,
         Series(
-            "How often a condition turned.",
+            "Number of condition transitions.",
             ("type", "status", "reason", "group", "kind"),
             prefix="",
         ),
@@ -229,7 +236,7 @@ class Meters:
     operator_termination_duration_seconds: Annotated[
         Histogram,
         Series(
-            "Time from the deletion of an object to its end.",
+            "Time from deletion to removal of an object.",
             ("group", "kind"),
             buckets.DEFAULT,
             "",

@@ -107,7 +107,7 @@ class Onlooker:
             series(_ZONES, label_text({"controller": PROVISIONER, "zone": zone}), count)
             for zone, count in zones_of_waiting(snapshot).items()
         )
-        yield from gauge(_ZONES, "Waiting pods by the zone that they must run in.", lines)
+        yield from gauge(_ZONES, "Pending pods by the zone that they require.", lines)
         if self._is_enabled:
             yield from cluster_text(snapshot, self._limits, now)
             yield from self._times.text(now)

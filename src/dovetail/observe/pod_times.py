@@ -58,21 +58,21 @@ def _undecided(wait: _Wait) -> datetime | None:
 
 
 _GAUGES: Final[tuple[tuple[str, str, _Since], ...]] = (
-    ("unstarted_time_seconds", "How long ago pods were created that do not run.", _unstarted),
-    ("unbound_time_seconds", "How long ago pods were created that have no node.", _unbound),
+    ("unstarted_time_seconds", "Time since creation of pods that are not running.", _unstarted),
+    ("unbound_time_seconds", "Time since creation of pods without a node.", _unbound),
     (
         "provisioning_unstarted_time_seconds",
-        "How long ago a plan had a place for pods that do not run.",
+        "Time since planning of pods that are not running.",
         _placed_unstarted,
     ),
     (
         "provisioning_unbound_time_seconds",
-        "How long ago a plan had a place for pods that have no node.",
+        "Time since planning of pods without a node.",
         _placed_unbound,
     ),
     (
         "provisioning_scheduling_undecided_time_seconds",
-        "How long ago pods were seen that nothing has been decided about.",
+        "Time since pods without a decision were first seen.",
         _undecided,
     ),
 )

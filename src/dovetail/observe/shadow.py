@@ -126,12 +126,12 @@ class ShadowMeters:
         )
         self.saving = Gauge(
             "dovetail_shadow_saving_dollars_per_hour",
-            "What the moves that stand proposed would save an hour.",
+            "Hourly saving of the moves that are currently proposed.",
             registry=registry,
         )
         self.saved = Gauge(
             "dovetail_shadow_saved_dollars",
-            "What all moves would have saved, each since it was proposed.",
+            "Total saving of all moves, each counted since it was proposed.",
             registry=registry,
         )
 

@@ -74,7 +74,7 @@ def _reasons(plan: Plan, snapshot: Snapshot) -> Iterator[str]:
     pools = [pool for pool in snapshot.node_pools if pool.replicas is None]
     yield from _pool_reasons(pools, plan, snapshot)
     if _has_reservations(snapshot):
-        yield "reserved capacity is limited, and the bound counts on more of it"
+        yield "reserved capacity is limited, and the bound assumes more of it"
     if len({pool.weight for pool in pools}) > 1:
         yield "NodePools have different weights, and weight comes before price"
     if snapshot.nodes:
@@ -82,7 +82,7 @@ def _reasons(plan: Plan, snapshot: Snapshot) -> Iterator[str]:
     if _is_tied(plan, snapshot):
         yield "affinity and spread between pods are only partly in the bound"
     if len(plan.launches) <= _FEW_NODES:
-        yield "few pods need few whole nodes, and the bound counts parts of nodes"
+        yield "few pods need few whole nodes, and the bound counts fractions of nodes"
     yield "a higher --effort may find a cheaper plan, or a better bound"
 
 
@@ -90,11 +90,11 @@ def _pool_reasons(pools: Sequence[NodePool], plan: Plan, snapshot: Snapshot) -> 
     for pool in pools:
         name = _bounding_limit(pool, plan, snapshot)
         if name:
-            yield f"the {name} limit of NodePool {pool.name} may keep cheaper nodes away"
+            yield f"the {name} limit of NodePool {pool.name} may exclude cheaper nodes"
     used = {launch.node_pool for launch in plan.launches}
     for pool in pools:
         if pool.name in used and any(one.min_values for one in pool.requirements):
-            yield f"minValues of NodePool {pool.name} ask for more instance types than the cheapest"
+            yield f"minValues of NodePool {pool.name} require more instance types than the cheapest"
 
 
 def _bounding_limit(pool: NodePool, plan: Plan, snapshot: Snapshot) -> str:

@@ -90,7 +90,7 @@ def _title(calendar: PoolCalendar) -> str:
     name = calendar.node_pool.name
     if calendar.n_nodes is None:
         return name
-    away = f", {calendar.n_disrupting} of them not available now" if calendar.n_disrupting else ""
+    away = f", {calendar.n_disrupting} of them unavailable now" if calendar.n_disrupting else ""
     return f"{name}: {counted(calendar.n_nodes, 'node')}{away}"
 
 

@@ -16,10 +16,10 @@ from dovetail.units import money
 
 _CENT: Final = 10_000_000
 _COMPARED: Final = (
-    "The nodes that run, belong to a pool that grows for pods and have a known price are thought "
-    "away, and nodes for their pods bought anew: by Karpenter's provisioning (first fit, then the "
-    "cheapest type that holds what came together), and by Dovetail's. Nodes that are coming or "
-    "leaving are left out with their pods; room on all others may be used."
+    "The pods of running nodes that belong to a NodePool without replicas and have a known price "
+    "are provisioned again from scratch: by Karpenter's algorithm (first fit, then the cheapest "
+    "type that fits), and by Dovetail's. Nodes that are starting or terminating are left out with "
+    "their pods; free capacity on all others may be used."
 )
 _PLURALS: Final[Mapping[By, str]] = {
     By.POOL: "pools",
@@ -100,11 +100,11 @@ def _sentences(told: CostReport) -> Iterator[str]:
     yield f"The cluster costs {paid}; {unused} of that is unused."
     one = told.comparison
     if not one.n_pods:
-        yield "There is nothing to compare with: no pod runs on a node whose price is known."
+        yield "There is nothing to compare with: no pod runs on a node with a known price."
         return
     where = f"now on {counted(one.n_nodes, 'node')} for {price(one.paid_nanousd)} an hour"
     yield (
-        f"If nodes for the same {counted(one.n_pods, 'pod')}, {where}, were bought anew, "
+        f"If the same {counted(one.n_pods, 'pod')}, {where}, were provisioned from scratch, "
         f"Karpenter would pay {_against(one.reference_nanousd, one)}"
         f"{_left(one.n_reference_unplaced)}; Dovetail would pay "
         f"{_against(one.anew_nanousd, one)}{_left(one.n_anew_unplaced)}."
@@ -112,10 +112,10 @@ def _sentences(told: CostReport) -> Iterator[str]:
     if one.bound_nanousd:
         over = share(one.paid_nanousd - one.bound_nanousd, one.bound_nanousd)
         bound = price(one.bound_nanousd)
-        yield f"The lower bound for the same pods is {bound} an hour: what is paid is {over} more."
+        yield f"The lower bound for the same pods is {bound} an hour; the nodes cost {over} more."
     if one.bound_nanousd < told.target_nanousd < told.nanousd:
         least = price(told.target_nanousd)
-        yield f"If all that may move now were bought anew, the cluster would cost {least} at least."
+        yield f"The lower bound for the cluster, if all movable pods were moved now, is {least}."
 
 
 def _against(theirs: int, one: Comparison) -> str:
@@ -123,11 +123,11 @@ def _against(theirs: int, one: Comparison) -> str:
     amount = f"{price(abs(saved))} an hour, {monthly(abs(saved))} a month"
     if saved < 0:
         return f"{price(theirs)}, which would save {amount}"
-    return f"{price(theirs)}, so that {amount} are saved ({share(saved, theirs)})"
+    return f"{price(theirs)}, so the current nodes save {amount} ({share(saved, theirs)})"
 
 
 def _left(n_pods: int) -> str:
-    return f", though {counted(n_pods, 'pod')} found no place" if n_pods else ""
+    return f", with {counted(n_pods, 'pod')} unschedulable" if n_pods else ""
 
 
 # ------------------------------------------------------------------ as data

@@ -86,14 +86,14 @@ def explain_node(node: Node, snapshot: Snapshot, plan: Plan, now: datetime) -> E
 def _facts(found: _Found) -> Iterator[tuple[str, str]]:
     node = found.node
     kind = " ".join(filter(None, (node.instance_type, node.capacity_type, node.zone)))
-    yield "what it is", ", ".join(filter(None, (kind or "unknown type", *_state(found))))
+    yield "node", ", ".join(filter(None, (kind or "unknown type", *_state(found))))
     owner = f"NodeClaim {node.node_claim}" if node.node_claim else "no NodeClaim"
-    yield "whose it is", f"{owner}, NodePool {node.node_pool}" if node.node_pool else owner
-    known = f"{price(found.price_nanousd)} an hour" if found.price_nanousd else "nobody knows"
-    yield "what it costs", known
+    yield "managed by", f"{owner}, NodePool {node.node_pool}" if node.node_pool else owner
+    known = f"{price(found.price_nanousd)} an hour" if found.price_nanousd else "unknown"
+    yield "price", known
     used = resources.total(pod.spec.requests for pod in found.pods if not pod.is_terminal)
     fills = [Fill(name, used.get(name, 0), node.allocatable.get(name, 0)) for name in _SHOWN]
-    yield "how full it is", ", ".join(_filled(one) for one in fills)
+    yield "requested", ", ".join(_filled(one) for one in fills)
     if node.node_pool:
         yield "budgets", _budget(found)
 
@@ -101,7 +101,7 @@ def _facts(found: _Found) -> Iterator[tuple[str, str]]:
 def _state(found: _Found) -> Iterator[str]:
     node = found.node
     if not node.is_registered:
-        yield "not there yet"
+        yield "not registered yet"
     elif not node.is_initialized and node.node_claim:
         yield "starting"
     else:
@@ -122,12 +122,12 @@ def _budget(found: _Found) -> str:
     """How many nodes of its pool may go for its reason, and until when that is so."""
     held = allowances(found.snapshot, found.reason, found.now).get(found.node.node_pool)
     if held is None:
-        return "none, since its NodePool does not exist"
+        return "none, because its NodePool does not exist"
     allowed = min(held.n_allowed, held.n_nodes)
     text = f"{allowed} of {counted(held.n_nodes, 'node')} may be disrupted for {found.reason}"
     which = tightest(found.node.node_pool, found.snapshot, found.reason, found.now)
     text += f" ({which})" if which else ""
-    away = f", {held.n_disrupting} not available already" if held.n_disrupting else ""
+    away = f", {held.n_disrupting} already unavailable" if held.n_disrupting else ""
     until = f", until {instant(held.changes_at)}" if held.changes_at else ""
     return f"{text}{away}{until}"
 
@@ -141,28 +141,28 @@ def _verdict(found: _Found) -> str:
 def _sections(found: _Found) -> Iterator[Section]:
     if len(found.kept) > 1:
         lines = tuple(f"- {one.message}" for one in found.kept)
-        yield Section("Everything in its way", lines)
+        yield Section("What blocks its removal", lines)
     if found.without is not None:
         yield Section("If it were removed now", tuple(_outcome(found, found.without)))
         if found.pods:
             yield _pods(found, found.without)
     helps = tuple(_helps(found))
     if helps:
-        yield Section("What would let it go", tuple(f"- {one}" for one in helps))
+        yield Section("What would allow its removal", tuple(f"- {one}" for one in helps))
 
 
 def _outcome(found: _Found, without: Removal) -> Iterator[str]:
     for one in without.unplaced:
-        yield f"Pod {one.pod} would have no place. {one.summary}"
+        yield f"Pod {one.pod} would be unschedulable. {one.summary}"
     if without.unplaced:
         return
     yield from _needs(without)
     fates = [fate(pod, without, found.snapshot, found.now) for pod in found.pods]
     n_held = fates.count(Fate.HELD)
     if n_held:
-        yield f"{counted(n_held, 'pod')} may not be disturbed, and would come on top of that."
+        yield f"{counted(n_held, 'pod')} may not be disrupted, and are not counted here."
     if found.price_nanousd:
-        yield f"{'But for those, that' if n_held else 'That'} {saving_of(without)}."
+        yield f"{'Without them, that' if n_held else 'That'} {saving_of(without)}."
 
 
 def _needs(without: Removal) -> Iterator[str]:
@@ -171,12 +171,12 @@ def _needs(without: Removal) -> Iterator[str]:
     n_new = sum(len(one.pods) for one in without.launches)
     if n_moved:
         where = ", ".join(one.node for one in without.places)
-        yield f"{counted(n_moved, 'pod')} would find room on nodes that are there: {where}."
+        yield f"{counted(n_moved, 'pod')} would fit on existing nodes: {where}."
     if without.launches:
         paid = price(sum(one.price_nanousd for one in without.launches))
         yield f"{counted(n_new, 'pod')} would need {coming(without.launches)}, for {paid} an hour."
     if not n_moved and not n_new:
-        yield "No pod that may go would need another node."
+        yield "No pod that may be evicted would need another node."
 
 
 def _pods(found: _Found, without: Removal) -> Section:
@@ -187,18 +187,20 @@ def _pods(found: _Found, without: Removal) -> Section:
         to = where.get(pod.key, "")
         becomes = f"moves to {to}{kinds.get(to, '')}" if to else _becomes(pod, found, without)
         rows.append((pod.key, amounts(pod.spec.requests), becomes))
-    return Section("Its pods", columns=("pod", "asks for", "without the node"), rows=tuple(rows))
+    return Section("Its pods", columns=("pod", "requests", "without the node"), rows=tuple(rows))
 
 
 def _becomes(pod: Pod, found: _Found, without: Removal) -> str:
     told = fate(pod, without, found.snapshot, found.now)
     if told is Fate.PART_OF_NODE:
-        return "goes with it (static pod)" if pod.is_mirror else "goes with it (DaemonSet)"
+        return (
+            "ends with the node (static pod)" if pod.is_mirror else "ends with the node (DaemonSet)"
+        )
     return {
         Fate.MOVES: "would have to move",
-        Fate.STUCK: "would have no place",
-        Fate.HELD: "may not be disturbed",
-        Fate.ENDING: "needs no node any more",
+        Fate.STUCK: "would be unschedulable",
+        Fate.HELD: "may not be disrupted",
+        Fate.ENDING: "is terminating or has ended",
     }[told]
 
 
@@ -227,8 +229,8 @@ def _cheaper(found: _Found) -> Iterator[str]:
     whole = price_of(found.node, whole_prices(found.snapshot))
     counting = ", node prices counted" if whole > found.price_nanousd else ""
     yield (
-        f"room for its pods elsewhere that is sure to cost less than {price(whole)}"
-        f" an hour; today that takes {price(whole - saved)}{counting}"
+        f"capacity for its pods that costs less than {price(whole)} an hour at any fallback;"
+        f" now it costs {price(whole - saved)}{counting}"
     )
 
 

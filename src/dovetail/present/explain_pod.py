@@ -39,7 +39,7 @@ def explain_pod(pod: Pod, snapshot: Snapshot, plan: Plan, now: datetime) -> Expl
     waiting = next((one for one in plan.unschedulable if one.pod == pod.key), None)
     node = next((one for one in snapshot.nodes if one.name == pod.node_name), None)
     if waiting is not None:
-        found = _Found(pod, now, waiting, None, "", "", f"It waits. {waiting.summary}")
+        found = _Found(pod, now, waiting, None, "", "", f"It is pending. {waiting.summary}")
     elif node is None:
         found = _unbound(pod, snapshot, plan, now)
     else:
@@ -58,20 +58,20 @@ def _unbound(pod: Pod, snapshot: Snapshot, plan: Plan, now: datetime) -> _Found:
     if launch is not None:
         kind = f"{launch.instance_type} {launch.capacity_type} {launch.zone}"
         cost = f"of NodePool {launch.node_pool}, for {price(launch.price_nanousd)} an hour"
-        verdict = f"It waits, and runs once a new node comes: {kind} {cost}."
+        verdict = f"It is pending until a new node is ready: {kind} {cost}."
         return _Found(pod, now, None, launch, launch.name, "", verdict)
     place = next((one.node for one in plan.nominations if pod.key in one.pods), "")
     if place:
-        verdict = f"It waits, and fits on node {place}{_once_free(pod, place, snapshot, now)}."
+        verdict = f"It is pending, and fits on node {place}{_once_free(pod, place, snapshot, now)}."
         return _Found(pod, now, None, None, place, "", verdict)
     promised = pod.nominated_node_name or _promised(pod, snapshot)
     if promised:
         starting = any(one.name == promised and not one.is_initialized for one in snapshot.nodes)
-        yet = " and which is still to come" if starting else ""
-        verdict = f"It waits for node {promised}, which it has been promised{yet}."
+        yet = ", which is not ready yet" if starting else ""
+        verdict = f"It is pending, and is planned onto node {promised}{yet}."
         return _Found(pod, now, None, None, promised, "", verdict)
     if pod.node_name:
-        return _Found(pod, now, None, None, "", "", f"Its node {pod.node_name} is not there.")
+        return _Found(pod, now, None, None, "", "", f"Its node {pod.node_name} does not exist.")
     return _Found(pod, now, None, None, "", "", "It needs no node.")
 
 
@@ -85,7 +85,7 @@ def _once_free(pod: Pod, place: str, snapshot: Snapshot, now: datetime) -> str:
     free = subtract(node.allocatable, total(one.spec.requests for one in there))
     if fits(pod.spec.requests, free):
         return ""
-    return f" as soon as pods that are ending there have gone: {listing(ending)}"
+    return f" once terminating pods have left it: {listing(ending)}"
 
 
 def _promised(pod: Pod, snapshot: Snapshot) -> str:
@@ -102,7 +102,7 @@ def _bound(pod: Pod, node: Node, snapshot: Snapshot, plan: Plan, now: datetime) 
     if going is not None:
         to = dict(destinations(going)).get(pod.key, "")
         moves = f"; it moves to {to}" if to else ""
-        said = f"which may go now, for reason {going.reason}{moves}"
+        said = f"which can be removed now, for reason {going.reason}{moves}"
         return _Found(pod, now, None, None, to, becomes, f"It runs on node {node.name}, {said}.")
     if without is None:
         return _leaving(pod, node, snapshot, now)
@@ -119,16 +119,16 @@ def _leaving(pod: Pod, node: Node, snapshot: Snapshot, now: datetime) -> _Found:
     why = f", for reason {reason}" if reason else ""
     to = _promised(pod, snapshot)
     moves = f"; it moves to {to}" if to else ""
-    verdict = f"It runs on node {node.name}, which is on its way out{why}{moves}."
+    verdict = f"It runs on node {node.name}, which is being removed{why}{moves}."
     return _Found(pod, now, None, None, to, "", verdict)
 
 
 def _facts(found: _Found) -> Iterator[tuple[str, str]]:
     pod = found.pod
-    owner = f"{pod.owner.kind} {pod.owner.name}" if pod.owner is not None else "nobody's"
+    owner = f"{pod.owner.kind} {pod.owner.name}" if pod.owner is not None else "no owner"
     old = age(pod.created_at, found.now)
-    yield "what it is", ", ".join(filter(None, (owner, pod.phase, f"{old} old" if old else "")))
-    yield "what it asks for", amounts(pod.spec.requests)
+    yield "pod", ", ".join(filter(None, (owner, pod.phase, f"{old} old" if old else "")))
+    yield "requests", amounts(pod.spec.requests)
     if pod.spec.priority:
         yield "priority", str(pod.spec.priority)
 
@@ -144,7 +144,7 @@ def _sections(found: _Found) -> Iterator[Section]:
         return
     if waiting.reasons:
         lines = tuple(f"- {one.node_pool}: {one.message} ({one.reason})" for one in waiting.reasons)
-        yield Section("Why no NodePool helps", lines)
+        yield Section("Why no NodePool can launch a node for it", lines)
     if waiting.fix:
         yield Section("What would help", (f"- {waiting.fix}",))
 

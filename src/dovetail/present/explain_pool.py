@@ -72,9 +72,9 @@ def _facts(found: _Found) -> Iterator[tuple[str, str]]:
     pool = found.pool
     kind = "static" if pool.replicas is not None else f"weight {pool.weight}"
     n_types = len(found.snapshot.instance_types.get(pool.name, ()))
-    yield "what it is", f"{kind}, {counted(n_types, 'instance type')} on offer"
+    yield "NodePool", f"{kind}, {counted(n_types, 'instance type')} available"
     paid = sum(found.price_by_node.values())
-    yield "what it has", f"{counted(len(found.nodes), 'node')} for {price(paid)} an hour"
+    yield "nodes", f"{counted(len(found.nodes), 'node')} for {price(paid)} an hour"
     yield "limits", ", ".join(_limits(found)) or "none"
     settled = pool.disruption.consolidate_after
     after = "never" if settled is None else f"after {duration.render(settled)}"
@@ -100,7 +100,7 @@ def _verdict(found: _Found) -> str:
         return f"It launches no more nodes: its limits are reached ({said})."
     if found.launches:
         return f"It launches {coming(found.launches)} now."
-    return "It may launch nodes, and no pod that waits needs one of it now."
+    return "It can launch nodes, and no pending pod needs one of its nodes now."
 
 
 def _sections(found: _Found) -> Iterator[Section]:
@@ -110,7 +110,7 @@ def _sections(found: _Found) -> Iterator[Section]:
         yield _nodes(found)
     lines = tuple(f"- {one}" for one in _unhelped(found))
     if lines:
-        yield Section("Pods it cannot help", lines)
+        yield Section("Pods for which it cannot launch a node", lines)
     if found.problem is not None and found.problem.fix:
         yield Section("What would help", (f"- {found.problem.fix}",))
     elif found.exhausted:
@@ -124,7 +124,7 @@ def _allowance(found: _Found, reason: DisruptionReason) -> str:
     allowed = min(held.n_allowed, held.n_nodes)
     which = tightest(found.pool.name, found.snapshot, reason, found.now)
     text = f"{allowed} of {counted(held.n_nodes, 'node')}" + (f" ({which})" if which else "")
-    away = f", {held.n_disrupting} not available already" if held.n_disrupting else ""
+    away = f", {held.n_disrupting} already unavailable" if held.n_disrupting else ""
     until = f", until {instant(held.changes_at)}" if held.changes_at else ""
     return f"{text}{away}{until}"
 
@@ -139,7 +139,7 @@ def _nodes(found: _Found) -> Section:
         n_pods = len(by_node.get(node.name, ()))
         old = age(node.created_at, found.now) or "unknown"
         rows.append((node.name, kind, shown, str(n_pods), old, _state(node)))
-    columns = ("node", "what it is", "an hour", "pods", "age", "state")
+    columns = ("node", "instance", "$/hour", "pods", "age", "state")
     return Section("Its nodes", columns=columns, rows=tuple(rows))
 
 
@@ -147,7 +147,7 @@ def _state(node: Node) -> str:
     if is_leaving(node):
         return "leaving"
     if not node.is_registered:
-        return "not there yet"
+        return "not registered yet"
     if not node.is_initialized:
         return "starting"
     return "ready" if node.is_ready else "not ready"

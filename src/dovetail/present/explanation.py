@@ -91,6 +91,6 @@ def departure(one: Disrupt, name: str) -> str:
     """How a node goes, in a sentence."""
     others = [node for node in one.nodes if node != name]
     along = f" together with {', '.join(others)}" if others else ""
-    instead = f"; {coming(one.replacements)} comes first" if one.replacements else ""
+    instead = f"; {coming(one.replacements)} is launched first" if one.replacements else ""
     saved = saving_of(one)
-    return f"It may go now, for reason {one.reason}{along}: that {saved}{instead}."
+    return f"It can be removed now, for reason {one.reason}{along}: that {saved}{instead}."

@@ -112,8 +112,8 @@ def unpriced(nodes: Sequence[NodeBox]) -> str:
         return ""
     types = sorted({one.instance_type or "no type" for one in lost})
     return (
-        f"No price is known for {counted(len(lost), 'node')} ({listing(types)}), which therefore "
-        "cost nothing here; name their catalogue with --catalog."
+        f"Price unknown for {counted(len(lost), 'node')} ({listing(types)}), counted as zero; "
+        "name the catalogue with --catalog."
     )
 
 

@@ -109,14 +109,14 @@ def _rest(plan: Plan) -> Iterator[tuple[tuple[str, str], _Entry]]:
     yielding = [f"{one.node} ({one.cost})" for one in plan.yielding]
     yield ("yielding", "nodes"), (plan.yielding, listing(yielding) or NOTHING)
     wake_at = NOTHING if plan.wake_at is None else instant(plan.wake_at)
-    yield ("time", "to decide again"), (plan.wake_at, wake_at)
+    yield ("time", "of the next decision"), (plan.wake_at, wake_at)
     counts = (plan.n_pods, plan.n_groups)
     yield ("count", "pods and groups"), (counts, f"{plan.n_pods} in {plan.n_groups}")
 
 
 def _launch(one: Launch) -> str:
     kind = f"{one.instance_type} {one.capacity_type} {one.zone} of {one.node_pool}"
-    return f"{kind}, {price(one.price_nanousd)}, for {listing(one.pods) or 'nobody'}"
+    return f"{kind}, {price(one.price_nanousd)}, for {listing(one.pods) or 'no pods'}"
 
 
 def _disruption(one: Disrupt) -> str:

@@ -201,7 +201,7 @@ def _moves(disruption: Disrupt) -> Iterator[str]:
     placed = {pod for pods in by_node.values() for pod in pods}
     others = [pod for pod in disruption.pods if pod not in placed]
     if others:
-        yield f"{listing(others)} to wherever there is room"
+        yield f"{listing(others)} to any node with room"
 
 
 def _staying_rows(blocked: Iterable[Blocked]) -> tuple[StayingRow, ...]:
@@ -258,7 +258,7 @@ def totals(plan: Plan, snapshot: Snapshot) -> tuple[str, ...]:
     parts = (
         f"{counted(len(plan.launches), 'new node')} for {counted(n_new, 'pod')}",
         f"{counted(n_existing, 'pod')} on existing nodes",
-        f"{counted(len(plan.unschedulable), 'pod')} cannot be placed.",
+        f"{counted(len(plan.unschedulable), 'pod')} unschedulable.",
     )
     lines = [", ".join(parts)]
     if plan.launches:
@@ -268,7 +268,9 @@ def totals(plan: Plan, snapshot: Snapshot) -> tuple[str, ...]:
         lines.append(f"The cluster costs {price(before)} an hour now, {price(after)} afterwards.")
     if plan.cost.cluster_target_nanousd:
         target = price(plan.cost.cluster_target_nanousd)
-        lines.append(f"Lower bound once all that may move is bought anew: {target} an hour.")
+        lines.append(
+            f"Lower bound for the cluster, if all movable pods were moved: {target} an hour."
+        )
     return tuple(lines)
 
 

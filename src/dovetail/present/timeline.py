@@ -77,7 +77,7 @@ def _deeds(plan: Plan) -> Iterator[Deed]:
     if plan.unschedulable:
         n_pods = len(plan.unschedulable)
         names = listing([one.pod for one in plan.unschedulable])
-        title = f"{counted(n_pods, 'pod')} cannot be placed: {names}"
+        title = f"{counted(n_pods, 'pod')} unschedulable: {names}"
         place = bool(plan.launches) + len(plan.disruptions)
         yield Deed(DeedKind.STUCK, place, title, 0.0, n_pods, ())
 
@@ -107,13 +107,13 @@ def _launching(snapshot: Snapshot, plan: Plan, now: datetime) -> Explanation:
         title=f"Launch {coming(plan.launches)}",
         facts=(
             ("when", instant(now)),
-            ("before", f"{counted(n_pods, 'pod')} waiting, {_cluster(plan, is_after=False)}"),
-            ("after", f"all of them have a place, {_cluster(plan, is_after=True)}"),
+            ("before", f"{counted(n_pods, 'pod')} pending, {_cluster(plan, is_after=False)}"),
+            ("after", f"all of them have a node, {_cluster(plan, is_after=True)}"),
             ("money", f"{paid_for_new(plan.cost)} more, {optimality(plan, snapshot)}"),
         ),
         verdict=(
-            f"{counted(n_pods, 'pod')} had no place on any node: {listing(pods, 5)}. "
-            "This is the cheapest set of nodes that was found for them."
+            f"{counted(n_pods, 'pod')} did not fit on any existing node: {listing(pods, 5)}. "
+            "This is the cheapest set of nodes found for them."
         ),
         sections=tuple(_launch_section(one, snapshot) for one in plan.launches),
         data={"nodeClaims": [claim_json(one) for one in plan.launches]},
@@ -138,10 +138,10 @@ def _launch_section(launch: Launch, snapshot: Snapshot) -> Section:
     more = len(launch.instance_types) - len(others)
     lines = [f"for {listing(launch.pods[:_MOST_PODS], 12)}"]
     if more > 0:
-        lines.append(f"{counted(more, 'other type')} would do as well")
+        lines.append(f"{counted(more, 'other type')} would also fit")
     kind = f"{launch.instance_type} {launch.capacity_type} {launch.zone}"
     title = f"{launch.name}: {kind}, {price(launch.price_nanousd)} an hour"
-    columns = ("type", "$/hour there", "")
+    columns = ("type", "$/hour", "")
     return Section(title, tuple(lines), columns, tuple(others))
 
 
@@ -157,19 +157,19 @@ def _disrupting(one: Disrupt, snapshot: Snapshot, plan: Plan, now: datetime) -> 
         for name in one.nodes
         if name in nodes
     ]
-    instead = coming(one.replacements) if one.replacements else "nothing new"
+    instead = coming(one.replacements) if one.replacements else "no new node"
     return Explanation(
         title=_departure(one),
         facts=(
             ("when", instant(now)),
             ("reason", one.reason),
             ("before", f"{counted(len(one.nodes), 'node')}, {counted(len(one.pods), 'pod')} on it"),
-            ("after", f"{instead}; the pods go where there is room"),
+            ("after", f"{instead}; the pods move to nodes with room"),
             ("money", f"it {saving_of(one)}"),
         ),
         verdict=_why(one),
         sections=(
-            Section("Nodes that go", (), ("node", "what it is", "$/hour", "pods"), tuple(before)),
+            Section("Nodes to remove", (), ("node", "instance", "$/hour", "pods"), tuple(before)),
             *_moves(one),
         ),
         data={"disruption": disruption_json(one), "cost": _cluster(plan, is_after=True)},
@@ -177,16 +177,16 @@ def _disrupting(one: Disrupt, snapshot: Snapshot, plan: Plan, now: datetime) -> 
 
 
 _REASONS = {
-    "Empty": "Nobody is on it but daemons, so it is paid for nothing.",
-    "Drifted": "It differs from what its NodePool or node class asks for now.",
+    "Empty": "It runs only DaemonSet pods, so its price is wasted.",
+    "Drifted": "It differs from what its NodePool or node class specifies now.",
     "Underutilized": "Its pods fit elsewhere for less, and the saving makes up for moving them.",
-    "Expired": "It is older than its NodePool lets nodes become.",
-    "Overprovisioned": "Its NodePool wants fewer nodes.",
+    "Expired": "It is older than expireAfter of its NodePool.",
+    "Overprovisioned": "Its NodePool has more nodes than replicas.",
 }
 
 
 def _why(one: Disrupt) -> str:
-    return _REASONS.get(one.reason, f"It may go for reason {one.reason}.")
+    return _REASONS.get(one.reason, f"It can be removed for reason {one.reason}.")
 
 
 def _moves(one: Disrupt) -> Iterator[Section]:
@@ -196,14 +196,14 @@ def _moves(one: Disrupt) -> Iterator[Section]:
     for new in one.replacements:
         rows += [(pod, f"{new.name} (new)") for pod in new.pods]
     if rows:
-        yield Section("Where its pods go", (), ("pod", "to"), tuple(rows[:_MOST_PODS]))
+        yield Section("Where its pods move", (), ("pod", "to"), tuple(rows[:_MOST_PODS]))
 
 
 def _stuck(plan: Plan, now: datetime) -> Explanation:
     return Explanation(
-        title=f"{counted(len(plan.unschedulable), 'pod')} cannot be placed",
+        title=f"{counted(len(plan.unschedulable), 'pod')} unschedulable",
         facts=(("when", instant(now)),),
-        verdict="No node that is there, and none that could be launched, takes them.",
+        verdict="They fit on no existing node and on no node that could be launched.",
         sections=tuple(
             Section(one.pod, _reasons(one.summary, [r.message for r in one.reasons], one.fix))
             for one in plan.unschedulable[:_MOST_PODS]

@@ -74,8 +74,8 @@ FLAGS: Final = (
         "kubeconfig",
         "",
         CLUSTER,
-        "Which cluster, and as whom. Without it: the files of KUBECONFIG, the service account of "
-        "the pod, ~/.kube/config.",
+        "Path of the kubeconfig. Default: the files of KUBECONFIG, the service account of the "
+        "pod, ~/.kube/config.",
         metavar="PATH",
     ),
     Flag("context", "", CLUSTER, "The context of the kubeconfig. Default: its current-context."),
@@ -83,7 +83,7 @@ FLAGS: Final = (
         "kube-client-qps",
         "KUBE_CLIENT_QPS",
         CLUSTER,
-        "Requests a second to the API; negative means no limit. The lease is never held up by it.",
+        "Requests a second to the API; negative means no limit. Lease renewals are not limited.",
         readings.rate,
         "N",
     ),
@@ -91,7 +91,7 @@ FLAGS: Final = (
         "kube-client-burst",
         "KUBE_CLIENT_BURST",
         CLUSTER,
-        "Requests at once before that rate holds.",
+        "Requests at once before that rate applies.",
         readings.between(1, 1_000_000),
         "N",
     ),
@@ -99,13 +99,13 @@ FLAGS: Final = (
         "dry-run",
         "DOVETAIL_DRY_RUN",
         CLUSTER,
-        "Decide and tell, but change nothing: no node, no object, no lease.",
+        "Decide and log, but change nothing: no node, no object, no lease.",
     ),
     Flag(
         "provider",
         "DOVETAIL_PROVIDER",
         PROVIDER,
-        "The cloud: the name of an installed provider.",
+        "The name of an installed cloud provider.",
         metavar="NAME",
     ),
     Flag(
@@ -119,13 +119,13 @@ FLAGS: Final = (
         "kubelets",
         "DOVETAIL_KUBELETS",
         PROVIDER,
-        "Stand in for the kubelets of kwok nodes: make nodes Ready and bound pods Running.",
+        "Simulate the kubelets of kwok nodes: make nodes Ready and bound pods Running.",
     ),
     Flag(
         "batch-idle-duration",
         "BATCH_IDLE_DURATION",
         DECISIONS,
-        "Decide once no new pod has come for so long.",
+        "Decide when no new pending pod has arrived for this long.",
         readings.span,
         "DURATION",
     ),
@@ -133,7 +133,7 @@ FLAGS: Final = (
         "batch-max-duration",
         "BATCH_MAX_DURATION",
         DECISIONS,
-        "Decide at the latest so long after the first pod came.",
+        "Decide at most this long after the first pending pod arrived.",
         readings.span,
         "DURATION",
     ),
@@ -149,7 +149,7 @@ FLAGS: Final = (
         "min-values-policy",
         "MIN_VALUES_POLICY",
         DECISIONS,
-        "Whether a pool's minValues may give way when they cannot be met.",
+        "Whether minValues of a NodePool may be relaxed when they cannot be met.",
         readings.one_of(MinValuesPolicy),
         "Strict|BestEffort",
     ),
@@ -157,8 +157,8 @@ FLAGS: Final = (
         "ignore-dra-requests",
         "IGNORE_DRA_REQUESTS",
         DECISIONS,
-        "Leave pods alone that claim devices through dynamic resource allocation. With false they "
-        "are left alone too: they cannot be planned for yet.",
+        "Ignore pods that claim devices through dynamic resource allocation. With false they are "
+        "ignored too: they are not supported yet.",
     ),
     Flag(
         "feature-gates",
@@ -193,7 +193,7 @@ FLAGS: Final = (
         "effort",
         "DOVETAIL_EFFORT",
         DECISIONS,
-        "How often improving a plan is tried; more is slower and never dearer.",
+        "Number of attempts to improve a plan; more is slower and never more expensive.",
         readings.between(0, 1_000_000),
         "N",
     ),
@@ -201,8 +201,8 @@ FLAGS: Final = (
         "least-saving-per-eviction",
         "DOVETAIL_LEAST_SAVING_PER_EVICTION",
         DECISIONS,
-        "What a move must save for each pod that it evicts, in dollars an hour. A NodePool may say "
-        f"otherwise by its annotation {labels.LEAST_SAVING}.",
+        "What a move must save for each pod that it evicts, in dollars an hour. The annotation "
+        f"{labels.LEAST_SAVING} on a NodePool overrides it.",
         readings.saving,
         "DOLLARS",
     ),
@@ -211,7 +211,8 @@ FLAGS: Final = (
         "DOVETAIL_MOST_EVICTIONS_PER_DAY",
         DECISIONS,
         "How often a pod may be evicted a day to save money, counted over all pods of its owner; "
-        f"-1 for no limit. NodePools and pods may say otherwise by {labels.MOST_EVICTIONS}.",
+        f"-1 for no limit. The annotation {labels.MOST_EVICTIONS} on a NodePool or pod "
+        "overrides it.",
         readings.evictions,
         "N",
     ),
@@ -219,9 +220,9 @@ FLAGS: Final = (
         "eviction-cost",
         "DOVETAIL_EVICTION_COST",
         DECISIONS,
-        "What evicting a pod is worth: for so long what it occupies is paid for in vain. A move "
-        "must make up for that within the time that its pods have stood. A NodePool may say "
-        f"otherwise by its annotation {labels.EVICTION_COST}.",
+        "Cost of evicting a pod, as the time for which the resources that it requests are paid. "
+        "A move must save this cost within the time that its pods have run. The annotation "
+        f"{labels.EVICTION_COST} on a NodePool overrides it.",
         readings.cost,
         "DURATION",
     ),
@@ -229,9 +230,9 @@ FLAGS: Final = (
         "node-price",
         "DOVETAIL_NODE_PRICE",
         DECISIONS,
-        "What a node costs an hour beside its provider's price, in dollars: a licence, an address, "
-        "load on the control plane. Plans with fewer, larger nodes win where that saves more than "
-        f"they cost. A NodePool may say otherwise by its annotation {labels.NODE_PRICE}.",
+        "Cost of a node in addition to the provider's price, in dollars an hour: a licence, an "
+        "address, load on the control plane. A higher value favours fewer, larger nodes. The "
+        f"annotation {labels.NODE_PRICE} on a NodePool overrides it.",
         readings.node_price,
         "DOLLARS",
     ),
@@ -239,27 +240,27 @@ FLAGS: Final = (
         "discourage-scheduling",
         "DOVETAIL_DISCOURAGE_SCHEDULING",
         DECISIONS,
-        "Ask new pods to keep off nodes that waste much, by the soft taint "
-        f"{labels.DISCOURAGED}:PreferNoSchedule, so that those empty by themselves.",
+        f"Put the taint {labels.DISCOURAGED}:PreferNoSchedule on underutilized nodes, so that new "
+        "pods prefer other nodes and these become empty.",
     ),
     _switch(
         "deletion-costs",
         "DOVETAIL_DELETION_COSTS",
         DECISIONS,
-        "Where workloads shrink, let pods of nodes that waste much go first, by the annotation "
-        f"{labels.DELETION_COST}, so that those nodes empty by themselves.",
+        f"Set the annotation {labels.DELETION_COST} on pods of underutilized nodes, so that they "
+        "are deleted first when a workload is scaled down.",
     ),
     _switch(
         "disable-leader-election",
         "DISABLE_LEADER_ELECTION",
         ELECTION,
-        "Work without a lease. Only where there is never a second replica.",
+        "Run without a lease. Use it only with a single replica.",
     ),
     Flag(
         "leader-election-name",
         "LEADER_ELECTION_NAME",
         ELECTION,
-        "The name of the lease. One lease for Dovetail and Karpenter: only one of them works.",
+        "The name of the lease. Karpenter uses the same lease, so only one of them is active.",
         metavar="NAME",
     ),
     Flag(
@@ -273,26 +274,25 @@ FLAGS: Final = (
         "disable-controller-warmup",
         "DISABLE_CONTROLLER_WARMUP",
         ELECTION,
-        "Accepted, and without effect: a replica that waits always reads along, and takes over "
-        "at once.",
+        "Accepted without effect: a replica without the lease always watches the cluster, and "
+        "takes over at once.",
     ),
-    _port("metrics-port", "METRICS_PORT", "Where /metrics is served; 0 takes any free port."),
+    _port("metrics-port", "METRICS_PORT", "Port of /metrics; 0 takes any free port."),
     _port(
         "health-probe-port",
         "HEALTH_PROBE_PORT",
-        "Where /healthz and /readyz are served; 0 takes any free port.",
+        "Port of /healthz and /readyz; 0 takes any free port.",
     ),
     _port(
         "dashboard-port",
         "DOVETAIL_DASHBOARD_PORT",
-        "Where the page that shows the cluster is served, read-only; 0: nowhere.",
+        "Port of the dashboard, read-only; 0 turns it off.",
     ),
     Flag(
         "dashboard-host",
         "DOVETAIL_DASHBOARD_HOST",
         ENDPOINTS,
-        "The address that the page is served on. It shows names of pods and nodes to whoever can "
-        "reach it.",
+        "Address of the dashboard. It shows names of pods and nodes to anyone who can reach it.",
         metavar="ADDRESS",
     ),
     _switch(
@@ -305,20 +305,20 @@ FLAGS: Final = (
         "disable-cluster-state-observability",
         "DISABLE_CLUSTER_STATE_OBSERVABILITY",
         ENDPOINTS,
-        "Leave out the series for each node and pod.",
+        "Omit the metrics for each node and pod.",
     ),
     Flag(
         "karpenter-service",
         "KARPENTER_SERVICE",
         ENDPOINTS,
-        "The Service in front of the controller. Accepted for its manifests' sake; nothing asks.",
+        "The Service in front of the controller. Accepted without effect.",
         metavar="NAME",
     ),
     Flag(
         "log-level",
         "LOG_LEVEL",
         LOGS,
-        "How much is written down.",
+        "Log level.",
         readings.one_of(LogLevel),
         "debug|info|error",
     ),
@@ -326,7 +326,7 @@ FLAGS: Final = (
         "log-output-paths",
         "LOG_OUTPUT_PATHS",
         LOGS,
-        "Where to: stdout, stderr or files, with commas between them.",
+        "Destinations of the log: stdout, stderr or files, separated by commas.",
         readings.paths,
         "PATHS",
     ),
@@ -334,7 +334,7 @@ FLAGS: Final = (
         "log-error-output-paths",
         "LOG_ERROR_OUTPUT_PATHS",
         LOGS,
-        "Where failures of the log itself go.",
+        "Destinations of errors of the log itself.",
         readings.paths,
         "PATHS",
     ),
@@ -342,15 +342,15 @@ FLAGS: Final = (
         "journal",
         "DOVETAIL_JOURNAL",
         JOURNAL,
-        "Keep every decision with what it was made from in this folder, for 'dovetail explain' and "
-        "'dovetail replay'. Without it none is kept.",
+        "Record every decision with its inputs in this folder, for 'dovetail explain' and "
+        "'dovetail replay'. Default: none is recorded.",
         metavar="FOLDER",
     ),
     Flag(
         "journal-max-size",
         "DOVETAIL_JOURNAL_MAX_SIZE",
         JOURNAL,
-        "How large the journal may become; the oldest decisions go first.",
+        "Maximum size of the journal; the oldest decisions are deleted first.",
         readings.size,
         "QUANTITY",
     ),
@@ -358,7 +358,7 @@ FLAGS: Final = (
         "journal-max-age",
         "DOVETAIL_JOURNAL_MAX_AGE",
         JOURNAL,
-        "For how long decisions are kept.",
+        "Maximum age of recorded decisions.",
         readings.span,
         "DURATION",
     ),
@@ -366,8 +366,8 @@ FLAGS: Final = (
         "memory-limit",
         "MEMORY_LIMIT",
         RESOURCES,
-        "The memory of the container, in bytes; -1 for none. Past nine tenths of it garbage is "
-        "collected at once and free memory given back. Python has no limit beyond that.",
+        "The memory of the container, in bytes; -1 for none. Above nine tenths of it, garbage is "
+        "collected and free memory returned. Python enforces no limit.",
         readings.whole,
         "BYTES",
     ),
@@ -376,7 +376,7 @@ FLAGS: Final = (
         "CPU_REQUESTS",
         RESOURCES,
         "The CPU of the container, in thousandths of a core. It sets how many claims and nodes are "
-        "seen to at once; decisions use one core, whatever it says.",
+        "handled in parallel; decisions always use one core.",
         _cpu_millis,
         "MILLICORES",
     ),

@@ -136,7 +136,7 @@ def test_a_screen_has_as_many_lines_as_the_terminal() -> None:
     for n_nodes, height in ((0, 8), (3, 8), (50, 8), (50, 2), (50, 1)):
         assert len(frame(listed(n_nodes), Viewing(), Look(80, height))) == height
     first, gap, headings, *_, last = frame(listed(50), Viewing(), Look(100, 8))
-    assert first.plain.startswith("50 nodes, 50 pods, 2 waiting; $12.2500 an hour; cpu 75 %")
+    assert first.plain.startswith("50 nodes, 50 pods, 2 pending; $12.2500 an hour; cpu 75 %")
     assert gap.plain == ""
     assert headings.plain.startswith("NAME")
     assert last.plain.startswith("1-4 of 50  by name")

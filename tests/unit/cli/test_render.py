@@ -58,7 +58,7 @@ def test_everything_a_person_wants_is_there() -> None:
         "A pod forbids it.",
         "nothing",
         "0.5000",
-        "1 pod cannot be placed",
+        "1 pod unschedulable",
         "It waits.",
         "What would help: wait",
         "12 new nodes.",

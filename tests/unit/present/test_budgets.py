@@ -52,7 +52,7 @@ def test_a_limit_is_said_in_words(limit: Limit, n_nodes: int | None, want: str) 
 def test_a_line_is_a_change_and_reasons_that_are_alike_share_it() -> None:
     """In order of time; the last may go on."""
     [block] = budget_blocks(shown([{"nodes": "10%"}, MORNINGS], n_nodes=20))
-    assert block.title == "default: 20 nodes, 1 of them not available now"
+    assert block.title == "default: 20 nodes, 1 of them unavailable now"
     rest = "2 of 20 (10%)"
     start, end = "Mon 2026-03-02 06:00", "Tue 2026-03-03 06:00 or later"
     begins, ends = "Mon 2026-03-02 08:30", "Mon 2026-03-02 10:30"

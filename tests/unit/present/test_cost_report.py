@@ -45,21 +45,22 @@ def told(comparison: Comparison = COMPARED, target_nanousd: int = 0) -> CostRepo
 def test_a_report_says_what_is_paid_and_what_others_would_pay() -> None:
     """Per hour and per month, with the share that is saved."""
     others = (
-        "If nodes for the same 1 pod, now on 1 node for $1.0000 an hour, were bought anew, "
-        "Karpenter would pay $1.2500, so that $0.2500 an hour, $182.50 a month are saved (20.0 %); "
+        "If the same 1 pod, now on 1 node for $1.0000 an hour, were provisioned from scratch, "
+        "Karpenter would pay $1.2500, so the current nodes save $0.2500 an hour, $182.50 a month "
+        "(20.0 %); "
         "Dovetail would pay $0.9000, which would save $0.1000 an hour, $73.00 a month."
     )
     assert sentences(told()) == (
         "The cluster costs $1.0000 an hour, $730.00 a month; 75.0 % of that is unused.",
         others,
-        "The lower bound for the same pods is $0.8000 an hour: what is paid is 25.0 % more.",
+        "The lower bound for the same pods is $0.8000 an hour; the nodes cost 25.0 % more.",
     )
 
 
 def test_pods_that_found_no_place_are_not_passed_over() -> None:
     """A price without them is too low."""
     text = " ".join(sentences(told(msgspec.structs.replace(COMPARED, n_reference_unplaced=2))))
-    assert "(20.0 %), though 2 pods found no place; Dovetail" in text
+    assert "(20.0 %), with 2 pods unschedulable; Dovetail" in text
 
 
 def test_without_pods_nothing_is_compared() -> None:
@@ -77,7 +78,7 @@ def test_the_target_is_told_where_it_says_more_than_the_bound(
 ) -> None:
     """Of two minima the higher is the better one."""
     text = " ".join(sentences(told(target_nanousd=target)))
-    assert ("may move now" in text) is is_told
+    assert ("movable pods" in text) is is_told
 
 
 def test_as_data_it_says_how_it_was_worked_out() -> None:
@@ -111,7 +112,7 @@ def test_as_data_it_says_how_it_was_worked_out() -> None:
     compared = shown["comparison"]
     assert compared["savedAgainstReferencePerHour"] == 0.25
     assert compared["aboveBound"] == 0.25
-    assert "bought anew" in compared["how"]
+    assert "from scratch" in compared["how"]
 
 
 @pytest.mark.parametrize(

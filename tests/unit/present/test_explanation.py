@@ -58,5 +58,6 @@ def test_a_departure_names_who_goes_along() -> None:
     """In one sentence."""
     gone = Disrupt("Underutilized", ("a", "b"), saving_nanousd=1_000_000_000)
     assert departure(gone, "a") == (
-        "It may go now, for reason Underutilized together with b: that saves $1.0000 an hour."
+        "It can be removed now, for reason Underutilized together with b: "
+        "that saves $1.0000 an hour."
     )

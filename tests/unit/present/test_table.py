@@ -106,7 +106,7 @@ def test_a_disruption_says_what_comes_instead() -> None:
     assert (row.n_pods, row.saving_nanousd) == (1, 7)
     assert row.moves == (
         "shop/web-0, shop/web-1 to general-0 (m7g.large)",
-        "a/b to wherever there is room",
+        "a/b to any node with room",
     )
 
 
@@ -166,7 +166,7 @@ def test_totals_count_every_pod_once() -> None:
         cost=Cost(30_000_000, 30_000_000, 1_000_000_000, 1_030_000_000),
     )
     assert totals(plan, EMPTY) == (
-        "1 new node for 2 pods, 1 pod on existing nodes, 1 pod cannot be placed.",
+        "1 new node for 2 pods, 1 pod on existing nodes, 1 pod unschedulable.",
         "New nodes cost $0.0300 an hour, which is optimal.",
         "The cluster costs $1.0000 an hour now, $1.0300 afterwards.",
     )

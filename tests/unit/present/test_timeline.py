@@ -27,7 +27,7 @@ def test_launches_are_one_deed_and_pods_that_stay_out_another() -> None:
     assert (launch.kind, stuck.kind) == (DeedKind.LAUNCH, DeedKind.STUCK)
     assert launch.pods == 5
     assert launch.money_per_hour * 1e9 == plan.cost.new_nanousd
-    assert stuck.title == "1 pod cannot be placed: default/huge"
+    assert stuck.title == "1 pod unschedulable: default/huge"
     assert [one.place for one in deeds(plan)] == [0, 1]
 
 
@@ -35,7 +35,7 @@ def test_a_launch_says_for_whom_and_what_else_would_have_done() -> None:
     """With the price of each alternative where it was planned."""
     cluster, plan = planned()
     answer = told(deeds(plan)[0], cluster, plan, NOW)
-    assert "5 pods had no place on any node" in answer.verdict
+    assert "5 pods did not fit on any existing node" in answer.verdict
     section = answer.sections[0]
     assert plan.launches[0].name in section.title
     chosen = [row for row in section.rows if row[2] == "chosen"]

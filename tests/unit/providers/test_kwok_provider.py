@@ -343,7 +343,7 @@ async def test_a_missing_node_class_counts_as_no_capacity() -> None:
     """As in the reference: the claim goes, and its pods are planned for again."""
     async with pretended_cloud() as cloud:
         await cloud.kube.delete(Ref(NODE_CLASS, "default"), Deletion())
-        with pytest.raises(InsufficientCapacityError, match="node class default is not there"):
+        with pytest.raises(InsufficientCapacityError, match="node class default does not exist"):
             await cloud.provider.create(await cloud.claim("classless", *LINUX))
 
 

@@ -66,7 +66,7 @@ def alternatives_section(found: tuple[Alternative, ...]) -> Section:
     """The first few, beside what was chosen."""
     title = "What else it could have been"
     if not found:
-        return Section(title, ("Nothing else on offer would have done.",))
+        return Section(title, ("No other available offering would have fit.",))
     rows = tuple(
         (
             f"{one.instance_type} {one.capacity_type} {one.zone}",
@@ -77,4 +77,4 @@ def alternatives_section(found: tuple[Alternative, ...]) -> Section:
     )
     more = len(found) - len(rows)
     lines = (f"The cheapest {len(rows)} of {len(found):,}:",) if more > 0 else ()
-    return Section(title, lines, ("what", "an hour", "against the choice"), rows)
+    return Section(title, lines, ("offering", "$/hour", "difference"), rows)

@@ -22,22 +22,22 @@ def birth_sections(birth: Birth) -> Iterator[Section]:
 
 def _birth(birth: Birth) -> Iterator[str]:
     launch, decision = birth.launch, birth.decision
-    ordered = f"{_capital(decision_of(decision.number, decision.now))} ordered it"
+    ordered = f"{_capital(decision_of(decision.number, decision.now))} created it"
     n_pods = counted(len(launch.pods), "pod")
     if birth.instead_of is not None:
         gone = birth.instead_of
         saved = saving_of(gone)
         yield f"{ordered} to replace {listing(gone.nodes)} ({gone.reason}), which {saved}."
-        yield f"It was meant for {n_pods}: {listing(launch.pods)}."
+        yield f"It was created for {n_pods}: {listing(launch.pods)}."
     elif launch.pods:
-        yield f"{ordered} for {n_pods} that waited: {listing(launch.pods)}."
+        yield f"{ordered} for {counted(len(launch.pods), 'pending pod')}: {listing(launch.pods)}."
     else:
-        yield f"{ordered} for nobody: NodePool {launch.node_pool} keeps a number of nodes."
+        yield f"{ordered} for no pods: NodePool {launch.node_pool} is static."
     kind = f"{launch.instance_type} {launch.capacity_type} {launch.zone}"
     paid = f"for {price(launch.price_nanousd)} an hour"
-    yield f"It was to be {kind} of NodePool {launch.node_pool}, {paid}."
+    yield f"It was planned as {kind} of NodePool {launch.node_pool}, {paid}."
     if launch.pods:
-        yield f"Pods and DaemonSets take {amounts(launch.requests)} of it."
+        yield f"Its pods and DaemonSets request {amounts(launch.requests)}."
     if birth.instead_of is None and decision.plan.cost.new_nanousd:
         paid = paid_for_new(decision.plan.cost)
         said = optimality(decision.plan, decision.snapshot)
@@ -49,18 +49,18 @@ def end_lines(end: End) -> Iterator[str]:
     which = decision_of(end.decision.number, end.decision.now)
     if end.disrupt is None:
         if end.reason:
-            yield f"It was taken away for reason {end.reason}, as {which} saw; no plan chose it."
+            yield f"It was removed for reason {end.reason}, seen by {which}; no plan chose it."
         else:
-            yield f"It was deleted, as {which} saw, and not by a decision of this journal."
+            yield f"It was deleted, seen by {which}, but not by a decision of this journal."
         return
     gone = end.disrupt
     others = [name for name in gone.nodes if name != end.node]
     along = f" together with {listing(others)}" if others else ""
     why = f"for reason {end.reason}{along}: that {saving_of(gone)}"
-    yield f"{_capital(which)} took it away, {why}."
+    yield f"{_capital(which)} chose to remove it, {why}."
     if gone.replacements:
         names = listing([one.name for one in gone.replacements])
-        yield f"In its place came {coming(gone.replacements)}: {names}."
+        yield f"It was replaced by {coming(gone.replacements)}: {names}."
     yield from _moves(gone)
 
 
@@ -82,9 +82,9 @@ def gone_verdict(history: NodeHistory) -> str:
     """That it is gone, and in a word why."""
     if history.gone is None:
         return ""
-    since = f"It is gone since {decision_of(history.gone.number, history.gone.now)}"
+    since = f"It has been gone since {decision_of(history.gone.number, history.gone.now)}"
     if history.end is None:
-        return f"{since}. No decision of this journal took it away: its instance may have ended."
+        return f"{since}. No decision of this journal removed it: its instance may have terminated."
     return f"{since}. {next(end_lines(history.end))}"
 
 

@@ -96,7 +96,7 @@ class NodeHistory:
         if n_guests and not self._had_guests:
             self._telling.say(decision, f"{counted(n_guests, 'pod')} on it")
         elif self._had_guests and not n_guests:
-            self._telling.say(decision, "the last of its pods has left")
+            self._telling.say(decision, "no pods on it any more")
         self._had_guests = bool(n_guests)
 
     def _tell_plan(self, decision: Decision, node: Node) -> None:
@@ -116,9 +116,9 @@ class NodeHistory:
             reason = departure_reason(decision, node)
             self.end = self.end or End(node.name, decision, reason)
             word = f" for reason {reason}" if reason else ""
-            self._telling.say(decision, f"being taken away{word}", _GOING)
+            self._telling.say(decision, f"being removed{word}", _GOING)
         elif self.end is not None and self.end.decision is not decision:
-            self._telling.say(decision, "not being taken away any more", _GOING)
+            self._telling.say(decision, "no longer being removed", _GOING)
             self.end = None
 
 
@@ -135,15 +135,15 @@ def _ordered(launch: Launch, instead_of: Disrupt | None) -> str:
     kind = f"{launch.instance_type} {launch.capacity_type} {launch.zone}"
     cost = f"{kind} of NodePool {launch.node_pool} for {price(launch.price_nanousd)} an hour"
     if instead_of is None:
-        return f"ordered for {counted(len(launch.pods), 'pod')}: {cost}"
-    return f"ordered to replace {', '.join(instead_of.nodes)}: {cost}"
+        return f"created for {counted(len(launch.pods), 'pod')}: {cost}"
+    return f"created to replace {', '.join(instead_of.nodes)}: {cost}"
 
 
 def _stage(node: Node) -> str:
     if not node.is_registered:
-        return "ordered, and not there yet"
+        return "launched, not registered yet"
     if not node.is_initialized and node.node_claim:
-        return "there, and starting"
+        return "registered, not initialized yet"
     return "ready" if node.is_ready else "not ready"
 
 

@@ -90,8 +90,8 @@ def _told(meant: Meant, asked: LookupSubject) -> Explanation:
     if isinstance(meant.object, Launch):
         launch = meant.object
         what = f"{launch.instance_type} {launch.capacity_type} {launch.zone}"
-        facts = (("what it is", what), ("whose it is", f"NodePool {launch.node_pool}"))
-        verdict = "It has been ordered, and no node has come of it yet."
+        facts = (("node", what), ("managed by", f"NodePool {launch.node_pool}"))
+        verdict = "It was created, and no node has registered yet."
         title = f"{asked.kind}/{launch.name}"
         return Explanation(title, facts, verdict, (), {"ordered": claim_json(launch)})
     seen = meant.seen
@@ -112,7 +112,7 @@ def _verdict(meant: Meant, verdict: str, life: _History) -> str:
         case PoolHistory():
             gone = life.gone
             since = f" since {decision_of(gone.number, gone.now)}" if gone is not None else ""
-            return f"It is gone{since}."
+            return f"It has been gone{since}." if since else "It is gone."
         case unknown:
             assert_never(unknown)
 
@@ -122,22 +122,24 @@ def _leaving(life: _History, meant: Meant) -> str:
     if not isinstance(life, NodeHistory) or life.end is None:
         return ""
     is_news = life.end.disrupt is not None and life.end.decision.number == meant.moment.number
-    return "" if is_news else f"It is on its way out. {next(end_lines(life.end))}"
+    return "" if is_news else f"It is being removed. {next(end_lines(life.end))}"
 
 
 def _gone_pod(life: PodHistory) -> str:
     if life.pod is None or life.gone is None:
         return "It is gone."
-    since = f"It is gone since {decision_of(life.gone.number, life.gone.now)}."
+    since = f"It has been gone since {decision_of(life.gone.number, life.gone.now)}."
     if life.moved is None and life.left is not None:
         reason = life.left or "unknown"
-        return f"{since} Its node {life.pod.node_name} was being taken away, for reason {reason}."
+        return f"{since} Its node {life.pod.node_name} was being removed, for reason {reason}."
     if life.moved is None:
         place = f"It ran on node {life.pod.node_name}." if life.pod.node_name else "It had no node."
         return f"{since} {place} No decision of this journal moved it."
     decision, going = life.moved
     which = decision_of(decision.number, decision.now)
-    return f"{since} Its node {life.pod.node_name} went for reason {going.reason}, by {which}."
+    return (
+        f"{since} Its node {life.pod.node_name} was removed for reason {going.reason}, by {which}."
+    )
 
 
 def _sections(meant: Meant, told: Explanation, life: _History) -> Iterator[Section]:
@@ -150,17 +152,17 @@ def _sections(meant: Meant, told: Explanation, life: _History) -> Iterator[Secti
         if life.birth is not None:
             yield from birth_sections(life.birth)
         if life.end is not None:
-            title = "Why it goes" if life.gone is None else "Why it went"
+            title = "Why it is being removed" if life.gone is None else "Why it was removed"
             yield Section(title, tuple(end_lines(life.end)))
     if isinstance(life, PoolHistory):
-        yield Section("What it launched and lost", (_balance(life),))
+        yield Section("Nodes launched and removed", (_balance(life),))
 
 
 def _balance(life: PoolHistory) -> str:
     n_lost = life.lost.total()
     reasons = ", ".join(f"{n} {reason}" for reason, n in sorted(life.lost.items()))
-    lost = f"{counted(n_lost, 'node')} lost" + (f" ({reasons})" if reasons else "")
-    return f"{counted(life.n_launched, 'node')} launched, {lost}, as far as the journal reaches."
+    lost = f"{counted(n_lost, 'node')} removed" + (f" ({reasons})" if reasons else "")
+    return f"{counted(life.n_launched, 'node')} launched, {lost}, within this journal."
 
 
 def _story(happenings: Iterable[Happening]) -> Iterator[Section]:

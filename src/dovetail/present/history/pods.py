@@ -76,11 +76,11 @@ class PodHistory:
         if node is not None and is_going(decision, node):
             self.left = departure_reason(decision, node)
             word = f" for reason {self.left}" if self.left else ""
-            self._telling.say(decision, f"node {node.name} is being taken away{word}", _LEAVING)
+            self._telling.say(decision, f"node {node.name} is being removed{word}", _LEAVING)
         if pod.is_terminal:
             self._telling.say(decision, f"ended: {pod.phase}", _ENDING)
         elif pod.deleting_at is not None:
-            self._telling.say(decision, "told to end", _ENDING)
+            self._telling.say(decision, "terminating", _ENDING)
 
     def _plans(self, decision: Decision) -> Iterator[tuple[str, str]]:
         plan = decision.plan
@@ -98,7 +98,7 @@ def _runs(pod: Pod) -> str:
 
 
 def _state(pod: Pod) -> str:
-    return f"on node {pod.node_name}" if pod.node_name else "waiting for a node"
+    return f"on node {pod.node_name}" if pod.node_name else "pending"
 
 
 def _planned(plan: Plan, key: PodKey) -> str:
@@ -113,12 +113,12 @@ def _planned(plan: Plan, key: PodKey) -> str:
             return f"planned onto {place.node}, which has room"
     for waiting in plan.unschedulable:
         if waiting.pod == key:
-            return f"cannot be placed: {waiting.summary}"
+            return f"unschedulable: {waiting.summary}"
     return ""
 
 
 def _moving(going: Disrupt, key: PodKey, pod: Pod | None) -> str:
     node = pod.node_name if pod is not None else ""
     to = dict(destinations(going)).get(key, "")
-    moves = f"it is to move to {to}" if to else "it is to move to wherever there is room"
-    return f"node {node} is to go, for reason {going.reason}: {moves}"
+    moves = f"it moves to {to}" if to else "it moves to any node with room"
+    return f"node {node} is chosen for removal, for reason {going.reason}: {moves}"

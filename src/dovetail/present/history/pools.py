@@ -70,10 +70,12 @@ class PoolHistory:
         for key, node in now.items():
             if key not in self._going and is_going(decision, node):
                 reason = departure_reason(decision, node) or _UNKNOWN
-                self._lose(decision, [key], reason, f"loses {node.name} for reason {reason}")
+                self._lose(decision, [key], reason, f"removes {node.name} for reason {reason}")
         gone = sorted(self._nodes.keys() - now.keys() - self._going)
         if gone:
-            self._lose(decision, gone, _NO_DECISION, f"{listing(gone)} went without a decision")
+            self._lose(
+                decision, gone, _NO_DECISION, f"{listing(gone)} disappeared without a decision"
+            )
         self._nodes = {key: node.name for key, node in now.items()}
 
     def _lose(self, decision: Decision, keys: list[str], reason: str, text: str) -> None:
@@ -95,9 +97,9 @@ class PoolHistory:
             if ours:
                 self._going |= ours.keys()
                 self.lost[going.reason] += len(ours)
-                text = f"loses {listing(sorted(ours.values()))} for reason {going.reason}, which"
+                text = f"removes {listing(sorted(ours.values()))} for reason {going.reason}, which"
                 self._telling.say(decision, f"{text} {saving_of(going)}")
             new = tuple(one for one in going.replacements if one.node_pool == self._name)
             if new:
                 self.n_launched += len(new)
-                self._telling.say(decision, f"launches {coming(new)}, to replace what goes")
+                self._telling.say(decision, f"launches {coming(new)}, as replacements")

@@ -304,7 +304,7 @@ class NodeClasses:
         """How long after its launch a node appears. Raises CloudError if there must be none."""
         found = await self._read(ref.name) if _is_ours(ref) else None
         if found is None or found.metadata.deletion_timestamp is not None:
-            msg = f"node class {ref.name} is not there"
+            msg = f"node class {ref.name} does not exist"
             raise InsufficientCapacityError(msg)
         _check_ready(found)
         return _delay(found)

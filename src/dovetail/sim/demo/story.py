@@ -99,11 +99,11 @@ class Story:
         await self._kube.patch(ref, Patch({"spec": {"replicas": max(wanted, 1)}}))
 
     async def _reports(self) -> None:
-        self._tell(self._clock.now(), "Nightly reports begin: 40 pods that want spot machines")
+        self._tell(self._clock.now(), "Nightly reports begin: 40 pods that require spot nodes")
         await self._begin("reports")
 
     async def _training(self) -> None:
-        self._tell(self._clock.now(), "A training job asks for three GPUs")
+        self._tell(self._clock.now(), "A training job requests three GPUs")
         await self._begin("training")
 
     async def _begin(self, name: str) -> None:
@@ -140,7 +140,7 @@ class Story:
             return
         fullest = max(staying, key=lambda one: n_by_node.get(one.status.node_name, 0))
         name = fullest.metadata.name
-        self._tell(self._clock.now(), f"The cloud takes back the spot machine of {name}")
+        self._tell(self._clock.now(), f"The cloud interrupts the spot instance of {name}")
         await self._kube.delete(Ref(_NODE_CLAIM, name), Deletion(uid=fullest.metadata.uid))
 
 

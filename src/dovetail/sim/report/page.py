@@ -66,8 +66,8 @@ _PLOTS: Final[tuple[tuple[str, str, Callable[[FigureRow], float], Callable[[floa
     ),
     ("nodes", "Nodes", lambda one: float(one.n_nodes), lambda v: f"{v:,.6g}"),
     ("pods", "Pods", lambda one: float(one.n_pods), lambda v: f"{v:,.6g}"),
-    ("pending", "Pods that wait", lambda one: float(one.n_waiting), lambda v: f"{v:,.6g}"),
-    ("cpu", "Cpu utilisation", lambda one: one.cpu_utilisation, lambda v: f"{v:.0%}"),
+    ("pending", "Pending pods", lambda one: float(one.n_waiting), lambda v: f"{v:,.6g}"),
+    ("cpu", "CPU utilisation", lambda one: one.cpu_utilisation, lambda v: f"{v:.0%}"),
     ("evictions", "Evictions so far", lambda one: float(one.n_evictions), lambda v: f"{v:,.6g}"),
 )
 
@@ -96,7 +96,7 @@ def page(held: Sequence[Side], *, notes: Sequence[str], is_compared: bool) -> st
 
 def _tables(held: Sequence[Side], *, is_compared: bool) -> Iterator[str]:
     first, *others = grids(held, is_compared=is_compared)
-    yield _table(msgspec.structs.replace(first, title="What came of it"))
+    yield _table(msgspec.structs.replace(first, title="Results"))
     yield from (_table(one) for one in others)
 
 

@@ -64,7 +64,9 @@ FIGURES: Final = (
     Figure("nodesLaunched", "nodes launched", Unit.COUNT, lambda one: float(one.n_launched)),
     Figure("nodesRemoved", "nodes removed", Unit.COUNT, lambda one: float(one.n_removed)),
     Figure("launchesFailed", "launches failed", Unit.COUNT, lambda one: float(one.n_failed)),
-    Figure("interrupted", "instances taken back", Unit.COUNT, lambda one: float(one.n_interrupted)),
+    Figure(
+        "interrupted", "instances interrupted", Unit.COUNT, lambda one: float(one.n_interrupted)
+    ),
     Figure("podsBound", "pods bound", Unit.COUNT, lambda one: float(one.n_bound)),
     Figure("decisions", "decisions", Unit.COUNT, lambda one: float(one.n_decisions)),
 )

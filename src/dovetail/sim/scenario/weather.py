@@ -110,8 +110,9 @@ class _Drawn:
         if self._offers and not any(meant.mean(*offer) for offer in self._offers):
             zones = ", ".join(sorted({zone for _, zone, _ in self._offers}))
             place.refuse(
-                f"nobody offers type {one.type or 'any'} in zone {one.zone or 'any'} as "
-                f"{one.capacity_type or 'any'}; expected offers of the catalogue, in zones {zones}"
+                f"no offering of type {one.type or 'any'} in zone {one.zone or 'any'} of "
+                f"capacity type {one.capacity_type or 'any'}; expected offers of the catalogue, "
+                f"in zones {zones}"
             )
         return meant
 

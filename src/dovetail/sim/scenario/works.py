@@ -69,7 +69,7 @@ class Works:
         """What a pod asks for. Raises InputError."""
         if not requests and not pod.get("containers"):
             place.of("requests").refuse(
-                "missing; expected what a pod asks for, such as {cpu: 500m, memory: 1Gi}"
+                "missing; expected the requests of a pod, such as {cpu: 500m, memory: 1Gi}"
             )
         asked: dict[str, api.Tree] = dict(requests)
         container: api.Tree = {"name": "main", "image": "x", "resources": {"requests": asked}}

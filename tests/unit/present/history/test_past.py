@@ -58,8 +58,8 @@ def test_a_disruption_that_was_called_off_is_told_and_not_held_against_the_node(
         "node/n1", recorded((plain, Plan(disruptions=(EMPTY,))), (leaving, Plan()), (plain, Plan()))
     )
     assert story(told)[-2:] == [
-        "being taken away for reason Empty",
-        "not being taken away any more",
+        "being removed for reason Empty",
+        "no longer being removed",
     ]
     assert told.verdict.startswith("It stays.")
     assert told.data["removed"] is None
@@ -68,7 +68,7 @@ def test_a_disruption_that_was_called_off_is_told_and_not_held_against_the_node(
 def test_a_node_that_vanished_is_nobodys_doing() -> None:
     """And it is said that no decision took it away."""
     told = asked("node/n1", recorded((snapshot(nodes=[N1, N2]), Plan()), (snapshot(), Plan())))
-    assert "No decision of this journal took it away" in told.verdict
+    assert "No decision of this journal removed it" in told.verdict
     assert told.data["isGone"]
 
 
@@ -76,16 +76,16 @@ def test_a_node_that_somebody_deleted_is_told_apart() -> None:
     """No plan, no note in the ledger, and not old either."""
     going = msgspec.structs.replace(N1, deleting_at=START + MINUTE)
     told = asked("nodeclaim/n1", recorded((snapshot(nodes=[going]), Plan()), (snapshot(), Plan())))
-    assert "and not by a decision of this journal" in told.verdict
+    assert "but not by a decision of this journal" in told.verdict
 
 
 def test_a_claim_that_became_no_node_is_known_by_its_launch() -> None:
     """Also in decisions that came later."""
     launch = Launch("c1", "default", "small", "a", "on-demand", 10**8, ("small",), {}, ("a/b",))
     told = asked("nodeclaim/c1", recorded((snapshot(), Plan(launches=(launch,)))))
-    assert told.verdict == "It has been ordered, and no node has come of it yet."
+    assert told.verdict == "It was created, and no node has registered yet."
     assert story(told) == [
-        "ordered for 1 pod: small on-demand a of NodePool default for $0.1000 an hour"
+        "created for 1 pod: small on-demand a of NodePool default for $0.1000 an hour"
     ]
 
 
@@ -102,7 +102,7 @@ def test_a_node_is_known_by_its_claims_name_from_before_it_came() -> None:
     for what in ("node/ip-7", "nodeclaim/c1", "node/c1"):
         told = asked(what, held)
         assert told.data["created"]
-        assert story(told)[1:] == ["ordered, and not there yet", "ready"]
+        assert story(told)[1:] == ["launched, not registered yet", "ready"]
 
 
 def test_a_pod_that_was_moved_says_by_whom_and_where_to() -> None:
@@ -112,10 +112,10 @@ def test_a_pod_that_was_moved_says_by_whom_and_where_to() -> None:
     told = asked(
         "pod/web", recorded((plain, Plan(disruptions=(going,))), (snapshot(nodes=[N2]), Plan()))
     )
-    assert "Its node n1 went for reason Underutilized, by decision 1" in told.verdict
+    assert "Its node n1 was removed for reason Underutilized, by decision 1" in told.verdict
     assert story(told) == [
         "first seen, on node n1",
-        "node n1 is to go, for reason Underutilized: it is to move to n2",
+        "node n1 is chosen for removal, for reason Underutilized: it moves to n2",
         "gone",
     ]
 
@@ -125,14 +125,14 @@ def test_a_pod_whose_node_left_without_a_plan_says_why() -> None:
     plain = snapshot((WEB,), nodes=[N1])
     leaving = with_ledger(plain, disrupting=(Departure("n1", "Expired", START),))
     told = asked("pod/web", recorded((leaving, Plan()), (snapshot(), Plan())))
-    assert "Its node n1 was being taken away, for reason Expired." in told.verdict
+    assert "Its node n1 was being removed, for reason Expired." in told.verdict
 
 
 def test_a_pod_that_was_told_to_end_and_one_that_ended() -> None:
     """Each in its own words, once."""
     leaving = msgspec.structs.replace(WEB, deleting_at=START)
     done = msgspec.structs.replace(WEB, phase="Succeeded")
-    for last, word in ((leaving, "told to end"), (done, "ended: Succeeded")):
+    for last, word in ((leaving, "terminating"), (done, "ended: Succeeded")):
         cluster = snapshot((last,), nodes=[N1])
         told = asked("pod/web", recorded((cluster, Plan()), (cluster, Plan())))
         assert story(told) == ["first seen, on node n1", word]
@@ -147,11 +147,11 @@ def test_a_pool_tells_of_its_changes_and_of_nodes_that_went_by_themselves() -> N
     assert story(told) == [
         "first seen",
         "changed: weight, limits",
-        "n1 went without a decision",
+        "n1 disappeared without a decision",
         "gone",
     ]
     assert told.data["lost"] == {"no decision": 1}
-    assert told.verdict == "It is gone since decision 3 of 2026-01-01T00:02:00Z."
+    assert told.verdict == "It has been gone since decision 3 of 2026-01-01T00:02:00Z."
 
 
 def test_one_may_ask_as_of_an_earlier_moment() -> None:

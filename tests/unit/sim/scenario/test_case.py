@@ -181,7 +181,7 @@ BAD = {
     "a workload that asks for nothing": (
         "workloads: {web: {replicas: 2}}",
         (
-            "day.yaml: workloads.web.requests: missing; expected what a pod asks for, such as "
+            "day.yaml: workloads.web.requests: missing; expected the requests of a pod, such as "
             "{cpu: 500m, memory: 1Gi}"
         ),
     ),
@@ -213,8 +213,8 @@ BAD = {
     "a zone that nobody has": (
         "failures: [{noCapacity: true, zone: z}]",
         (
-            "day.yaml: failures[0]: nobody offers type any in zone z as any; expected offers of "
-            "the catalogue, in zones a, b, c"
+            "day.yaml: failures[0]: no offering of type any in zone z of capacity type any; "
+            "expected offers of the catalogue, in zones a, b, c"
         ),
     ),
     "a price that neither steps nor walks": (

@@ -104,7 +104,7 @@ def test_a_line_can_be_asked_about_by_decision_and_place() -> None:
     assert held is not None
     answer = explain_deed(held, entry.deed.place)
     assert answer is not None
-    assert "1 pod had no place" in answer.verdict
+    assert "1 pod did not fit" in answer.verdict
     assert explain_deed(held, 9) is None
     assert lookout.remembered(99) is None
 

@@ -1,4 +1,4 @@
-// What does the page do? It listens, and shows what it hears.
+// Receives the event stream and updates the page.
 
 import { close } from "./detail.js";
 import { byId, clock, element, money, percent, renew } from "./dom.js";
@@ -10,8 +10,8 @@ import * as pools from "./pools.js";
 import * as theme from "./theme.js";
 import { announce } from "./voice.js";
 
-const TEMPOS = [[0, "❚❚", "stand still"], [1, "1×", "real time"], [60, "60×", "a minute a second"], [480, "480×", "a day in three minutes"], [1440, "1440×", "a day in a minute"]];
-const LEGEND = [["running", "running"], ["starting", "starting"], ["leaving", "leaving"], ["daemon", "daemon"], ["", "room left"], ["dashed", "dashed: node coming or leaving"], ["spot", "amber foot: spot node"]];
+const TEMPOS = [[0, "❚❚", "paused"], [1, "1×", "real time"], [60, "60×", "a minute a second"], [480, "480×", "a day in three minutes"], [1440, "1440×", "a day in a minute"]];
+const LEGEND = [["running", "running"], ["starting", "starting"], ["leaving", "terminating"], ["daemon", "DaemonSet pod"], ["", "free"], ["dashed", "dashed: node starting or terminating"], ["spot", "amber edge: spot node"]];
 const AGAIN_MS = 3000;
 
 function hear(change) {
@@ -29,10 +29,10 @@ function hear(change) {
 
 function tiles(totals) {
   const gap = totals.targetPerHour ? `${((totals.pricePerHour / totals.targetPerHour - 1) * 100).toFixed(1)} %` : "–";
-  const figures = [["nodes", totals.nodes], ["pods on them", totals.pods], ["pods that wait", totals.waiting, "pods that have no node yet"], ["per hour", money(totals.pricePerHour)],
+  const figures = [["nodes", totals.nodes], ["running pods", totals.pods, "pods bound to nodes"], ["pending pods", totals.waiting, "pods that have no node yet"], ["per hour", money(totals.pricePerHour)],
     ["per month", money(totals.pricePerHour * 730, 0), "730 hours at this price"],
-    ["above the bound", gap, "how much more is paid than the least that it could cost if all that may move were bought anew"],
-    ["cpu asked for", percent(totals.cpuUtilisation), "what pods ask for of what the nodes have"], ["memory asked for", percent(totals.memoryUtilisation), "what pods ask for of what the nodes have"]];
+    ["above the lower bound", gap, "price of the cluster compared with the lower bound, if all movable pods were moved"],
+    ["CPU requested", percent(totals.cpuUtilisation), "share of allocatable CPU that pods request"], ["memory requested", percent(totals.memoryUtilisation), "share of allocatable memory that pods request"]];
   renew(byId("tiles"), figures.map(([name, value, meaning]) => element("div", { title: meaning }, element("dt", {}, name), element("dd", { "data-figure": name }, String(value)))));
 }
 
@@ -50,7 +50,7 @@ function tempo(rate) {
 async function setTempo(rate) {
   try {
     await fetch("tempo", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ rate }) });
-  } catch { /* the stream says that nobody answers */ }
+  } catch { /* the event stream reports a lost connection */ }
 }
 
 function listen() {

@@ -1,4 +1,4 @@
-// How is a box divided among those inside? Rows of rectangles, each as large as its share.
+// Computes a treemap: divides a box into rows of rectangles, each as large as its share.
 
 export function areas(items, sizeOf, whole, width, height) {
   const found = [];
@@ -27,7 +27,7 @@ export function areas(items, sizeOf, whole, width, height) {
   return found;
 }
 
-// As many as make the row's rectangles most like squares.
+// The number of items that makes the rectangles of the row closest to squares.
 function rowLength(items, sizeOf, scale, side) {
   let [best, worst] = [1, Infinity];
   let area = 0;

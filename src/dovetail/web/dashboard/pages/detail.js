@@ -1,4 +1,4 @@
-// What is there to say about one thing? The same answer as the command line's, in a dialog.
+// Shows the explanation of one object or decision in a dialog, as the command line prints it.
 
 import { byId, element } from "./dom.js";
 
@@ -12,17 +12,17 @@ async function open(address, title) {
   asked += 1;
   const mine = asked;
   byId("detail-title").textContent = title;
-  say("looking …");
+  say("loading …");
   if (!byId("detail").open) byId("detail").showModal();
   try {
     const answer = await (await fetch(address)).json();
     if (mine === asked) tell(answer);
   } catch {
-    if (mine === asked) say("The server does not answer.");
+    if (mine === asked) say("The server does not respond.");
   }
 }
 
-// What was clicked may be gone by the time that the dialog closes.
+// The element that was clicked may have been removed when the dialog closes.
 export function close() {
   if (document.activeElement === document.body) byId("cluster").focus({ preventScroll: true });
 }

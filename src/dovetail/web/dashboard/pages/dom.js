@@ -1,4 +1,4 @@
-// How are elements made? By their parts; text stays text, whatever it says.
+// Creates and updates elements; text is never parsed as HTML.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -20,7 +20,7 @@ function filled(made, attributes, children) {
 }
 
 // Make the children of an element look like these. Those that stay are the same elements as before,
-// so that nobody loses the focus, a selection or the place that was scrolled to.
+// so that focus, selection and scroll position are kept.
 export function renew(parent, fresh) {
   const focused = parent.contains(document.activeElement) ? document.activeElement : null;
   const place = [...parent.childNodes].findIndex((one) => one.contains(focused));
@@ -76,6 +76,6 @@ export function ago(from, now) {
   return `${Math.round(seconds / 86400)} d`;
 }
 
-export const price = (dollars) => (dollars ? money(dollars, 4) : "not known");
+export const price = (dollars) => (dollars ? money(dollars, 4) : "unknown");
 
 export const clock = (at) => `${at.slice(0, 10)} ${at.slice(11, 16)}`;

@@ -1,4 +1,4 @@
-// How does the keyboard walk among the nodes? Tab comes to one of them, arrows go to the others.
+// Moves the focus among the nodes: Tab reaches one node, the arrow keys reach the others.
 
 import { byId } from "./dom.js";
 

@@ -1,4 +1,4 @@
-// What was decided, who waits, and what is in use? Lists that grow at the top.
+// Shows the lists of decisions, pending pods and instance types in use.
 
 import { ago, byId, clock, element, money, price, renew } from "./dom.js";
 import { ask, decision } from "./detail.js";
@@ -33,11 +33,11 @@ export function waiting(pods, now) {
   if (!pods && performance.now() < nextLookAt) return;
   nextLookAt = performance.now() + WAITS_ARE_TOLD_EVERY_MS;
   const rows = waiters.map((one) => waiter(one, now));
-  renew(byId("waiting"), rows.length ? rows : [element("li", { class: "quiet" }, "No pod waits.")]);
+  renew(byId("waiting"), rows.length ? rows : [element("li", { class: "quiet" }, "No pending pods.")]);
 }
 
 function waiter(one, now) {
-  const why = one.summary || (one.goesTo ? `goes to ${one.goesTo} as soon as that is ready` : "nothing is decided yet");
+  const why = one.summary || (one.goesTo ? `planned onto ${one.goesTo}, which is not ready yet` : "no decision yet");
   const parts = [one.key, element("small", {}, `${one.since ? `for ${ago(one.since, now)}: ` : ""}${why}`)];
   if (one.fix) parts.push(element("small", {}, `What would help: ${one.fix}`));
   const button = element("button", { type: "button", class: one.summary ? "stuck" : "", onclick: () => ask(`pod/${one.key}`) }, ...parts);

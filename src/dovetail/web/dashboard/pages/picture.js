@@ -1,4 +1,4 @@
-// How does the cluster look? Nodes as boxes by pool and zone, pods inside by what they ask for.
+// Draws nodes as boxes by pool and zone; the pods inside are sized by their requests.
 
 import { byId, drawn, element, price } from "./dom.js";
 import { ask } from "./detail.js";
@@ -28,7 +28,7 @@ function count() {
   if (byId("found").textContent !== said) byId("found").textContent = said;
 }
 
-// What is not among these is gone.
+// Removes the nodes that are not in the list.
 export function showAll(all) {
   const staying = new Set(all.map((box) => box.name));
   show(all, [...boxes.keys()].filter((name) => !staying.has(name)));
@@ -79,7 +79,7 @@ function place(pool, zone) {
   const key = `${pool}\n${zone}`;
   if (places.has(key)) return places.get(key);
   const held = poolOf(pool);
-  const nodes = element("ul", { class: "nodes", "aria-label": `nodes of ${pool || "no pool"} in ${zone || "no zone"}` });
+  const nodes = element("ul", { class: "nodes", "aria-label": `nodes of ${pool || "no NodePool"} in ${zone || "no zone"}` });
   const row = element("div", { class: "zone", "data-zone": zone }, element("span", {}, zone || "no zone yet"), nodes);
   insert(held, row, zone, "zone");
   places.set(key, nodes);
@@ -90,7 +90,7 @@ function poolOf(pool) {
   const known = [...byId("picture").children].find((one) => one.dataset.pool === pool);
   if (known) return known.querySelector(".zones");
   const zones = element("div", { class: "zones" });
-  insert(byId("picture"), element("div", { class: "pool", "data-pool": pool }, element("h3", {}, pool || "not of any pool"), zones), pool, "pool");
+  insert(byId("picture"), element("div", { class: "pool", "data-pool": pool }, element("h3", {}, pool || "no NodePool"), zones), pool, "pool");
   return zones;
 }
 
@@ -124,7 +124,7 @@ function outlines(rectangles) {
 function described(box) {
   const full = (pair) => (pair[1] ? Math.round((100 * pair[0]) / pair[1]) : 0);
   const kind = [box.instanceType || "unknown type", box.capacityType, box.zone].filter(Boolean).join(" ");
-  return `${box.name}, ${kind}, ${box.state}, ${box.pricePerHour ? `${price(box.pricePerHour)} an hour` : "price not known"}, ` +
+  return `${box.name}, ${kind}, ${box.state}, ${box.pricePerHour ? `${price(box.pricePerHour)} an hour` : "price unknown"}, ` +
     `cpu ${full(box.cpu)} %, memory ${full(box.memory)} %, ${box.pods.length} ${box.pods.length === 1 ? "pod" : "pods"}`;
 }
 

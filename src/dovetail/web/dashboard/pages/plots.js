@@ -1,13 +1,13 @@
-// How did it go? Lines over time, with the figures beside them.
+// Draws line charts over time, with the current values beside them.
 
 import { byId, clock, drawn, element, money, percent } from "./dom.js";
 
 const [WIDTH, HEIGHT] = [400, 100];
 const MOST = 1500;
 const PLOTS = [
-  { title: "Cost per hour", lines: [["paid", (t) => t.pricePerHour], ["lower bound", (t) => t.targetPerHour || null]], shown: (v) => money(v) },
-  { title: "Utilisation", lines: [["cpu", (t) => t.cpuUtilisation], ["memory", (t) => t.memoryUtilisation]], shown: percent, top: 1 },
-  { title: "Nodes, and pods that wait", lines: [["nodes", (t) => t.nodes], ["waiting", (t) => t.waiting]], shown: (v) => String(Math.round(v)) },
+  { title: "Cost per hour", lines: [["price", (t) => t.pricePerHour], ["lower bound", (t) => t.targetPerHour || null]], shown: (v) => money(v) },
+  { title: "Requested share of allocatable", lines: [["CPU", (t) => t.cpuUtilisation], ["memory", (t) => t.memoryUtilisation]], shown: percent, top: 1 },
+  { title: "Nodes and pending pods", lines: [["nodes", (t) => t.nodes], ["pending pods", (t) => t.waiting]], shown: (v) => String(Math.round(v)) },
 ];
 let samples = [];
 
@@ -50,6 +50,6 @@ function path(line, most) {
 }
 
 function spoken(title, lines, values, shown) {
-  const told = lines.map(([name], at) => `${name} ${values[at].at(-1) == null ? "not known" : shown(values[at].at(-1))}`);
+  const told = lines.map(([name], at) => `${name} ${values[at].at(-1) == null ? "unknown" : shown(values[at].at(-1))}`);
   return `${title}: ${told.join(", ")} now; from ${moment(0)} to ${moment(-1)}`;
 }

@@ -1,4 +1,4 @@
-// What may pools hold, and when may their nodes go? A card for each, asked for now and then.
+// Shows a card for each NodePool: limits and disruption budgets, refreshed every few seconds.
 
 import { byId, drawn, element, money, renew } from "./dom.js";
 
@@ -13,10 +13,10 @@ async function refresh() {
   try {
     const answer = await fetch("pools");
     if (answer.ok) show((await answer.json()).map(card));
-  } catch { /* the stream says that nobody answers */ }
+  } catch { /* the event stream reports a lost connection */ }
 }
 
-const show = (cards) => renew(byId("cards"), cards.length ? cards : [element("p", { class: "quiet" }, "There is no NodePool.")]);
+const show = (cards) => renew(byId("cards"), cards.length ? cards : [element("p", { class: "quiet" }, "No NodePools.")]);
 
 function card(pool) {
   const made = element("article", { "data-key": pool.name }, element("h3", {}, pool.name),

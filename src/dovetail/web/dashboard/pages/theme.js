@@ -1,4 +1,4 @@
-// Light or dark? As the system has it, until the button says otherwise.
+// Switches between light and dark; the default is the system setting.
 
 import { byId } from "./dom.js";
 

@@ -1,4 +1,4 @@
-// What is read aloud? New decisions, but not more often than anybody can listen.
+// Announces new decisions to screen readers, at most every few seconds.
 
 import { byId } from "./dom.js";
 
