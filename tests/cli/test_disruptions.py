@@ -175,7 +175,7 @@ def test_a_wide_table_has_every_node_that_stays(
     assert main(["plan", "-f", cluster, "-o", "wide"]) == 0
     text = capsys.readouterr().out
     assert "Nodes that stay" in text
-    assert "nobody" in text
+    assert "no pods" in text
     assert "allow 2 at once for reason Empty" in " ".join(text.split())
 
 

@@ -29,7 +29,7 @@ First steps:
   dovetail explain node/n1 -f cluster.yaml     why it stays, and what its removal would do
   dovetail explain node/n1 --journal journal/  why it was created and removed
   dovetail nodes                               nodes of a live cluster, at the terminal
-  dovetail cost                                what it costs, by pool, namespace and team
+  dovetail cost                                cost by pool, namespace and team
   dovetail validate -f manifests/              every problem, with file and field
   dovetail budgets -f manifests/ --next 7d     when how many nodes may be disrupted
   dovetail simulate --compare day.yaml         a day, beside the reference's policy

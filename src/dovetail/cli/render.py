@@ -203,7 +203,7 @@ def _disruptions(rows: Sequence[DisruptionRow], *, is_wide: bool) -> Table | Non
     for row in rows:
         saved = price(row.saving_nanousd).replace("$", "")
         cells = [row.reason, row.nodes, row.replacements or "nothing", str(row.n_pods), saved]
-        table.add_row(*cells, *(["\n".join(row.moves) or "nobody"] if is_wide else []))
+        table.add_row(*cells, *(["\n".join(row.moves) or "no pods"] if is_wide else []))
     return table
 
 
