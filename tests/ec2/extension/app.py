@@ -89,7 +89,11 @@ class Application:
             if request is None or not request.action:
                 return self._pass_on(environ, body, start_response)
             answer = self._answer(request, environ, body)
-        headers = [("Content-Type", answer.content_type), ("Content-Length", str(len(answer.body)))]
+        headers = [
+            ("Content-Type", answer.content_type),
+            ("Content-Length", str(len(answer.body))),
+            *answer.headers,
+        ]
         start_response(f"{answer.status} -", headers)
         return [answer.body]
 
@@ -172,9 +176,10 @@ class Application:
         if int(status.split()[0]) >= 500:
             msg = f"moto does not do {request.service} {request.action}: {text[:300]!r}"
             raise AwsError("UnsupportedOperation", msg)
-        kind = headers.get("Content-Type", "text/xml")
-        code = int(status.split()[0])
-        return Answer(text, code, kind, "error of moto" if code >= 300 else "")
+        code, kind = int(status.split()[0]), headers.get("Content-Type", "text/xml")
+        kept = tuple(pair for pair in headers.items() if pair[0].lower().startswith("x-amzn"))
+        error = wire.parse_answer(request, text, code, dict(kept))["Error"] if code >= 300 else {}
+        return Answer(text, code, kind, error.get("Code", ""), kept)
 
     def _changed(
         self,

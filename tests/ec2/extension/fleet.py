@@ -13,7 +13,13 @@ from tests.ec2.extension.wire import AwsError, Tree
 from tests.ec2.extension.world import World, tags_for
 
 # What would change the choice of a fleet, and is not built: better an error than a wrong choice.
-_NOT_BUILT = ("SingleInstanceType", "SingleAvailabilityZone", "MaxTotalPrice")
+_NOT_BUILT = (
+    "InstanceRequirements",
+    "MaxTotalPrice",
+    "SingleAvailabilityZone",
+    "SingleInstanceType",
+    "WeightedCapacity",
+)
 _OVERRIDABLE = (
     "InstanceType",
     "SubnetId",
@@ -56,11 +62,13 @@ def _refuse_what_is_not_built(parameters: Tree) -> None:
     if parameters.get("Type") != "instant":
         msg = "Only fleets of type instant are built into the EC2 for tests"
         raise AwsError("UnsupportedOperation", msg)
-    for options in ("OnDemandOptions", "SpotOptions"):
-        for name in _NOT_BUILT:
-            if name in parameters.get(options, {}):
-                msg = f"{options}.{name} is not built into the EC2 for tests"
-                raise AwsError("UnsupportedOperation", msg)
+    used = {*parameters.get("OnDemandOptions", {}), *parameters.get("SpotOptions", {})}
+    for config in parameters["LaunchTemplateConfigs"]:
+        used.update(*config.get("Overrides", []))
+    for name in _NOT_BUILT:
+        if name in used:
+            msg = f"{name} is not built into the EC2 for tests"
+            raise AwsError("UnsupportedOperation", msg)
 
 
 def _carry_out(world: World, parameters: Tree) -> Tree:
@@ -235,24 +243,29 @@ def _refused(candidate: Candidate, refusal: AwsError) -> Tree:
 
 def run_instances(world: World, parameters: Tree) -> Tree:
     """RunInstances: all or nothing; the same client token gets the same instances."""
+    if parameters.get("DryRun"):
+        _order_of_call(world, parameters)
+        raise _DRY_RUN
+    return world.once("RunInstances", parameters, lambda: _run(world, parameters))
+
+
+_OF_THE_CALL = frozenset({"ClientToken", "DryRun", "LaunchTemplate", "MaxCount", "MinCount"})
+
+
+def _order_of_call(world: World, parameters: Tree) -> Order:
     settings = {key: value for key, value in parameters.items() if key not in _OF_THE_CALL}
     reference = parameters.get("LaunchTemplate")
     if reference:
         template = templates.by_reference(world, reference)
         settings = {**templates.data(template, reference.get("Version", "")), **settings}
     is_spot = settings.get("InstanceMarketOptions", {}).get("MarketType") == "spot"
-    settings.setdefault("InstanceType", "m1.small")
     order = _order(parameters, settings, {}, SPOT if is_spot else ON_DEMAND)
     check(world, order)
-    if parameters.get("DryRun"):
-        raise _DRY_RUN
-    return world.once("RunInstances", parameters, lambda: _run(world, parameters, order))
+    return order
 
 
-_OF_THE_CALL = frozenset({"ClientToken", "DryRun", "LaunchTemplate", "MaxCount", "MinCount"})
-
-
-def _run(world: World, parameters: Tree, order: Order) -> Tree:
+def _run(world: World, parameters: Tree) -> Tree:
+    order = _order_of_call(world, parameters)
     left = world.market.free(order.pool)
     if left is not None and left < parameters["MinCount"]:
         msg = f"We currently do not have sufficient {order.instance_type} capacity."

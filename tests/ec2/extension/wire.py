@@ -59,6 +59,7 @@ class Answer:
     status: int = 200
     content_type: str = "text/xml"
     error_code: str = ""
+    headers: tuple[tuple[str, str], ...] = ()  # further ones, of the service
 
 
 @cache
@@ -288,7 +289,8 @@ def _instant(value: datetime | str) -> str:
 def parse_answer(request: Request, body: bytes, status: int, headers: Mapping[str, str]) -> Tree:
     """What botocore makes of an HTTP answer."""
     parser = create_parser(model(request.service).metadata["protocol"])
-    response = {"body": body, "status_code": status, "headers": headers}
+    lowered = {name.lower(): value for name, value in headers.items()}
+    response = {"body": body, "status_code": status, "headers": lowered}
     parsed: Tree = parser.parse(response, operation(request).output_shape)
     parsed.pop("ResponseMetadata", None)
     return parsed
