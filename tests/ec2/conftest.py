@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 import pytest
 from botocore.config import Config
 from botocore.model import OperationModel
 from botocore.session import Session, get_session
+from botocore.utils import parse_timestamp
 
 from tests.ec2.contract import violations
 from tests.ec2.control import REGION, Ec2Control
@@ -26,7 +28,18 @@ def server() -> Iterator[Ec2Control]:
 @pytest.fixture(scope="session")
 def session() -> Session:
     """What clients are made of; it keeps the service models, which are large."""
-    return get_session()
+    session = get_session()
+    factory = session.get_component("response_parser_factory")
+    factory.set_parser_defaults(timestamp_parser=_instant)
+    return session
+
+
+def _instant(text: str | float) -> datetime:
+    """As botocore reads it, but in a tenth of the time, which counts in lists of thousands."""
+    instant: datetime = (
+        datetime.fromisoformat(text) if isinstance(text, str) else parse_timestamp(text)
+    )
+    return instant
 
 
 @pytest.fixture
