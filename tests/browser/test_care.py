@@ -142,7 +142,7 @@ def test_names_that_mean_harm_are_only_text(page: Page, stage: Stage) -> None:
     stage.tell(_EVIL)
     expect(page.locator(".node")).to_have_count(5)
     expect(page.locator(".pool h3", has_text="<img src=x")).to_be_visible()
-    expect(page.locator(".pool h3", has_text="not of any pool")).to_be_visible()
+    expect(page.locator(".pool h3", has_text="no NodePool")).to_be_visible()
     expect(page.locator("#waiting button", has_text="<img src=x")).to_be_visible()
     expect(page.locator("#timeline li", has_text="<img src=x")).to_be_visible()
     page.locator(".node[title^='<img src=x']").click()

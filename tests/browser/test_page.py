@@ -62,7 +62,7 @@ def test_a_decision_says_why(page: Page) -> None:
     """Before, after, why and the money, in a dialog that the keyboard closes."""
     page.locator("#timeline button.launch").first.click()
     body = page.locator("#detail-body")
-    expect(body.locator(".verdict")).to_contain_text("had no place on any node")
+    expect(body.locator(".verdict")).to_contain_text("did not fit on any existing node")
     for fact in ("before", "after", "money"):
         expect(body.locator("dt", has_text=re.compile(f"^{fact}$"))).to_be_visible()
     page.keyboard.press("Escape")
@@ -84,7 +84,7 @@ def test_a_node_is_explained_by_the_keyboard(page: Page) -> None:
     first.focus()
     page.keyboard.press("Enter")
     expect(page.locator("#detail-title")).to_contain_text("node/")
-    expect(page.locator("#detail-body")).to_contain_text("what it costs")
+    expect(page.locator("#detail-body")).to_contain_text("managed by")
 
 
 def test_the_theme_can_be_switched_and_is_kept(page: Page) -> None:
@@ -99,7 +99,7 @@ def test_the_theme_can_be_switched_and_is_kept(page: Page) -> None:
 
 def test_time_stands_still_when_told_to(page: Page) -> None:
     """And goes on again."""
-    page.get_by_role("button", name="stand still").click()
+    page.get_by_role("button", name="paused").click()
     expect(page.locator("[data-rate='0']")).to_have_attribute("aria-pressed", "true")
     page.get_by_role("button", name="a day in three minutes").click()
     expect(page.locator("[data-rate='480']")).to_have_attribute("aria-pressed", "true")
