@@ -289,7 +289,7 @@ def test_a_protected_pod_keeps_its_node(seen: Seen) -> None:
     assert pod["status"]["phase"] == "Running"
     assert not evictions(seen.pods(), "guarded")
     told = stage.events("Node", claim["status"]["nodeName"])["DisruptionBlocked"]
-    assert any("do-not-disrupt of pod disruption/guarded-" in message for message in told)
+    assert any("do-not-disrupt on pod disruption/guarded-" in message for message in told)
 
 
 def counted(plane: ControlPlane) -> dict[str, int]:
