@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from botocore.model import OperationModel, Shape
+from botocore.model import ListShape, OperationModel, Shape, StructureShape
 
 _NUMBERS = {"integer": int, "long": int, "float": float, "double": float}
 # Not members of the result, but around every one.
@@ -44,13 +44,15 @@ def _tag(node: ET.Element) -> str:
 
 
 @cache
-def _members_by_tag(shape: Shape) -> dict[str, Shape]:
+def _members_by_tag(shape: StructureShape) -> dict[str, Shape]:
     return {
         member.serialization.get("name", name): member for name, member in shape.members.items()
     }
 
 
-def _in_structure(shape: Shape | None, nodes: list[ET.Element], path: str) -> Iterator[str]:
+def _in_structure(
+    shape: StructureShape | None, nodes: list[ET.Element], path: str
+) -> Iterator[str]:
     named = _members_by_tag(shape) if shape is not None else {}
     for node in nodes:
         tag = _tag(node)
@@ -61,9 +63,9 @@ def _in_structure(shape: Shape | None, nodes: list[ET.Element], path: str) -> It
 
 
 def _in_xml(shape: Shape, node: ET.Element, path: str) -> Iterator[str]:
-    if shape.type_name == "structure":
+    if isinstance(shape, StructureShape):
         yield from _in_structure(shape, list(node), path)
-    elif shape.type_name == "list":
+    elif isinstance(shape, ListShape):
         item = shape.member.serialization.get("name") or "member"
         for child in node:
             if _tag(child) != item:
@@ -88,13 +90,13 @@ def _scalar(shape: Shape, text: str, path: str) -> Iterator[str]:
 
 
 def _in_json(shape: Shape, tree: Any, path: str) -> Iterator[str]:
-    if shape.type_name == "structure":
+    if isinstance(shape, StructureShape):
         for name, value in tree.items():
             if name not in shape.members:
                 yield f"{path}.{name} is not in the model"
             elif value is not None:
                 yield from _in_json(shape.members[name], value, f"{path}.{name}")
-    elif shape.type_name == "list":
+    elif isinstance(shape, ListShape):
         for value in tree:
             yield from _in_json(shape.member, value, path)
     elif shape.type_name == "string" and not isinstance(tree, str):

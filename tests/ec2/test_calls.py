@@ -79,6 +79,16 @@ def test_instance_profiles_are_listed_in_pages(aws: Aws) -> None:
     assert got == [["p0", "p1"], ["p2", "p3"], ["p4"]]
 
 
+def test_instance_profiles_are_listed_by_their_path(aws: Aws) -> None:
+    """Whoever tidies up under its own path does not see the profiles of others."""
+    iam = aws.clients["iam"]
+    iam.create_instance_profile(InstanceProfileName="mine", Path="/karpenter/shop/")
+    iam.create_instance_profile(InstanceProfileName="another", Path="/")
+    listed = iam.list_instance_profiles(PathPrefix="/karpenter/")["InstanceProfiles"]
+    assert [one["InstanceProfileName"] for one in listed] == ["mine"]
+    assert len(iam.list_instance_profiles()["InstanceProfiles"]) == 2
+
+
 @pytest.mark.parametrize(
     ("asked", "want"),
     [

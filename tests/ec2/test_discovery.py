@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from dovetail.providers.aws import catalogue
-from dovetail.providers.aws.table import rows
+from dovetail.providers.aws.catalogue import offline as catalogue
+from dovetail.providers.aws.catalogue.machines import packaged as rows
+from dovetail.providers.aws.catalogue.machines import packaged_prices
 from tests.ec2.setting import ZONES, Aws, errors, launched
 
 pytestmark = pytest.mark.xdist_group("ec2")
@@ -84,7 +85,7 @@ def test_prices_are_those_of_the_packaged_catalogue(aws: Aws) -> None:
         name = product["product"]["attributes"]["instanceType"]
         on_demand[name] = round(float(dimension["pricePerUnit"]["USD"]) * 10**9)
     is_metal = {row.name for row in rows() if not row.hypervisor}
-    want = {row.name: row.price_nanousd for row in rows() if row.name not in is_metal}
+    want = {row.name: packaged_prices()[row.name] for row in rows() if row.name not in is_metal}
     assert on_demand == want
 
 
@@ -102,7 +103,9 @@ def test_spot_prices_are_those_of_the_packaged_catalogue(aws: Aws) -> None:
         for one in history
     }
     want = {
-        (row.name, zone): catalogue.synthetic_spot_nanousd(row.name, zone, row.price_nanousd)
+        (row.name, zone): catalogue.synthetic_spot_nanousd(
+            row.name, zone, packaged_prices()[row.name]
+        )
         for row in rows()
         if row.has_spot
         for zone in ZONES

@@ -6,6 +6,7 @@ import io
 import json
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -161,6 +162,9 @@ class Application:
                 return self._tag(request, environ, body)
             case "ec2", "DescribeSubnets":
                 return self._paged(request, environ, body, _with_free_addresses)
+            case "iam", "ListInstanceProfiles":
+                prefix = request.parameters.get("PathPrefix", "/")
+                return self._paged(request, environ, body, partial(_under_path, prefix))
             case "eks", "DescribeCluster":
                 return self._changed(request, environ, body, _with_network)
             case _ if _is_paged(request):
@@ -250,6 +254,12 @@ def _is_paged(request: Request) -> bool:
 
 def _with_body(environ: Environ, body: bytes) -> Environ:
     return {**environ, "wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": str(len(body))}
+
+
+def _under_path(prefix: str, _world: World, answer: Tree) -> None:
+    """Leave out what has another path; moto lists all of them."""
+    profiles = answer["InstanceProfiles"]
+    answer["InstanceProfiles"] = [one for one in profiles if one["Path"].startswith(prefix)]
 
 
 def _with_free_addresses(world: World, result: Tree) -> None:

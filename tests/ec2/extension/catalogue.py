@@ -25,7 +25,9 @@ ZONE_IDS = {"us-west-2a": "usw2-az2", "us-west-2b": "usw2-az1", "us-west-2c": "u
 ON_DEMAND, SPOT = "on-demand", "spot"
 CAPACITY_TYPES = (ON_DEMAND, SPOT)
 
-_TABLE = Path(__file__).parents[3] / "src" / "dovetail" / "providers" / "aws" / "table.tsv"
+_TABLE = (
+    Path(__file__).parents[3] / "src" / "dovetail" / "providers" / "aws" / "catalogue" / "table.tsv"
+)
 _SHAPES = Path(moto.__file__).parent / "ec2" / "resources" / "instance_types.json.gz"
 
 Pool = tuple[str, str, str]  # instance type, zone, capacity type

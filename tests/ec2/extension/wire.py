@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, unquote
 from xml.sax.saxutils import escape
 
 from botocore.loaders import Loader
-from botocore.model import OperationModel, ServiceModel, Shape
+from botocore.model import ListShape, OperationModel, ServiceModel, Shape, StructureShape
 from botocore.parsers import create_parser
 
 Tree = dict[str, Any]
@@ -139,11 +139,11 @@ def _read_form(service: str, action: str, form: dict[str, str]) -> Tree:
 
 
 def _read(shape: Shape, node: Any, *, is_ec2: bool) -> Any:
+    if isinstance(shape, StructureShape):
+        return _read_structure(shape, node, is_ec2=is_ec2)
+    if isinstance(shape, ListShape):
+        return _read_list(shape, node, is_ec2=is_ec2)
     match shape.type_name:
-        case "structure":
-            return _read_structure(shape, node, is_ec2=is_ec2)
-        case "list":
-            return _read_list(shape, node, is_ec2=is_ec2)
         case "integer" | "long":
             return int(node)
         case "double" | "float":
@@ -154,7 +154,7 @@ def _read(shape: Shape, node: Any, *, is_ec2: bool) -> Any:
             return node
 
 
-def _read_structure(shape: Shape, node: Tree, *, is_ec2: bool) -> Tree:
+def _read_structure(shape: StructureShape, node: Tree, *, is_ec2: bool) -> Tree:
     return {
         name: _read(member, node[key], is_ec2=is_ec2)
         for name, member in shape.members.items()
@@ -163,7 +163,7 @@ def _read_structure(shape: Shape, node: Tree, *, is_ec2: bool) -> Tree:
     }
 
 
-def _read_list(shape: Shape, node: Any, *, is_ec2: bool) -> list[Any]:
+def _read_list(shape: ListShape, node: Any, *, is_ec2: bool) -> list[Any]:
     if not isinstance(node, dict):  # an empty list is sent as an empty value
         return []
     items = node if is_ec2 or shape.serialization.get("flattened") else node.get("member", {})
@@ -226,26 +226,29 @@ def write_error(request: Request, error: AwsError) -> Answer:
 
 
 def _write(shape: Shape, tag: str, value: Any, path: str, parts: list[str]) -> None:
+    parts.append(f"<{tag}>")
+    if isinstance(shape, StructureShape):
+        _write_members(shape, value, path, parts)
+    elif isinstance(shape, ListShape):
+        item = shape.member.serialization.get("name") or "member"
+        for each in value:
+            _write(shape.member, item, each, path, parts)
+    else:
+        parts.append(_scalar(shape, value))
+    parts.append(f"</{tag}>")
+
+
+def _scalar(shape: Shape, value: Any) -> str:
     match shape.type_name:
-        case "structure":
-            parts.append(f"<{tag}>")
-            _write_members(shape, value, path, parts)
-            parts.append(f"</{tag}>")
-        case "list":
-            item = shape.member.serialization.get("name") or "member"
-            parts.append(f"<{tag}>")
-            for each in value:
-                _write(shape.member, item, each, path, parts)
-            parts.append(f"</{tag}>")
         case "boolean":
-            parts.append(f"<{tag}>{'true' if value else 'false'}</{tag}>")
+            return "true" if value else "false"
         case "timestamp":
-            parts.append(f"<{tag}>{_instant(value)}</{tag}>")
+            return _instant(value)
         case _:
-            parts.append(f"<{tag}>{escape(str(value))}</{tag}>")
+            return escape(str(value))
 
 
-def _write_members(shape: Shape, value: Tree, path: str, parts: list[str]) -> None:
+def _write_members(shape: StructureShape, value: Tree, path: str, parts: list[str]) -> None:
     members = shape.members
     for name, content in value.items():
         if name not in members:
@@ -259,25 +262,23 @@ def _write_members(shape: Shape, value: Tree, path: str, parts: list[str]) -> No
 
 def _plain(shape: Shape, value: Any, path: str) -> Any:
     """What is sent as JSON."""
-    match shape.type_name:
-        case "structure":
-            unknown = sorted(set(value) - set(shape.members))
-            if unknown:
-                msg = f"{path}.{unknown[0]} is not in the service model"
-                raise ShapeError(msg)
-            return {
-                shape.members[name].serialization.get("name", name): _plain(
-                    shape.members[name], content, f"{path}.{name}"
-                )
-                for name, content in value.items()
-                if content is not None
-            }
-        case "list":
-            return [_plain(shape.member, each, path) for each in value]
-        case "timestamp":
-            return value.timestamp() if isinstance(value, datetime) else value
-        case _:
-            return value
+    if isinstance(shape, StructureShape):
+        unknown = sorted(set(value) - set(shape.members))
+        if unknown:
+            msg = f"{path}.{unknown[0]} is not in the service model"
+            raise ShapeError(msg)
+        return {
+            shape.members[name].serialization.get("name", name): _plain(
+                shape.members[name], content, f"{path}.{name}"
+            )
+            for name, content in value.items()
+            if content is not None
+        }
+    if isinstance(shape, ListShape):
+        return [_plain(shape.member, each, path) for each in value]
+    if shape.type_name == "timestamp" and isinstance(value, datetime):
+        return value.timestamp()
+    return value
 
 
 def _instant(value: datetime | str) -> str:
@@ -291,6 +292,9 @@ def parse_answer(request: Request, body: bytes, status: int, headers: Mapping[st
     parser = create_parser(model(request.service).metadata["protocol"])
     lowered = {name.lower(): value for name, value in headers.items()}
     response = {"body": body, "status_code": status, "headers": lowered}
-    parsed: Tree = parser.parse(response, operation(request).output_shape)
+    shape = operation(request).output_shape
+    if shape is None and status < 300:  # an error has a shape of its own
+        return {}
+    parsed: Tree = parser.parse(response, shape)  # type: ignore[arg-type]  # None for errors alone
     parsed.pop("ResponseMetadata", None)
     return parsed
