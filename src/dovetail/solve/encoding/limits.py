@@ -21,7 +21,7 @@ class Limits:
         self.left: list[int] = []
         for number, pool in enumerate(enc.market.pools):
             for resource, left in sorted(enc.problem.limits.get(pool.name, {}).items()):
-                # A pool that is over one of its limits launches nothing (spec/core.md 3.7).
+                # A pool that is over one of its limits launches nothing.
                 least = 1 if left < 0 else 0
                 self.rows.append(_use(enc, number, resource, least))
                 self.left.append(left)

@@ -1,7 +1,7 @@
 """Counts the values that instance types bring to a launch, for minValues.
 
 minValues of a pool's requirement counts distinct values among the types that a launch may use, as
-the types themselves state them (spec/core.md 2.4): a type sold in three zones brings three zones.
+the types themselves state them: a type sold in three zones brings three zones.
 """
 
 from __future__ import annotations

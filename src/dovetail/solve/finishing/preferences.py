@@ -3,7 +3,7 @@
 A finished plan is changed in ways that leave its price as it is: pods that take the same room swap
 places, pods move to nodes with room that they like better, and a new node becomes another offer of
 exactly its price that its pods like better (a zone, mostly; soft spread is met that way). So a
-preference chooses among plans of equal price and never buys anything (spec/fidelity.md 9).
+preference chooses among plans of equal price and never buys anything.
 
 A pod that has a place on an existing node never moves to a new one: kube-scheduler would not wait.
 Nor does one leave a pool for a lighter one: weights come before preferences.

@@ -59,23 +59,24 @@ class Bins:
             for number, term in enumerate(enc.ties.hosts)
             if term.match_o is not None or term.own_o is not None
         }
-        self._nodes = self._compiled_nodes()
+        self._compiled: loops.CompiledNodes | None = None  # made when first asked for
 
-    def _compiled_nodes(self) -> loops.CompiledNodes | None:
+    @property
+    def _nodes(self) -> loops.CompiledNodes | None:
         """The nodes for the compiled loops, if those are there."""
         library = loading.library()
-        if library is None:
-            return None
-        return loops.CompiledNodes(
-            library,
-            free=self.free,
-            cell=self.cell,
-            weight=self.weight,
-            accept=self.accept,
-            match=self.match,
-            own=self.own,
-            floor=self.floor,
-        )
+        if self._compiled is None and library is not None:
+            self._compiled = loops.CompiledNodes(
+                library,
+                free=self.free,
+                cell=self.cell,
+                weight=self.weight,
+                accept=self.accept,
+                match=self.match,
+                own=self.own,
+                floor=self.floor,
+            )
+        return self._compiled
 
     def _code(self, unit: PodUnit) -> loops.UnitCode:
         """A unit for the compiled loops."""
@@ -103,10 +104,11 @@ class Bins:
 
     def fill(self, number: int, unit: PodUnit, want: int, span: slice, how: int) -> int | None:
         """Place pods by the compiled loops; None if those are not there, or do not know how."""
-        if self._nodes is None or unit.claims:
+        compiled = self._nodes
+        if compiled is None or unit.claims:
             return None
         method = loops.FillMethod(how, float(self.mean[0]), float(self.mean[1]))
-        nodes, counts = self._nodes.fill(self._code(unit), unit.weight, want, span, method)
+        nodes, counts = compiled.fill(self._code(unit), unit.weight, want, span, method)
         if len(nodes):
             self.log.append((number, nodes, counts))
         return int(counts.sum())
@@ -115,10 +117,11 @@ class Bins:
         """The nodes and these units for the compiled loops; None if those are not there, or do not
         know how.
         """
-        if self._nodes is None or any(unit.claims for unit in units):
+        compiled = self._nodes
+        if compiled is None or any(unit.claims for unit in units):
             return None
         weights = np.array([unit.weight for unit in units], dtype=np.int64)
-        return self._nodes, (self._codes(units), weights)
+        return compiled, (self._codes(units), weights)
 
     def fill_one(
         self, left: Int, node: int, order: Int, queue: Queue | None
@@ -126,9 +129,10 @@ class Bins:
         """Fill one node with units in order; says how many of whom it took, and counts `left`
         down. None if the compiled loops are not there, or do not know how.
         """
-        if self._nodes is None or queue is None:
+        compiled = self._nodes
+        if compiled is None or queue is None:
             return None
-        counts = self._nodes.fill_one(*queue, left[order], node)
+        counts = compiled.fill_one(*queue, left[order], node)
         taken = []
         for place in np.flatnonzero(counts).tolist():
             number, count = int(order[place]), int(counts[place])
@@ -183,12 +187,13 @@ class Bins:
             held = getattr(self, name)
             width = [(0, 0)] * (held.ndim - 1) + [(0, more)]
             setattr(self, name, np.pad(held, width))
-        self._nodes = self._compiled_nodes()
+        self._compiled = None
 
     def room(self, unit: PodUnit, span: slice) -> Int:
         """How many pods of the unit every node of the span could take, by all host-level laws."""
-        if self._nodes is not None and not unit.claims:
-            return self._nodes.room(self._code(unit), unit.weight, span)
+        compiled = self._nodes
+        if compiled is not None and not unit.claims:
+            return compiled.room(self._code(unit), unit.weight, span)
         room = self._fit_counts(unit, span)
         room[~self.accept[unit.mask, span]] = 0
         if unit.cell != ANY_CELL:

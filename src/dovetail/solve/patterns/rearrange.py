@@ -51,7 +51,8 @@ def rearrange(attempt: Attempt) -> None:
     if not before or NO_WAY in before:
         return
     effort = Effort(_LOOKS * enc.problem.policy.effort, _TRIES)
-    after = Rebuilder(enc, rates, attempt.offers).rebuild(before, bins.limits, effort)
+    rebuilder = Rebuilder(enc, rates, attempt.offers, is_keeping=False)
+    after = rebuilder.rebuild(before, bins.limits, effort)
     price = sum(int(enc.plan_price_o[bins.offer[node]]) for node in held)
     if rates.total(after) < price or len(after) < len(held):
         nodes = [(rates.offer[one], rates.loads[one]) for one in after]

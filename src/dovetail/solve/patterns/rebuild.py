@@ -30,11 +30,11 @@ class Effort(NamedTuple):
 class Rebuilder:
     """Improves loads of one puzzle; knows which offers take what."""
 
-    def __init__(self, enc: Encoded, rates: Rates, offers: Int) -> None:
-        self._enc, self._rates = enc, rates
+    def __init__(self, enc: Encoded, rates: Rates, offers: Int, *, is_keeping: bool = True) -> None:
+        self._enc, self._rates, self._is_keeping = enc, rates, is_keeping
         offers = offers[enc.supply_o[offers] >= UNLIMITED]
         self._offers = offers[np.lexsort((offers, enc.plan_price_o[offers]))]
-        self.seen: dict[int, None] = {}  # loads of good states, in order
+        self.seen: dict[int, None] = {}  # loads of good states, in order, if those are kept
         self._tasks: dict[tuple[int, ...], RebuildTask] = {}
 
     def rebuild(self, loads: Sequence[int], limits: Limits, effort: Effort) -> list[int]:
@@ -81,7 +81,8 @@ class Rebuilder:
         task = replace(task, price_o=task.price_o + fee, limits=bounds)
         after, kept = recreate(task, counts, *effort)
         found = [self._load(sorts, held) for held in after]
-        self.seen.update(dict.fromkeys(self._load(sorts, held) for held in kept))
+        if self._is_keeping:
+            self.seen.update(dict.fromkeys(self._load(sorts, held) for held in kept))
         return None if NO_WAY in found else found
 
     def _load(self, sorts: tuple[int, ...], held: Int) -> int:

@@ -46,22 +46,22 @@ def recreate(
     """Loads (how many pods of each sort) for the same pods that cost no more, and likely less; and
     the loads of the best states on the way.
     """
-    library = loading.library()
-    nodes = [(held, cheapest(task, held)) for held in loads]
-    if any(offer < 0 for _, offer in nodes):
+    held_ns = np.array(loads, dtype=np.int64).reshape(-1, len(task.request_sr))
+    offer_n = cheapest(task, held_ns)
+    if not loads or (offer_n < 0).any():
         return list(loads), []
-    if library is None:
+    if loading.library() is None:
+        nodes = list(zip(held_ns, offer_n.tolist(), strict=True))
         return _Plain(task, looks).run(nodes, tries)
-    return _recreate_compiled(task, nodes, (looks, tries))
+    return _recreate_compiled(task, (held_ns, offer_n), (looks, tries))
 
 
-def cheapest(task: RebuildTask, held: Int) -> int:
-    """The cheapest offer that holds a load, or -1."""
-    rows = np.flatnonzero(held)
-    used = held @ task.request_sr
-    fits = task.accept_so[rows].all(axis=0)
-    fits &= ((used <= task.cap_or) | (used == 0)).all(axis=1)
-    return int(np.argmax(fits)) if fits.any() else -1
+def cheapest(task: RebuildTask, held_ns: Int) -> Int:
+    """The cheapest offer that holds each of some loads, or -1."""
+    fits_no = (held_ns > 0).astype(np.float32) @ (~task.accept_so).astype(np.float32) == 0
+    for used_n, cap_o in zip((held_ns @ task.request_sr).T, task.cap_or.T, strict=True):
+        fits_no &= (used_n[:, None] <= cap_o) | (used_n == 0)[:, None]
+    return np.where(fits_no.any(axis=1), fits_no.argmax(axis=1), -1)
 
 
 def _orders(task: RebuildTask) -> tuple[Int, Int]:
@@ -81,22 +81,38 @@ def _words(flags: Bool) -> Words:
     return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
 
 
+def _node_table(
+    task: RebuildTask, nodes: tuple[Int, Int], masks: tuple[Words, Words], room: int
+) -> Int:
+    """A row for each node: offer, pods by sort, resources used, offers and sorts that its pods
+    accept. The compiled loop has `room` for three plans of them.
+    """
+    held_ns, offer_n = nodes
+    rows = [np.flatnonzero(held) for held in held_ns]
+    columns = (
+        offer_n[:, None],
+        held_ns,
+        held_ns @ task.request_sr,
+        *(
+            np.array([np.bitwise_and.reduce(words[some]) for some in rows]).view(np.int64)
+            for words in masks
+        ),
+    )
+    table = np.zeros((3 * room, sum(column.shape[1] for column in columns)), dtype=np.int64)
+    np.concatenate(columns, axis=1, out=table[: len(held_ns)])
+    return table
+
+
 def _recreate_compiled(
-    task: RebuildTask, nodes: Sequence[tuple[Int, int]], effort: tuple[int, int]
+    task: RebuildTask, nodes: tuple[Int, Int], effort: tuple[int, int]
 ) -> tuple[list[Int], list[Int]]:
     library = loading.library()
     assert library is not None  # noqa: S101  # the caller has seen it
-    n_pods = int(sum(held.sum() for held, _ in nodes))
-    room = min(n_pods, 2 * len(nodes) + 64)
+    held_ns, _ = nodes
+    n_pods, n_nodes = int(held_ns.sum()), len(held_ns)
+    room = min(n_pods, 2 * n_nodes + 64)
     accept, together = _words(task.accept_so), _words(~task.apart_ss)
-    first = np.zeros(
-        (3 * room, 1 + sum(task.request_sr.shape) + accept.shape[1] + together.shape[1]), np.int64
-    )
-    for place, (held, offer) in enumerate(nodes):
-        rows = np.flatnonzero(held)
-        takes = np.bitwise_and.reduce(accept[rows], axis=0).view(np.int64)
-        welcome = np.bitwise_and.reduce(together[rows], axis=0).view(np.int64)
-        first[place] = np.concatenate([[offer], held, held @ task.request_sr, takes, welcome])
+    first = _node_table(task, nodes, (accept, together), room)
     looks, tries = effort
     n_sorts, n_offers = task.accept_so.shape
     by_cpu, by_memory = _orders(task)
@@ -122,7 +138,7 @@ def _recreate_compiled(
         node=first,
         kept=kept,
     )
-    count = loops.recreate(library, given, len(nodes), tries)
+    count = loops.recreate(library, given, n_nodes, tries)
     return [row[1 : 1 + n_sorts].copy() for row in first[:count]], list(kept[: given.n_kept])
 
 

@@ -29,6 +29,8 @@ INFINITE: Final = float(highspy.kHighsInf)
 _PRIMAL: Final = 4
 _DUAL: Final = 1
 PENALTY: Final = 20.0  # leaving a pod out costs this many times its own node
+_ROUGHLY, _CLOSELY = 1e-4, 1e-6  # where pods keep apart, plans by a rough answer cost 1 % more
+_MANY_PODS: Final = 1_000  # with fewer there is little time to save
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,8 @@ class Solver:
         self._capacity_ro = np.zeros((program.cap_or.shape[1], 0), dtype=np.int64)
         self._cap_to = np.zeros((len(program.cap_groups), 0), dtype=np.int64)
         self._cuts: list[int] = []
-        self._highs = _highs(central=central)
+        is_rough = not program.cap_groups and program.count_l.sum() > _MANY_PODS
+        self._highs = _highs(central=central, tolerance=_ROUGHLY if is_rough else _CLOSELY)
         self._fix_rows()
         cuts, program.cuts = program.cuts, []
         self._insert(program)
@@ -266,7 +269,7 @@ class Solver:
         )
 
 
-def _highs(*, central: bool) -> highspy.Highs:
+def _highs(*, central: bool, tolerance: float) -> highspy.Highs:
     solver = highspy.Highs()  # type: ignore[no-untyped-call]  # the package has no stubs for it
     solver.setOptionValue("output_flag", False)
     solver.setOptionValue("threads", 1)
@@ -274,7 +277,7 @@ def _highs(*, central: bool) -> highspy.Highs:
     if central:
         solver.setOptionValue("solver", "ipm")
         solver.setOptionValue("run_crossover", "off")
-        solver.setOptionValue("ipm_optimality_tolerance", 1e-6)
+        solver.setOptionValue("ipm_optimality_tolerance", tolerance)
     return solver
 
 

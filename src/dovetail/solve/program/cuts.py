@@ -2,8 +2,9 @@
 
 A dual feasible function f maps shares of a node to weights such that whatever fits one node weighs
 at most 1: f_k(x) = floor((k + 1) x) / k, or x itself where (k + 1) x is whole. With k = 1 a pod of
-more than half a node weighs 1, so a node holds one of them. Each (resource, k) is a kind of cut;
-rows are added only where the program's answer breaks them.
+more than half a node weighs 1, so a node holds one of them. With k = 63 whole CPUs count on a node
+of 64, some of which the system takes: seven pods of 8, and not two but one of 4 besides. Each
+(resource, k) is a kind of cut; rows are added only where the program's answer breaks them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ import numpy as np
 from dovetail.solve.axes import Float, Int
 from dovetail.solve.program.assignment import Assignment, Cut, Program
 
-KINDS: Final = tuple((resource, k) for resource in (0, 1) for k in range(1, 13))
+_FIRST: Final = tuple((resource, k) for resource in (0, 1) for k in range(1, 13))
+KINDS: Final = (*_FIRST, *((0, k) for k in (15, 23, 31, 47, 63)))
+# The other kinds are for so many pods: among more, small ones fill all gaps; fewer have patterns.
+_FEWEST_PODS, _MOST_PODS = 200, 5_000
 _TOLERANCE: Final = 1e-3
 _LIKELY: Final = 3
 _WORTHWHILE: Final = 5e-4
@@ -80,7 +84,7 @@ def likely(program: Program, worth_l: Float) -> list[tuple[int, int]]:
         return []
     share = share_olr[offers, rows][:, :, None]
     gain = np.maximum(_dual_feasible(share, _KS) / np.maximum(share, 1e-9) - 1.0, 0.0)
-    gain = np.where(is_big[offers, rows][:, :, None], gain, 0.0).reshape(-1, len(KINDS))
+    gain = np.where(is_big[offers, rows][:, :, None], gain, 0.0).reshape(-1, len(_FIRST))
     gain *= (worth_ol[offers, rows] / worth_ol.sum(axis=1)[offers])[:, None]
     starts = np.flatnonzero(np.diff(offers, prepend=-1))
     gain_ok = np.add.reduceat(gain, starts, axis=0)
@@ -99,8 +103,11 @@ def violated_cuts(program: Program, answer: Assignment, most: int = 60) -> list[
     """The cuts that the answer breaks, worst first; none if they hardly matter."""
     found: list[tuple[float, int, int]] = []
     held = {(cut.offer, cut.kind) for cut in program.cuts}
+    is_every = _FEWEST_PODS <= program.count_l.sum() <= _MOST_PODS
+    n_kinds = len(KINDS) if is_every else len(_FIRST)
     for offer in np.flatnonzero(answer.nodes_o > 1e-7).tolist():
-        excess = _weights(program, offer) @ answer.pods_lo[:, offer] - answer.nodes_o[offer]
+        weight_kl = _weights(program, offer)[:n_kinds]
+        excess = weight_kl @ answer.pods_lo[:, offer] - answer.nodes_o[offer]
         broken = np.flatnonzero(excess > _TOLERANCE * answer.nodes_o[offer]).tolist()
         found += [
             (-float(excess[kind] * program.price_o[offer]), offer, kind)

@@ -6,6 +6,7 @@ The program is relaxed: pods may be cut into pieces, and zones are free but for 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -26,6 +27,8 @@ from dovetail.solve.program.pod_worth import appraise, takes, worthless
 from dovetail.solve.program.sifting import solve_program
 from dovetail.solve.puzzle import Puzzle
 from dovetail.solve.zones.quotas import simple_spread, spread_range
+
+_ENOUGH: Final = 0.95  # of what two programs say: less is proven where one market serves the other
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +92,18 @@ def value_pods(space: SearchSpace, *, is_proof: bool = True) -> Values:
         return worthless(space.enc, space.offers)
     values = appraise(space.enc, space.offers, solved)
     values.dear_g = dear_g
-    return values
+    if not dear_g.any() or _total_worth(space.enc, values) >= _ENOUGH * solved.assignment.value:
+        return values
+    # Dear nodes that are half empty hold other pods for nothing, as their own program sees it.
+    solved = _solve_relaxation(space, np.zeros_like(dear_g), is_proof=is_proof)
+    joint = values if solved is None else appraise(space.enc, space.offers, solved)
+    return max(values, joint, key=lambda one: _total_worth(space.enc, one))
+
+
+def _total_worth(enc: Encoded, values: Values) -> float:
+    """What all pods are worth at least, in dollars."""
+    each_g = values.worth_sc.min(axis=1, initial=np.inf)[values.shape_g]
+    return float(enc.count_g @ np.where(np.isfinite(each_g), each_g, 0.0)) * 1e-9
 
 
 def _solve_relaxation(space: SearchSpace, dear_g: Bool, *, is_proof: bool) -> SolvedProgram | None:

@@ -21,7 +21,7 @@ from dovetail.solve.patterns.rearrange import rearrange
 from dovetail.solve.program.multipliers import Values
 
 _SHARE: Final = 3.0  # of what may be spent, for each node: most nodes will go
-_TIES: Final = 24  # offers that are considered besides those that were bought
+_TIES: Final = 12  # offers that are considered besides those that were bought
 _FEWEST: Final = 8  # nodes: below, there is little to save
 _MOST_UNITS: Final = 150  # with more, planning again takes too long
 

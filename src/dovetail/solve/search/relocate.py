@@ -58,7 +58,8 @@ def relocate_cells(
     offers = offers[np.lexsort((offers, enc.plan_price_o[offers]))]
     task = _task(enc, rows, offers)
     after, _ = recreate(task, counts, *effort)
-    nodes = [(held, int(enc.cell_o[offers[cheapest(task, held)]])) for held in after]
+    cell_n = enc.cell_o[offers[cheapest(task, np.array(after))]].tolist()
+    nodes = list(zip(after, cell_n, strict=True))
     return Moved(_splits(rows, nodes), list(_loads(rates, rows, nodes)))
 
 

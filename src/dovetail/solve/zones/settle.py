@@ -145,7 +145,7 @@ def _wishes(
 def _count_followers(attempt: Attempt, tied: list[int]) -> None:
     """For every affinity over zones: how many of the pods that state it could go to each domain.
 
-    Whoever comes first chooses for all of them (spec/fidelity.md 21).
+    Whoever comes first chooses for all of them.
     """
     ties, count_g = attempt.enc.ties, attempt.enc.count_g
     stating: dict[int, list[int]] = {

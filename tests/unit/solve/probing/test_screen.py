@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from dovetail.decide.disrupt.probe import Move, ground_of, probe
-from dovetail.decide.disrupt.prospects import screen_of
 from dovetail.decide.disrupt.savings import candidates_of
+from dovetail.decide.disrupt.walk import screen_of
 from dovetail.model.pod import Pod
 from dovetail.model.snapshot import Snapshot
 from dovetail.solve import Estimate, Screen

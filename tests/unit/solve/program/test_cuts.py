@@ -12,7 +12,7 @@ from dovetail.solve.axes import Float
 from dovetail.solve.program.assignment import Program, Solver
 from dovetail.solve.program.cuts import KINDS, cuts_of, likely, violated_cuts, weigh, weigh_exactly
 
-KS = st.integers(1, 12)
+KS = st.integers(1, 63)
 
 
 def slow_weight(request: int, capacity: int, k: int) -> Fraction:
@@ -111,6 +111,25 @@ def test_cuts_make_the_program_buy_whole_nodes_for_large_pods() -> None:
     answer = solver.solve()
     assert answer.value == pytest.approx(3.0)
     assert violated_cuts(solver.program, answer) == []
+
+
+@pytest.mark.parametrize(
+    ("n_large", "n_small", "n_nodes"),
+    [
+        pytest.param(700, 190, 106.0, id="among hundreds of pods, whole CPUs are counted"),
+        pytest.param(70, 19, 10.0, id="few pods have patterns, which know better"),
+    ],
+)
+def test_seven_pods_of_eight_cpus_leave_room_for_one_of_four(
+    n_large: int, n_small: int, n_nodes: float
+) -> None:
+    """A node of 64 has 63.62 for pods: the program would put nearly two of four beside seven."""
+    solver = Solver(program([8 / 63.62, 4 / 63.62], [n_large, n_small]))
+    answer = solver.solve()
+    for _ in range(4):
+        solver.add_cuts(violated_cuts(solver.program, answer))
+        answer = solver.solve()
+    assert answer.value == pytest.approx(n_nodes, rel=1e-3)
 
 
 def test_the_worst_cuts_come_first_and_no_more_than_asked_for() -> None:

@@ -83,3 +83,17 @@ def test_the_bound_of_two_markets_is_proven() -> None:
     plan = decide(cluster, NOW)
     assert check(cluster, NOW, plan) == []
     assert plan.cost.new_nanousd * 0.97 < plan.cost.lower_bound_nanousd
+
+
+def test_half_empty_dear_nodes_do_not_make_all_others_worthless() -> None:
+    """One pod of nine CPUs fills a node of sixteen as the dear market's own program sees it, so
+    that others would ride for nothing; one program for both knows that the room is soon used up.
+    """
+    large = deployment(20, "large", cpu=9, memory="2Gi", node_selector=ON_DEMAND)
+    others = deployment(1_100, cpu="500m", memory="2Gi")
+    plain = encode_schedulable(canonical(puzzle([*large, *others], *TYPES))).plain
+    values = value_pods(plain)
+    worth_g = [float(values.cell_worth(group).min()) for group in range(len(plain.enc.groups))]
+    # 20 large nodes are $16; they have room for 280 of the others, whom spot nodes sell at $0.0075.
+    assert min(worth_g) > 0
+    assert float(plain.enc.count_g @ np.array(worth_g)) * 1e-9 > 16.0 + 0.95 * 820 * 0.0075
