@@ -2,13 +2,13 @@
 
 FROM python:3.11-bookworm AS build
 WORKDIR /opt/src
-COPY requirements/build.txt requirements/runtime.txt requirements/
+COPY requirements/build.txt requirements/runtime.txt requirements/aws.txt requirements/
 RUN python3.11 -m venv /opt/build \
  && /opt/build/bin/pip install --require-hashes --only-binary=:all: -r requirements/build.txt
 # The environment that is shipped has no pip of its own.
 RUN python3.11 -m venv --without-pip /opt/dovetail \
  && /opt/build/bin/pip --python /opt/dovetail/bin/python3.11 \
-      install --require-hashes --only-binary=:all: -r requirements/runtime.txt
+      install --require-hashes --only-binary=:all: -r requirements/runtime.txt -r requirements/aws.txt
 COPY pyproject.toml hatch_build.py README.md LICENSE ./
 COPY src src
 RUN /opt/build/bin/pip wheel --no-index --no-deps --no-build-isolation --wheel-dir /opt/wheel . \

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
 
@@ -26,19 +26,16 @@ from dovetail.model.snapshot import Snapshot
 from dovetail.model.verdict import Blocked
 from dovetail.present.explanation import Explanation
 from dovetail.present.plan import Timings, buys_spot
-from dovetail.present.table import SYNTHETIC_SPOT, counted
+from dovetail.present.table import counted
 
 if TYPE_CHECKING:
+    from dovetail.cloud.catalogues import OfflineCatalogues
     from dovetail.cloud.overlays import Overlay
     from dovetail.kube.manifests import Manifests
     from dovetail.present.budgets import BudgetCalendar
     from dovetail.present.lookup import LookupSubject
     from dovetail.present.replay import Replay
     from dovetail.sim.rehearsal import Rehearsal, Rehearsed
-
-GENERIC: Final = "generic"
-AWS: Final = "aws"
-_EC2_NODE_CLASS: Final = "EC2NodeClass"
 
 Tell = Callable[[str], None]
 
@@ -96,12 +93,13 @@ class Checked(msgspec.Struct, frozen=True):
 
 def plan_from(request: PlanRequest, *, stdin: BinaryIO, tell: Tell) -> Planned:
     """Read manifests and plan for them. `tell` hears what is being done. Raises InputError."""
+    from dovetail.cloud.registry import extensions
     from dovetail.kube.manifests import read
 
     with _calm_collector():
         started_at = perf_counter()
         tell("reading manifests")
-        manifests = read(request.sources, stdin)
+        manifests = read(request.sources, stdin, extensions())
         read_at = perf_counter()
         tell("building the snapshot")
         given = _given(request, manifests)
@@ -199,10 +197,11 @@ def replayed_from(path: str, n_last: int, *, tell: Tell) -> Replay:
 
 def seen_from(request: PlanRequest, *, stdin: BinaryIO) -> Seen:
     """Read manifests as a cluster, without planning for it. Raises InputError."""
+    from dovetail.cloud.registry import extensions
     from dovetail.kube.manifests import read
 
     with _calm_collector():
-        return _given(request, read(request.sources, stdin))
+        return _given(request, read(request.sources, stdin, extensions()))
 
 
 def with_offline_policy(given: Seen, request: PlanRequest) -> Seen:
@@ -213,12 +212,13 @@ def with_offline_policy(given: Seen, request: PlanRequest) -> Seen:
 
 def calendar_from(request: PlanRequest, span: timedelta, *, stdin: BinaryIO) -> BudgetCalendar:
     """Read manifests and lay out their budgets in time. Raises InputError."""
+    from dovetail.cloud.registry import extensions
     from dovetail.decide.disrupt.calendar import calendars
     from dovetail.kube.manifests import read
     from dovetail.present.budgets import BudgetCalendar
 
     with _calm_collector():
-        given = _given(request, read(request.sources, stdin))
+        given = _given(request, read(request.sources, stdin, extensions()))
         try:
             until = given.now + span
         except OverflowError:
@@ -241,10 +241,11 @@ def rehearsed_from(rehearsal: Rehearsal, *, stdin: BinaryIO, tell: Tell) -> Rehe
 
 def problems_of(sources: Sequence[str], *, stdin: BinaryIO) -> Checked:
     """Everything wrong with these manifests."""
+    from dovetail.cloud.registry import extensions
     from dovetail.kube.manifests import read_all_problems
 
     with _calm_collector():
-        manifests, problems = read_all_problems(sources, stdin)
+        manifests, problems = read_all_problems(sources, stdin, extensions())
     return Checked(
         n_objects=len(manifests.manifests) + len(manifests.scenarios),
         problems=tuple(str(one) for one in problems),
@@ -265,10 +266,10 @@ def _idle_budgets(manifests: Manifests) -> Iterator[str]:
 
 
 def instance_types(catalogue: str) -> tuple[InstanceType, ...]:
-    """The instance types of a catalogue: a built-in one by name, or a file in kwok format."""
-    from dovetail.providers.choose import by_name
+    """The instance types of a catalogue: a provider's by name, or a file in kwok format."""
+    from dovetail.cloud.catalogues import OfflineCatalogues
 
-    return by_name(catalogue)
+    return OfflineCatalogues().by_name(catalogue)
 
 
 def catalogue_text(types: Iterable[InstanceType]) -> str:
@@ -278,16 +279,21 @@ def catalogue_text(types: Iterable[InstanceType]) -> str:
     return catalogue_file.render(types)
 
 
-def crds_text() -> str:
-    """The CustomResourceDefinitions as one YAML stream."""
+def crds_text(provider: str = "") -> str:
+    """The CustomResourceDefinitions as one YAML stream: for one provider, else for all that are
+    installed. Raises InputError.
+    """
     import dovetail.api.crds as definitions
+    from dovetail.cloud.registry import extensions
 
-    return definitions.render()
+    return definitions.render(extensions(provider))
 
 
 def price_notes(catalogues: Iterable[str]) -> tuple[str, ...]:
     """What must be said about the prices of these catalogues wherever they are shown."""
-    return (SYNTHETIC_SPOT,) if AWS in catalogues else ()
+    from dovetail.cloud.catalogues import OfflineCatalogues
+
+    return OfflineCatalogues().notes(catalogues)
 
 
 @contextmanager
@@ -308,19 +314,22 @@ def _given(request: PlanRequest, manifests: Manifests) -> Seen:
     if manifests.scenarios:
         return _scenario(request, manifests)
     from dovetail.clock import SystemClock
+    from dovetail.cloud.catalogues import OfflineCatalogues
     from dovetail.cloud.overlay_manifest import overlay
     from dovetail.state import freeze
 
-    catalogues = _Catalogues(request.catalogue)
+    catalogues = OfflineCatalogues()
     snapshot = freeze.snapshot(
-        manifests.objects, instance_types=catalogues.of_pool, policy=_offline(request.policy)
+        manifests.objects,
+        instance_types=_types_of_pool(catalogues, request.catalogue, manifests),
+        policy=_offline(request.policy),
     )
     overlays = [overlay(one) for one in manifests.objects if isinstance(one, api.NodeOverlay)]
     snapshot, conflicts = _overlaid(snapshot, overlays)
     return Seen(
         snapshot=snapshot,
         now=request.now or SystemClock().now(),
-        notes=price_notes(catalogues.used),
+        notes=catalogues.notes(catalogues.used),
         remarks=(*_skipped(manifests.skipped), *conflicts),
     )
 
@@ -354,29 +363,19 @@ def _offline(policy: Policy) -> Policy:
     )
 
 
-class _Catalogues:
-    """The catalogue of each pool, each read once, and which were used."""
+def _types_of_pool(
+    catalogues: OfflineCatalogues, chosen: str, manifests: Manifests
+) -> Callable[[NodePool], tuple[InstanceType, ...]]:
+    """What a pool could launch, before its own requirements: the chosen catalogue, else by its
+    node class. A bad name is an error even when no pool asks.
+    """
+    from dovetail.cloud.catalogues import node_classes
 
-    def __init__(self, chosen: str) -> None:
-        self._chosen = chosen
-        self._held: dict[str, tuple[InstanceType, ...]] = {}
-        if chosen:  # a bad name is an error even when no pool asks
-            self._load(chosen)
-
-    @property
-    def used(self) -> tuple[str, ...]:
-        """The names of all that were asked for."""
-        return tuple(self._held)
-
-    def of_pool(self, pool: NodePool) -> tuple[InstanceType, ...]:
-        """What this pool could launch, before its own requirements."""
-        is_aws = pool.node_class.kind == _EC2_NODE_CLASS
-        return self._load(self._chosen or (AWS if is_aws else GENERIC))
-
-    def _load(self, name: str) -> tuple[InstanceType, ...]:
-        if name not in self._held:
-            self._held[name] = instance_types(name)
-        return self._held[name]
+    if chosen:
+        types = catalogues.by_name(chosen)
+        return lambda _pool: types
+    classes = node_classes(manifests.objects)
+    return lambda pool: catalogues.of_pool(pool, classes)
 
 
 def _overlaid(snapshot: Snapshot, overlays: Sequence[Overlay]) -> tuple[Snapshot, tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""What can go wrong at the edge? One tree of errors; the core gives reasons instead."""
+"""Defines the errors of the edge, in one tree; the core gives reasons instead."""
 
 from __future__ import annotations
 

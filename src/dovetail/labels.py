@@ -1,4 +1,4 @@
-"""Which label, annotation and taint keys mean something to Dovetail? Each is named here, once."""
+"""Names every label, annotation and taint key that means something to Dovetail, once."""
 
 from __future__ import annotations
 
@@ -69,8 +69,9 @@ WELL_KNOWN: Final = frozenset(
         WINDOWS_BUILD,
     }
 )
-# Label domains that providers own: a node may carry any label below them that its type declares.
-PROVIDER_GROUPS: Final = (KWOK_GROUP, AWS_GROUP)
+# Label domains of providers begin so: a node may have any label of them that its type declares.
+# Decisions tell them by their name, so that they can be made again where the provider is unknown.
+_PROVIDER: Final = "karpenter."
 # Labels that exist only inside a simulation, for daemon sets that select on them.
 SIMULATION_ONLY: Final = frozenset({REGISTERED, INITIALIZED})
 
@@ -95,9 +96,15 @@ def domain(key: str) -> str:
     return prefix if slash else ""
 
 
+def is_of_provider(key: str) -> bool:
+    """Whether the label belongs to a provider, such as karpenter.k8s.aws/instance-cpu."""
+    owner = domain(key)
+    return owner.startswith(_PROVIDER) and owner != GROUP
+
+
 def is_well_known(key: str) -> bool:
     """Whether a node launched by a provider may carry this label without its pool saying so."""
-    return key in WELL_KNOWN or domain(key) in PROVIDER_GROUPS
+    return key in WELL_KNOWN or is_of_provider(key)
 
 
 def is_restricted(key: str) -> bool:
@@ -107,4 +114,5 @@ def is_restricted(key: str) -> bool:
     if key == HOSTNAME:
         return True
     owner = domain(key)
-    return any(owner == held or owner.endswith("." + held) for held in (GROUP, KWOK_GROUP))
+    # Below the domain of a provider, as below our own, nobody has a domain.
+    return owner == GROUP or f".{_PROVIDER}" in owner

@@ -31,7 +31,7 @@ def fewest_ready(changes: Objects, app: str, *, at_first: int) -> int:
 
 def most_leaving(changes: Objects, pool: str) -> int:
     """How many claims of a pool were on their way out at once, at the worst moment. One whose
-    instance is being ended is not counted any more: its pods are gone (spec/core.md 6.3).
+    instance is being ended is not counted any more: its pods are gone.
     """
 
     def is_leaving(claim: _Object) -> bool:

@@ -109,14 +109,16 @@ def controller(
     home: str = "default",
     environment: Mapping[str, str] = {},
     waits: bool = True,
+    provider: str = "kwok",
 ) -> Iterator[Running]:
-    """A controller with kwok nodes and stand-in kubelets, for as long as the block lasts. Its lease
-    is in the namespace that is its home.
+    """A controller for as long as the block lasts, with kwok nodes and stand-in kubelets unless
+    another provider is named. Its lease is in the namespace that is its home.
     """
     metrics, health = free_port(), free_port()
     log = plane.folder / f"controller-{metrics}.log"
     command = [
-        *(sys.executable, "-m", "dovetail.cli", "run", "--provider", "kwok", "--kubelets"),
+        *(sys.executable, "-m", "dovetail.cli", "run", "--provider", provider),
+        *(("--kubelets",) if provider == "kwok" else ()),
         *("--kubeconfig", str(kubeconfig or plane.kubeconfig)),
         *("--leader-election-namespace", home),
         *("--metrics-port", str(metrics), "--health-probe-port", str(health)),

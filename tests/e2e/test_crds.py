@@ -13,7 +13,7 @@ from tests.unit.api.test_validation import BAD
 pytestmark = pytest.mark.xdist_group("controlplane")
 
 SOUND = (POOL, CLAIM, OVERLAY, BUFFER, KWOK)
-# What a schema does not say: the controller tells it in the object's status (spec/core.md 1.2).
+# What a schema does not say: the controller tells it in the object's status.
 AT_RUN_TIME = {
     ("metadata.annotations", "expected a whole number"),
     ("metadata.annotations", "expected dollars an hour"),

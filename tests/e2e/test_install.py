@@ -21,9 +21,11 @@ from dovetail.kube.http.transport import World
 from dovetail.kube.seam import Deletion, Kube, Patch, Ref, Scope
 from dovetail.present.installation import manifests
 from dovetail.present.installation.choices import Choices
+from dovetail.providers.kwok import node_class as kwok_node_class
 from dovetail.settings import FEATURE_GATES
 from tests.controlplane.charts import CHARTS, Tree, controller_kubeconfig, helm, rendered
 from tests.controlplane.plane import ControlPlane
+from tests.installing import KWOK
 from tests.unit.api.manifests import CLAIM
 
 pytestmark = pytest.mark.xdist_group("controlplane")
@@ -209,7 +211,7 @@ def test_a_real_api_server_takes_what_the_chart_makes(
 
 def test_a_real_api_server_takes_what_the_command_prints(plane: ControlPlane) -> None:
     """Namespace, definitions and all, in the order in which they are printed; then it goes."""
-    text = stream(manifests(Choices(version="1", image="dovetail:1", namespace="printed")))
+    text = stream(manifests(Choices(version="1", image="dovetail:1", namespace="printed", **KWOK)))
     own = (
         text[: text.index("---\napiVersion: apiext")]
         + text[text.index("---\napiVersion: v1\nkind: Ser") :]
@@ -256,7 +258,7 @@ def test_the_page_about_installing_can_be_followed(plane: ControlPlane) -> None:
             assert helm(*upgraded).returncode == 0
             assert helm("uninstall", "dovetail", "--namespace", home, *where).returncode == 0
     gone = helm("uninstall", "dovetail-crd", *where)
-    assert gone.stdout.count("CustomResourceDefinition") == 5, gone
+    assert gone.stdout.count("CustomResourceDefinition") == 6, gone
     assert plane.kubectl("get", "nodepools", "-o", "name", check=False).count("rror") == 0
     plane.kubectl("delete", "namespace", "dovetail", "--wait=false")
 
@@ -296,7 +298,7 @@ def test_the_controller_may_not(
 
 async def test_the_controller_reads_all_that_it_decides_by(controller: Path) -> None:
     """Every kind of the feed, listed and watched; and nothing beside it."""
-    node_class = api.KINDS["karpenter.kwok.sh", "KWOKNodeClass"]
+    node_class = kwok_node_class.KIND
     secrets = api.Kind("", "v1", "Secret", "secrets", api.Object)
     async with HttpKube(kubeconfig.load({}, path=str(controller)), world()) as kube:
         for kind in watched_kinds([node_class], dict.fromkeys(FEATURE_GATES, True)):

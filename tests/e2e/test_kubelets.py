@@ -15,7 +15,8 @@ from dovetail.kube.http import kubeconfig
 from dovetail.kube.http.client import HttpKube
 from dovetail.kube.http.transport import HttpSettings, World
 from dovetail.kube.seam import Kube
-from dovetail.providers.kwok import provider as kwok
+from dovetail.providers.kwok import plugin as kwok
+from dovetail.providers.kwok.settings import KwokSettings
 from dovetail.sim.kubelets import Kubelets
 from dovetail.state.objects import claim_object
 from tests.conformance.kube.objects import NODE_CLAIM, named
@@ -73,7 +74,7 @@ def claim_of(name: str) -> dict[str, Any]:
 async def launch(kube: Kube) -> None:
     """Have the provider make some nodes."""
     surroundings = ProviderContext(kube=kube, clock=SystemClock(), timer=LoopTimer())
-    provider = kwok.provider(surroundings)
+    provider = kwok.make(surroundings, KwokSettings())
     for number in range(N_NODES):
         raw = await kube.create(NODE_CLAIM, claim_of(f"kubelets-{number}"))
         await provider.create(claim_object(api.decode(api.NodeClaim, raw)))

@@ -26,6 +26,7 @@ from dovetail.api.core import (
     VolumeClaimTemplate,
 )
 from dovetail.api.decoding import DecodeError, FieldProblem, Tree, decode, decode_at, encode
+from dovetail.api.extension import Column, Definition, Extension, extended, find_extended
 from dovetail.api.karpenter import NodeClaim, NodePool
 from dovetail.api.kinds import KINDS, Kind, find, read
 from dovetail.api.meta import (
@@ -39,7 +40,7 @@ from dovetail.api.meta import (
     ResourceList,
 )
 from dovetail.api.node import RuntimeClass
-from dovetail.api.node_classes import EC2NodeClass, KWOKNodeClass
+from dovetail.api.node_classes import NodeClass, NodeClassStatus
 from dovetail.api.overlay import NodeOverlay
 from dovetail.api.parts import (
     Affinity,
@@ -63,17 +64,18 @@ __all__ = [
     "Affinity",
     "CSINode",
     "CapacityBuffer",
+    "Column",
     "Condition",
     "Container",
     "CronJob",
     "DaemonSet",
     "DecodeError",
+    "Definition",
     "Deployment",
-    "EC2NodeClass",
     "Envelope",
+    "Extension",
     "FieldProblem",
     "Job",
-    "KWOKNodeClass",
     "Kind",
     "LabelSelector",
     "LabelSelectorRequirement",
@@ -81,6 +83,8 @@ __all__ = [
     "Namespace",
     "Node",
     "NodeClaim",
+    "NodeClass",
+    "NodeClassStatus",
     "NodeOverlay",
     "NodePool",
     "NodeSelectorRequirement",
@@ -115,7 +119,9 @@ __all__ = [
     "decode",
     "decode_at",
     "encode",
+    "extended",
     "find",
+    "find_extended",
     "pod_problems",
     "problems",
     "read",

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from dovetail.api.decoding import FieldProblem, join
+from dovetail.api.decoding import FieldProblem, join, problem_of
 from dovetail.api.facts import Facts
 from dovetail.api.meta import Wire
 from dovetail.units import quantity
@@ -96,6 +96,11 @@ def hint(written: Any) -> Hint:  # noqa: ANN401  type hints have no common type
 def _union(written: Any) -> Hint:  # noqa: ANN401  as above
     members = [one for one in typing.get_args(written) if one is not type(None)]
     return hint(members[0]) if len(members) == 1 else Hint(frozenset(members))
+
+
+def known_keys(of: Hint) -> type[Wire] | None:
+    """What is known of a map that may have any keys, as the fields of a wire type."""
+    return None if of.facts.known_keys is None else hint(of.facts.known_keys).struct
 
 
 def check(value: Wire, at: str = "") -> Iterator[FieldProblem]:
@@ -187,6 +192,18 @@ def _map(value: dict[str, object], hint: Hint, at: str) -> Iterator[FieldProblem
     if most is not None and len(value) > most:
         yield FieldProblem(at, f"has {len(value)} entries; expected at most {most}")
         return
-    if hint.item is not None:
+    shape = known_keys(hint)
+    if shape is not None:
+        yield from _known_keys(value, shape, at)
+    elif hint.item is not None:
         for key in sorted(value):
             yield from _value(value[key], hint.item, join(at, key))
+
+
+def _known_keys(value: dict[str, object], shape: type[Wire], at: str) -> Iterator[FieldProblem]:
+    try:
+        known = msgspec.convert(value, shape)
+    except msgspec.ValidationError as error:
+        yield problem_of(error, at)
+        return
+    yield from _struct(known, at)

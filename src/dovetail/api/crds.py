@@ -5,49 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-import msgspec
 import yaml
 
 from dovetail.api.checks import fields
 from dovetail.api.decoding import Tree
-from dovetail.api.kinds import KINDS, Kind
-from dovetail.api.schema import Schema, of_hint
+from dovetail.api.extension import Column, Definition, Extension
+from dovetail.api.facts import Rule
+from dovetail.api.kinds import KINDS
+from dovetail.api.schema import Schema, of_hint, validations
 
 _READY: Final = '.status.conditions[?(@.type=="Ready")].status'
 _AGE: Final = ".metadata.creationTimestamp"
 
 
-class Column(msgspec.Struct, frozen=True):
-    """What `kubectl get` shows of an object; `is_wide` columns only with `-o wide`."""
-
-    name: str
-    path: str
-    type: str = "string"
-    is_wide: bool = False
-
-    def tree(self) -> Tree:
-        """As a definition says it."""
-        said: dict[str, Tree] = {"name": self.name, "type": self.type, "jsonPath": self.path}
-        return said | ({"priority": 1} if self.is_wide else {})
-
-
-class Definition(msgspec.Struct, frozen=True):
-    """How one of our kinds is shown and found."""
-
-    group: str
-    name: str
-    description: str
-    category: str
-    columns: tuple[Column, ...]
-    short_names: tuple[str, ...] = ()
-    needs_spec: bool = True
-    scale: tuple[str, str] | None = None  # where replicas are wanted, and where they are counted
-
-
+_REQUIREMENTS: Final = ("spec", "template", "spec", "requirements")  # of a NodePool
 _DEFINITIONS: Final = (
     Definition(
-        group="karpenter.sh",
-        name="NodePool",
+        kind=KINDS["karpenter.sh", "NodePool"],
         description="What nodes may be launched, how many, and when they may go again.",
         category="karpenter",
         columns=(
@@ -62,8 +36,7 @@ _DEFINITIONS: Final = (
         scale=(".spec.replicas", ".status.nodes"),
     ),
     Definition(
-        group="karpenter.sh",
-        name="NodeClaim",
+        kind=KINDS["karpenter.sh", "NodeClaim"],
         description="A node that is wanted, from its order to its end.",
         category="karpenter",
         columns=(
@@ -81,8 +54,7 @@ _DEFINITIONS: Final = (
         ),
     ),
     Definition(
-        group="karpenter.sh",
-        name="NodeOverlay",
+        kind=KINDS["karpenter.sh", "NodeOverlay"],
         description="Prices and capacities that differ from the catalogue's.",
         category="karpenter",
         columns=(
@@ -93,8 +65,7 @@ _DEFINITIONS: Final = (
         short_names=("overlays",),
     ),
     Definition(
-        group="autoscaling.x-k8s.io",
-        name="CapacityBuffer",
+        kind=KINDS["autoscaling.x-k8s.io", "CapacityBuffer"],
         description="Room that is kept free for pods to come.",
         category="autoscaling",
         columns=(
@@ -108,26 +79,25 @@ _DEFINITIONS: Final = (
         ),
         short_names=("cb",),
     ),
-    Definition(
-        group="karpenter.kwok.sh",
-        name="KWOKNodeClass",
-        description="Settings of nodes that only pretend to run.",
-        category="karpenter",
-        columns=(Column("Age", _AGE, "date"),),
-        short_names=("kwoknc", "kwokncs"),
-        needs_spec=False,
-    ),
 )
 
 
-def crds() -> list[dict[str, Tree]]:
-    """The definitions of all our kinds, as the API server takes them."""
-    return [_definition(one, KINDS[one.group, one.name]) for one in _DEFINITIONS]
+def crds(extensions: Iterable[Extension] = ()) -> list[dict[str, Tree]]:
+    """The definitions of our kinds and of those that providers bring, as the API server takes them.
+
+    What providers say of requirements becomes part of the definitions of NodePool and NodeClaim.
+    """
+    added = tuple(extensions)
+    rules = tuple(rule for one in added for rule in one.requirement_rules)
+    trees = [_definition(one) for one in _DEFINITIONS]
+    for tree in trees:
+        _add_rules(tree, rules)
+    return [*trees, *(_definition(one) for extension in added for one in extension.node_classes)]
 
 
-def render() -> str:
+def render(extensions: Iterable[Extension] = ()) -> str:
     """All definitions as one YAML stream, for `kubectl apply -f -`."""
-    return stream(crds())
+    return stream(crds(extensions))
 
 
 def stream(trees: Iterable[Tree]) -> str:
@@ -145,21 +115,23 @@ class _PlainDumper(yaml.SafeDumper):
         return True
 
 
-def _definition(said: Definition, kind: Kind) -> dict[str, Tree]:
+def _definition(said: Definition) -> dict[str, Tree]:
+    kind = said.kind
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
         "metadata": {"name": f"{kind.plural}.{kind.group}"},
         "spec": {
             "group": kind.group,
-            "names": _names(said, kind),
+            "names": _names(said),
             "scope": "Namespaced" if kind.is_namespaced else "Cluster",
-            "versions": [_version(said, kind)],
+            "versions": [_version(said)],
         },
     }
 
 
-def _names(said: Definition, kind: Kind) -> Tree:
+def _names(said: Definition) -> Tree:
+    kind = said.kind
     names: dict[str, Tree] = {
         "kind": kind.name,
         "listKind": f"{kind.name}List",
@@ -170,24 +142,24 @@ def _names(said: Definition, kind: Kind) -> Tree:
     return names | ({"shortNames": list(said.short_names)} if said.short_names else {})
 
 
-def _version(said: Definition, kind: Kind) -> Tree:
+def _version(said: Definition) -> Tree:
     subresources: dict[str, Tree] = {"status": {}}
     if said.scale is not None:
         wanted, counted = said.scale
         subresources["scale"] = {"specReplicasPath": wanted, "statusReplicasPath": counted}
     return {
-        "name": kind.version,
+        "name": said.kind.version,
         "served": True,
         "storage": True,
-        "schema": {"openAPIV3Schema": _schema(said, kind)},
+        "schema": {"openAPIV3Schema": _schema(said)},
         "subresources": subresources,
         "additionalPrinterColumns": [one.tree() for one in said.columns],
     }
 
 
-def _schema(said: Definition, kind: Kind) -> Schema:
+def _schema(said: Definition) -> Schema:
     """An object's own fields; what every object has is the API server's to describe."""
-    own = [one for one in fields(kind.wire_type) if one.name in {"spec", "status"}]
+    own = [one for one in fields(said.kind.wire_type) if one.name in {"spec", "status"}]
     properties: dict[str, Tree] = {
         "apiVersion": {"type": "string", "description": "Version of this description."},
         "kind": {"type": "string", "description": "What this object is."},
@@ -199,3 +171,29 @@ def _schema(said: Definition, kind: Kind) -> Schema:
         "properties": properties | {one.name: of_hint(one.hint) for one in own},
     }
     return schema | ({"required": ["spec"]} if said.needs_spec else {})
+
+
+def _add_rules(definition: Tree, rules: tuple[Rule, ...]) -> None:
+    """Rules for the keys of requirements, beside those that the keys have already."""
+    for path in (_REQUIREMENTS, _REQUIREMENTS[-2:]):
+        key = _schema_at(definition, path)
+        if rules and key is not None:
+            listed = key.setdefault("x-kubernetes-validations", [])
+            if isinstance(listed, list):
+                listed.extend(validations(rules))
+
+
+def _schema_at(definition: Tree, path: tuple[str, ...]) -> dict[str, Tree] | None:
+    """The schema of the key of a requirement, if this kind has requirements at this path."""
+    steps: list[str | int] = ["spec", "versions", 0, "schema", "openAPIV3Schema"]
+    for name in path:
+        steps += ["properties", name]
+    tree: Tree = definition
+    for step in (*steps, "items", "properties", "key"):
+        if isinstance(tree, dict) and isinstance(step, str):
+            tree = tree.get(step)
+        elif isinstance(tree, list) and isinstance(step, int):
+            tree = tree[step]
+        else:
+            return None
+    return tree if isinstance(tree, dict) else None

@@ -47,6 +47,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     list_map_keys: tuple[str, ...] = ()
     is_set: bool = False  # no item twice
     rules: tuple[Rule, ...] = ()
+    known_keys: type[msgspec.Struct] | None = None  # of a map that may have any others besides
 
     @property
     def has_default(self) -> bool:
@@ -88,14 +89,6 @@ NODE_POOL: Final = "karpenter.sh/nodepool"
 HOSTNAME: Final = "kubernetes.io/hostname"
 _OPEN_KEYS: Final = ("karpenter.sh/capacity-type", NODE_POOL)
 _OPEN_KEYS_CEL: Final = "['karpenter.sh/capacity-type', 'karpenter.sh/nodepool']"
-_KWOK_KEYS: Final = (
-    "karpenter.kwok.sh/instance-cpu",
-    "karpenter.kwok.sh/instance-family",
-    "karpenter.kwok.sh/instance-memory",
-    "karpenter.kwok.sh/instance-size",
-    "karpenter.kwok.sh/kwoknodeclass",
-)
-_KWOK_DOMAIN: Final = "karpenter.kwok.sh/"
 _BOUNDS: Final = ("Gt", "Lt", "Gte", "Lte")
 _CATALOGUE_RESOURCES: Final = ("cpu", "memory", "ephemeral-storage", "pods")
 
@@ -110,10 +103,6 @@ def _all_open(labels: Mapping[str, str]) -> bool:
 
 
 # ---- keys of requirements
-
-
-def _is_known_to_kwok(key: str) -> bool:
-    return not key.startswith(_KWOK_DOMAIN) or key in _KWOK_KEYS
 
 
 RESTRICTED_KEY: Final = Rule(
@@ -131,11 +120,17 @@ NOT_HOSTNAME: Final = Rule(
     message=f"{HOSTNAME} is only known once a node is there; expected another label",
     holds=lambda key: key != HOSTNAME,
 )
-KWOK_KEY: Final = Rule(
-    cel=f"!self.startsWith('{_KWOK_DOMAIN}') || self in {list(_KWOK_KEYS)}",
-    message="no kwok node has such a label; expected one of " + ", ".join(_KWOK_KEYS),
-    holds=_is_known_to_kwok,
-)
+
+
+def keys_of_domain(domain: str, keys: tuple[str, ...], *, owner: str) -> Rule:
+    """Requirements name no other labels of a provider's domain than these."""
+    prefix = f"{domain}/"
+    return Rule(
+        cel=f"!self.startsWith('{prefix}') || self in {list(keys)}",
+        message=f"no {owner} node has such a label; expected one of " + ", ".join(keys),
+        holds=lambda key: not key.startswith(prefix) or key in keys,
+    )
+
 
 # ---- labels of a pool's nodes
 

@@ -18,7 +18,6 @@ from dovetail.api.facts import (
     IN_HAS_MIN_VALUES,
     IN_HAS_VALUES,
     KIND_STAYS,
-    KWOK_KEY,
     NO_HOSTNAME_LABEL,
     NO_NODE_POOL_LABEL,
     NO_RESTRICTED_LABELS,
@@ -65,7 +64,7 @@ class Requirement(Wire, frozen=True):
             pattern=QUALIFIED_NAME,
             max_length=316,
             expected=A_QUALIFIED_NAME,
-            rules=(RESTRICTED_KEY, NOT_NODE_POOL, NOT_HOSTNAME, KWOK_KEY),
+            rules=(RESTRICTED_KEY, NOT_NODE_POOL, NOT_HOSTNAME),
         ),
     ]
     operator: Annotated[
@@ -98,7 +97,7 @@ class ClaimRequirement(Requirement, frozen=True):
             pattern=QUALIFIED_NAME,
             max_length=316,
             expected=A_QUALIFIED_NAME,
-            rules=(RESTRICTED_KEY, NOT_HOSTNAME, KWOK_KEY),
+            rules=(RESTRICTED_KEY, NOT_HOSTNAME),
         ),
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 import msgspec
@@ -20,11 +21,10 @@ from dovetail.api.core import (
     ReplicationController,
     Service,
 )
-from dovetail.api.decoding import Tree, decode
+from dovetail.api.decoding import FieldProblem, Tree, decode
 from dovetail.api.karpenter import NodeClaim, NodePool
 from dovetail.api.meta import Object
 from dovetail.api.node import RuntimeClass
-from dovetail.api.node_classes import EC2NodeClass, KWOKNodeClass
 from dovetail.api.overlay import NodeOverlay
 from dovetail.api.policy import PodDisruptionBudget
 from dovetail.api.scheduling import PriorityClass
@@ -32,7 +32,9 @@ from dovetail.api.storage import CSINode, StorageClass, VolumeAttachment
 
 
 class Kind(msgspec.Struct, frozen=True):
-    """A kind of object: what the API calls it, and the type it is read as."""
+    """A kind of object: what the API calls it, and the type it is read as. `problems` finds what
+    the facts beside the fields of the type cannot say.
+    """
 
     group: str
     version: str
@@ -40,6 +42,7 @@ class Kind(msgspec.Struct, frozen=True):
     plural: str
     wire_type: type[Object]
     is_namespaced: bool = True
+    problems: Callable[[Object], Iterable[FieldProblem]] | None = None
 
     @property
     def api_version(self) -> str:
@@ -93,24 +96,16 @@ _ALL: Final = (
         "capacitybuffers",
         CapacityBuffer,
     ),
-    Kind(
-        "karpenter.kwok.sh",
-        "v1alpha1",
-        "KWOKNodeClass",
-        "kwoknodeclasses",
-        KWOKNodeClass,
-        False,
-    ),
-    Kind("karpenter.k8s.aws", "v1", "EC2NodeClass", "ec2nodeclasses", EC2NodeClass, False),
 )
 
+# What every cluster has that runs Dovetail; providers bring their node classes.
 KINDS: Final = {(kind.group, kind.name): kind for kind in _ALL}
 
 
-def find(api_version: str, name: str) -> Kind | None:
+def find(api_version: str, name: str, kinds: Mapping[tuple[str, str], Kind] = KINDS) -> Kind | None:
     """The kind of an object by its apiVersion and kind, whichever version it names."""
     group, slash, _ = api_version.partition("/")
-    return KINDS.get((group if slash else "", name))
+    return kinds.get((group if slash else "", name))
 
 
 def read(kind: Kind, data: bytes | msgspec.Raw | Tree) -> Object:

@@ -7,9 +7,10 @@ maps and texts that rules look through.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 
-from dovetail.api.checks import Field, Hint, fields
+from dovetail.api.checks import Field, Hint, fields, known_keys
 from dovetail.api.decoding import Tree
 from dovetail.api.facts import QUANTITY, Facts, Rule
 from dovetail.api.meta import Wire
@@ -52,6 +53,10 @@ def _bare(hint: Hint) -> Schema:
         return of_struct(hint.struct)
     if hint.item is not None and hint.base is tuple:
         return {"type": "array", "items": of_hint(hint.item)}
+    if hint.item is not None and hint.item.base is object:
+        known = known_keys(hint)
+        shape = {"type": "object"} if known is None else of_struct(known)
+        return shape | {"x-kubernetes-preserve-unknown-fields": True}
     if hint.item is not None:
         return {"type": "object", "additionalProperties": of_hint(hint.item)}
     return _scalar(hint.base)
@@ -102,8 +107,9 @@ def _facts(facts: Facts) -> Schema:
 
 
 def _rules(rules: tuple[Rule, ...]) -> Schema:
-    if not rules:
-        return {}
-    return {
-        "x-kubernetes-validations": [{"rule": one.cel, "message": one.message} for one in rules]
-    }
+    return {"x-kubernetes-validations": validations(rules)} if rules else {}
+
+
+def validations(rules: Iterable[Rule]) -> list[Tree]:
+    """Rules as a schema states them."""
+    return [{"rule": one.cel, "message": one.message} for one in rules]

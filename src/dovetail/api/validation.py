@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from dovetail import labels
@@ -23,11 +23,12 @@ from dovetail.api.core import (
     ReplicationController,
 )
 from dovetail.api.decoding import DecodeError, FieldProblem
+from dovetail.api.extension import Extension, find_extended
 from dovetail.api.karpenter import NodeClaim, NodePool
-from dovetail.api.kinds import find
+from dovetail.api.kinds import Kind
 from dovetail.api.meta import IntOrString, Object, ObjectMeta
 from dovetail.api.node import RuntimeClass
-from dovetail.api.node_classes import KWOKNodeClass
+from dovetail.api.node_classes import NodeClass
 from dovetail.api.overlay import NodeOverlay
 from dovetail.api.podrules import (
     amount_problems,
@@ -203,27 +204,50 @@ def _not_negative(value: int, at: str) -> Iterator[FieldProblem]:
         yield FieldProblem(at, f"{value} is negative; expected 0 or more")
 
 
-def problems(value: Object) -> list[FieldProblem]:
-    """Everything wrong with an object, in the order of its fields, then of its further rules."""
-    found = [*_identity(value), *_by_schema(value)]
+def problems(value: Object, extensions: Sequence[Extension] = ()) -> list[FieldProblem]:
+    """Everything wrong with an object, in the order of its fields, then of its further rules.
+
+    `extensions` are what providers add: rules for their node classes, and for requirements.
+    """
+    kind = find_extended(value.api_version, value.kind, extensions)
+    found = [*_identity(value, kind), *_by_schema(value), *requirement_problems(value, extensions)]
     seen = {problem.field for problem in found}
     try:
         # A field that is wrong by its schema already would only be told off twice.
-        found.extend(problem for problem in _beyond_schema(value) if problem.field not in seen)
+        beyond = _beyond_schema(value, kind)
+        found.extend(problem for problem in beyond if problem.field not in seen)
     except DecodeError as error:
         found.append(error.problem)
     return found
 
 
+def requirement_problems(value: Object, extensions: Iterable[Extension]) -> Iterator[FieldProblem]:
+    """What is wrong with the keys of requirements by the rules of providers."""
+    rules = [rule for one in extensions for rule in one.requirement_rules]
+    match value:
+        case NodePool():
+            at, requirements = "spec.template.spec", value.spec.template.spec.requirements
+        case NodeClaim():
+            at, requirements = "spec", value.spec.requirements
+        case _:
+            return
+    for index, one in enumerate(requirements):
+        for rule in rules:
+            if rule.holds is not None and not rule.holds(one.key):
+                yield FieldProblem(f"{at}.requirements[{index}].key", rule.message)
+
+
 def _by_schema(value: Object) -> Iterator[FieldProblem]:
     match value:
-        case NodePool() | NodeClaim() | NodeOverlay() | CapacityBuffer() | KWOKNodeClass():
+        case NodePool() | NodeClaim() | NodeOverlay() | CapacityBuffer() | NodeClass():
             yield from check(value.spec, "spec")
         case _:
             pass  # the API server knows the other kinds; what planning needs is checked below
 
 
-def _beyond_schema(value: Object) -> Iterator[FieldProblem]:
+def _beyond_schema(value: Object, kind: Kind | None) -> Iterator[FieldProblem]:
+    if kind is not None and kind.problems is not None:
+        yield from kind.problems(value)
     match value:
         case NodePool():
             yield from pool_problems(value)
@@ -237,8 +261,7 @@ def _beyond_schema(value: Object) -> Iterator[FieldProblem]:
             yield from workload_problems(value)
 
 
-def _identity(value: Object) -> Iterator[FieldProblem]:
-    kind = find(value.api_version, value.kind)
+def _identity(value: Object, kind: Kind | None) -> Iterator[FieldProblem]:
     if kind is not None and value.api_version != kind.api_version:
         yield FieldProblem(
             "apiVersion", f"{value.api_version} is not supported; expected {kind.api_version}"

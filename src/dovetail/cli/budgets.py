@@ -1,4 +1,4 @@
-"""dovetail budgets: when may how many nodes be disrupted, and for which reason?"""
+"""dovetail budgets: prints how many nodes may be disrupted when, and for which reason."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def budgets(
         say(remark)
     if not calendar.pools:
         say("No NodePool in the input.")
-    emit(_printed(calendar, output))
+    emit(_output_text(calendar, output))
 
 
 def _span(text: str) -> timedelta:
@@ -72,27 +72,27 @@ def _span(text: str) -> timedelta:
     return span
 
 
-def _printed(calendar: BudgetCalendar, output: Output) -> str:
+def _output_text(calendar: BudgetCalendar, output: Output) -> str:
     from dovetail.present.budgets import budget_blocks, budgets_json
 
     if output in {Output.TABLE, Output.WIDE}:
         blocks = budget_blocks(calendar, is_wide=output is Output.WIDE)
-        return "\n".join(_drawn(one) for one in blocks)
+        return "\n".join(_block_text(block) for block in blocks)
     shown = budgets_json(calendar)
     return json_text(shown) if output is Output.JSON else yaml_text(shown)
 
 
-def _drawn(block: BudgetBlock) -> str:
+def _block_text(block: BudgetBlock) -> str:
     rows = [(row.starts, row.ends, row.reasons, row.allowed) for row in block.rows]
     text = f"NodePool {block.title}\n\n{aligned(_COLUMNS, rows, right=())}"
     for picture in block.pictures:
-        text += f"\n{_pictured(picture)}"
+        text += f"\n{_picture_text(picture)}"
     if block.warnings:
         text += "\n" + "".join(f"Warning: {warning}.\n" for warning in block.warnings)
     return text
 
 
-def _pictured(picture: WeekPicture) -> str:
+def _picture_text(picture: WeekPicture) -> str:
     """A row a day, a column an hour."""
     indent = " " * len(picture.days[0][0])
     lines = [f"{indent}  {_HOURS}  UTC, {picture.reasons}"]

@@ -1,4 +1,4 @@
-"""dovetail catalog: which instance types are there, and what do they cost?"""
+"""dovetail catalog: prints the instance types and what they cost."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _table(types: tuple[InstanceType, ...], *, is_wide: bool) -> str:
     from dovetail.present.catalogue import type_row
 
     columns = (*_COLUMNS, *(_WIDE_COLUMNS if is_wide else ()))
-    rows = [_cells(type_row(one), is_wide=is_wide) for one in types]
+    rows = [_cells(type_row(instance_type), is_wide=is_wide) for instance_type in types]
     return aligned(columns, rows, right=_NUMBERS)
 
 

@@ -1,4 +1,4 @@
-"""Which commands are there? The list, and the help that introduces them."""
+"""Lists the commands, with the help that introduces them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""dovetail cost: what is paid for what, and what would others have paid?"""
+"""dovetail cost: prints what each node and workload costs, beside other ways to plan them."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ def cost(  # noqa: PLR0913  typer reads one flag from each argument
     remark = unpriced(node_boxes(found.snapshot))
     if remark:
         say(remark)
-    told = _reported(found, label)
-    emit(_printed(told, tuple(By) if by is None else (by,), output, found.notes))
+    told = _report(found, label)
+    emit(_output_text(told, tuple(By) if by is None else (by,), output, found.notes))
 
 
-def _reported(found: Seen, label: str) -> CostReport:
+def _report(found: Seen, label: str) -> CostReport:
     from dovetail.cli.progress import Progress
     from dovetail.present.cost_report import report
     from dovetail.sim.comparison import compared, target
@@ -87,7 +87,7 @@ def _reported(found: Seen, label: str) -> CostReport:
         )
 
 
-def _printed(
+def _output_text(
     told: CostReport, wanted: tuple[By, ...], output: Output, notes: tuple[str, ...]
 ) -> str:
     from dovetail.present.cost_report import report_json, sentences
@@ -96,12 +96,12 @@ def _printed(
         is_whole = output is Output.WIDE or len(wanted) == 1
         tables = "".join(f"{_table(told, by, is_whole=is_whole)}\n" for by in wanted)
         words = (*sentences(told), *(f"Note: {note}" for note in notes))
-        return tables + "".join(f"{line}\n" for text in words for line in _wrapped(text))
+        return tables + "".join(f"{line}\n" for text in words for line in _wrap(text))
     shown = report_json(told, wanted, notes)
     return json_text(shown) if output is Output.JSON else yaml_text(shown)
 
 
-def _wrapped(text: str) -> list[str]:
+def _wrap(text: str) -> list[str]:
     import textwrap
 
     from dovetail.cli.terminal import drawn_width

@@ -1,4 +1,4 @@
-"""dovetail explain: why does this pod wait, why was this node made, why does it stay or go?"""
+"""dovetail explain: prints why a pod is pending, or why a node exists, stays or is removed."""
 
 from __future__ import annotations
 
@@ -109,10 +109,10 @@ def explain(  # noqa: PLR0913  typer reads one flag from each argument
             msg = "expected --journal with it: only a journal has earlier times"
             raise typer.BadParameter(msg, param_hint="--at")
         request = app.PlanRequest(tuple(files), catalog, options.instant(now))
-        found = _planned(request, asked, kubeconfig)
+        found = _explain_planned(request, asked, kubeconfig)
     for remark in found.remarks:
         say(remark)
-    emit(_printed(found, output))
+    emit(_output_text(found, output))
 
 
 def _journal(files: list[str], journal: str) -> str:
@@ -137,7 +137,7 @@ def _end_of_second(at: datetime | None) -> datetime | None:
     return at if at is None or at.microsecond else at.replace(microsecond=999_999)
 
 
-def _planned(request: PlanRequest, asked: LookupSubject, kubeconfig: str) -> Explained:
+def _explain_planned(request: PlanRequest, asked: LookupSubject, kubeconfig: str) -> Explained:
     """From manifests, or from the live cluster where none are named."""
     from dovetail import app
     from dovetail.cli.progress import Progress
@@ -151,25 +151,25 @@ def _planned(request: PlanRequest, asked: LookupSubject, kubeconfig: str) -> Exp
         cluster = Whose(
             dict(os.environ), kubeconfig, catalogue=request.catalogue, with_buffers=True
         )
-        found = read_live(cluster)
+        seen = read_live(cluster)
         say("Read from the live cluster; only a journal has the history (--journal).")
-        return app.with_offline_policy(found, request)
+        return app.with_offline_policy(seen, request)
 
     with Progress() as progress:
         progress.tell(f"looking at {asked.kind}/{asked.name}")
         return app.explained_from(see, asked)
 
 
-def _printed(found: Explained, output: Output) -> str:
+def _output_text(found: Explained, output: Output) -> str:
     told = found.explanation
     if output in {Output.TABLE, Output.WIDE}:
         notes = "".join(f"\nNote: {note}\n" for note in found.notes)
-        return f"{_drawn(told)}{notes}"
+        return f"{_explanation_text(told)}{notes}"
     shown = {**told.data, "notes": list(found.notes)}
     return json_text(shown) if output is Output.JSON else yaml_text(shown)
 
 
-def _drawn(told: Explanation) -> str:
+def _explanation_text(told: Explanation) -> str:
     width = max((len(name) for name, _ in told.facts), default=0)
     facts = "".join(f"  {name.ljust(width)}  {value}\n" for name, value in told.facts)
     parts = [f"{told.title}\n{facts}", f"{told.verdict}\n", *map(_section, told.sections)]

@@ -1,10 +1,11 @@
-"""dovetail install: what must a cluster hold for Dovetail to run in it?"""
+"""dovetail install: prints the manifests by which Dovetail runs in a cluster."""
 
 from __future__ import annotations
 
 import re
 from typing import Annotated, Final
 
+import msgspec
 import typer
 
 from dovetail.cli.output import emit
@@ -84,9 +85,12 @@ def install(  # noqa: PLR0913  each is a flag
         msg = "--kubelets: expected without --shadow: a shadow only reads"
         raise InputError(msg)
     from dovetail.api.crds import stream
+    from dovetail.cloud.plugin import ProviderPlugin
+    from dovetail.cloud.registry import load
     from dovetail.present.installation import manifests
     from dovetail.present.installation.choices import Choices
 
+    plugin: ProviderPlugin[None, msgspec.Struct] = load(provider)
     version = _version()
     choices = Choices(
         version=version,
@@ -94,6 +98,8 @@ def install(  # noqa: PLR0913  each is a flag
         namespace=namespace,
         replicas=min(replicas, 1) if shadow else replicas,
         provider=provider,
+        extensions=(plugin.extension,),
+        access=plugin.access,
         kubelets=kubelets,
         is_shadow=shadow,
     )

@@ -1,4 +1,4 @@
-"""What does a key do to the view of the nodes? A view and a key make the next view; no terminal."""
+"""Computes the next view of the nodes from a view and a key, without a terminal."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ def pressed(viewing: Viewing, key: Key, room: ScreenSize) -> Viewing:
     if key == INTERRUPT:
         return msgspec.structs.replace(viewing, is_over=True)
     if viewing.is_typing:
-        after = _typed(viewing, key)
-        return after if after is not None else _moved(viewing, key, room)
+        after = _view_after_typing(viewing, key)
+        return after if after is not None else _move(viewing, key, room)
     if key in SORTS:
-        return _sorted(viewing, SORTS[key])
+        return _sort_by(viewing, SORTS[key])
     match key:
         case "q":
             return msgspec.structs.replace(viewing, is_over=True)
@@ -72,7 +72,7 @@ def pressed(viewing: Viewing, key: Key, room: ScreenSize) -> Viewing:
         case "escape":
             return _sought(viewing, "")
         case _:
-            return _moved(viewing, _ALIASES.get(key, key), room)
+            return _move(viewing, _ALIASES.get(key, key), room)
 
 
 def within(viewing: Viewing, room: ScreenSize) -> Viewing:
@@ -81,7 +81,7 @@ def within(viewing: Viewing, room: ScreenSize) -> Viewing:
     return msgspec.structs.replace(viewing, first=max(0, min(viewing.first, last)))
 
 
-def _typed(viewing: Viewing, key: Key) -> Viewing | None:
+def _view_after_typing(viewing: Viewing, key: Key) -> Viewing | None:
     """The view after a key while a filter is typed; None for a key that types nothing."""
     text = viewing.wish.text
     if key == ENTER:
@@ -100,14 +100,14 @@ def _sought(viewing: Viewing, text: str) -> Viewing:
     return msgspec.structs.replace(viewing, wish=wish, first=0)
 
 
-def _sorted(viewing: Viewing, sort: SortKey) -> Viewing:
+def _sort_by(viewing: Viewing, sort: SortKey) -> Viewing:
     """By this from the top; by the same once more means the other way round."""
     turns = viewing.wish.sort is sort and not viewing.wish.is_reversed
     wish = msgspec.structs.replace(viewing.wish, sort=sort, is_reversed=turns)
     return msgspec.structs.replace(viewing, wish=wish, first=0)
 
 
-def _moved(viewing: Viewing, key: Key, room: ScreenSize) -> Viewing:
+def _move(viewing: Viewing, key: Key, room: ScreenSize) -> Viewing:
     page = max(1, room.n_visible - 1)  # one line stays, to read on from
     steps = {
         UP: -1, DOWN: 1, PAGE_UP: -page, PAGE_DOWN: page, HOME: -room.n_nodes, END: room.n_nodes

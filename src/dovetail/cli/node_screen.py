@@ -1,4 +1,4 @@
-"""How are the nodes drawn? Lines of a given width from what is known and how it is looked at.
+"""Draws the view of the nodes as lines of a given width.
 
 Where the width does not suffice, columns give way one by one, in the order of `_GIVES_WAY`, and
 bars before figures; no line is ever longer than it may be.
@@ -78,7 +78,7 @@ _CELLS: Final[Mapping[str, _Drawn]] = {
 
 
 def _gibibytes(pair: tuple[int, int]) -> str:
-    used, held = (one / _MIB_PER_GIB for one in pair)
+    used, held = (item / _MIB_PER_GIB for item in pair)
     return f"{used:,.1f}/{held:,.1f}Gi"
 
 
@@ -92,17 +92,17 @@ def table(
         name: _fills(name, nodes, look, _BAR) if name in _FILLS else _cells(name, nodes, now)
         for name in (_WIDE if look.is_wide else _PLAIN)
     }
-    columns = _fitted(shown, nodes, look)
+    columns = _column_widths(shown, nodes, look)
     headings = {name: _Cell(name.upper(), "bold") for name in columns}
     places = range(len(nodes))[part]
     cells = [{name: shown[name][at] for name in columns} for at in places]
-    return [_cut(_line(one, columns), look) for one in (headings, *cells)]
+    return [_cut_line(_line(item, columns), look) for item in (headings, *cells)]
 
 
 def _cells(name: str, nodes: Sequence[NodeBox], now: datetime) -> list[_Cell]:
     draw = _CELLS[name]
     return [
-        _Cell(_shown(draw(box, now)), _STYLES[box.state] if name == "state" else "")
+        _Cell(_printable(draw(box, now)), _STYLES[box.state] if name == "state" else "")
         for box in nodes
     ]
 
@@ -111,16 +111,18 @@ def _fills(name: str, nodes: Sequence[NodeBox], look: Look, width: int) -> list[
     """How full the nodes are: a bar of this width, and the figure."""
     filled, empty = ("#", "-") if look.is_plain else ("█", "░")
     figures = [percent(box.cpu if name == "cpu" else box.memory) for box in nodes]
-    drawn = [bar(one, width=width, filled=filled, empty=empty) for one in figures]
+    drawn = [bar(figure, width=width, filled=filled, empty=empty) for figure in figures]
     return [_Cell(text if width else text.lstrip(" ").rjust(5)) for text in drawn]
 
 
-def _shown(text: str) -> str:
+def _printable(text: str) -> str:
     """What comes from a cluster, without anything that could steer a terminal."""
     return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)
 
 
-def _fitted(shown: dict[str, list[_Cell]], nodes: Sequence[NodeBox], look: Look) -> dict[str, int]:
+def _column_widths(
+    shown: dict[str, list[_Cell]], nodes: Sequence[NodeBox], look: Look
+) -> dict[str, int]:
     """The columns that there is room for, with their widths; bars that must give way are drawn
     anew in `shown`. Long names are cut before a column goes, but not to a stump.
     """
@@ -132,9 +134,9 @@ def _fitted(shown: dict[str, list[_Cell]], nodes: Sequence[NodeBox], look: Look)
         if _total(widths) - spare <= look.width:
             break
         if name in _SHORTER_BARS:
-            for one in _FILLS:
-                shown[one] = _fills(one, nodes, look, _SHORTER_BARS[name])
-                widths[one] = _width(one, shown[one])
+            for item in _FILLS:
+                shown[item] = _fills(item, nodes, look, _SHORTER_BARS[name])
+                widths[item] = _width(item, shown[item])
         else:
             widths.pop(name, None)
     over = _total(widths) - look.width
@@ -144,7 +146,7 @@ def _fitted(shown: dict[str, list[_Cell]], nodes: Sequence[NodeBox], look: Look)
 
 
 def _width(name: str, cells: Sequence[_Cell]) -> int:
-    return max(len(name), *(cell_len(one.text) for one in cells)) if cells else len(name)
+    return max(len(name), *(cell_len(cell.text) for cell in cells)) if cells else len(name)
 
 
 def _total(widths: Mapping[str, int]) -> int:
@@ -166,7 +168,7 @@ def _line(cells: Mapping[str, _Cell], widths: Mapping[str, int]) -> Text:
     return line
 
 
-def _cut(line: Text, look: Look) -> Text:
+def _cut_line(line: Text, look: Look) -> Text:
     if look.width:
         line.truncate(look.width, overflow="crop" if look.is_plain else "ellipsis")
     return line
@@ -180,7 +182,7 @@ def sums(totals: Totals, look: Look) -> Text:
         f"${totals.price_per_hour:,.4f} an hour",
         f"cpu {cpu:.0f} %, memory {memory:.0f} % requested",
     )
-    return _cut(Text("; ".join(parts), style="bold"), look)
+    return _cut_line(Text("; ".join(parts), style="bold"), look)
 
 
 # ------------------------------------------------------------------ a whole screen
@@ -200,22 +202,22 @@ def frame(listed: NodeList, viewing: Viewing, look: Look, trouble: str = "") -> 
     headings, *shown = table(nodes, listed.now, look, slice(first, first + fits.n_visible))
     blank = [Text()] * (fits.n_visible - len(shown))
     above = [sums(listed.totals, look), Text(), headings]
-    below = _cut(Text(_status(viewing, fits, first, trouble), style="reverse"), look)
+    below = _cut_line(Text(_status(viewing, fits, first, trouble), style="reverse"), look)
     return [*above, *shown, *blank, below][: look.height or None]
 
 
 def _status(viewing: Viewing, fits: ScreenSize, first: int, trouble: str) -> str:
-    return "  ".join(filter(None, _said(viewing, fits, first, _shown(trouble))))
+    return "  ".join(filter(None, _status_lines(viewing, fits, first, _printable(trouble))))
 
 
-def _said(viewing: Viewing, fits: ScreenSize, first: int, trouble: str) -> Iterator[str]:
+def _status_lines(viewing: Viewing, fits: ScreenSize, first: int, trouble: str) -> Iterator[str]:
     wish = viewing.wish
     if viewing.is_typing:
-        yield f"filter: {_shown(wish.text)}_  (Enter keeps it, Esc drops it)"
+        yield f"filter: {_printable(wish.text)}_  (Enter keeps it, Esc drops it)"
         return
     last = min(fits.n_nodes, first + fits.n_visible)
     yield f"{min(first + 1, last)}-{last} of {fits.n_nodes}"
     yield trouble
     yield f"by {wish.sort}{', reversed' if wish.is_reversed else ''}"
-    yield f"filter: {_shown(wish.text)}" if wish.text else ""
+    yield f"filter: {_printable(wish.text)}" if wish.text else ""
     yield f" {_KEYS}"

@@ -1,4 +1,4 @@
-"""How are the nodes watched? The screen is drawn again when they change, and when a key is pressed.
+"""Redraws the view of the nodes when they change and when a key is pressed.
 
 Time passes on the screen too: ages are drawn anew every few seconds.
 """
@@ -70,10 +70,10 @@ class _Screen:
             signal.SIGTERM: self._end,
         }
         with _hearing(self._terminal.keys, self._read, handlers):
-            listed = self._listed(cluster)
+            listed = self._list_nodes(cluster)
             while True:
                 if self._changed.is_set():
-                    listed = self._listed(cluster)
+                    listed = self._list_nodes(cluster)
                 self._press(listed)
                 if self._viewing.is_over:
                     return
@@ -82,7 +82,7 @@ class _Screen:
                 self._terminal.draw(lines)
                 await self._rest()
 
-    def _listed(self, cluster: Following) -> NodeList:
+    def _list_nodes(self, cluster: Following) -> NodeList:
         self._changed.clear()
         now = self._clock.now()
         return node_list(cluster.snapshot(now), now)

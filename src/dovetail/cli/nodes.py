@@ -1,4 +1,4 @@
-"""dovetail nodes: which nodes are there, how full are they, and what do they cost?"""
+"""dovetail nodes: prints the nodes, their utilisation and their price."""
 
 from __future__ import annotations
 
@@ -75,14 +75,16 @@ def _print_once(source: ClusterSource, wish: NodeListView, output: Output) -> No
 
     found = seen(source)
     listed = node_list(found.snapshot, found.now)
-    notes = found.notes if any(one.capacity_type == SPOT for one in listed.nodes) else ()
+    notes = found.notes if any(node.capacity_type == SPOT for node in listed.nodes) else ()
     for remark in (unpriced(listed.nodes), *notes):
         if remark:
             say(remark)
-    emit(_printed(listed, wish, output, notes))
+    emit(_output_text(listed, wish, output, notes))
 
 
-def _printed(listed: NodeList, wish: NodeListView, output: Output, notes: tuple[str, ...]) -> str:
+def _output_text(
+    listed: NodeList, wish: NodeListView, output: Output, notes: tuple[str, ...]
+) -> str:
     from dovetail.present.node_list import arranged, nodes_json
 
     shown = arranged(listed.nodes, wish)

@@ -1,4 +1,4 @@
-"""Which flags do several commands share, and what does each mean? One definition per flag."""
+"""Defines the flags that several commands share, one definition per flag."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ Catalog = Annotated[
         "--catalog",
         metavar="NAME",
         envvar="INSTANCE_TYPES_FILE_PATH",
-        help="Instance types: 'generic', 'aws', or a file in kwok format. "
-        "Default: 'aws' for pools with an EC2NodeClass, else 'generic'.",
+        help="Instance types: a provider's by name, such as 'generic' or 'aws', or a file in kwok "
+        "format. Default: those of the provider of the pool's node class, else 'generic'.",
         show_default=False,
     ),
 ]
@@ -190,9 +190,9 @@ LiveCatalog = Annotated[
         "--catalog",
         metavar="NAME",
         envvar="INSTANCE_TYPES_FILE_PATH",
-        help="Where prices come from: 'generic', 'aws', or a file in kwok format. Default: 'aws' "
-        "for pools with an EC2NodeClass, else 'generic'; of a live cluster, the one that knows "
-        "the types of a pool's nodes.",
+        help="Where prices come from: a provider's catalogue by name, such as 'generic' or 'aws', "
+        "or a file in kwok format. Default: that of the provider of the pool's node class, else "
+        "'generic'; of a live cluster, the one that knows the types of a pool's nodes.",
         show_default=False,
     ),
 ]

@@ -1,4 +1,4 @@
-"""How do bytes leave? Data to stdout, whole and at the end; talk to stderr."""
+"""Writes results to stdout, whole and at the end, and progress and warnings to stderr."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""dovetail plan: what would be launched, moved and removed for these manifests?"""
+"""dovetail plan: prints what would be launched, moved and removed for these manifests."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def plan(  # noqa: PLR0913  typer reads one flag from each argument
         most_evictions_per_day,
         options.worth(eviction_cost),
     )
-    planned = _planned(
+    planned = _plan(
         PlanRequest(
             sources=options.sources(files, more),
             catalogue=catalog,
@@ -84,7 +84,7 @@ def plan(  # noqa: PLR0913  typer reads one flag from each argument
     )
     for remark in planned.remarks:
         say(remark)
-    emit(_printed(planned, output, with_certificate=certificate))
+    emit(_output_text(planned, output, with_certificate=certificate))
 
 
 def _mention_gates(feature_gates: str) -> None:
@@ -95,7 +95,7 @@ def _mention_gates(feature_gates: str) -> None:
         say("Feature gates bind 'run' only: offline every kind in the input is honoured.")
 
 
-def _planned(request: PlanRequest) -> Planned:
+def _plan(request: PlanRequest) -> Planned:
     from dovetail.app import plan_from
     from dovetail.cli.progress import Progress
 
@@ -103,7 +103,7 @@ def _planned(request: PlanRequest) -> Planned:
         return plan_from(request, stdin=sys.stdin.buffer, tell=progress.tell)
 
 
-def _printed(planned: Planned, output: Output, *, with_certificate: bool) -> str:
+def _output_text(planned: Planned, output: Output, *, with_certificate: bool) -> str:
     if output in {Output.TABLE, Output.WIDE}:
         from dovetail.cli.render import drawn
         from dovetail.present.table import plan_table
@@ -121,7 +121,7 @@ def _printed(planned: Planned, output: Output, *, with_certificate: bool) -> str
         notes=planned.notes,
         with_certificate=with_certificate,
     )
-    shown["staying"] = [blocked_json(one) for one in planned.staying]
+    shown["staying"] = [blocked_json(verdict) for verdict in planned.staying]
     if planned.frontier:
         from dovetail.present.frontier import frontier_json
 

@@ -1,4 +1,4 @@
-"""Is it still busy? A line on stderr for work that takes over a second, only on a terminal."""
+"""Shows a line on stderr for work that takes over a second, only on a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How is a plan drawn on a terminal? Tables for eyes; every colour also says it in words."""
+"""Renders a plan as tables for a terminal; nothing is shown by colour alone."""
 
 from __future__ import annotations
 
@@ -155,11 +155,11 @@ def _node_cells(row: NodeRow, console: Console, *, has_devices: bool, is_wide: b
         f"{row.count} x {described(row)}",
         row.node_pool,
         price(row.price_nanousd).removeprefix("$"),
-        _filled(row.cpu, console),
-        _filled(row.memory, console),
+        _fill_text(row.cpu, console),
+        _fill_text(row.memory, console),
     ]
     if has_devices:
-        cells.append(", ".join(_device(one) for one in row.devices))
+        cells.append(", ".join(_device(device) for device in row.devices))
     if is_wide:
         cells += [str(row.n_pods), str(row.n_fallbacks)]
     return cells
@@ -170,7 +170,7 @@ def _device(fill: Fill) -> str:
     return f"{used}/{quantity.render(fill.resource, fill.held)} {fill.resource}"
 
 
-def _filled(fill: Fill, console: Console) -> str:
+def _fill_text(fill: Fill, console: Console) -> str:
     if console.width < _NARROW:
         return f"{fill.percent:3d} %"
     if _is_plain():

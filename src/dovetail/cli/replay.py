@@ -1,4 +1,4 @@
-"""dovetail replay: do recorded decisions come out the same when they are made again?"""
+"""dovetail replay: makes recorded decisions again and compares them."""
 
 from __future__ import annotations
 
@@ -54,21 +54,21 @@ def replay(
         found = app.replayed_from(journal, last or 0, tell=progress.tell)
     for remark in found.remarks:
         say(remark)
-    emit(_printed(found, output))
+    emit(_output_text(found, output))
     if found.different:
         raise typer.Exit(DIFFERENT)
 
 
-def _printed(found: Replay, output: Output) -> str:
+def _output_text(found: Replay, output: Output) -> str:
     if output in {Output.TABLE, Output.WIDE}:
-        return _drawn(found)
+        return _replay_text(found)
     from dovetail.present.replay import replay_json
 
     shown = replay_json(found)
     return json_text(shown) if output is Output.JSON else yaml_text(shown)
 
 
-def _drawn(found: Replay) -> str:
+def _replay_text(found: Replay) -> str:
     from dovetail.present.table import counted
 
     made = counted(len(found.decisions), "decision")
@@ -78,10 +78,10 @@ def _drawn(found: Replay) -> str:
     return f"{blocks}{made} recomputed: {len(found.different):,} differ.\n"
 
 
-def _block(one: ReplayedDecision) -> str:
+def _block(replayed_decision: ReplayedDecision) -> str:
     from dovetail.present.plan import instant
     from dovetail.present.replay import difference_rows
 
-    table = aligned(_COLUMNS, difference_rows(one), right=())
+    table = aligned(_COLUMNS, difference_rows(replayed_decision), right=())
     lines = "".join(f"  {line}\n" for line in table.splitlines())
-    return f"Decision {one.number} of {instant(one.now)}:\n{lines}\n"
+    return f"Decision {replayed_decision.number} of {instant(replayed_decision.now)}:\n{lines}\n"

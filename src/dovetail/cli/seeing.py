@@ -1,4 +1,4 @@
-"""Which cluster is shown? That of the manifests, where there are any, else the live one."""
+"""Chooses the cluster to show: that of the manifests if there are any, else the live one."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def seen(source: ClusterSource) -> Seen:
     with Progress() as progress:
         if source.is_live:
             progress.tell("reading the cluster")
-            found = read_live(whose(source))
+            result = read_live(whose(source))
         else:
             progress.tell("reading manifests")
             request = app.PlanRequest(
@@ -65,10 +65,10 @@ def seen(source: ClusterSource) -> Seen:
                 catalogue=source.catalog,
                 now=options.instant(source.now),
             )
-            found = app.seen_from(request, stdin=sys.stdin.buffer)
-    for remark in found.remarks:
+            result = app.seen_from(request, stdin=sys.stdin.buffer)
+    for remark in result.remarks:
         say(remark)
-    return found
+    return result
 
 
 def read_live(cluster: Whose) -> Seen:

@@ -1,4 +1,4 @@
-"""dovetail simulate: how would a day go, what would it cost, and whom would it disturb?"""
+"""dovetail simulate: prints what a simulated day costs, and how many pods it evicts."""
 
 from __future__ import annotations
 
@@ -153,8 +153,11 @@ def simulate(  # noqa: PLR0913  typer reads one flag from each argument
         more=tuple(dumps),
         deciders=_deciders(policy, scenarios, compare=compare),
         seeds=_seeds(seed, seeds),
-        settings=(*_priced(node_price), *(_setting(one, "--set") for one in settings)),
-        variations=tuple(_variation(one) for one in vary),
+        settings=(
+            *_price_settings(node_price),
+            *(_setting(setting, "--set") for setting in settings),
+        ),
+        variations=tuple(_variation(item) for item in vary),
         n_workers=workers,
         ray=ray,
     )
@@ -177,18 +180,18 @@ def _show(done: Rehearsed, output: Output, html: str, *, is_compared: bool) -> N
 
         _write(html, page(held, notes=done.notes, is_compared=is_compared))
         say(f"Wrote {html}")
-    emit(_printed(held, done.notes, output, is_compared=is_compared))
+    emit(_output_text(held, done.notes, output, is_compared=is_compared))
 
 
-def _printed(
+def _output_text(
     held: tuple[Side, ...], notes: tuple[str, ...], output: Output, *, is_compared: bool
 ) -> str:
     if output in {Output.TABLE, Output.WIDE}:
         from dovetail.sim.report.text import grids
 
         texts = [
-            f"{one.title}\n\n{aligned(one.columns, one.rows, right=one.columns[1:])}"
-            for one in grids(held, is_compared=is_compared)
+            f"{grid.title}\n\n{aligned(grid.columns, grid.rows, right=grid.columns[1:])}"
+            for grid in grids(held, is_compared=is_compared)
         ]
         return "\n".join((*texts, *(f"Note: {note}\n" for note in notes)))
     from dovetail.sim.report.data import rehearsed_json
@@ -228,7 +231,7 @@ def _seeds(seed: int | None, text: str) -> tuple[int, ...]:
         raise typer.BadParameter(msg, param_hint="--seeds")
     first, dash, last = text.partition("-")
     is_range = dash and all(
-        one.isascii() and one.isdecimal() and len(one) < 10 for one in (first, last)
+        item.isascii() and item.isdecimal() and len(item) < 10 for item in (first, last)
     )
     if not is_range or not 0 <= int(last) - int(first) < _MOST_SEEDS:
         msg = f"expected a range such as 1-20, of up to {_MOST_SEEDS}, not {text!r}"
@@ -244,7 +247,7 @@ def _setting(text: str, flag: str) -> tuple[str, str]:
     return path, value
 
 
-def _priced(node_price: str) -> tuple[tuple[str, str], ...]:
+def _price_settings(node_price: str) -> tuple[tuple[str, str], ...]:
     """What `--node-price` changes of the scenario."""
     from dovetail.cli import options
 

@@ -1,4 +1,4 @@
-"""How is a terminal taken over, and given back as it was? The only place that knows termios."""
+"""Takes over a terminal and restores it; the only module that uses termios."""
 
 from __future__ import annotations
 

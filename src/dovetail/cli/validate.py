@@ -1,4 +1,4 @@
-"""dovetail validate: what is wrong with these manifests?"""
+"""dovetail validate: prints what is wrong with these manifests."""
 
 from __future__ import annotations
 

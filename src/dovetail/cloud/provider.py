@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Protocol, runtime_checkable
 
@@ -113,3 +113,26 @@ class CloudWorker(Protocol):
     async def run(self) -> None:
         """Work until cancelled. One replica does it at a time."""
         ...
+
+
+class NamedWorker(msgspec.Struct, frozen=True):
+    """A controller of a provider: `run` works until cancelled, and is started again if it fails."""
+
+    name: str
+    run: Callable[[], Awaitable[None]]
+
+
+@runtime_checkable
+class CloudWorkers(Protocol):
+    """A cloud with several controllers of its own."""
+
+    @property
+    def workers(self) -> tuple[NamedWorker, ...]:
+        """Each runs for as long as this replica leads."""
+        ...
+
+
+def workers_of(cloud: CloudProvider) -> tuple[NamedWorker, ...]:
+    """All controllers of a cloud, one or several."""
+    own = (NamedWorker("cloud", cloud.run),) if isinstance(cloud, CloudWorker) else ()
+    return (*own, *cloud.workers) if isinstance(cloud, CloudWorkers) else own

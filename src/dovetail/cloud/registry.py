@@ -1,37 +1,30 @@
-"""Finds the clouds that are installed under the entry point group `dovetail.providers`.
+"""Finds the providers that are installed under the entry point group `dovetail.providers`.
 
-Built-in providers come through the same door. An entry point names a function that is given the
-`ProviderContext` and makes the provider:
+Built-in providers come through the same door. An entry point names a `ProviderPlugin`:
 
     [project.entry-points."dovetail.providers"]
-    mycloud = "mycloud.provider:provider"
+    mycloud = "mycloud.plugin:PLUGIN"
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from importlib.metadata import EntryPoint, entry_points
-from typing import Final, Generic, TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
-from dovetail.clock import Clock, Timer
+from dovetail import api
+from dovetail.cloud.context import ProviderContext
+from dovetail.cloud.plugin import ProviderPlugin
 from dovetail.cloud.provider import CloudProvider
 from dovetail.errors import InputError
 
+__all__ = ["GROUP", "ProviderContext", "extensions", "load", "made", "names", "plugins"]
+
 GROUP: Final = "dovetail.providers"
-KubeT_co = TypeVar("KubeT_co", covariant=True)
-
-
-class ProviderContext(msgspec.Struct, Generic[KubeT_co], frozen=True):
-    """What a provider is given to work with. `kube` is a `dovetail.kube.seam.Kube`;
-    `environment` holds the operator's settings by their environment names.
-    """
-
-    kube: KubeT_co
-    clock: Clock
-    timer: Timer
-    environment: Mapping[str, str] = {}
+KubeT = TypeVar("KubeT")
+_Plugin = ProviderPlugin[KubeT, msgspec.Struct]
 
 
 def names() -> tuple[str, ...]:
@@ -39,34 +32,66 @@ def names() -> tuple[str, ...]:
     return tuple(sorted({one.name for one in entry_points(group=GROUP)}))
 
 
-def load(name: str) -> Callable[[ProviderContext[KubeT_co]], CloudProvider]:
-    """What makes the provider of this name. Raises InputError when there is none, or no one."""
-    found = {one.value: one for one in entry_points(group=GROUP) if one.name == name}
-    if not found:
+def load(name: str) -> _Plugin[KubeT]:
+    """The plugin of this name. Raises InputError when there is none, or more than one."""
+    entries = {one.value: one for one in entry_points(group=GROUP) if one.name == name}
+    if not entries:
         msg = f"no provider {name!r}: expected one of {', '.join(names()) or 'none installed'}"
         raise InputError(msg)
-    if len(found) > 1:
-        msg = f"provider {name!r} is installed more than once: {', '.join(sorted(found))}"
+    if len(entries) > 1:
+        msg = f"provider {name!r} is installed more than once: {', '.join(sorted(entries))}"
         raise InputError(msg)
-    (entry,) = found.values()
+    (entry,) = entries.values()
     return _loaded(entry)
 
 
-def _loaded(entry: EntryPoint) -> Callable[[ProviderContext[KubeT_co]], CloudProvider]:
+def plugins() -> tuple[_Plugin[KubeT], ...]:
+    """All that are installed, by name. Raises InputError when one of them cannot be loaded, or two
+    bring the same kind.
+    """
+    loaded: dict[str, _Plugin[KubeT]] = {name: load(name) for name in names()}
+    owners: dict[tuple[str, str], tuple[str, api.Kind]] = {}
+    for name, plugin in loaded.items():
+        for kind in plugin.node_classes:
+            owner, other = owners.setdefault((kind.group, kind.name), (name, kind))
+            if other != kind:
+                msg = f"providers {owner!r} and {name!r} both bring {kind.name}.{kind.group}"
+                raise InputError(msg)
+    return tuple({id(plugin): plugin for plugin in loaded.values()}.values())
+
+
+def extensions(name: str = "") -> tuple[api.Extension, ...]:
+    """What this provider adds to the API, or without a name all that are installed."""
+    found: tuple[_Plugin[None], ...] = (load(name),) if name else plugins()
+    return tuple(one.extension for one in found)
+
+
+def made(
+    plugin: ProviderPlugin[KubeT, msgspec.Struct],
+    context: ProviderContext[KubeT],
+    settings: msgspec.Struct | None = None,
+) -> AbstractAsyncContextManager[CloudProvider]:
+    """The provider, for as long as the block lasts; without `settings`, with the defaults. Raises
+    InputError for what is no provider.
+    """
+    chosen = plugin.settings.defaults if settings is None else settings
+    provider: object = plugin.make(context, chosen)
+    if isinstance(provider, CloudProvider):
+        return nullcontext(provider)
+    if isinstance(provider, AbstractAsyncContextManager):
+        return provider
+    msg = f"provider {plugin.name!r} made {type(provider).__name__}, no provider"
+    raise InputError(msg)
+
+
+def _loaded(entry: EntryPoint) -> _Plugin[KubeT]:
     try:
-        make = entry.load()
+        plugin = entry.load()
     except (ImportError, AttributeError) as error:
         msg = f"provider {entry.name!r} cannot be loaded from {entry.value}: {error}"
         raise InputError(msg) from error
-
-    def provider(surroundings: ProviderContext[KubeT_co]) -> CloudProvider:
-        made = make(surroundings)
-        if not isinstance(made, CloudProvider):
-            msg = f"provider {entry.name!r}: {entry.value} made {type(made).__name__}, no provider"
-            raise InputError(msg)
-        return made
-
-    if not callable(make):
-        msg = f"provider {entry.name!r}: {entry.value} cannot be called"
+    if not isinstance(plugin, ProviderPlugin):
+        kind = type(plugin).__name__
+        msg = f"provider {entry.name!r}: {entry.value} is {kind}, expected a ProviderPlugin"
         raise InputError(msg)
-    return provider
+    return plugin

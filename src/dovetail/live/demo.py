@@ -21,14 +21,16 @@ import msgspec
 from dovetail.apiserver import MemoryKube
 from dovetail.apiserver.http.server import Served, serve
 from dovetail.clock import SystemClock
-from dovetail.cloud.registry import ProviderContext
+from dovetail.cloud.context import ProviderContext
 from dovetail.controllers.leadership.supervisor import Loop, Supervisor
 from dovetail.live.asking import Asking
+from dovetail.live.providing import Provided, ProviderVoice
 from dovetail.live.replica import Outside, Replica
 from dovetail.observe.journal.recent import RecentDecisions
 from dovetail.observe.logs import LogSettings, open_log
-from dovetail.providers.aws import catalogue as aws
+from dovetail.providers.aws.catalogue import offline as aws
 from dovetail.providers.kwok.faults import Faults
+from dovetail.providers.kwok.plugin import PLUGIN
 from dovetail.providers.kwok.provider import KwokProvider
 from dovetail.settings.gates import FEATURE_GATES
 from dovetail.settings.operator import LogLevel, OperatorSettings
@@ -106,9 +108,12 @@ async def _living(
     kube: MemoryKube, tempo: Tempo, settings: DemoSettings
 ) -> AsyncIterator[_Cluster]:
     faults, outside = Faults(), _outside(tempo)
-    around = ProviderContext(kube=kube, clock=tempo, timer=tempo)
+    voice = ProviderVoice()
+    around = ProviderContext(
+        kube=kube, clock=tempo, timer=tempo, tell=voice.tell, announce=voice.announce
+    )
     cloud = KwokProvider(around, types=aws.instance_types(), ordered=faults)
-    replica = Replica(outside, kube, kube, cloud)
+    replica = Replica(outside, kube, kube, Provided(cloud, (PLUGIN.extension,), voice))
     lookout = Lookout(lambda: tempo.rate)
     recent = RecentDecisions(_REMEMBERED)
     replica.show(lookout.decided)

@@ -17,6 +17,7 @@ import msgspec
 
 from dovetail import api
 from dovetail.clock import LoopTimer, SystemClock
+from dovetail.cloud.catalogues import OfflineCatalogues
 from dovetail.cloud.overlay_manifest import overlay
 from dovetail.cloud.overlays import PooledTypes, apply_to_pools
 from dovetail.controllers.cache import WatchCache
@@ -33,7 +34,6 @@ from dovetail.model.instance import InstanceType
 from dovetail.model.node import Node
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Snapshot
-from dovetail.providers import choose
 from dovetail.state.changes import Catalogued
 from dovetail.state.cluster import Cluster
 
@@ -72,7 +72,9 @@ class Following:
         self._pace = pace
         self._touched = touched
         self._chosen = catalogue
-        self._types = {catalogue: choose.by_name(catalogue)} if catalogue else {}
+        self._offline = OfflineCatalogues()
+        if catalogue:  # a bad name is an error at once
+            self._offline.by_name(catalogue)
         self._cluster = Cluster()
         self._overlays: dict[str, api.NodeOverlay] = {}
         self._laid: object = None  # what catalogues were last worked out for
@@ -112,7 +114,7 @@ class Following:
 
     def catalogues(self) -> tuple[str, ...]:
         """The names of all catalogues that prices came from."""
-        return tuple(self._types)
+        return self._offline.used
 
     def trouble(self) -> str:
         """Why the cluster cannot be followed just now; empty if it can."""
@@ -137,10 +139,9 @@ class Following:
     ) -> Mapping[str, Types]:
         pooled = []
         for pool in pools:
-            name = self._chosen or choose.fitting(pool, in_use.get(pool.node_class.kind, ()))
-            if name not in self._types:
-                self._types[name] = choose.by_name(name)
-            pooled.append(PooledTypes(pool, self._types[name]))
+            in_kind = in_use.get(pool.node_class.kind, ())
+            name = self._chosen or self._offline.fitting(pool, in_kind)
+            pooled.append(PooledTypes(pool, self._offline.by_name(name)))
         overlays = [overlay(one) for one in self._overlays.values() if not api.problems(one)]
         return apply_to_pools(pooled, overlays)[0]
 

@@ -14,10 +14,9 @@ from typing import Final
 
 import msgspec
 
+from dovetail import api
 from dovetail.clock import Clock, Timer, happens_within
-from dovetail.cloud import registry
-from dovetail.cloud.provider import CloudProvider, CloudWorker
-from dovetail.cloud.registry import ProviderContext
+from dovetail.cloud.provider import CloudProvider, workers_of
 from dovetail.controllers.controller import Controller, Setup
 from dovetail.controllers.dependencies import Dependencies
 from dovetail.controllers.leadership import election
@@ -26,6 +25,7 @@ from dovetail.controllers.provisioning.loop import Window, Witness
 from dovetail.decide import decide
 from dovetail.decide.lifecycle.step import Event
 from dovetail.kube.seam import Kube
+from dovetail.live.providing import Provided
 from dovetail.model.backoff import Chance
 from dovetail.model.plan import Plan
 from dovetail.model.snapshot import Snapshot
@@ -61,25 +61,28 @@ class Outside(msgspec.Struct, frozen=True):
 
 class Replica:
     """One replica: it follows the cluster, and works when it leads. Stand-ins for kubelets, if any,
-    speak through `kubelets_kube`. Without a `cloud` the settings say which.
+    speak through `kubelets_kube`.
     """
 
     def __init__(
-        self,
-        outside: Outside,
-        kube: Kube,
-        kubelets_kube: Kube,
-        cloud: CloudProvider | None = None,
+        self, outside: Outside, kube: Kube, kubelets_kube: Kube, provided: Provided
     ) -> None:
         settings = outside.settings
         self._outside = outside
         self._kubelets_kube = kubelets_kube
-        cloud = cloud or _cloud(outside, kube)
-        self._meters = Meters(node_class_labels=_node_class_labels(cloud))
+        self._extensions = provided.extensions
+        self._workers = workers_of(provided.cloud)
+        self._meters = Meters(node_class_labels=_node_class_labels(provided.cloud))
         self._meters.tell_build(version=version("dovetail"), commit="")
-        self._cloud = measured(cloud, self._meters, outside.timer)
+        self._cloud = measured(provided.cloud, self._meters, outside.timer)
         self._kube = MeteredKube(kube, self._meters, outside.timer)
-        self._recorder = Recorder(self._kube, outside.clock, outside.timer, log=outside.log)
+        self._recorder = Recorder(
+            self._kube,
+            outside.clock,
+            outside.timer,
+            log=outside.log,
+            kinds=api.extended(self._extensions),
+        )
         self._onlooker = Onlooker(
             self._meters,
             _ignored if settings.dry_run else self._recorder.tell,
@@ -94,6 +97,11 @@ class Replica:
         self._watching: list[Witness] = [self._shadow.decided] if self._shadow else []
         self._controller = Controller(self._means(), self._setup())
         self._controller.feed.subscribe(self._onlooker.hear_pods)
+        provided.voice.connect(
+            _ignored if settings.dry_run else self._recorder.tell,
+            self._controller.announce,
+            self._controller.refresh_types,
+        )
         self._is_leading = False
         self._unsynced_since: float | None = outside.timer.elapsed_seconds()
 
@@ -107,6 +115,7 @@ class Replica:
             recorder=self._recorder,
             meters=self._meters,
             log=self._outside.log,
+            extensions=self._extensions,
             breadth=self._outside.settings.n_at_once(least=100, most=500) / 100,
         )
 
@@ -227,8 +236,7 @@ class Replica:
         if self._outside.settings.dry_run:
             return tuple(loops)
         loops.append(Loop("events", self._recorder.run))
-        if isinstance(self._cloud, CloudWorker):
-            loops.append(Loop("cloud", self._cloud.run))
+        loops += [Loop(one.name, one.run) for one in self._workers]
         if self._outside.settings.kubelets:
             loops.append(Loop("kubelets", self._kubelets().run))
         return tuple(loops)
@@ -267,15 +275,6 @@ def _journal(outside: Outside) -> JournalKeeper | None:
         return None
     bounds = Bounds(settings.journal_max_bytes, settings.journal_max_age)
     return JournalKeeper(JournalWriter(Path(settings.journal), bounds), outside.log)
-
-
-def _cloud(outside: Outside, kube: Kube) -> CloudProvider:
-    settings = outside.settings
-    environment = dict(outside.environment)
-    if settings.instance_types_file_path:
-        environment["INSTANCE_TYPES_FILE_PATH"] = settings.instance_types_file_path
-    make = registry.load(settings.provider)
-    return make(ProviderContext(kube, outside.clock, outside.timer, environment))
 
 
 def _node_class_labels(cloud: CloudProvider) -> tuple[str, ...]:

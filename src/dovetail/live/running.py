@@ -15,8 +15,11 @@ from contextlib import asynccontextmanager, contextmanager
 from random import SystemRandom
 from typing import Final
 
+import msgspec
+
 from dovetail.clock import LoopTimer, SystemClock
 from dovetail.cloud import registry
+from dovetail.cloud.plugin import ProviderPlugin
 from dovetail.controllers.leadership import election
 from dovetail.controllers.leadership.election import (
     LEASE,
@@ -32,8 +35,9 @@ from dovetail.kube.http.access import Access
 from dovetail.kube.http.client import HttpKube
 from dovetail.kube.http.retry import Retries
 from dovetail.kube.http.transport import HttpSettings, World
-from dovetail.kube.seam import Ref
+from dovetail.kube.seam import Kube, Ref
 from dovetail.live.asking import Asking
+from dovetail.live.providing import Means, provided
 from dovetail.live.replica import Outside, Replica
 from dovetail.observe.journal.recent import RecentDecisions
 from dovetail.observe.logs import Log, LogSettings, open_log
@@ -54,14 +58,30 @@ _PROMPT: Final = HttpSettings(
 _KUBELETS: Final = HttpSettings(requests_per_second=2000.0, burst=2000)
 
 
-def run(settings: OperatorSettings, environment: Mapping[str, str]) -> int:
-    """Run until a signal comes or the lease is lost; the exit code. Raises InputError."""
+def run(
+    settings: OperatorSettings,
+    environment: Mapping[str, str],
+    provider_settings: msgspec.Struct | None = None,
+) -> int:
+    """Run until a signal comes or the lease is lost; the exit code. Without `provider_settings` the
+    provider has its defaults. Raises InputError.
+    """
     access = kubeconfig.load(environment, path=settings.kubeconfig, context=settings.context)
-    registry.load(settings.provider)  # one that is not there is told before anything begins
-    return asyncio.run(_run(settings, environment, access))
+    # One that is not there is told before anything begins.
+    plugin: ProviderPlugin[Kube, msgspec.Struct] = registry.load(settings.provider)
+    return asyncio.run(_run(settings, environment, access, _Chosen(plugin, provider_settings)))
 
 
-async def _run(settings: OperatorSettings, environment: Mapping[str, str], access: Access) -> int:
+class _Chosen(msgspec.Struct, frozen=True):
+    """The provider that runs, and its settings."""
+
+    plugin: ProviderPlugin[Kube, msgspec.Struct]
+    settings: msgspec.Struct | None
+
+
+async def _run(
+    settings: OperatorSettings, environment: Mapping[str, str], access: Access, chosen: _Chosen
+) -> int:
     clock = SystemClock()
     log_settings = LogSettings(
         settings.log_level, settings.log_output_paths, settings.log_error_output_paths
@@ -77,12 +97,12 @@ async def _run(settings: OperatorSettings, environment: Mapping[str, str], acces
     )
     try:
         with _signals(outside.stopping, outside.log):
-            return await _live(outside, access)
+            return await _live(outside, access, chosen)
     finally:
         outside.log.close()
 
 
-async def _live(outside: Outside, access: Access) -> int:
+async def _live(outside: Outside, access: Access, chosen: _Chosen) -> int:
     settings = outside.settings
     world = World(outside.clock, outside.timer, outside.chance, outside.environment)
     pace = HttpSettings(
@@ -92,8 +112,20 @@ async def _live(outside: Outside, access: Access) -> int:
         HttpKube(access, world, _PROMPT) as prompt_kube,
         HttpKube(access, world, pace) as kube,
         HttpKube(access, world, _KUBELETS) as kubelets_kube,
+        provided(
+            chosen.plugin,
+            Means(
+                kube,
+                outside.clock,
+                outside.timer,
+                outside.log,
+                api_authority=access.trust.authority,
+                gates=settings.feature_gates,
+            ),
+            chosen.settings,
+        ) as opened,
     ):
-        replica = Replica(outside, kube, kubelets_kube)
+        replica = Replica(outside, kube, kubelets_kube, opened)
         readiness = Readiness(prompt_kube, outside.timer, outside.log, access.server)
         async with (
             _served(outside, replica, readiness),

@@ -1,5 +1,5 @@
-"""What is known of one node that was ordered? Its claim, its Node, its instance, each by its own
-word; `model/node.py` has the three as one thing, which is what planning needs.
+"""Defines a NodeClaim, its Node and its instance separately, as the laws of a claim's life see
+them; `model/node.py` has the three as one, for planning.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class NodeObject(msgspec.Struct, frozen=True, gc=False):
     @property
     def is_ready(self) -> bool:
         """Whether its kubelet says so; one that has not spoken yet is not ready."""
-        return any(one.type == "Ready" and one.status == "True" for one in self.conditions)
+        return any(item.type == "Ready" and item.status == "True" for item in self.conditions)
 
 
 class InstanceState(StrEnum):

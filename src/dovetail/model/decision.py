@@ -1,4 +1,4 @@
-"""What was decided, when, and upon what? One decision, whole, to be asked about later."""
+"""Defines one whole decision: snapshot, plan and time, to be asked about later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be launched? Instance types, and where, how and for how much each is offered."""
+"""Defines instance types, and where, how and at what price each is offered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must a decision remember of earlier ones? All of it is here; there is no other memory."""
+"""Defines everything that a decision remembers of earlier ones; there is no other memory."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from datetime import datetime
 
 import msgspec
+
+from dovetail.model.ending import InstanceEnding
 
 
 class Nomination(msgspec.Struct, frozen=True, gc=False):
@@ -71,3 +73,4 @@ class Ledger(msgspec.Struct, frozen=True, gc=False):
     disrupting: tuple[Departure, ...] = ()
     evictions: tuple[EvictionCount, ...] = ()
     setbacks: tuple[Setback, ...] = ()
+    endings: tuple[InstanceEnding, ...] = ()  # by provider id

@@ -1,4 +1,4 @@
-"""What is there already? Nodes, and claims whose node has yet to appear."""
+"""Defines nodes, and claims whose node has yet to appear."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What should happen, and why? The answer of `decide`."""
+"""Defines the plan that `decide` returns: what is to happen, and why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does a pod ask for? Its scheduling wishes, apart from what makes it this one pod."""
+"""Defines pods: the scheduling constraints, which many pods share, and what makes it this one."""
 
 from __future__ import annotations
 

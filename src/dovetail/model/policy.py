@@ -1,4 +1,4 @@
-"""What did the operator choose? Settings that change decisions, as data."""
+"""Defines the settings of the operator that change decisions, as data."""
 
 from __future__ import annotations
 

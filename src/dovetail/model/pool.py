@@ -1,4 +1,4 @@
-"""What may be launched, how much of it, and what may be taken away again? A NodePool."""
+"""Defines NodePools: what may be launched, how much of it, and what may be disrupted."""
 
 from __future__ import annotations
 

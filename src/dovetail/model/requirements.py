@@ -1,8 +1,8 @@
-"""Which label values does a constraint allow? One requirement per key, and the algebra over them.
+"""Defines requirements, one per label key, and the algebra over them.
 
-A requirement is a set of label values: the listed ones, or all but the listed ones, within
-optional integer bounds. Intersection is the only operation that a decision needs; the rest
-(`admits`, `intersects`, `compatible`) is defined by it. Laws are in `tests/laws`.
+A requirement is a set of label values: the listed ones, or all but the listed ones, within optional
+integer bounds. Intersection is the only operation that a decision needs; the rest (`admits`,
+`intersects`, `compatible`) is defined by it. Laws are in `tests/laws`.
 """
 
 from __future__ import annotations
@@ -185,10 +185,10 @@ def requirement(
         case Operator.DOES_NOT_EXIST:
             return Requirement(key, min_values=min_values)
         case bound:
-            return _bounded(key, bound, listed, min_values)
+            return _bounded_requirement(key, bound, listed, min_values)
 
 
-def _bounded(
+def _bounded_requirement(
     key: str, operator: Operator, values: frozenset[str], min_values: int | None
 ) -> Requirement:
     number = integer(next(iter(values))) if len(values) == 1 else None
@@ -213,9 +213,9 @@ class Requirements(Mapping[str, Requirement]):
 
     def __init__(self, requirements: Iterable[Requirement] = ()) -> None:
         by_key: dict[str, Requirement] = {}
-        for one in requirements:
-            held = by_key.get(one.key)
-            by_key[one.key] = one if held is None else held & one
+        for item in requirements:
+            held = by_key.get(item.key)
+            by_key[item.key] = item if held is None else held & item
         self._by_key = by_key
 
     @classmethod
@@ -229,10 +229,10 @@ class Requirements(Mapping[str, Requirement]):
     def settled(self) -> dict[str, str]:
         """The labels for which just one value is left, by key."""
         return {
-            one.key: value
-            for one in self.sorted()
-            if not one.complement and len(one.values) == 1
-            for value in one.values
+            item.key: value
+            for item in self.sorted()
+            if not item.complement and len(item.values) == 1
+            for value in item.values
         }
 
     def __getitem__(self, key: str) -> Requirement:

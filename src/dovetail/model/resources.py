@@ -1,4 +1,4 @@
-"""How much of what? Exact integers by resource name.
+"""Defines amounts of resources, exact integers by resource name.
 
 cpu is in millicores; everything else in its base unit (bytes, counts), as kube-scheduler counts
 them: fractions were rounded up when the quantity was read.

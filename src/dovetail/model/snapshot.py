@@ -1,4 +1,4 @@
-"""What does a decision see? The whole cluster at one moment, and nothing else."""
+"""Defines the snapshot: the whole cluster at one moment, all that a decision sees."""
 
 from __future__ import annotations
 

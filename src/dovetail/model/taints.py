@@ -1,4 +1,4 @@
-"""Does a pod put up with a node's taints?"""
+"""Defines taints and tolerations, and whether a pod tolerates the taints of a node."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def repelling(
     for taint in taints:
         if taint.effect == Effect.PREFER_NO_SCHEDULE and not soft:
             continue
-        if not any(one.tolerates(taint) for one in held):
+        if not any(toleration.tolerates(taint) for toleration in held):
             return taint
     return None
 

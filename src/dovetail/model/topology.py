@@ -1,4 +1,4 @@
-"""Near what, away from what, spread over what? The constraints between pods."""
+"""Defines the constraints between pods: topology spread, affinity and anti-affinity."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class LabelSelector(msgspec.Struct, frozen=True, gc=False):
         """Whether an object with these labels is selected."""
         if self.nothing:
             return False
-        return all(one.admits(labels_by_key.get(one.key)) for one in self.expressions)
+        return all(item.admits(labels_by_key.get(item.key)) for item in self.expressions)
 
 
 NOTHING = LabelSelector(nothing=True)
@@ -106,9 +106,9 @@ class NodeTerm(msgspec.Struct, frozen=True, gc=False):
         """Whether a node of this name with these labels is selected."""
         if not self.expressions and not self.fields:
             return False
-        return all(one.admits(labels_by_key.get(one.key)) for one in self.expressions) and all(
-            one.admits(node_name) for one in self.fields
-        )
+        return all(
+            expression.admits(labels_by_key.get(expression.key)) for expression in self.expressions
+        ) and all(field.admits(node_name) for field in self.fields)
 
 
 class HostPort(msgspec.Struct, frozen=True, gc=False, order=True):

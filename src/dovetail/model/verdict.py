@@ -1,4 +1,4 @@
-"""Why not? A "no" with its reason, as data."""
+"""Defines verdicts: why a pod is unschedulable or a node stays, with its reason as data."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Reason(StrEnum):
 
 
 class Blocker(StrEnum):
-    """Every reason for which a node stays (spec/core.md 6.2, 6.3, 6.5). Each has a sentence in
+    """Every reason for which a node stays. Each has a sentence in
     `decide/disrupt/blockers.py`. The last few no plan speaks of: `decide/disrupt/why.py` does, of
     nodes that were no candidates.
     """

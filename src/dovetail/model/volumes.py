@@ -1,4 +1,4 @@
-"""What storage is there? Claims, volumes and classes, as far as they say where a pod may run."""
+"""Defines volume claims, volumes and storage classes, as far as they limit where a pod may run."""
 
 from __future__ import annotations
 

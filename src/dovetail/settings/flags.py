@@ -1,22 +1,19 @@
 """By which names is each setting given, and what does it do? The table of flags and variables.
 
-`settings/sources.py` makes settings of it; `cli/run.py` makes its help of it.
+`settings/sources.py` makes settings of it; `cli/run.py` makes its help of it. What only one
+provider reads is in that provider's own table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from datetime import timedelta
 from typing import Final
-
-import msgspec
 
 from dovetail import labels
 from dovetail.model.policy import MinValuesPolicy, PreferencePolicy
 from dovetail.settings import readings
 from dovetail.settings.gates import feature_gates
 from dovetail.settings.operator import LogLevel, OperatorSettings
-from dovetail.units import duration
+from dovetail.settings.table import Flag, SettingsTable
 
 CLUSTER: Final = "Cluster"
 PROVIDER: Final = "Provider"
@@ -28,32 +25,6 @@ JOURNAL: Final = "Journal"
 RESOURCES: Final = "Resources"
 
 _ANY_PORT: Final = readings.between(0, 65535)
-
-
-class Flag(msgspec.Struct, frozen=True):
-    """One setting: `--name`, its environment name (empty: it has none), and how it is read."""
-
-    name: str
-    environment: str
-    panel: str
-    help: str
-    read: Callable[[str], object] = readings.text
-    metavar: str = "TEXT"
-
-    @property
-    def field(self) -> str:
-        """The field of `OperatorSettings` that it sets."""
-        return self.name.replace("-", "_")
-
-    @property
-    def is_switch(self) -> bool:
-        """Whether it is true or false; the bare flag means true."""
-        return self.read is readings.truth
-
-    @property
-    def default(self) -> str:
-        """What holds when nobody says, as one would write it."""
-        return written(getattr(OperatorSettings(), self.field))
 
 
 def _cpu_millis(given: str) -> int:
@@ -107,13 +78,6 @@ FLAGS: Final = (
         PROVIDER,
         "The name of an installed cloud provider.",
         metavar="NAME",
-    ),
-    Flag(
-        "instance-types-file-path",
-        "INSTANCE_TYPES_FILE_PATH",
-        PROVIDER,
-        "Instance types of the kwok provider, a file in its format. Default: the generic grid.",
-        metavar="FILE",
     ),
     _switch(
         "kubelets",
@@ -382,17 +346,4 @@ FLAGS: Final = (
     ),
 )
 
-
-def written(value: object) -> str:
-    """A setting as one would write it in a flag."""
-    match value:
-        case bool():
-            return "true" if value else "false"
-        case timedelta():
-            return duration.render(value)
-        case tuple():
-            return ",".join(str(part) for part in value)
-        case Mapping():
-            return ",".join(f"{name}={written(held)}" for name, held in sorted(value.items()))
-        case _:
-            return str(value)
+TABLE: Final = SettingsTable(OperatorSettings(), FLAGS)

@@ -1,6 +1,6 @@
 """How is the controller to run? Everything that `dovetail run` can be told, with its defaults.
 
-Names and defaults are Karpenter's (spec/core.md 8.1); what Dovetail adds wears a name of its own.
+Names and defaults are Karpenter's; what Dovetail adds wears a name of its own.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from dovetail.settings import policies
 from dovetail.settings.gates import FEATURE_GATES
 from dovetail.units import quantity
 
+DEFAULT_PROVIDER: Final = "kwok"
 _UNLIMITED: Final = 1e6
 # From one core up to sixty the number of things done at once grows in a straight line.
 _FEWEST_CPU_MILLIS: Final = 1_000
@@ -45,8 +46,7 @@ class OperatorSettings(msgspec.Struct, frozen=True, kw_only=True):
     kube_client_burst: int = 300
     dry_run: bool = False
     # Provider
-    provider: str = "kwok"
-    instance_types_file_path: str = ""
+    provider: str = DEFAULT_PROVIDER
     kubelets: bool = False
     # Decisions
     batch_max_duration: timedelta = timedelta(seconds=10)

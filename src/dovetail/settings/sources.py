@@ -5,18 +5,19 @@ An empty variable counts as none: charts write one for every value that is left 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import msgspec
 
 from dovetail.errors import InputError
 from dovetail.model.topology import Spread
-from dovetail.settings.flags import FLAGS, Flag, written
+from dovetail.settings.flags import FLAGS, TABLE
 from dovetail.settings.gates import feature_gates
 from dovetail.settings.operator import OperatorSettings
 from dovetail.settings.readings import MalformedError
 from dovetail.settings.scheduler import default_spread
+from dovetail.settings.table import Flag, SettingsTable
 
 # The words that Go takes for truth in a variable; a flag takes only the first of each.
 _TRUE: Final = frozenset({"true", "1", "t", "T", "TRUE", "True"})
@@ -26,23 +27,32 @@ _SCHEDULER_CONFIG: Final = next(flag for flag in FLAGS if flag.name == "schedule
 
 def read(given: Mapping[str, str], environment: Mapping[str, str]) -> OperatorSettings:
     """The settings of flags, by name without dashes, and environment. Raises InputError."""
-    changes = {}
-    for flag in FLAGS:
-        value = _value(flag, given, environment)
-        if value is not None:
-            changes[flag.field] = value
-    settings = msgspec.structs.replace(OperatorSettings(), **changes)
+    settings = msgspec.structs.replace(
+        OperatorSettings(), **_changes(TABLE.flags, given, environment)
+    )
     spread = _default_spread(settings.scheduler_config, _origin(_SCHEDULER_CONFIG, given))
     return msgspec.structs.replace(settings, default_spread=spread)
 
 
-def environment_of(settings: OperatorSettings) -> dict[str, str]:
-    """The settings by their environment names: what flags said reaches a provider that way."""
-    return {
-        flag.environment: written(getattr(settings, flag.field))
-        for flag in FLAGS
-        if flag.environment
-    }
+def read_table(
+    table: SettingsTable, given: Mapping[str, str], environment: Mapping[str, str]
+) -> msgspec.Struct:
+    """The settings of a table: its defaults, with what flags and environment say.
+
+    Raises InputError, also where the settings themselves refuse a value (ValueError).
+    """
+    changes = _changes(table.flags, given, environment)
+    try:
+        return msgspec.structs.replace(table.defaults, **changes)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+
+
+def _changes(
+    flags: Iterable[Flag], given: Mapping[str, str], environment: Mapping[str, str]
+) -> dict[str, object]:
+    values = ((flag.field, _value(flag, given, environment)) for flag in flags)
+    return {field: value for field, value in values if value is not None}
 
 
 def _value(flag: Flag, given: Mapping[str, str], environment: Mapping[str, str]) -> object:

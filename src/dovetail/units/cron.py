@@ -1,4 +1,4 @@
-"""When does a schedule strike next? Cron as robfig/cron reads its standard form, in UTC.
+"""Computes when a cron schedule fires next, as robfig/cron reads its standard form, in UTC.
 
 Five fields: minute, hour, day of month, month, day of week (0 to 6 or SUN to SAT; 7 is refused).
 When both day fields are restricted, either suffices. `N/step` means from N to the field's end.

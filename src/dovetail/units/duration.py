@@ -1,7 +1,7 @@
-"""How long is "1h30m"? Durations as Go writes them.
+"""Parses and renders durations as Go writes them, such as "1h30m".
 
-Durations are kept to the microsecond; what is finer is rounded away from zero, so that a
-duration that was not nothing stays something.
+Durations are kept to the microsecond; what is finer is rounded away from zero, so that a duration
+that was not nothing stays something.
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ def parse(text: str) -> timedelta:
 
 def parse_days(text: str) -> timedelta:
     """As `parse`, with days before the rest, such as "7d" or "1d12h": for people, not for Go."""
-    found = _DAYS.fullmatch(text)
-    if found is None:
+    match = _DAYS.fullmatch(text)
+    if match is None:
         return parse(text)
-    days = timedelta(days=int(found[1]))
-    return days + parse(found[2]) if found[2] else days
+    days = timedelta(days=int(match[1]))
+    return days + parse(match[2]) if match[2] else days
 
 
 def _micros(unsigned: str, text: str) -> Fraction:
     total, at = Fraction(0), 0
     while at < len(unsigned):
-        found = _PART.match(unsigned, at)
-        if found is None or not (found[1] or found[2]):
+        match = _PART.match(unsigned, at)
+        if match is None or not (match[1] or match[2]):
             raise _refusal(text)
-        part = found[2] or ""
-        total += Fraction(int((found[1] or "0") + part), 10 ** len(part)) * _MICROS[found[3]]
-        at = found.end()
+        part = match[2] or ""
+        total += Fraction(int((match[1] or "0") + part), 10 ** len(part)) * _MICROS[match[3]]
+        at = match.end()
     if at == 0:
         raise _refusal(text)
     return total

@@ -20,13 +20,13 @@ _DEAREST: Final = timedelta(days=7)
 def least_saving(text: str) -> int:
     """Nanodollars an hour, from dollars such as "0.005"."""
     try:
-        found = money.nanousd(text.strip()) if len(text) <= _LONGEST else -1
+        result = money.nanousd(text.strip()) if len(text) <= _LONGEST else -1
     except ValueError:
-        found = -1
-    if not 0 <= found <= _MOST_NANOUSD:
+        result = -1
+    if not 0 <= result <= _MOST_NANOUSD:
         msg = f'{text[:_LONGEST]!r} is no saving; expected dollars an hour such as "0.005", or "0"'
         raise ValueError(msg)
-    return found
+    return result
 
 
 def most_evictions(text: str) -> int:
@@ -42,25 +42,25 @@ def most_evictions(text: str) -> int:
 def eviction_cost(text: str) -> timedelta:
     """For how long what a pod occupies is paid for in vain when it is evicted."""
     try:
-        found = duration.parse(text.strip()) if len(text) <= _LONGEST else None
+        span = duration.parse(text.strip()) if len(text) <= _LONGEST else None
     except ValueError:
-        found = None
-    if found is None or not timedelta(0) <= found <= _DEAREST:
+        span = None
+    if span is None or not timedelta(0) <= span <= _DEAREST:
         msg = f'{text[:_LONGEST]!r} is no cost; expected a duration such as "2h", up to "168h"'
         raise ValueError(msg)
-    return found
+    return span
 
 
 def node_price(text: str) -> int:
     """Nanodollars an hour for each node, from dollars such as "0.025"."""
     try:
-        found = money.nanousd(text.strip()) if len(text) <= _LONGEST else -1
+        result = money.nanousd(text.strip()) if len(text) <= _LONGEST else -1
     except ValueError:
-        found = -1
-    if not 0 <= found <= _MOST_NODE_NANOUSD:
+        result = -1
+    if not 0 <= result <= _MOST_NODE_NANOUSD:
         msg = (
             f"{text[:_LONGEST]!r} is not a price per node; "
             'expected dollars an hour from "0" to "1000", such as "0.025"'
         )
         raise ValueError(msg)
-    return found
+    return result

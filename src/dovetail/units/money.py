@@ -1,4 +1,4 @@
-"""What does it cost? Dollars as whole billionths, so that sums and comparisons are exact."""
+"""Holds dollars as whole billionths, so that sums and comparisons are exact."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much does "1500m" or "2Gi" mean? Kubernetes quantities, exactly.
+"""Parses and renders Kubernetes quantities, such as "1500m" or "2Gi", exactly.
 
 A quantity is a decimal number with one of three kinds of suffix: decimal (n u m k M G T P E),
 binary (Ki Mi Gi Ti Pi Ei) or an exponent (e3, E-2). "12E" is twelve exa, "12E6" twelve million.
@@ -44,26 +44,26 @@ def parse(text: Text) -> Fraction:
     if isinstance(text, bool):
         raise _refusal(text)
     written = text if isinstance(text, str) else str(text)
-    found = _SHAPE.fullmatch(written) if len(written) <= _LONGEST else None
-    if found is None or not (found["whole"] or found["part"]):
+    match = _SHAPE.fullmatch(written) if len(written) <= _LONGEST else None
+    if match is None or not (match["whole"] or match["part"]):
         raise _refusal(text)
-    number = _number(found)
+    number = _number(match)
     if not number:
         return number
     # Away from zero, so that no positive amount ever becomes nothing.
     nanos = -(-abs(number) * _NANO // 1)
     size = min(Fraction(nanos, _NANO), Fraction(MAX))
-    return -size if found["sign"] == "-" else size
+    return -size if match["sign"] == "-" else size
 
 
-def _number(found: re.Match[str]) -> Fraction:
+def _number(match: re.Match[str]) -> Fraction:
     """The size, without its sign."""
-    part = found["part"] or ""
-    digits = Fraction(int((found["whole"] or "0") + part), 10 ** len(part))
-    if found["suffix"]:
-        return digits * _FACTORS[found["suffix"]]
-    if found["exponent"]:
-        exponent = int(found["exponent"])
+    part = match["part"] or ""
+    digits = Fraction(int((match["whole"] or "0") + part), 10 ** len(part))
+    if match["suffix"]:
+        return digits * _FACTORS[match["suffix"]]
+    if match["exponent"]:
+        exponent = int(match["exponent"])
         return digits * Fraction(10) ** max(-_WIDEST_EXPONENT, min(exponent, _WIDEST_EXPONENT))
     return digits
 

@@ -18,6 +18,7 @@ from dovetail.model.claim import ClaimObject
 from dovetail.model.instance import InstanceType
 from dovetail.model.pool import NodeClassRef, NodePool
 from dovetail.model.requirements import Requirement
+from dovetail.providers.kwok import node_class as kwok_node_class
 from dovetail.providers.kwok.catalogue import instance_types
 from dovetail.providers.kwok.faults import Faults, NoCapacity
 from dovetail.providers.kwok.provider import KwokProvider
@@ -27,7 +28,7 @@ from dovetail.units import quantity
 
 NODE = api.KINDS["", "Node"]
 NODE_CLAIM = api.KINDS[labels.GROUP, "NodeClaim"]
-NODE_CLASS = api.KINDS[labels.KWOK_GROUP, "KWOKNodeClass"]
+NODE_CLASS = kwok_node_class.KIND
 POOL = NodePool("default", node_class=NodeClassRef(labels.KWOK_GROUP, "KWOKNodeClass", "default"))
 
 

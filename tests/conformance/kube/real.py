@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager, contextmanager
 
 from dovetail.api.crds import render
 from dovetail.clock import LoopTimer, SystemClock
+from dovetail.cloud.registry import extensions
 from dovetail.kube.http import kubeconfig
 from dovetail.kube.http.client import HttpKube
 from dovetail.kube.http.transport import World
@@ -42,7 +43,7 @@ class HttpServer:
 def control_plane() -> Iterator[ControlPlane]:
     """An API server that knows our kinds, with the few controllers that laws are about."""
     with running(schedules=False) as plane:
-        plane.kubectl("apply", "--server-side", "-f", "-", given=render())
+        plane.kubectl("apply", "--server-side", "-f", "-", given=render(extensions()))
         plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
         start_controllers(plane, CONTROLLERS)
         yield plane

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from dovetail import api
+from dovetail.providers.kwok.plugin import PLUGIN
 
 Tree = dict[str, Any]
 
@@ -162,11 +163,11 @@ def spoiled(tree: Mapping[str, Any], path: str, value: object) -> Tree:
 
 def read(tree: Mapping[str, Any]) -> api.Object:
     """The object of a manifest."""
-    kind = api.find(tree["apiVersion"], tree["kind"])
+    kind = api.find_extended(tree["apiVersion"], tree["kind"], (PLUGIN.extension,))
     assert kind is not None
     return api.read(kind, dict(tree))
 
 
 def problems(tree: Mapping[str, Any]) -> list[api.FieldProblem]:
     """What is wrong with a manifest."""
-    return api.problems(read(tree))
+    return api.problems(read(tree), (PLUGIN.extension,))

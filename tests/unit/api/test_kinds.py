@@ -8,7 +8,7 @@ UNDERSTOOD = (
     "Pod Node PersistentVolumeClaim PersistentVolume Namespace Service LimitRange PodTemplate "
     "ReplicationController Deployment ReplicaSet StatefulSet DaemonSet Job CronJob StorageClass "
     "CSINode VolumeAttachment PodDisruptionBudget PriorityClass RuntimeClass NodePool NodeClaim "
-    "NodeOverlay CapacityBuffer KWOKNodeClass EC2NodeClass"
+    "NodeOverlay CapacityBuffer"
 )
 
 

@@ -8,6 +8,7 @@ import pytest
 import dovetail.api.facts
 from dovetail import api
 from dovetail.api.facts import Rule
+from dovetail.providers.kwok.plugin import REQUIREMENT_RULE
 from tests.unit.api.manifests import (
     BUFFER,
     CLAIM,
@@ -162,7 +163,7 @@ BAD = [
         f"{REQUIREMENTS}.2.key",
         "karpenter.kwok.sh/instance-colour",
         f"{REQUIREMENTS}[2].key",
-        rules.KWOK_KEY.message,
+        REQUIREMENT_RULE.message,
     ),
     (POOL, f"{REQUIREMENTS}.2.key", "a b", f"{REQUIREMENTS}[2].key", "expected a name of letters"),
     (POOL, f"{REQUIREMENTS}.2.key", "a" * 317, f"{REQUIREMENTS}[2].key", "expected at most 316"),

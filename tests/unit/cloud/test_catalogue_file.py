@@ -12,7 +12,7 @@ from dovetail.cloud.catalogue_file import read, render
 from dovetail.errors import InputError
 from dovetail.model.instance import InstanceType
 from dovetail.model.requirements import Operator
-from dovetail.providers.aws import catalogue as aws
+from dovetail.providers.aws.catalogue import offline as aws
 from dovetail.providers.kwok import catalogue as generic
 
 Entry = dict[str, object]

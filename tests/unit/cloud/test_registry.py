@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from dovetail.cloud import registry
-from dovetail.cloud.registry import ProviderContext
+from dovetail.cloud.context import ProviderContext
+from dovetail.cloud.plugin import ProviderPlugin
 from dovetail.errors import InputError
 from dovetail.testing.virtual_time import VirtualTime
 
 ROOT = Path(__file__).parents[3]
-KWOK = "dovetail.providers.kwok.provider:provider"
+KWOK = "dovetail.providers.kwok.plugin:PLUGIN"
+
+
+def load(name: str) -> ProviderPlugin[None, msgspec.Struct]:
+    """A plugin whose provider never looks at a cluster."""
+    return registry.load(name)
 
 
 def surroundings() -> ProviderContext[None]:
@@ -38,49 +47,70 @@ def install(site: Path, name: str, lines: str) -> None:
     (folder / "entry_points.txt").write_text(f"[dovetail.providers]\n{lines}\n")
 
 
-def test_kwok_comes_through_the_same_door() -> None:
-    """The project itself declares it, and it can be loaded."""
+def test_built_in_providers_come_through_the_same_door() -> None:
+    """The project itself declares them, and each can be loaded."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = project["entry-points"][registry.GROUP]
     assert declared["kwok"] == KWOK
     for name, value in declared.items():
-        assert callable(EntryPoint(name, value, registry.GROUP).load())
+        plugin = EntryPoint(name, value, registry.GROUP).load()
+        assert isinstance(plugin, ProviderPlugin)
+        assert plugin.name == name
 
 
-def test_a_provider_that_somebody_installs_is_found(site: Path) -> None:
-    """By its name, made of its surroundings."""
+async def test_a_provider_that_somebody_installs_is_found(site: Path) -> None:
+    """By its name, made of its context with its default settings."""
     install(site, "cloudlet", f"cloudlet = {KWOK}")
     assert "cloudlet" in registry.names()
-    assert registry.load("cloudlet")(surroundings()).name == "kwok"
+    async with registry.made(registry.load("cloudlet"), surroundings()) as cloud:
+        assert cloud.name == "kwok"
 
 
 def test_an_unknown_provider_is_refused_with_those_there_are(site: Path) -> None:
     """So that a slip of the hand is seen at once."""
     install(site, "cloudlet", f"cloudlet = {KWOK}")
     with pytest.raises(InputError, match=r"no provider 'clowdlet': expected one of .*cloudlet"):
-        registry.load("clowdlet")
+        load("clowdlet")
 
 
 @pytest.mark.parametrize(
     ("value", "problem"),
     [
-        pytest.param("nowhere.at.all:provider", "cannot be loaded from nowhere", id="no module"),
-        pytest.param(f"{KWOK}x", "cannot be loaded from .*providerx", id="no such name"),
-        pytest.param("dovetail.labels:GROUP", "cannot be called", id="no function"),
+        pytest.param("nowhere.at.all:PLUGIN", "cannot be loaded from nowhere", id="no module"),
+        pytest.param(f"{KWOK}S", "cannot be loaded from .*PLUGINS", id="no such name"),
+        pytest.param("dovetail.labels:GROUP", "is str, expected a ProviderPlugin", id="no plugin"),
+        pytest.param("builtins:str", "is type, expected a ProviderPlugin", id="a class"),
     ],
 )
 def test_a_provider_that_cannot_be_loaded_says_why(site: Path, value: str, problem: str) -> None:
     """With where it was to come from."""
     install(site, "broken", f"broken = {value}")
     with pytest.raises(InputError, match=problem):
-        registry.load("broken")
+        load("broken")
 
 
-def test_what_is_no_provider_is_refused(site: Path) -> None:
-    """An entry point may name anything; only a provider is used."""
-    install(site, "hollow", "hollow = builtins:str")
-    with pytest.raises(InputError, match="builtins:str made str, no provider"):
-        registry.load("hollow")(surroundings())
+def test_what_a_plugin_makes_must_be_a_provider() -> None:
+    """Whatever its types promise: other packages need not be checked."""
+    hollow = msgspec.structs.replace(load("kwok"), make=lambda _context, _settings: "a cloud")
+    with pytest.raises(InputError, match="provider 'kwok' made str, no provider"):
+        registry.made(hollow, surroundings())
+
+
+async def test_a_provider_that_opens_something_is_closed_at_the_end() -> None:
+    """`make` may give an async context manager."""
+    closed: list[str] = []
+
+    @asynccontextmanager
+    async def opened(context: ProviderContext[None], settings: object) -> AsyncIterator[object]:
+        async with registry.made(load("kwok"), context) as cloud:
+            yield cloud
+        closed.append(type(settings).__name__)
+
+    opening = msgspec.structs.replace(load("kwok"), make=opened)
+    async with registry.made(opening, surroundings()) as cloud:
+        assert cloud.name == "kwok"
+        assert closed == []
+    assert closed == ["KwokSettings"]
 
 
 def test_one_name_means_one_provider(site: Path) -> None:
@@ -88,7 +118,24 @@ def test_one_name_means_one_provider(site: Path) -> None:
     install(site, "one", f"twin = {KWOK}")
     install(site, "two", "twin = builtins:str")
     with pytest.raises(InputError, match=r"more than once: builtins:str, dovetail\.providers"):
-        registry.load("twin")
+        load("twin")
     install(site, "same", f"again = {KWOK}")
     install(site, "copy", f"again = {KWOK}")
-    assert registry.load("again")(surroundings()).name == "kwok"
+    assert load("again").name == "kwok"
+
+
+def test_one_kind_has_one_provider(site: Path) -> None:
+    """Two that bring the same kind, each as a type of its own, are both named."""
+    (site / "rival_plugin.py").write_text(
+        "import msgspec\n"
+        "from dovetail import api\n"
+        "from dovetail.providers.kwok.plugin import PLUGIN as KWOK\n"
+        "definition = KWOK.extension.node_classes[0]\n"
+        "kind = msgspec.structs.replace(definition.kind, wire_type=api.NodeClass)\n"
+        "definition = msgspec.structs.replace(definition, kind=kind)\n"
+        "extension = api.Extension(node_classes=(definition,))\n"
+        "PLUGIN = msgspec.structs.replace(KWOK, name='rival', extension=extension)\n"
+    )
+    install(site, "rival", "rival = rival_plugin:PLUGIN")
+    with pytest.raises(InputError, match=r"'kwok' and 'rival' both bring KWOKNodeClass\.karpenter"):
+        registry.extensions()

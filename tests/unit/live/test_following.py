@@ -21,8 +21,8 @@ from dovetail.kube.mirror import Pace
 from dovetail.kube.seam import Deletion, Json, Patch, Ref
 from dovetail.live.following import Following
 from dovetail.present.node_list import NodeList, node_list
-from dovetail.testing.troubled_kube import ApiCall, Trouble, TroubledKube
 from dovetail.testing.virtual_time import VirtualTime
+from tests.doubles.troubled_kube import ApiCall, Trouble, TroubledKube
 
 NODE = api.KINDS["", "Node"]
 POOL = api.KINDS["karpenter.sh", "NodePool"]

@@ -22,7 +22,7 @@ from dovetail.kube.seam import Deletion, Patch, Ref
 from dovetail.model.claim import ClaimObject
 from dovetail.model.requirements import requirement
 from dovetail.providers.kwok import faults
-from dovetail.providers.kwok import provider as kwok
+from dovetail.providers.kwok import plugin as kwok
 from dovetail.providers.kwok.faults import (
     AnyFault,
     Call,
@@ -34,6 +34,7 @@ from dovetail.providers.kwok.faults import (
     SlowLaunch,
     Throttling,
 )
+from dovetail.providers.kwok.settings import KwokSettings
 from dovetail.testing.cloud_conformance import ERRORS
 from dovetail.testing.virtual_time import START
 from tests.conformance.cloud.pretended import NODE, NODE_CLAIM, pretended_cloud
@@ -205,20 +206,15 @@ def test_faults_are_read_from_a_file(tmp_path: Path) -> None:
     ],
 )
 async def test_a_bad_file_of_faults_is_refused(tmp_path: Path, text: str, problem: str) -> None:
-    """With its name; also when the environment names it."""
+    """With its name; also when the settings name it."""
     path = tmp_path / "faults.json"
     path.write_text(text)
     with pytest.raises(InputError, match=problem):
         faults.read(str(path))
     async with pretended_cloud() as cloud:
-        surroundings = ProviderContext(
-            kube=cloud.kube,
-            clock=cloud.time,
-            timer=cloud.time,
-            environment={kwok.FAULTS_FILE_PATH: str(path)},
-        )
+        surroundings = ProviderContext(kube=cloud.kube, clock=cloud.time, timer=cloud.time)
         with pytest.raises(InputError, match=r"faults\.json: "):
-            kwok.provider(surroundings)
+            kwok.make(surroundings, KwokSettings(kwok_faults_file_path=str(path)))
     path.unlink()
     with pytest.raises(InputError, match="cannot be read"):
         faults.read(str(path))

@@ -24,9 +24,10 @@ from dovetail.errors import InputError
 from dovetail.kube.errors import NotFoundError, UnavailableError
 from dovetail.kube.seam import Body, Deletion, Json, Page, Patch, Ref, Scope
 from dovetail.model.requirements import requirement
-from dovetail.providers.kwok import provider as kwok
+from dovetail.providers.kwok import plugin as kwok
 from dovetail.providers.kwok.catalogue import instance_types
 from dovetail.providers.kwok.faults import NoCapacity
+from dovetail.providers.kwok.settings import KwokSettings
 from dovetail.providers.kwok.store import RECORD
 from dovetail.testing import instance_type
 from dovetail.testing.cloud_under_test import breaks_off
@@ -175,7 +176,9 @@ async def test_a_machine_is_found_at_every_moment_of_its_registration() -> None:
     """Though it moves from its claim to its Node meanwhile, faster than one can read both."""
     async with pretended_cloud("30s") as cloud:
         sluggish = SluggishKube(cloud.kube)
-        reader = kwok.provider(ProviderContext(kube=sluggish, clock=cloud.time, timer=cloud.time))
+        reader = kwok.make(
+            ProviderContext(kube=sluggish, clock=cloud.time, timer=cloud.time), KwokSettings()
+        )
         for n_moments in range(30):
             made = await cloud.restarted().create(await cloud.claim(f"c-{n_moments}", *LINUX))
             await cloud.settle()
@@ -352,7 +355,7 @@ async def test_a_thousand_launches_read_their_node_class_once() -> None:
     async with pretended_cloud() as cloud:
         counting = CountingKube(cloud.kube)
         surroundings = ProviderContext(kube=counting, clock=cloud.time, timer=cloud.time)
-        provider = kwok.provider(surroundings)
+        provider = kwok.make(surroundings, KwokSettings())
         claims = [await cloud.claim(f"c-{number}", *LINUX) for number in range(1000)]
         await asyncio.gather(*[provider.create(one) for one in claims])
         assert (counting.n_reads, len(await cloud.node_names())) == (1, 1000)
@@ -416,7 +419,7 @@ async def test_what_the_api_refuses_is_told_as_a_cloud_tells_it() -> None:
         surroundings = ProviderContext(
             kube=FailingKube(cloud.kube), clock=cloud.time, timer=cloud.time
         )
-        provider = kwok.provider(surroundings)
+        provider = kwok.make(surroundings, KwokSettings())
         with pytest.raises(CreateError, match="launching node claim c: etcd has no leader"):
             await provider.create(await cloud.claim("c", *LINUX))
         with pytest.raises(CloudError, match="etcd has no leader") as caught:
@@ -431,7 +434,7 @@ async def test_a_machine_appears_once_the_api_is_back() -> None:
         failing = FailingKube(cloud.kube)
         surroundings = ProviderContext(kube=failing, clock=cloud.time, timer=cloud.time)
         async with asyncio.TaskGroup() as group:
-            working = group.create_task(kwok.provider(surroundings).run())
+            working = group.create_task(kwok.make(surroundings, KwokSettings()).run())
             await cloud.settle()
             assert not await exists(cloud, "patient")
             failing.is_back = True
@@ -475,25 +478,18 @@ async def left(cloud: PretendedCloud) -> int:
     return sum(at.reservation_capacity for at in held.offerings)
 
 
-async def test_instance_types_come_from_the_file_that_the_environment_names(tmp_path: Path) -> None:
+async def test_instance_types_come_from_the_file_that_the_settings_name(tmp_path: Path) -> None:
     """INSTANCE_TYPES_FILE_PATH, as the reference has it; else the generic grid."""
     path = tmp_path / "types.json"
     path.write_text(catalogue_file.render(instance_types()[:2]))
     async with pretended_cloud() as cloud:
-        for environment, n_types in (({kwok.INSTANCE_TYPES_FILE_PATH: str(path)}, 2), ({}, 144)):
-            surroundings = ProviderContext(
-                kube=cloud.kube, clock=cloud.time, timer=cloud.time, environment=environment
-            )
-            types = await kwok.provider(surroundings).instance_types(cloud.pool)
-            assert types == instance_types()[:n_types]
-        missing = ProviderContext(
-            kube=cloud.kube,
-            clock=cloud.time,
-            timer=cloud.time,
-            environment={kwok.INSTANCE_TYPES_FILE_PATH: "/nowhere.json"},
-        )
+        surroundings = ProviderContext(kube=cloud.kube, clock=cloud.time, timer=cloud.time)
+        for name, n_types in ((str(path), 2), ("", 144)):
+            provider = kwok.make(surroundings, KwokSettings(instance_types_file_path=name))
+            assert await provider.instance_types(cloud.pool) == instance_types()[:n_types]
+        missing = KwokSettings(instance_types_file_path="/nowhere.json")
         with pytest.raises(InputError, match=r"/nowhere\.json: cannot be read"):
-            kwok.provider(missing)
+            kwok.make(surroundings, missing)
 
 
 async def test_the_provider_is_what_it_is_used_as() -> None:

@@ -13,11 +13,12 @@ from dovetail.model.plan import DisruptionReason
 from dovetail.model.policy import MinValuesPolicy, Policy, PreferencePolicy
 from dovetail.model.topology import NOTHING, Spread
 from dovetail.settings import FEATURE_GATES
-from dovetail.settings.flags import FLAGS, Flag, written
+from dovetail.settings.flags import FLAGS, TABLE
 from dovetail.settings.operator import LogLevel, OperatorSettings
-from dovetail.settings.sources import environment_of, read
+from dovetail.settings.sources import read
+from dovetail.settings.table import Flag, written
 
-# spec/core.md 8.1, line by line: flag, environment name, default.
+# The settings of the reference, line by line: flag, environment name, default.
 REFERENCE = {
     "karpenter-service": ("KARPENTER_SERVICE", ""),
     "metrics-port": ("METRICS_PORT", "8080"),
@@ -48,7 +49,6 @@ REFERENCE = {
         ),
     ),
     "scheduler-config": ("SCHEDULER_CONFIG", ""),
-    "instance-types-file-path": ("INSTANCE_TYPES_FILE_PATH", ""),
 }
 OWN = {"steer-pods",
     "kubeconfig", "context", "provider", "kubelets", "dry-run", "spot-robustness", "effort",
@@ -89,13 +89,15 @@ WITHOUT_FILE = [flag for flag in FLAGS if flag.name != "scheduler-config"]
 def other(flag: Flag) -> str:
     """A value for this flag that is not its default."""
     if flag.is_switch:
-        return "false" if flag.default == "true" else "true"
+        return "false" if TABLE.default(flag) == "true" else "true"
     return OTHER.get(flag.name, f"another-{flag.name}")
 
 
 def test_every_name_and_default_of_the_reference_is_there() -> None:
     """And what is not the reference's is known to be our own."""
-    ours = {flag.name: (flag.environment, flag.default) for flag in FLAGS if flag.name not in OWN}
+    ours = {
+        flag.name: (flag.environment, TABLE.default(flag)) for flag in FLAGS if flag.name not in OWN
+    }
     assert ours == REFERENCE
     assert {flag.name for flag in FLAGS} == {*REFERENCE, *OWN}
 
@@ -130,7 +132,7 @@ def test_a_variable_says_the_same_and_the_flag_wins_over_it(flag: Flag) -> None:
     """Whatever the variable says then."""
     said = {flag.environment: other(flag)}
     assert read({}, said) == read({flag.name: other(flag)}, {})
-    default = flag.default or "something"
+    default = TABLE.default(flag) or "something"
     assert read({flag.name: default}, said) == read({flag.name: default}, {})
 
 
@@ -248,14 +250,6 @@ def test_the_size_of_the_journal_is_a_quantity() -> None:
     """As Kubernetes writes sizes."""
     assert OperatorSettings().journal_max_bytes == 2**30
     assert read({"journal-max-size": " 200Mi"}, {}).journal_max_bytes == 200 * 2**20
-
-
-def test_settings_say_themselves_as_environment() -> None:
-    """A provider that reads variables learns what flags said."""
-    given = {flag.name: other(flag) for flag in WITHOUT_FILE if flag.environment}
-    settings = read(given, {})
-    assert environment_of(settings)["INSTANCE_TYPES_FILE_PATH"] == given["instance-types-file-path"]
-    assert read({}, environment_of(settings)) == settings
 
 
 def test_spans_of_the_api_and_of_memory_have_a_word_for_no_limit() -> None:

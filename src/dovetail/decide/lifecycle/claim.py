@@ -4,8 +4,8 @@
 that a claim may take several steps in one pass. The controllers and the simulation call it; both
 only observe, call it, and carry out what it returns.
 
-Claims and Nodes carry the label of their node class (spec/core.md 0.3, 5.10), which is how a Node
-is known to be ours when it goes.
+Claims and Nodes carry the label of their node class, which is how a Node is known to be ours when
+it goes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,14 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
-from dovetail.decide.lifecycle import finalization, launch, registration, repair, running
+from dovetail.decide.lifecycle import (
+    finalization,
+    interruption,
+    launch,
+    registration,
+    repair,
+    running,
+)
 from dovetail.decide.lifecycle.repair import UnhealthyNode
 from dovetail.decide.lifecycle.running import DriftView, PodChange
 from dovetail.decide.lifecycle.step import (
@@ -33,6 +40,7 @@ from dovetail.decide.lifecycle.step import (
     view_after,
 )
 from dovetail.model.claim import ClaimObject, ClaimView, NodeObject
+from dovetail.model.ending import InstanceEnding
 from dovetail.model.instance import InstanceType
 from dovetail.model.pool import NodeClassRef, NodePool
 
@@ -69,14 +77,13 @@ class ClaimContext(msgspec.Struct, frozen=True):
     pool: PoolContext | None = None  # None: it has no pool, or its pool is invalid
     pod_change: PodChange | None = None
     unhealthy_node: UnhealthyNode | None = None  # None: its Node is healthy
+    ending: InstanceEnding | None = None  # None: nobody says that its instance ends
 
 
 def claim_step(view: ClaimView, context: ClaimContext, now: datetime) -> Step:
     """Everything that is to happen to a claim now."""
     claim = view.claim
-    step = hydration_step(view, now)
-    if context.unhealthy_node is not None:
-        step = step.then(repair.step(claim, context.unhealthy_node, now))
+    step = hydration_step(view, now).then(_forced_end(view, context, now))
     if claim.deleting_at is not None:
         return step.then(advance(view_after(view, step, now), now))
     if step.ends_claim:
@@ -94,6 +101,16 @@ def claim_step(view: ClaimView, context: ClaimContext, now: datetime) -> Step:
     if context.pool is None:
         return step
     return step.then(_disruption_conditions(after.claim, context.pool, now))
+
+
+def _forced_end(view: ClaimView, context: ClaimContext, now: datetime) -> Step:
+    """What happens to a claim whose instance ends or is broken, whatever protects its node."""
+    step = STAY
+    if context.ending is not None:
+        step = interruption.step(view, context.ending, now)
+    if context.unhealthy_node is not None and not step.ends_claim:
+        step = step.then(repair.step(view.claim, context.unhealthy_node, now))
+    return step
 
 
 def advance(view: ClaimView, now: datetime) -> Step:
@@ -142,7 +159,7 @@ def _launches(step: Step) -> bool:
 
 def _without_launch(step: Step) -> Step:
     """A claim that is deleted because it has no instance needs none any more."""
-    left = tuple(one for one in step.actions if not isinstance(one, CreateInstance))
+    left = tuple(action for action in step.actions if not isinstance(action, CreateInstance))
     return msgspec.structs.replace(step, actions=left)
 
 
@@ -166,19 +183,13 @@ def node_class_label(node_class: NodeClassRef) -> str:
 
 def is_managed(node_class: NodeClassRef, supported: Iterable[NodeClassRef]) -> bool:
     """Whether the provider launches with this kind of node class; names do not count."""
-    kinds = {(one.group, one.kind) for one in supported}
+    kinds = {(item.group, item.kind) for item in supported}
     return (node_class.group, node_class.kind) in kinds
 
 
 def is_managed_node(node: NodeObject, supported: Iterable[NodeClassRef]) -> bool:
     """Whether the Node was launched with a kind of node class that the provider understands."""
-    return any(node_class_label(one) in node.labels for one in supported)
-
-
-def claims_of(node: NodeObject, claims: Iterable[ClaimObject]) -> tuple[ClaimObject, ...]:
-    """The claims with the Node's provider id: one, if all is well. An empty id matches none."""
-    wanted = node.provider_id
-    return tuple(claim for claim in claims if wanted and claim.provider_id == wanted)
+    return any(node_class_label(node_class) in node.labels for node_class in supported)
 
 
 def nodes_of(claim: ClaimObject, nodes: Iterable[NodeObject]) -> tuple[NodeObject, ...]:

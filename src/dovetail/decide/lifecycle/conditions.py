@@ -1,4 +1,4 @@
-"""Computes an object's status conditions after one was set (spec/core.md 0.4).
+"""Names all status conditions, and computes an object's conditions after one was set.
 
 An object has one root condition, `Ready`, which is worked out from those it depends on, and may
 carry others that only inform. Instants are kept to the second, as Kubernetes stores them, so that
@@ -109,7 +109,7 @@ class Conditions(msgspec.Struct, frozen=True, gc=False):
 
     def get(self, condition: str) -> Condition | None:
         """The condition, if anything was said of it."""
-        return next((one for one in self.held if one.type == condition), None)
+        return next((item for item in self.held if item.type == condition), None)
 
     def status(self, condition: str) -> Status | None:
         """Whether it holds; None if nothing was said. A strange word counts as not known."""
@@ -134,9 +134,9 @@ class Conditions(msgspec.Struct, frozen=True, gc=False):
         for change in changes:
             match change:
                 case SetCondition():
-                    result = _said(result, change, now)
+                    result = _set_with_root(result, change, now)
                 case ClearCondition(type=condition):
-                    result = _cleared(result, condition)
+                    result = _clear_condition(result, condition)
                 case _:
                     assert_never(change)
         return result
@@ -145,24 +145,24 @@ class Conditions(msgspec.Struct, frozen=True, gc=False):
         """The same for an object of which nobody says whether it is ready as a whole."""
         result = self
         for change in changes:
-            result = _stamped(result, change, now)
+            result = _set_condition(result, change, now)
         return result
 
 
-def _said(held: Conditions, change: SetCondition, now: datetime) -> Conditions:
-    changed = _stamped(held, change, now)
-    return changed if change.type == ROOT else _stamped(changed, _root(changed), now)
+def _set_with_root(conditions: Conditions, change: SetCondition, now: datetime) -> Conditions:
+    changed = _set_condition(conditions, change, now)
+    return changed if change.type == ROOT else _set_condition(changed, _root(changed), now)
 
 
-def _cleared(held: Conditions, condition: str) -> Conditions:
-    if condition == ROOT or condition in held.dependents:
+def _clear_condition(conditions: Conditions, condition: str) -> Conditions:
+    if condition == ROOT or condition in conditions.dependents:
         msg = f"{condition} cannot be cleared: {ROOT} depends on it"
         raise ValueError(msg)
-    return _holding(held, (one for one in held.held if one.type != condition))
+    return _holding(conditions, (item for item in conditions.held if item.type != condition))
 
 
-def _stamped(held: Conditions, change: SetCondition, now: datetime) -> Conditions:
-    before = held.get(change.type)
+def _set_condition(conditions: Conditions, change: SetCondition, now: datetime) -> Conditions:
+    before = conditions.get(change.type)
     changed_at = before.changed_at if before and before.status == change.status else None
     stated = Condition(
         type=change.type,
@@ -170,31 +170,33 @@ def _stamped(held: Conditions, change: SetCondition, now: datetime) -> Condition
         reason=change.reason if _A_REASON.fullmatch(change.reason) else change.type,
         message=change.message[:_LONGEST_MESSAGE],
         changed_at=changed_at or whole_second(now),
-        observed_generation=held.generation,
+        observed_generation=conditions.generation,
     )
-    others = [one for one in held.held if one.type != change.type]
-    if held.is_deleting:
+    others = [condition for condition in conditions.held if condition.type != change.type]
+    if conditions.is_deleting:
         others = [
-            msgspec.structs.replace(one, observed_generation=held.generation) for one in others
+            msgspec.structs.replace(condition, observed_generation=conditions.generation)
+            for condition in others
         ]
-    return _holding(held, (*others, stated))
+    return _holding(conditions, (*others, stated))
 
 
 def _root(held: Conditions) -> SetCondition:
     """What follows for the root from what it depends on."""
-    wanting = [one for one in map(held.get, held.dependents) if one and not _is_well(one, held)]
+    wanting = [item for item in map(held.get, held.dependents) if item and not _is_well(item, held)]
     if not wanting:
         return hold(ROOT)
     has_failed = any(
-        one.status == Status.FALSE and one.observed_generation == held.generation for one in wanting
+        condition.status == Status.FALSE and condition.observed_generation == held.generation
+        for condition in wanting
     )
     # Newest first; of equal age, as declared (`sort` keeps the order of equals).
-    wanting.sort(key=lambda one: one.changed_at or _BEGINNING, reverse=True)
+    wanting.sort(key=lambda condition: condition.changed_at or _BEGINNING, reverse=True)
     return SetCondition(
         ROOT,
         Status.FALSE if has_failed else Status.UNKNOWN,
         UNHEALTHY if has_failed else RECONCILING,
-        ", ".join(f"{one.type}={one.status}" for one in wanting),
+        ", ".join(f"{condition.type}={condition.status}" for condition in wanting),
     )
 
 
@@ -203,12 +205,17 @@ def _is_well(condition: Condition, held: Conditions) -> bool:
 
 
 def _holding(held: Conditions, conditions: Iterable[Condition]) -> Conditions:
-    return msgspec.structs.replace(held, held=_ordered(conditions))
+    return msgspec.structs.replace(held, held=_in_order(conditions))
 
 
 def whole_second(moment: datetime) -> datetime:
     """The moment as Kubernetes stores it."""
     return moment.replace(microsecond=0)
+
+
+def rfc3339(moment: datetime) -> str:
+    """The moment as Kubernetes writes it, in whole seconds."""
+    return whole_second(moment).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def conditions_of_claim(claim: ClaimObject, now: datetime) -> Conditions:
@@ -234,8 +241,8 @@ def complete(bare: Conditions, now: datetime) -> Conditions:
         )
         if bare.get(condition) is None
     ]
-    held = _ordered((*bare.held, *missing)) if missing else bare.held
-    return msgspec.structs.replace(bare, held=held)
+    conditions = _in_order((*bare.held, *missing)) if missing else bare.held
+    return msgspec.structs.replace(bare, held=conditions)
 
 
 def _awaiting(condition: str, changed_at: datetime, generation: int) -> Condition:
@@ -249,7 +256,7 @@ def _awaiting(condition: str, changed_at: datetime, generation: int) -> Conditio
     )
 
 
-def _ordered(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
+def _in_order(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
     """By when they changed, then by name; the root last."""
     return tuple(
         sorted(

@@ -1,4 +1,4 @@
-"""Says which pods leave a node next, and what still holds it (spec/core.md 3.17, 5.12).
+"""Says which pods leave a node next, and what still holds it.
 
 Pods leave in tiers: ordinary pods first, critical daemons last, a tier when the one before is
 gone. A pod that would not end by the node's deadline is deleted early enough to, whatever its tier.
@@ -42,7 +42,7 @@ def is_evictable(pod: Pod, now: datetime) -> bool:
 
 def tolerates_drain(pod: Pod) -> bool:
     """Whether the pod means to stay on a node that is taken away."""
-    return any(one.tolerates(DISRUPTED) for one in pod.spec.tolerations)
+    return any(toleration.tolerates(DISRUPTED) for toleration in pod.spec.tolerations)
 
 
 def is_stuck(pod: Pod, now: datetime) -> bool:
@@ -102,7 +102,7 @@ def holding(
     }
     return tuple(
         sorted(
-            (one for one in attachments if one.volume_name and one.volume_name not in staying),
-            key=lambda one: one.name,
+            (item for item in attachments if item.volume_name and item.volume_name not in staying),
+            key=lambda attachment: attachment.name,
         )
     )

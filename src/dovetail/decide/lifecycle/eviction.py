@@ -1,7 +1,6 @@
 """Computes the next step for one pod that must leave: evict it, wait, or delete it.
 
-(spec/core.md 5.13) The queue is data: each entry says how often it failed, and each step when to
-come back to it.
+The queue is data: each entry says how often it failed, and each step when to come back to it.
 """
 
 from __future__ import annotations
@@ -61,26 +60,26 @@ class QueuedEviction(msgspec.Struct, frozen=True, gc=False):
     n_failures: int = 0
 
 
-def queued(held: QueuedEviction | None, wanted: EnqueueEviction) -> QueuedEviction:
+def queued(entry: QueuedEviction | None, wanted: EnqueueEviction) -> QueuedEviction:
     """The entry for a pod that is to leave; one that is queued keeps its earliest deadline."""
-    if held is None:
+    if entry is None:
         return QueuedEviction(
             wanted.pod, wanted.uid, wanted.node, wanted.deadline, wanted.reason or FORCEFUL
         )
-    return msgspec.structs.replace(held, deadline=soonest(held.deadline, wanted.deadline))
+    return msgspec.structs.replace(entry, deadline=soonest(entry.deadline, wanted.deadline))
 
 
 def step(entry: QueuedEviction, pod: Pod | None, now: datetime) -> Step:
     """What to do about the pod now."""
     if pod is None or pod.uid != entry.uid:
-        return _forgotten(entry)
+        return _forget_step(entry)
     if entry.deadline is not None and must_be_deleted(pod, now, entry.deadline):
-        return _deleted(entry, pod, now, grace_seconds(now, entry.deadline))
+        return _deletion_step(entry, pod, now, grace_seconds(now, entry.deadline))
     if not is_active(pod):
-        return _forgotten(entry)
+        return _forget_step(entry)
     kept = protection(pod, now)
     if not is_evictable(pod, now):
-        return _later(entry, pod, now).then(Step(events=kept.events, look_again_at=kept.until))
+        return _retry_step(entry, pod, now).then(Step(events=kept.events, look_again_at=kept.until))
     return Step(actions=(EvictPod(entry.pod, entry.uid),), events=kept.events)
 
 
@@ -91,9 +90,9 @@ def answered(
     match answer:
         case EvictionAnswer.EVICTED:
             told = Event("Pod", pod.key, EVICTED_EVENT, f"Evicted pod: {entry.reason}", uid=pod.uid)
-            return _forgotten(entry).then(Step(events=(told,)))
+            return _forget_step(entry).then(Step(events=(told,)))
         case EvictionAnswer.GONE | EvictionAnswer.REPLACED:
-            return _forgotten(entry)
+            return _forget_step(entry)
         case EvictionAnswer.BLOCKED | EvictionAnswer.AMBIGUOUS:
             why = (
                 message or f"a PodDisruptionBudget does not allow pod {entry.pod} to be evicted yet"
@@ -106,16 +105,16 @@ def answered(
                 type=EventType.WARNING,
                 dedupe=(entry.pod,),
             )
-            return _later(entry, pod, now).then(Step(events=(told,)))
+            return _retry_step(entry, pod, now).then(Step(events=(told,)))
         case EvictionAnswer.FAILED:
-            return _later(entry, pod, now)
+            return _retry_step(entry, pod, now)
         case _:
             assert_never(answer)
 
 
-def _deleted(entry: QueuedEviction, pod: Pod, now: datetime, grace: int) -> Step:
+def _deletion_step(entry: QueuedEviction, pod: Pod, now: datetime, grace: int) -> Step:
     if pod.deleting_at is not None and (pod.deleting_at - now).total_seconds() <= grace:
-        return _forgotten(entry)  # it ends no sooner for being deleted once more
+        return _forget_step(entry)  # it ends no sooner for being deleted once more
     told = Event(
         "Pod",
         pod.key,
@@ -130,7 +129,7 @@ def _deleted(entry: QueuedEviction, pod: Pod, now: datetime, grace: int) -> Step
     )
 
 
-def _later(entry: QueuedEviction, pod: Pod, now: datetime) -> Step:
+def _retry_step(entry: QueuedEviction, pod: Pod, now: datetime) -> Step:
     n_failures = entry.n_failures + 1
     due_at = None if entry.deadline is None else delete_at(pod, entry.deadline)
     return Step(
@@ -139,5 +138,5 @@ def _later(entry: QueuedEviction, pod: Pod, now: datetime) -> Step:
     )
 
 
-def _forgotten(entry: QueuedEviction) -> Step:
+def _forget_step(entry: QueuedEviction) -> Step:
     return Step(actions=(ForgetEviction(entry.pod, entry.uid),))

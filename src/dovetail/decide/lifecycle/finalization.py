@@ -1,7 +1,4 @@
-"""Computes what is left to do before a deleted claim may vanish: Node, instance, finalizer.
-
-(spec/core.md 5.11)
-"""
+"""Computes what is left to do before a deleted claim may vanish: Node, instance, finalizer."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from dovetail.decide.lifecycle.conditions import (
     REGISTERED,
     conditions_of_claim,
     hold,
-    whole_second,
+    rfc3339,
 )
 from dovetail.decide.lifecycle.step import (
     STAY,
@@ -40,11 +37,11 @@ def step(view: ClaimView, now: datetime) -> Step:
     """The next thing to do for a claim that is being deleted."""
     if view.claim.deleting_at is None or labels.TERMINATION_FINALIZER not in view.claim.finalizers:
         return STAY
-    dated = _dated(view.claim)
-    return dated.then(_ended(view_after(view, dated, now), now))
+    dated = _deadline_step(view.claim)
+    return dated.then(_end_step(view_after(view, dated, now), now))
 
 
-def _dated(claim: ClaimObject) -> Step:
+def _deadline_step(claim: ClaimObject) -> Step:
     """Write down by when the node must be empty, once."""
     grace, deleting_at = claim.termination_grace_period, claim.deleting_at
     if grace is None or deleting_at is None or labels.TERMINATION_TIMESTAMP in claim.annotations:
@@ -58,7 +55,7 @@ def _dated(claim: ClaimObject) -> Step:
     )
 
 
-def _ended(view: ClaimView, now: datetime) -> Step:
+def _end_step(view: ClaimView, now: datetime) -> Step:
     claim = view.claim
     # A Node that never registered is not ours to drain: it goes with its instance.
     if view.nodes and conditions_of_claim(claim, now).is_true(REGISTERED):
@@ -76,7 +73,7 @@ def _ended(view: ClaimView, now: datetime) -> Step:
             actions=(DeleteInstance(provider_id, claim.name),),
             look_again_at=now + INSTANCE_POLL,
         )
-    left = tuple(one for one in claim.finalizers if one != labels.TERMINATION_FINALIZER)
+    left = tuple(item for item in claim.finalizers if item != labels.TERMINATION_FINALIZER)
     ended = (Milestone.INSTANCE_TERMINATED,) if provider_id else ()
     return Step(
         claims=claim_patches(claim, msgspec.structs.replace(claim, finalizers=left)),
@@ -89,11 +86,6 @@ def _provider_id(view: ClaimView) -> str:
     if view.claim.provider_id or not isinstance(view.outcome, Launched):
         return view.claim.provider_id
     return view.outcome.provider_id
-
-
-def rfc3339(moment: datetime) -> str:
-    """The moment as Kubernetes writes it."""
-    return whole_second(moment).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def termination_deadline(claim: ClaimObject | None) -> datetime | None:

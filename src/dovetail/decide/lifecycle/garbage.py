@@ -1,7 +1,4 @@
-"""Finds claims whose instance is gone, and instances whose claim is gone.
-
-(spec/core.md 5.10; aws.md for instances)
-"""
+"""Finds claims whose instance is gone, and instances whose claim is gone."""
 
 from __future__ import annotations
 
@@ -38,7 +35,7 @@ def step(view: GarbageView, now: datetime) -> Step:
 
 
 def _without_instance(view: GarbageView, now: datetime) -> Iterable[Action]:
-    running = {one.provider_id for one in view.instances if not one.is_terminating}
+    running = {instance.provider_id for instance in view.instances if not instance.is_terminating}
     alive = running | {node.provider_id for node in view.nodes if node.is_ready}
     for claim in sorted(view.claims, key=lambda one: one.name):
         is_lost = claim.provider_id not in alive
@@ -50,15 +47,15 @@ def _without_instance(view: GarbageView, now: datetime) -> Iterable[Action]:
 def _without_claim(view: GarbageView, now: datetime) -> Iterable[Action]:
     provider_ids = {claim.provider_id for claim in view.claims if claim.provider_id}
     uid_by_name = {claim.name: claim.uid for claim in view.claims}
-    for one in sorted(view.instances, key=lambda one: one.provider_id):
+    for instance in sorted(view.instances, key=lambda instance: instance.provider_id):
         # A launch may be under way whose claim does not know its instance yet: known by name.
-        uid = uid_by_name.get(one.node_claim)
-        is_named = uid is not None and one.node_claim_uid in {"", uid}
-        is_claimed = one.provider_id in provider_ids or is_named
-        if is_claimed or one.is_terminating or not _is_old(one, now):
+        uid = uid_by_name.get(instance.node_claim)
+        is_named = uid is not None and instance.node_claim_uid in {"", uid}
+        is_claimed = instance.provider_id in provider_ids or is_named
+        if is_claimed or instance.is_terminating or not _is_old(instance, now):
             continue
-        yield DeleteInstance(one.provider_id, one.node_claim)
-        yield from _nodes_of(one, view.nodes)
+        yield DeleteInstance(instance.provider_id, instance.node_claim)
+        yield from _nodes_of(instance, view.nodes)
 
 
 def _is_old(instance: InstanceRecord, now: datetime) -> bool:

@@ -1,6 +1,6 @@
 """Launches the instance of a claim, and deletes a claim whose node takes too long to come.
 
-(spec/core.md 5.2, 5.5) There is no time limit for initialization.
+There is no time limit for initialization.
 """
 
 from __future__ import annotations
@@ -104,17 +104,17 @@ def launch_step(view: ClaimView, now: datetime) -> Step:
         case Launching():
             return STAY
         case Launched() as instance:
-            return _taken_down(claim, instance)
+            return _success_step(claim, instance)
         case LaunchFailed() as failed:
-            return _failed(claim, failed, now)
+            return _failure_step(claim, failed, now)
         case _:
             assert_never(view.outcome)
 
 
-def _taken_down(claim: ClaimObject, instance: Launched) -> Step:
+def _success_step(claim: ClaimObject, instance: Launched) -> Step:
     known = msgspec.structs.replace(
         claim,
-        labels={**instance.labels, **_settled(claim.requirements), **claim.labels},
+        labels={**instance.labels, **_settled_labels(claim.requirements), **claim.labels},
         annotations={**claim.annotations, **instance.annotations},
         provider_id=instance.provider_id,
         image_id=instance.image_id,
@@ -128,13 +128,13 @@ def _taken_down(claim: ClaimObject, instance: Launched) -> Step:
     )
 
 
-def _settled(requirements: Iterable[Requirement]) -> Mapping[str, str]:
+def _settled_labels(requirements: Iterable[Requirement]) -> Mapping[str, str]:
     """Labels for which the claim left no choice: pods were planned against them."""
     settled = Requirements(requirements).settled()
     return {key: value for key, value in settled.items() if not labels.is_restricted(key)}
 
 
-def _failed(claim: ClaimObject, failed: LaunchFailed, now: datetime) -> Step:
+def _failure_step(claim: ClaimObject, failed: LaunchFailed, now: datetime) -> Step:
     message = shortened(failed.message)
     match failed.failure:
         case LaunchFailure.INSUFFICIENT_CAPACITY:

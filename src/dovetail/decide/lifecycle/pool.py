@@ -1,11 +1,10 @@
 """Computes the status of a NodePool: readiness, hash, resources in use, registration health.
 
-(spec/core.md 7.5, 7.6) Registration health says whether the last four nodes came up; no pool is
-left out for it, and its memory is handed in and out.
+Registration health says whether the last four nodes came up; no pool is left out for it, and its
+memory is handed in and out.
 
-The hash of a template is the reference's, bit for bit (spec/core.md 1.2), so that a fleet that was
-made by it does not drift when Dovetail takes over. Every value is hashed with FNV-1 over 64 bits,
-little endian. Maps and lists do not depend on order; zero values are left out.
+The hash of a template is the reference's, bit for bit, so that a fleet that was
+made by it does not drift when Dovetail takes over (`units/structure_hash.py`).
 """
 
 from __future__ import annotations
@@ -13,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
-from functools import reduce
-from operator import xor
 from typing import Final
 
 import msgspec
@@ -49,6 +46,7 @@ from dovetail.model.node import Condition
 from dovetail.model.pool import NodeClassRef, NodePool
 from dovetail.model.resources import CPU, EPHEMERAL_STORAGE, MEMORY, NODES, PODS
 from dovetail.model.taints import Taint
+from dovetail.units import structure_hash
 
 VALIDATION_FAILED: Final = "NodePoolValidationFailed"
 CLASS_NOT_FOUND: Final = "NodeClassNotFound"
@@ -59,10 +57,6 @@ _COUNTED: Final = dict.fromkeys((CPU, EPHEMERAL_STORAGE, MEMORY, NODES, PODS), 0
 _N_REMEMBERED: Final = 4
 _N_TOO_MANY: Final = 2  # half of those remembered
 HASH_VERSION: Final = "v3"
-_OFFSET: Final = 0xCBF29CE484222325
-_PRIME: Final = 0x100000001B3
-_MASK: Final = 2**64 - 1
-_Field = tuple[str, int | None]  # the name, and the hash of the value unless that is zero
 
 
 class PoolView(msgspec.Struct, frozen=True, gc=False):
@@ -104,11 +98,11 @@ def pool_with(view: PoolView, step: Step, now: datetime) -> PoolView:
     result = msgspec.structs.replace(view, conditions=conditions.held)
     for patch in step.pools:
         if patch.name == view.pool.name:
-            result = _patched(result, patch)
+            result = _view_with_patch(result, patch)
     return result
 
 
-def _patched(view: PoolView, patch: PoolPatch) -> PoolView:
+def _view_with_patch(view: PoolView, patch: PoolPatch) -> PoolView:
     seen = patch.node_class_observed_generation
     return msgspec.structs.replace(
         view,
@@ -264,91 +258,70 @@ def template_hash(pool: NodePool) -> str:
     """The hash of what claims are made from; requirements, limits, weight, replicas and
     everything about disruption do not count.
     """
-    spec = _struct(
+    spec = structure_hash.struct(
         "NodeClaimTemplateSpec",
-        ("Taints", _set(map(_taint, pool.taints))),
-        ("StartupTaints", _set(map(_taint, pool.startup_taints))),
+        ("Taints", _taints(pool.taints)),
+        ("StartupTaints", _taints(pool.startup_taints)),
         ("NodeClassRef", _node_class(pool.node_class)),
         ("TerminationGracePeriod", _grace(pool.termination_grace_period)),
         ("ExpireAfter", _expiry(pool.expire_after)),
     )
-    meta = _struct(
+    meta = structure_hash.struct(
         "ObjectMeta", ("Labels", _map(pool.labels)), ("Annotations", _map(pool.annotations))
     )
     has_meta = bool(pool.labels or pool.annotations)
-    template = _struct(
+    template = structure_hash.struct(
         "NodeClaimTemplate",
         ("ObjectMeta", meta if has_meta else None),
-        ("Spec", spec if spec != _text("NodeClaimTemplateSpec") else None),
+        ("Spec", spec if spec != structure_hash.text("NodeClaimTemplateSpec") else None),
     )
     return str(template)
 
 
+def _taints(taints: Sequence[Taint]) -> int | None:
+    return structure_hash.members(map(_taint, taints)) if taints else None
+
+
 def _taint(taint: Taint) -> int:
-    return _struct(
+    return structure_hash.struct(
         "Taint",
-        ("Key", _text(taint.key) if taint.key else None),
-        ("Value", _text(taint.value) if taint.value else None),
-        ("Effect", _text(taint.effect) if taint.effect else None),
+        ("Key", _text(taint.key)),
+        ("Value", _text(taint.value)),
+        ("Effect", _text(taint.effect)),
     )
 
 
 def _node_class(ref: NodeClassRef) -> int | None:
     if ref == NodeClassRef():
         return None
-    return _struct(
+    return structure_hash.struct(
         "NodeClassReference",
-        ("Kind", _text(ref.kind) if ref.kind else None),
-        ("Name", _text(ref.name) if ref.name else None),
-        ("Group", _text(ref.group) if ref.group else None),
+        ("Kind", _text(ref.kind)),
+        ("Name", _text(ref.name)),
+        ("Group", _text(ref.group)),
     )
 
 
 def _grace(span: timedelta | None) -> int | None:
     """A period of nothing is there, and yet has nothing in it."""
-    return (
-        None if span is None else _struct("Duration", ("Duration", _nanos(span) if span else None))
-    )
+    if span is None:
+        return None
+    return structure_hash.struct("Duration", ("Duration", _nanos(span) if span else None))
 
 
 def _expiry(span: timedelta | None) -> int | None:
-    return None if span is None else _struct("NillableDuration", ("Duration", _nanos(span)))
+    if span is None:
+        return None
+    return structure_hash.struct("NillableDuration", ("Duration", _nanos(span)))
 
 
 def _nanos(span: timedelta) -> int:
-    return _fnv(_bytes(span // timedelta(microseconds=1) * 1000 & _MASK))
-
-
-def _struct(type_name: str, *fields: _Field) -> int:
-    result = _text(type_name)
-    for name, value in fields:
-        if value is not None:
-            result = _fnv(_bytes(result ^ _fnv(_bytes(_text(name), value))))
-    return result
+    return structure_hash.integer(span // timedelta(microseconds=1) * 1000)
 
 
 def _map(by_key: Mapping[str, str]) -> int | None:
-    if not by_key:
-        return None
-    entries = (_fnv(_bytes(_text(key), _text(value))) for key, value in by_key.items())
-    return _fnv(_bytes(reduce(xor, entries)))
+    return structure_hash.texts(by_key) if by_key else None
 
 
-def _set(elements: Iterable[int]) -> int | None:
-    held = tuple(elements)
-    return reduce(xor, held) if held else None
-
-
-def _text(text: str) -> int:
-    return _fnv(text.encode())
-
-
-def _bytes(*numbers: int) -> bytes:
-    return b"".join(number.to_bytes(8, "little") for number in numbers)
-
-
-def _fnv(data: bytes) -> int:
-    result = _OFFSET
-    for byte in data:
-        result = (result * _PRIME & _MASK) ^ byte
-    return result
+def _text(text: str) -> int | None:
+    return structure_hash.text(text) if text else None

@@ -1,4 +1,4 @@
-"""Reads the do-not-disrupt annotation of pods and Nodes (spec/core.md 5.14).
+"""Reads the do-not-disrupt annotation of pods and Nodes.
 
 `true` protects for ever, a duration until so long after the pod's start; anything else is a
 mistake that protects nothing, and is told.
@@ -12,9 +12,8 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
-from dovetail.decide.lifecycle.finalization import rfc3339
+from dovetail.decide.lifecycle.conditions import rfc3339
 from dovetail.decide.lifecycle.step import Event, EventType
-from dovetail.model.claim import NodeObject
 from dovetail.model.pod import Pod
 from dovetail.units import duration
 
@@ -53,11 +52,6 @@ def protection(pod: Pod, now: datetime) -> Protection:
         return Protection(is_active=True, until=until, events=(told,))
     message = f"Pod may be disrupted since {rfc3339(until)}"
     return Protection(until=until, events=(_event(pod, ELAPSED_EVENT, message),))
-
-
-def is_node_protected(node: NodeObject) -> bool:
-    """Whether the Node itself asks to be left alone by whatever is voluntary."""
-    return node.annotations.get(labels.DO_NOT_DISRUPT) == "true"
 
 
 def is_active(pod: Pod) -> bool:

@@ -1,8 +1,7 @@
 """Registers the Node of a claim once it has joined, and initializes it once it is ready for pods.
 
-(spec/core.md 5.3, 5.4) A registered Node has all labels, annotations and taints of its claim. An
-initialized one is ready, without startup taints, and reports every resource that it was ordered
-for.
+A registered Node has all labels, annotations and taints of its claim. An initialized one is ready,
+without startup taints, and reports every resource that it was ordered for.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ def registration_step(view: ClaimView, now: datetime) -> Step:
         case ():
             return Step(conditions=(wait(REGISTERED, NODE_NOT_FOUND, "no Node has joined yet"),))
         case (node,):
-            return _joined(view, node, now)
+            return _registered_step(view, node, now)
         case several:
             names = ", ".join(sorted(node.name for node in several))
             message = f"{len(several)} Nodes have this provider id: {names}"
@@ -76,9 +75,9 @@ def awaits_hooks(view: ClaimView, now: datetime) -> bool:
     return status is Status.UNKNOWN and len(view.nodes) == 1
 
 
-def _joined(view: ClaimView, node: NodeObject, now: datetime) -> Step:
+def _registered_step(view: ClaimView, node: NodeObject, now: datetime) -> Step:
     claim = view.claim
-    synced = _synced(claim, node)
+    synced = _synced_node(claim, node)
     told: tuple[Event, ...] = ()
     if labels.REGISTERED not in node.labels and UNREGISTERED not in _bare(node.taints):
         told = (_taint_missing(claim, node),)
@@ -93,19 +92,19 @@ def _joined(view: ClaimView, node: NodeObject, now: datetime) -> Step:
     done = msgspec.structs.replace(
         synced,
         labels={**synced.labels, labels.REGISTERED: _TRUE},
-        taints=tuple(one for one in synced.taints if not _is_same(one, UNREGISTERED)),
+        taints=tuple(taint for taint in synced.taints if not _is_same(taint, UNREGISTERED)),
     )
     return Step(
         conditions=(hold(REGISTERED),),
         claims=claim_patches(claim, msgspec.structs.replace(claim, node_name=node.name)),
         nodes=node_patches(node, done),
-        actions=_noted(claim),
+        actions=_success_notes(claim),
         events=told,
         milestones=(Milestone.NODE_REGISTERED,),
     )
 
 
-def _synced(claim: ClaimObject, node: NodeObject) -> NodeObject:
+def _synced_node(claim: ClaimObject, node: NodeObject) -> NodeObject:
     """The Node with what the claim has for it."""
     is_new = labels.TERMINATION_FINALIZER not in node.finalizers
     return msgspec.structs.replace(
@@ -125,11 +124,11 @@ def _taints(claim: ClaimObject, node: NodeObject, *, is_new: bool) -> tuple[Tain
     return merged(node.taints, claim.taints + (claim.startup_taints if is_new else ()))
 
 
-def merged(held: tuple[Taint, ...], more: Iterable[Taint]) -> tuple[Taint, ...]:
+def merged(taints: tuple[Taint, ...], more: Iterable[Taint]) -> tuple[Taint, ...]:
     """All taints, one for each key and effect; what is held already stays as it is."""
-    result = list(held)
+    result = list(taints)
     for taint in more:
-        if not any(_is_same(taint, one) for one in result):
+        if not any(_is_same(taint, item) for item in result):
             result.append(taint)
     return tuple(result)
 
@@ -139,7 +138,7 @@ def _is_same(taint: Taint, other: Taint) -> bool:
 
 
 def _bare(taints: Iterable[Taint]) -> tuple[Taint, ...]:
-    return tuple(Taint(one.key, "", one.effect) for one in taints)
+    return tuple(Taint(taint.key, "", taint.effect) for taint in taints)
 
 
 def _with(uids: tuple[str, ...], uid: str) -> tuple[str, ...]:
@@ -155,7 +154,7 @@ def _taint_missing(claim: ClaimObject, node: NodeObject) -> Event:
 
 
 def _waiting_for(pending: Iterable[HookAnswer]) -> str:
-    names = sorted(f"{one.name} ({one.error})" if one.error else one.name for one in pending)
+    names = sorted(f"{item.name} ({item.error})" if item.error else item.name for item in pending)
     return f"waiting for {', '.join(names)}"
 
 
@@ -163,7 +162,7 @@ def _span(hook: HookAnswer) -> timedelta:
     return LIFECYCLE_BACKOFF.first if hook.again_after is None else hook.again_after
 
 
-def _noted(claim: ClaimObject) -> tuple[NoteRegistration, ...]:
+def _success_notes(claim: ClaimObject) -> tuple[NoteRegistration, ...]:
     if not claim.node_pool:
         return ()
     return (NoteRegistration(claim.node_pool, claim.node_pool_uid, is_success=True),)
@@ -195,19 +194,19 @@ def initialization_step(view: ClaimView, now: datetime) -> Step:
 def _unready(_: ClaimView, node: NodeObject) -> str:
     if node.is_ready:
         return ""
-    status = next((one.status for one in node.conditions if one.type == "Ready"), "Unknown")
+    status = next((item.status for item in node.conditions if item.type == "Ready"), "Unknown")
     return f"Node {node.name} is Ready={status}"
 
 
 def _startup_taints(view: ClaimView, node: NodeObject) -> str:
     starting = {(taint.key, taint.effect) for taint in view.claim.startup_taints}
     left = [taint for taint in node.taints if (taint.key, taint.effect) in starting]
-    return f"startup taints remain: {_listed(left)}" if left else ""
+    return f"startup taints remain: {_name_list(left)}" if left else ""
 
 
 def _ephemeral_taints(_: ClaimView, node: NodeObject) -> str:
     left = [taint for taint in node.taints if is_ephemeral(taint)]
-    return f"taints of a starting node remain: {_listed(left)}" if left else ""
+    return f"taints of a starting node remain: {_name_list(left)}" if left else ""
 
 
 def _resources(view: ClaimView, node: NodeObject) -> str:
@@ -229,18 +228,18 @@ def _drivers(view: ClaimView, _: NodeObject) -> str:
 def publishing_drivers(slices: Iterable[DeviceSlice]) -> frozenset[str]:
     """Drivers of which at least one pool is complete at its highest generation."""
     by_pool: dict[tuple[str, str], list[DeviceSlice]] = {}
-    for one in slices:
-        by_pool.setdefault((one.driver, one.pool), []).append(one)
-    return frozenset(driver for (driver, _), held in by_pool.items() if _is_complete(held))
+    for slice_ in slices:
+        by_pool.setdefault((slice_.driver, slice_.pool), []).append(slice_)
+    return frozenset(driver for (driver, _), slice_s in by_pool.items() if _is_complete(slice_s))
 
 
 def _is_complete(slices: list[DeviceSlice]) -> bool:
-    newest = max(one.generation for one in slices)
-    current = [one for one in slices if one.generation == newest]
-    return all(one.n_slices == len(current) for one in current)
+    newest = max(slice_.generation for slice_ in slices)
+    current = [slice_ for slice_ in slices if slice_.generation == newest]
+    return all(slice_.n_slices == len(current) for slice_ in current)
 
 
-def _listed(names: Iterable[object]) -> str:
+def _name_list(names: Iterable[object]) -> str:
     return ", ".join(sorted(map(str, names)))
 
 

@@ -1,4 +1,4 @@
-"""Deletes the claims of nodes that have been unhealthy for too long (spec/core.md 7.1).
+"""Deletes the claims of nodes that have been unhealthy for too long.
 
 A provider says which conditions mean broken and for how long they are put up with. Then the node's
 claim is deleted with no time to drain: budgets, do-not-disrupt and grace periods have no say. But
@@ -15,7 +15,8 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
-from dovetail.decide.lifecycle.finalization import rfc3339, termination_deadline
+from dovetail.decide.lifecycle.conditions import rfc3339
+from dovetail.decide.lifecycle.finalization import termination_deadline
 from dovetail.decide.lifecycle.step import DeleteClaim, Event, EventType, Step, claim_patches
 from dovetail.model.claim import ClaimObject, NodeObject
 from dovetail.model.node import Condition, RepairPolicy
@@ -60,25 +61,26 @@ def unhealthy_condition(
     node: NodeObject, policies: Iterable[RepairPolicy]
 ) -> UnhealthyCondition | None:
     """What will have been put up with first; None if the node is healthy."""
-    found = [
-        UnhealthyCondition(said.type, said.status, since + policy.tolerated_for)
+    conditions = [
+        UnhealthyCondition(condition.type, condition.status, since + policy.tolerated_for)
         for policy in policies
-        for said in node.conditions
-        if _matches(said, policy) and (since := said.changed_at or node.created_at) is not None
+        for condition in node.conditions
+        if _matches(condition, policy)
+        and (since := condition.changed_at or node.created_at) is not None
     ]
-    return min(found, key=lambda one: (one.due_at, one.condition, one.status), default=None)
+    return min(conditions, key=lambda one: (one.due_at, one.condition, one.status), default=None)
 
 
 def is_unhealthy(said: Iterable[tuple[str, str]], policies: Sequence[RepairPolicy]) -> bool:
     """Whether any policy takes a Node for broken, put up with or not, that says this: types of
     conditions, each with its status.
     """
-    broken = [(one.condition_type, one.condition_status) for one in policies]
-    return any(one in broken for one in said)
+    broken = [(policy.condition_type, policy.condition_status) for policy in policies]
+    return any(pair in broken for pair in said)
 
 
-def _matches(said: Condition, policy: RepairPolicy) -> bool:
-    return (said.type, said.status) == (policy.condition_type, policy.condition_status)
+def _matches(condition: Condition, policy: RepairPolicy) -> bool:
+    return (condition.type, condition.status) == (policy.condition_type, policy.condition_status)
 
 
 class UnhealthyNode(msgspec.Struct, frozen=True, gc=False):
@@ -99,16 +101,16 @@ def step(claim: ClaimObject, unhealthy_node: UnhealthyNode, now: datetime) -> St
     if scope is None or scope.is_blocked:
         told = () if scope is None else (_repair_blocked(claim, unhealthy_node.node, scope),)
         return Step(events=told, look_again_at=now + _TRY_AGAIN)
-    hurried = claim_patches(claim, _hurried(claim, now))
+    patches = claim_patches(claim, without_grace_period(claim, now))
     if claim.deleting_at is not None:
-        return Step(claims=hurried)
+        return Step(claims=patches)
     action = DeleteClaim(
         claim.name, claim.uid, UNHEALTHY, condition=unhealthy_node.unhealthy_condition.condition
     )
-    return Step(claims=hurried, actions=(action,))
+    return Step(claims=patches, actions=(action,))
 
 
-def _hurried(claim: ClaimObject, now: datetime) -> ClaimObject:
+def without_grace_period(claim: ClaimObject, now: datetime) -> ClaimObject:
     """The claim with no time left to drain its node."""
     deadline = termination_deadline(claim)
     if deadline is not None and deadline <= now:

@@ -1,7 +1,6 @@
 """Computes what becomes of a claim whose node runs: drift, consolidation, expiry, pod events, size.
 
-(spec/core.md 5.6 to 5.10) Budgets, limits, weight, consolidation and wider requirements make no
-node drift.
+Budgets, limits, weight, consolidation and wider requirements make no node drift.
 """
 
 from __future__ import annotations
@@ -121,8 +120,8 @@ def _is_offered(view: DriftView) -> bool:
     """Whether its type can still be bought where and how it was, be there room or not."""
     held = view.claim.labels
     name = held.get(labels.INSTANCE_TYPE, "")
-    found = next((one for one in view.instance_types if one.name == name), None)
-    if found is None:
+    instance_type = next((item for item in view.instance_types if item.name == name), None)
+    if instance_type is None:
         return False
     # A reservation may have run out since: then the node goes on as if bought on demand.
     is_reserved = held.get(labels.CAPACITY_TYPE) == labels.RESERVED
@@ -130,11 +129,11 @@ def _is_offered(view: DriftView) -> bool:
     wanted = Requirements.of_labels({key: held[key] for key in held if key not in ignored})
     kinds = {labels.RESERVED, labels.ON_DEMAND} if is_reserved else set(labels.CAPACITY_TYPES)
     return any(
-        one.capacity_type in kinds
+        offering.capacity_type in kinds
         and Requirements(
-            value for key, value in one.requirements.items() if key not in ignored
+            value for key, value in offering.requirements.items() if key not in ignored
         ).intersects(wanted)
-        for one in found.offerings
+        for offering in instance_type.offerings
     )
 
 
@@ -201,10 +200,10 @@ def _moment(change: PodChange, now: datetime) -> datetime | None:
         return pod.started_at or pod.created_at or now
     if change.before is None or change.after is None:
         return now
-    return now if _turned(change.before, change.after) else None
+    return now if _has_turned(change.before, change.after) else None
 
 
-def _turned(before: Pod, after: Pod) -> bool:
+def _has_turned(before: Pod, after: Pod) -> bool:
     """Whether it became bound, terminal or terminating."""
     return (
         (not before.node_name and bool(after.node_name))

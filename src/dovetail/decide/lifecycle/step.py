@@ -66,15 +66,15 @@ def claim_patches(before: ClaimObject, after: ClaimObject) -> tuple[ClaimPatch, 
     """What it takes to get there: one patch, or none."""
     patch = ClaimPatch(
         before.name,
-        labels=_added(before.labels, after.labels),
-        annotations=_added(before.annotations, after.annotations),
-        finalizers=_changed(before.finalizers, after.finalizers),
-        provider_id=_changed(before.provider_id, after.provider_id),
-        node_name=_changed(before.node_name, after.node_name),
-        image_id=_changed(before.image_id, after.image_id),
-        capacity=_changed(before.capacity, after.capacity),
-        allocatable=_changed(before.allocatable, after.allocatable),
-        last_pod_event_at=_changed(before.last_pod_event_at, after.last_pod_event_at),
+        labels=_added_entries(before.labels, after.labels),
+        annotations=_added_entries(before.annotations, after.annotations),
+        finalizers=_if_changed(before.finalizers, after.finalizers),
+        provider_id=_if_changed(before.provider_id, after.provider_id),
+        node_name=_if_changed(before.node_name, after.node_name),
+        image_id=_if_changed(before.image_id, after.image_id),
+        capacity=_if_changed(before.capacity, after.capacity),
+        allocatable=_if_changed(before.allocatable, after.allocatable),
+        last_pod_event_at=_if_changed(before.last_pod_event_at, after.last_pod_event_at),
     )
     return () if patch == ClaimPatch(before.name) else (patch,)
 
@@ -83,11 +83,11 @@ def node_patches(before: NodeObject, after: NodeObject) -> tuple[NodePatch, ...]
     """What it takes to get there: one patch, or none."""
     patch = NodePatch(
         before.name,
-        labels=_added(before.labels, after.labels),
-        annotations=_added(before.annotations, after.annotations),
-        taints=_changed(before.taints, after.taints),
-        finalizers=_changed(before.finalizers, after.finalizers),
-        owner_uids=_changed(before.owner_uids, after.owner_uids),
+        labels=_added_entries(before.labels, after.labels),
+        annotations=_added_entries(before.annotations, after.annotations),
+        taints=_if_changed(before.taints, after.taints),
+        finalizers=_if_changed(before.finalizers, after.finalizers),
+        owner_uids=_if_changed(before.owner_uids, after.owner_uids),
     )
     return () if patch == NodePatch(before.name) else (patch,)
 
@@ -95,11 +95,11 @@ def node_patches(before: NodeObject, after: NodeObject) -> tuple[NodePatch, ...]
 _Value = TypeVar("_Value")
 
 
-def _changed(before: _Value, after: _Value) -> _Value | None:
+def _if_changed(before: _Value, after: _Value) -> _Value | None:
     return None if before == after else after
 
 
-def _added(before: Mapping[str, str], after: Mapping[str, str]) -> Mapping[str, str]:
+def _added_entries(before: Mapping[str, str], after: Mapping[str, str]) -> Mapping[str, str]:
     return {key: value for key, value in after.items() if before.get(key) != value}
 
 
@@ -107,7 +107,7 @@ def claim_after(claim: ClaimObject, patches: Iterable[ClaimPatch]) -> ClaimObjec
     """The claim with the patches that are its own."""
     for patch in patches:
         if patch.name == claim.name:
-            claim = _patched(claim, patch)
+            claim = _apply_patch(claim, patch)
     return claim
 
 
@@ -115,7 +115,7 @@ def node_after(node: NodeObject, patches: Iterable[NodePatch]) -> NodeObject:
     """The Node with the patches that are its own."""
     for patch in patches:
         if patch.name == node.name:
-            node = _patched(node, patch)
+            node = _apply_patch(node, patch)
     return node
 
 
@@ -124,14 +124,14 @@ def joined(patches: Iterable[_Patch]) -> tuple[_Patch, ...]:
     by_name: dict[str, _Patch] = {}
     for patch in patches:
         held = by_name.get(patch.name)
-        by_name[patch.name] = patch if held is None else _patched(held, patch)
+        by_name[patch.name] = patch if held is None else _apply_patch(held, patch)
     return tuple(by_name.values())
 
 
 _Patched = TypeVar("_Patched", ClaimObject, NodeObject, ClaimPatch, NodePatch, PoolPatch)
 
 
-def _patched(held: _Patched, patch: ClaimPatch | NodePatch | PoolPatch) -> _Patched:
+def _apply_patch(held: _Patched, patch: ClaimPatch | NodePatch | PoolPatch) -> _Patched:
     """What is held with everything that the patch says; labels and annotations are added."""
     said = {
         name: value for name, value in msgspec.structs.asdict(patch).items() if value is not None

@@ -1,6 +1,7 @@
 """Computes what is left to do before a deleted Node may vanish.
 
-(spec/core.md 5.12) Only for Nodes that are ours (`claim.is_managed_node`).
+Only for Nodes that are ours (`claim.is_managed_node`). NodePool budgets are not asked any more: a
+drain that has begun goes on. PodDisruptionBudgets hold back each eviction (`eviction.py`).
 """
 
 from __future__ import annotations
@@ -78,30 +79,30 @@ def step(view: TerminationView, now: datetime) -> Step:
     node, claim = view.node, view.claim
     if node.deleting_at is None or labels.TERMINATION_FINALIZER not in node.finalizers:
         return STAY
-    begun = _begun(claim)
+    begun = _deletion_step(claim)
     if asks_cloud(node) and view.instance is InstanceState.GONE:
-        return begun.then(_released(node))
+        return begun.then(_release_step(node))
     deadline = termination_deadline(claim)
     if deadline is not None:
         begun = begun.then(Step(events=(deadline_event(node.name, node.uid, deadline),)))
-    begun = begun.then(_fenced(node))
-    for phase in (_drained, _detached, _ended):
+    begun = begun.then(_taint_step(node))
+    for phase in (_drain_phase, _detach_phase, _instance_phase):
         part, is_done = phase(view, now)
         begun = begun.then(part)
         if not is_done:
             return begun
-    return begun.then(_released(node))
+    return begun.then(_release_step(node))
 
 
-def _begun(claim: ClaimObject | None) -> Step:
+def _deletion_step(claim: ClaimObject | None) -> Step:
     if claim is None or claim.deleting_at is not None:
         return STAY
     return Step(actions=(DeleteClaim(claim.name, claim.uid),))
 
 
-def _fenced(node: NodeObject) -> Step:
+def _taint_step(node: NodeObject) -> Step:
     """Let no pod come and no load balancer send."""
-    others = tuple(one for one in node.taints if one.key != DISRUPTED.key)
+    others = tuple(taint for taint in node.taints if taint.key != DISRUPTED.key)
     held = DISRUPTED in node.taints and len(others) == len(node.taints) - 1
     fenced = msgspec.structs.replace(
         node,
@@ -111,7 +112,7 @@ def _fenced(node: NodeObject) -> Step:
     return Step(nodes=node_patches(node, fenced))
 
 
-def _drained(view: TerminationView, now: datetime) -> tuple[Step, bool]:
+def _drain_phase(view: TerminationView, now: datetime) -> tuple[Step, bool]:
     """Every pod that must leave has left, and that for a moment."""
     n_waiting = sum(is_waiting(pod, now) for pod in view.pods)
     if n_waiting:
@@ -133,7 +134,7 @@ def _drained(view: TerminationView, now: datetime) -> tuple[Step, bool]:
 def _draining(view: TerminationView, now: datetime, n_waiting: int) -> Step:
     node, claim = view.node, view.claim
     deadline, reason = termination_deadline(claim), _reason(claim, now)
-    message = f"Draining node: {_counted(n_waiting, 'pod')} left to evict"
+    message = f"Draining node: {_count_text(n_waiting, 'pod')} left to evict"
     return Step(
         # Without a count: it would be written anew for every pod that leaves.
         conditions=(wait(DRAINED, DRAINING),) if claim is not None else (),
@@ -154,15 +155,15 @@ def _reason(claim: ClaimObject | None, now: datetime) -> str:
     return stated.reason if stated is not None and stated.status == Status.TRUE else FORCEFUL
 
 
-def _detached(view: TerminationView, now: datetime) -> tuple[Step, bool]:
+def _detach_phase(view: TerminationView, now: datetime) -> tuple[Step, bool]:
     """No volume is attached any more, or there is no more time to wait for it."""
-    held = holding(view.attachments, view.pods, view.volumes_by_pod, now)
+    attachments = holding(view.attachments, view.pods, view.volumes_by_pod, now)
     says = view.claim is not None
-    if not held:
+    if not attachments:
         return Step(conditions=(hold(VOLUMES_DETACHED),) if says else ()), True
     deadline = termination_deadline(view.claim)
-    names = ", ".join(one.name for one in held[:_NAMES_SHOWN])
-    message = f"{_counted(len(held), 'volume')} still attached: {names}"
+    names = ", ".join(attachment.name for attachment in attachments[:_NAMES_SHOWN])
+    message = f"{_count_text(len(attachments), 'volume')} still attached: {names}"
     if deadline is not None and now > deadline:
         return Step(conditions=(fail(VOLUMES_DETACHED, GRACE_ELAPSED, message),)), True
     waiting = Step(
@@ -173,7 +174,7 @@ def _detached(view: TerminationView, now: datetime) -> tuple[Step, bool]:
     return waiting, False
 
 
-def _ended(view: TerminationView, now: datetime) -> tuple[Step, bool]:
+def _instance_phase(view: TerminationView, now: datetime) -> tuple[Step, bool]:
     """The instance is gone. Without a claim nobody knows whose it was."""
     claim = view.claim
     if claim is None or not claim.provider_id:
@@ -188,8 +189,8 @@ def _ended(view: TerminationView, now: datetime) -> tuple[Step, bool]:
     return waiting, False
 
 
-def _released(node: NodeObject) -> Step:
-    left = tuple(one for one in node.finalizers if one != labels.TERMINATION_FINALIZER)
+def _release_step(node: NodeObject) -> Step:
+    left = tuple(item for item in node.finalizers if item != labels.TERMINATION_FINALIZER)
     return Step(
         nodes=node_patches(node, msgspec.structs.replace(node, finalizers=left)),
         milestones=(Milestone.NODE_TERMINATED,),
@@ -200,5 +201,5 @@ def _warning(node: NodeObject, reason: str, message: str) -> Event:
     return Event("Node", node.name, reason, message, type=EventType.WARNING, uid=node.uid)
 
 
-def _counted(count: int, noun: str) -> str:
+def _count_text(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,4 +1,4 @@
-"""Defines every timeout and period in the life of a node (spec/core.md 13)."""
+"""Defines every timeout and period in the life of a node."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dovetail.model.backoff import Backoff
 
 LAUNCH_TIMEOUT: Final = timedelta(minutes=5)
 REGISTRATION_TIMEOUT: Final = timedelta(minutes=15)
-LAUNCH_RESULT_KEPT_FOR: Final = timedelta(hours=1)
 INSTANCE_POLL: Final = timedelta(seconds=5)
 DRAIN_POLL: Final = timedelta(seconds=1)
 MIN_DRAIN: Final = timedelta(seconds=5)

@@ -18,7 +18,7 @@ import msgspec
 
 from dovetail import api, labels
 from dovetail.clock import Clock, Timer
-from dovetail.cloud import catalogue_file
+from dovetail.cloud.context import ProviderContext
 from dovetail.cloud.errors import (
     CloudError,
     CreateError,
@@ -29,37 +29,23 @@ from dovetail.cloud.errors import (
 )
 from dovetail.cloud.price_list import PriceList
 from dovetail.cloud.provider import Instance, NodeClassKind
-from dovetail.cloud.registry import ProviderContext
 from dovetail.kube.errors import ApiError, ConflictError, NotFoundError
 from dovetail.kube.seam import Kube, Ref
 from dovetail.model.claim import ClaimObject
 from dovetail.model.instance import InstanceType, Offering
 from dovetail.model.node import Node, RepairPolicy
 from dovetail.model.pool import NodeClassRef, NodePool
-from dovetail.providers.kwok import catalogue, faults, store
+from dovetail.providers.kwok import store
 from dovetail.providers.kwok.faults import Call, Faults
+from dovetail.providers.kwok.node_class import KIND, KWOKNodeClass
 from dovetail.providers.kwok.store import Kept, Machine, Store
 from dovetail.units import duration
 
-INSTANCE_TYPES_FILE_PATH: Final = "INSTANCE_TYPES_FILE_PATH"
-FAULTS_FILE_PATH: Final = "KWOK_FAULTS_FILE_PATH"
 _RETRY_SECONDS: Final = 1.0
 _SHOWN: Final = 5
 _UNHEALTHY_FOR: Final = timedelta(minutes=10)
 _T = TypeVar("_T")
-_KIND: Final = api.KINDS[labels.KWOK_GROUP, "KWOKNodeClass"]
 _BELIEVED_FOR: Final = timedelta(seconds=1)  # a thousand launches at once ask once
-
-
-def provider(surroundings: ProviderContext[Kube]) -> KwokProvider:
-    """The provider, as the entry point makes it."""
-    environment = surroundings.environment
-    path, ordered = environment.get(INSTANCE_TYPES_FILE_PATH), environment.get(FAULTS_FILE_PATH)
-    return KwokProvider(
-        surroundings,
-        types=catalogue_file.read(path) if path else catalogue.instance_types(),
-        ordered=Faults(faults.read(ordered) if ordered else ()),
-    )
 
 
 class KwokProvider:
@@ -89,7 +75,7 @@ class KwokProvider:
     @property
     def supported_node_classes(self) -> tuple[NodeClassKind, ...]:
         """KWOKNodeClass alone."""
-        return (NodeClassKind(labels.KWOK_GROUP, "KWOKNodeClass"),)
+        return (NodeClassKind(KIND.group, KIND.name),)
 
     @property
     def repair_policies(self) -> tuple[RepairPolicy, ...]:
@@ -298,7 +284,7 @@ class NodeClasses:
         self._kube = kube
         self._clock = clock
         self._reading = asyncio.Lock()
-        self._held: dict[str, tuple[datetime, api.KWOKNodeClass | None]] = {}
+        self._held: dict[str, tuple[datetime, KWOKNodeClass | None]] = {}
 
     async def registration_delay(self, ref: NodeClassRef) -> timedelta:
         """How long after its launch a node appears. Raises CloudError if there must be none."""
@@ -309,13 +295,13 @@ class NodeClasses:
         _check_ready(found)
         return _delay(found)
 
-    async def _read(self, name: str) -> api.KWOKNodeClass | None:
+    async def _read(self, name: str) -> KWOKNodeClass | None:
         async with self._reading:
             until, held = self._held.get(name, (None, None))
             if until is not None and self._clock.now() < until:
                 return held
             try:
-                held = api.decode(api.KWOKNodeClass, await self._kube.get(Ref(_KIND, name)))
+                held = api.decode(KWOKNodeClass, await self._kube.get(Ref(KIND, name)))
             except NotFoundError:
                 held = None
             self._held[name] = (self._clock.now() + _BELIEVED_FOR, held)
@@ -323,10 +309,10 @@ class NodeClasses:
 
 
 def _is_ours(ref: NodeClassRef) -> bool:
-    return (ref.group, ref.kind) == (_KIND.group, _KIND.name)
+    return (ref.group, ref.kind) == (KIND.group, KIND.name)
 
 
-def _check_ready(found: api.KWOKNodeClass) -> None:
+def _check_ready(found: KWOKNodeClass) -> None:
     for one in found.status.conditions:
         if one.type != "Ready" or one.status == "True":
             continue
@@ -336,7 +322,7 @@ def _check_ready(found: api.KWOKNodeClass) -> None:
         raise CreateError(msg, condition_reason="NodeClassReadinessUnknown")
 
 
-def _delay(found: api.KWOKNodeClass) -> timedelta:
+def _delay(found: KWOKNodeClass) -> timedelta:
     text = found.spec.node_registration_delay
     try:
         return max(duration.parse(text), timedelta(0)) if text else timedelta(0)

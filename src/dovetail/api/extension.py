@@ -1,0 +1,60 @@
+"""Defines what a provider adds to the API: kinds of node classes, and rules for requirements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from dovetail.api.decoding import Tree
+from dovetail.api.facts import Rule
+from dovetail.api.kinds import KINDS, Kind, find
+
+
+class Column(msgspec.Struct, frozen=True):
+    """What `kubectl get` shows of an object; `is_wide` columns only with `-o wide`."""
+
+    name: str
+    path: str
+    type: str = "string"
+    is_wide: bool = False
+
+    def tree(self) -> Tree:
+        """As a definition says it."""
+        said: dict[str, Tree] = {"name": self.name, "type": self.type, "jsonPath": self.path}
+        return said | ({"priority": 1} if self.is_wide else {})
+
+
+class Definition(msgspec.Struct, frozen=True):
+    """How a kind is shown and found."""
+
+    kind: Kind
+    description: str
+    category: str
+    columns: tuple[Column, ...]
+    short_names: tuple[str, ...] = ()
+    needs_spec: bool = True
+    scale: tuple[str, str] | None = None  # where replicas are wanted, and where they are counted
+
+
+class Extension(msgspec.Struct, frozen=True):
+    """What a provider adds to the API: its node classes, and rules for the keys of requirements in
+    NodePools and NodeClaims.
+    """
+
+    node_classes: tuple[Definition, ...] = ()
+    requirement_rules: tuple[Rule, ...] = ()
+
+
+def extended(extensions: Iterable[Extension]) -> dict[tuple[str, str], Kind]:
+    """All kinds that are understood, with those that providers bring."""
+    added = (one.kind for extension in extensions for one in extension.node_classes)
+    return KINDS | {(kind.group, kind.name): kind for kind in added}
+
+
+def find_extended(api_version: str, name: str, extensions: Iterable[Extension]) -> Kind | None:
+    """The kind of an object: one of ours, or one that a provider brings."""
+    kind = find(api_version, name)
+    if kind is not None:
+        return kind
+    return find(api_version, name, extended(extensions))

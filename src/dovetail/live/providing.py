@@ -1,0 +1,107 @@
+"""Opens the provider that the settings name, and connects it with the controller."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+
+import msgspec
+
+from dovetail import api
+from dovetail.clock import Clock, Timer
+from dovetail.cloud import registry
+from dovetail.cloud.context import ProviderContext
+from dovetail.cloud.plugin import ProviderPlugin
+from dovetail.cloud.provider import CloudProvider
+from dovetail.decide.lifecycle.step import Event
+from dovetail.kube.seam import Kube
+from dovetail.model.ending import InstanceEnding
+from dovetail.observe.logs import Log
+
+
+class ProviderVoice:
+    """What a provider reports. It is made before the controller: until that is connected, reports
+    are kept.
+    """
+
+    def __init__(self) -> None:
+        self._tell: Callable[[Event], None] | None = None
+        self._announce: Callable[[InstanceEnding], None] | None = None
+        self._refresh: Callable[[], None] | None = None
+        self._events: list[Event] = []
+        self._endings: list[InstanceEnding] = []
+
+    def tell(self, event: Event) -> None:
+        """Something to tell about an object."""
+        if self._tell is None:
+            self._events.append(event)
+        else:
+            self._tell(event)
+
+    def announce(self, ending: InstanceEnding) -> None:
+        """An instance will be gone."""
+        if self._announce is None:
+            self._endings.append(ending)
+        else:
+            self._announce(ending)
+
+    def types_changed(self) -> None:
+        """Instance types have changed. A controller that is not connected yet will ask anyway."""
+        if self._refresh is not None:
+            self._refresh()
+
+    def connect(
+        self,
+        tell: Callable[[Event], None],
+        announce: Callable[[InstanceEnding], None],
+        refresh: Callable[[], None],
+    ) -> None:
+        """From now on, report to these; what was kept first."""
+        self._tell, self._announce, self._refresh = tell, announce, refresh
+        for event in self._events:
+            tell(event)
+        for ending in self._endings:
+            announce(ending)
+        self._events, self._endings = [], []
+
+
+class Provided(msgspec.Struct, frozen=True):
+    """A provider that is open, what it adds to the API, and how it reports."""
+
+    cloud: CloudProvider
+    extensions: tuple[api.Extension, ...] = ()
+    voice: ProviderVoice = msgspec.field(default_factory=ProviderVoice)
+
+
+class Means(msgspec.Struct, frozen=True):
+    """What a provider works with."""
+
+    kube: Kube
+    clock: Clock
+    timer: Timer
+    log: Log
+    api_authority: bytes = b""
+    gates: Mapping[str, bool] = {}
+
+
+@asynccontextmanager
+async def provided(
+    plugin: ProviderPlugin[Kube, msgspec.Struct],
+    means: Means,
+    settings: msgspec.Struct | None = None,
+) -> AsyncIterator[Provided]:
+    """The provider, closed at the end. Without `settings`, with its defaults. Raises InputError."""
+    voice = ProviderVoice()
+    context = ProviderContext(
+        kube=means.kube,
+        clock=means.clock,
+        timer=means.timer,
+        log=means.log.named(f"provider.{plugin.name}"),
+        tell=voice.tell,
+        announce=voice.announce,
+        types_changed=voice.types_changed,
+        api_authority=means.api_authority,
+        gates=means.gates,
+    )
+    async with registry.made(plugin, context, settings) as cloud:
+        yield Provided(cloud, (plugin.extension,), voice)

@@ -1,0 +1,1 @@
+"""bootstrap — user data: what makes an instance join the cluster as a node."""

@@ -1,0 +1,1 @@
+"""launching — from a NodeClaim to an instance: templates, fleets, and what EC2 answers."""

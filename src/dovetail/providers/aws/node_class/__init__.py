@@ -1,0 +1,1 @@
+"""node_class — EC2NodeClass: its wire types, rules, hash and kubelet settings."""

@@ -1,0 +1,1 @@
+"""profiles — instance profiles of node classes: created for a role, kept, and collected."""

@@ -1,0 +1,100 @@
+"""Resolves `spec.securityGroupSelectorTerms`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from dovetail.clock import Clock
+from dovetail.providers.aws.calls import answered, calling
+from dovetail.providers.aws.filters import DescribeFilter, tag_filters, term_text, unmatched_text
+from dovetail.providers.aws.node_class.types import (
+    EC2NodeClass,
+    SecurityGroup,
+    SecurityGroupSelectorTerm,
+)
+from dovetail.providers.aws.status.conditions import (
+    ClassCondition,
+    ConditionUpdate,
+    fails,
+    holds,
+)
+from dovetail.providers.aws.status.selection import (
+    DescribeFilters,
+    Selection,
+    SelectorSource,
+    SelectorTerm,
+)
+from dovetail.providers.aws.status.step import StepResult
+
+if TYPE_CHECKING:
+    from types_aiobotocore_ec2 import EC2Client
+
+FIELD: Final = "spec.securityGroupSelectorTerms"
+NOT_FOUND: Final = "SecurityGroupsNotFound"
+_ACTION: Final = "ec2:DescribeSecurityGroups"
+_KEPT_FOR: Final = timedelta(minutes=1)
+_AGAIN_AFTER: Final = timedelta(minutes=5)
+
+
+def security_group_terms(terms: Sequence[SecurityGroupSelectorTerm]) -> tuple[SelectorTerm, ...]:
+    """The terms as they are asked for; an id goes before a name, a name before tags."""
+    return tuple(
+        SelectorTerm(
+            term_text({"id": term.id, "name": term.name}, term.tags),
+            term.id,
+            (DescribeFilter("group-name", (term.name,)),) if term.name else tag_filters(term.tags),
+        )
+        for term in terms
+    )
+
+
+def security_group_condition(
+    found: Selection[SecurityGroup], terms: Sequence[SelectorTerm]
+) -> ConditionUpdate:
+    """Whether there are security groups; the message names terms that match none."""
+    unmatched = unmatched_text(FIELD, found.unmatched, [term.text for term in terms])
+    if not found.by_id:
+        message = (
+            f"no security group matches {unmatched or FIELD}: tag the security groups of the "
+            "nodes, or change the selector"
+        )
+        return fails(ClassCondition.SECURITY_GROUPS, NOT_FOUND, message)
+    note = f"no security group matches {unmatched}" if unmatched else ""
+    return holds(ClassCondition.SECURITY_GROUPS, note)
+
+
+class SecurityGroupStep:
+    """Evaluates `SecurityGroupsReady`."""
+
+    condition = ClassCondition.SECURITY_GROUPS
+
+    def __init__(self, ec2: EC2Client, clock: Clock) -> None:
+        self._ec2 = ec2
+        self._source = SelectorSource(
+            self._describe, id_filter="group-id", clock=clock, keep_for=_KEPT_FOR
+        )
+
+    async def evaluate(self, node_class: EC2NodeClass) -> StepResult:
+        """The security groups now."""
+        terms = security_group_terms(node_class.spec.security_group_selector_terms)
+        found = await self._source.select(terms)
+        groups = tuple(found.by_id.values())
+        return StepResult(
+            security_group_condition(found, terms),
+            msgspec.structs.replace(node_class.status, security_groups=groups),
+            _AGAIN_AFTER,
+        )
+
+    async def _describe(self, filters: DescribeFilters) -> dict[str, SecurityGroup]:
+        found: dict[str, SecurityGroup] = {}
+        with calling(_ACTION):
+            pages = self._ec2.get_paginator("describe_security_groups")
+            async for page in pages.paginate(Filters=[one.wire() for one in filters]):
+                for group in answered(page.get("SecurityGroups"), _ACTION):
+                    group_id = group.get("GroupId", "")
+                    found[group_id] = SecurityGroup(id=group_id, name=group.get("GroupName", ""))
+        return found

@@ -1,0 +1,1 @@
+"""validating — whether instances of a node class could be launched: checks, then dry runs."""

@@ -1,0 +1,1 @@
+"""meadow_cloud — a small cloud, to show what a provider of another package consists of."""
