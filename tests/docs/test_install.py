@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 import yaml
 
+from dovetail.api.rbac import PolicyRule
 from dovetail.cli import main
 from dovetail.present.installation import rights
+from tests import installing
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
@@ -60,12 +62,12 @@ def test_every_value_of_the_chart_is_documented() -> None:
     [
         *rights.CORE,
         *rights.HOME,
-        *rights.kwok(kubelets=True),
+        *installing.RIGHTS_WITH_KUBELETS,
         *rights.node_leases(kubelets=True),
     ],
     ids=lambda rule: f"{','.join(rule.resources)} {','.join(rule.verbs)}",
 )
-def test_every_right_is_explained(rule: rights.Rule) -> None:
+def test_every_right_is_explained(rule: PolicyRule) -> None:
     """No rule that the page does not give a reason for."""
     lines = [line for line in PAGE.splitlines() if line.startswith("| ")]
     for resource in rule.resources:
