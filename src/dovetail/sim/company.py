@@ -1,4 +1,5 @@
-"""May a pod run on a node, given where others run? kube-scheduler's filters between pods.
+"""Says whether a pod may run on a node given where others run: kube-scheduler's filters between
+pods.
 
 What can be counted once for all nodes is counted once: pods by domain for each term.
 """
@@ -39,7 +40,7 @@ class Company:
         self._repelled = self._repelling_domains()
         self._apart = [self._count_term(term, rooms.breeds()) for term in pod.spec.anti_affinity]
         self._near = self._count_near()
-        self._spread = [self._count_spread(one) for one in hard_spread(pod)]
+        self._spread = [self._count_spread(spread) for spread in hard_spread(pod)]
 
     def objection(self, node: Node) -> str:
         """Why the node will not do, or nothing."""
@@ -47,34 +48,34 @@ class Company:
 
     # ---- spread
 
-    def _count_spread(self, one: Spread) -> _Counted:
+    def _count_spread(self, spread: Spread) -> _Counted:
         keys = [each.topology_key for each in hard_spread(self._pod)]
         there = {
-            node.name: node.labels[one.topology_key]
+            node.name: node.labels[spread.topology_key]
             for node, _ in self._rooms.nodes()
-            if all(key in node.labels for key in keys) and counts(one, self._pod, node)
+            if all(key in node.labels for key in keys) and counts(spread, self._pod, node)
         }
         found = dict.fromkeys(there.values(), 0)
         for breed in self._rooms.breeds():
-            if self._counts_breed(one, breed):
+            if self._counts_breed(spread, breed):
                 for name, n_pods in breed.n_by_node.items():
                     if name in there:
                         found[there[name]] += n_pods
-        n_lowest = min(found.values(), default=0) if len(found) >= one.min_domains else 0
-        return _Counted(one, found, n_lowest, int(spread_selects(one, self._pod, self._pod)))
+        n_lowest = min(found.values(), default=0) if len(found) >= spread.min_domains else 0
+        return _Counted(spread, found, n_lowest, int(spread_selects(spread, self._pod, self._pod)))
 
     def _counts_breed(self, one: Spread, breed: Breed) -> bool:
         return breed.answer(one, self._pod, lambda: spread_selects(one, self._pod, breed.sample))
 
     def _spread_objection(self, node: Node) -> str:
-        for one in self._spread:
-            domain = node.labels.get(one.spread.topology_key)
+        for item in self._spread:
+            domain = node.labels.get(item.spread.topology_key)
             if domain is None:
                 return (
                     "node(s) didn't match pod topology spread constraints (missing required label)"
                 )
-            here = one.n_by_domain.get(domain, 0)
-            if here + one.n_itself - one.n_lowest > one.spread.max_skew:
+            here = item.n_by_domain.get(domain, 0)
+            if here + item.n_itself - item.n_lowest > item.spread.max_skew:
                 return "node(s) didn't match pod topology spread constraints"
         return ""
 
@@ -92,13 +93,13 @@ class Company:
         }
 
     def _count_term(self, term: PodTerm, others: Iterable[Breed]) -> Counter[str]:
-        found: Counter[str] = Counter()
+        result: Counter[str] = Counter()
         for breed in others:
             if term_selects(term, self._pod, breed.sample, self._namespaces):
                 for node, n_pods in self._rooms.places(breed):
                     if term.topology_key in node.labels:
-                        found[node.labels[term.topology_key]] += n_pods
-        return found
+                        result[node.labels[term.topology_key]] += n_pods
+        return result
 
     def _minds(self, breed: Breed, term: PodTerm) -> bool:
         """Whether pods of that breed will not have this one near."""
@@ -147,14 +148,14 @@ class Company:
 
 def hard_spread(pod: Pod) -> list[Spread]:
     """The constraints that filter."""
-    return [one for one in pod.spec.spread if one.is_hard]
+    return [spread for spread in pod.spec.spread if spread.is_hard]
 
 
-def counts(one: Spread, pod: Pod, node: Node) -> bool:
+def counts(spread: Spread, pod: Pod, node: Node) -> bool:
     """Whether the constraint's policies let this node take part."""
-    if one.node_affinity_policy == NodePolicy.HONOR and not wants(pod.spec, node):
+    if spread.node_affinity_policy == NodePolicy.HONOR and not wants(pod.spec, node):
         return False
-    honours_taints = one.node_taints_policy == NodePolicy.HONOR
+    honours_taints = spread.node_taints_policy == NodePolicy.HONOR
     return not honours_taints or tolerates(node.taints, pod.spec.tolerations)
 
 

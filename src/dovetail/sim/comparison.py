@@ -1,4 +1,4 @@
-"""What would the pods that run cost if their nodes were bought anew? By three hands.
+"""Computes what the running pods would cost if replanned from scratch, by three planners.
 
 The nodes that count are those that run, belong to a pool that grows for pods, and have a known
 price. They are taken away, and their pods wait, and nobody else does. Nodes that are coming or
@@ -25,7 +25,7 @@ from dovetail.model.plan import DisruptionReason, Plan
 from dovetail.model.pod import Pod
 from dovetail.model.snapshot import Snapshot
 from dovetail.present.cost_report import Comparison
-from dovetail.sim.reference.provisioning import provisioning
+from dovetail.sim.reference.policy import provisioning
 from dovetail.sim.reference.standing import Occupancy
 
 _Buyer = Callable[[Snapshot, datetime], Plan]
@@ -34,9 +34,9 @@ _Buyer = Callable[[Snapshot, datetime], Plan]
 def compared(snapshot: Snapshot, now: datetime) -> Comparison:
     """Compare what is paid with what would be."""
     nodes = _replaceable(snapshot)
-    emptied, n_pods = _emptied(snapshot, nodes)
+    emptied, n_pods = _without_nodes(snapshot, nodes)
     known = prices(snapshot)
-    theirs, ours = _bought(emptied, now, _reference), _bought(emptied, now, provision)
+    theirs, ours = _purchase_of(emptied, now, _reference), _purchase_of(emptied, now, provision)
     return Comparison(
         n_nodes=len(nodes),
         n_pods=n_pods,
@@ -55,7 +55,7 @@ class _Purchase(msgspec.Struct, frozen=True):
     bound_nanousd: int = 0
 
 
-def _bought(cluster: Snapshot, now: datetime, buy: _Buyer) -> _Purchase:
+def _purchase_of(cluster: Snapshot, now: datetime, buy: _Buyer) -> _Purchase:
     """What somebody pays in all. Pods that got no place at first are tried again once the nodes of
     the others have come, as a controller would, for as long as that leads to more nodes.
     """
@@ -90,11 +90,13 @@ def _replaceable(snapshot: Snapshot) -> tuple[Node, ...]:
     growing = {pool.name for pool in snapshot.node_pools if pool.replicas is None}
     known = prices(snapshot)
     return tuple(
-        node for node in _settled(snapshot) if node.node_pool in growing and price_of(node, known)
+        node
+        for node in _staying_nodes(snapshot)
+        if node.node_pool in growing and price_of(node, known)
     )
 
 
-def _settled(snapshot: Snapshot) -> tuple[Node, ...]:
+def _staying_nodes(snapshot: Snapshot) -> tuple[Node, ...]:
     """Nodes that have come and are not about to go."""
     gone = leaving(snapshot)
     return tuple(
@@ -104,10 +106,10 @@ def _settled(snapshot: Snapshot) -> tuple[Node, ...]:
     )
 
 
-def _emptied(snapshot: Snapshot, nodes: tuple[Node, ...]) -> tuple[Snapshot, int]:
+def _without_nodes(snapshot: Snapshot, nodes: tuple[Node, ...]) -> tuple[Snapshot, int]:
     """The cluster without these nodes, whose pods wait while nobody else does; how many wait."""
     taken = {node.name for node in nodes}
-    others = tuple(node for node in _settled(snapshot) if node.name not in taken)
+    others = tuple(node for node in _staying_nodes(snapshot) if node.name not in taken)
     where = census(snapshot.pods).by_node
     stay = [pod for node in others for pod in where.get(node.name, ())]
     wait = [

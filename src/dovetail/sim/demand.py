@@ -1,4 +1,4 @@
-"""What is asked of a cluster in the course of time? Workloads that grow, shrink, change and end.
+"""Defines demand over time: workloads that grow, shrink, change and end.
 
 Moments are counted from the beginning of a simulation.
 """

@@ -1,4 +1,5 @@
-"""May a pod run on a node, as far as the two alone are concerned? kube-scheduler's filters.
+"""Says whether a pod may run on a node as far as the two alone are concerned: kube-scheduler's
+filters.
 
 Each says why not in kube-scheduler's words, or nothing.
 """
@@ -53,7 +54,7 @@ def wants(spec: PodSpec, node: Node) -> bool:
     if any(held.get(key) != value for key, value in spec.node_selector.items()):
         return False
     terms = spec.required_terms
-    return not terms or any(one.matches(held, node.name) for one in terms)
+    return not terms or any(term.matches(held, node.name) for term in terms)
 
 
 def _affinity(question: Question) -> str:
@@ -80,7 +81,7 @@ def _resources(question: Question) -> str:
 def _volumes(question: Question) -> str:
     node = question.node
     for terms in question.volumes.alternatives:
-        if not any(one.matches(node.labels, node.name) for one in terms):
+        if not any(term.matches(node.labels, node.name) for term in terms):
             return "node(s) had volume node affinity conflict"
     for driver, claims in question.volumes.attachments:
         limit = node.attach_limits.get(driver)

@@ -1,8 +1,8 @@
-"""Who runs the pods of pretended machines? Stand-ins for kubelets, one object for all of them.
+"""Simulates the kubelets of kwok nodes, all in one object.
 
 They make the nodes of the kwok provider Ready, take the not-ready taint off, renew leases, make
-bound pods Running and Ready, and end deleted pods at once. Nodes that the provider did not make are
-never touched, nor are their pods. 5,000 pods take seconds, but not under the rate limit of a
+bound pods Running and Ready, and end deleted pods at once. Nodes that are not theirs (`OwnNodes`)
+are never touched, nor are their pods. 5,000 pods take seconds, but not under the rate limit of a
 controller: give them a client of their own.
 """
 
@@ -38,6 +38,19 @@ _LASTS_SECONDS: Final = 40
 _N_TURNS: Final = 8
 
 
+def _is_kwok(node: api.Node) -> bool:
+    """Whether the kwok provider made it: its record is there, and is its own."""
+    machine = recorded(node.metadata.annotations)
+    return machine is not None and machine.name == node.metadata.name
+
+
+class OwnNodes(msgspec.Struct, frozen=True):
+    """Which nodes have these kubelets: the selected ones that are ours, on a closer look."""
+
+    selector: str = f"{FAKE}=fake"
+    is_ours: Callable[[api.Node], bool] = _is_kwok
+
+
 class Habits(msgspec.Struct, frozen=True):
     """How kubelets go about it. `lease_seconds` 0: they keep no leases, where nobody reads them."""
 
@@ -45,6 +58,7 @@ class Habits(msgspec.Struct, frozen=True):
     start_pod_seconds: float = 0.0
     lease_seconds: float = 20.0
     n_at_once: int = 64
+    nodes: OwnNodes = OwnNodes()
 
 
 class _Task(StrEnum):
@@ -58,7 +72,7 @@ _DEFAULT: Final = Habits()
 
 
 class Kubelets:
-    """Kubelets for every node that the kwok provider has made or will make."""
+    """Kubelets for every node that is theirs, or will be: by default those of the kwok provider."""
 
     def __init__(
         self, kube: Kube, clock: Clock, timer: Timer, *, chance: Chance, habits: Habits = _DEFAULT
@@ -67,6 +81,7 @@ class Kubelets:
         self._clock = clock
         self._timer = timer
         self._habits = habits
+        self._is_ours = habits.nodes.is_ours
         self._heartbeats = Heartbeats(kube, clock)
         self._errands: WorkQueue[_Errand] = WorkQueue(
             self._run_errand,
@@ -76,8 +91,8 @@ class Kubelets:
         self._pods_by_node: dict[str, dict[Key, None]] = {}
         intake, pace = Intake(), Pace(timer, chance)
         self._nodes = Mirror(
-            kube, Scope(wire.NODE, labels=f"{FAKE}=fake"), tell=self._hear_node, intake=intake,
-            pace=pace,
+            kube, Scope(wire.NODE, labels=habits.nodes.selector), tell=self._hear_node,
+            intake=intake, pace=pace,
         )  # fmt: skip
         self._pods = Mirror(
             kube, Scope(wire.POD, fields="spec.nodeName!="), tell=self._hear_pod, intake=intake,
@@ -103,7 +118,7 @@ class Kubelets:
 
     def _hear_node(self, notice: Notice) -> None:
         match notice:
-            case Present(object=api.Node() as node) if _is_ours(node):
+            case Present(object=api.Node() as node) if self._is_ours(node):
                 name = node.metadata.name
                 is_starting = not wire.is_true(node.status.conditions, "Ready")
                 wait = self._habits.ready_after_seconds if is_starting else 0.0
@@ -140,7 +155,7 @@ class Kubelets:
     def _node_of(self, pod: api.Pod) -> api.Node | None:
         """The node of ours that the pod is bound to."""
         node = self._nodes.held.get(("", pod.spec.node_name))
-        return node if isinstance(node, api.Node) and _is_ours(node) else None
+        return node if isinstance(node, api.Node) and self._is_ours(node) else None
 
     # ---- what is done
 
@@ -151,7 +166,7 @@ class Kubelets:
             if task is _Task.POD:
                 return await self._tend_pod(key)
             node = self._nodes.held.get(key)
-            if not isinstance(node, api.Node) or not _is_ours(node):
+            if not isinstance(node, api.Node) or not self._is_ours(node):
                 return None
             if task is _Task.LEASE:
                 await self._heartbeats.renew(node)
@@ -167,7 +182,7 @@ class Kubelets:
             body = statuses.ready_node(node, self._clock.now())
             await self._kube.patch(ref, Patch(body, PatchType.STRATEGIC, _STATUS))
         # The last first, so that the others keep their places.
-        places = [at for at, one in enumerate(node.spec.taints) if one.key == _NOT_READY]
+        places = [at for at, taint in enumerate(node.spec.taints) if taint.key == _NOT_READY]
         for at in reversed(places):
             path = f"/spec/taints/{at}"
             untainted: list[Json] = [
@@ -208,18 +223,12 @@ class Kubelets:
         return None
 
 
-def _is_ours(node: api.Node) -> bool:
-    """Whether the kwok provider made it: its record is there, and is its own."""
-    machine = recorded(node.metadata.annotations)
-    return machine is not None and machine.name == node.metadata.name
-
-
 def _ends_at(pod: api.Pod) -> datetime | None:
-    said = pod.metadata.annotations.get(RUNS_FOR)
-    if said is None or pod.status.start_time is None:
+    annotation = pod.metadata.annotations.get(RUNS_FOR)
+    if annotation is None or pod.status.start_time is None:
         return None
     try:
-        return pod.status.start_time + duration.parse(said)
+        return pod.status.start_time + duration.parse(annotation)
     except ValueError:
         return None  # not written for us to understand
 

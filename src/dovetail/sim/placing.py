@@ -1,4 +1,4 @@
-"""On which node would kube-scheduler put a pod? Its filters, then its scores.
+"""Chooses the node on which kube-scheduler would put a pod, by its filters and scores.
 
 A pod that was promised a node (`nominatedNodeName`) is tried there first, and its promise keeps
 room there from pods of equal or lower priority: room, ports and attachments, not the company of
@@ -71,13 +71,15 @@ class Placing:
             objection(self._question(pod, asked, node, room)) or company.objection(node)
             for node, room in self.rooms.nodes()
         )
-        said = ", ".join(f"{n_nodes} {why}" for why, n_nodes in sorted(reasons.items()))
-        return f"0/{sum(reasons.values())} nodes are available: {said or 'there are none'}."
+        stated = ", ".join(f"{n_nodes} {why}" for why, n_nodes in sorted(reasons.items()))
+        return f"0/{sum(reasons.values())} nodes are available: {stated or 'there are none'}."
 
     def _will_do(self, pod: Pod, asked: PodVolumes, company: Company, room: Room) -> bool:
         """The same as that nobody objects, with what decides most often first."""
         node = room.node
-        if node is None or not room.holds(pod.spec.requests, self._kept(pod, node.name)):
+        if node is None or not room.holds(
+            pod.spec.requests, self._promised_requests(pod, node.name)
+        ):
             return False
         if not room.suits(pod.spec):
             return False
@@ -88,9 +90,9 @@ class Placing:
         return not company.objection(node)
 
     def _question(self, pod: Pod, asked: PodVolumes, node: Node, room: Room) -> Question:
-        promised = self._promised(pod, node.name)
+        promised = self._promised_pods(pod, node.name)
         there = (*room.pods.values(), *promised)
-        kept = total((room.used, *(one.spec.requests for one in promised)))
+        kept = total((room.used, *(item.spec.requests for item in promised)))
         return Question(
             pod=pod,
             node=node,
@@ -100,12 +102,12 @@ class Placing:
             attached=self.storage.attached(there) if asked.attachments else {},
         )
 
-    def _kept(self, pod: Pod, node_name: str) -> Mapping[str, int]:
+    def _promised_requests(self, pod: Pod, node_name: str) -> Mapping[str, int]:
         if not self._promises.get(node_name):
             return _NOTHING
-        return total(one.spec.requests for one in self._promised(pod, node_name))
+        return total(item.spec.requests for item in self._promised_pods(pod, node_name))
 
-    def _promised(self, pod: Pod, node_name: str) -> list[Pod]:
+    def _promised_pods(self, pod: Pod, node_name: str) -> list[Pod]:
         """Others that wait for room that was promised to them."""
         others = self._promises.get(node_name)
         if not others:

@@ -1,4 +1,4 @@
-"""What was asked to be simulated, and what came of it? From scenario files to outcomes."""
+"""Runs the simulations of scenario files, and returns their outcomes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 import msgspec
 
+from dovetail.cloud.registry import extensions
 from dovetail.errors import InputError
 from dovetail.kube.manifests import Manifests, from_trees, read
 from dovetail.model.snapshot import Snapshot
@@ -62,7 +63,7 @@ def rehearsed(rehearsal: Rehearsal, build: Build, *, stdin: BinaryIO, tell: Tell
     cases: list[Case] = []
     remarks: dict[str, None] = {}
     notes: dict[str, None] = {}
-    held = read(rehearsal.more, stdin) if rehearsal.more else Manifests()
+    manifests = read(rehearsal.more, stdin) if rehearsal.more else Manifests()
     for file in rehearsal.files:
         text = load(file)
         stages: dict[tuple[object, ...], Stage] = {}
@@ -71,11 +72,11 @@ def rehearsed(rehearsal: Rehearsal, build: Build, *, stdin: BinaryIO, tell: Tell
             written = scenario(changed)
             key = (written.cluster, written.catalog, settings if written.manifests else ())
             if key not in stages:
-                stages[key] = build(_together(changed, written, held), written.catalog)
+                stages[key] = build(_together(changed, written, manifests), written.catalog)
             remarks |= dict.fromkeys(stages[key].remarks)
             notes |= dict.fromkeys(stages[key].notes)
             cases += _cases(changed, written, stages[key].cluster, rehearsal, settings)
-    remarks |= dict.fromkeys(_checked(cases))
+    remarks |= dict.fromkeys(_problems(cases))
     return Rehearsed(tuple(_run(cases, rehearsal, tell)), tuple(remarks), tuple(notes))
 
 
@@ -99,7 +100,7 @@ def _cases(
             yield Case(text, cluster, seed, decider, own)
 
 
-def _checked(cases: Sequence[Case]) -> Iterator[str]:
+def _problems(cases: Sequence[Case]) -> Iterator[str]:
     """Whatever is wrong is said before anything is run. Raises InputError."""
     seen: set[tuple[str, tuple[Setting, ...]]] = set()
     for case in cases:
@@ -115,21 +116,22 @@ def _run(cases: Sequence[Case], rehearsal: Rehearsal, tell: Tell) -> list[Outcom
     return sweep.on_cores(cases, tell, rehearsal.n_workers)
 
 
-def _together(text: ScenarioText, written: WrittenScenario, held: Manifests) -> Manifests:
+def _together(text: ScenarioText, written: WrittenScenario, manifests: Manifests) -> Manifests:
     """Everything that the cluster is made from, each object once. Raises InputError."""
     beside = [text.beside(name) for name in written.cluster]
-    named = read(beside, BytesIO()) if beside else Manifests()
-    inline = from_trees([dict(one) for one in written.manifests], f"{text.file}: manifests")
-    parts = (inline, named, held)
+    added = extensions()
+    named = read(beside, BytesIO(), added) if beside else Manifests()
+    inline = from_trees([dict(one) for one in written.manifests], f"{text.file}: manifests", added)
+    parts = (inline, named, manifests)
     for one in (law for part in parts for law in part.scenarios):
         msg = f"{one.origin}: found a scenario of one plan (given, want); expected manifests"
         raise InputError(msg)
     whole = Manifests(
-        tuple(one for part in parts for one in part.manifests),
+        tuple(manifest for part in parts for manifest in part.manifests),
         skipped=dict(sum((Counter(part.skipped) for part in parts), Counter())),
     )
     _check_once(whole)
-    if not any(one.kind.name == "NodePool" for one in whole.manifests):
+    if not any(manifest.kind.name == "NodePool" for manifest in whole.manifests):
         msg = (
             f"{text.file}: no NodePool; expected one under `manifests`, in the files that "
             "`cluster` names, or in a dump given with -f"
@@ -140,13 +142,13 @@ def _together(text: ScenarioText, written: WrittenScenario, held: Manifests) -> 
 
 def _check_once(whole: Manifests) -> None:
     seen: dict[tuple[str, str, str], str] = {}
-    for one in whole.manifests:
-        meta = one.object.metadata
-        key = (one.kind.name, meta.namespace, meta.name)
+    for manifest in whole.manifests:
+        meta = manifest.object.metadata
+        key = (manifest.kind.name, meta.namespace, meta.name)
         if key in seen:
             msg = (
-                f"{one.origin}: {one.kind.name} {meta.name} is already in {seen[key]}; "
+                f"{manifest.origin}: {manifest.kind.name} {meta.name} is already in {seen[key]}; "
                 "expected each object once"
             )
             raise InputError(msg)
-        seen[key] = str(one.origin)
+        seen[key] = str(manifest.origin)

@@ -1,4 +1,4 @@
-"""Which pods are on which node, and how much is left there? What a scheduler looks at."""
+"""Tracks which pods are on which node, and the free capacity there."""
 
 from __future__ import annotations
 
@@ -144,9 +144,9 @@ class Rooms:
 
     def drop_pod(self, key: PodKey) -> None:
         """A pod is nowhere."""
-        held = self._places.pop(key, None)
-        if held is not None:
-            name, breed = held
+        place = self._places.pop(key, None)
+        if place is not None:
+            name, breed = place
             breed.count(name, -1)
             self._rooms[name].take(key)
             self._measure(name)
@@ -189,11 +189,11 @@ class Rooms:
 
     def breeds(self) -> Iterator[Breed]:
         """Every breed of which there are pods."""
-        return (one for one in self._breeds.values() if one.n_by_node)
+        return (breed for breed in self._breeds.values() if breed.n_by_node)
 
     def choosy_breeds(self) -> Iterator[Breed]:
         """Those among them that keep others away."""
-        return (one for one in self._choosy.values() if one.n_by_node)
+        return (item for item in self._choosy.values() if item.n_by_node)
 
     def places(self, breed: Breed) -> Iterator[tuple[Node, int]]:
         """The nodes with pods of a breed, and how many."""
@@ -204,19 +204,19 @@ class Rooms:
 
     def _breed(self, pod: Pod) -> Breed:
         likeness = _likeness(pod)
-        found = self._breeds.get(likeness)
-        if found is None:
+        breed = self._breeds.get(likeness)
+        if breed is None:
             self._sweep()
-            found = self._breeds[likeness] = Breed(pod)
+            breed = self._breeds[likeness] = Breed(pod)
             if pod.spec.anti_affinity:
-                self._choosy[likeness] = found
-        return found
+                self._choosy[likeness] = breed
+        return breed
 
     def _sweep(self) -> None:
         """Forget breeds that have died out, once they are many."""
         if len(self._breeds) > 2 * self._n_swept + 100:
-            self._breeds = {key: one for key, one in self._breeds.items() if one.n_by_node}
-            self._choosy = {key: one for key, one in self._choosy.items() if one.n_by_node}
+            self._breeds = {key: breed for key, breed in self._breeds.items() if breed.n_by_node}
+            self._choosy = {key: item for key, item in self._choosy.items() if item.n_by_node}
             self._n_swept = len(self._breeds)
 
     def _room(self, name: str) -> Room:

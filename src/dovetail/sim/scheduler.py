@@ -1,4 +1,4 @@
-"""Who binds pods where there is no kube-scheduler? A stand-in that keeps to its rules.
+"""Binds pods by kube-scheduler's rules where there is no kube-scheduler.
 
 Pods are taken by priority, then by age. A pod that was promised a node (`nominatedNodeName`) is
 tried there first, and its promise keeps room there from pods of equal or lower priority: room,
@@ -90,7 +90,7 @@ class Scheduler:
     def _rest_seconds(self) -> float | None:
         """Until a pod may be tried again for which the cluster has changed meanwhile."""
         now = self._timer.elapsed_seconds()
-        soonest = [one.next_at for one in self._tried.values() if one.revision < self._revision]
+        soonest = [item.next_at for item in self._tried.values() if item.revision < self._revision]
         return max(min(soonest) - now, 0.0) if soonest else None
 
     # ---- what is heard
@@ -141,8 +141,8 @@ class Scheduler:
 
     def _look_at(self, name: str) -> None:
         if name in self._nodes:
-            held = self._limits.get(name)
-            limits = attach_limits(held) if held is not None else {}
+            csinode = self._limits.get(name)
+            limits = attach_limits(csinode) if csinode is not None else {}
             node = msgspec.structs.replace(observed(self._nodes[name]), attach_limits=limits)
             self._rooms.put_node(node)
 
@@ -247,17 +247,17 @@ class Scheduler:
             self._wait(pod, found)
             raise
 
-    async def _tell(self, found: api.Pod, reason: str, message: str) -> None:
+    async def _tell(self, pod: api.Pod, reason: str, message: str) -> None:
         """Write why a pod waits, unless it says so already."""
-        before = next((one for one in found.status.conditions if one.type == _SCHEDULED), None)
+        before = next((item for item in pod.status.conditions if item.type == _SCHEDULED), None)
         if before is not None and (before.reason, before.message) == (reason, message):
             return
         now = self._clock.now()
         if before is not None and before.status == "False" and before.last_transition_time:
             now = before.last_transition_time
         said: Json = condition_of(reason, message, wire.stamp(now))
-        body: Body = {"metadata": {"uid": found.metadata.uid}, "status": {"conditions": [said]}}
-        ref = Ref(wire.POD, found.metadata.name, found.metadata.namespace)
+        body: Body = {"metadata": {"uid": pod.metadata.uid}, "status": {"conditions": [said]}}
+        ref = Ref(wire.POD, pod.metadata.name, pod.metadata.namespace)
         await self._kube.patch(ref, Patch(body, PatchType.STRATEGIC, "status"))
 
 

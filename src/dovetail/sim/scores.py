@@ -1,4 +1,4 @@
-"""Which of the nodes that would do is the best? kube-scheduler's scores, with its weights.
+"""Scores the nodes on which a pod may run, with kube-scheduler's weights.
 
 Room left and balance count once, preferences of nodes and pods twice, soft taints three times. Of
 equal nodes kube-scheduler takes any; here it is the first by name, so that runs repeat.
@@ -49,7 +49,7 @@ def best(choice: Choice) -> str:
 
 def _room(choice: Choice) -> dict[str, float]:
     """How much would be left, and how evenly; both between 0 and 100, as they are."""
-    found: dict[str, float] = {}
+    result: dict[str, float] = {}
     for node, room in choice.feasible:
         shares = []
         for name in (CPU, MEMORY):
@@ -58,8 +58,8 @@ def _room(choice: Choice) -> dict[str, float]:
             shares.append(min(asked / held, 1.0) if held else 1.0)
         left = sum(1.0 - share for share in shares) / len(shares)
         balance = 1.0 - abs(shares[0] - shares[1]) / 2
-        found[node.name] = _BEST * (left + balance)
-    return found
+        result[node.name] = _BEST * (left + balance)
+    return result
 
 
 def _preferred_nodes(choice: Choice) -> dict[str, float]:
@@ -68,22 +68,22 @@ def _preferred_nodes(choice: Choice) -> dict[str, float]:
         return {}
     return {
         node.name: float(
-            sum(weight for weight, one in terms if one.matches(node.labels, node.name))
+            sum(weight for weight, node_term in terms if node_term.matches(node.labels, node.name))
         )
         for node, _ in choice.feasible
     }
 
 
 def _soft_taints(choice: Choice) -> dict[str, float]:
-    held = choice.pod.spec.tolerations
+    tolerations = choice.pod.spec.tolerations
     if not any(node.taints or node.is_discouraged for node, _ in choice.feasible):
         return {}
-    is_deterred = not any(one.tolerates(DISCOURAGED) for one in held)
+    is_deterred = not any(toleration.tolerates(DISCOURAGED) for toleration in tolerations)
     return {
         node.name: float(
             sum(
                 taint.effect == Effect.PREFER_NO_SCHEDULE
-                and not any(one.tolerates(taint) for one in held)
+                and not any(toleration.tolerates(taint) for toleration in tolerations)
                 for taint in node.taints
             )
             + (node.is_discouraged and is_deterred)
@@ -94,21 +94,21 @@ def _soft_taints(choice: Choice) -> dict[str, float]:
 
 def _crowding(choice: Choice) -> dict[str, float]:
     """How many pods that a soft constraint counts are in the node's domains."""
-    if all(one.is_hard for one in choice.pod.spec.spread):
+    if all(spread.is_hard for spread in choice.pod.spec.spread):
         return {}
-    found = dict.fromkeys((node.name for node, _ in choice.feasible), 0.0)
-    for one in choice.pod.spec.spread:
-        if one.is_hard:
+    result = dict.fromkeys((node.name for node, _ in choice.feasible), 0.0)
+    for spread in choice.pod.spec.spread:
+        if spread.is_hard:
             continue
         by_domain: dict[str, int] = {}
         for breed in choice.rooms.breeds():
-            if spread_selects(one, choice.pod, breed.sample):
+            if spread_selects(spread, choice.pod, breed.sample):
                 for node, n_pods in choice.rooms.places(breed):
-                    domain = node.labels.get(one.topology_key, "")
+                    domain = node.labels.get(spread.topology_key, "")
                     by_domain[domain] = by_domain.get(domain, 0) + n_pods
         for node, _ in choice.feasible:
-            found[node.name] += by_domain.get(node.labels.get(one.topology_key, ""), 0)
-    return found
+            result[node.name] += by_domain.get(node.labels.get(spread.topology_key, ""), 0)
+    return result
 
 
 def _liked_company(choice: Choice) -> dict[str, float]:
@@ -117,7 +117,7 @@ def _liked_company(choice: Choice) -> dict[str, float]:
     wishes += [(-weight, term) for weight, term in spec.preferred_anti_affinity]
     if not wishes:
         return {}
-    found = dict.fromkeys((node.name for node, _ in choice.feasible), 0.0)
+    result = dict.fromkeys((node.name for node, _ in choice.feasible), 0.0)
     for weight, term in wishes:
         by_domain: dict[str, int] = {}
         for breed in choice.rooms.breeds():
@@ -127,8 +127,8 @@ def _liked_company(choice: Choice) -> dict[str, float]:
                     by_domain[domain] = by_domain.get(domain, 0) + weight * n_pods
         for node, _ in choice.feasible:
             domain = node.labels.get(term.topology_key, "")
-            found[node.name] += by_domain.get(domain, 0) if domain else 0
-    return found
+            result[node.name] += by_domain.get(domain, 0) if domain else 0
+    return result
 
 
 _Score = Callable[[Choice], Mapping[str, float]]

@@ -1,4 +1,4 @@
-"""What does a kubelet say of its node and its pods? The statuses that it writes."""
+"""Makes the statuses that a kubelet writes of its node and its pods."""
 
 from __future__ import annotations
 
@@ -78,8 +78,8 @@ def running_pod(pod: api.Pod, node: api.Node, now: datetime) -> dict[str, Json]:
     if pod.spec.host_network:
         own = host
     running: Json = {"running": {"startedAt": stamp(now)}}
-    done: Json = _terminated(now, now)
-    sidecars = {one.name for one in pod.spec.init_containers if one.restart_policy == _SIDECAR}
+    done: Json = _terminated_state(now, now)
+    sidecars = {item.name for item in pod.spec.init_containers if item.restart_policy == _SIDECAR}
     return {
         "metadata": {"uid": pod.metadata.uid},
         "status": {
@@ -92,8 +92,8 @@ def running_pod(pod: api.Pod, node: api.Node, now: datetime) -> dict[str, Json]:
             "startTime": stamp(now),
             "containerStatuses": _statuses(pod.spec.containers, running, runs=True),
             "initContainerStatuses": [
-                _status(one, running if one.name in sidecars else done, one.name in sidecars)
-                for one in pod.spec.init_containers
+                _status(item, running if item.name in sidecars else done, item.name in sidecars)
+                for item in pod.spec.init_containers
             ],
         },
     }
@@ -101,7 +101,7 @@ def running_pod(pod: api.Pod, node: api.Node, now: datetime) -> dict[str, Json]:
 
 def succeeded_pod(pod: api.Pod, now: datetime) -> dict[str, Json]:
     """The status of a pod whose containers have all done what they were for."""
-    ended = _terminated(pod.status.start_time or now, now)
+    ended = _terminated_state(pod.status.start_time or now, now)
     over: list[Json] = [
         condition(name, holds=False, now=now, reason="PodCompleted")
         for name in ("ContainersReady", "Ready")
@@ -116,7 +116,7 @@ def succeeded_pod(pod: api.Pod, now: datetime) -> dict[str, Json]:
     }
 
 
-def _terminated(began: datetime, now: datetime) -> Json:
+def _terminated_state(began: datetime, now: datetime) -> Json:
     return {
         "terminated": {
             "exitCode": 0,
@@ -130,7 +130,7 @@ def _terminated(began: datetime, now: datetime) -> Json:
 def _statuses(
     containers: Iterable[api.core.RawContainer], state: Json, *, runs: bool
 ) -> list[Json]:
-    return [_status(one, state, runs) for one in containers]
+    return [_status(container, state, runs) for container in containers]
 
 
 def _status(container: api.core.RawContainer, state: Json, runs: bool) -> dict[str, Json]:  # noqa: FBT001  passed on by name

@@ -1,4 +1,4 @@
-"""How are many simulations run? One after another, on all cores, or on a Ray cluster."""
+"""Runs many simulations: in turn, on all cores, or on a Ray cluster."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def on_ray(cases: Sequence[Case], tell: Tell, address: str, n_workers: int = 0) 
         while waiting:
             tell(f"{len(found)} of {len(cases)} simulations done, on Ray at {address}")
             done, _ = ray.wait(list(waiting), num_returns=1)
-            for one in done:
-                found[waiting.pop(one)] = ray.get(one)
+            for item in done:
+                found[waiting.pop(item)] = ray.get(item)
     return [found[at] for at in range(len(cases))]
 
 
@@ -111,13 +111,13 @@ def _nobody_there(address: str, why: str) -> InputError:
     )
 
 
-def _tell_which(tell: Tell, which: str, said: str) -> None:
-    tell(which + said)
+def _tell_which(tell: Tell, which: str, message: str) -> None:
+    tell(which + message)
 
 
 def _quietly(case: Case) -> Outcome:
     return run(case, _nobody)
 
 
-def _nobody(said: str) -> None:
-    del said
+def _nobody(message: str) -> None:
+    del message

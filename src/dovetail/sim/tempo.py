@@ -1,4 +1,4 @@
-"""How fast does time pass? As fast as whoever watches likes, or not at all.
+"""Lets time pass at a chosen speed, or not at all.
 
 A clock and a timer in one, whose seconds are shorter than real ones. Everybody who sleeps is woken
 in time, also if the tempo changes meanwhile.

@@ -1,4 +1,4 @@
-"""What do a pod's volumes ask of its node, and who makes them? Storage in a world of stand-ins.
+"""Provisions volumes, and computes what a pod's volumes require of its node.
 
 A claim that waits for its first consumer gets a volume when its pod is bound: in the node's zone,
 as most drivers make them.
@@ -34,18 +34,18 @@ class Storage:
 
     def __init__(self, objects: Iterable[api.Object]) -> None:
         held = list(objects)
-        classes = [one for one in held if isinstance(one, api.StorageClass)]
+        classes = [item for item in held if isinstance(item, api.StorageClass)]
         default = default_of(classes)
         claims = [
-            with_class(listed_claim(one), default)
-            for one in held
-            if isinstance(one, api.PersistentVolumeClaim)
+            with_class(listed_claim(item), default)
+            for item in held
+            if isinstance(item, api.PersistentVolumeClaim)
         ]
-        volumes = [_volume(one) for one in held if isinstance(one, api.PersistentVolume)]
+        volumes = [_volume(item) for item in held if isinstance(item, api.PersistentVolume)]
         self._snapshot = Snapshot(
-            volume_claims={f"{one.namespace}/{one.name}": one for one in claims},
-            volumes={one.name: one for one in volumes},
-            storage_classes={one.metadata.name: storage_class(one) for one in classes},
+            volume_claims={f"{claim.namespace}/{claim.name}": claim for claim in claims},
+            volumes={item.name: item for item in volumes},
+            storage_classes={class_.metadata.name: storage_class(class_) for class_ in classes},
         )
 
     def asked(self, pod: Pod) -> PodVolumes | Problem:
@@ -54,13 +54,13 @@ class Storage:
 
     def attached(self, pods: Iterable[Pod]) -> Mapping[str, frozenset[str]]:
         """The claims that pods on a node have attached there, by driver."""
-        found: dict[str, frozenset[str]] = {}
+        result: dict[str, frozenset[str]] = {}
         for pod in pods:
             asked = self.asked(pod) if pod.claim_names else None
             if isinstance(asked, PodVolumes):
                 for driver, claims in asked.attachments:
-                    found[driver] = found.get(driver, frozenset()).union(claims)
-        return found
+                    result[driver] = result.get(driver, frozenset()).union(claims)
+        return result
 
     async def provision(self, kube: Kube, pod: Pod, node: Node) -> None:
         """Make the volumes that waited for this pod. Raises ApiError."""

@@ -1,4 +1,4 @@
-"""What does a cloud do to a cluster in the course of time? Prices that move, and what fails.
+"""Defines what a cloud does over time: prices that move, and failures.
 
 Moments are counted from the beginning of a simulation.
 """

@@ -1,4 +1,4 @@
-"""How do stand-ins write what a kubelet or a controller writes? Conditions, stamps, owners."""
+"""Writes conditions, timestamps and owners as kubelets and controllers do."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def owner(wire: api.Object, kind: api.Kind, *, controls: bool = True) -> dict[st
 
 def is_true(conditions: tuple[api.Condition, ...], name: str) -> bool:
     """Whether that condition is said to hold."""
-    return any(one.type == name and one.status == "True" for one in conditions)
+    return any(item.type == name and item.status == "True" for item in conditions)
 
 
 def patient(timer: Timer, chance: Chance, n_workers: int) -> QueueSettings:

@@ -1,4 +1,4 @@
-"""How does a whole cluster live in one process? Scheduler, kubelets and controllers together."""
+"""Runs scheduler, kubelets and controllers of a whole cluster in one process."""
 
 from __future__ import annotations
 

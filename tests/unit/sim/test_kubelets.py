@@ -7,7 +7,7 @@ from typing import Any
 from dovetail.apiserver import MemoryKube
 from dovetail.kube.errors import UnavailableError
 from dovetail.kube.seam import Patch, PatchType, Ref
-from dovetail.sim.kubelets import RUNS_FOR, Habits, Kubelets
+from dovetail.sim.kubelets import RUNS_FOR, Habits, Kubelets, OwnNodes
 from dovetail.sim.wire import LEASE
 from dovetail.testing.virtual_time import VirtualTime
 from tests.conformance.kube.objects import NODE, POD, named
@@ -66,6 +66,21 @@ async def test_nodes_of_others_are_left_alone() -> None:
     async with cluster.living(kubelets(cluster).run()):
         await cluster.settle(60)
         assert [await cluster.get(ref) for ref in (*others, pod, gone)] == before
+        assert await cluster.names(LEASE) == ["mine"]
+
+
+async def test_kubelets_can_be_for_other_nodes_than_those_of_kwok() -> None:
+    """A selector and a closer look say for which; then those of kwok are others'."""
+    cluster = Cluster()
+    mine = await cluster.make(NODE, {**named("mine"), "spec": {"providerID": "aws:///a/i-1"}})
+    other = await cluster.make(NODE, {**named("other"), "spec": {"providerID": "aws:///a/i-2"}})
+    of_kwok = await cluster.machine("kwok")
+    own = OwnNodes(selector="", is_ours=lambda node: node.spec.provider_id.endswith("i-1"))
+    async with cluster.living(kubelets(cluster, nodes=own).run()):
+        await cluster.settle(30)
+        assert conditions(await cluster.get(mine))["Ready"] == "True"
+        assert "Ready" not in conditions(await cluster.get(other))
+        assert "Ready" not in conditions(await cluster.get(of_kwok))
         assert await cluster.names(LEASE) == ["mine"]
 
 

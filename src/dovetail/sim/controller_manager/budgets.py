@@ -1,4 +1,4 @@
-"""How many pods may be evicted now? What the disruption controller counts for each budget."""
+"""Computes the status of PodDisruptionBudgets, as the disruption controller does."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ async def count_budget(control: PodControl, workload: WorkloadObject) -> float |
         return None
     selector = label_selector(budget.spec.selector)
     pods = [
-        one
-        for one in await control.pods(workload.ref.namespace)
-        if selector.matches(one.metadata.labels)
+        pod
+        for pod in await control.pods(workload.ref.namespace)
+        if selector.matches(pod.metadata.labels)
     ]
     noted = mapping(mapping(workload.tree.get("status")).get("disruptedPods"))
     disrupted = _still_disrupted(noted, pods, control.clock.now())
     n_healthy = sum(
-        is_ready(one)
-        and one.metadata.deletion_timestamp is None
-        and one.metadata.name not in disrupted
-        for one in pods
+        is_ready(pod)
+        and pod.metadata.deletion_timestamp is None
+        and pod.metadata.name not in disrupted
+        for pod in pods
     )
-    n_expected, n_desired = await _wanted(control, budget, pods)
+    n_expected, n_desired = await _wanted_counts(control, budget, pods)
     n_allowed = max(n_healthy - n_desired, 0) if n_expected > 0 else 0
     status: Obj = {
         "disruptionsAllowed": n_allowed,
@@ -69,7 +69,7 @@ def _still_disrupted(
     noted: Mapping[str, Json], pods: list[api.Pod], now: datetime
 ) -> frozenset[str]:
     """Pods that an eviction was granted for and that have yet to go."""
-    staying = {one.metadata.name for one in pods if one.metadata.deletion_timestamp is None}
+    staying = {pod.metadata.name for pod in pods if pod.metadata.deletion_timestamp is None}
     return frozenset(
         name
         for name, since in noted.items()
@@ -79,7 +79,7 @@ def _still_disrupted(
     )
 
 
-async def _wanted(
+async def _wanted_counts(
     control: PodControl, budget: api.PodDisruptionBudget, pods: list[api.Pod]
 ) -> tuple[int, int]:
     """How many pods there should be, and how many of them must be healthy."""
@@ -101,10 +101,10 @@ def _share(amount: int | str, total: int) -> int:
 async def _n_scaled(control: PodControl, pods: list[api.Pod]) -> int:
     """How many pods their controllers want, each controller counted once."""
     owners = {
-        one.uid: (one.kind, one.name, pod.metadata.namespace)
+        owner_reference.uid: (owner_reference.kind, owner_reference.name, pod.metadata.namespace)
         for pod in pods
-        for one in pod.metadata.owner_references
-        if one.controller
+        for owner_reference in pod.metadata.owner_references
+        if owner_reference.controller
     }
     n_wanted = 0
     for kind, name, namespace in owners.values():

@@ -1,4 +1,4 @@
-"""How does a DaemonSet keep a pod on every node that will have it?
+"""Keeps one pod of a DaemonSet on every node that it selects.
 
 Pods of an earlier template are replaced one at a time, each once all others are ready.
 """
@@ -41,12 +41,12 @@ _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 async def keep_daemon_set(control: PodControl, workload: WorkloadObject) -> None:
     """Make the pods that nodes lack, delete those that a node will have no more."""
     held = api.read(DAEMON_SET, await control.kube.get(workload.ref))
-    found = daemon_sets(Inventory([held]), Templates())
-    if not found:
+    sets = daemon_sets(Inventory([held]), Templates())
+    if not sets:
         return
-    daemon = found[0]
+    daemon = sets[0]
     wires = await control.wires(wire.NODE)
-    nodes = {one.metadata.name: observed(one) for one in wires if isinstance(one, api.Node)}
+    nodes = {item.metadata.name: observed(item) for item in wires if isinstance(item, api.Node)}
     by_node = _by_node(await control.owned(workload))
     for name, pods in by_node.items():
         await _thin_out(control, pods, stays=name in nodes and _may_stay(daemon, nodes[name]))
@@ -77,15 +77,15 @@ async def keep_daemon_set(control: PodControl, workload: WorkloadObject) -> None
 
 
 def _by_node(pods: list[api.Pod]) -> dict[str, list[api.Pod]]:
-    found: dict[str, list[api.Pod]] = {}
+    result: dict[str, list[api.Pod]] = {}
     for pod in pods:
-        found.setdefault(_place(pod), []).append(pod)
-    return found
+        result.setdefault(_place(pod), []).append(pod)
+    return result
 
 
 async def _thin_out(control: PodControl, pods: list[api.Pod], *, stays: bool) -> None:
     """Delete pods that have ended, and of the others all but one, or all."""
-    active = [one for one in pods if is_active(one)]
+    active = [item for item in pods if is_active(item)]
     over = [one for one in pods if one not in active and one.metadata.deletion_timestamp is None]
     for pod in (*over, *active[int(stays) :]):
         await control.delete_pod(pod)
@@ -97,7 +97,7 @@ def _belongs(daemon: DaemonSet, node: Node) -> bool:
 
 def _may_stay(daemon: DaemonSet, node: Node) -> bool:
     """Whoever is there stays until a taint drives it out, or the node is no longer meant."""
-    driving = [one for one in node.taints if one.effect == Effect.NO_EXECUTE]
+    driving = [taint for taint in node.taints if taint.effect == Effect.NO_EXECUTE]
     return wants(daemon.spec, node) and tolerates(driving, daemon.spec.tolerations)
 
 
@@ -122,11 +122,11 @@ async def _make(
     affinity = mapping(template.get("affinity"))
     field: Json = {"key": labels.NODE_NAME_FIELD, "operator": "In", "values": [node_name]}
     here: Json = {_REQUIRED: {"nodeSelectorTerms": [{"matchFields": [field]}]}}
-    own = [str(one) for one in map(_written, daemon.spec.tolerations)]
-    said = {str(_bare(mapping(one))) for one in listed(template.get("tolerations"))}
+    own = [str(item) for item in map(_toleration_tree, daemon.spec.tolerations)]
+    said = {str(_bare(mapping(item))) for item in listed(template.get("tolerations"))}
     more = [
-        _written(one)
-        for one, text in zip(daemon.spec.tolerations, own, strict=True)
+        _toleration_tree(toleration)
+        for toleration, text in zip(daemon.spec.tolerations, own, strict=True)
         if text not in said
     ]
     spec: Obj = {
@@ -138,12 +138,12 @@ async def _make(
     await control.make_pod(workload, meta, spec)
 
 
-def _written(one: Toleration) -> Obj:
+def _toleration_tree(toleration: Toleration) -> Obj:
     found: Obj = {
-        "key": one.key,
-        "operator": one.operator,
-        "value": one.value,
-        "effect": one.effect,
+        "key": toleration.key,
+        "operator": toleration.operator,
+        "value": toleration.value,
+        "effect": toleration.effect,
     }
     return _bare(found)
 

@@ -1,4 +1,4 @@
-"""How does a Job come to its end? It runs pods until enough have succeeded, or too many failed."""
+"""Runs the pods of a Job until enough have succeeded, or too many have failed."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _TRIES: Final = 6
 async def keep_job(control: PodControl, workload: WorkloadObject) -> None:
     """Run as many pods as are still needed, and say when it is done."""
     before = mapping(workload.tree.get("status"))
-    if any(mapping(one).get("type") in _ENDS for one in listed(before.get("conditions"))):
+    if any(mapping(item).get("type") in _ENDS for item in listed(before.get("conditions"))):
         return
     pods = await control.owned(workload)
-    active = [one for one in pods if is_active(one)]
-    n_succeeded = sum(one.status.phase == "Succeeded" for one in pods)
-    n_failed = sum(one.status.phase == "Failed" for one in pods)
+    active = [item for item in pods if is_active(item)]
+    n_succeeded = sum(item.status.phase == "Succeeded" for item in pods)
+    n_failed = sum(item.status.phase == "Failed" for item in pods)
     end = _end(workload, n_succeeded, n_failed)
     wanted = 0 if end else _n_wanted(workload, n_succeeded)
     for _ in range(wanted - len(active)):

@@ -88,13 +88,13 @@ class PodControl:
 
     async def pods(self, namespace: str) -> list[api.Pod]:
         """All pods of a namespace."""
-        found = await self.wires(wire.POD, namespace)
-        return [one for one in found if isinstance(one, api.Pod)]
+        objects = await self.wires(wire.POD, namespace)
+        return [item for item in objects if isinstance(item, api.Pod)]
 
     async def owned(self, workload: WorkloadObject) -> list[api.Pod]:
         """The pods that it controls."""
         pods = await self.pods(workload.ref.namespace)
-        return [one for one in pods if controller_uid(one) == workload.meta.uid]
+        return [pod for pod in pods if controller_uid(pod) == workload.meta.uid]
 
     async def make_pod(self, workload: WorkloadObject, meta: Obj, spec: Obj) -> None:
         """Make a pod of a workload."""
@@ -130,7 +130,7 @@ class PodControl:
 def controller_uid(found: api.Object) -> str:
     """The uid of whoever controls it, if anybody does."""
     owners = found.metadata.owner_references
-    return next((one.uid for one in owners if one.controller), "")
+    return next((owner.uid for owner in owners if owner.controller), "")
 
 
 def is_active(pod: api.Pod) -> bool:

@@ -1,4 +1,4 @@
-"""How do Deployments and ReplicaSets keep their number?
+"""Keeps Deployments and ReplicaSets at their number of replicas.
 
 A changed Deployment gets a new ReplicaSet at full number; the old ones shrink as its pods become
 ready, so that there are never fewer than wanted.
@@ -37,10 +37,10 @@ _HASH: Final = "pod-template-hash"
 async def keep_replica_set(control: PodControl, workload: WorkloadObject) -> None:
     """Make missing pods, delete surplus ones."""
     wanted = workload.number("replicas", 1)
-    pods = [one for one in await control.owned(workload) if is_active(one)]
+    pods = [item for item in await control.owned(workload) if is_active(item)]
     for _ in range(wanted - len(pods)):
         await control.make_pod(workload, {"generateName": f"{workload.meta.name}-"}, {})
-    crowds = Counter(one.spec.node_name for one in pods)
+    crowds = Counter(item.spec.node_name for item in pods)
     going = sorted(pods, key=lambda one: _worth(one, crowds))
     for pod in going[: max(len(pods) - wanted, 0)]:
         await control.delete_pod(pod)
@@ -66,14 +66,14 @@ async def keep_deployment(control: PodControl, workload: WorkloadObject) -> None
     sets = await _sets(control, workload)
     digest = template_hash(workload.template)
     name = f"{workload.meta.name}-{digest}"
-    current = next((one for one in sets if one.meta.name == name), None)
-    earlier = [one for one in sets if one.meta.name != name]
+    current = next((item for item in sets if item.meta.name == name), None)
+    earlier = [workload_object for workload_object in sets if workload_object.meta.name != name]
     if workload.spec.get("paused") is not True:
         await _roll_out(control, workload, current, earlier, digest)
     n_updated, n_ready = _count(current, "replicas"), _count(current, "readyReplicas")
     wanted = workload.number("replicas", 1)
-    n_all = n_updated + sum(_count(one, "replicas") for one in earlier)
-    n_all_ready = n_ready + sum(_count(one, "readyReplicas") for one in earlier)
+    n_all = n_updated + sum(_count(workload_object, "replicas") for workload_object in earlier)
+    n_all_ready = n_ready + sum(_count(item, "readyReplicas") for item in earlier)
     is_through = wanted == n_all == n_updated == n_ready
     status: Obj = {
         "replicas": n_all,
@@ -90,10 +90,10 @@ async def keep_deployment(control: PodControl, workload: WorkloadObject) -> None
 
 async def _sets(control: PodControl, workload: WorkloadObject) -> list[WorkloadObject]:
     """The ReplicaSets that belong to a Deployment."""
-    found = await control.wires(REPLICA_SET, workload.ref.namespace)
-    own = [one.metadata.name for one in found if controller_uid(one) == workload.meta.uid]
+    objects = await control.wires(REPLICA_SET, workload.ref.namespace)
+    own = [item.metadata.name for item in objects if controller_uid(item) == workload.meta.uid]
     read = [await control.read(Ref(REPLICA_SET, name, workload.ref.namespace)) for name in own]
-    return [one for one in read if one is not None]
+    return [workload_object for workload_object in read if workload_object is not None]
 
 
 async def _roll_out(
@@ -113,10 +113,10 @@ async def _roll_out(
         await _scale(control, current, wanted)
     await mark(control, workload, revision)
     left = max(wanted - _count(current, "readyReplicas"), 0)
-    for one in earlier:
-        n_kept = min(one.number("replicas", 0), left)
+    for workload_object in earlier:
+        n_kept = min(workload_object.number("replicas", 0), left)
         left -= n_kept
-        await _scale(control, one, n_kept)
+        await _scale(control, workload_object, n_kept)
 
 
 def _count(one: WorkloadObject | None, field: str) -> int:
@@ -124,9 +124,9 @@ def _count(one: WorkloadObject | None, field: str) -> int:
     return found if isinstance(found, int) else 0
 
 
-async def _scale(control: PodControl, one: WorkloadObject, replicas: int) -> None:
-    if one.number("replicas", 1) != replicas:
-        await control.kube.patch(one.ref, Patch({"spec": {"replicas": replicas}}))
+async def _scale(control: PodControl, workload_object: WorkloadObject, replicas: int) -> None:
+    if workload_object.number("replicas", 1) != replicas:
+        await control.kube.patch(workload_object.ref, Patch({"spec": {"replicas": replicas}}))
 
 
 async def _make_set(

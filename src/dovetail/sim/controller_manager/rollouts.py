@@ -1,4 +1,4 @@
-"""How far is a rollout? Revisions of a template, pods of earlier ones, conditions to wait for."""
+"""Computes the progress of a rollout: revisions of a template, pods of earlier ones, conditions."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def replaces_pods(workload: WorkloadObject) -> bool:
 
 def revision_of(workload: WorkloadObject | None) -> int:
     """Which revision of its Deployment a ReplicaSet is; 0 if it does not say."""
-    said = workload.meta.annotations.get(REVISION, "") if workload is not None else ""
-    return int(said) if said.isdigit() else 0
+    stated = workload.meta.annotations.get(REVISION, "") if workload is not None else ""
+    return int(stated) if stated.isdigit() else 0
 
 
 def next_revision(sets: Iterable[WorkloadObject], current: WorkloadObject | None) -> int:
     """The revision of the present template: its own if it is the newest, else a new one."""
-    newest = max((revision_of(one) for one in sets), default=0)
+    newest = max((revision_of(workload_object) for workload_object in sets), default=0)
     own = revision_of(current)
     return own if own and own == newest else newest + 1
 
@@ -69,7 +69,7 @@ def conditions(
     reason = "MinimumReplicasAvailable" if is_available else "MinimumReplicasUnavailable"
     progress = "NewReplicaSetAvailable" if is_through else "ReplicaSetUpdated"
     before = [
-        mapping(one) for one in listed(mapping(workload.tree.get("status")).get("conditions"))
+        mapping(item) for item in listed(mapping(workload.tree.get("status")).get("conditions"))
     ]
     return [
         _since(before, wire.condition("Available", holds=is_available, now=now, reason=reason)),
@@ -79,7 +79,7 @@ def conditions(
 
 def _since(before: list[Obj], wanted: Obj) -> Json:
     """A condition with the time of its last change, which is not now if nothing has changed."""
-    held = next((one for one in before if one.get("type") == wanted["type"]), {})
+    held = next((item for item in before if item.get("type") == wanted["type"]), {})
     stamp = wanted["lastTransitionTime"]
     if held.get("status") == wanted["status"]:
         stamp = held.get("lastTransitionTime")
@@ -91,8 +91,8 @@ def _since(before: list[Obj], wanted: Obj) -> Json:
 def _n_unavailable(workload: WorkloadObject) -> int:
     """How many pods may be missing while a rollout goes on."""
     strategy = mapping(workload.spec.get("strategy"))
-    said = mapping(strategy.get("rollingUpdate")).get("maxUnavailable", "25%")
-    if isinstance(said, int):
-        return said
-    share = str(said).removesuffix("%")
+    max_unavailable = mapping(strategy.get("rollingUpdate")).get("maxUnavailable", "25%")
+    if isinstance(max_unavailable, int):
+        return max_unavailable
+    share = str(max_unavailable).removesuffix("%")
     return int(share) * workload.number("replicas", 1) // 100 if share.isdigit() else 0

@@ -1,4 +1,4 @@
-"""How does a StatefulSet keep its pods? Each has a number, a name and claims of its own.
+"""Keeps the pods of a StatefulSet, each with a number, a name and volume claims of its own.
 
 One after the other comes when those before it are ready, unless they may come in parallel; they go
 from the highest number down, and so are pods of an earlier template replaced, each once all others
@@ -38,27 +38,27 @@ async def keep_stateful_set(control: PodControl, workload: WorkloadObject) -> No
     start = mapping(workload.spec.get("ordinals")).get("start")
     first = start if isinstance(start, int) else 0
     numbers = range(first, first + workload.number("replicas", 1))
-    held = {one.metadata.name: one for one in await control.owned(workload)}
+    result = {pod.metadata.name: pod for pod in await control.owned(workload)}
     names = {f"{workload.meta.name}-{number}": number for number in numbers}
     is_parallel = workload.spec.get("podManagementPolicy") == "Parallel"
     for name, number in names.items():
-        is_up = await _raise(control, workload, held.get(name), number)
+        is_up = await _raise(control, workload, result.get(name), number)
         if not is_up and not is_parallel:
             break
-    surplus = sorted((name for name in held if name not in names), key=_number, reverse=True)
+    surplus = sorted((name for name in result if name not in names), key=_number, reverse=True)
     for name in surplus if is_parallel else surplus[:1]:
-        if held[name].metadata.deletion_timestamp is None:
-            await control.delete_pod(held[name])
-    n_ready = sum(is_ready(one) and is_active(one) for one in held.values())
+        if result[name].metadata.deletion_timestamp is None:
+            await control.delete_pod(result[name])
+    n_ready = sum(is_ready(pod) and is_active(pod) for pod in result.values())
     digest = template_hash(workload.template)
-    outdated = [name for name, one in held.items() if is_outdated(one, digest)]
+    outdated = [name for name, pod in result.items() if is_outdated(pod, digest)]
     if outdated and replaces_pods(workload) and n_ready >= len(numbers):
-        await control.delete_pod(held[max(outdated, key=_number)])
+        await control.delete_pod(result[max(outdated, key=_number)])
     revision = f"{workload.meta.name}-{digest}"
     status: Obj = {
-        "replicas": len(held),
-        "currentReplicas": len(held) - len(outdated),
-        "updatedReplicas": len(held) - len(outdated),
+        "replicas": len(result),
+        "currentReplicas": len(result) - len(outdated),
+        "updatedReplicas": len(result) - len(outdated),
         "readyReplicas": n_ready,
         "availableReplicas": n_ready,
         "updateRevision": revision,
@@ -89,17 +89,17 @@ def _number(name: str) -> int:
 
 async def _make(control: PodControl, workload: WorkloadObject, name: str, number: int) -> None:
     volumes: list[Json] = []
-    for one in map(mapping, listed(workload.spec.get("volumeClaimTemplates"))):
-        kind = str(mapping(one.get("metadata")).get("name"))
+    for item in map(mapping, listed(workload.spec.get("volumeClaimTemplates"))):
+        kind = str(mapping(item.get("metadata")).get("name"))
         claim = f"{kind}-{name}"
-        await _claim(control, workload, claim, one)
+        await _claim(control, workload, claim, item)
         volumes.append({"name": kind, "persistentVolumeClaim": {"claimName": claim}})
     template = mapping(workload.template.get("spec"))
-    replaced = {str(mapping(one)["name"]) for one in volumes}
+    replaced = {str(mapping(volume)["name"]) for volume in volumes}
     kept = [
-        one
-        for one in listed(template.get("volumes"))
-        if str(mapping(one).get("name")) not in replaced
+        item
+        for item in listed(template.get("volumes"))
+        if str(mapping(item).get("name")) not in replaced
     ]
     meta: Obj = {
         "name": name,

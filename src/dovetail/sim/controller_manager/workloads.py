@@ -119,9 +119,9 @@ class Workloads:
         """Whoever controls it looks again; a ReplicaSet's change is its Deployment's concern."""
         if not controller_uid(found):
             return
-        for one in found.metadata.owner_references:
-            if one.controller and one.kind in _KEEP:
-                self._errands.add((one.kind, found.metadata.namespace, one.name))
+        for owner in found.metadata.owner_references:
+            if owner.controller and owner.kind in _KEEP:
+                self._errands.add((owner.kind, found.metadata.namespace, owner.name))
 
     async def _run_errand(self, errand: _Errand) -> float | None:
         kind_name, namespace, name = errand

@@ -1,4 +1,4 @@
-"""What is there in the beginning? Manifests become objects of the API, those of others first."""
+"""Creates the objects with which the demo begins, from manifests."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from dovetail.errors import InputError
 from dovetail.kube import yaml_trees
 from dovetail.kube.errors import AlreadyExistsError, ApiError
 from dovetail.kube.seam import Json, Kube
+from dovetail.providers.kwok.plugin import PLUGIN
 
 Obj = dict[str, Json]
 
@@ -53,16 +54,16 @@ def brought(directory: str) -> Setting:
     if not place.is_dir():
         msg = f"--manifests: {directory}: not a directory"
         raise InputError(msg)
-    paths = sorted(one for one in place.rglob("*") if one.suffix in {".yaml", ".yml", ".json"})
-    found = Setting([tree for path in paths for tree in _documents(path)])
-    if not found.trees:
+    paths = sorted(item for item in place.rglob("*") if item.suffix in {".yaml", ".yml", ".json"})
+    result = Setting([tree for path in paths for tree in _documents(path)])
+    if not result.trees:
         msg = f"--manifests: {directory}: holds no manifests (*.yaml, *.yml, *.json)"
         raise InputError(msg)
     pretended = [tree for tree in _read("pools.yaml") if tree.get("kind") == "KWOKNodeClass"]
-    for tree in found.trees:
-        _adapt(tree, found)
-    found.trees += pretended
-    return found
+    for tree in result.trees:
+        _adapt(tree, result)
+    result.trees += pretended
+    return result
 
 
 def _documents(path: Path) -> Iterator[Obj]:
@@ -76,9 +77,9 @@ def _documents(path: Path) -> Iterator[Obj]:
         raise InputError(msg) from None
     for tree in documents:
         items = tree.get("items") if isinstance(tree, dict) else None
-        for one in items if isinstance(items, list) else [tree]:
-            if isinstance(one, dict):
-                yield one
+        for item in items if isinstance(items, list) else [tree]:
+            if isinstance(item, dict):
+                yield item
 
 
 def _adapt(tree: Obj, found: Setting) -> None:
@@ -95,8 +96,9 @@ def _adapt(tree: Obj, found: Setting) -> None:
 
 async def settle(kube: Kube, setting: Setting) -> None:
     """Make the objects. Kinds that the demo does not know are counted. Raises InputError."""
+    kinds = api.extended((PLUGIN.extension,))
     for tree in sorted(setting.trees, key=_turn):
-        kind = api.KINDS.get((_group(tree), str(tree.get("kind"))))
+        kind = kinds.get((_group(tree), str(tree.get("kind"))))
         if kind is None:
             setting.skipped[str(tree.get("kind"))] += 1
             continue

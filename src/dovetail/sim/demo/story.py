@@ -1,8 +1,8 @@
-"""What happens in a day? A web tier that follows the sun, nightly batch, a GPU job, and trouble.
+"""Plays a day: a web tier that follows the sun, nightly batch, a GPU job, and failures.
 
-06:00  the shop opens its eyes          13:20  a spot machine is taken back
-10:00  a GPU training job               15:00  no spot capacity in one zone, until 17:30
-01:00  nightly reports                  20:40  another spot machine is taken back
+06:00  the shop opens its eyes          13:20  a spot machine is taken back 10:00  a GPU training
+job               15:00  no spot capacity in one zone, until 17:30 01:00  nightly reports
+20:40  another spot machine is taken back
 """
 
 from __future__ import annotations
@@ -132,13 +132,13 @@ class Story:
             node = api.decode(api.Pod, raw).spec.node_name
             n_by_node[node] = n_by_node.get(node, 0) + 1
         staying = [
-            one
-            for one in claims
-            if isinstance(one, api.NodeClaim) and one.metadata.deletion_timestamp is None
+            claim
+            for claim in claims
+            if isinstance(claim, api.NodeClaim) and claim.metadata.deletion_timestamp is None
         ]
         if not staying:
             return
-        fullest = max(staying, key=lambda one: n_by_node.get(one.status.node_name, 0))
+        fullest = max(staying, key=lambda claim: n_by_node.get(claim.status.node_name, 0))
         name = fullest.metadata.name
         self._tell(self._clock.now(), f"The cloud interrupts the spot instance of {name}")
         await self._kube.delete(Ref(_NODE_CLAIM, name), Deletion(uid=fullest.metadata.uid))

@@ -1,4 +1,4 @@
-"""What is forgotten? Events after an hour, jobs a day after they began; a demo may run for weeks.
+"""Deletes events after an hour and jobs after a day, since a demo may run for weeks.
 
 A control plane does so, too: its API server lets events expire, and jobs are cleaned up.
 """
@@ -32,10 +32,10 @@ async def _forget(kube: Kube, clock: Clock, kind: api.Kind, kept_for: timedelta)
     page = await kube.list(Scope(kind))
     oldest = clock.now() - kept_for
     for raw in page.items:
-        one = api.decode(api.Object, raw).metadata
-        if one.creation_timestamp is None or one.creation_timestamp > oldest:
+        meta = api.decode(api.Object, raw).metadata
+        if meta.creation_timestamp is None or meta.creation_timestamp > oldest:
             continue
         try:
-            await kube.delete(Ref(kind, one.name, one.namespace), Deletion(uid=one.uid))
+            await kube.delete(Ref(kind, meta.name, meta.namespace), Deletion(uid=meta.uid))
         except NotFoundError:
             continue

@@ -1,17 +1,17 @@
-"""fast — how does a day of a cluster go, if nothing is asked but the decisions themselves?
+"""fast — simulates a day of a cluster from decisions alone.
 
 The same `decide` (or any other policy) as in a live controller, and what a cluster does around it,
-as events in virtual time: no API, no tasks, no messages. Nothing happens between two events, so
-a quiet hour costs nothing.
+as events in virtual time: no API, no tasks, no messages. Nothing happens between two events, so a
+quiet hour costs nothing.
 
     agenda      what happens when
     cluster     nodes, pods, promises and budgets, and the snapshot that decisions see
     binding     kube-scheduler's stand-in over the same filters and scores as the faithful one
-    crews       Deployments and StatefulSets; cron_crews: pods that come, run and succeed
+    crews       Deployments and StatefulSets, and CronJobs, whose pods run and succeed
     adoption    nodes and pods that are there already
     market      what can be bought now, and for how much
     machines    orders that become nodes, and instances that end; claimed: what such a node is like
-    departures  nodes that are taken away: replacements first, then evictions, within budgets
+    departures  disruptions: taints, and replacements first; draining: evictions, by the live laws
     interruptions  instances that the cloud takes back
     windows     when is decided, and when disruption is thought about
     figures     what is counted: money, evictions, waiting, utilisation

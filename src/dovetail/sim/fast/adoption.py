@@ -1,4 +1,4 @@
-"""What becomes of nodes and pods that are there already? They are taken over as they stand.
+"""Takes over the nodes and pods that are there at the beginning.
 
 Pods of one owner are a workload that keeps its number, or follows the demand that names it.
 """
@@ -56,7 +56,7 @@ def name_of(pod: Pod) -> str:
 
 def kept(first: Pod, budgets: Iterable[DisruptionBudget]) -> AppDemand:
     """The workload of a pod, as far as the pod tells; it says nothing of how many there are."""
-    guard = next((one for one in budgets if _guards(one, first)), None)
+    guard = next((budget for budget in budgets if _guards(budget, first)), None)
     owner = first.owner
     return AppDemand(
         name=owner.name if owner else first.name,

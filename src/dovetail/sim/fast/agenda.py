@@ -1,4 +1,4 @@
-"""What happens when? Events in order of their time, then of their being planned."""
+"""Runs events in the order of their time, then in the order in which they were added."""
 
 from __future__ import annotations
 

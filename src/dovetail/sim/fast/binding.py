@@ -1,4 +1,4 @@
-"""When is which pod bound? kube-scheduler's queue, over the stand-in that knows its rules.
+"""Binds pods as kube-scheduler's queue does, with the filters and scores of `sim/placing`.
 
 By priority, then by age. A pod that fits nowhere is tried again when the cluster changes, after a
 wait that doubles from 1 to 10 seconds; one just like it is not even tried in the same round.
@@ -56,7 +56,7 @@ class Binder:
 
     def waiting(self) -> tuple[Pod, ...]:
         """The pods that wait."""
-        for pod in [one for one in self._waiting.values() if self._is_over(one)]:
+        for pod in [item for item in self._waiting.values() if self._is_over(item)]:
             self._leave(pod)
         return tuple(self._waiting.values())
 
@@ -90,13 +90,13 @@ class Binder:
         self._round_at = None
         self._wake()
         hopeless: set[tuple[int, int, str, str]] = set()
-        found = [self._waiting[key] for key in self._due if key in self._waiting]
-        for pod in sorted(found, key=_turn):
+        pods = [self._waiting[key] for key in self._due if key in self._waiting]
+        for pod in sorted(pods, key=_turn):
             if self._is_over(pod):
                 self._leave(pod)
             elif self._may_try(pod.key):
                 self._try(pod, hopeless)
-        if self._asleep and any(one.revision < self._revision for one in self._tried.values()):
+        if self._asleep and any(item.revision < self._revision for item in self._tried.values()):
             self._plan_round(self._asleep[0][0])
 
     def _wake(self) -> None:

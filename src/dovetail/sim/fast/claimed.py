@@ -58,8 +58,10 @@ def claim_of(node: Node, pool: NodePool | None = None) -> ClaimObject:
         finalizers=(labels.TERMINATION_FINALIZER,),
         conditions=_STARTED if is_running else (),
         expire_after=None if pool is None else pool.expire_after,
+        termination_grace_period=node.termination_grace_period,
         provider_id=node.provider_id if is_running else "",
         created_at=node.created_at,
+        deleting_at=node.deleting_at,
         last_pod_event_at=node.last_pod_event_at,
     )
 
@@ -70,7 +72,7 @@ def started(claim: Node) -> Node:
     return msgspec.structs.replace(
         claim,
         labels={**claim.labels, labels.REGISTERED: "true", labels.INITIALIZED: "true"},
-        taints=tuple(one for one in claim.taints if one not in starting),
+        taints=tuple(taint for taint in claim.taints if taint not in starting),
         is_registered=True,
         is_initialized=True,
         is_ready=True,
@@ -79,18 +81,18 @@ def started(claim: Node) -> Node:
 
 def daemon_pods(node: Node, daemon_sets: Iterable[DaemonSet], now: datetime) -> Iterator[Pod]:
     """What daemon sets run there."""
-    for one in daemon_sets:
-        if tolerates(node.taints, one.spec.tolerations) and wants(one.spec, node):
-            name = f"{one.name}-{node.name}"
+    for daemon_set in daemon_sets:
+        if tolerates(node.taints, daemon_set.spec.tolerations) and wants(daemon_set.spec, node):
+            name = f"{daemon_set.name}-{node.name}"
             yield Pod(
                 name=name,
-                namespace=one.namespace,
-                spec=one.spec,
+                namespace=daemon_set.namespace,
+                spec=daemon_set.spec,
                 uid=name,
-                labels=one.labels,
+                labels=daemon_set.labels,
                 node_name=node.name,
                 phase="Running",
-                owner=Owner("DaemonSet", one.name, uid=one.uid or one.name),
+                owner=Owner("DaemonSet", daemon_set.name, uid=daemon_set.uid or daemon_set.name),
                 created_at=now,
                 started_at=now,
             )

@@ -1,4 +1,4 @@
-"""How does the cluster stand, and how do decisions see it? Changed in place, frozen when asked.
+"""Holds the simulated cluster and the snapshot of it that decisions see.
 
 What did not change since the last snapshot is the very same object in the next, so that decisions
 find again what they worked out before (`decide/nodes.py`).
@@ -70,7 +70,7 @@ class FastCluster:
         self.keepers: dict[PodKey, FastKeeper] = {}
         self.yielding: dict[str, int] = {}  # what pods of these nodes cost to give up
         self._pools = {pool.name: pool for pool in given.node_pools}
-        self._budgets = {(one.namespace, one.name): one for one in given.disruption_budgets}
+        self._budgets = {(item.namespace, item.name): item for item in given.disruption_budgets}
         self._initialized_at: dict[str, datetime] = {}
         self._pods: tuple[Pod, ...] | None = None
         self._nodes: tuple[Node, ...] | None = None
@@ -93,7 +93,7 @@ class FastCluster:
         if self._nodes is None:
             self._nodes = tuple(self.nodes.values())
         if self._frozen_budgets is None:
-            self._frozen_budgets = tuple(one for _, one in sorted(self._budgets.items()))
+            self._frozen_budgets = tuple(budget for _, budget in sorted(self._budgets.items()))
         return msgspec.structs.replace(
             self.given,
             pods=self._pods,
@@ -218,10 +218,22 @@ class FastCluster:
         pod = self.pods[key]
         if not self.keepers[key].lets_go(pod):
             return False
-        self.figures.evicted(reason, self.now)
-        self.book.evictions.add(pod.workload, pod.uid, self.now)
+        self._count_eviction(pod, reason)
         self.end(key)
         return True
+
+    def delete(self, key: PodKey, reason: str, grace_seconds: int) -> None:
+        """Tell a pod to end within so many seconds, whatever protects it."""
+        pod = self.pods[key]
+        if pod.deleting_at is None:
+            self._count_eviction(pod, reason)
+            self.end(key)
+        self.agenda.after(timedelta(seconds=grace_seconds), partial(self.part, key, pod.uid))
+
+    def _count_eviction(self, pod: Pod, reason: str) -> None:
+        if not pod.is_daemon:
+            self.figures.evicted(reason, self.now)
+            self.book.evictions.add(pod.workload, pod.uid, self.now)
 
     def pods_on(self, node_name: str) -> tuple[Pod, ...]:
         """Everybody on a node."""
@@ -274,7 +286,7 @@ class FastCluster:
         node = self.nodes.pop(name)
         self._nodes = None
         self._pass()
-        for pod in [one for one in self.pods.values() if one.node_name == name]:
+        for pod in [item for item in self.pods.values() if item.node_name == name]:
             self.part(pod.key, pod.uid)
         if self._initialized_at.pop(name, None) is not None:
             self.figures.offered.subtract(node.allocatable)
@@ -289,7 +301,7 @@ class FastCluster:
             self._frozen_budgets = None
 
     def _stir(self, pod: Pod) -> None:
-        """A pod has come to its node or leaves it (spec/core.md 5.9)."""
+        """A pod has come to its node or leaves it."""
         self.touched(False)
         node = self.nodes.get(pod.node_name)
         if node is None or pod.is_daemon:
@@ -311,8 +323,8 @@ class FastCluster:
             last_pod_event_at=node.last_pod_event_at,
         )
         step = consolidatable_step(claim, self._pools[node.node_pool], self.now)
-        is_quiet = any(isinstance(one, SetCondition) for one in step.conditions)
-        others = tuple(one for one in node.conditions if one.type != CONSOLIDATABLE)
+        is_quiet = any(isinstance(condition, SetCondition) for condition in step.conditions)
+        others = tuple(item for item in node.conditions if item.type != CONSOLIDATABLE)
         was_quiet = len(others) < len(node.conditions)
         if is_quiet != was_quiet:
             conditions = (*others, _QUIET) if is_quiet else others

@@ -1,4 +1,4 @@
-"""What did it cost, and what did it disturb? Counted as it happens."""
+"""Counts what a simulation costs and how many pods it evicts."""
 
 from __future__ import annotations
 

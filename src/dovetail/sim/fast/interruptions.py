@@ -1,4 +1,4 @@
-"""When does a cloud take an instance back? With two minutes' notice, at a rate or in a storm.
+"""Interrupts instances with two minutes' notice, at a rate or in a storm.
 
 The node is drained at once, as the reference's interruption controller has it, its offering is not
 asked for again for a while, and what still runs on it when the notice is over is lost.
@@ -47,12 +47,12 @@ class Interruptions:
     def draw(self, node: Node) -> None:
         """Draw when an instance is taken back, if ever."""
         agenda = self._cluster.agenda
-        for one in self._reclaims:
-            if one.per_hour <= 0 or not _is_of(node, one.offers):
+        for reclaim in self._reclaims:
+            if reclaim.per_hour <= 0 or not _is_of(node, reclaim.offers):
                 continue
-            hours = -math.log(1.0 - self._chance()) / one.per_hour
-            moment = max(agenda.elapsed, one.during.begins) + timedelta(hours=hours)
-            if one.during.holds(moment):
+            hours = -math.log(1.0 - self._chance()) / reclaim.per_hour
+            moment = max(agenda.elapsed, reclaim.during.begins) + timedelta(hours=hours)
+            if reclaim.during.holds(moment):
                 agenda.since_start(moment, partial(self._warn, node.name))
 
     def _break(self, storm: Storm) -> None:
@@ -61,8 +61,8 @@ class Interruptions:
                 self._warn(node.name)
 
     def _nodes_of(self, offers: Offers) -> Iterable[Node]:
-        found = [one for one in self._cluster.nodes.values() if _is_of(one, offers)]
-        return sorted(found, key=lambda one: one.name)
+        nodes = [node for node in self._cluster.nodes.values() if _is_of(node, offers)]
+        return sorted(nodes, key=lambda node: node.name)
 
     def _warn(self, name: str) -> None:
         """The notice comes."""

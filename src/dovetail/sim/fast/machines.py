@@ -86,7 +86,7 @@ class Machines:
         types = cluster.given.instance_types[launch.node_pool]
         figures.pass_to(cluster.now)
         figures.n_nodes += 1
-        cluster.put_node(self._claimed(launch, bought(launch, types)))
+        cluster.put_node(self._node_of(launch, bought(launch, types)))
         self._order(launch)
 
     def end(self, name: str) -> None:
@@ -122,7 +122,7 @@ class Machines:
         cluster.book.apply(InstanceLaunchEnded(launch.name))
         cluster.figures.count("launched", cluster.now)
         self._pay(launch.name, choice.offering.price_nanousd)
-        node = self._claimed(launch, choice)
+        node = self._node_of(launch, choice)
         if node.labels != cluster.nodes[launch.name].labels:
             cluster.put_node(node)
         self._hearers.ordered(node)
@@ -177,9 +177,9 @@ class Machines:
         if price:
             self._prices[name] = price
 
-    def _claimed(self, launch: Launch, choice: Priced) -> Node:
+    def _node_of(self, launch: Launch, choice: Priced) -> Node:
         cluster = self._cluster
-        pool = next(one for one in cluster.given.node_pools if one.name == launch.node_pool)
+        pool = next(item for item in cluster.given.node_pools if item.name == launch.node_pool)
         return claimed(launch, choice, pool, cluster.now)
 
     def _start(self, name: str) -> None:

@@ -1,8 +1,8 @@
-"""What can be bought now, and for how much? The catalogue under the weather.
+"""Computes which offerings are available now, and at what price.
 
 Prices move for everybody: decisions see the new ones, and instances that run cost as much from then
 on. A launch gets the cheapest offering that would do and can be had; whatever would have come
-before it was refused, and is not asked for again for a while (spec/core.md 4.3).
+before it was refused, and is not asked for again for a while.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Market:
         self._repriced = repriced
         self._listed = cluster.given.instance_types  # at the prices of the catalogue
         self._factors = [1.0] * len(weather.prices)
-        self._moved = _moved(self._listed, weather.prices)
+        self._moved = _courses_by_offer(self._listed, weather.prices)
         self._lists: dict[str, tuple[_Types, PriceList]] = {}
 
     def begin(self) -> None:
@@ -52,7 +52,7 @@ class Market:
     def is_failing(self, chance: Chance) -> bool:
         """Whether an order comes back with an error now."""
         elapsed = self._cluster.agenda.elapsed
-        shares = [one.share for one in self._weather.api_errors if one.during.holds(elapsed)]
+        shares = [item.share for item in self._weather.api_errors if item.during.holds(elapsed)]
         return bool(shares) and chance() < max(shares)
 
     def sold(self, launch: Launch) -> Priced | None:
@@ -72,9 +72,9 @@ class Market:
         """How many times as long it takes to start now."""
         elapsed = self._cluster.agenda.elapsed
         return prod(
-            one.factor
-            for one in self._weather.slow_boots
-            if one.during.holds(elapsed) and one.offers.mean(*_offer(choice))
+            slow_boot.factor
+            for slow_boot in self._weather.slow_boots
+            if slow_boot.during.holds(elapsed) and slow_boot.offers.mean(*_offer(choice))
         )
 
     def _serving(self, launch: Launch, types: _Types) -> Iterator[Priced]:
@@ -87,7 +87,8 @@ class Market:
     def _is_short(self, choice: Priced) -> bool:
         elapsed, offer = self._cluster.agenda.elapsed, _offer(choice)
         return any(
-            one.during.holds(elapsed) and one.offers.mean(*offer) for one in self._weather.shortages
+            shortage.during.holds(elapsed) and shortage.offers.mean(*offer)
+            for shortage in self._weather.shortages
         )
 
     def _refuse(self, choice: Priced) -> None:
@@ -103,23 +104,23 @@ class Market:
         cluster = self._cluster
         current = cluster.given.instance_types
         fresh: dict[int, _Types] = {}  # pools that share their types go on sharing them
-        for listed, held in zip(self._listed.values(), current.values(), strict=True):
+        for listed, instance_types in zip(self._listed.values(), current.values(), strict=True):
             if id(listed) not in fresh:
-                fresh[id(listed)] = tuple(self._priced(listed, held, course))
+                fresh[id(listed)] = tuple(self._with_prices(listed, instance_types, course))
         cluster.given = msgspec.structs.replace(
             cluster.given,
-            instance_types={pool: fresh[id(one)] for pool, one in self._listed.items()},
+            instance_types={pool: fresh[id(types)] for pool, types in self._listed.items()},
         )
         self._repriced()
         cluster.touched(False)
 
-    def _priced(self, listed: _Types, held: _Types, course: int) -> Iterator[InstanceType]:
-        for at_first, now in zip(listed, held, strict=True):
+    def _with_prices(self, listed: _Types, types: _Types, course: int) -> Iterator[InstanceType]:
+        for at_first, now in zip(listed, types, strict=True):
             offerings = tuple(
-                self._price(at_first.name, one)
-                if self._is_moved(at_first.name, one, course)
+                self._price(at_first.name, offering)
+                if self._is_moved(at_first.name, offering, course)
                 else as_it_is
-                for one, as_it_is in zip(at_first.offerings, now.offerings, strict=True)
+                for offering, as_it_is in zip(at_first.offerings, now.offerings, strict=True)
             )
             is_same = all(a is b for a, b in zip(offerings, now.offerings, strict=True))
             yield now if is_same else msgspec.structs.replace(now, offerings=offerings)
@@ -135,11 +136,11 @@ class Market:
 
 def bought(launch: Launch, types: Iterable[InstanceType]) -> Priced:
     """The type and the offering that a launch chose."""
-    kind = next(one for one in types if one.name == launch.instance_type)
+    kind = next(item for item in types if item.name == launch.instance_type)
     offering = next(
-        one
-        for one in kind.offerings
-        if (one.zone, one.capacity_type) == (launch.zone, launch.capacity_type)
+        item
+        for item in kind.offerings
+        if (item.zone, item.capacity_type) == (launch.zone, launch.capacity_type)
     )
     return Priced(kind, offering)
 
@@ -148,19 +149,19 @@ def _offer(choice: Priced) -> _Offer:
     return choice.instance_type.name, choice.offering.zone, choice.offering.capacity_type
 
 
-def _moved(
+def _courses_by_offer(
     listed: Mapping[str, _Types], courses: tuple[PriceCourse, ...]
 ) -> dict[_Offer, tuple[int, ...]]:
     """For every offering the courses that move its price."""
     offers = {
-        (kind.name, one.zone, one.capacity_type)
+        (kind.name, offering.zone, offering.capacity_type)
         for types in listed.values()
         for kind in types
-        for one in kind.offerings
+        for offering in kind.offerings
     }
     named = {offer: tuple(_moving(offer, courses)) for offer in sorted(offers)}
     return {offer: found for offer, found in named.items() if found}
 
 
 def _moving(offer: _Offer, courses: tuple[PriceCourse, ...]) -> Iterator[int]:
-    return (at for at, one in enumerate(courses) if one.offers.mean(*offer))
+    return (at for at, course in enumerate(courses) if course.offers.mean(*offer))

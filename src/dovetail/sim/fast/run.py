@@ -22,8 +22,7 @@ from dovetail.sim.fast.agenda import Agenda
 from dovetail.sim.fast.binding import Binder
 from dovetail.sim.fast.claimed import claim_of
 from dovetail.sim.fast.cluster import FastCluster
-from dovetail.sim.fast.crews import Crew
-from dovetail.sim.fast.cron_crews import CronCrew
+from dovetail.sim.fast.crews import Crew, CronCrew
 from dovetail.sim.fast.departures import Departures
 from dovetail.sim.fast.figures import Figures, Report
 from dovetail.sim.fast.interruptions import Interruptions
@@ -75,9 +74,9 @@ class _Simulation:
         self._cluster = FastCluster(self._agenda, given, self._figures)
         self._binder = Binder(self._cluster)
         self._windows = Windows(self._agenda, manner.rhythm, self._decide)
-        self._cluster.touched = self._touched
+        self._cluster.touched = self._note_change
         self._cluster.wait = self._binder.add
-        hearers = Hearers(self._ordered, self._joined, self._failed)
+        hearers = Hearers(self._note_order, self._note_join, self._note_failure)
         self._machines = Machines(self._cluster, manner.pace, chance, hearers, manner.weather)
         self._departures = Departures(self._cluster, self._machines)
         self._interruptions = Interruptions(self._cluster, self._machines, self._departures, chance)
@@ -95,12 +94,13 @@ class _Simulation:
     def _begin(self) -> None:
         cluster = self._cluster
         crews = {
-            f"{one.namespace}/{one.name}": Crew(one, cluster) for one in self._demand.workloads
+            f"{workload.namespace}/{workload.name}": Crew(workload, cluster)
+            for workload in self._demand.workloads
         }
         self._machines.adopt(cluster.given.nodes)
         adopt_pods(cluster, self._binder, crews)
         self._departures.adopt()
-        self._touched(True)
+        self._note_change(True)
         for crew in crews.values():
             crew.begin()
         for work in self._demand.cron_works:
@@ -118,14 +118,14 @@ class _Simulation:
     def _drift(self) -> None:
         """Every node that is there is out of date from now on."""
         for node in list(self._cluster.nodes.values()):
-            if node.node_claim and not any(one.type == DRIFTED for one in node.conditions):
+            if node.node_claim and not any(item.type == DRIFTED for item in node.conditions):
                 mark = Condition(DRIFTED, "True", changed_at=self._agenda.now)
                 drifted = msgspec.structs.replace(node, conditions=(*node.conditions, mark))
                 self._cluster.put_node(drifted)
 
     # ---- decisions
 
-    def _touched(self, is_waiting: bool) -> None:  # noqa: FBT001  as the cluster says it
+    def _note_change(self, is_waiting: bool) -> None:  # noqa: FBT001  as the cluster says it
         self._binder.changed()
         self._windows.touched(is_waiting=is_waiting)
 
@@ -141,13 +141,13 @@ class _Simulation:
         for launch in plan.launches:
             self._machines.launch(launch)
             self._promise(launch.name, launch.pods)
-        for one in plan.nominations:
-            self._promise(one.node, one.pods)
-            self._binder.steer(one.node, one.pods)
+        for nomination in plan.nominations:
+            self._promise(nomination.node, nomination.pods)
+            self._binder.steer(nomination.node, nomination.pods)
         if looks:
             self._cluster.book.apply(Proposed(plan.proposals))
             self._cluster.discourage(frozenset(plan.discouraged))
-            self._cluster.yielding = {one.node: one.cost for one in plan.yielding}
+            self._cluster.yielding = {item.node: item.cost for item in plan.yielding}
         for disrupt in plan.disruptions:
             self._departures.begin(disrupt)
             for new in disrupt.replacements:
@@ -166,17 +166,17 @@ class _Simulation:
 
     # ---- what becomes of nodes
 
-    def _ordered(self, node: Node) -> None:
+    def _note_order(self, node: Node) -> None:
         self._interruptions.draw(node)
 
-    def _failed(self, name: str) -> None:
+    def _note_failure(self, name: str) -> None:
         self._departures.failed(name)
 
-    def _joined(self, name: str) -> None:
+    def _note_join(self, name: str) -> None:
         self._binder.steer(name, self._cluster.book.promised_to(name))
         self._departures.joined(name)
         node = self._cluster.nodes[name]
-        pools = (one for one in self._cluster.given.node_pools if one.name == node.node_pool)
+        pools = (pool for pool in self._cluster.given.node_pools if pool.name == node.node_pool)
         self._expire(claim_of(node, next(pools, None)), name)
 
     def _expire(self, claim: ClaimObject, name: str) -> None:

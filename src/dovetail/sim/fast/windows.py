@@ -1,4 +1,4 @@
-"""When is decided? A window opens with a change, and closes when it is time to decide.
+"""Opens a batch window with a change, and decides when it closes.
 
 It closes when no new pod has come for a while, at the latest after a longer one; where only nodes
 or running pods have changed, it is open for longer still. Decisions about waiting pods need not

@@ -1,7 +1,7 @@
-"""reference — what would the reference's own policy do? A second policy to compare with.
+"""reference — implements the policy of the reference, to compare with.
 
 This is not how Dovetail decides, and nothing of `decide` depends on it. It is the published
-behaviour of Karpenter (spec/core.md 3 and 6), so that both can be run in the same simulator:
+behaviour of Karpenter, so that both can be run in the same simulator:
 
     demands        what a pod insists on, and what is given up one by one
     menus          what a pool can buy, as bits

@@ -1,4 +1,4 @@
-"""Which nodes may go, and what is each worth? (spec/core.md 6.2)"""
+"""Finds the nodes that may be disrupted, and what each is worth."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Eligibility:
 
     def quiet(self, standing: Occupancy, scene: Scene) -> list[Removable]:
         """Every node that nothing keeps and that has been quiet for as long as its pool wants."""
-        places = [one for one in standing.places.values() if is_quiet(one.node)]
+        places = [place for place in standing.places.values() if is_quiet(place.node)]
         return self.among(places, standing, scene)
 
     def among(
@@ -77,7 +77,7 @@ class Eligibility:
         self._look(snapshot.disruption_budgets)
         pools = {pool.name: pool for pool in snapshot.node_pools if not pool.problems}
         known = prices(snapshot)
-        found = []
+        removables = []
         for place in places:
             node = place.node
             pool = pools.get(node.node_pool)
@@ -88,8 +88,8 @@ class Eligibility:
                 continue
             pods = self._moving(place, standing, scene.now)
             cost = moving_cost(pods)
-            found.append(Removable(place, pods, price_of(node, known), cost))
-        return found
+            removables.append(Removable(place, pods, price_of(node, known), cost))
+        return removables
 
     def _moving(self, place: HostPlace, standing: Occupancy, now: datetime) -> tuple[Pod, ...]:
         return tuple(
@@ -113,7 +113,7 @@ class Eligibility:
         """Take in what budgets allow now; whom they select is only asked when that may change."""
         if budgets is self._budgets:
             return
-        fresh = {(one.namespace, one.name): one for one in budgets}
+        fresh = {(budget.namespace, budget.name): budget for budget in budgets}
         held = self._by_name
         is_same = fresh.keys() == held.keys() and all(
             fresh[name].selector == held[name].selector for name in fresh
@@ -128,8 +128,8 @@ class Eligibility:
             sample = kind.sample
             known = self._selecting[kind] = tuple(
                 name
-                for name, one in self._by_name.items()
-                if one.namespace == sample.namespace and one.selector.matches(sample.labels)
+                for name, budget in self._by_name.items()
+                if budget.namespace == sample.namespace and budget.selector.matches(sample.labels)
             )
         return tuple(self._by_name[name] for name in known) if known else ()
 
@@ -146,12 +146,13 @@ def _may_go(node: Node, scene: Scene) -> bool:
 
 
 def _forbid(guards: Iterable[DisruptionBudget], pod: Pod) -> bool:
-    held = tuple(guards)
-    if len(held) > 1:
+    budgets = tuple(guards)
+    if len(budgets) > 1:
         return True
     return any(
-        one.disruptions_allowed <= 0 and not (one.always_allows_unhealthy and not pod.is_ready)
-        for one in held
+        budget.disruptions_allowed <= 0
+        and not (budget.always_allows_unhealthy and not pod.is_ready)
+        for budget in budgets
     )
 
 

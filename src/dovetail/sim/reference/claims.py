@@ -1,7 +1,7 @@
-"""What does the reference order for a filled claim? The cheapest offering of all that would do.
+"""Chooses what to launch for a filled claim: the cheapest offering that fits.
 
-(spec/core.md 3.13) Which offering that is, the provider decides; the cheapest is what all do that
-are told to save money.
+Which offering that is, the provider decides; the cheapest is what all do that are told to save
+money.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def launch(
     if chosen is None:
         return None
     pool, kind, offering = claim.menu.pool, chosen.kind, chosen.offering
-    others = [one for one in claim.menu.names(bits) if one != kind.name]
+    others = [item for item in claim.menu.names(bits) if item != kind.name]
     return Launch(
         name=name,
         node_pool=pool.name,
@@ -63,7 +63,7 @@ def launch(
         requests=_with_daemons(claim, kind),
         pods=tuple(pod.key for pod in claim.pods),
         labels={**fixed_labels(kind, offering), **pool.labels, labels.HOSTNAME: name},
-        requirements=tuple(_asked(wanted, kind, others)),
+        requirements=tuple(_requirements_of(wanted, kind, others)),
         taints=pool.taints,
         startup_taints=pool.startup_taints,
         allocatable=kind.allocatable,
@@ -85,7 +85,9 @@ def _with_daemons(claim: Claim, kind: InstanceType) -> Mapping[str, int]:
     return {name: claim.requests.get(name, 0) + overhead.get(name, 0) for name in names}
 
 
-def _asked(wanted: Requirements, kind: InstanceType, others: list[str]) -> Iterator[Requirement]:
+def _requirements_of(
+    wanted: Requirements, kind: InstanceType, others: list[str]
+) -> Iterator[Requirement]:
     yield Requirement(labels.INSTANCE_TYPE, False, frozenset({kind.name, *others}))
     for key in (labels.CAPACITY_TYPE, labels.ZONE):
         if key in wanted:

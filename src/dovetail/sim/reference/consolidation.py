@@ -1,4 +1,4 @@
-"""Many nodes for none or one, then one node for none or one (spec/core.md 6.7 to 6.9)."""
+"""Many nodes for none or one, then one node for none or one."""
 
 from __future__ import annotations
 
@@ -34,57 +34,57 @@ class Command(msgspec.Struct, frozen=True):
     @property
     def nodes(self) -> tuple[str, ...]:
         """The names of those that go."""
-        return tuple(one.node.name for one in self.candidates)
+        return tuple(candidate.node.name for candidate in self.candidates)
 
     @property
     def saving_nanousd(self) -> int:
         """What is paid less."""
         paid = self.replacement.price_nanousd if self.replacement is not None else 0
-        return sum(one.price_nanousd for one in self.candidates) - paid
+        return sum(candidate.price_nanousd for candidate in self.candidates) - paid
 
 
 def many(
     ground: SimBase, candidates: Sequence[Removable], budgets: Mapping[str, Allowance]
 ) -> Command | None:
     """The longest prefix that a binary search finds."""
-    left = {pool: one.n_remaining for pool, one in budgets.items()}
+    left = {pool: budget.n_remaining for pool, budget in budgets.items()}
     allowed = []
-    for one in sorted(candidates, key=lambda one: one.turn):
-        if left.get(one.node.node_pool, 0) > 0:
-            left[one.node.node_pool] -= 1
-            allowed.append(one)
+    for candidate in sorted(candidates, key=lambda removable: removable.turn):
+        if left.get(candidate.node.node_pool, 0) > 0:
+            left[candidate.node.node_pool] -= 1
+            allowed.append(candidate)
     low, high = 1, min(len(allowed) - 1, _LAST_PREFIX)
-    found: Command | None = None
+    result: Command | None = None
     while low <= high:
         middle = (low + high) // 2
         command = computed(ground, allowed[: middle + 1])
         if command is not None:
-            found, low = command, middle + 1
+            result, low = command, middle + 1
         else:
             high = middle - 1
-    return found
+    return result
 
 
 def one_by_one(
     ground: SimBase, candidates: Sequence[Removable], budgets: Mapping[str, Allowance]
 ) -> Command | None:
     """The first node that can go by itself, pools taking turns."""
-    for n_tried, one in enumerate(_interleaved(candidates)):
+    for n_tried, removable in enumerate(_interleave(candidates)):
         if n_tried >= _SINGLES:
             return None
-        if budgets[one.node.node_pool].n_remaining:
-            command = computed(ground, [one])
+        if budgets[removable.node.node_pool].n_remaining:
+            command = computed(ground, [removable])
             if command is not None:
                 return command
     return None
 
 
-def _interleaved(candidates: Sequence[Removable]) -> Iterator[Removable]:
+def _interleave(candidates: Sequence[Removable]) -> Iterator[Removable]:
     by_pool: dict[str, list[Removable]] = {}
-    for one in sorted(candidates, key=lambda one: one.turn):
-        by_pool.setdefault(one.node.node_pool, []).append(one)
+    for candidate in sorted(candidates, key=lambda removable: removable.turn):
+        by_pool.setdefault(candidate.node.node_pool, []).append(candidate)
     for row in zip_longest(*(by_pool[pool] for pool in sorted(by_pool))):
-        yield from (one for one in row if one is not None)
+        yield from (item for item in row if item is not None)
 
 
 def computed(ground: SimBase, candidates: Sequence[Removable]) -> Command | None:
@@ -103,19 +103,19 @@ def computed(ground: SimBase, candidates: Sequence[Removable]) -> Command | None
 
 def placed(found: Fitted, candidates: Sequence[Removable]) -> tuple[Nominate, ...]:
     """Where those go that move, on nodes that stay."""
-    moving = {pod.key for one in candidates for pod in one.pods}
-    held = {
+    moving = {pod.key for candidate in candidates for pod in candidate.pods}
+    result = {
         name: tuple(pod.key for pod in pods if pod.key in moving)
         for name, pods in sorted(found.places.items())
     }
-    return tuple(Nominate(name, keys) for name, keys in held.items() if keys)
+    return tuple(Nominate(name, keys) for name, keys in result.items() if keys)
 
 
 def _cheaper(ground: SimBase, candidates: Sequence[Removable], claim: Claim) -> Launch | None:
     """The claim with only types that are sure to cost less than what goes."""
-    paid = sum(one.price_nanousd for one in candidates)
+    paid = sum(candidate.price_nanousd for candidate in candidates)
     menu, wanted = claim.menu, claim.requirements
-    is_spot = all(one.node.capacity_type == labels.SPOT for one in candidates)
+    is_spot = all(candidate.node.capacity_type == labels.SPOT for candidate in candidates)
     if is_spot and labels.SPOT in menu.capacity_types(claim.bits, wanted):
         if not ground.snapshot.policy.replaces_spot_by_spot:
             return None
@@ -142,13 +142,13 @@ def _as_spot(ground: SimBase, wanted: Requirements) -> Requirements:
 
 def _first(bits: Bits, n_types: int) -> Bits:
     """The cheapest so many of these."""
-    held, at = 0, 0
+    result, at = 0, 0
     while n_types and bits >> at:
         if bits >> at & 1:
-            held |= 1 << at
+            result |= 1 << at
             n_types -= 1
         at += 1
-    return held
+    return result
 
 
 def _unlike(
@@ -156,5 +156,5 @@ def _unlike(
 ) -> Bits:
     """Only what is cheaper than any node that goes and is of a type that could come (6.8)."""
     names = set(claim.menu.names(bits))
-    going = [one.price_nanousd for one in candidates if one.node.instance_type in names]
+    going = [item.price_nanousd for item in candidates if item.node.instance_type in names]
     return bits & claim.menu.below(min(going), wanted) if going else bits

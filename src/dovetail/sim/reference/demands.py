@@ -1,4 +1,4 @@
-"""What does the reference take for a demand, and what does it give up first? (spec/core.md 3.5)
+"""Computes the requirements of a pod, and the order in which its preferences are relaxed.
 
 Preferences count as demands until a pod finds no place; then one after another is dropped.
 """
@@ -29,7 +29,7 @@ class PodDemand(msgspec.Struct, frozen=True, eq=False):
 
 def demands(spec: PodSpec) -> tuple[PodDemand, ...]:
     """From all that the pod would like to what it must have, in the order in which it is tried."""
-    return tuple(_demand(one) for one in _relaxed(spec))
+    return tuple(_demand(item) for item in _relaxations(spec))
 
 
 class _Asked(msgspec.Struct, frozen=True):
@@ -45,17 +45,17 @@ class _Asked(msgspec.Struct, frozen=True):
 
 
 def _heaviest_first(weighed: tuple[tuple[int, PodTerm], ...]) -> tuple[PodTerm, ...]:
-    return tuple(term for _, term in sorted(weighed, key=lambda one: -one[0]))
+    return tuple(term for _, term in sorted(weighed, key=lambda pair: -pair[0]))
 
 
-def _relaxed(spec: PodSpec) -> Iterator[_Asked]:
+def _relaxations(spec: PodSpec) -> Iterator[_Asked]:
     asked = _Asked(
         spec,
         terms=spec.required_terms,
         near=_heaviest_first(spec.preferred_affinity),
         apart=_heaviest_first(spec.preferred_anti_affinity),
-        nodes=tuple(one for _, one in sorted(spec.preferred_terms, key=lambda one: -one[0])),
-        soft=tuple(one for one in spec.spread if not one.is_hard),
+        nodes=tuple(term for _, term in sorted(spec.preferred_terms, key=lambda pair: -pair[0])),
+        soft=tuple(spread for spread in spec.spread if not spread.is_hard),
     )
     yield asked
     while len(asked.terms) > 1:
@@ -81,7 +81,7 @@ def _demand(asked: _Asked) -> PodDemand:
     return PodDemand(
         requirements=Requirements(wanted),
         tolerations=tolerations,
-        spread=(*(one for one in spec.spread if one.is_hard), *asked.soft),
+        spread=(*(spread for spread in spec.spread if spread.is_hard), *asked.soft),
         near=(*spec.affinity, *asked.near),
         apart=(*spec.anti_affinity, *asked.apart),
     )

@@ -1,9 +1,8 @@
-"""Where does the reference put pods? One after another, where it first fits.
+"""Places pods one after another, each where it first fits.
 
-(spec/core.md 3.4, 3.6) Large pods first. Each is tried on nodes that are there, then on claims that
-are being filled, the emptiest first, then on a new claim of the first pool that would take it. What
-does not fit gives up its preferences one by one; what does not fit at all is tried again once
-others have moved in.
+Large pods first. Each is tried on nodes that are there, then on claims that are being filled, the
+emptiest first, then on a new claim of the first pool that would take it. What does not fit gives up
+its preferences one by one; what does not fit at all is tried again once others have moved in.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ class FirstFit:
         self._settled = settled
         self._tallies = standing.tallies
         self._topology = standing.topology
-        self._places = sorted(places, key=lambda one: (not one.node.is_initialized, one.name))
+        self._places = sorted(places, key=lambda place: (not place.node.is_initialized, place.name))
         self._claims: list[tuple[int, int, Claim]] = []  # by the number of pods
         self._limits = {name: dict(left) for name, left in standing.limits.items()}
         self._names = count(1)
@@ -129,7 +128,7 @@ class FirstFit:
         for at, (_, order, claim) in enumerate(self._claims):
             if self._is_added(pod, kind, demand, claim):
                 del self._claims[at]
-                insort(self._claims, (len(claim.pods), order, claim), key=lambda one: one[:2])
+                insort(self._claims, (len(claim.pods), order, claim), key=lambda entry: entry[:2])
                 return True
         return False
 
@@ -140,7 +139,7 @@ class FirstFit:
                 continue
             claim = Claim(f"claim-{next(self._names):06}", menu, menu.within(_sizes(limits), -1))
             if self._is_added(pod, kind, demand, claim):
-                insort(self._claims, (1, len(self._claims), claim), key=lambda one: one[:2])
+                insort(self._claims, (1, len(self._claims), claim), key=lambda entry: entry[:2])
                 _reserve(limits, menu, claim.bits)
                 return True
         return False
@@ -187,7 +186,7 @@ def _collides(pod: Pod, spot: HostPlace | Claim) -> bool:
         return False
     others = spot.pods.values() if isinstance(spot, HostPlace) else spot.pods
     return any(
-        port.conflicts(other) for one in others for other in one.spec.host_ports for port in ports
+        port.conflicts(other) for item in others for other in item.spec.host_ports for port in ports
     )
 
 

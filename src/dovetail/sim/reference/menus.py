@@ -1,4 +1,4 @@
-"""What can a pool buy? Its instance types as bits, so that a claim can be narrowed quickly."""
+"""Holds the instance types of a pool as bits, so that a claim can be narrowed quickly."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Menu:
     ) -> None:
         self.pool = pool
         self.requirements = Requirements(pool.requirements) & Requirements.of_labels(pool.labels)
-        priced = [(_cheapest(one, self.requirements), one) for one in types]
+        priced = [(_cheapest(item, self.requirements), item) for item in types]
         self.types = [
             kind
-            for price, kind in sorted(priced, key=lambda one: (one[0] or 0, one[1].name))
+            for price, kind in sorted(priced, key=lambda pair: (pair[0] or 0, pair[1].name))
             if price is not None
         ]
-        running = [one for one in daemon_sets if tolerates(pool.taints, one.spec.tolerations)]
+        running = [item for item in daemon_sets if tolerates(pool.taints, item.spec.tolerations)]
         self.overheads = [self._overhead(kind, running) for kind in self.types]
         self._steps = self._stairs()
         self._bits: dict[int, tuple[Requirements, Bits]] = {}
@@ -43,15 +43,15 @@ class Menu:
     def _overhead(self, kind: InstanceType, running: Iterable[DaemonSet]) -> dict[str, int]:
         offered = self.requirements & kind.requirements
         return total(
-            one.spec.requests
-            for one in running
-            if any(offered.intersects(each.requirements) for each in demands(one.spec))
+            daemon_set.spec.requests
+            for daemon_set in running
+            if any(offered.intersects(each.requirements) for each in demands(daemon_set.spec))
         )
 
     def _stairs(self) -> dict[str, tuple[list[int], list[Bits]]]:
         """For each resource the amounts that types leave for pods, and who leaves so much."""
         names = {name for kind in self.types for name in kind.allocatable}
-        found: dict[str, tuple[list[int], list[Bits]]] = {}
+        stairs: dict[str, tuple[list[int], list[Bits]]] = {}
         for name in sorted(names):
             left = sorted(
                 (kind.allocatable.get(name, 0) - self.overheads[index].get(name, 0), index)
@@ -64,12 +64,12 @@ class Menu:
                 held |= 1 << index
                 amounts.append(amount)
                 bits.append(held)
-            found[name] = (amounts[::-1], bits[::-1])
-        return found
+            stairs[name] = (amounts[::-1], bits[::-1])
+        return stairs
 
     def holding(self, requests: Mapping[str, int]) -> Bits:
         """The types with room for this."""
-        held = -1
+        result = -1
         for name, amount in requests.items():
             if amount <= 0:
                 continue
@@ -77,8 +77,8 @@ class Menu:
             at = bisect_left(amounts, amount)
             if at == len(amounts):
                 return 0
-            held &= bits[at]
-        return held
+            result &= bits[at]
+        return result
 
     def admitted(self, wanted: Requirements) -> Bits:
         """The types that can be had with these labels, in some offering."""
@@ -96,9 +96,9 @@ class Menu:
         known = self._offers.get(id(wanted))
         if known is None:
             found = [
-                (one.price_nanousd, index, one)
+                (item.price_nanousd, index, item)
                 for index, kind in enumerate(self.types)
-                for one in _matching(kind, wanted)
+                for item in _matching(kind, wanted)
             ]
             found.sort(key=lambda one: (one[0], one[1], one[2].zone, one[2].capacity_type))
             known = self._offers[id(wanted)] = (wanted, found)
@@ -106,7 +106,7 @@ class Menu:
 
     def below(self, price: int, wanted: Requirements) -> Bits:
         """The types that cost less even at their worst: the dearest way to buy one as reserved,
-        else as spot, else on demand (spec/core.md 6.7).
+        else as spot, else on demand.
         """
         known = self._worst.get(id(wanted))
         if known is None:
@@ -120,19 +120,19 @@ class Menu:
 
     def _worst_prices(self, wanted: Requirements) -> Iterator[tuple[int, int]]:
         by_type: dict[int, dict[str, int]] = {}
-        for price, index, one in self.offers(wanted):
+        for price, index, item in self.offers(wanted):
             held = by_type.setdefault(index, {})
-            held[one.capacity_type] = max(price, held.get(one.capacity_type, 0))
+            held[item.capacity_type] = max(price, held.get(item.capacity_type, 0))
         for index, held in by_type.items():
-            yield next(held[one] for one in labels.CAPACITY_TYPES if one in held), index
+            yield next(held[item] for item in labels.CAPACITY_TYPES if item in held), index
 
     def capacity_types(self, bits: Bits, wanted: Requirements) -> set[str]:
         """How these types can be bought."""
         known = self._bought.get(id(wanted))
         if known is None:
             by_kind: dict[str, Bits] = {}
-            for _, index, one in self.offers(wanted):
-                by_kind[one.capacity_type] = by_kind.get(one.capacity_type, 0) | 1 << index
+            for _, index, item in self.offers(wanted):
+                by_kind[item.capacity_type] = by_kind.get(item.capacity_type, 0) | 1 << index
             known = self._bought[id(wanted)] = (wanted, by_kind)
         return {kind for kind, held in known[1].items() if held & bits}
 
@@ -143,10 +143,10 @@ class Menu:
             asked = wanted.get(key)
             found: set[str] = set()
             for kind in self.types:
-                said = kind.requirements.get(key)
-                if said is not None and not said.complement:
-                    found |= said.values
-            kept = frozenset(one for one in found if asked is None or asked.has(one))
+                requirement = kind.requirements.get(key)
+                if requirement is not None and not requirement.complement:
+                    found |= requirement.values
+            kept = frozenset(item for item in found if asked is None or asked.has(item))
             known = self._domains[id(wanted), key] = (wanted, kept)
         return known[1]
 
@@ -166,23 +166,23 @@ class Menu:
 
 
 def _cheapest(kind: InstanceType, wanted: Requirements) -> int | None:
-    return min((one.price_nanousd for one in _matching(kind, wanted)), default=None)
+    return min((item.price_nanousd for item in _matching(kind, wanted)), default=None)
 
 
 def _matching(kind: InstanceType, wanted: Requirements) -> Iterator[Offering]:
     """The offerings of a type that can be had with these labels."""
     if _agree(kind.requirements, wanted):
-        for one in kind.offerings:
-            if one.is_available and _agree(one.requirements, wanted):
-                yield one
+        for offering in kind.offerings:
+            if offering.is_available and _agree(offering.requirements, wanted):
+                yield offering
 
 
 def _agree(offered: Requirements, wanted: Requirements) -> bool:
     """Whether some node could satisfy both; asked of every type and offering, so in a loop."""
     for key, asked in wanted.items():
-        held = offered.get(key)
-        if held is None or held.intersects(asked):
+        requirement = offered.get(key)
+        if requirement is None or requirement.intersects(asked):
             continue
-        if not (held.tolerates_absence and asked.tolerates_absence):
+        if not (requirement.tolerates_absence and asked.tolerates_absence):
             return False
     return True

@@ -1,4 +1,4 @@
-"""Where can pods be put? Nodes that are there, and claims that are being filled."""
+"""Defines where pods can be placed: nodes that exist, and claims that are being filled."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Claim:
         """All values of a topology key that it can have."""
         if key == labels.HOSTNAME:
             return frozenset({self.name})
-        held = self.requirements.get(key)
-        if held is None or held.complement:
+        requirement = self.requirements.get(key)
+        if requirement is None or requirement.complement:
             return self.menu.domains(key, self.requirements)
-        return held.values
+        return requirement.values

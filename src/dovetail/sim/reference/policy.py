@@ -1,4 +1,4 @@
-"""What does the reference decide, and when? (spec/core.md 6.1, 6.11)
+"""Decides as the reference does, in its order and at its times.
 
 Pods that wait are provisioned for whenever it is asked. Every ten seconds the methods of disruption
 are tried in order, and the first that finds something wins: emptiness, drift, many nodes together,
@@ -22,10 +22,12 @@ from dovetail.decide.disrupt.candidates import Scene, scene_of
 from dovetail.decide.lifecycle.conditions import DRIFTED
 from dovetail.decide.lifecycle.step import soonest
 from dovetail.decide.nodes import leaving
+from dovetail.decide.pools import running_price
 from dovetail.model.node import Node
-from dovetail.model.plan import Disrupt, DisruptionReason, Launch, Plan
+from dovetail.model.plan import Cost, Disrupt, DisruptionReason, Launch, Nominate, Plan
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Snapshot
+from dovetail.model.verdict import Unschedulable
 from dovetail.sim.reference.candidates import (
     Eligibility,
     Removable,
@@ -34,9 +36,47 @@ from dovetail.sim.reference.candidates import (
 )
 from dovetail.sim.reference.claims import launches
 from dovetail.sim.reference.consolidation import Command, computed, many, one_by_one, placed
-from dovetail.sim.reference.provisioning import provisioning
+from dovetail.sim.reference.first_fit import FirstFit
 from dovetail.sim.reference.simulations import SimBase, simulated
 from dovetail.sim.reference.standing import Occupancy
+
+
+def provisioning(standing: Occupancy, snapshot: Snapshot, now: datetime) -> Plan:
+    """Nodes for the pods that wait, and for those whose node is leaving."""
+    queue = waiting(snapshot, now)
+    if not queue.pods:
+        return Plan(cost=_cost(snapshot, 0))
+    gone = leaving(snapshot)
+    places = [place for place in standing.places.values() if place.name not in gone]
+    by_name = {place.name: place for place in places}
+    standing.tallies.begin_trial()
+    fit = FirstFit(standing, places)
+    for pod in queue.reserved:  # promised to them, so nobody else's
+        fit.keep(pod, by_name.get(pod.node_name))
+    found = fit.run(queue.pods)
+    fit.give_back()
+    standing.tallies.end_trial()
+    made = tuple(launches(found.claims, snapshot.revision))
+    return Plan(
+        launches=made,
+        nominations=tuple(
+            Nominate(name, tuple(pod.key for pod in pods))
+            for name, pods in sorted(found.places.items())
+        ),
+        unschedulable=tuple(
+            Unschedulable(pod.key, "It fits nowhere.")
+            for pod in sorted(found.failed, key=lambda one: one.key)
+        ),
+        cost=_cost(snapshot, sum(launch.price_nanousd for launch in made)),
+        binding_order=found.order,
+        n_pods=len(queue.pods) + len(queue.refused),
+    )
+
+
+def _cost(snapshot: Snapshot, new: int) -> Cost:
+    before = running_price(snapshot)
+    return Cost(new_nanousd=new, cluster_before_nanousd=before, cluster_after_nanousd=before + new)
+
 
 _POLL: Final = timedelta(seconds=10)
 _VALID_AFTER: Final = timedelta(seconds=15)
@@ -71,10 +111,10 @@ class Reference:
         due_at = self._due_at()
         if now < due_at:
             return msgspec.structs.replace(plan, wake_at=due_at)
-        found = self._disruptions(snapshot, plan, now)
-        self._polls_at = now if found else now + _POLL
+        disruptions = self._disruptions(snapshot, plan, now)
+        self._polls_at = now if disruptions else now + _POLL
         return msgspec.structs.replace(
-            plan, disruptions=found, wake_at=self._wakes_at(found, snapshot, now)
+            plan, disruptions=disruptions, wake_at=self._wakes_at(disruptions, snapshot, now)
         )
 
     def _due_at(self) -> datetime:
@@ -83,9 +123,9 @@ class Reference:
         return self._polls_at
 
     def _wakes_at(
-        self, found: tuple[Disrupt, ...], snapshot: Snapshot, now: datetime
+        self, disruptions: tuple[Disrupt, ...], snapshot: Snapshot, now: datetime
     ) -> datetime | None:
-        if self._proposed is not None or found:
+        if self._proposed is not None or disruptions:
             return self._due_at()
         if not snapshot.nodes:
             return None
@@ -100,15 +140,15 @@ class Reference:
         pools = {pool.name: pool for pool in snapshot.node_pools}
         if self._proposed is not None:
             proposed, self._proposed = self._proposed, None
-            return self._validated(proposed, ground, scene, pools, plan)
+            return self._validate(proposed, ground, scene, pools, plan)
         candidates = self._eligibility.quiet(self._standing, scene)
-        empty = [one for one in candidates if is_idle(one, pools)]
+        empty = [candidate for candidate in candidates if is_idle(candidate, pools)]
         if self._proposes(DisruptionReason.EMPTY, _together(empty, _budgets(scene, "Empty")), now):
             return ()
-        drifted = self._drifted(ground, scene, plan)
+        drifted = self._drift_disruption(ground, scene, plan)
         if drifted is not None:
             return (drifted,)
-        busy = [one for one in candidates if is_consolidatable(one, pools)]
+        busy = [candidate for candidate in candidates if is_consolidatable(candidate, pools)]
         for name, method in (("multi", many), ("single", one_by_one)):
             if self._is_spent(name, now):
                 continue
@@ -129,27 +169,27 @@ class Reference:
         self._proposed = _Proposed(reason, command, now)
         return True
 
-    def _drifted(self, ground: SimBase, scene: Scene, plan: Plan) -> Disrupt | None:
+    def _drift_disruption(self, ground: SimBase, scene: Scene, plan: Plan) -> Disrupt | None:
         """The node that drifted first, of those whose pods have a place (6.6)."""
         places = [
-            one for one in self._standing.places.values() if _drifted_at(one.node) is not None
+            place for place in self._standing.places.values() if _drifted_at(place.node) is not None
         ]
-        found = self._eligibility.among(places, self._standing, scene, are_pods_ignored=True)
-        marked = [(_drifted_at(one.node) or _EARLIEST, one) for one in found] if places else []
+        removables = self._eligibility.among(places, self._standing, scene, are_pods_ignored=True)
+        marked = [(_drifted_at(one.node) or _EARLIEST, one) for one in removables] if places else []
         budgets = _budgets(scene, DisruptionReason.DRIFTED)
-        for _, one in sorted(marked, key=lambda held: (bool(held[1].pods), held[0], held[1].turn)):
-            if not budgets[one.node.node_pool].n_remaining:
+        for _, item in sorted(marked, key=lambda held: (bool(held[1].pods), held[0], held[1].turn)):
+            if not budgets[item.node.node_pool].n_remaining:
                 continue
-            fitted = simulated(ground, [one], is_consolidating=False)
+            fitted = simulated(ground, [item], is_consolidating=False)
             if fitted is not None:
                 made = launches(fitted.claims, ground.snapshot.revision, len(plan.launches))
-                command = Command((one,), places=placed(fitted, [one]))
+                command = Command((item,), places=placed(fitted, [item]))
                 return _disrupt(DisruptionReason.DRIFTED, command, tuple(made))
         return None
 
     # ---- validation
 
-    def _validated(
+    def _validate(
         self,
         proposed: _Proposed,
         ground: SimBase,
@@ -161,9 +201,9 @@ class Reference:
         fits = is_idle if proposed.reason == DisruptionReason.EMPTY else is_consolidatable
         names = set(proposed.command.nodes)
         again = [
-            one
-            for one in self._eligibility.quiet(self._standing, scene)
-            if one.node.name in names and fits(one, pools)
+            removable
+            for removable in self._eligibility.quiet(self._standing, scene)
+            if removable.node.name in names and fits(removable, pools)
         ]
         budgets = _budgets(scene, proposed.reason)
         if proposed.reason == DisruptionReason.EMPTY:
@@ -172,10 +212,10 @@ class Reference:
         if len(again) < len(names) or _exceeds(again, budgets):
             return ()
         order = {name: at for at, name in enumerate(proposed.command.nodes)}
-        fresh = computed(ground, sorted(again, key=lambda one: order[one.node.name]))
+        fresh = computed(ground, sorted(again, key=lambda removable: order[removable.node.name]))
         if fresh is None or not _is_same(proposed.command, fresh):
             return ()
-        made = _named(fresh.replacement, ground.snapshot, plan)
+        made = _with_names(fresh.replacement, ground.snapshot, plan)
         return (_disrupt(proposed.reason, fresh, made),)
 
 
@@ -185,17 +225,17 @@ def _budgets(scene: Scene, reason: str) -> dict[str, Allowance]:
 
 def _together(candidates: Sequence[Removable], budgets: Mapping[str, Allowance]) -> Command | None:
     """As many empty nodes as budgets allow, the dearest first."""
-    left = {pool: one.n_remaining for pool, one in budgets.items()}
+    left = {pool: budget.n_remaining for pool, budget in budgets.items()}
     taken = []
-    for one in sorted(candidates, key=lambda one: one.turn):
-        if left.get(one.node.node_pool, 0) > 0:
-            left[one.node.node_pool] -= 1
-            taken.append(one)
+    for candidate in sorted(candidates, key=lambda removable: removable.turn):
+        if left.get(candidate.node.node_pool, 0) > 0:
+            left[candidate.node.node_pool] -= 1
+            taken.append(candidate)
     return Command(tuple(taken)) if taken else None
 
 
 def _exceeds(candidates: Sequence[Removable], budgets: Mapping[str, Allowance]) -> bool:
-    pools = [one.node.node_pool for one in candidates]
+    pools = [candidate.node.node_pool for candidate in candidates]
     return any(budgets[pool].n_remaining < pools.count(pool) for pool in set(pools))
 
 
@@ -206,29 +246,29 @@ def _is_same(before: Command, after: Command) -> bool:
     return set(before.replacement.instance_types) <= set(after.replacement.instance_types)
 
 
-def _named(launch: Launch | None, snapshot: Snapshot, plan: Plan) -> tuple[Launch, ...]:
+def _with_names(launch: Launch | None, snapshot: Snapshot, plan: Plan) -> tuple[Launch, ...]:
     """The replacement with a name that no other node has."""
     if launch is None:
         return ()
     name = f"{launch.node_pool}-{snapshot.revision}-{len(plan.launches) + 1}"
-    held = {**launch.labels, labels.HOSTNAME: name}
-    return (msgspec.structs.replace(launch, name=name, labels=held),)
+    result = {**launch.labels, labels.HOSTNAME: name}
+    return (msgspec.structs.replace(launch, name=name, labels=result),)
 
 
 def _disrupt(reason: DisruptionReason, command: Command, made: tuple[Launch, ...]) -> Disrupt:
-    paid = sum(one.price_nanousd for one in made)
+    paid = sum(launch.price_nanousd for launch in made)
     return Disrupt(
         reason=reason,
         nodes=command.nodes,
         replacements=made,
-        pods=tuple(sorted(pod.key for one in command.candidates for pod in one.pods)),
-        saving_nanousd=sum(one.price_nanousd for one in command.candidates) - paid,
+        pods=tuple(sorted(pod.key for candidate in command.candidates for pod in candidate.pods)),
+        saving_nanousd=sum(candidate.price_nanousd for candidate in command.candidates) - paid,
         places=command.places,
     )
 
 
 def _drifted_at(node: Node) -> datetime | None:
-    for one in node.conditions:
-        if one.type == DRIFTED and one.status == "True":
-            return one.changed_at or _EARLIEST
+    for condition in node.conditions:
+        if condition.type == DRIFTED and condition.status == "True":
+            return condition.changed_at or _EARLIEST
     return None

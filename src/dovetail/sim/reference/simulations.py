@@ -1,4 +1,4 @@
-"""What would become of the pods if these nodes went? (spec/core.md 6.4)"""
+"""Computes where the pods would run if some nodes were removed."""
 
 from __future__ import annotations
 
@@ -28,32 +28,32 @@ def simulated(
 ) -> Fitted | None:
     """Where everybody would go; None if a pod that runs now would have no place."""
     standing = ground.standing
-    gone = {one.node.name for one in candidates}
+    gone = {candidate.node.name for candidate in candidates}
     places = [
         place
         for name, place in standing.places.items()
         if name not in gone and name not in ground.leaving
     ]
-    moving = {pod.key: pod for one in candidates for pod in one.pods}
+    moving = {pod.key: pod for candidate in candidates for pod in candidate.pods}
     closed = frozenset(
         place.name for place in places if is_consolidating and _is_restless(ground, place.name)
     )
     standing.tallies.begin_trial()
     try:
-        for one in candidates:
-            for pod in one.pods:
-                standing.tallies.put(standing.tallies.kind(pod), one.place, -1)
+        for candidate in candidates:
+            for pod in candidate.pods:
+                standing.tallies.put(standing.tallies.kind(pod), candidate.place, -1)
         fit = FirstFit(standing, places, closed=closed, settled=frozenset(moving))
         by_name = {place.name: place for place in places}
         for pod in ground.waiting.reserved:
             fit.keep(pod, by_name.get(pod.node_name))
-        found = fit.run((*ground.waiting.pods, *moving.values()))
+        result = fit.run((*ground.waiting.pods, *moving.values()))
         fit.give_back()
     finally:
         standing.tallies.end_trial()
-    if any(pod.key in moving for pod in found.failed) or _starts(ground, found, moving):
+    if any(pod.key in moving for pod in result.failed) or _starts(ground, result, moving):
         return None
-    return found
+    return result
 
 
 def _is_restless(ground: SimBase, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""How does the cluster stand, as first fit sees it? Kept from one look to the next.
+"""Holds the cluster as first fit sees it, from one decision to the next.
 
 A look costs what has changed: nodes and pods that are the very same objects are not read again.
 """
@@ -16,15 +16,51 @@ from dovetail.model.instance import InstanceType
 from dovetail.model.node import Node
 from dovetail.model.pod import DaemonSet, Pod
 from dovetail.model.pool import NodePool
+from dovetail.model.requirements import Requirement, Requirements
 from dovetail.model.resources import total
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.taints import tolerates
 from dovetail.sim.filters import wants
-from dovetail.sim.reference.joined import Joined
 from dovetail.sim.reference.menus import Menu
 from dovetail.sim.reference.places import HostPlace
-from dovetail.sim.reference.tallies import Tallies
-from dovetail.sim.reference.topology import Domains, Topology
+from dovetail.sim.reference.tallies import Domains, Tallies, Topology
+
+_Pair = tuple[Requirements, Requirements | None]
+
+
+class Joined:
+    """Requirements joined with others. What is equal is one object, so that menus know it again."""
+
+    def __init__(self) -> None:
+        self._interned: dict[Requirements, Requirements] = {}
+        self._both: dict[tuple[int, int], tuple[Requirements, _Pair]] = {}
+        self._narrowed: dict[tuple[int, str, frozenset[str]], _Pair] = {}
+
+    def both(self, ours: Requirements, theirs: Requirements) -> Requirements | None:
+        """What satisfies both; None if nothing does."""
+        if not theirs:
+            return ours
+        key = (id(ours), id(theirs))
+        known = self._both.get(key)
+        if known is None:
+            requirements = None
+            if ours.compatible(theirs, allow_undefined=True):
+                requirements = self._one(ours & theirs)
+            known = self._both[key] = (ours, (theirs, requirements))
+        return known[1][1]
+
+    def narrowed(self, ours: Requirements, key: str, values: frozenset[str]) -> Requirements | None:
+        """With only these values for a key; None if none is left."""
+        where = (id(ours), key, values)
+        known = self._narrowed.get(where)
+        if known is None:
+            both = ours & (Requirement(key, False, values),)
+            known = self._narrowed[where] = (ours, self._one(both) if both[key] else None)
+        return known[1]
+
+    def _one(self, requirements: Requirements) -> Requirements:
+        return self._interned.setdefault(requirements, requirements)
+
 
 _Types = tuple[InstanceType, ...]
 
@@ -38,7 +74,7 @@ class Occupancy:
         self.limits: dict[str, dict[str, int]] = {}
         self.tallies = Tallies({})
         self.joined = Joined()
-        self.n_changes = 0  # of what consolidation depends on (spec/core.md 4.4)
+        self.n_changes = 0  # of what consolidation depends on
         self._pods: dict[str, Pod] = {}
         self._menus: dict[str, tuple[NodePool, _Types, tuple[DaemonSet, ...], Menu]] = {}
         self._snapshot = Snapshot()
@@ -64,8 +100,8 @@ class Occupancy:
         # The reference takes pools of equal weight from the last name to the first.
         turn = sorted(pools, key=lambda pool: pool.name, reverse=True)
         turn.sort(key=lambda pool: -pool.weight)
-        self.menus = tuple(self._menu(one, types[one.name]) for one in turn)
-        self.limits = {one.name: remaining_limits(one, snapshot.nodes) for one in pools}
+        self.menus = tuple(self._menu(item, types[item.name]) for item in turn)
+        self.limits = {item.name: remaining_limits(item, snapshot.nodes) for item in pools}
         if snapshot.nodes is not before.nodes or types is not before.instance_types:
             self._universe = _universe(self.menus, self.places.values())
 
@@ -89,21 +125,21 @@ class Occupancy:
         for name in [name for name in self.places if name not in fresh]:
             self._drop_place(name)
         for name, node in fresh.items():
-            held = self.places.get(name)
-            if held is None or not _is_same_place(held, node):
+            host_place = self.places.get(name)
+            if host_place is None or not _is_same_place(host_place, node):
                 self._drop_place(name)
                 self.places[name] = self._place(node)
                 self.n_changes += 1
             else:
-                held.node = node
+                host_place.node = node
 
     def _place(self, node: Node) -> HostPlace:
         """A node with room for every daemon pod that belongs there, come or yet to come."""
         taints = effective_taints(node)
         running = [
-            one.spec.requests
-            for one in self._snapshot.daemon_sets
-            if tolerates(taints, one.spec.tolerations) and wants(one.spec, node)
+            daemon_set.spec.requests
+            for daemon_set in self._snapshot.daemon_sets
+            if tolerates(taints, daemon_set.spec.tolerations) and wants(daemon_set.spec, node)
         ]
         free = dict(node.allocatable)
         for name, amount in total(running).items():
@@ -164,8 +200,8 @@ def _stays(before: Pod, now: Pod) -> bool:
     )
 
 
-def _is_same_place(held: HostPlace, node: Node) -> bool:
-    known = held.node
+def _is_same_place(host_place: HostPlace, node: Node) -> bool:
+    known = host_place.node
     return known is node or (
         (known.labels is node.labels or known.labels == node.labels)
         and known.taints == node.taints
@@ -179,6 +215,6 @@ def _universe(menus: Iterable[Menu], places: Iterable[HostPlace]) -> dict[str, D
     """The zones that there are: those of nodes, and those where one could be bought."""
     found = {place.labels[labels.ZONE] for place in places if labels.ZONE in place.labels}
     for menu in menus:
-        for _, _, one in menu.offers(menu.requirements):
-            found.add(one.zone)
+        for _, _, item in menu.offers(menu.requirements):
+            found.add(item.zone)
     return {labels.ZONE: frozenset(found)}

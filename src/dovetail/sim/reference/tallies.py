@@ -1,9 +1,10 @@
-"""How many pods of a kind are in which domain? (spec/core.md 3.10)"""
+"""Counts pods by topology domain, and says in which domains a pod may be placed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+from dovetail import labels
 from dovetail.model.pod import Pod
 from dovetail.model.requirements import Requirements
 from dovetail.model.topology import NodePolicy, PodTerm, Spread, narrowed
@@ -121,12 +122,12 @@ class Tallies:
         if known is not None:
             return known[1]
         key = (id(pod.spec), pod.namespace, *sorted(pod.labels.items()))
-        found = self.kinds.get(key)
-        if found is None:
-            found = self.kinds[key] = Kind(pod)
-            self._choosy += [(found, term) for term in pod.spec.anti_affinity]
-        self._known[quick] = (pod.labels, found)  # the labels too: their identity is the key
-        return found
+        result = self.kinds.get(key)
+        if result is None:
+            result = self.kinds[key] = Kind(pod)
+            self._choosy += [(result, term) for term in pod.spec.anti_affinity]
+        self._known[quick] = (pod.labels, result)  # the labels too: their identity is the key
+        return result
 
     def put(self, kind: Kind, spot: Spot, n_pods: int = 1) -> None:
         """So many pods of a kind have come to a place, or have gone."""
@@ -161,8 +162,8 @@ class Tallies:
     def _counting_of(self, kind: Kind) -> list[DomainCount]:
         known = self._counting.get(kind)
         if known is None or known[0] != len(self._tallies):
-            found = [one for one in self._tallies.values() if one.means(kind)]
-            known = self._counting[kind] = (len(self._tallies), found)
+            domain_counts = [tally for tally in self._tallies.values() if tally.means(kind)]
+            known = self._counting[kind] = (len(self._tallies), domain_counts)
         return known[1]
 
     # ---- by constraint
@@ -202,12 +203,12 @@ class Tallies:
         """Where those are that will not have this kind near."""
         known = self._against.get(kind)
         if known is None or known[0] != len(self._choosy):
-            found = [
+            domain_counts = [
                 self._owners(other, term)
                 for other, term in self._choosy
                 if term_selects(term, other.sample, kind.sample, self.namespaces)
             ]
-            known = self._against[kind] = (len(self._choosy), found)
+            known = self._against[kind] = (len(self._choosy), domain_counts)
         return known[1]
 
     def _owners(self, kind: Kind, term: PodTerm) -> DomainCount:
@@ -220,15 +221,91 @@ class Tallies:
         )
 
     def _tally(self, key: tuple[object, ...], make: Callable[[], DomainCount]) -> DomainCount:
-        found = self._tallies.get(key)
-        if found is None:
-            found = self._tallies[key] = make()
-            found.begin(self.kinds.values())
+        domain_count = self._tallies.get(key)
+        if domain_count is None:
+            domain_count = self._tallies[key] = make()
+            domain_count.begin(self.kinds.values())
             if self._trial is not None:
-                self._trial.made.append(found)
-        return found
+                self._trial.made.append(domain_count)
+        return domain_count
 
 
 def _own_labels(term: PodTerm, owner: Pod) -> tuple[str, ...]:
     keys = (*term.match_label_keys, *term.mismatch_label_keys)
     return tuple(f"{key}={owner.labels.get(key)}" for key in keys)
+
+
+Domains = frozenset[str]
+
+
+class Topology:
+    """Answers for one cluster. `universe` are the domains that there are, by topology key."""
+
+    def __init__(self, tallies: Tallies, universe: Mapping[str, Domains]) -> None:
+        self._tallies = tallies
+        self._universe = universe
+
+    def narrowing(self, kind: Kind, demand: PodDemand, spot: Spot) -> dict[str, Domains] | None:
+        """The domains that are left for the pod there, by key; None if there is none."""
+        result: dict[str, Domains] = {}
+        for key, allowed in self._allowed_domains(kind, demand, spot, result):
+            if not allowed:
+                return None
+            result[key] = allowed
+        return result
+
+    def _allowed_domains(
+        self, kind: Kind, demand: PodDemand, spot: Spot, found: Mapping[str, Domains]
+    ) -> Iterable[tuple[str, Domains]]:
+        def left(key: str) -> Domains:
+            return found[key] if key in found else spot.domains(key)
+
+        for spread in demand.spread:
+            yield spread.topology_key, self._spread(spread, kind, demand, left(spread.topology_key))
+        for term in demand.near:
+            tally = self._tallies.term(term, kind, is_wide=False)
+            yield term.topology_key, self._near(tally, kind, demand, left(term.topology_key))
+        apart = [self._tallies.term(term, kind, is_wide=True) for term in demand.apart]
+        for tally in (*apart, *self._tallies.against(kind)):
+            counted = tally.n_by_domain
+            domains = left(tally.key)
+            if domains or tally in apart:
+                yield tally.key, frozenset(domain for domain in domains if not counted.get(domain))
+
+    def _spread(self, spread: Spread, kind: Kind, demand: PodDemand, domains: Domains) -> Domains:
+        """The least crowded of those that keep within the skew; on hosts, all of those."""
+        tally = self._tallies.spread(spread, kind, demand)
+        counted = tally.n_by_domain
+        n_itself = int(tally.means(kind))
+        if spread.topology_key == labels.HOSTNAME:
+            return frozenset(
+                name for name in domains if counted.get(name, 0) + n_itself <= spread.max_skew
+            )
+        n_lowest = self._lowest(spread, demand, counted)
+        valid = [
+            (counted.get(name, 0), name)
+            for name in domains
+            if counted.get(name, 0) + n_itself - n_lowest <= spread.max_skew
+        ]
+        return frozenset({min(valid)[1]}) if valid else frozenset()
+
+    def _lowest(self, spread: Spread, demand: PodDemand, counted: Mapping[str, int]) -> int:
+        asked = demand.requirements.get(spread.topology_key)
+        there = [
+            counted.get(name, 0)
+            for name in self._universe.get(spread.topology_key, counted)
+            if asked is None or asked.has(name)
+        ]
+        return min(there, default=0) if len(there) >= spread.min_domains else 0
+
+    def _near(self, tally: DomainCount, kind: Kind, demand: PodDemand, domains: Domains) -> Domains:
+        """Where those are that are meant; the first of its kind may begin anywhere."""
+        counted = tally.n_by_domain
+        there = frozenset(domain for domain in domains if counted.get(domain))
+        if there or not tally.means(kind):
+            return there
+        asked = demand.requirements.get(tally.key)
+        taken = [item for item, n_pods in counted.items() if n_pods]
+        if any(asked is None or asked.has(item) for item in taken):
+            return frozenset()
+        return frozenset({min(domains)}) if domains else frozenset()

@@ -1,4 +1,4 @@
-"""report — what is shown of simulations? As a table, as data, and as one page with plots.
+"""report — shows simulations as a table, as data, and as one page with plots.
 
     sides    outcomes that belong together, their figures, and how two sides differ
     data     the same as plain values, for JSON and YAML

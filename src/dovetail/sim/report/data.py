@@ -1,4 +1,4 @@
-"""What do scripts read of simulations? Plain values, by names that stay."""
+"""Makes the data of simulations that scripts read, by names that stay."""
 
 from __future__ import annotations
 
@@ -12,47 +12,47 @@ from dovetail.units import duration
 
 
 def rehearsed_json(
-    held: Sequence[Side], *, notes: Sequence[str], is_compared: bool
+    sides: Sequence[Side], *, notes: Sequence[str], is_compared: bool
 ) -> dict[str, Json]:
     """Everything that came of it."""
     shown: dict[str, Json] = {
-        "runs": [_side(one, label) for one, label in zip(held, labels(held), strict=True)]
+        "runs": [_side(side, label) for side, label in zip(sides, labels(sides), strict=True)]
     }
     if is_compared:
-        first, second = held
+        first, second = sides
         shown["differences"] = {
-            one.figure.key: {
-                "first": one.first,
-                "second": one.second,
-                "difference": one.change,
-                "percent": one.percent,
+            difference.figure.key: {
+                "first": difference.first,
+                "second": difference.second,
+                "difference": difference.change,
+                "percent": difference.percent,
             }
-            for one in differences(first, second)
+            for difference in differences(first, second)
         }
     shown["notes"] = list(notes)
     return shown
 
 
 def _side(side: Side, label: str) -> dict[str, Json]:
-    one = side.first
+    outcome = side.first
     return {
         "label": label,
-        "scenario": one.file,
-        "title": one.title,
-        "policy": str(one.decider),
-        "settings": dict(one.settings),
-        "start": one.starts_at.isoformat(),
-        "lasts": duration.render(one.lasts_for),
+        "scenario": outcome.file,
+        "title": outcome.title,
+        "policy": str(outcome.decider),
+        "settings": dict(outcome.settings),
+        "start": outcome.starts_at.isoformat(),
+        "lasts": duration.render(outcome.lasts_for),
         "seeds": [held.seed for held in side.outcomes],
         "figures": {figure.key: side.mean(figure) for figure in FIGURES},
         "evictionsByReason": dict(side.evictions()),
-        "bySeed": [_seeded(held) for held in side.outcomes],
-        "samples": [_sample(held) for held in one.report.samples],
+        "bySeed": [_seed_data(held) for held in side.outcomes],
+        "samples": [_sample(sample) for sample in outcome.report.samples],
     }
 
 
-def _seeded(one: Outcome) -> dict[str, Json]:
-    return {"seed": one.seed, **_figures(one.report)}
+def _seed_data(outcome: Outcome) -> dict[str, Json]:
+    return {"seed": outcome.seed, **_figures(outcome.report)}
 
 
 def _figures(report: Report) -> dict[str, Json]:
@@ -62,13 +62,13 @@ def _figures(report: Report) -> dict[str, Json]:
     }
 
 
-def _sample(one: FigureRow) -> dict[str, Json]:
+def _sample(figure_row: FigureRow) -> dict[str, Json]:
     return {
-        "at": one.at.isoformat(),
-        "nodes": one.n_nodes,
-        "pods": one.n_pods,
-        "pending": one.n_waiting,
-        "pricePerHour": one.price_per_hour,
-        "cpuUtilisation": one.cpu_utilisation,
-        "evictions": one.n_evictions,
+        "at": figure_row.at.isoformat(),
+        "nodes": figure_row.n_nodes,
+        "pods": figure_row.n_pods,
+        "pending": figure_row.n_waiting,
+        "pricePerHour": figure_row.price_per_hour,
+        "cpuUtilisation": figure_row.cpu_utilisation,
+        "evictions": figure_row.n_evictions,
     }

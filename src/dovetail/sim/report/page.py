@@ -1,6 +1,4 @@
-"""What does a simulation look like in a browser? One page that needs nothing else: no script, no
-other file, light or dark as the reader has it.
-"""
+"""Renders simulations as one HTML page without scripts or other files."""
 
 from __future__ import annotations
 
@@ -72,10 +70,10 @@ _PLOTS: Final[tuple[tuple[str, str, Callable[[FigureRow], float], Callable[[floa
 )
 
 
-def page(held: Sequence[Side], *, notes: Sequence[str], is_compared: bool) -> str:
+def page(sides: Sequence[Side], *, notes: Sequence[str], is_compared: bool) -> str:
     """The whole page."""
-    shown, names = held[:_MOST_LINES], labels(held)[:_MOST_LINES]
-    title = heading(held)
+    shown, names = sides[:_MOST_LINES], labels(sides)[:_MOST_LINES]
+    title = heading(sides)
     parts = [
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
@@ -83,37 +81,37 @@ def page(held: Sequence[Side], *, notes: Sequence[str], is_compared: bool) -> st
         f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>",
         f"<h1>{escape(title)}</h1>",
         *(f'<p class="note">Note: {escape(note)}</p>' for note in notes),
-        *_tables(held, is_compared=is_compared),
+        *_tables(sides, is_compared=is_compared),
         "<h2>Over time</h2>",
         _legend(names),
         *(_figure(plot) for plot in plots(shown, names)),
         "</main>\n</body>\n</html>\n",
     ]
-    if len(held) > _MOST_LINES:
+    if len(sides) > _MOST_LINES:
         parts.insert(-1, f'<p class="note">Only the first {_MOST_LINES} runs are drawn.</p>')
     return "\n".join(parts)
 
 
-def _tables(held: Sequence[Side], *, is_compared: bool) -> Iterator[str]:
-    first, *others = grids(held, is_compared=is_compared)
+def _tables(sides: Sequence[Side], *, is_compared: bool) -> Iterator[str]:
+    first, *others = grids(sides, is_compared=is_compared)
     yield _table(msgspec.structs.replace(first, title="Results"))
-    yield from (_table(one) for one in others)
+    yield from (_table(grid) for grid in others)
 
 
-def plots(held: Sequence[Side], names: Sequence[str]) -> Iterator[Plot]:
+def plots(sides: Sequence[Side], names: Sequence[str]) -> Iterator[Plot]:
     """What is drawn: of each side its first seed."""
     for name, title, value, shown in _PLOTS:
         lines = tuple(
             Line(label, tuple(_points(side, value)))
-            for side, label in zip(held, names, strict=True)
+            for side, label in zip(sides, names, strict=True)
         )
         yield Plot(name, title, lines, shown)
 
 
 def _points(side: Side, value: Callable[[FigureRow], float]) -> Iterator[tuple[float, float]]:
-    one = side.first
-    for sample in one.report.samples:
-        yield (sample.at - one.starts_at) / _HOUR, value(sample)
+    outcome = side.first
+    for sample in outcome.report.samples:
+        yield (sample.at - outcome.starts_at) / _HOUR, value(sample)
 
 
 def _legend(names: Sequence[str]) -> str:
@@ -129,11 +127,11 @@ def _figure(plot: Plot) -> str:
     return (
         f"<figure><figcaption>{escape(plot.title)}</figcaption>\n{svg(plot)}\n"
         f"<details><summary>{escape(plot.title)} as a table</summary>"
-        f"<p>{escape(described(plot))}</p>{_table(_sampled(plot))}</details></figure>"
+        f"<p>{escape(described(plot))}</p>{_table(_sample_rows(plot))}</details></figure>"
     )
 
 
-def _sampled(plot: Plot) -> Grid:
+def _sample_rows(plot: Plot) -> Grid:
     """The lines as rows, few enough to be read."""
     hours = [x for x, _ in plot.lines[0].points]
     every = max(1, -(-len(hours) // _MOST_ROWS))
@@ -141,7 +139,7 @@ def _sampled(plot: Plot) -> Grid:
     rows = tuple(
         (
             f"{hour:.4g} h",
-            *(plot.shown(one[hour]) if hour in one else "" for one in values),
+            *(plot.shown(value[hour]) if hour in value else "" for value in values),
         )
         for hour in hours[::every]
     )
@@ -149,7 +147,7 @@ def _sampled(plot: Plot) -> Grid:
 
 
 def _table(grid: Grid) -> str:
-    head = "".join(f'<th scope="col">{escape(one)}</th>' for one in grid.columns)
+    head = "".join(f'<th scope="col">{escape(column)}</th>' for column in grid.columns)
     body = "\n".join(f"<tr>{_cells(row)}</tr>" for row in grid.rows)
     return (
         f'<div class="scroll"><table><caption>{escape(grid.title)}</caption>'
@@ -159,5 +157,5 @@ def _table(grid: Grid) -> str:
 
 def _cells(row: Sequence[str]) -> str:
     first, *others = row
-    cells = "".join(f"<td>{escape(one)}</td>" for one in others)
+    cells = "".join(f"<td>{escape(item)}</td>" for item in others)
     return f'<th scope="row">{escape(first)}</th>{cells}'

@@ -1,4 +1,4 @@
-"""How does a figure move over time? Lines in one SVG, which can be told apart without colour."""
+"""Plots figures over time as lines in one SVG, which can be told apart without colour."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def svg(plot: Plot) -> str:
         f'<title id="{plot.name}-title">{escape(plot.title)}</title>',
         f'<desc id="{plot.name}-desc">{escape(described(plot))}</desc>',
         *_grid(scale, ticks, plot.shown),
-        *(_drawn(line, scale, at) for at, line in enumerate(plot.lines)),
+        *(_line_svg(line, scale, at) for at, line in enumerate(plot.lines)),
         "</svg>",
     ]
     return "\n".join(parts)
@@ -68,7 +68,7 @@ def described(plot: Plot) -> str:
     for line in plot.lines:
         values = [value for _, value in line.points]
         if values:
-            low, high, last = (plot.shown(one) for one in (min(values), max(values), values[-1]))
+            low, high, last = (plot.shown(item) for item in (min(values), max(values), values[-1]))
             said.append(f"{line.label}: between {low} and {high}, at the end {last}.")
     return " ".join(said)
 
@@ -79,7 +79,7 @@ def tick_values(highest: float) -> list[float]:
         return [0.0, 1.0]
     raw = highest / _N_TICKS
     power = 10.0 ** math.floor(math.log10(raw))
-    step = next(one * power for one in (1, 2, 2.5, 5, 10) if one * power >= raw * 0.999)
+    step = next(item * power for item in (1, 2, 2.5, 5, 10) if item * power >= raw * 0.999)
     return [step * at for at in range(math.ceil(highest / step - 1e-9) + 1)]
 
 
@@ -102,7 +102,7 @@ def _grid(scale: _Scale, ticks: Sequence[float], shown: Callable[[float], str]) 
             f'<text class="tick" x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">'
             f"{escape(shown(value))}</text>"
         )
-    step = next((one for one in _HOUR_STEPS if scale.longest / one <= 12), _HOUR_STEPS[-1])
+    step = next((item for item in _HOUR_STEPS if scale.longest / item <= 12), _HOUR_STEPS[-1])
     for number in range(int(scale.longest // step) + 1):
         hours = number * step
         yield (
@@ -111,7 +111,7 @@ def _grid(scale: _Scale, ticks: Sequence[float], shown: Callable[[float], str]) 
         )
 
 
-def _drawn(line: Line, scale: _Scale, at: int) -> str:
+def _line_svg(line: Line, scale: _Scale, at: int) -> str:
     points = " ".join(f"{scale.x(x):.1f},{scale.y(y):.1f}" for x, y in thinned(line.points))
     return f'<polyline class="line s{at % _N_STYLES}" points="{points}"/>'
 

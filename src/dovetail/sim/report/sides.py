@@ -1,4 +1,4 @@
-"""Which outcomes belong together, and how do two sides differ? Seeds alone make no side."""
+"""Groups outcomes that differ by seed only, and compares two groups."""
 
 from __future__ import annotations
 
@@ -90,25 +90,25 @@ class Side(msgspec.Struct, frozen=True):
     @property
     def reports(self) -> tuple[Report, ...]:
         """The reports of all seeds."""
-        return tuple(one.report for one in self.outcomes)
+        return tuple(outcome.report for outcome in self.outcomes)
 
     def mean(self, figure: Figure) -> float:
         """The mean over all seeds."""
-        return fmean(figure.value(one) for one in self.reports)
+        return fmean(figure.value(report) for report in self.reports)
 
     def least(self, figure: Figure) -> float:
         """The smallest over all seeds."""
-        return min(figure.value(one) for one in self.reports)
+        return min(figure.value(report) for report in self.reports)
 
     def most(self, figure: Figure) -> float:
         """The largest over all seeds."""
-        return max(figure.value(one) for one in self.reports)
+        return max(figure.value(report) for report in self.reports)
 
     def evictions(self) -> dict[str, float]:
         """The mean over all seeds, by reason."""
-        reasons = sorted({reason for one in self.reports for reason in one.evictions})
+        reasons = sorted({reason for report in self.reports for reason in report.evictions})
         return {
-            reason: fmean(one.evictions.get(reason, 0) for one in self.reports)
+            reason: fmean(report.evictions.get(reason, 0) for report in self.reports)
             for reason in reasons
         }
 
@@ -116,21 +116,21 @@ class Side(msgspec.Struct, frozen=True):
 def sides(outcomes: Iterable[Outcome]) -> tuple[Side, ...]:
     """Outcomes by what they have in common, in their order."""
     found: dict[tuple[str, str, tuple[tuple[str, str], ...]], list[Outcome]] = {}
-    for one in outcomes:
-        found.setdefault((one.file, one.decider, one.settings), []).append(one)
+    for outcome in outcomes:
+        found.setdefault((outcome.file, outcome.decider, outcome.settings), []).append(outcome)
     return tuple(Side(tuple(held)) for held in found.values())
 
 
 def labels(held: Sequence[Side]) -> tuple[str, ...]:
     """A name for each side: what tells it from the others, and its policy anyway."""
-    has_files = len({one.first.file for one in held}) > 1
-    return tuple(_label(one.first, with_file=has_files) for one in held)
+    has_files = len({side.first.file for side in held}) > 1
+    return tuple(_label(side.first, with_file=has_files) for side in held)
 
 
-def _label(one: Outcome, *, with_file: bool) -> str:
-    parts = [one.file] if with_file else []
-    parts += [f"{name}={value}" for name, value in one.settings]
-    parts.append(str(one.decider))
+def _label(outcome: Outcome, *, with_file: bool) -> str:
+    parts = [outcome.file] if with_file else []
+    parts += [f"{name}={value}" for name, value in outcome.settings]
+    parts.append(str(outcome.decider))
     return ", ".join(parts)
 
 
@@ -155,4 +155,4 @@ class Difference(msgspec.Struct, frozen=True):
 
 def differences(first: Side, second: Side) -> tuple[Difference, ...]:
     """All of them."""
-    return tuple(Difference(one, first.mean(one), second.mean(one)) for one in FIGURES)
+    return tuple(Difference(figure, first.mean(figure), second.mean(figure)) for figure in FIGURES)

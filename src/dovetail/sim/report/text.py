@@ -1,4 +1,4 @@
-"""How do simulations look at a terminal? Rows of cells; laying them out is for the command line."""
+"""Makes the rows of simulations for a terminal; the command line lays them out."""
 
 from __future__ import annotations
 
@@ -19,42 +19,42 @@ class Grid(msgspec.Struct, frozen=True):
     rows: tuple[tuple[str, ...], ...]
 
 
-def grids(held: Sequence[Side], *, is_compared: bool) -> Iterator[Grid]:
+def grids(sides: Sequence[Side], *, is_compared: bool) -> Iterator[Grid]:
     """Everything worth reading, in order."""
-    yield compared(held[0], held[1]) if is_compared else figures(held)
-    reasons = evictions(held)
+    yield compared(sides[0], sides[1]) if is_compared else figures(sides)
+    reasons = evictions(sides)
     if reasons.rows:
         yield reasons
 
 
-def figures(held: Sequence[Side]) -> Grid:
+def figures(sides: Sequence[Side]) -> Grid:
     """A row for each figure, a column for each side; with several seeds also the extremes."""
-    rows = [(one.title, *(_spread(side, one) for side in held)) for one in FIGURES]
-    return Grid(heading(held), ("figure", *labels(held)), tuple(rows))
+    rows = [(figure.title, *(_spread(side, figure) for side in sides)) for figure in FIGURES]
+    return Grid(heading(sides), ("figure", *labels(sides)), tuple(rows))
 
 
 def compared(first: Side, second: Side) -> Grid:
     """Two sides, and how the second differs from the first."""
-    rows = tuple(_difference(one, first, second) for one in differences(first, second))
+    rows = tuple(_difference(item, first, second) for item in differences(first, second))
     columns = ("figure", *labels((first, second)), "difference", "percent")
     return Grid(heading((first, second)), columns, rows)
 
 
-def evictions(held: Sequence[Side]) -> Grid:
+def evictions(sides: Sequence[Side]) -> Grid:
     """How many pods were evicted for which reason."""
-    by_side = [one.evictions() for one in held]
-    reasons = sorted({reason for one in by_side for reason in one})
+    by_side = [side.evictions() for side in sides]
+    reasons = sorted({reason for item in by_side for reason in item})
     rows = tuple((reason, *(f"{one.get(reason, 0):,.6g}" for one in by_side)) for reason in reasons)
-    return Grid("Evictions by reason", ("reason", *labels(held)), rows)
+    return Grid("Evictions by reason", ("reason", *labels(sides)), rows)
 
 
-def heading(held: Sequence[Side]) -> str:
+def heading(sides: Sequence[Side]) -> str:
     """What was simulated, for how long, how often."""
-    titles = " / ".join(dict.fromkeys(one.first.title for one in held))
-    one = held[0].first
-    seeds = [each.seed for each in held[0].outcomes]
+    titles = " / ".join(dict.fromkeys(side.first.title for side in sides))
+    outcome = sides[0].first
+    seeds = [each.seed for each in sides[0].outcomes]
     many = f"{len(seeds)} seeds, means" if len(seeds) > 1 else f"seed {seeds[0]}"
-    return f"{titles}: {_span(one.lasts_for)}, {many}"
+    return f"{titles}: {_span(outcome.lasts_for)}, {many}"
 
 
 def _span(span: timedelta) -> str:
@@ -66,11 +66,11 @@ def _span(span: timedelta) -> str:
     return text
 
 
-def _difference(one: Difference, first: Side, second: Side) -> tuple[str, ...]:
-    figure = one.figure
-    percent = "" if one.percent is None else f"{one.percent:+.1f} %"
+def _difference(difference: Difference, first: Side, second: Side) -> tuple[str, ...]:
+    figure = difference.figure
+    percent = "" if difference.percent is None else f"{difference.percent:+.1f} %"
     values = (_spread(first, figure), _spread(second, figure))
-    return (figure.title, *values, figure.shown_change(one.change), percent)
+    return (figure.title, *values, figure.shown_change(difference.change), percent)
 
 
 def _spread(side: Side, figure: Figure) -> str:

@@ -1,4 +1,4 @@
-"""scenario — what is simulated? A file that says what is asked of a cluster, and what befalls it.
+"""scenario — reads the file that says what is simulated: workloads, prices and failures.
 
     written   the words of a file, each with its default
     strict    how a tree becomes those words, and what is said when it cannot

@@ -1,4 +1,4 @@
-"""When does a simulation begin? When its file says, when the cluster was last seen, or on a Monday.
+"""Chooses when a simulation begins: by its file, when the cluster was seen, or on a Monday.
 
 A cluster that began before its own pods were made would take them all for new ones.
 """
@@ -32,6 +32,6 @@ def latest(cluster: Snapshot) -> datetime | None:
 
 def _moments(cluster: Snapshot) -> Iterator[datetime]:
     for pod in cluster.pods:
-        yield from (one for one in (pod.created_at, pod.started_at) if one is not None)
+        yield from (moment for moment in (pod.created_at, pod.started_at) if moment is not None)
     for node in cluster.nodes:
-        yield from (one for one in (node.created_at, node.last_pod_event_at) if one is not None)
+        yield from (item for item in (node.created_at, node.last_pod_event_at) if item is not None)

@@ -1,4 +1,4 @@
-"""What is one simulation? A scenario on a cluster, with a seed and a policy; what came of it."""
+"""Defines one simulation: a scenario on a cluster, with a seed and a policy, and its outcome."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def ready(case: Case) -> Ready:
     if written.looks_every != timedelta(0):  # what one look finds would wait for the next
         chosen = msgspec.structs.replace(chosen, confirm_after=timedelta(0))
     cluster = msgspec.structs.replace(
-        case.cluster, policy=chosen, pods=tuple(_unattached(one) for one in case.cluster.pods)
+        case.cluster, policy=chosen, pods=tuple(_without_volumes(pod) for pod in case.cluster.pods)
     )
     return Ready(cluster, demand, manner, (*recorded.bad, *_remarks(case.cluster, starts_at)))
 
@@ -161,7 +161,7 @@ def _telling(policy: Decides, found: Ready, tell: Tell) -> Decides:
     return decided
 
 
-def _unattached(pod: Pod) -> Pod:
+def _without_volumes(pod: Pod) -> Pod:
     """The pod without its volumes, which nobody here could attach."""
     return msgspec.structs.replace(pod, claim_names=()) if pod.claim_names else pod
 
@@ -173,8 +173,8 @@ def _remarks(cluster: Snapshot, starts_at: datetime) -> Iterator[str]:
             f"The cluster speaks of {seen.isoformat()}, and the simulation starts before that, at "
             f"{starts_at.isoformat()}: what is younger counts as just come."
         )
-    n_attached = sum(bool(one.claim_names) for one in cluster.pods)
-    n_virtual = sum(one.is_virtual for one in cluster.pods)
+    n_attached = sum(bool(pod.claim_names) for pod in cluster.pods)
+    n_virtual = sum(pod.is_virtual for pod in cluster.pods)
     if n_attached:
         yield f"Volumes are left out: {counted(n_attached, 'pod')} may run in any zone."
     if n_virtual:
@@ -184,17 +184,17 @@ def _remarks(cluster: Snapshot, starts_at: datetime) -> Iterator[str]:
 def _single(pods: tuple[RecordedPods, ...], works: Works, place: Place) -> Iterator[CronWork]:
     """Recorded pods; those that ask for the same share one spec."""
     specs = {
-        one: works.spec(dict(one), Object(), place.of("trace"))
-        for one in sorted({held.requests for held in pods})
+        item: works.spec(dict(item), Object(), place.of("trace"))
+        for item in sorted({pod.requests for pod in pods})
     }
-    for number, one in enumerate(pods, 1):
+    for number, recorded_pods in enumerate(pods, 1):
         yield CronWork(
             name=f"trace-{number}",
-            spec=specs[one.requests],
+            spec=specs[recorded_pods.requests],
             every=None,
-            first_after=one.at,
-            runs_for=one.runs_for,
-            n_pods=one.n_pods,
+            first_after=recorded_pods.at,
+            runs_for=recorded_pods.runs_for,
+            n_pods=recorded_pods.n_pods,
         )
 
 

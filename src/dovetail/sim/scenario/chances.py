@@ -1,4 +1,4 @@
-"""Which chance belongs to what? One stream for each part of a scenario, from its seed."""
+"""Makes one stream of random numbers for each part of a scenario, from its seed."""
 
 from __future__ import annotations
 

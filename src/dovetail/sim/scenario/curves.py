@@ -1,4 +1,4 @@
-"""How many replicas are wanted when? What people write as a number, as steps, or as a wave."""
+"""Computes replicas over time from a number, steps, or a wave."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _steps(written: tuple[WrittenStep, ...], place: Place) -> Replicas:
         place.refuse("found no step; expected at least one, such as {at: 0h, pods: 10}")
     for at, step in enumerate(written):
         _check(step.pods, place.at(at).of("pods"))
-    return tuple(sorted((one.at, one.pods) for one in written))
+    return tuple(sorted((written_step.at, written_step.pods) for written_step in written))
 
 
 def _check(n_pods: int, place: Place) -> None:
@@ -62,10 +62,10 @@ def _wave(written: WrittenCurve, course: LoadCurve, place: Place) -> Replicas:
         place.of("low").refuse(f"found {written.low}; expected no more than `high`")
     if written.step < _SHORTEST_STEP:
         place.of("step").refuse("expected at least 10s")
-    return tuple(_autoscaled(written, course))
+    return tuple(_autoscaled_steps(written, course))
 
 
-def _autoscaled(written: WrittenCurve, course: LoadCurve) -> Iterator[tuple[timedelta, int]]:
+def _autoscaled_steps(written: WrittenCurve, course: LoadCurve) -> Iterator[tuple[timedelta, int]]:
     """What an autoscaler makes of it: changes too small to matter are let pass."""
     held = -1
     for number in range(-(-course.lasts_for // written.step)):

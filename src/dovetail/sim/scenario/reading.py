@@ -1,4 +1,4 @@
-"""What does a scenario file say? Read within bounds, changed by settings, checked as a whole."""
+"""Reads a scenario file within bounds, applies settings, and validates it as a whole."""
 
 from __future__ import annotations
 
@@ -61,25 +61,25 @@ def with_settings(text: ScenarioText, settings: Sequence[tuple[str, str]]) -> Sc
     """
     tree = text.tree
     for path, value in settings:
-        tree = _put(tree, path.split("."), _parsed(path, value), text.file)
+        tree = _put(tree, path.split("."), _parse_value(path, value), text.file)
     return ScenarioText(text.file, tree)
 
 
 def scenario(text: ScenarioText) -> WrittenScenario:
     """What the file says. Raises InputError."""
     place = Place(text.file)
-    found = read(text.tree, WrittenScenario, place)
-    if found.lasts <= timedelta(0):
+    written_scenario = read(text.tree, WrittenScenario, place)
+    if written_scenario.lasts <= timedelta(0):
         place.of("lasts").refuse("nothing would happen; expected a time such as 24h")
-    if found.warm_up >= found.lasts:
+    if written_scenario.warm_up >= written_scenario.lasts:
         place.of("warmUp").refuse("nothing would be counted; expected less than `lasts`")
-    if found.boots.at_most < found.boots.at_least:
+    if written_scenario.boots.at_most < written_scenario.boots.at_least:
         place.of("boots").of("atMost").refuse("expected at least `atLeast`")
-    for name, work in found.cron_works.items():
+    for name, work in written_scenario.cron_works.items():
         if work.every is not None and work.every < _SHORTEST_STEP:
             at = place.of("cronWorks").of(name).of("every")
             at.refuse("expected at least 1s; leave it out for pods that come once")
-    return found
+    return written_scenario
 
 
 def _put(
@@ -97,7 +97,7 @@ def _put(
     return {**tree, name: _put(inner, rest, value, file)}
 
 
-def _parsed(path: str, value: str) -> api.Tree:
+def _parse_value(path: str, value: str) -> api.Tree:
     try:
         return next((tree for _, tree in yaml_trees.trees(value.encode())), "")
     except yaml_trees.YamlError as error:

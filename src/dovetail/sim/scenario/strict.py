@@ -1,4 +1,4 @@
-"""How does a tree become what a scenario means? Field by field, with a path in every complaint."""
+"""Converts a tree to a scenario field by field, with a path in every error."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def read(tree: api.Tree, kind: type[S], place: Place) -> S:
         if tree.get(name) is not None:
             given[attribute] = _value(tree[name], hint, place.of(name))
         elif is_required:
-            place.of(name).refuse("missing; expected " + _expected(hint))
+            place.of(name).refuse("missing; expected " + _expectation(hint))
     return kind(**given)
 
 
@@ -75,8 +75,8 @@ def fields(kind: type[msgspec.Struct]) -> Mapping[str, tuple[str, Any, bool]]:
     """For each word the attribute, its type, and whether it must be there."""
     hints = typing.get_type_hints(kind)
     return {
-        one.encode_name: (one.name, hints[one.name], one.required)
-        for one in msgspec.structs.fields(kind)
+        field.encode_name: (field.name, hints[field.name], field.required)
+        for field in msgspec.structs.fields(kind)
     }
 
 
@@ -103,10 +103,10 @@ def _unknown(name: str, known: Mapping[str, object]) -> str:
 def _value(tree: api.Tree, hint: Any, place: Place) -> Any:  # noqa: ANN401  hints have no type
     is_whole = isinstance(tree, dict | list)
     for arm in _arms(hint):
-        found = _whole(tree, arm, place) if is_whole else _alone(tree, arm)
-        if found is not None:
-            return found
-    return place.refuse(f"found {shown(tree)}; expected {_expected(hint)}")
+        result = _whole(tree, arm, place) if is_whole else _alone(tree, arm)
+        if result is not None:
+            return result
+    return place.refuse(f"found {shown(tree)}; expected {_expectation(hint)}")
 
 
 def _whole(tree: api.Tree, arm: Any, place: Place) -> Any:  # noqa: ANN401  as above
@@ -139,18 +139,18 @@ def _alone(tree: api.Tree, arm: Any) -> Any:  # noqa: ANN401  as above
 def _arms(hint: Any) -> tuple[Any, ...]:  # noqa: ANN401  as above
     is_union = isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union
     arms = typing.get_args(hint) if is_union else (hint,)
-    return tuple(one for one in arms if one is not type(None))
+    return tuple(arm for arm in arms if arm is not type(None))
 
 
 def _is_struct(kind: object) -> bool:
     return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
 
 
-def _expected(hint: Any) -> str:  # noqa: ANN401  as above
-    return " or ".join(dict.fromkeys(_worded(arm) for arm in _arms(hint)))
+def _expectation(hint: Any) -> str:  # noqa: ANN401  as above
+    return " or ".join(dict.fromkeys(_arm_text(arm) for arm in _arms(hint)))
 
 
-def _worded(arm: Any) -> str:  # noqa: ANN401  as above
+def _arm_text(arm: Any) -> str:  # noqa: ANN401  as above
     if arm in _LEAVES:
         return _LEAVES[arm][1]
     if isinstance(arm, type) and issubclass(arm, StrEnum):
@@ -206,10 +206,10 @@ def _span(tree: api.Tree) -> timedelta | None:
     if not isinstance(tree, str):
         return None
     try:
-        found = duration.parse_days(tree)
+        span = duration.parse_days(tree)
     except ValueError:
         return None
-    return found if timedelta(0) <= found <= _LONGEST else None
+    return span if timedelta(0) <= span <= _LONGEST else None
 
 
 def _instant(tree: api.Tree) -> datetime | None:

@@ -1,4 +1,4 @@
-"""What was recorded? A CSV file, in one of two forms, told apart by its first line.
+"""Reads a recorded trace, a CSV file in one of two forms.
 
     time,workload,replicas          how many replicas a workload has from that time on
     start,duration,cpu,memory       one pod a row: when it came, how long it ran, what it asked for

@@ -1,4 +1,4 @@
-"""What befalls the cluster of a scenario? Its words, drawn by the seed, for the simulator."""
+"""Converts prices and failures of a scenario for the simulator, drawn by the seed."""
 
 from __future__ import annotations
 
@@ -38,27 +38,28 @@ def weather(written: WrittenScenario, cluster: Snapshot, seed: int, file: str) -
     place = Place(file)
     offers = sorted(
         {
-            (kind.name, one.zone, one.capacity_type)
+            (kind.name, offering.zone, offering.capacity_type)
             for types in cluster.instance_types.values()
             for kind in types
-            for one in kind.offerings
+            for offering in kind.offerings
         }
     )
     drawn = _Drawn(written, offers, seed)
     failures = [
-        drawn.failure(one, place.of("failures").at(at)) for at, one in enumerate(written.failures)
+        drawn.failure(failure, place.of("failures").at(at))
+        for at, failure in enumerate(written.failures)
     ]
     return Weather(
         prices=tuple(
             course
-            for at, one in enumerate(written.prices)
-            for course in drawn.courses(one, place.of("prices").at(at), at)
+            for at, price in enumerate(written.prices)
+            for course in drawn.courses(price, place.of("prices").at(at), at)
         ),
-        shortages=tuple(one for one in failures if isinstance(one, Shortage)),
-        reclaims=tuple(one for one in failures if isinstance(one, Reclaims)),
-        storms=tuple(one for one in failures if isinstance(one, Storm)),
-        slow_boots=tuple(one for one in failures if isinstance(one, SlowBoots)),
-        api_errors=tuple(one for one in failures if isinstance(one, ApiErrors)),
+        shortages=tuple(failure for failure in failures if isinstance(failure, Shortage)),
+        reclaims=tuple(failure for failure in failures if isinstance(failure, Reclaims)),
+        storms=tuple(failure for failure in failures if isinstance(failure, Storm)),
+        slow_boots=tuple(failure for failure in failures if isinstance(failure, SlowBoots)),
+        api_errors=tuple(failure for failure in failures if isinstance(failure, ApiErrors)),
     )
 
 
@@ -91,13 +92,13 @@ class _Drawn:
             return ApiErrors(one.api_errors, during)
         return Shortage(offers, during)
 
-    def _check_kind(self, one: WrittenFailure, place: Place) -> None:
+    def _check_kind(self, written_failure: WrittenFailure, place: Place) -> None:
         said = {
-            "noCapacity": one.no_capacity or None,
-            "interruptions": one.interruptions,
-            "storm": one.storm,
-            "slowBoots": one.slow_boots,
-            "apiErrors": one.api_errors,
+            "noCapacity": written_failure.no_capacity or None,
+            "interruptions": written_failure.interruptions,
+            "storm": written_failure.storm,
+            "slowBoots": written_failure.slow_boots,
+            "apiErrors": written_failure.api_errors,
         }
         named = [name for name, value in said.items() if value is not None]
         if len(named) != 1:
@@ -118,21 +119,21 @@ class _Drawn:
 
     # ---- prices
 
-    def courses(self, one: WrittenPrice, place: Place, number: int) -> Iterator[PriceCourse]:
-        offers = self._meant(one, place)
-        if (one.factor is None) == (one.walk is None):
+    def courses(self, price: WrittenPrice, place: Place, number: int) -> Iterator[PriceCourse]:
+        offers = self._meant(price, place)
+        if (price.factor is None) == (price.walk is None):
             place.refuse("expected either `factor` or `walk`")
-        if one.factor is not None:
-            if not 0 < one.factor <= _DEAREST:
+        if price.factor is not None:
+            if not 0 < price.factor <= _DEAREST:
                 place.of("factor").refuse("expected a factor such as 1.5")
-            yield PriceCourse(offers, tuple(self._step(one, one.factor)))
-        elif one.walk is not None:
-            yield from self._walks(offers, one.walk, place.of("walk"), number)
+            yield PriceCourse(offers, tuple(self._step(price, price.factor)))
+        elif price.walk is not None:
+            yield from self._walks(offers, price.walk, place.of("walk"), number)
 
-    def _step(self, one: WrittenPrice, factor: float) -> Iterator[tuple[timedelta, float]]:
-        yield one.at, factor
-        if one.until is not None:
-            yield one.until, 1.0
+    def _step(self, price: WrittenPrice, factor: float) -> Iterator[tuple[timedelta, float]]:
+        yield price.at, factor
+        if price.until is not None:
+            yield price.until, 1.0
 
     def _walks(
         self, offers: Offers, walk: WrittenWalk, place: Place, number: int

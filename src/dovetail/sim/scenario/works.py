@@ -1,4 +1,4 @@
-"""Which workloads does a scenario mean? Its words, as the simulator takes them."""
+"""Converts the workloads of a scenario for the simulator."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ class Works:
 
     def workloads(self, recorded: Mapping[str, Replicas]) -> Iterator[AppDemand]:
         """Those that the file names, and those that only a trace names. Raises InputError."""
-        for name, one in self._written.workloads.items():
+        for name, workload in self._written.workloads.items():
             yield self._workload(
-                name, one, recorded.get(name), self._place.of("workloads").of(name)
+                name, workload, recorded.get(name), self._place.of("workloads").of(name)
             )
         for name, curve in recorded.items():
             if name not in self._written.workloads:
@@ -62,8 +62,8 @@ class Works:
 
     def cron_works(self) -> Iterator[CronWork]:
         """Those of the file. Raises InputError."""
-        for name, one in self._written.cron_works.items():
-            yield self._cron_work(name, one, self._place.of("cronWorks").of(name))
+        for name, cron_work in self._written.cron_works.items():
+            yield self._cron_work(name, cron_work, self._place.of("cronWorks").of(name))
 
     def spec(self, requests: Mapping[str, str], pod: Object, place: Place) -> PodSpec:
         """What a pod asks for. Raises InputError."""
@@ -78,52 +78,52 @@ class Works:
             tree = Object({**pod, "containers": [container]})
         found = _pod_spec(tree, place)
         spec, odd = self._templates.made(found, "default")
-        for one in odd:
-            place.of("pod").refuse(one.message)
+        for problem in odd:
+            place.of("pod").refuse(problem.message)
         return spec
 
     def _workload(
-        self, name: str, one: WrittenWorkload, recorded: Replicas | None, place: Place
+        self, name: str, workload: WrittenWorkload, recorded: Replicas | None, place: Place
     ) -> AppDemand:
-        if one.of:
-            base = self._like(one.of, place.of("of"))
+        if workload.of:
+            base = self._like(workload.of, place.of("of"))
         else:
-            spec = self.spec(one.requests, one.pod, place)
+            spec = self.spec(workload.requests, workload.pod, place)
             base = AppDemand(
                 name=name,
-                namespace=one.namespace,
+                namespace=workload.namespace,
                 spec=spec,
                 replicas=(),
-                labels=one.labels,
-                annotations=one.annotations,
-                is_stateful=one.stateful,
+                labels=workload.labels,
+                annotations=workload.annotations,
+                is_stateful=workload.stateful,
             )
-        guard = _guard(one.disruption_budget, place.of("disruptionBudget"))
+        guard = _guard(workload.disruption_budget, place.of("disruptionBudget"))
         return msgspec.structs.replace(
             base,
-            replicas=recorded if recorded is not None else self._replicas(name, one, place),
-            rollouts=tuple(self._rollouts(one, place)),
-            max_surge=round(100 * one.max_surge),
-            max_unavailable=round(100 * one.max_unavailable),
+            replicas=recorded if recorded is not None else self._replicas(name, workload, place),
+            rollouts=tuple(self._rollouts(workload, place)),
+            max_surge=round(100 * workload.max_surge),
+            max_unavailable=round(100 * workload.max_unavailable),
             guard=guard or base.guard,
             least="" if guard else base.least,
-            ready_after=one.ready_after,
-            ends_after=one.ends_after,
+            ready_after=workload.ready_after,
+            ends_after=workload.ends_after,
         )
 
-    def _replicas(self, name: str, one: WrittenWorkload, place: Place) -> Replicas:
-        if one.replicas is None:
-            if one.of:
+    def _replicas(self, name: str, written_workload: WrittenWorkload, place: Place) -> Replicas:
+        if written_workload.replicas is None:
+            if written_workload.of:
                 return ()
             expected = "a number, steps or a wave, or rows of the trace"
             place.of("replicas").refuse(f"missing; expected {expected}")
         written = self._written
         chance = stream(self._seed, "replicas", name)
         course = LoadCurve(self._starts_at, written.lasts, chance)
-        return replicas(one.replicas, course, place.of("replicas"))
+        return replicas(written_workload.replicas, course, place.of("replicas"))
 
-    def _rollouts(self, one: WrittenWorkload, place: Place) -> Iterator[timedelta]:
-        said = one.rollouts
+    def _rollouts(self, written_workload: WrittenWorkload, place: Place) -> Iterator[timedelta]:
+        said = written_workload.rollouts
         if not isinstance(said, WrittenRollouts):
             yield from said
             return
@@ -134,19 +134,19 @@ class Works:
             yield at
             at += said.every
 
-    def _cron_work(self, name: str, one: WrittenCronWork, place: Place) -> CronWork:
-        if not 0 <= one.pods <= _MOST_PODS:
-            place.of("pods").refuse(f"found {one.pods}; expected up to {_MOST_PODS} pods")
+    def _cron_work(self, name: str, work: WrittenCronWork, place: Place) -> CronWork:
+        if not 0 <= work.pods <= _MOST_PODS:
+            place.of("pods").refuse(f"found {work.pods}; expected up to {_MOST_PODS} pods")
         return CronWork(
             name=name,
-            namespace=one.namespace,
-            spec=self.spec(one.requests, one.pod, place),
-            annotations=one.annotations,
-            every=one.every,
-            first_after=one.first,
-            runs_for=one.runs_for,
-            n_pods=one.pods,
-            ends_after=one.ends_after,
+            namespace=work.namespace,
+            spec=self.spec(work.requests, work.pod, place),
+            annotations=work.annotations,
+            every=work.every,
+            first_after=work.first,
+            runs_for=work.runs_for,
+            n_pods=work.pods,
+            ends_after=work.ends_after,
         )
 
     def _like(self, name: str, place: Place) -> AppDemand:

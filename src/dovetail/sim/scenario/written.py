@@ -1,4 +1,4 @@
-"""What can be said in a scenario? The words of the file, each with its default.
+"""Defines the fields of a scenario file, each with its default.
 
 Moments and spans are written as `30m`, `6h` or `1d12h`; moments are counted from `start`. Shares
 are written as `25%` or `0.25`.

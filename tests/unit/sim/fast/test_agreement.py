@@ -28,8 +28,10 @@ from dovetail.model.snapshot import Snapshot
 from dovetail.observe.events import Recorder
 from dovetail.observe.logs import SILENT
 from dovetail.observe.meters import Meters
+from dovetail.providers.kwok import node_class as kwok_node_class
 from dovetail.providers.kwok.catalogue import instance_types
 from dovetail.providers.kwok.faults import Faults
+from dovetail.providers.kwok.plugin import PLUGIN as KWOK_PLUGIN
 from dovetail.providers.kwok.provider import KwokProvider
 from dovetail.sim.controller_manager.replicas import REPLICA_SET
 from dovetail.sim.demand import AppDemand, Demand
@@ -40,7 +42,7 @@ from dovetail.sim.kubelets import Habits
 from dovetail.sim.world import run_world
 from dovetail.testing.virtual_time import START, VirtualTime
 
-KWOK = api.KINDS[labels.KWOK_GROUP, "KWOKNodeClass"]
+KWOK = kwok_node_class.KIND
 EVENT = api.Kind("", "v1", "Event", "events", api.Object)
 SECOND = timedelta(seconds=1)
 MINUTE = timedelta(minutes=1)
@@ -65,7 +67,7 @@ class Faithful:
     seen: list[Snapshot] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.kube = MemoryKube(self.time, definitions=tuple(crds()))
+        self.kube = MemoryKube(self.time, definitions=tuple(crds((KWOK_PLUGIN.extension,))))
 
     async def run(self) -> None:
         """Let it live for as long as it is to."""
@@ -81,6 +83,7 @@ class Faithful:
         cloud = KwokProvider(around, types=TYPES, ordered=Faults())
         recorder = Recorder(self.kube, self.time, self.time)
         means = Dependencies(
+            extensions=(KWOK_PLUGIN.extension,),
             kube=self.kube,
             cloud=cloud,
             clock=self.time,

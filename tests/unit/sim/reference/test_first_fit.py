@@ -9,7 +9,7 @@ import pytest
 from benchmarks import scenarios
 from dovetail.model.plan import Plan
 from dovetail.model.snapshot import Snapshot
-from dovetail.sim.reference.provisioning import provisioning
+from dovetail.sim.reference.policy import provisioning
 from dovetail.sim.reference.standing import Occupancy
 from dovetail.testing import deployment, instance_type, node, node_pool, pod, snapshot
 from tests.oracle.check import Case, binding
@@ -42,7 +42,7 @@ def test_tiny_clusters_of_every_constraint_are_bound_too(seed: int) -> None:
 
 
 def test_nodes_there_are_come_before_claims_and_claims_before_new_ones() -> None:
-    """spec/core.md 3.6."""
+    """Pods take free capacity first, then claims that the same plan makes."""
     cluster = snapshot(
         deployment(5, cpu="1500m"),
         nodes=[node("old", pool="default", cpu=2)],
@@ -75,7 +75,7 @@ def test_the_cheapest_offering_of_all_that_would_do_is_ordered() -> None:
 
 
 def test_pools_are_tried_by_weight_and_then_from_the_last_name() -> None:
-    """Price is no question between pools (spec/core.md 3.3)."""
+    """Price is no question between pools."""
     pools = [node_pool("a"), node_pool("c"), node_pool("b")]
     (launch,) = planned(snapshot([pod()], node_pools=pools)).launches
     assert launch.node_pool == "c"
@@ -85,7 +85,7 @@ def test_pools_are_tried_by_weight_and_then_from_the_last_name() -> None:
 
 
 def test_a_wish_is_a_demand_until_a_pod_would_have_no_place() -> None:
-    """An extra node for a soft spread, but not for what cannot be had (spec/core.md 3.5)."""
+    """An extra node for a soft spread, but not for what cannot be had."""
     soft = [{"topology_key": "hostname", "when_unsatisfiable": "ScheduleAnyway"}]
     plan = planned(snapshot(deployment(3, cpu="100m", spread=soft)))
     assert len(plan.launches) == 3
@@ -95,7 +95,7 @@ def test_a_wish_is_a_demand_until_a_pod_would_have_no_place() -> None:
 
 
 def test_limits_hold_and_are_used_up_by_the_largest_type_that_a_claim_may_be() -> None:
-    """What a claim might have been is not given back (spec/core.md 3.7)."""
+    """What a claim might have been is not given back."""
     types = [
         instance_type("small", cpu=2, memory="8Gi", price=0.1),
         instance_type("large", cpu=8, memory="32Gi", price=0.4),

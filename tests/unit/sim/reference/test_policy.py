@@ -67,7 +67,7 @@ def settled(there: Snapshot, policy: Reference | None = None) -> tuple[Disrupt, 
 
 
 def test_an_empty_node_goes_when_it_is_still_empty_after_fifteen_seconds() -> None:
-    """spec/core.md 6.5, 6.11."""
+    """A command is validated once more after fifteen seconds."""
     asked, held = Reference(), cluster([there("a", 4), there("b", 4)], [on("b", "p", 1)])
     first = asked(held, NOW)
     assert first.disruptions == ()
@@ -96,7 +96,7 @@ def test_pods_that_fit_elsewhere_let_their_node_go() -> None:
 
 
 def test_several_nodes_may_become_one_that_is_cheaper() -> None:
-    """m to 1, never m to n (spec/core.md 6.8)."""
+    """m to 1, never m to n."""
     nodes = [there(name, 16) for name in "abc"]
     pods = [on(name, f"p-{name}", 2.2) for name in "abc"]
     (gone,) = settled(cluster(nodes, pods))
@@ -106,14 +106,14 @@ def test_several_nodes_may_become_one_that_is_cheaper() -> None:
 
 
 def test_prefixes_are_tried_by_halves_though_a_longer_one_might_do() -> None:
-    """Two nodes cannot become a cheaper one, so that three are never tried (spec/core.md 11.3)."""
+    """Two nodes cannot become a cheaper one, so that three are never tried."""
     nodes = [there(name, 4) for name in "abc"]
     pods = [on(name, f"p-{name}", 2.2) for name in "abc"]
     assert settled(cluster(nodes, pods)) == ()
 
 
 def test_one_node_is_replaced_by_a_cheaper_one_and_never_by_two() -> None:
-    """What needs two new nodes is not done at all (spec/core.md 11.3)."""
+    """What needs two new nodes is not done at all."""
     (gone,) = settled(cluster([there("a", 16)], [on("a", "p", 1.5)]))
     assert [one.instance_type for one in gone.replacements] == ["t2"]
     apart = {"anti_affinity": [{"topology_key": "zone"}], "labels": {"app": "x"}}
@@ -123,7 +123,7 @@ def test_one_node_is_replaced_by_a_cheaper_one_and_never_by_two() -> None:
 
 @pytest.mark.parametrize("is_allowed", [False, True])
 def test_spot_is_not_replaced_by_spot_unless_that_is_wanted(is_allowed: bool) -> None:  # noqa: FBT001  a parameter
-    """And then only where fifteen types are cheaper (spec/core.md 6.7)."""
+    """And then only where fifteen types are cheaper."""
     many = tuple(
         instance_type(f"t{cpu}", cpu=cpu, memory=f"{4 * cpu}Gi", price=cpu / 10, spot=cpu / 40)
         for cpu in range(2, 20)
@@ -146,7 +146,7 @@ def test_budgets_bound_how_many_go_at_once() -> None:
 
 
 def test_a_pod_that_its_budget_holds_keeps_its_node() -> None:
-    """disruptionsAllowed is 0 (spec/core.md 6.2)."""
+    """disruptionsAllowed is 0."""
     held = cluster([there("a", 16)], [on("a", "p", 1.5)])
     guard = DisruptionBudget("g", "default", equality({"app": "p"}), max_unavailable="1")
     assert settled(msgspec.structs.replace(held, disruption_budgets=(guard,))) == ()
@@ -155,7 +155,7 @@ def test_a_pod_that_its_budget_holds_keeps_its_node() -> None:
 
 
 def test_a_drifted_node_is_replaced_at_once_whatever_that_costs() -> None:
-    """One at a time, the one that drifted first (spec/core.md 6.6)."""
+    """One at a time, the one that drifted first."""
     marks = [Condition(DRIFTED, "True", changed_at=NOW - at * SECOND) for at in (1, 5)]
     nodes = [there("a", 4, marks[0]), there("b", 4, marks[1])]
     plan = Reference()(cluster(nodes, [on("a", "p", 3), on("b", "q", 3)]), NOW)
@@ -164,7 +164,7 @@ def test_a_drifted_node_is_replaced_at_once_whatever_that_costs() -> None:
 
 
 def test_nothing_is_looked_for_again_before_something_changes_or_five_minutes_pass() -> None:
-    """spec/core.md 4.4."""
+    """Consolidation remembers the cluster for which it found nothing."""
     asked, held = Reference(), cluster([there("a", 2)], [on("a", "p", 1.5)])
     plan = asked(held, NOW)
     assert plan == Plan(cost=plan.cost, wake_at=NOW + timedelta(minutes=5))
