@@ -32,7 +32,7 @@ async def add_disruption_taint(kube: Kube, node: api.Node) -> Answers:
     """Let no pod come to this very Node any more. Raises ApiError."""
 
     def fenced(held: NodeObject) -> NodeObject:
-        others = tuple(one for one in held.taints if one.key != DISRUPTED.key)
+        others = tuple(taint for taint in held.taints if taint.key != DISRUPTED.key)
         return msgspec.structs.replace(held, taints=(*others, DISRUPTED))
 
     return await change_node(kube, node, fenced)
@@ -42,7 +42,7 @@ async def remove_disruption_taint(kube: Kube, node: api.Node) -> Answers:
     """Let pods come to this very Node again. Raises ApiError."""
 
     def unfenced(held: NodeObject) -> NodeObject:
-        left = tuple(one for one in held.taints if one.key != DISRUPTED.key)
+        left = tuple(taint for taint in held.taints if taint.key != DISRUPTED.key)
         return msgspec.structs.replace(held, taints=left)
 
     return await change_node(kube, node, unfenced)
@@ -52,8 +52,8 @@ async def set_disruption_reason(
     kube: Kube, claim: api.NodeClaim, reason: str, now: datetime
 ) -> Answers:
     """Say on this very claim why its node is taken away. Raises ApiError."""
-    said = SetCondition(DISRUPTION_REASON, Status.TRUE, reason)
-    return await _claim_changed(kube, claim, said, now)
+    change = SetCondition(DISRUPTION_REASON, Status.TRUE, reason)
+    return await _claim_changed(kube, claim, change, now)
 
 
 async def clear_disruption_reason(kube: Kube, claim: api.NodeClaim, now: datetime) -> Answers:
@@ -83,7 +83,7 @@ async def add_soft_taint(kube: Kube, node: api.Node) -> Answers:
     """Ask pods to keep off this very Node, unless it turns out to be leaving. Raises ApiError."""
 
     def marked(held: NodeObject) -> NodeObject:
-        is_leaving = any(one.key == DISRUPTED.key for one in held.taints)
+        is_leaving = any(taint.key == DISRUPTED.key for taint in held.taints)
         if is_leaving or held.deleting_at is not None or any(map(is_discouraging, held.taints)):
             return held
         return msgspec.structs.replace(held, taints=(*held.taints, DISCOURAGED))
@@ -95,7 +95,7 @@ async def remove_soft_taint(kube: Kube, node: api.Node) -> Answers:
     """Ask for that no more. Raises ApiError."""
 
     def unmarked(held: NodeObject) -> NodeObject:
-        left = tuple(one for one in held.taints if not is_discouraging(one))
+        left = tuple(taint for taint in held.taints if not is_discouraging(taint))
         return msgspec.structs.replace(held, taints=left)
 
     return await change_node(kube, node, unmarked)

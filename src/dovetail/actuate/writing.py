@@ -16,7 +16,7 @@ import msgspec
 from dovetail import api
 from dovetail.cloud.errors import NodeClaimNotFoundError
 from dovetail.cloud.provider import CloudProvider
-from dovetail.decide.lifecycle.finalization import rfc3339
+from dovetail.decide.lifecycle.conditions import rfc3339
 from dovetail.decide.lifecycle.pool import PoolView
 from dovetail.decide.lifecycle.step import (
     ClaimPatch,
@@ -53,9 +53,9 @@ class _Answer(msgspec.Struct, frozen=True):
     metadata: _Version = _Version()
 
 
-async def write_claim(kube: Writer, held: api.NodeClaim, after: ClaimObject) -> Answers:
+async def write_claim(kube: Writer, claim: api.NodeClaim, after: ClaimObject) -> Answers:
     """Make a NodeClaim what it is to be. Raises ConflictError, NotFoundError."""
-    before = claim_object(held)
+    before = claim_object(claim)
     patch = next(iter(claim_patches(before, after)), ClaimPatch(before.name))
     metadata = _metadata(patch)
     status = _claim_status(before, patch)
@@ -63,7 +63,7 @@ async def write_claim(kube: Writer, held: api.NodeClaim, after: ClaimObject) -> 
         status["conditions"] = condition_list(after.conditions)
     # The last finalizer takes the object with it: what is to be said must be said before that.
     is_last_word = len(after.finalizers) < len(before.finalizers)
-    writing = _Writing(kube, Ref(NODE_CLAIM, before.name), held.metadata.resource_version)
+    writing = _Writing(kube, Ref(NODE_CLAIM, before.name), claim.metadata.resource_version)
     if is_last_word:
         await writing.write({STATUS: status} if status else {}, STATUS)
     await writing.write({"metadata": metadata} if metadata else {})
@@ -73,20 +73,20 @@ async def write_claim(kube: Writer, held: api.NodeClaim, after: ClaimObject) -> 
 
 
 async def write_node(
-    kube: Writer, held: api.Node, after: NodeObject, owners: Iterable[ClaimObject] = ()
+    kube: Writer, node: api.Node, after: NodeObject, owners: Iterable[ClaimObject] = ()
 ) -> Answers:
     """Make a Node what it is to be; `owners` are the claims that may come to own it. Raises
     ConflictError, NotFoundError.
     """
-    before = node_object(held)
+    before = node_object(node)
     patch = next(iter(node_patches(before, after)), NodePatch(before.name))
     metadata = _metadata(patch)
     if patch.owner_uids is not None:
-        metadata["ownerReferences"] = _owners(held, patch.owner_uids, owners)
+        metadata["ownerReferences"] = _owners(node, patch.owner_uids, owners)
     body: _Part = {"metadata": metadata} if metadata else {}
     if patch.taints is not None:
-        body["spec"] = {"taints": _taints(held, patch.taints)}
-    writing = _Writing(kube, Ref(NODE, before.name), held.metadata.resource_version)
+        body["spec"] = {"taints": _taints(node, patch.taints)}
+    writing = _Writing(kube, Ref(NODE, before.name), node.metadata.resource_version)
     await writing.write(body)
     return tuple(writing.answers)
 
@@ -108,9 +108,9 @@ async def change_node(
     return await write_node(kube, node, change(node_object(node)))
 
 
-async def write_pool(kube: Writer, held: api.NodePool, after: PoolView) -> Answers:
+async def write_pool(kube: Writer, pool: api.NodePool, after: PoolView) -> Answers:
     """Make a NodePool what it is to be. Raises ConflictError, NotFoundError."""
-    before = pool_view(held)
+    before = pool_view(pool)
     added = {
         key: value
         for key, value in after.annotations.items()
@@ -125,7 +125,7 @@ async def write_pool(kube: Writer, held: api.NodePool, after: PoolView) -> Answe
         status["nodeClassObservedGeneration"] = after.node_class_observed_generation
     if before.conditions != after.conditions:
         status["conditions"] = condition_list(after.conditions)
-    writing = _Writing(kube, Ref(NODE_POOL, before.pool.name), held.metadata.resource_version)
+    writing = _Writing(kube, Ref(NODE_POOL, before.pool.name), pool.metadata.resource_version)
     await writing.write({"metadata": {"annotations": {**added}}} if added else {})
     await writing.write({STATUS: status} if status else {}, STATUS)
     return tuple(writing.answers)
@@ -203,11 +203,11 @@ def _amounts(before: Mapping[str, int], after: Mapping[str, int]) -> _Part:
 
 def condition_list(conditions: Iterable[Condition]) -> list[Json]:
     """Conditions as the API has them."""
-    return [_condition(one) for one in conditions]
+    return [_condition(condition) for condition in conditions]
 
 
 def _condition(condition: Condition) -> _Part:
-    said: _Part = {
+    result: _Part = {
         "type": condition.type,
         "status": str(condition.status),
         "reason": condition.reason,
@@ -215,16 +215,16 @@ def _condition(condition: Condition) -> _Part:
         "observedGeneration": condition.observed_generation,
     }
     if condition.changed_at is not None:
-        said["lastTransitionTime"] = rfc3339(condition.changed_at)
-    return said
+        result["lastTransitionTime"] = rfc3339(condition.changed_at)
+    return result
 
 
-def _taints(held: api.Node, taints: Iterable[Taint]) -> list[Json]:
+def _taints(node: api.Node, taints: Iterable[Taint]) -> list[Json]:
     """All of them; those that were there keep the moment at which they were put on."""
     added_at = {
-        Taint(one.key, one.value, one.effect): one.time_added for one in held.spec.taints
+        Taint(item.key, item.value, item.effect): item.time_added for item in node.spec.taints
     }  # fmt: skip
-    found: list[Json] = []
+    result: list[Json] = []
     for taint in taints:
         line: _Part = {"key": taint.key, "effect": str(taint.effect)}
         if taint.value:
@@ -232,13 +232,13 @@ def _taints(held: api.Node, taints: Iterable[Taint]) -> list[Json]:
         since = added_at.get(taint)
         if since is not None:
             line["timeAdded"] = rfc3339(since)
-        found.append(line)
-    return found
+        result.append(line)
+    return result
 
 
-def _owners(held: api.Node, uids: Iterable[str], claims: Iterable[ClaimObject]) -> list[Json]:
+def _owners(node: api.Node, uids: Iterable[str], claims: Iterable[ClaimObject]) -> list[Json]:
     """References to all of these: to those that are there already as they are."""
-    known = {one.uid: one for one in held.metadata.owner_references}
+    known = {owner.uid: owner for owner in node.metadata.owner_references}
     names = {claim.uid: claim.name for claim in claims}
     return [
         _reference(known[uid]) if uid in known else _owner(names[uid], uid)
@@ -248,17 +248,17 @@ def _owners(held: api.Node, uids: Iterable[str], claims: Iterable[ClaimObject]) 
 
 
 def _reference(owner: api.OwnerReference) -> _Part:
-    said: _Part = {
+    result: _Part = {
         "apiVersion": owner.api_version,
         "kind": owner.kind,
         "name": owner.name,
         "uid": owner.uid,
     }
     if owner.controller:
-        said["controller"] = True
+        result["controller"] = True
     if owner.block_owner_deletion:
-        said["blockOwnerDeletion"] = True
-    return said
+        result["blockOwnerDeletion"] = True
+    return result
 
 
 def _owner(name: str, uid: str) -> _Part:

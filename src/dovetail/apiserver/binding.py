@@ -1,4 +1,4 @@
-"""How does a pod get its node? Through a Binding, once, and never again."""
+"""Binds a pod to its node, once, through a Binding."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def bind(storage: ObjectStore, binding: Obj, namespace: str) -> msgspec.Raw:
     if not node or text(binding, "target", "kind") not in ("", "Node"):
         problem = api.FieldProblem("target", "expected the kind Node and a name")
         raise refusals.invalid(ref, [problem])
-    held = storage.get(ref)
+    stored = storage.get(ref)
     metadata = at(binding, "metadata")
     version = text(metadata, "resourceVersion")
     wanted = Deletion(uid=text(metadata, "uid"), resource_version=version)
-    check_preconditions(ref, held, wanted)
-    tree = held.tree()
+    check_preconditions(ref, stored, wanted)
+    tree = stored.tree()
     why = _obstacle(ref, tree)
     if why:
         raise refusals.conflict(ref, why)

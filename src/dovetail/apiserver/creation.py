@@ -1,4 +1,4 @@
-"""How does an object come to be? It gets a name, a uid, a birthday and its defaults."""
+"""Creates objects: name, uid, creation timestamp and default values."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def create(
         raise refusals.server_error(msg)  # 500 is what a real server says
     if storage.traits(kind).is_custom:
         check_says_kind(tree)
-    ref = _named(storage, kind, tree, namespace)
+    ref = _name_object(storage, kind, tree, namespace)
     _check_namespace(storage, ref)
     _prepare(storage, ref, tree)
     traits = storage.traits(kind)
@@ -93,7 +93,7 @@ def check_says_kind(tree: Obj) -> None:
             raise refusals.bad_request(msg)
 
 
-def _named(storage: ObjectStore, kind: api.Kind, tree: Obj, namespace: str) -> Ref:
+def _name_object(storage: ObjectStore, kind: api.Kind, tree: Obj, namespace: str) -> Ref:
     check_identity(kind, tree)
     metadata = part(tree, "metadata")
     said = text(metadata, "namespace")
@@ -164,8 +164,8 @@ def _tidy_status(tree: Obj, traits: Traits) -> None:
         if status.get(field) == 0:
             del status[field]
     if tree.get("kind") == "Pod":
-        for one in items(status.get("conditions")):
-            mapping(one).setdefault("lastProbeTime", None)
+        for condition in items(status.get("conditions")):
+            mapping(condition).setdefault("lastProbeTime", None)
 
 
 def _drop(tree: Obj, field: str, empty: tuple[Json, ...]) -> None:

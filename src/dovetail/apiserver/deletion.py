@@ -1,4 +1,4 @@
-"""How does an object go? At once, after a grace period, or when its last finalizer is off."""
+"""Deletes objects: at once, after a grace period, or when the last finalizer is removed."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _NAMESPACE: Final = ("", "Namespace")
 
 def delete(storage: ObjectStore, ref: Ref, how: Deletion) -> None:
     """Delete an object, or mark it as going. Raises NotFoundError, ConflictError."""
-    held = storage.get(ref)
-    check_preconditions(ref, held, how)
-    tree = held.tree()
+    stored = storage.get(ref)
+    check_preconditions(ref, stored, how)
+    tree = stored.tree()
     is_pod = (ref.kind.group, ref.kind.name) == _POD
-    if is_pod and held.is_going and not _shortens(tree, how):
+    if is_pod and stored.is_going and not _shortens(tree, how):
         return
     grace = _pod_grace(tree, how) if is_pod else 0
     finalizers = _finalizers(tree, how.propagation)
@@ -41,15 +41,15 @@ def delete(storage: ObjectStore, ref: Ref, how: Deletion) -> None:
         storage.write(ref, tree)
 
 
-def check_preconditions(ref: Ref, held: Stored, how: Deletion) -> None:
+def check_preconditions(ref: Ref, stored: Stored, how: Deletion) -> None:
     """Whether it is that very object. Raises ConflictError."""
-    if how.uid and how.uid != held.uid:
-        why = f"Precondition failed: UID in precondition: {how.uid}, in object meta: {held.uid}"
+    if how.uid and how.uid != stored.uid:
+        why = f"Precondition failed: UID in precondition: {how.uid}, in object meta: {stored.uid}"
         raise refusals.conflict(ref, why)
-    if how.resource_version and how.resource_version != str(held.version):
+    if how.resource_version and how.resource_version != str(stored.version):
         why = (
             f"Precondition failed: ResourceVersion in precondition: {how.resource_version}, "
-            f"in object meta: {held.version}"
+            f"in object meta: {stored.version}"
         )
         raise refusals.conflict(ref, why)
 
@@ -89,7 +89,7 @@ def _shortens(tree: Obj, how: Deletion) -> bool:
 
 def _finalizers(tree: Obj, propagation: Propagation) -> list[Json]:
     kept: list[Json] = [
-        one for one in texts(tree, "metadata", "finalizers") if one not in (FOREGROUND, ORPHAN)
+        item for item in texts(tree, "metadata", "finalizers") if item not in (FOREGROUND, ORPHAN)
     ]
     own = _BY_PROPAGATION.get(propagation)
     return [*kept, own] if own else kept

@@ -1,4 +1,4 @@
-"""May a pod be evicted? What a disruption budget's status says decides, and is counted down."""
+"""Evicts pods as the status of their PodDisruptionBudget allows, and counts it down."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def evict(storage: ObjectStore, ref: Ref, how: Deletion) -> None:
     """
     if ref.kind != POD:
         raise refusals.no_such_resource()
-    held = storage.get(ref)
-    pod = held.tree()
-    if text(pod, "status", "phase") not in _UNPROTECTED and not held.is_going:
-        _ask_budget(storage, ref, held, pod)
+    stored = storage.get(ref)
+    pod = stored.tree()
+    if text(pod, "status", "phase") not in _UNPROTECTED and not stored.is_going:
+        _ask_budget(storage, ref, stored, pod)
     # A real server asks the budget first, too: whoever names another uid has still used it up.
-    check_preconditions(ref, held, how)
+    check_preconditions(ref, stored, how)
     disrupted: Obj = {
         "type": "DisruptionTarget",
         "status": "True",
@@ -60,11 +60,11 @@ def evict(storage: ObjectStore, ref: Ref, how: Deletion) -> None:
     delete(storage, ref, msgspec.structs.replace(how, resource_version=""))
 
 
-def _ask_budget(storage: ObjectStore, ref: Ref, held: Stored, pod: Obj) -> None:
+def _ask_budget(storage: ObjectStore, ref: Ref, stored: Stored, pod: Obj) -> None:
     found = [
         (ref_of(BUDGET, key), tree)
-        for key, one in storage.table(BUDGET).items(f"{ref.namespace}/")
-        if selects(at(tree := one.tree(), "spec", "selector"), held.labels)
+        for key, item in storage.table(BUDGET).items(f"{ref.namespace}/")
+        if selects(at(tree := item.tree(), "spec", "selector"), stored.labels)
     ]
     if len(found) > 1:
         raise refusals.server_error(_SEVERAL)
@@ -85,8 +85,8 @@ def _count_down(storage: ObjectStore, ref: Ref, budget: Obj, pod_name: str) -> N
     status = part(budget, "status")
     allowed = number(status, "disruptionsAllowed")
     if number(status, "observedGeneration") < number(budget, "metadata", "generation"):
-        said = f"The disruption budget {ref.name} is still being processed by the server."
-        raise refusals.over_budget(_REFUSAL, said, 10)
+        message = f"The disruption budget {ref.name} is still being processed by the server."
+        raise refusals.over_budget(_REFUSAL, message, 10)
     if allowed < 0:
         raise refusals.forbidden(ref, "pdb disruptions allowed is negative")
     if len(mapping(status.get("disruptedPods"))) > _MOST_DISRUPTED:

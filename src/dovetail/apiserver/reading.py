@@ -1,4 +1,4 @@
-"""What is there, page by page, and what changes? Lists and watches."""
+"""Lists objects page by page, and watches them."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def page(storage: ObjectStore, scope: Scope, limit: int, token: str) -> Page:
     if where.version < table.oldest:
         raise refusals.expired_token()
     found = table.at(where.version, prefix, where.after)
-    meant = found if selector.selects_all else (one for one in found if selector.matches(one[1]))
+    meant = found if selector.selects_all else (pair for pair in found if selector.matches(pair[1]))
     shown = list(islice(meant, limit)) if limit > 0 else list(meant)
     has_more = limit > 0 and next(meant, None) is not None
     return Page(
-        items=tuple(one.raw for _, one in shown),
+        items=tuple(stored.raw for _, stored in shown),
         resource_version=str(where.version),
         token=_write_token(_Token(where.version, shown[-1][0])) if has_more else "",
     )
@@ -70,13 +70,13 @@ async def changes(storage: ObjectStore, scope: Scope, since: str) -> AsyncIterat
     if since in _ANY_VERSION:
         version = storage.version
         place = table.place(version)
-        for one in watcher.initial():
-            yield one
+        for event in watcher.initial():
+            yield event
         yield watcher.bookmark(version, _INITIAL_EVENTS_END)
     else:
         place = table.place(_version(since, table))
-    async for one in watcher.follow(place):
-        yield one
+    async for event in watcher.follow(place):
+        yield event
 
 
 def _version(since: str, table: KindTable) -> int:
@@ -103,9 +103,9 @@ class _Watcher:
     def initial(self) -> list[WatchEvent]:
         """Everything that is there, as if it had just come."""
         return [
-            WatchEvent(WatchEventType.ADDED, one.raw, str(one.version))
-            for _, one in self._table.items(self._prefix)
-            if self._selector.matches(one)
+            WatchEvent(WatchEventType.ADDED, stored.raw, str(stored.version))
+            for _, stored in self._table.items(self._prefix)
+            if self._selector.matches(stored)
         ]
 
     async def follow(self, place: int) -> AsyncIterator[WatchEvent]:

@@ -1,4 +1,4 @@
-"""What is kept of an object? Its JSON, and beside it what selectors and owners are looked up by."""
+"""Stores one object: its JSON, with what selectors and owners are looked up by."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def stored(tree: Obj, traits: Traits, version: int) -> Stored:
     """A tree as it is kept, marked with its version."""
     metadata = part(tree, "metadata")
     metadata["resourceVersion"] = str(version)
-    owners = tuple(text(one, "uid") for one in items(metadata.get("ownerReferences")))
+    owners = tuple(text(item, "uid") for item in items(metadata.get("ownerReferences")))
     return Stored(
         raw=encoded(tree),
         version=version,
@@ -51,13 +51,13 @@ def stamped(one: Stored, version: int) -> msgspec.Raw:
 
 
 def _fields(tree: Obj, traits: Traits) -> dict[str, str]:
-    found = {
+    fields = {
         "metadata.name": text(tree, "metadata", "name"),
         "metadata.namespace": text(tree, "metadata", "namespace"),
     }
     for path, absent in traits.fields.items():
-        found[path] = _plain(at(tree, *_steps(path)), absent)
-    return found
+        fields[path] = _plain(at(tree, *_steps(path)), absent)
+    return fields
 
 
 @cache

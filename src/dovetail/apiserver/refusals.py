@@ -1,4 +1,4 @@
-"""How does the server say no? In Kubernetes' own words, so that callers react as to a real one."""
+"""Makes the errors of the server, in the words of a real one, so that callers react alike."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ def modified(ref: Ref) -> errors.ConflictError:
 def invalid(ref: Ref, problems: Sequence[api.FieldProblem]) -> errors.InvalidError:
     """The object breaks rules of its kind; each is named with its field."""
     kind = f"{ref.kind.name}.{ref.kind.group}" if ref.kind.group else ref.kind.name
-    causes = tuple(_cause(one) for one in problems)
-    told = [f"{one.field}: {one.message}" for one in causes]
-    said = told[0] if len(told) == 1 else f"[{', '.join(told)}]"
+    causes = tuple(_cause(problem) for problem in problems)
+    told = [f"{cause.field}: {cause.message}" for cause in causes]
+    stated = told[0] if len(told) == 1 else f"[{', '.join(told)}]"
     details = errors.Details(ref.name, ref.kind.group, ref.kind.name, causes)
-    message = f'{kind} "{ref.name}" is invalid: {said}'
+    message = f'{kind} "{ref.name}" is invalid: {stated}'
     return errors.InvalidError(422, "Invalid", message, details)
 
 

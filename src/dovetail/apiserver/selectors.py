@@ -1,4 +1,4 @@
-"""Which objects does a selector mean? Labels and fields, written as kubectl writes them."""
+"""Parses and matches label and field selectors, written as kubectl writes them."""
 
 from __future__ import annotations
 
@@ -64,10 +64,11 @@ class Selector(msgspec.Struct, frozen=True, gc=False):
     labels: tuple[SelectorTerm, ...] = ()
     fields: tuple[tuple[str, str, bool], ...] = ()  # field, value, whether they must be equal
 
-    def matches(self, one: Stored) -> bool:
+    def matches(self, stored: Stored) -> bool:
         """Whether an object is meant."""
-        return all(term.holds(one.labels) for term in self.labels) and all(
-            (one.fields.get(field) == value) is is_equal for field, value, is_equal in self.fields
+        return all(term.holds(stored.labels) for term in self.labels) and all(
+            (stored.fields.get(field) == value) is is_equal
+            for field, value, is_equal in self.fields
         )
 
     @property
@@ -87,12 +88,12 @@ def label_terms(written: str) -> tuple[SelectorTerm, ...]:
     terms: list[SelectorTerm] = []
     place = 0
     while place < len(written):
-        found = _TERM.match(written, place)
-        if found is None:
+        match = _TERM.match(written, place)
+        if match is None:
             msg = f"unable to parse requirement: {_unreadable(written[place:])}"
             raise bad_request(msg)
-        terms.append(_term(found))
-        place = found.end()
+        terms.append(_term(match))
+        place = match.end()
     return tuple(terms)
 
 
@@ -103,31 +104,31 @@ def _unreadable(rest: str) -> str:
     return f"found '{left[:1]}', expected: identifier"
 
 
-def _term(found: re.Match[str]) -> SelectorTerm:
-    if found["absent"]:
-        return SelectorTerm(found["absent"], "absent")
-    if found["set"]:
-        values = frozenset(one.strip() for one in found["values"].split(","))
-        return SelectorTerm(found["set"], found["how"], values)
-    if not found["sign"]:
-        return SelectorTerm(found["key"], "exists")
-    how = _SIGNS[found["sign"]]
-    if how in {"gt", "lt"} and not _INTEGER.fullmatch(found["value"]):
-        msg = f"for {found['sign']!r} the value must be an integer: {found['value']!r}"
+def _term(match: re.Match[str]) -> SelectorTerm:
+    if match["absent"]:
+        return SelectorTerm(match["absent"], "absent")
+    if match["set"]:
+        values = frozenset(item.strip() for item in match["values"].split(","))
+        return SelectorTerm(match["set"], match["how"], values)
+    if not match["sign"]:
+        return SelectorTerm(match["key"], "exists")
+    how = _SIGNS[match["sign"]]
+    if how in {"gt", "lt"} and not _INTEGER.fullmatch(match["value"]):
+        msg = f"for {match['sign']!r} the value must be an integer: {match['value']!r}"
         raise bad_request(msg)
-    return SelectorTerm(found["key"], how, frozenset({found["value"]}))
+    return SelectorTerm(match["key"], how, frozenset({match["value"]}))
 
 
 def _field_terms(written: str, traits: Traits) -> Iterator[tuple[str, str, bool]]:
-    for one in filter(None, written.split(",")):
-        found = _FIELD.match(one)
-        if found is None:
-            msg = f"invalid selector: {one!r}; can't understand it"
+    for item in filter(None, written.split(",")):
+        match = _FIELD.match(item)
+        if match is None:
+            msg = f"invalid selector: {item!r}; can't understand it"
             raise bad_request(msg)
-        if found["key"] not in _ALWAYS and found["key"] not in traits.fields:
-            msg = f"field label not supported: {found['key']}"
+        if match["key"] not in _ALWAYS and match["key"] not in traits.fields:
+            msg = f"field label not supported: {match['key']}"
             raise bad_request(msg)
-        yield found["key"], found["value"], found["sign"] != "!="
+        yield match["key"], match["value"], match["sign"] != "!="
 
 
 def selects(selector: Json, labels: Mapping[str, str]) -> bool:
@@ -138,7 +139,7 @@ def selects(selector: Json, labels: Mapping[str, str]) -> bool:
     if any(labels.get(key) != value for key, value in wanted.items()):
         return False
     expressions = items(mapping(selector).get("matchExpressions"))
-    return all(_expression(one).holds(labels) for one in expressions)
+    return all(_expression(expression).holds(labels) for expression in expressions)
 
 
 def _expression(one: Json) -> SelectorTerm:

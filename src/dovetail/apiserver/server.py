@@ -19,6 +19,7 @@ from dovetail.apiserver import binding, creation, deletion, eviction, garbage, r
 from dovetail.apiserver.patches import patching
 from dovetail.apiserver.storage import ObjectStore
 from dovetail.clock import Clock
+from dovetail.cloud import registry
 from dovetail.kube.seam import (
     Body,
     Deletion,
@@ -36,16 +37,23 @@ _HISTORY: Final = 20_000
 
 
 class MemoryKube:
-    """An API server in memory. `history` is how many changes of a kind it remembers at least."""
+    """An API server in memory. `history` is how many changes of a kind it remembers at least.
+
+    `extensions` are what providers add to the API; by default, those that are installed. Without
+    `definitions` it has those of all kinds.
+    """
 
     def __init__(
         self,
         clock: Clock,
         *,
         definitions: Iterable[Mapping[str, Json]] | None = None,
+        extensions: tuple[api.Extension, ...] | None = None,
         history: int = _HISTORY,
     ) -> None:
-        self._storage = ObjectStore(clock, crds() if definitions is None else definitions, history)
+        added = registry.extensions() if extensions is None else extensions
+        defined = crds(added) if definitions is None else definitions
+        self._storage = ObjectStore(clock, defined, added, history)
         self._manner = WriteOptions()
         self._tidy_at = 0  # the version at which no garbage was left
         for name in _NAMESPACES:

@@ -1,4 +1,4 @@
-"""Where are all objects kept, and which version is it? One counter for all kinds, as in etcd."""
+"""Stores all objects, with one counter of versions for all kinds, as in etcd."""
 
 from __future__ import annotations
 
@@ -30,13 +30,17 @@ class ObjectStore:
     """Every object of every kind, and what each kind is like."""
 
     def __init__(
-        self, clock: Clock, definitions: Iterable[Mapping[str, Json]], history: int
+        self,
+        clock: Clock,
+        definitions: Iterable[Mapping[str, Json]],
+        extensions: tuple[api.Extension, ...],
+        history: int,
     ) -> None:
         self.version = _FIRST_VERSION
         self.manner = WriteOptions()
         self._clock = clock
         self._history = history
-        self._custom = from_definitions(definitions)
+        self._custom = from_definitions(definitions, extensions)
         self._tables: dict[tuple[str, str], KindTable] = {}
         self._kinds: dict[tuple[str, str], api.Kind] = {}
         self._traits: dict[api.Kind, Traits] = {}
@@ -64,11 +68,11 @@ class ObjectStore:
     def table(self, kind: api.Kind) -> KindTable:
         """The objects of a kind."""
         key = (kind.group, kind.name)
-        held = self._tables.get(key)
-        if held is None:
-            held = self._tables[key] = KindTable(self._history, _FIRST_VERSION)
+        kind_table = self._tables.get(key)
+        if kind_table is None:
+            kind_table = self._tables[key] = KindTable(self._history, _FIRST_VERSION)
             self._kinds[key] = kind
-        return held
+        return kind_table
 
     def tables(self) -> Iterator[tuple[api.Kind, KindTable]]:
         """Every kind that was ever spoken of, in the order of group and name."""
@@ -81,10 +85,10 @@ class ObjectStore:
 
     def get(self, ref: Ref) -> Stored:
         """An object. Raises NotFoundError."""
-        found = self.find(ref)
-        if found is None:
+        result = self.find(ref)
+        if result is None:
             raise not_found(ref)
-        return found
+        return result
 
     @contextmanager
     def acting(self, manner: WriteOptions) -> Iterator[None]:

@@ -1,8 +1,8 @@
-"""Which objects of one kind are there, which were there a while ago, and what happened since?
+"""Stores the objects of one kind, with recent versions and changes for watches.
 
 Every change is logged with the object before and after it. A watch is a place in that log, so a
-slow watcher costs nothing: when the log has moved on without it, it is cut. A list that is read
-in pages is undone, change by change, to the version of its first page.
+slow watcher costs nothing: when the log has moved on without it, it is cut. A list that is read in
+pages is undone, change by change, to the version of its first page.
 """
 
 from __future__ import annotations
@@ -73,14 +73,14 @@ class KindTable:
     def at(self, version: int, prefix: str, after: str) -> Iterator[tuple[str, Stored]]:
         """What there was then, from the key after that one on. The version must be known."""
         undone: dict[str, Stored | None] = {}
-        for one in reversed(self._log[self._index(version) :]):
-            undone[one.key] = one.before
+        for item in reversed(self._log[self._index(version) :]):
+            undone[item.key] = item.before
         begins = sorted(key for key in undone if key.startswith(prefix) and key > after)
         seen = ""
         for key in merge(self._range(prefix, after), begins):
-            found = undone[key] if key in undone else self._held[key]
-            if found is not None and key != seen:
-                yield key, found
+            stored = undone[key] if key in undone else self._held[key]
+            if stored is not None and key != seen:
+                yield key, stored
             seen = key
 
     def forget(self) -> None:

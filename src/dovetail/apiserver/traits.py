@@ -1,4 +1,4 @@
-"""What is special about each kind? What a real server knows from its code and from definitions."""
+"""Describes what is special about each kind, which a real server has in its code."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ class Traits(msgspec.Struct, frozen=True):
     unwritten_zeros: tuple[str, ...] = ()  # of the status
     schema: Obj | None = None
     rule_messages: frozenset[str] = frozenset()  # of the schema's rules in CEL
+    extensions: tuple[api.Extension, ...] = ()  # whose rules the schema may have
     scale: tuple[tuple[str, ...], tuple[str, ...]] | None = None  # wanted, counted
     # Fields that selectors may name besides name and namespace, with what they are when absent.
     fields: Mapping[str, str] = _NOTHING
@@ -122,15 +123,17 @@ def of_kind(kind: api.Kind, custom: Mapping[tuple[str, str], Traits]) -> Traits:
     return Traits(has_status=has_status, has_generation=is_custom, is_custom=is_custom)
 
 
-def from_definitions(definitions: Iterable[Mapping[str, Json]]) -> dict[tuple[str, str], Traits]:
+def from_definitions(
+    definitions: Iterable[Mapping[str, Json]], extensions: tuple[api.Extension, ...]
+) -> dict[tuple[str, str], Traits]:
     """What custom resource definitions say, by group and kind."""
     return {
-        (text(one, "spec", "group"), text(one, "spec", "names", "kind")): _defined(one)
+        (text(one, "spec", "group"), text(one, "spec", "names", "kind")): _defined(one, extensions)
         for one in map(dict, definitions)
     }
 
 
-def _defined(definition: Obj) -> Traits:
+def _defined(definition: Obj, extensions: tuple[api.Extension, ...]) -> Traits:
     versions = [mapping(one) for one in items(at(definition, "spec", "versions"))]
     stored = next((one for one in versions if one.get("storage")), {})
     subresources = mapping(stored.get("subresources"))
@@ -142,12 +145,13 @@ def _defined(definition: Obj) -> Traits:
         is_custom=True,
         schema=schema,
         rule_messages=_rule_messages(schema),
+        extensions=extensions,
         scale=(_path(scale, "specReplicasPath"), _path(scale, "statusReplicasPath"))
         if scale is not None
         else None,
         fields={
-            text(one, "jsonPath").removeprefix("."): ""
-            for one in items(stored.get("selectableFields"))
+            text(selectable_field, "jsonPath").removeprefix("."): ""
+            for selectable_field in items(stored.get("selectableFields"))
         },
     )
 
@@ -161,6 +165,6 @@ def _rule_messages(schema: Json) -> frozenset[str]:
     if isinstance(schema, list):
         return frozenset().union(*map(_rule_messages, schema))
     held = mapping(schema)
-    own = [text(one, "message") for one in items(held.get("x-kubernetes-validations"))]
-    inner = [_rule_messages(one) for one in held.values() if isinstance(one, dict | list)]
+    own = [text(item, "message") for item in items(held.get("x-kubernetes-validations"))]
+    inner = [_rule_messages(item) for item in held.values() if isinstance(item, dict | list)]
     return frozenset(own).union(*inner)

@@ -1,4 +1,4 @@
-"""How are JSON trees read and changed without tripping over what is not there?"""
+"""Reads and changes JSON trees in which fields may be missing."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def number(tree: Json, *path: str) -> int:
 
 def texts(tree: Json, *path: str) -> list[str]:
     """The texts that are listed there."""
-    return [one for one in items(at(tree, *path)) if isinstance(one, str)]
+    return [item for item in items(at(tree, *path)) if isinstance(item, str)]
 
 
 def labels_of(tree: Json, *path: str) -> dict[str, str]:
@@ -105,9 +105,9 @@ def moment(stamped: str) -> datetime:
 
 def condition(tree: Json, kind: str) -> Obj:
     """The status condition of that type, or an empty mapping."""
-    for one in items(at(tree, "status", "conditions")):
-        if text(one, "type") == kind:
-            return mapping(one)
+    for item in items(at(tree, "status", "conditions")):
+        if text(item, "type") == kind:
+            return mapping(item)
     return {}
 
 
@@ -119,5 +119,5 @@ def set_condition(tree: Obj, wanted: Obj, now: str) -> None:
     is_same = before.get("status") == wanted.get("status")
     since = text(before, "lastTransitionTime") if is_same else ""
     entry: Obj = {**wanted, "lastTransitionTime": since or now}
-    kept = [one for one in conditions if text(one, "type") != text(wanted, "type")]
+    kept = [item for item in conditions if text(item, "type") != text(wanted, "type")]
     status["conditions"] = [*kept, entry]

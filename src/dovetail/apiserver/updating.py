@@ -1,4 +1,4 @@
-"""How does an object change? One field of it or many, its status or all but its status."""
+"""Updates objects: one field or many, the status or all but the status."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def update(
 
     A `manager` owns what it changes, where owners are noted. Raises ConflictError, InvalidError.
     """
-    held = storage.get(ref)
-    old = held.tree()
+    stored = storage.get(ref)
+    old = stored.tree()
     traits = storage.traits(ref.kind)
     if subresource == STATUS and not traits.has_status:
         raise refusals.no_such_resource()
-    _check_same(ref, held, changed)
+    _check_same(ref, stored, changed)
     new = _confined(old, changed, traits, subresource)
     if subresource != STATUS:
         complete(ref, new)
@@ -54,16 +54,16 @@ def update(
         stamp = Stamp(storage.now(), ref.kind.api_version)
         tracked(old, new, (manager, UPDATE, subresource), storage.lists(ref.kind), stamp)
     if canonical(new) == canonical(old):
-        return held
+        return stored
     if may_go(ref, new):
         storage.remove(ref)
-        return held
+        return stored
     if traits.has_generation and (_asks_for_more(old, new) or _is_told_more(ref, old, new)):
         part(new, "metadata")["generation"] = number(old, "metadata", "generation") + 1
     return storage.write(ref, new)
 
 
-def _check_same(ref: Ref, held: Stored, changed: Obj) -> None:
+def _check_same(ref: Ref, stored: Stored, changed: Obj) -> None:
     """A patch cannot turn an object into another one, nor change one that it does not know."""
     check_identity(ref.kind, changed)
     metadata = part(changed, "metadata")
@@ -73,7 +73,7 @@ def _check_same(ref: Ref, held: Stored, changed: Obj) -> None:
             msg = f"the {field} of the object ({said}) does not match the one on the URL ({wanted})"
             raise refusals.bad_request(msg)
     version = text(metadata, "resourceVersion")
-    if version and version != str(held.version):
+    if version and version != str(stored.version):
         raise refusals.modified(ref)
 
 

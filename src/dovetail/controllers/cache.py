@@ -167,8 +167,7 @@ class WatchCache:
 
     def is_node_class(self, found: api.Object) -> bool:
         """Whether this is a node class that our cloud launches with."""
-        kind = api.find(found.api_version, found.kind)
-        return kind is not None and (kind.group, kind.name) in self._node_classes
+        return (found.api_version.partition("/")[0], found.kind) in self._node_classes
 
     def _is_ours(self, ref: api.karpenter.NodeClassReference) -> bool:
         return self._is_everything_ours or (ref.group, ref.kind) in self._node_classes
@@ -188,7 +187,7 @@ class _Indexed(Generic[ObjectT]):
 
     def all(self) -> tuple[ObjectT, ...]:
         """Every one."""
-        return tuple(one for one, _ in self._held.values())
+        return tuple(item for item, _ in self._held.values())
 
     def under(self, shared: str) -> tuple[ObjectT, ...]:
         """Those that share this; none where it is empty."""

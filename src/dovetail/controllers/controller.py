@@ -46,11 +46,12 @@ from dovetail.controllers.provisioning.loop import (
 )
 from dovetail.decide.static import OVERPROVISIONED
 from dovetail.kube.mirror import Pace
+from dovetail.model.ending import InstanceEnding
 from dovetail.model.plan import Disrupt, Plan
 from dovetail.model.policy import Policy
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Snapshot
-from dovetail.state.changes import Touched
+from dovetail.state.changes import EndingAnnounced, Touched
 from dovetail.state.cluster import Cluster
 
 _HEARD_SECONDS: Final = 0.5
@@ -91,7 +92,7 @@ class Controller:
             self.cache,
             watched_kinds(node_classes, setup.gates),
             pace=Pace(dependencies.timer, dependencies.chance),
-            touched=self._touched,
+            touched=self._wake_for,
         )
         self.feed.failed = self._log_failed_listener
         self._eviction_queue = EvictionQueue(dependencies, self.cache)
@@ -108,7 +109,7 @@ class Controller:
         self._static_scale_down = StaticScaleDown(dependencies, self.cache)
         self._pools = PoolLoop(dependencies, self.cache)
         self._catalogue = CatalogueLoop(
-            dependencies, self.cache, touched=self._touched, gates=_gates(setup)
+            dependencies, self.cache, touched=self._wake_for, gates=_gates(setup)
         )
         # From the start: it alone knows which overlays there are.
         self.feed.subscribe(self._catalogue.handle, (NODE_OVERLAY, NODE_POOL, *node_classes))
@@ -224,19 +225,38 @@ class Controller:
         """Take over and work, until cancelled."""
         await self.take_over()
         async with asyncio.TaskGroup() as group:
-            for one in self.work():
-                group.create_task(_running(one))
+            for work in self.work():
+                group.create_task(_running(work))
 
     async def finish(self) -> None:
         """Begin nothing new, and return when what was begun has ended."""
-        for one in self.work():
-            await one.finish()
+        for work in self.work():
+            await work.finish()
+
+    def announce(self, ending: InstanceEnding) -> None:
+        """A provider says that an instance will be gone. A replica that does not lead remembers it,
+        for when it does.
+        """
+        announced = EndingAnnounced(ending, self._dependencies.clock.now())
+        touched = self.cache.cluster.apply(announced)
+        if not touched:
+            return
+        self._dependencies.log.info(
+            "instance ends", provider_id=ending.provider_id, reason=ending.reason, at=ending.at
+        )
+        self._wake_for(touched)
+        if self._is_leading and self._acts:
+            self._claims.announce(ending.provider_id)
+
+    def refresh_types(self) -> None:
+        """A provider says that instance types have changed: every pool is asked for its own."""
+        self._catalogue.refresh()
 
     def _log_failed_listener(self, about: str, error: Exception) -> None:
         problem = f"{type(error).__name__}: {error}"
         self._dependencies.log.error("could not take in a change", about=about, problem=problem)
 
-    def _touched(self, what: Touched) -> None:
+    def _wake_for(self, what: Touched) -> None:
         if self._is_leading:
             self._decisions.touched(what)
 
@@ -272,4 +292,5 @@ def _claim_writer(dependencies: Dependencies, mark: str) -> ClaimWriter:
 
 def _node_classes(dependencies: Dependencies) -> tuple[api.Kind, ...]:
     named = ((one.group, one.kind) for one in dependencies.cloud.supported_node_classes)
-    return tuple(api.KINDS[key] for key in named if key in api.KINDS)
+    known = api.extended(dependencies.extensions)
+    return tuple(known[key] for key in named if key in known)

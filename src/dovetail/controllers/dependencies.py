@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from dovetail import api
 from dovetail.clock import Clock, Timer
 from dovetail.cloud.provider import CloudProvider
 from dovetail.controllers.workqueue import QueueSettings
@@ -16,7 +17,7 @@ from dovetail.observe.meters import Meters
 
 class Dependencies(msgspec.Struct, frozen=True):
     """The API, the cloud, time, chance, and where to tell what happened. `breadth` says how many
-    times as much is done at once as on one core.
+    times as much is done at once as on one core, `extensions` what providers add to the API.
     """
 
     kube: Kube
@@ -28,6 +29,7 @@ class Dependencies(msgspec.Struct, frozen=True):
     meters: Meters
     log: Log
     breadth: float = 1.0
+    extensions: tuple[api.Extension, ...] = ()
 
     def queue_settings(self, backoff: Backoff, n_workers: int) -> QueueSettings:
         """How a queue is worked off with these."""

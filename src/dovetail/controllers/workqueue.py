@@ -167,6 +167,6 @@ class WorkQueue(Generic[KeyT]):
     def _sweep(self) -> None:
         """Drop entries whose key was seen to sooner, once they are many."""
         if len(self._schedule) > 2 * len(self._due_by_key) + _SPARE:
-            kept = [one for one in self._schedule if self._due_by_key.get(one[2]) == one[0]]
+            kept = [entry for entry in self._schedule if self._due_by_key.get(entry[2]) == entry[0]]
             heapq.heapify(kept)
             self._schedule = kept

@@ -37,49 +37,53 @@ def begin(snapshot: Snapshot, plan: Plan, now: datetime) -> Snapshot:
     """The cluster as soon as the plan is under way. The very same if there is nothing to do."""
     coming, places = _coming(plan), _places(plan)
     going = tuple(
-        Departure(name, one.reason, now) for one in plan.disruptions for name in one.nodes
+        Departure(name, item.reason, now) for item in plan.disruptions for name in item.nodes
     )
     if not coming and not places and not going:
         return snapshot
-    evicted = {pod for one in plan.disruptions for pod in one.pods}
+    evicted = {pod for disruption in plan.disruptions for pod in disruption.pods}
     ledger = with_evictions(
-        _kept(snapshot.ledger, plan, snapshot.pods),
+        _ledger_after(snapshot.ledger, plan, snapshot.pods),
         (pod for pod in snapshot.pods if pod.key in evicted) if evicted else (),
         now,
     )
     return msgspec.structs.replace(
         snapshot,
-        nodes=(*snapshot.nodes, *(_node(one, snapshot, is_started=False) for one in coming)),
-        pods=_moved(snapshot.pods, places),
+        nodes=(*snapshot.nodes, *(_node(launch, snapshot, is_started=False) for launch in coming)),
+        pods=_pods_after_moves(snapshot.pods, places),
         ledger=msgspec.structs.replace(ledger, disrupting=(*ledger.disrupting, *going)),
     )
 
 
 def apply(snapshot: Snapshot, plan: Plan) -> Snapshot:
     """The cluster once the plan is carried out and its proposals are written down."""
-    gone = {name for one in plan.disruptions for name in one.nodes}
+    gone = {name for disruption in plan.disruptions for name in disruption.nodes}
     places = _places(plan)
-    pods = _moved(snapshot.pods, places)
+    pods = _pods_after_moves(snapshot.pods, places)
     touched = set(places.values())
     staying = (node for node in snapshot.nodes if node.name not in gone)
-    ledger = _kept(snapshot.ledger, plan, snapshot.pods)
+    ledger = _ledger_after(snapshot.ledger, plan, snapshot.pods)
     return msgspec.structs.replace(
         snapshot,
         nodes=(
-            *(_visited(node, snapshot) if node.name in touched else node for node in staying),
-            *(_node(one, snapshot, is_started=True) for one in _coming(plan)),
+            *(
+                _node_with_new_pods(node, snapshot) if node.name in touched else node
+                for node in staying
+            ),
+            *(_node(launch, snapshot, is_started=True) for launch in _coming(plan)),
         ),
-        pods=tuple(_left(pods, plan, gone)),
+        pods=tuple(_remaining_pods(pods, plan, gone)),
         ledger=msgspec.structs.replace(
-            ledger, proposals=tuple(one for one in plan.proposals if one.node not in gone)
+            ledger,
+            proposals=tuple(proposal for proposal in plan.proposals if proposal.node not in gone),
         ),
         revision=snapshot.revision + 1,
     )
 
 
-def _left(pods: Iterable[Pod], plan: Plan, gone: set[str]) -> Iterator[Pod]:
+def _remaining_pods(pods: Iterable[Pod], plan: Plan, gone: set[str]) -> Iterator[Pod]:
     """Pods that are still there; those that had to move and were given no place wait again."""
-    moving = {key for one in plan.disruptions for key in one.pods}
+    moving = {key for disruption in plan.disruptions for key in disruption.pods}
     for pod in pods:
         if pod.node_name not in gone:
             yield pod
@@ -88,20 +92,20 @@ def _left(pods: Iterable[Pod], plan: Plan, gone: set[str]) -> Iterator[Pod]:
 
 
 def _coming(plan: Plan) -> tuple[Launch, ...]:
-    return (*plan.launches, *(new for one in plan.disruptions for new in one.replacements))
+    return (*plan.launches, *(new for item in plan.disruptions for new in item.replacements))
 
 
 def _places(plan: Plan) -> dict[str, str]:
     """The node that each pod of the plan gets, by the pod's key."""
     planned: Iterable[Nominate] = (
         *plan.nominations,
-        *(place for one in plan.disruptions for place in one.places),
+        *(place for disruption in plan.disruptions for place in disruption.places),
     )
-    found = {pod: one.node for one in planned for pod in one.pods}
-    return found | {pod: one.name for one in _coming(plan) for pod in one.pods}
+    found = {pod: nomination.node for nomination in planned for pod in nomination.pods}
+    return found | {pod: launch.name for launch in _coming(plan) for pod in launch.pods}
 
 
-def _moved(pods: tuple[Pod, ...], places: Mapping[str, str]) -> tuple[Pod, ...]:
+def _pods_after_moves(pods: tuple[Pod, ...], places: Mapping[str, str]) -> tuple[Pod, ...]:
     if not places:
         return pods
     return tuple(
@@ -114,31 +118,31 @@ def _moved(pods: tuple[Pod, ...], places: Mapping[str, str]) -> tuple[Pod, ...]:
     )
 
 
-def _kept(ledger: Ledger, plan: Plan, pods: Iterable[Pod]) -> Ledger:
+def _ledger_after(ledger: Ledger, plan: Plan, pods: Iterable[Pod]) -> Ledger:
     """Promises to pods that have been given a place are kept, and reservations are used up."""
     reserved = Counter(ledger.reserved_by_id)
-    reserved.update(one.reservation_id for one in _coming(plan) if one.reservation_id)
+    reserved.update(launch.reservation_id for launch in _coming(plan) if launch.reservation_id)
     places = _places(plan) if ledger.nominations else {}
     placed = {pod.uid for pod in pods if pod.key in places} if places else set()
     return msgspec.structs.replace(
         ledger,
-        nominations=tuple(one for one in ledger.nominations if one.pod_uid not in placed),
+        nominations=tuple(item for item in ledger.nominations if item.pod_uid not in placed),
         reserved_by_id=dict(reserved),
     )
 
 
-def _visited(node: Node, snapshot: Snapshot) -> Node:
+def _node_with_new_pods(node: Node, snapshot: Snapshot) -> Node:
     """A node that pods have come to: not quiet any more, unless its pool waits for nothing."""
     if _is_quiet_at_once(node.node_pool, snapshot):
         return node
-    held = tuple(one for one in node.conditions if one.type != CONSOLIDATABLE)
-    return msgspec.structs.replace(node, conditions=held)
+    conditions = tuple(item for item in node.conditions if item.type != CONSOLIDATABLE)
+    return msgspec.structs.replace(node, conditions=conditions)
 
 
 def _is_quiet_at_once(pool: str, snapshot: Snapshot) -> bool:
     return any(
-        one.name == pool and one.disruption.consolidate_after == _AT_ONCE
-        for one in snapshot.node_pools
+        node_pool.name == pool and node_pool.disruption.consolidate_after == _AT_ONCE
+        for node_pool in snapshot.node_pools
     )
 
 
@@ -189,4 +193,4 @@ def _larger(launch: Launch, snapshot: Snapshot, capacity: Mapping[str, int]) -> 
 
 def _kind(launch: Launch, snapshot: Snapshot) -> InstanceType | None:
     types = snapshot.instance_types.get(launch.node_pool, ())
-    return next((one for one in types if one.name == launch.instance_type), None)
+    return next((item for item in types if item.name == launch.instance_type), None)

@@ -1,4 +1,4 @@
-"""Says whether the room is there that capacity buffers keep (spec/core.md 7.4).
+"""Says whether the room is there that capacity buffers keep.
 
 A buffer is ready once what it refers to is found. Its room is there once each of its virtual pods
 has a place on a node that has started; until then it says how many wait for nodes to come.

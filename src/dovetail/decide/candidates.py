@@ -26,7 +26,7 @@ from dovetail.decide.pdbs import is_kept_for_ever
 from dovetail.model.ledger import Nomination
 from dovetail.model.node import Node
 from dovetail.model.pod import TERMINAL_PHASES, Pod, PodSpec
-from dovetail.model.resources import Resources, fits, subtract, total
+from dovetail.model.resources import PODS, Resources, fits, subtract, total
 from dovetail.model.snapshot import DisruptionBudget, Snapshot
 from dovetail.model.verdict import Problem, Reason
 from dovetail.units import duration
@@ -47,16 +47,16 @@ def kept_places(
 
     Planning again would not always find the same places, and launch a second node for the rest.
     """
-    held = [
-        one
-        for one in snapshot.ledger.nominations
-        if one.node in staying and (now is None or one.until > now)
+    nominations = [
+        nomination
+        for nomination in snapshot.ledger.nominations
+        if nomination.node in staying and (now is None or nomination.until > now)
     ]
-    if not held:
+    if not nominations:
         return {}
-    rooms = _rooms({one.node for one in held}, snapshot.nodes, where, now)
+    rooms = _rooms({nomination.node for nomination in nominations}, snapshot.nodes, where, now)
     pods = {pod.uid: pod for pod in _coming(snapshot, where)} if rooms else {}
-    return dict(_with_room(held, pods, rooms))
+    return dict(_with_room(nominations, pods, rooms))
 
 
 def promised_by_node(snapshot: Snapshot, now: datetime) -> Mapping[str, tuple[Pod, ...]]:
@@ -75,7 +75,7 @@ def promised_by_node(snapshot: Snapshot, now: datetime) -> Mapping[str, tuple[Po
 
 def _theirs(snapshot: Snapshot, staying: frozenset[str], where: Census) -> dict[str, str]:
     """The node on which kube-scheduler makes room for each pod, by uid; what we said is not its."""
-    ours = {(one.pod_uid, one.node) for one in snapshot.ledger.nominations}
+    ours = {(nomination.pod_uid, nomination.node) for nomination in snapshot.ledger.nominations}
     return {
         pod.uid: pod.nominated_node_name
         for pod in where.unbound
@@ -111,16 +111,26 @@ def _coming(snapshot: Snapshot, where: Census) -> Iterator[Pod]:
 def _rooms(
     names: set[str], nodes: Iterable[Node], where: Census, now: datetime | None
 ) -> dict[str, Resources]:
-    """What is left on those nodes that pods have been bound to; on others nothing is taken yet. The
-    room of pods that are as good as gone is left, too.
+    """What is left on those nodes that pods have been bound to, and on those that start: a cloud
+    may deliver less than was planned. On others nothing is taken yet. The room of pods that are as
+    good as gone is left, too.
     """
     rooms: dict[str, Resources] = {}
     for node in nodes:
-        bound = where.by_node.get(node.name) if node.name in names else None
+        if node.name not in names:
+            continue
+        bound = where.by_node.get(node.name)
         if bound:
             used = total(pod.spec.requests for pod in bound if _holds_room(pod, now))
             rooms[node.name] = subtract(node.allocatable, used)
+        elif node.provider_id and not node.is_initialized and _states_size(node):
+            rooms[node.name] = node.allocatable
     return rooms
+
+
+def _states_size(node: Node) -> bool:
+    """Whether all that the node will have is known: devices may come with their plugin."""
+    return labels.CAPACITY_OVERLAY_APPLIED not in node.annotations and PODS in node.allocatable
 
 
 def _holds_room(pod: Pod, now: datetime | None) -> bool:
@@ -128,15 +138,15 @@ def _holds_room(pod: Pod, now: datetime | None) -> bool:
 
 
 def _with_room(
-    held: Iterable[Nomination], pods: Mapping[str, Pod], rooms: dict[str, Resources]
+    nominations: Iterable[Nomination], pods: Mapping[str, Pod], rooms: dict[str, Resources]
 ) -> Iterable[tuple[str, str]]:
-    for one in held:
-        room, pod = rooms.get(one.node), pods.get(one.pod_uid)
+    for nomination in nominations:
+        room, pod = rooms.get(nomination.node), pods.get(nomination.pod_uid)
         if room is not None and pod is not None:
             if not fits(pod.spec.requests, room):
                 continue
-            rooms[one.node] = subtract(room, pod.spec.requests)
-        yield one.pod_uid, one.node
+            rooms[nomination.node] = subtract(room, pod.spec.requests)
+        yield nomination.pod_uid, nomination.node
 
 
 class Waiting(msgspec.Struct, frozen=True, gc=False):
@@ -156,7 +166,7 @@ def waiting(snapshot: Snapshot, now: datetime | None = None) -> Waiting:
     """Sort out who needs a node. Timed do-not-disrupt protection only ends where `now` is given."""
     gone = leaving(snapshot)
     staying = _staying(snapshot.nodes, gone)
-    ours = frozenset((one.pod_uid, one.node) for one in snapshot.ledger.nominations)
+    ours = frozenset((item.pod_uid, item.node) for item in snapshot.ledger.nominations)
     where = census(snapshot.pods)
     sorter = _Sorter(staying, ours, kept_places(snapshot, staying, where, now))
     for pod in where.unbound:
@@ -253,7 +263,7 @@ def spec_problem(spec: PodSpec) -> Problem | None:
 
 
 def is_movable(pod: Pod, budgets: tuple[DisruptionBudget, ...], now: datetime | None) -> bool:
-    """Whether a pod on a leaving node will want another (spec/core.md 3.17)."""
+    """Whether a pod on a leaving node will want another."""
     if pod.is_terminal or pod.is_daemon or pod.is_mirror:
         return False
     if pod.deleting_at is not None:

@@ -27,9 +27,9 @@ def hour_of(at: datetime) -> datetime:
     return at.replace(minute=0, second=0, microsecond=0)
 
 
-def counts_until(one: EvictionCount) -> datetime:
+def counts_until(count: EvictionCount) -> datetime:
     """When these evictions are forgotten."""
-    return one.hour + _COUNTS_FOR
+    return count.hour + _COUNTS_FOR
 
 
 def with_evictions(ledger: Ledger, pods: Iterable[Pod], now: datetime) -> Ledger:
@@ -38,7 +38,7 @@ def with_evictions(ledger: Ledger, pods: Iterable[Pod], now: datetime) -> Ledger
     added = Counter(workload for pod in pods if (workload := pod.workload))
     if not added:
         return ledger
-    counts = {(one.workload, one.hour): one.n_evictions for one in ledger.evictions}
+    counts = {(count.workload, count.hour): count.n_evictions for count in ledger.evictions}
     for workload, n_evictions in added.items():
         counts[workload, hour] = counts.get((workload, hour), 0) + n_evictions
     return msgspec.structs.replace(ledger, evictions=in_order(counts))
@@ -54,15 +54,15 @@ def free_at(
 ) -> datetime | None:
     """When there will have been at most so many evictions within a day; None if that is so now."""
     counting = [
-        one for one in _by_workload(evictions).get(workload, _NONE) if counts_until(one) > now
+        count for count in _by_workload(evictions).get(workload, _NONE) if counts_until(count) > now
     ]
-    n_left = sum(one.n_evictions for one in counting)
+    n_left = sum(count.n_evictions for count in counting)
     at = None
-    for one in counting:  # the earliest hour first
+    for count in counting:  # the earliest hour first
         if n_left <= n_allowed:
             break
-        n_left -= one.n_evictions
-        at = counts_until(one)
+        n_left -= count.n_evictions
+        at = counts_until(count)
     return at
 
 
@@ -71,6 +71,6 @@ def _by_workload(
     evictions: tuple[EvictionCount, ...],
 ) -> Mapping[str, tuple[EvictionCount, ...]]:
     found: dict[str, list[EvictionCount]] = {}
-    for one in sorted(evictions, key=lambda one: (one.workload, one.hour)):
-        found.setdefault(one.workload, []).append(one)
-    return {workload: tuple(held) for workload, held in found.items()}
+    for eviction in sorted(evictions, key=lambda count: (count.workload, count.hour)):
+        found.setdefault(eviction.workload, []).append(eviction)
+    return {workload: tuple(counts) for workload, counts in found.items()}

@@ -81,7 +81,7 @@ def best_repair(
     ask: Ask, found: Sequence[tuple[Bench, Finding]], known_keys: Callable[[], Iterable[str]]
 ) -> Repair | None:
     """The easiest of the smallest repairs. More than one change is tried on few pools only."""
-    likely = sorted(found, key=lambda one: _RANKS[one[1].reason])
+    likely = sorted(found, key=lambda pair: _RANKS[pair[1].reason])
     return _best(ask, likely, known_keys, most=1) or _best(
         ask, likely[:_MOST_POOLS], known_keys, most=_MOST_CHANGES
     )
@@ -281,7 +281,7 @@ def _all_of(mask: Bits, others: Iterable[Bits]) -> Bits:
 
 
 def _resources(case: PodCase) -> Change:
-    short = [one for one in case.ask.requests if one[0] in case.finding.waiver.resources]
+    short = [pair for pair in case.ask.requests if pair[0] in case.finding.waiver.resources]
     if any(name == CPU and amount >= _MILLION_CORES for name, amount in short):
         text = "request cpu in m (thousandths of a core), not in M (millions)"
         return case.change(text, rank=MISSPELT)
@@ -296,9 +296,9 @@ def _wider_labels(case: PodCase, short: list[tuple[str, int]]) -> Change | None:
         found = sift(case.bench, case.ask, case.waived | waiver)
         if found is not None and found.reason is Reason.RESOURCES:
             continue
-        said = next(wish[key] for wish in case.ask.wishes if key in wish)
-        values = ", ".join(sorted(said[0].values)) if not said[0].complement else ""
-        named = f"zone {values}" if key == labels.ZONE and values else spoken(said)
+        requirements = next(wish[key] for wish in case.ask.wishes if key in wish)
+        values = ", ".join(sorted(requirements[0].values)) if not requirements[0].complement else ""
+        named = f"zone {values}" if key == labels.ZONE and values else spoken(requirements)
         text = f"{named} has no offering that fits {amounts(short)}: allow others"
         return case.change(text, waiver=waiver)
     return None
@@ -311,9 +311,9 @@ def _wider_pool(case: PodCase, short: list[tuple[str, int]]) -> Change | None:
     mask = table.folded(table.rows()) & ~shelf.admitted
     for name, amount in case.ask.requests:
         mask &= table.free(name, shelf.overhead).at_least(amount)
-    for key, said in without(case.ask.wishes[0], case.waived.keys).items():
-        mask &= table.index(key).having(said) | (
-            shelf.admitting(key, said) & table.index(key).absent
+    for key, requirements in without(case.ask.wishes[0], case.waived.keys).items():
+        mask &= table.index(key).having(requirements) | (
+            shelf.admitting(key, requirements) & table.index(key).absent
         )
     if not mask:
         return None

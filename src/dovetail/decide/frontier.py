@@ -44,28 +44,28 @@ def sampled(snapshot: Snapshot, now: datetime) -> Iterator[Sample]:
         return
     fewest = _sample(snapshot, now, min(_DEAREST_NANOUSD, _TIMES * first.price_nanousd))
     yield fewest
-    found, tried = [first, fewest], {0}
+    samples, tried = [first, fewest], {0}
     for _ in range(MOST_PLANS - 2):
-        price = _next_price(found, tried)
+        price = _next_price(samples, tried)
         if price is None:
             return
         tried.add(price)
-        found.append(_sample(snapshot, now, price))
-        yield found[-1]
+        samples.append(_sample(snapshot, now, price))
+        yield samples[-1]
 
 
-def frontier(found: Sequence[Sample]) -> tuple[FrontierPoint, ...]:
+def frontier(samples: Sequence[Sample]) -> tuple[FrontierPoint, ...]:
     """The plans that nothing beats in both nodes and price, the cheapest first."""
-    kept = _undominated(found)
+    kept = _pareto_front(samples)
     hull = _hull(kept)
     best_from = {after: _slope(before, after) for before, after in pairwise(hull)}
     return tuple(
         FrontierPoint(
-            one.n_nodes,
-            one.price_nanousd,
-            0 if one == kept[0] else best_from.get(one),
+            sample.n_nodes,
+            sample.price_nanousd,
+            0 if sample == kept[0] else best_from.get(sample),
         )
-        for one in kept
+        for sample in kept
     )
 
 
@@ -80,9 +80,9 @@ def _sample(snapshot: Snapshot, now: datetime, node_price_nanousd: int) -> Sampl
     return Sample(len(plan.unschedulable), len(plan.launches), plan.cost.new_nanousd)
 
 
-def _next_price(found: Sequence[Sample], tried: set[int]) -> int | None:
+def _next_price(samples: Sequence[Sample], tried: set[int]) -> int | None:
     """The price per node at which two neighbours cost the same, of those farthest apart."""
-    hull = _hull(_undominated(found))
+    hull = _hull(_pareto_front(samples))
     pairs = sorted(
         pairwise(hull),
         key=lambda pair: (pair[1].n_nodes - pair[0].n_nodes, pair[0].n_nodes),
@@ -94,25 +94,25 @@ def _next_price(found: Sequence[Sample], tried: set[int]) -> int | None:
     return None
 
 
-def _undominated(found: Sequence[Sample]) -> list[Sample]:
+def _pareto_front(samples: Sequence[Sample]) -> list[Sample]:
     """By number of nodes, most first: each costs more than those with more nodes. Only plans that
     leave out the fewest pods count.
     """
-    least = min((one.n_left_out for one in found), default=0)
+    least = min((sample.n_left_out for sample in samples), default=0)
     kept: list[Sample] = []
-    for one in sorted(one for one in found if one.n_left_out == least):
-        if not kept or one.price_nanousd < kept[-1].price_nanousd:
-            kept.append(one)
+    for sample in sorted(sample for sample in samples if sample.n_left_out == least):
+        if not kept or sample.price_nanousd < kept[-1].price_nanousd:
+            kept.append(sample)
     return kept[::-1]
 
 
 def _hull(kept: Sequence[Sample]) -> list[Sample]:
     """Those that are the best at some price per node."""
     hull: list[Sample] = []
-    for one in kept:
-        while len(hull) > 1 and _rate(hull[-2], hull[-1]) >= _rate(hull[-1], one):
+    for sample in kept:
+        while len(hull) > 1 and _rate(hull[-2], hull[-1]) >= _rate(hull[-1], sample):
             hull.pop()
-        hull.append(one)
+        hull.append(sample)
     return hull
 
 

@@ -32,12 +32,12 @@ def closest_key(key: str, known: Iterable[str]) -> str:
     """The label that was probably meant: close in letters, or the same behind the slash."""
     others = sorted(set(known) - {key})
     if len(key) >= _SHORTEST:
-        near = [(edits(key, one), one) for one in others]
+        near = [(edits(key, item), item) for item in others]
         best = min(near, default=(_MOST_EDITS + 1, ""))
         if best[0] <= _MOST_EDITS:
             return best[1]
     name = key.rpartition("/")[2]
-    return next((one for one in others if one.rpartition("/")[2] == name), "")
+    return next((item for item in others if item.rpartition("/")[2] == name), "")
 
 
 def closest_value(value: str, known: Iterable[str]) -> str:
@@ -48,14 +48,14 @@ def closest_value(value: str, known: Iterable[str]) -> str:
     types) are too alike to guess.
     """
     others = sorted(set(known) - {value})
-    for one in others:
-        if one.casefold() == value.casefold():
-            return one
+    for result in others:
+        if result.casefold() == value.casefold():
+            return result
     if len(value) < _SHORTEST or "." in value:
         return ""
     slips = [
-        one
-        for one in others
-        if (len(one) != len(value) or sorted(one) == sorted(value)) and edits(value, one, 1) <= 1
+        item
+        for item in others
+        if (len(item) != len(value) or sorted(item) == sorted(value)) and edits(value, item, 1) <= 1
     ]
     return slips[0] if slips else ""

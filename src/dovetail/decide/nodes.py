@@ -14,6 +14,7 @@ from typing import Final, ParamSpec, TypeVar
 import msgspec
 
 from dovetail import labels
+from dovetail.model.ending import InstanceEnding
 from dovetail.model.instance import InstanceType
 from dovetail.model.ledger import Departure
 from dovetail.model.node import Node
@@ -32,15 +33,15 @@ def recalled(work_out: Callable[P, V]) -> Callable[P, V]:
 
     Only for pure functions of frozen parts, given by position.
     """
-    held: list[tuple[tuple[object, ...], V]] = []
+    result: list[tuple[tuple[object, ...], V]] = []
 
     @wraps(work_out)
     def recall(*parts: P.args, **named: P.kwargs) -> V:
-        last = held[0] if held else None
+        last = result[0] if result else None
         if last is not None and len(last[0]) == len(parts) and all(map(is_, last[0], parts)):
             return last[1]
         answer = work_out(*parts, **named)
-        held[:] = [(parts, answer)]
+        result[:] = [(parts, answer)]
         return answer
 
     return recall
@@ -75,21 +76,31 @@ def is_leaving(node: Node) -> bool:
 def is_terminating(node: Node) -> bool:
     """Whether its instance is being ended."""
     return any(
-        one.type == _INSTANCE_TERMINATING and one.status == "True" for one in node.conditions
+        condition.type == _INSTANCE_TERMINATING and condition.status == "True"
+        for condition in node.conditions
     )
 
 
 def leaving(snapshot: Snapshot) -> frozenset[str]:
-    """The nodes on their way out, by name: those that say so, and those that are being disrupted,
-    which are marked before anything shows on them (spec/core.md 4.3).
+    """The nodes on their way out, by name: those that say so, and those that are being disrupted or
+    whose instances end, which are marked before anything shows on them.
     """
-    return _leaving(snapshot.nodes, snapshot.ledger.disrupting)
+    return _leaving(snapshot.nodes, snapshot.ledger.disrupting, snapshot.ledger.endings)
 
 
 @recalled
-def _leaving(nodes: tuple[Node, ...], disrupting: tuple[Departure, ...]) -> frozenset[str]:
+def _leaving(
+    nodes: tuple[Node, ...],
+    disrupting: tuple[Departure, ...],
+    endings: tuple[InstanceEnding, ...],
+) -> frozenset[str]:
     marked = {one.node for one in disrupting}
-    return frozenset(node.name for node in nodes if node.name in marked or is_leaving(node))
+    ending = {one.provider_id for one in endings}
+    return frozenset(
+        node.name
+        for node in nodes
+        if node.name in marked or is_leaving(node) or node.provider_id in ending
+    )
 
 
 def is_managed(node: Node) -> bool:
@@ -100,22 +111,24 @@ def is_managed(node: Node) -> bool:
 def usable(snapshot: Snapshot) -> tuple[Node, ...]:
     """The nodes that pods may be placed on, as they will be once started."""
     catalogue, gone = _Catalogue(snapshot.instance_types), leaving(snapshot)
-    return tuple(_expected(node, catalogue) for node in snapshot.nodes if node.name not in gone)
+    return tuple(
+        _expected_node(node, catalogue) for node in snapshot.nodes if node.name not in gone
+    )
 
 
 def effective_taints(node: Node) -> tuple[Taint, ...]:
     """The taints that will still be there once the node has started, a cordon included."""
-    held = node.taints
+    taints = node.taints
     if is_managed(node) and not node.is_initialized:
         starting = {(taint.key, taint.effect) for taint in node.startup_taints}
-        held = tuple(
+        taints = tuple(
             taint
-            for taint in held
+            for taint in taints
             if (taint.key, taint.effect) not in starting and not is_ephemeral(taint)
         )
-    if node.is_unschedulable and CORDON not in held:
-        held = (*held, CORDON)
-    return held
+    if node.is_unschedulable and CORDON not in taints:
+        taints = (*taints, CORDON)
+    return taints
 
 
 class _Catalogue:
@@ -131,11 +144,11 @@ class _Catalogue:
             return None
         if node.node_pool not in self._by_name:
             types = self._types_by_pool.get(node.node_pool, ())
-            self._by_name[node.node_pool] = {one.name: one for one in types}
+            self._by_name[node.node_pool] = {item.name: item for item in types}
         return self._by_name[node.node_pool].get(node.instance_type)
 
 
-def _expected(node: Node, catalogue: _Catalogue) -> Node:
+def _expected_node(node: Node, catalogue: _Catalogue) -> Node:
     changed = msgspec.structs.replace(
         node, taints=effective_taints(node), labels=_effective_labels(node)
     )
@@ -143,14 +156,14 @@ def _expected(node: Node, catalogue: _Catalogue) -> Node:
     if node.allocatable and node.capacity and not is_starting:
         return changed
     kind = catalogue.type_of(node)
-    capacity = _filled(node.capacity, kind.capacity if kind else {})
+    capacity = _with_expected(node.capacity, kind.capacity if kind else {})
     # What the type expects to be allocatable comes before raw capacity: capacity includes what
     # the system keeps, and planning with it launches nodes that then do not fit.
     promised = kind.allocatable if kind else {}
     if is_starting:
         # A zero stays: a claim that may become one of several types has the least of each resource
         # as allocatable, and the most as capacity.
-        allocatable = {**capacity, **_filled(node.allocatable, promised)}
+        allocatable = {**capacity, **_with_expected(node.allocatable, promised)}
     else:
         allocatable = dict(node.allocatable) or dict(promised) or dict(capacity)
     limits = node.attach_limits or (kind.attach_limits if kind else {})
@@ -160,15 +173,15 @@ def _expected(node: Node, catalogue: _Catalogue) -> Node:
 
 
 def _effective_labels(node: Node) -> Mapping[str, str]:
-    held = node.labels
-    if labels.HOSTNAME not in held:
-        held = {**held, labels.HOSTNAME: node.name}
-    if node.node_pool and labels.NODE_POOL not in held:
-        held = {**held, labels.NODE_POOL: node.node_pool}
-    return held
+    effective_labels = node.labels
+    if labels.HOSTNAME not in effective_labels:
+        effective_labels = {**effective_labels, labels.HOSTNAME: node.name}
+    if node.node_pool and labels.NODE_POOL not in effective_labels:
+        effective_labels = {**effective_labels, labels.NODE_POOL: node.node_pool}
+    return effective_labels
 
 
-def _filled(reported: Mapping[str, int], expected: Mapping[str, int]) -> dict[str, int]:
+def _with_expected(reported: Mapping[str, int], expected: Mapping[str, int]) -> dict[str, int]:
     """What is reported, with zero and missing entries as expected."""
     result = dict(reported)
     for name, amount in expected.items():

@@ -35,7 +35,7 @@ class Selectors(Generic[T]):
                 self._add(number, selector, thing)
 
     def _add(self, number: int, selector: LabelSelector, thing: T) -> None:
-        named = (one for one in selector.expressions if one.values and not one.complement)
+        named = (item for item in selector.expressions if item.values and not item.complement)
         first = next(named, None)
         if first is None:
             self._others.append((number, selector, thing))
@@ -54,22 +54,22 @@ class Selectors(Generic[T]):
                 likely += self._by_label.get((key, value), ())
         if not likely:
             return []
-        found = [one for one in likely if one[1] is None or one[1].matches(labels_by_key)]
+        found = [entry for entry in likely if entry[1] is None or entry[1].matches(labels_by_key)]
         if len(found) > 1:
-            found.sort(key=lambda one: one[0])
+            found.sort(key=lambda entry: entry[0])
         return [thing for _, _, thing in found]
 
 
 def selecting(pod: Pod, budgets: tuple[DisruptionBudget, ...]) -> tuple[DisruptionBudget, ...]:
     """The budgets that are about this pod, by name."""
-    found = _by_namespace(budgets).get(pod.namespace)
-    return tuple(found.matching(pod.labels)) if found is not None else _NONE
+    selectors = _by_namespace(budgets).get(pod.namespace)
+    return tuple(selectors.matching(pod.labels)) if selectors is not None else _NONE
 
 
 def is_kept_for_ever(pod: Pod, budgets: tuple[DisruptionBudget, ...]) -> bool:
     """Whether the pod cannot be evicted at all: two budgets, or one that never allows it."""
-    about = [one for one in selecting(pod, budgets) if not lets_unhealthy_go(one, pod)]
-    return len(about) > 1 or any(never_allows(one) for one in about)
+    about = [budget for budget in selecting(pod, budgets) if not lets_unhealthy_go(budget, pod)]
+    return len(about) > 1 or any(never_allows(budget) for budget in about)
 
 
 def lets_unhealthy_go(budget: DisruptionBudget, pod: Pod) -> bool:
@@ -98,9 +98,9 @@ def _by_namespace(
     budgets: tuple[DisruptionBudget, ...],
 ) -> Mapping[str, Selectors[DisruptionBudget]]:
     found: dict[str, list[DisruptionBudget]] = {}
-    for one in sorted(budgets, key=lambda one: one.name):
-        found.setdefault(one.namespace, []).append(one)
+    for budget in sorted(budgets, key=lambda budget: budget.name):
+        found.setdefault(budget.namespace, []).append(budget)
     return {
-        namespace: Selectors((one.selector, one) for one in held)
+        namespace: Selectors((budget.selector, budget) for budget in held)
         for namespace, held in found.items()
     }

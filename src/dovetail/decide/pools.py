@@ -75,7 +75,7 @@ def _not_ready(why: str, fix: str) -> Problem:
 def remaining_limits(pool: NodePool, nodes: Iterable[Node]) -> dict[str, int]:
     """What the pool's limits leave, `nodes` included; negative where they are exceeded already.
 
-    Counted in capacity. Nodes on their way out no longer count (spec/core.md 3.7).
+    Counted in capacity. Nodes on their way out no longer count.
     """
     remaining = dict(pool.limits)
     if not remaining:
@@ -112,15 +112,15 @@ def node_price(pools: Iterable[str], snapshot: Snapshot) -> int:
 def launch_price(launches: Iterable[Launch], snapshot: Snapshot) -> int:
     """What these launches cost in all, with the price per node."""
     made = tuple(launches)
-    paid = sum(one.price_nanousd for one in made)
-    return paid + node_price((one.node_pool for one in made), snapshot)
+    paid = sum(launch.price_nanousd for launch in made)
+    return paid + node_price((launch.node_pool for launch in made), snapshot)
 
 
 def node_saving(snapshot: Snapshot, going: Iterable[Node], launches: Iterable[Launch] = ()) -> int:
     """What is saved of node prices if these nodes go and those launches come."""
     known, whole = prices(snapshot), whole_prices(snapshot)
     saved = sum(price_of(node, whole) - price_of(node, known) for node in going)
-    return saved - node_price((one.node_pool for one in launches), snapshot)
+    return saved - node_price((launch.node_pool for launch in launches), snapshot)
 
 
 def price_of(node: Node, known: Prices) -> int:
@@ -136,10 +136,10 @@ def running_price(snapshot: Snapshot) -> int:
 @recalled
 def _prices(pools: tuple[NodePool, ...], types: Mapping[str, tuple[InstanceType, ...]]) -> Prices:
     return {
-        (pool.name, kind.name, one.zone, one.capacity_type): one.price_nanousd
+        (pool.name, kind.name, offering.zone, offering.capacity_type): offering.price_nanousd
         for pool in pools
         for kind in types.get(pool.name, ())
-        for one in kind.offerings
+        for offering in kind.offerings
     }
 
 

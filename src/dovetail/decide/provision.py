@@ -50,7 +50,7 @@ def provision(snapshot: Snapshot, now: datetime) -> Plan:
         nominations=tuple(
             Nominate(name, tuple(pod.key for pod in pods)) for name, pods in solution.placed
         ),
-        unschedulable=tuple(sorted(left_over, key=lambda one: one.pod)),
+        unschedulable=tuple(sorted(left_over, key=lambda verdict: verdict.pod)),
         cost=_cost(snapshot, solution),
         certificate=solution.certificate,
         node_certificate=solution.node_certificate,
@@ -64,7 +64,7 @@ def _idle(snapshot: Snapshot, queue: Waiting) -> Plan:
     """The plan when there is nobody to plan for, without putting a puzzle together."""
     told = explain_refused(queue.refused)
     return Plan(
-        unschedulable=tuple(sorted(told, key=lambda one: one.pod)),
+        unschedulable=tuple(sorted(told, key=lambda verdict: verdict.pod)),
         cost=_cost(snapshot, Solution()),
         n_pods=len(queue.refused),
     )
@@ -144,10 +144,10 @@ def _bound(
 def obtainable(snapshot: Snapshot, now: datetime) -> Mapping[str, tuple[InstanceType, ...]]:
     """Instance types without the offerings that a provider has just refused."""
     refused = {
-        (pool, one.instance_type, one.zone, one.capacity_type)
-        for one in snapshot.ledger.refusals
-        if one.until > now
-        for pool in ((one.node_pool,) if one.node_pool else snapshot.instance_types)
+        (pool, refusal.instance_type, refusal.zone, refusal.capacity_type)
+        for refusal in snapshot.ledger.refusals
+        if refusal.until > now
+        for pool in ((refusal.node_pool,) if refusal.node_pool else snapshot.instance_types)
     }
     if not refused:
         return snapshot.instance_types
@@ -161,9 +161,9 @@ def _without(
     kind: InstanceType, pool: str, refused: set[tuple[str, str, str, str]]
 ) -> InstanceType:
     kept = tuple(
-        one
-        for one in kind.offerings
-        if (pool, kind.name, one.zone, one.capacity_type) not in refused
+        offering
+        for offering in kind.offerings
+        if (pool, kind.name, offering.zone, offering.capacity_type) not in refused
     )
     if len(kept) == len(kind.offerings):
         return kind
@@ -185,7 +185,7 @@ def named_launches(
     are counted on from `others` of the same plan; names that nodes have already are left out.
     """
     ordered = sorted(nodes, key=_launch_order)
-    taken = {*_names(snapshot.nodes), *(one.name for one in others)}
+    taken = {*_names(snapshot.nodes), *(launch.name for launch in others)}
     counters: Counter[str] = Counter()
     asked: dict[tuple[object, ...], tuple[Requirement, ...]] = {}
     result = []
@@ -260,16 +260,16 @@ def _after(puzzle: Puzzle, solution: Solution) -> dict[str, dict[str, int]]:
     """What the limits leave once the plan is carried out. With minValues a launch takes the most
     that it lists, since it must list several types.
     """
-    result = {pool: dict(held) for pool, held in puzzle.limits.items()}
+    result = {pool: dict(limit) for pool, limit in puzzle.limits.items()}
     for node in solution.launches:
         pool = node.node_pool
         held = result.get(pool.name, {})
         kinds: tuple[InstanceType, ...] = (node.instance_type,)
-        if held and any(one.min_values for one in pool.requirements):
+        if held and any(requirement.min_values for requirement in pool.requirements):
             kinds = puzzle.instance_types.get(pool.name, kinds)
-            kinds = tuple(one for one in kinds if one.name in node.alternatives)
+            kinds = tuple(kind for kind in kinds if kind.name in node.alternatives)
         for name in held:
-            held[name] -= 1 if name == NODES else max(one.capacity.get(name, 0) for one in kinds)
+            held[name] -= 1 if name == NODES else max(kind.capacity.get(name, 0) for kind in kinds)
     return result
 
 
@@ -282,7 +282,7 @@ def node_labels(pool: NodePool, kind: InstanceType, at: Offering) -> dict[str, s
 def unmentioned_labels(node: PlannedNode) -> dict[str, str]:
     """Labels that the pool of a planned node insists on, and that are not planned."""
     keys = sorted(
-        {one.key for one in node.node_pool.requirements if not labels.is_well_known(one.key)}
+        {item.key for item in node.node_pool.requirements if not labels.is_well_known(item.key)}
         - node.labels.keys()
     )
     if not keys:
@@ -294,13 +294,13 @@ def unmentioned_labels(node: PlannedNode) -> dict[str, str]:
 
 
 def _definite_labels(keys: Iterable[str], layers: Sequence[Requirements]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    definite_labels: dict[str, str] = {}
     for key in keys:
         is_fixed, value = definite(key, layers)
         chosen = value if is_fixed else _any_value(key, layers)
         if chosen is not None:
-            found[key] = chosen
-    return found
+            definite_labels[key] = chosen
+    return definite_labels
 
 
 def _any_value(key: str, layers: Iterable[Requirements]) -> str | None:

@@ -97,11 +97,11 @@ class _Explainer:
         attached = tuple((driver, len(claims)) for driver, claims in volumes.attachments)
         likeness = (id(pod.spec), volumes.alternatives, attached, lonely)
         if likeness not in self._explanations:
-            self._explanations[likeness] = self._explained(ask_of(pod.spec, volumes, lonely))
+            self._explanations[likeness] = self._explanation_of(ask_of(pod.spec, volumes, lonely))
         told = self._explanations[likeness]
         return Unschedulable(pod.key, told.summary, told.reasons, told.fix)
 
-    def _explained(self, ask: Ask) -> _Explanation:
+    def _explanation_of(self, ask: Ask) -> _Explanation:
         context = self._context
         if not context.pools and not context.refused_pools:
             told = say(Reason.NO_NODE_POOLS)
@@ -194,13 +194,13 @@ def _pool_reason(bench: Bench, finding: Finding) -> PoolReason:
 def _summary(reasons: Sequence[PoolReason]) -> str:
     """One sentence for all pools."""
     if len(reasons) == 1:
-        only = reasons[0]
-        return f"NodePool {only.node_pool} cannot launch a node for it: {_lowered(only.message)}"
+        why = _without_capital(reasons[0].message)
+        return f"NodePool {reasons[0].node_pool} cannot launch a node for it: {why}"
     pools_by_reason: dict[str, list[str]] = {}
-    for one in reasons:
-        pools_by_reason.setdefault(one.reason, []).append(one.node_pool)
-    if len({one.message for one in reasons}) == 1:
-        return f"No NodePool can launch a node for it: {_lowered(reasons[0].message)}"
+    for pool_reason in reasons:
+        pools_by_reason.setdefault(pool_reason.reason, []).append(pool_reason.node_pool)
+    if len({pool_reason.message for pool_reason in reasons}) == 1:
+        return f"No NodePool can launch a node for it: {_without_capital(reasons[0].message)}"
     told = "; ".join(
         f"{clause(reason)} ({_names(pools)})" for reason, pools in pools_by_reason.items()
     )
@@ -212,7 +212,7 @@ def _names(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + more
 
 
-def _lowered(message: str) -> str:
+def _without_capital(message: str) -> str:
     """A sentence as the second half of another; names keep their capitals."""
     first, _, rest = message.partition(" ")
     return f"{first.lower()} {rest}" if first.isalpha() and first.istitle() else message
@@ -255,7 +255,7 @@ class Gathering:
         namespaces = ("",) if anywhere else term.namespaces or (pod.namespace,)
         if selector.matches(pod.labels) and (anywhere or pod.namespace in namespaces):
             return False  # the first of its kind may stand alone
-        return any(not self._has(one, namespaces) for one in selector.expressions)
+        return any(not self._has(expression, namespaces) for expression in selector.expressions)
 
     def _has(self, asked: Requirement, namespaces: tuple[str, ...]) -> bool:
         if asked.complement or not asked.values:

@@ -1,5 +1,5 @@
-"""What is worth telling besides the plan? Pools that can launch nothing or may let nothing go, and
-pods whose preferences cost more than they may know (spec/core.md 3.2, 3.3, 6.3).
+"""Finds what is to be reported besides the plan: pools that can launch or disrupt nothing, and pods
+whose preferences raise the price.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ def pool_events(snapshot: Snapshot, now: datetime) -> Iterator[Event]:
 
 
 def _blocked_pools(snapshot: Snapshot, now: datetime) -> Iterator[Event]:
+    if not any(node.is_initialized for node in snapshot.nodes):
+        return  # budgets count initialized nodes only
     pools = pools_by_name(snapshot.node_pools)
     for reason in DisruptionReason:
         for name, allowance in allowances(snapshot, reason, now).items():
@@ -54,18 +56,18 @@ def impeding_pods(snapshot: Snapshot) -> tuple[Pod, ...]:
     if snapshot.policy.preference_policy != PreferencePolicy.RESPECT:
         return ()
     known: dict[int, bool] = {}  # by template
-    found = []
+    pods = []
     for pod in census(snapshot.pods).unbound:
         key = id(pod.spec)
         if key not in known:
             known[key] = _would_rather_be_apart(pod.spec)
         if known[key]:
-            found.append(pod)
-    return tuple(found)
+            pods.append(pod)
+    return tuple(pods)
 
 
 def _would_rather_be_apart(spec: PodSpec) -> bool:
-    return bool(spec.preferred_anti_affinity) or any(not one.is_hard for one in spec.spread)
+    return bool(spec.preferred_anti_affinity) or any(not spread.is_hard for spread in spec.spread)
 
 
 @recalled
@@ -78,44 +80,45 @@ def _wanting(
 
 def _wants(pool: NodePool, types: tuple[InstanceType, ...]) -> tuple[str, str]:
     wanted = Requirements(pool.requirements) & Requirements.of_labels(pool.labels)
-    fitting = [one for one in types if _fits(one, wanted)]
+    fitting = [instance_type for instance_type in types if _fits(instance_type, wanted)]
     if not fitting:
-        stated = ", ".join(str(one) for one in wanted.sorted())
+        stated = ", ".join(str(requirement) for requirement in wanted.sorted())
         return (
             f"No available instance type satisfies the requirements of the NodePool: {stated}",
             "",
         )
-    for one in wanted.sorted():
-        n_values = len(_values(fitting, one.key, wanted)) if one.min_values else 0
-        if one.min_values and n_values < one.min_values:
+    for requirement in wanted.sorted():
+        n_values = len(_values(fitting, requirement.key, wanted)) if requirement.min_values else 0
+        if requirement.min_values and n_values < requirement.min_values:
             return "", (
-                f"minValues {one.min_values} of {one.key} cannot be met: the matching "
-                f"instance types that are available have {n_values}"
+                f"minValues {requirement.min_values} of {requirement.key} cannot be met: the "
+                f"matching instance types that are available have {n_values}"
             )
     return "", ""
 
 
 def _fits(kind: InstanceType, wanted: Requirements) -> bool:
     return kind.requirements.intersects(wanted) and any(
-        one.is_available and one.requirements.intersects(wanted) for one in kind.offerings
+        offering.is_available and offering.requirements.intersects(wanted)
+        for offering in kind.offerings
     )
 
 
 def _values(types: list[InstanceType], key: str, wanted: Requirements) -> set[str]:
     """The values of a label that these types can bring."""
     if key == labels.INSTANCE_TYPE:
-        return {one.name for one in types}
-    held = [
+        return {instance_type.name for instance_type in types}
+    requirements = [
         found[key]
-        for one in types
-        for found in (one.requirements, *(at.requirements for at in one.offerings))
+        for item in types
+        for found in (item.requirements, *(at.requirements for at in item.offerings))
         if key in found
     ]
     return {
         value
-        for one in held
-        if not one.complement
-        for value in one.values
+        for requirement in requirements
+        if not requirement.complement
+        for value in requirement.values
         if wanted[key].has(value)
     }
 

@@ -1,8 +1,7 @@
 """Adds default topology spread to pods, and limits nominations where a hard spread counts.
 
-(spec/core.md 3.12) kube-scheduler gives pods without constraints of their own the cluster's
-defaults, with a selector deduced from the Services and the controller that select the pod. Nothing
-deduced, nothing added.
+kube-scheduler gives pods without constraints of their own the cluster's defaults, with a selector
+deduced from the Services and the controller that select the pod. Nothing deduced, nothing added.
 
 It counts a node's nominated pods as if they ran there, but only for that node. Where a hard spread
 counts many of them, one zone seems full while the others, whose nominated pods are not counted,
@@ -69,7 +68,7 @@ class _Deduction:
         key = (id(spec), selector)
         if key not in self._specs:
             spread = tuple(
-                msgspec.structs.replace(one, selector=selector) for one in self._defaults
+                msgspec.structs.replace(default, selector=selector) for default in self._defaults
             )
             self._specs[key] = (spec, msgspec.structs.replace(spec, spread=spread))
         return self._specs[key][1]
@@ -87,8 +86,8 @@ class _Deduction:
                 by_label.update(service.selector)
         own = self._own_expressions(pod)
         if pod.owner is not None and pod.owner.kind == _CONTROLLER_OVERRIDES:
-            for one in own:
-                by_label.pop(one.key, None)
+            for requirement in own:
+                by_label.pop(requirement.key, None)
         expressions = dict.fromkeys((*equality(by_label).expressions, *own))
         return LabelSelector(tuple(sorted(expressions, key=Requirement.sort_key)))
 
@@ -120,10 +119,10 @@ class Steerable:
             if template in seen:
                 continue
             seen.add(template)
-            for one in pod.spec.spread:
-                if one.is_hard:
-                    key = (pod.namespace, one.selector)
-                    self._most[key] = min(self._most.get(key, one.max_skew), one.max_skew)
+            for spread in pod.spec.spread:
+                if spread.is_hard:
+                    key = (pod.namespace, spread.selector)
+                    self._most[key] = min(self._most.get(key, spread.max_skew), spread.max_skew)
 
     def is_counted(self, pod: Pod) -> bool:
         """Whether anybody's hard spread counts this pod."""
@@ -136,13 +135,13 @@ class Steerable:
         n_told: Counter[_Counted] = Counter()
         for pod in told:
             n_told.update(self._counting(pod))
-        found = []
+        result = []
         for pod in pods:
             counting = self._counting(pod)
-            if all(n_told[one] < self._most[one] for one in counting):
+            if all(n_told[pair] < self._most[pair] for pair in counting):
                 n_told.update(counting)
-                found.append(pod)
-        return found
+                result.append(pod)
+        return result
 
     def _counting(self, pod: Pod) -> list[_Counted]:
         return [

@@ -1,4 +1,4 @@
-"""Keeps static pools, which have `replicas`, at their number of nodes (spec/core.md 7.2).
+"""Keeps static pools, which have `replicas`, at their number of nodes.
 
 Missing nodes are launched from the pool's template alone, as far as `limits.nodes` goes, in which
 nodes on their way out count too. Their claims ask for no more than the pool does, so that the
@@ -70,18 +70,18 @@ def static_pools(snapshot: Snapshot) -> tuple[NodePool, ...]:
     """The pools that are kept at their replicas; none unless the operator wants that."""
     if not snapshot.policy.keeps_replicas:
         return ()
-    found = [
+    pools = [
         pool
         for pool in snapshot.node_pools
         if pool.replicas is not None and not pool.is_deleting and not pool.problems
     ]
-    return tuple(sorted(found, key=lambda pool: pool.name))
+    return tuple(sorted(pools, key=lambda pool: pool.name))
 
 
 def standings(snapshot: Snapshot, pools: Sequence[NodePool]) -> Mapping[str, Standing]:
     """What each of these pools has, by its name."""
     gone = leaving(snapshot)
-    replaced = {one.node for one in snapshot.ledger.disrupting if one.reason != OVERPROVISIONED}
+    replaced = {item.node for item in snapshot.ledger.disrupting if item.reason != OVERPROVISIONED}
     by_pool: dict[str, list[Node]] = {pool.name: [] for pool in pools}
     for node in snapshot.nodes:
         if node.node_claim and node.node_pool in by_pool:
@@ -121,10 +121,10 @@ def joined(snapshot: Snapshot, fixed: Plan, plan: Plan) -> Plan:
     """The plan for waiting pods, and with it what static pools do."""
     if not fixed.launches and not fixed.disruptions:
         return plan
-    paid = sum(one.price_nanousd for one in fixed.launches)
-    saved = sum(one.saving_nanousd for one in fixed.disruptions)
+    paid = sum(launch.price_nanousd for launch in fixed.launches)
+    saved = sum(disruption.saving_nanousd for disruption in fixed.disruptions)
     before, new = running_price(snapshot), plan.cost.new_nanousd + paid
-    nodes = node_price((one.node_pool for one in fixed.launches), snapshot)
+    nodes = node_price((launch.node_pool for launch in fixed.launches), snapshot)
     with_nodes = plan.cost.lower_bound_with_nodes_nanousd
     if has_node_prices(snapshot):
         with_nodes += paid + nodes
@@ -181,7 +181,7 @@ def _rank(node: Node, pods: Sequence[Pod], scene: Scene) -> int:
 
 
 def _has_drifted(node: Node) -> bool:
-    return any(one.type == DRIFTED and one.status == "True" for one in node.conditions)
+    return any(item.type == DRIFTED and item.status == "True" for item in node.conditions)
 
 
 def moving(node: Node, scene: Scene) -> Iterator[str]:
@@ -204,28 +204,28 @@ def bare_launches(
     names = tuple(dict.fromkeys(kind.name for kind, _ in offers))
     most = snapshot.policy.max_instance_types
     named = tuple(others)
-    chosen = _bare_choices(offers, n_nodes, _reserved(snapshot, named))
+    chosen = _bare_choices(offers, n_nodes, _reserved_by_id(snapshot, named))
     planned = [_bare_node(pool, kind, at, names[:most]) for kind, at in chosen]
     return tuple(
-        msgspec.structs.replace(one, requirements=())  # the pool's own are all it asks for
-        for one in named_launches(planned, snapshot, named)
+        msgspec.structs.replace(named_launch, requirements=())  # the pool's own are all it asks for
+        for named_launch in named_launches(planned, snapshot, named)
     )
 
 
-def _reserved(snapshot: Snapshot, others: Sequence[Launch]) -> Counter[str]:
+def _reserved_by_id(snapshot: Snapshot, others: Sequence[Launch]) -> Counter[str]:
     """How much of each reservation is used, also by launches that are not under way yet."""
     used = Counter(snapshot.ledger.reserved_by_id)
-    coming = [one for one in others if one.reservation_id]
+    coming = [launch for launch in others if launch.reservation_id]
     if coming:
         there = {node.name for node in snapshot.nodes}
-        used.update(one.reservation_id for one in coming if one.name not in there)
+        used.update(launch.reservation_id for launch in coming if launch.name not in there)
     return used
 
 
 def _bare_offers(pool: NodePool, types: Iterable[InstanceType]) -> list[_Offer]:
     """All that the pool allows and that is to be had, cheapest first."""
     asked = pool_requirements(pool)
-    found = [
+    result = [
         (kind, at)
         for kind in types
         if kind.requirements.intersects(asked)
@@ -233,13 +233,13 @@ def _bare_offers(pool: NodePool, types: Iterable[InstanceType]) -> list[_Offer]:
         if at.is_available and at.requirements.intersects(asked)
     ]
     return sorted(
-        found,
-        key=lambda one: (
-            one[1].price_nanousd,
-            one[0].name,
-            one[1].zone,
-            one[1].capacity_type,
-            one[1].reservation_id,
+        result,
+        key=lambda pair: (
+            pair[1].price_nanousd,
+            pair[0].name,
+            pair[1].zone,
+            pair[1].capacity_type,
+            pair[1].reservation_id,
         ),
     )
 

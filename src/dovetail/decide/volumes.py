@@ -1,4 +1,4 @@
-"""Says where the volumes of a pod let it run (spec/core.md 3.9)."""
+"""Says where the volumes of a pod let it run."""
 
 from __future__ import annotations
 
@@ -141,8 +141,8 @@ def _unusable(claim_id: str, what: str, fix: str) -> Problem:
 
 
 def _driver_of_class(claim: VolumeClaim, classes: Mapping[str, StorageClass]) -> str:
-    found = classes.get(claim.storage_class or "")
-    return found.driver if found else ""
+    storage_class = classes.get(claim.storage_class or "")
+    return storage_class.driver if storage_class else ""
 
 
 def _default_class(classes: Mapping[str, StorageClass]) -> StorageClass | None:

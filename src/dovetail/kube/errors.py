@@ -1,4 +1,4 @@
-"""What can a Kubernetes API answer instead? Each error is one way in which the caller reacts."""
+"""Defines the errors that a Kubernetes API may answer, one for each reaction of a caller."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are an object's figures within reach? More pods than any cluster holds are a slip of the hand."""
+"""Rejects objects whose numbers are beyond any cluster, which are typing mistakes."""
 
 from __future__ import annotations
 

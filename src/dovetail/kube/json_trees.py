@@ -1,4 +1,4 @@
-"""What does JSON text say? Its documents, still undecoded where there is only one of them.
+"""Splits JSON text into documents, undecoded where there is only one.
 
 Large dumps are one document, which stays bytes: only what is needed is ever decoded. Several
 documents in a row, which few tools write, are taken apart the slow way.
@@ -29,7 +29,7 @@ def documents(
     name: str, data: bytearray
 ) -> Iterator[tuple[int, api.Envelope | msgspec.Raw | api.Tree]]:
     """Every document with its number from 1. Raises InputError."""
-    listed = _listed(data)
+    listed = _split_list(data)
     if listed is not None:
         yield 1, listed
         return
@@ -51,7 +51,7 @@ def is_list(api_version: str, kind: str) -> bool:
     return kind.endswith("List") and api.find(api_version, kind) is None
 
 
-def _listed(data: bytearray) -> api.Envelope | None:
+def _split_list(data: bytearray) -> api.Envelope | None:
     """The list that all of it is, taken apart while it is first looked at: large dumps are lists.
     None for anything else, and for what is wrong, which is found out below.
     """

@@ -1,4 +1,4 @@
-"""Which objects does the input hold? Manifests, typed and checked, each knowing where it stood.
+"""Reads manifests into typed, validated objects that know where they come from.
 
 YAML and JSON, one object or many, `List` objects and typed lists (`PodList`) all come out as one
 flat sequence. `read` stops at the first thing wrong; `read_all_problems` collects them all.
@@ -65,29 +65,36 @@ class Manifests(msgspec.Struct, frozen=True):
     @property
     def objects(self) -> tuple[api.Object, ...]:
         """The objects, without where they stood."""
-        return tuple(one.object for one in self.manifests)
+        return tuple(manifest.object for manifest in self.manifests)
 
 
 Report = Callable[[InputError], None]
 
 
-def read(names: Sequence[str], stdin: BinaryIO) -> Manifests:
-    """All objects in these files, directories and standard input ("-"). Raises InputError."""
-    return _Reader(_raise).read(names, stdin)
+def read(
+    names: Sequence[str], stdin: BinaryIO, extensions: Sequence[api.Extension] = ()
+) -> Manifests:
+    """All objects in these files, directories and standard input ("-"). Raises InputError.
+
+    `extensions` are what providers add; node classes of others are skipped.
+    """
+    return _Reader(_raise, extensions).read(names, stdin)
 
 
 def read_all_problems(
-    names: Sequence[str], stdin: BinaryIO
+    names: Sequence[str], stdin: BinaryIO, extensions: Sequence[api.Extension] = ()
 ) -> tuple[Manifests, tuple[InputError, ...]]:
     """As `read`, but going on after whatever is wrong: what could be read, and every problem."""
     found: list[InputError] = []
-    manifests = _Reader(found.append).read(names, stdin)
+    manifests = _Reader(found.append, extensions).read(names, stdin)
     return manifests, tuple(found)
 
 
-def from_trees(trees: Sequence[api.Tree], name: str) -> Manifests:
+def from_trees(
+    trees: Sequence[api.Tree], name: str, extensions: Sequence[api.Extension] = ()
+) -> Manifests:
     """The same for objects that are already in memory, such as a scenario's."""
-    reader = _Reader(_raise)
+    reader = _Reader(_raise, extensions)
     for number, tree in enumerate(trees, start=1):
         reader.admit(ManifestOrigin(name, number), tree)
     return reader.result()
@@ -100,8 +107,10 @@ def _raise(error: InputError) -> None:
 class _Reader:
     """What was read so far."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report, extensions: Sequence[api.Extension]) -> None:
         self._report = report
+        self._extensions = extensions
+        self._kinds = api.extended(extensions)
         self._manifests: list[Manifest] = []
         self._scenarios: list[ScenarioFile] = []
         self._skipped: dict[str, int] = {}
@@ -173,8 +182,11 @@ class _Reader:
         not a first time for what they are. Whatever is odd about one is left to be found out.
         """
         said = _SAYS_FIRST.match(start)
-        kind = api.find(*(one.decode(errors="replace") for one in said.groups())) if said else None
-        if said is None or kind is None:
+        if said is None:
+            return False
+        api_version, name = (one.decode(errors="replace") for one in said.groups())
+        kind = api.find(api_version, name, self._kinds)
+        if kind is None:
             return False
         try:
             found = _read(kind, data)
@@ -209,7 +221,7 @@ class _Reader:
     def _admit_object(
         self, origin: ManifestOrigin, api_version: str, name: str, data: msgspec.Raw
     ) -> None:
-        kind = api.find(api_version, name)
+        kind = api.find(api_version, name, self._kinds)
         if kind is None:
             group = api_version.partition("/")[0] if "/" in api_version else ""
             full = f"{name}.{group}" if group else name
@@ -218,7 +230,7 @@ class _Reader:
         self._admit_found(origin, kind, _read(kind, data))
 
     def _admit_found(self, origin: ManifestOrigin, kind: api.Kind, unnamed: api.Object) -> None:
-        found = self._named(unnamed)
+        found = self._with_name(unnamed)
         content = found.spec.content() if isinstance(found, api.Pod) else b""
         problems = (
             *self._name_problems(origin, kind, found.metadata),
@@ -230,7 +242,7 @@ class _Reader:
             held = self._intake.pod(found, content) if isinstance(found, api.Pod) else found
             self._manifests.append(Manifest(origin, kind, held))
 
-    def _named(self, found: api.Object) -> api.Object:
+    def _with_name(self, found: api.Object) -> api.Object:
         """With a name, if it only has the beginning of one."""
         meta = found.metadata
         if meta.name or not meta.generate_name:
@@ -256,7 +268,7 @@ class _Reader:
     def _field_problems(self, found: api.Object, content: bytes) -> tuple[api.FieldProblem, ...]:
         """What is wrong with its fields; pods of one template are judged once."""
         if not isinstance(found, api.Pod) or not _FINE_NAME.fullmatch(found.metadata.name):
-            return (*field_problems(found), *figure_problems(found))
+            return (*field_problems(found, self._extensions), *figure_problems(found))
         held = self._judged.get(content)
         if held is None:
             held = self._judged[content] = tuple(field_problems(found))

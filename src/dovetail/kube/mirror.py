@@ -1,10 +1,10 @@
-"""What is there, now and from now on? A copy of one kind of object that follows the API.
+"""Keeps a copy of all objects of one kind and follows the API.
 
 It streams what is there and what happens then in one watch; a watch that ends is taken up where it
 stopped. Where the API has forgotten so much that this cannot be done, it begins anew and tells what
-differs. A server that cannot stream what is there is asked for lists, in pages. An
-object that can no longer be read stays as it last was, since to forget a node is worse than to
-know it a little late.
+differs. A server that cannot stream what is there is asked for lists, in pages. An object that can
+no longer be read stays as it last was, since to forget a node is worse than to know it a little
+late.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What does Dovetail ask of a Kubernetes API? Everything, in two protocols.
+"""Defines what Dovetail needs of a Kubernetes API, in two protocols.
 
 `http` speaks to a real server, `memory` is one, in this process. Both pass the same conformance
 suite (`tests/conformance/kube`). Objects cross the seam as JSON, undecoded: whoever asked knows

@@ -1,4 +1,4 @@
-"""Which bytes are meant by `-f`? Files, directories and standard input, read within bounds.
+"""Reads files, directories and standard input as `-f` names them, within bounds.
 
 Size alone is no error: clusters dump hundreds of megabytes. What is refused early is input that no
 manifest looks like: bytes that are not text, and lines (in JSON: tokens) that never end.
@@ -45,7 +45,7 @@ def sources(names: Sequence[str]) -> Iterator[Source | InputError]:
     """Everything to read for these names, directories in sorted order, each file once."""
     seen: set[str] = set()
     for name in names:
-        for source in _named(name):
+        for source in _named_sources(name):
             if isinstance(source, InputError):
                 yield source
                 continue
@@ -55,7 +55,7 @@ def sources(names: Sequence[str]) -> Iterator[Source | InputError]:
                 yield source
 
 
-def _named(name: str) -> Iterator[Source | InputError]:
+def _named_sources(name: str) -> Iterator[Source | InputError]:
     if name == STDIN:
         yield Source(STDIN_NAME)
         return
@@ -69,15 +69,15 @@ def _named(name: str) -> Iterator[Source | InputError]:
 
 
 def _within(directory: Path) -> Iterator[Source | InputError]:
-    found = sorted(
+    paths = sorted(
         path
         for path in directory.rglob("*")
         if path.suffix.lower() in SUFFIXES and path.is_file() and not _is_hidden(path, directory)
     )
-    if not found:
+    if not paths:
         expected = ", ".join(f"*{suffix}" for suffix in SUFFIXES)
         yield InputError(f"{directory}: no manifests in this directory; expected {expected}")
-    for path in found:
+    for path in paths:
         yield Source(str(path), path)
 
 
@@ -88,17 +88,17 @@ def _is_hidden(path: Path, below: Path) -> bool:
 def content(source: Source, stdin: BinaryIO) -> SourceContent:
     """What the source holds. Raises InputError for what no manifest looks like."""
     if source.path is None:
-        return _bounded(source.name, stdin, most=_LONGEST_STREAM)
+        return _read_bounded(source.name, stdin, most=_LONGEST_STREAM)
     try:
         most = sys.maxsize if source.path.is_file() else _LONGEST_STREAM
         with source.path.open("rb") as stream:
-            return _bounded(source.name, stream, most=most)
+            return _read_bounded(source.name, stream, most=most)
     except OSError as error:
         msg = f"{source.name}: cannot be read ({error.strerror}); expected a file"
         raise InputError(msg) from None
 
 
-def _bounded(name: str, stream: BinaryIO, *, most: int) -> SourceContent:
+def _read_bounded(name: str, stream: BinaryIO, *, most: int) -> SourceContent:
     data = bytearray()
     bounds = _Bounds(name, most)
     while chunk := stream.read(_CHUNK):

@@ -1,4 +1,4 @@
-"""What does the JSON of the seam say? Wire types, small enough for a whole cluster of them.
+"""Decodes the JSON of the seam to wire types, small enough for a whole cluster of them.
 
 Pods are nearly all there is, and nearly all of a pod is its template. What pods have in common is
 held once, and what no decision reads is dropped: conditions about containers, annotations of
@@ -14,11 +14,11 @@ from typing import Final, Generic, TypeVar
 
 import msgspec
 
-from dovetail import api
+from dovetail import api, labels
 from dovetail.api.core import ContainerStatus, PodStatus, PodVolume
 
 _CONDITIONS: Final = frozenset({"PodScheduled", "Ready", "DisruptionTarget"})
-_DOMAINS: Final = ("kubernetes.io", "k8s.io", "karpenter.sh", "karpenter.k8s.aws", "dovetail.sh")
+_DOMAINS: Final = ("kubernetes.io", "k8s.io", "karpenter.sh", "dovetail.sh")
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _MANY: Final = 1 << 14  # templates, and what goes with them
 _FEW: Final = 1 << 10  # what only neighbours have in common: moments
@@ -43,12 +43,12 @@ class Shared(Generic[T]):
 
     def get(self, key: Hashable) -> T | None:
         """What is held under this key."""
-        held = self._recent.get(key)
-        if held is None:
-            held = self._older.pop(key, None)
-            if held is not None:
-                self.put(key, held)
-        return held
+        result = self._recent.get(key)
+        if result is None:
+            result = self._older.pop(key, None)
+            if result is not None:
+                self.put(key, result)
+        return result
 
     def put(self, key: Hashable, value: T) -> None:
         """Hold a value; the older half makes room when the other is full."""
@@ -131,11 +131,14 @@ class Intake:
         )
 
     def _meta(self, meta: api.ObjectMeta, domains: tuple[str, ...] = ("",)) -> api.ObjectMeta:
-        """Annotations are kept if they are of one of these domains; an empty one means of any."""
+        """Annotations are kept if they are of one of these domains, or a provider's; an empty one
+        means of any.
+        """
         annotations = meta.annotations and {
             key: value
             for key, value in meta.annotations.items()
-            if key.partition("/")[0].endswith(domains) and key != _LAST_APPLIED
+            if (key.partition("/")[0].endswith(domains) or labels.is_of_provider(key))
+            and key != _LAST_APPLIED
         }
         owners = meta.owner_references
         return msgspec.structs.replace(
@@ -152,9 +155,9 @@ class Intake:
         key = blake2b(content, digest_size=16).digest()
         template = self._specs.get(key)
         if template is None:
-            template = _detached(spec)
+            template = _detach(spec)
             self._specs.put(key, template)
-        volumes = tuple([one for one in spec.volumes if _has_claim(one)])
+        volumes = tuple([volume for volume in spec.volumes if _has_claim(volume)])
         deadline = spec.active_deadline_seconds
         if not volumes and not spec.node_name and deadline is None:
             return template
@@ -167,7 +170,7 @@ class Intake:
 
     def _status(self, status: PodStatus) -> PodStatus:
         conditions = tuple(
-            self._condition(one) for one in status.conditions if one.type in _CONDITIONS
+            self._condition(item) for item in status.conditions if item.type in _CONDITIONS
         )
         return PodStatus(
             phase=self._text(status.phase),
@@ -191,7 +194,7 @@ class Intake:
     def _given(self, statuses: tuple[ContainerStatus, ...]) -> tuple[ContainerStatus, ...]:
         if not statuses:
             return ()
-        told = tuple(one for one in statuses if one.allocated_resources or one.resources)
+        told = tuple(item for item in statuses if item.allocated_resources or item.resources)
         return self._statuses.equal(hash(api.encode(told)), told) if told else ()
 
     def _mapping(self, mapping: _Labels) -> _Labels:
@@ -202,17 +205,17 @@ class Intake:
     def _text(self, text: str) -> str:
         if not text:
             return ""
-        held = self._texts.get(text)
-        if held is None:
+        result = self._texts.get(text)
+        if result is None:
             self._texts.put(text, text)
             return text
-        return held
+        return result
 
     def _instant(self, instant: datetime | None) -> datetime | None:
         return self._instants.equal(instant, instant) if instant else None
 
 
-def _detached(spec: api.PodSpec) -> api.PodSpec:
+def _detach(spec: api.PodSpec) -> api.PodSpec:
     """The template of a pod, in bytes of its own; without what `content` leaves out."""
     template = msgspec.structs.replace(spec, node_name="", volumes=(), active_deadline_seconds=None)
     return api.decode(api.PodSpec, api.encode(template))

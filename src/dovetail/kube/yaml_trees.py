@@ -1,4 +1,4 @@
-"""What does YAML text say? Plain trees, one for each document, built from the parser's events.
+"""Parses YAML text to plain trees, one for each document, from the parser's events.
 
 The parser is libyaml; the trees are built here rather than by PyYAML, because manifests need other
 rules: text that looks like a time stays text, keys are text, a key may occur once, and input that
@@ -85,8 +85,8 @@ def trees(data: bytes | bytearray) -> Iterator[tuple[int, api.Tree]]:
 def _syntax(error: yaml.MarkedYAMLError) -> str:
     mark = error.problem_mark or error.context_mark
     where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-    said = ", ".join(part for part in (error.context, error.problem) if part)
-    return f"{where}malformed YAML ({said}); expected well-formed YAML"
+    stated = ", ".join(part for part in (error.context, error.problem) if part)
+    return f"{where}malformed YAML ({stated}); expected well-formed YAML"
 
 
 class _Open:
@@ -174,10 +174,10 @@ class _Builder:
     def _value(self, event: ScalarEvent) -> api.Tree:
         text: str = event.value
         if event.tag and event.tag != "!":
-            return self._tagged(event, event.tag.removeprefix(_YAML_TAG))
+            return self._tagged_value(event, event.tag.removeprefix(_YAML_TAG))
         return _plain(text) if event.implicit[0] else text
 
-    def _tagged(self, event: ScalarEvent, tag: str) -> api.Tree:
+    def _tagged_value(self, event: ScalarEvent, tag: str) -> api.Tree:
         value = event.value if tag == "str" else _plain(event.value)
         fits = {
             "str": isinstance(value, str),
@@ -252,13 +252,13 @@ class _Builder:
             frame.mapping[key] = value
 
     def _merge(self, frame: _Open, value: api.Tree, event: Event) -> None:
-        for one in value if isinstance(value, list) else [value]:
-            if not isinstance(one, dict):
+        for item in value if isinstance(value, list) else [value]:
+            if not isinstance(item, dict):
                 self._refuse(
                     event, "<< merges something else; expected a mapping or a list of them"
                 )
                 return
-            frame.merged.append(one)
+            frame.merged.append(item)
 
     def _refuse(self, event: Event, message: str) -> None:
         mark = event.start_mark
@@ -273,13 +273,13 @@ def _plain(text: str) -> api.Tree:
     """The value of an unquoted scalar."""
     if text in _plain_values:
         return _plain_values[text]
-    value = _resolved(text)
+    value = _resolve(text)
     if len(_plain_values) < _CACHED and len(text) < 128:
         _plain_values[text] = value
     return value
 
 
-def _resolved(text: str) -> api.Tree:
+def _resolve(text: str) -> api.Tree:
     if text in _NULLS:
         return None
     if text in _BOOLS:

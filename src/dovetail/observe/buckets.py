@@ -1,6 +1,4 @@
-"""Where are durations divided? The bounds of every histogram, as the reference's dashboards expect
-them (spec/core.md 8.4, 13).
-"""
+"""Defines the bounds of every histogram, as the reference's dashboards expect them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""How long does the cloud take, and how often does it refuse? Asked through `Measured`, every call
-is timed, and every error counted by its kind (spec/core.md 8.4, cloudprovider_).
+"""Times every call to the cloud, and counts its errors by kind (`Measured`).
 
 Method names are the reference's, for dashboards that filter by them.
 """
@@ -73,29 +72,29 @@ class Measured:
 
     async def create(self, claim: ClaimObject) -> Instance:
         """Launch an instance for this claim."""
-        return await self._timed("Create", self._cloud.create(claim))
+        return await self._time_call("Create", self._cloud.create(claim))
 
     async def delete(self, provider_id: str) -> None:
         """Begin to terminate, or go on with it."""
-        await self._timed("Delete", self._cloud.delete(provider_id))
+        await self._time_call("Delete", self._cloud.delete(provider_id))
 
     async def get(self, provider_id: str) -> Instance:
         """The instance as it is now."""
-        return await self._timed("Get", self._cloud.get(provider_id))
+        return await self._time_call("Get", self._cloud.get(provider_id))
 
     async def list(self) -> tuple[Instance, ...]:
         """Every instance of this cluster."""
-        return await self._timed("List", self._cloud.list())
+        return await self._time_call("List", self._cloud.list())
 
     async def instance_types(self, pool: NodePool) -> tuple[InstanceType, ...]:
         """Everything that the pool's node class could launch."""
-        return await self._timed("GetInstanceTypes", self._cloud.instance_types(pool))
+        return await self._time_call("GetInstanceTypes", self._cloud.instance_types(pool))
 
     async def drift_reason(self, node: Node) -> str:
         """Why the instance is no longer what its node class asks for."""
-        return await self._timed("IsDrifted", self._cloud.drift_reason(node))
+        return await self._time_call("IsDrifted", self._cloud.drift_reason(node))
 
-    async def _timed(self, method: str, call: Awaitable[_T]) -> _T:
+    async def _time_call(self, method: str, call: Awaitable[_T]) -> _T:
         called = {"controller": _controller.get(), "method": method, "provider": self.name}
         began = self._timer.elapsed_seconds()
         try:

@@ -1,7 +1,7 @@
-"""What is there, by the gauge? Pods, nodes and pools of a snapshot, as a scrape reads them.
+"""Renders gauges of pods, nodes and pools from a snapshot, at each scrape.
 
-(spec/core.md 8.4: cluster_, pods_state, nodes_ and nodepools_) Nothing is kept between scrapes. All
-of it comes in parts of a few hundred lines, each in its place under its heading.
+Nothing is kept between scrapes. All of it comes in parts of a few hundred lines, each in its place
+under its heading.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import cached_property
+from itertools import islice
 from typing import Final
 
 from dovetail import labels
@@ -19,7 +20,35 @@ from dovetail.model.pod import Pod
 from dovetail.model.resources import CPU, NODES, Resources, subtract, total
 from dovetail.model.snapshot import Snapshot
 from dovetail.observe.pod_limits import PodLimits
-from dovetail.observe.text import escaped, gauge, label_text, series
+
+_PART: Final = 500  # lines
+_ESCAPED: Final = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+
+
+def gauge(name: str, help_text: str, lines: Iterable[str]) -> Iterator[str]:
+    """A gauge with its heading, in parts; each line as `series` makes it."""
+    yield f"# HELP {name} {help_text}\n# TYPE {name} gauge\n"
+    waiting = iter(lines)
+    while part := list(islice(waiting, _PART)):
+        yield "".join(part)
+
+
+def series(name: str, labelled: str, value: float) -> str:
+    """One line. `labelled` is as `label_text` makes it."""
+    return f"{name}{{{labelled}}} {value:.10g}\n"
+
+
+def label_text(labels: Mapping[str, str]) -> str:
+    """Labels as they stand between braces."""
+    return ",".join(f'{key}="{escaped(value)}"' for key, value in labels.items())
+
+
+def escaped(value: str) -> str:
+    """A label's value as it stands between quotation marks."""
+    if "\\" in value or '"' in value or "\n" in value:
+        return value.translate(_ESCAPED)
+    return value
+
 
 _WELL_KNOWN: Final = tuple(sorted(labels.WELL_KNOWN))
 _POD_STATE: Final = "karpenter_pods_state"
@@ -66,15 +95,18 @@ class _Nodes:
     @cached_property
     def requests(self) -> dict[str, tuple[Resources, Resources]]:
         """What the pods of each node ask for, and the daemons among them."""
-        return {node.name: self._asked(self._pods.get(node.name, ())) for node in self.joined}
+        return {
+            node.name: self._requested_amounts(self._pods.get(node.name, ()))
+            for node in self.joined
+        }
 
     def limits(self, node: Node) -> tuple[Resources, Resources]:
         """What the pods of a node may take, and the daemons among them."""
-        held = self._limits.on(node.name)
-        return held.pods, held.daemons
+        node_limits = self._limits.on(node.name)
+        return node_limits.pods, node_limits.daemons
 
     @staticmethod
-    def _asked(pods: Iterable[Pod]) -> tuple[Resources, Resources]:
+    def _requested_amounts(pods: Iterable[Pod]) -> tuple[Resources, Resources]:
         alive = [pod for pod in pods if not pod.is_terminal]
         return (
             total(pod.spec.requests for pod in alive),
@@ -88,16 +120,16 @@ def _is_in_flight(node: Node) -> bool:
 
 def _node_labels(node: Node) -> dict[str, str]:
     """Labels that providers fix come after those that every node has; the first of a name wins."""
-    found = {
+    node_labels = {
         "node_name": node.name,
         "phase": "",  # Kubernetes stopped saying it
         "managed": "true" if node.node_claim or node.node_pool else "false",
     }
-    own = (key for key in sorted(node.labels) if labels.domain(key) in labels.PROVIDER_GROUPS)
+    own = (key for key in sorted(node.labels) if labels.is_of_provider(key))
     for key in (*_WELL_KNOWN, *own):
         suffix = key.partition("/")[2].lower().replace("-", "_").replace(".", "_")
-        found.setdefault(suffix, node.labels.get(key, ""))
-    return found
+        node_labels.setdefault(suffix, node.labels.get(key, ""))
+    return node_labels
 
 
 def _node_gauges(nodes: _Nodes, now: datetime) -> Iterator[str]:
@@ -157,9 +189,9 @@ def _utilization(nodes: _Nodes) -> Iterator[str]:
     room = total(node.allocatable for node in nodes.joined)
     asked = total(amounts for amounts, _ in nodes.requests.values())
     lines = (
-        series(name, f'resource_type="{_kind(one)}"', 100 * asked.get(one, 0) / amount)
-        for one, amount in sorted(room.items())
-        if amount and one != NODES
+        series(name, f'resource_type="{_kind(item)}"', 100 * asked.get(item, 0) / amount)
+        for item, amount in sorted(room.items())
+        if amount and item != NODES
     )
     yield from gauge(name, "Requested share of allocatable resources.", lines)
 
@@ -206,9 +238,9 @@ def _pool_gauges(snapshot: Snapshot) -> Iterator[str]:
     ):
         name = f"karpenter_nodepools_{suffix}"
         lines = (
-            series(name, f'resource_type="{_kind(one)}",nodepool="{escaped(pool.name)}"', value)
+            series(name, f'resource_type="{_kind(item)}",nodepool="{escaped(pool.name)}"', value)
             for pool in snapshot.node_pools
-            for one, value in _values(held.get(pool.name, {}), with_nodes=True)
+            for item, value in _values(held.get(pool.name, {}), with_nodes=True)
         )
         yield from gauge(name, help_text, lines)
     name = "karpenter_nodepools_cost_total"
@@ -223,24 +255,24 @@ def _pool_gauges(snapshot: Snapshot) -> Iterator[str]:
 def _usage(snapshot: Snapshot) -> dict[str, dict[str, int]]:
     """What each pool has, nodes that are leaving apart."""
     gone = leaving(snapshot)
-    found: dict[str, dict[str, int]] = {}
+    result: dict[str, dict[str, int]] = {}
     for node in snapshot.nodes:
         if node.node_pool and node.name not in gone:
-            held = found.setdefault(node.node_pool, {NODES: 0})
+            held = result.setdefault(node.node_pool, {NODES: 0})
             held[NODES] += 1
             for name, amount in node.capacity.items():
                 if name != NODES:
                     held[name] = held.get(name, 0) + amount
-    return found
+    return result
 
 
 def _costs(snapshot: Snapshot) -> dict[str, int]:
     known = prices(snapshot)
-    found: dict[str, int] = {}
+    costs: dict[str, int] = {}
     for node in snapshot.nodes:
         if node.node_pool:
-            found[node.node_pool] = found.get(node.node_pool, 0) + price_of(node, known)
-    return found
+            costs[node.node_pool] = costs.get(node.node_pool, 0) + price_of(node, known)
+    return costs
 
 
 def _values(amounts: Mapping[str, int], *, with_nodes: bool = False) -> Iterator[tuple[str, float]]:

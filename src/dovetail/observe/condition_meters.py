@@ -1,4 +1,4 @@
-"""What is counted for the status conditions of each kind of object? (spec/core.md 8.4, `operator_`)
+"""Defines the metrics of status conditions, for each kind of object.
 
 One set for each kind that has conditions. The gauges among them have a series for each object and
 condition, and are written by `condition_metrics.py`.

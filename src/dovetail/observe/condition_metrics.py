@@ -1,5 +1,4 @@
-"""How do the conditions of claims, pools and Nodes stand, since when, and what is told when one
-turns? (spec/core.md 8.4, `operator_`)
+"""Renders the conditions of claims, pools and Nodes, with their age, and reports changes.
 
 The class is shown every object as it changes, and told when one is gone. It counts what turned,
 tells an event for it, and writes the gauges at each scrape.
@@ -18,9 +17,9 @@ from dovetail.decide.lifecycle.pool import PoolView
 from dovetail.decide.lifecycle.step import Event
 from dovetail.model.claim import ClaimObject, NodeObject
 from dovetail.model.node import Condition
+from dovetail.observe.cluster_metrics import escaped, gauge, label_text, series
 from dovetail.observe.condition_meters import ConditionMeters, metric_label
 from dovetail.observe.meters import Meters
-from dovetail.observe.text import escaped, gauge, label_text, series
 
 _COUNT: Final = "status_condition_count"
 _CURRENT: Final = "status_condition_current_status_seconds"
@@ -86,8 +85,8 @@ class ConditionMetrics:
         """Every gauge as a scrape reads it, in parts."""
         for kind, counted in self._meters.conditions.items():
             yield from _gauges(counted.kind.prefix, self._series(kind, deprecated=False), now)
-        kinds = [kind for kind, one in self._meters.conditions.items() if one.kind.has_deprecated]
-        every = [one for kind in kinds for one in self._series(kind, deprecated=True)]
+        kinds = [kind for kind, item in self._meters.conditions.items() if item.kind.has_deprecated]
+        every = [sery for kind in kinds for sery in self._series(kind, deprecated=True)]
         yield from _gauges("operator", every, now)
 
     def _series(self, kind: str, *, deprecated: bool) -> list[tuple[str, Watched]]:
@@ -100,12 +99,12 @@ class ConditionMetrics:
                     {
                         "namespace": "",
                         "name": name,
-                        **(generic if deprecated else _own_labels(counted, one)),
+                        **(generic if deprecated else _own_labels(counted, item)),
                     }
                 ),
-                one,
+                item,
             )
-            for name, one in self._held[kind].items()
+            for name, item in self._held[kind].items()
         ]
 
     def _see(self, seen: Watched) -> None:
@@ -114,12 +113,12 @@ class ConditionMetrics:
         self._held[kind][name] = seen
         if last is not None and last.subject.uid != seen.subject.uid:
             last = None  # another object of the same name
-        before = {} if last is None else {one.type: one for one in last.conditions}
-        for one in seen.conditions:
-            old = before.get(one.type)
+        before = {} if last is None else {item.type: item for item in last.conditions}
+        for condition in seen.conditions:
+            old = before.get(condition.type)
             known = Status.UNKNOWN if old is None else old.status
-            if one.status != known:
-                self._count(seen, old, one)
+            if condition.status != known:
+                self._count(seen, old, condition)
         if last is not None:
             for event in transition_events(seen.subject, last.conditions, seen.conditions):
                 self._tell(event)
@@ -158,16 +157,16 @@ def _gauges(prefix: str, held: list[tuple[str, Watched]], now: datetime) -> Iter
 
 def _counts(name: str, held: Iterable[tuple[str, Watched]]) -> Iterator[str]:
     for labelled, seen in held:
-        for one in seen.conditions:
-            yield series(name, f"{labelled},{_condition_text(one)}", 1)
+        for condition in seen.conditions:
+            yield series(name, f"{labelled},{_condition_text(condition)}", 1)
 
 
 def _ages(name: str, held: Iterable[tuple[str, Watched]], now: datetime) -> Iterator[str]:
     for labelled, seen in held:
-        for one in seen.conditions:
-            if one.changed_at is not None:
-                seconds = (now - one.changed_at).total_seconds()
-                yield series(name, f"{labelled},{_condition_text(one)}", seconds)
+        for condition in seen.conditions:
+            if condition.changed_at is not None:
+                seconds = (now - condition.changed_at).total_seconds()
+                yield series(name, f"{labelled},{_condition_text(condition)}", seconds)
 
 
 def _departures(name: str, held: Iterable[tuple[str, Watched]], now: datetime) -> Iterator[str]:
@@ -176,10 +175,9 @@ def _departures(name: str, held: Iterable[tuple[str, Watched]], now: datetime) -
             yield series(name, labelled, (now - seen.deleting_at).total_seconds())
 
 
-def _condition_text(one: Condition) -> str:
-    return (
-        f'type="{escaped(one.type)}",status="{escaped(one.status)}",reason="{escaped(one.reason)}"'
-    )
+def _condition_text(condition: Condition) -> str:
+    kind, status = escaped(condition.type), escaped(condition.status)
+    return f'type="{kind}",status="{status}",reason="{escaped(condition.reason)}"'
 
 
 class Subject(msgspec.Struct, frozen=True, gc=False):
@@ -194,14 +192,14 @@ def transition_events(
     subject: Subject, before: Iterable[Condition], after: Iterable[Condition]
 ) -> Iterator[Event]:
     """An event for each condition whose status changed. What is said for the first time is none."""
-    status_by_type = {one.type: one.status for one in before}
-    for one in after:
-        known = status_by_type.get(one.type)
-        if known is None or known == one.status:
+    status_by_type = {condition.type: condition.status for condition in before}
+    for item in after:
+        known = status_by_type.get(item.type)
+        if known is None or known == item.status:
             continue
-        why = f" ({one.reason}: {one.message})" if one.message else f" ({one.reason})"
-        message = f"{one.type} changed from {known} to {one.status}{why}"
-        yield _event(subject, one.type, message, one.status)
+        why = f" ({item.reason}: {item.message})" if item.message else f" ({item.reason})"
+        message = f"{item.type} changed from {known} to {item.status}{why}"
+        yield _event(subject, item.type, message, item.status)
 
 
 def finalized_event(subject: Subject) -> Event:

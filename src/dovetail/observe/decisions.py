@@ -1,4 +1,4 @@
-"""What does a decision move at the next scrape? How long it took, and what it left waiting."""
+"""Records a decision in the metrics: how long it took, and which pods stay pending."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ class DecisionMeters:
         meters = self._meters
         meters.scheduler_scheduling_duration_seconds.labels(PROVISIONER).observe(seconds)
         self._tell_disruptions(snapshot, plan, seconds)
-        for one in plan.blocked:  # moves that are made are counted when they begin
-            count_scores(meters, one.scores, is_approved=False)
+        for verdict in plan.blocked:  # moves that are made are counted when they begin
+            count_scores(meters, verdict.scores, is_approved=False)
         n_ignored = sum(not any(why.node_pool for why in one.reasons) for one in plan.unschedulable)
         meters.scheduler_ignored_pods_count.set(n_ignored)
         n_left = len(plan.unschedulable) - n_ignored
@@ -87,17 +87,17 @@ class DecisionMeters:
 
 def eligible_nodes(snapshot: Snapshot, plan: Plan, reason: DisruptionReason) -> set[str]:
     """The nodes that might go for this reason, whether or not they do."""
-    going = {name for one in plan.disruptions if one.reason == reason for name in one.nodes}
-    going |= {one.node for one in plan.proposals if one.reason == reason}
+    going = {name for item in plan.disruptions if item.reason == reason for name in item.nodes}
+    going |= {proposal.node for proposal in plan.proposals if proposal.reason == reason}
     if reason is DisruptionReason.EMPTY:
         return going
     drifted = {node.name for node in snapshot.nodes if _has_drifted(node)}
-    weighed = {one.node for one in plan.blocked if one.reason in _OUTWEIGHED}
-    empty = {one.node for one in plan.proposals if one.reason == DisruptionReason.EMPTY}
+    weighed = {verdict.node for verdict in plan.blocked if verdict.reason in _OUTWEIGHED}
+    empty = {item.node for item in plan.proposals if item.reason == DisruptionReason.EMPTY}
     if reason is DisruptionReason.DRIFTED:
         return going | (weighed & drifted)
     return going | (weighed - drifted - empty)
 
 
 def _has_drifted(node: Node) -> bool:
-    return any(one.type == DRIFTED and one.status == Status.TRUE for one in node.conditions)
+    return any(item.type == DRIFTED and item.status == Status.TRUE for item in node.conditions)

@@ -1,8 +1,8 @@
-"""What is told about objects in the cluster, where `kubectl describe` shows it? (spec/core.md 8.5)
+"""Writes Kubernetes events about objects, which `kubectl describe` shows.
 
 `tell` takes an event down and returns; `run` writes. An event that was told lately is not told
-again, nominations are told at a bounded rate, and when the API server cannot keep up, what is
-too much is dropped and counted: events are news, not state.
+again, nominations are told at a bounded rate, and when the API server cannot keep up, what is too
+much is dropped and counted: events are news, not state.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from dovetail.observe.logs import SILENT, Log
 EVENT: Final = api.Kind("", "v1", "Event", "events", api.Object)
 COMPONENT: Final = "karpenter"  # what users filter events by
 NOMINATED: Final = "Nominated"
-_KIND_BY_NAME: Final = {kind.name: kind for kind in api.KINDS.values()}
 _MOST_WAITING: Final = 10_000
 _N_WRITERS: Final = 4
 _STALE_AFTER: Final = timedelta(minutes=10)  # a replica that waits to lead has none to tell
@@ -96,8 +95,17 @@ class _Named(msgspec.Struct, frozen=True):
 class Recorder:
     """Tells events. `n_dropped` counts those for which there was no room."""
 
-    def __init__(self, kube: Kube, clock: Clock, timer: Timer, *, log: Log = SILENT) -> None:
+    def __init__(
+        self,
+        kube: Kube,
+        clock: Clock,
+        timer: Timer,
+        *,
+        log: Log = SILENT,
+        kinds: Mapping[tuple[str, str], api.Kind] = api.KINDS,
+    ) -> None:
         self._kube = kube
+        self._kinds = {kind.name: kind for kind in kinds.values()}
         self._clock = clock
         self._timer = timer
         self._log = log
@@ -162,7 +170,7 @@ class Recorder:
     async def _write(self, event: Event, told_at: datetime) -> None:
         namespace, _, name = event.name.rpartition("/")
         about: dict[str, Json] = {"kind": event.kind, "name": name}
-        kind = _KIND_BY_NAME.get(event.kind)
+        kind = self._kinds.get(event.kind)
         if kind is not None:
             about["apiVersion"] = kind.api_version
         if namespace:
@@ -184,8 +192,8 @@ class Recorder:
         if kind is None:
             return ""
         try:
-            found = await self._kube.get(Ref(kind, name, namespace))
-            return msgspec.json.decode(found, type=_Named).metadata.uid
+            raw = await self._kube.get(Ref(kind, name, namespace))
+            return msgspec.json.decode(raw, type=_Named).metadata.uid
         except (ApiError, msgspec.DecodeError):
             return ""
 
@@ -201,7 +209,7 @@ def _body(event: Event, told_at: datetime) -> Mapping[str, Json]:
         "apiVersion": EVENT.api_version,
         "kind": EVENT.name,
         "reason": event.reason,
-        "message": _cut(event.message),
+        "message": _shorten(event.message),
         "type": event.type.value,
         "firstTimestamp": moment,
         "lastTimestamp": moment,
@@ -212,7 +220,7 @@ def _body(event: Event, told_at: datetime) -> Mapping[str, Json]:
     }
 
 
-def _cut(message: str) -> str:
+def _shorten(message: str) -> str:
     if len(message) <= _LONGEST_MESSAGE:
         return message
     return message[: _LONGEST_MESSAGE - 3] + "..."

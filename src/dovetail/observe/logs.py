@@ -1,11 +1,11 @@
-"""What does the controller say of itself? One JSON object a line (spec/core.md 8.2).
+"""Writes log lines, one JSON object each.
 
 A message is a constant phrase; what it speaks of stands beside it in fields:
 
     log.info("created node claims", node_pool="default", n_claims=3)
 
-The same message is written a hundred times a second, then every hundredth time. Whatever goes
-wrong with a line is nobody's problem but the log's.
+The same message is written a hundred times a second, then every hundredth time. Whatever goes wrong
+with a line is nobody's problem but the log's.
 """
 
 from __future__ import annotations
@@ -94,12 +94,12 @@ def open_log(settings: LogSettings, clock: Clock) -> Log:
         message = f"log level {settings.level!r} is unknown; expected debug, info or error"
         raise InputError(message)
     sink = Sink(level, clock, settings.commit)
-    sink.outputs = tuple(_opened(path) for path in settings.paths)
-    sink.error_outputs = tuple(_opened(path) for path in settings.error_paths)
+    sink.outputs = tuple(_open_file(path) for path in settings.paths)
+    sink.error_outputs = tuple(_open_file(path) for path in settings.error_paths)
     return Log(sink)
 
 
-def _opened(path: str) -> BinaryIO:
+def _open_file(path: str) -> BinaryIO:
     if path == "stdout":
         return sys.stdout.buffer
     if path == "stderr":

@@ -1,4 +1,4 @@
-"""What is counted and timed? Every metric of the reference by its own name (spec/core.md 8.4).
+"""Defines every metric, under the names of the reference.
 
 `Meters` has one attribute for each, named as the metric without `karpenter_`:
 
@@ -247,12 +247,12 @@ class Meters:
         self.registry = CollectorRegistry()
         for name, hint in get_type_hints(Meters, include_extras=True).items():
             kind, series = get_args(hint)
-            setattr(self, name, _made(kind, name, series, self.registry))
+            setattr(self, name, _make_meter(kind, name, series, self.registry))
         for consolidation in ("multi", "single"):
             self.voluntary_disruption_consolidation_timeouts_total.labels(consolidation)
         self.conditions = {
-            one.kind: ConditionMeters(one, self.registry)
-            for one in condition_kinds(node_class_labels)
+            condition_kind.kind: ConditionMeters(condition_kind, self.registry)
+            for condition_kind in condition_kinds(node_class_labels)
         }
 
     def tell_build(self, *, version: str, commit: str) -> None:
@@ -272,7 +272,7 @@ class Meters:
 Meter = Counter | Gauge | Histogram | Summary
 
 
-def _made(kind: type[Meter], name: str, series: Series, registry: CollectorRegistry) -> Meter:
+def _make_meter(kind: type[Meter], name: str, series: Series, registry: CollectorRegistry) -> Meter:
     full = f"{series.prefix}{name}"
     if issubclass(kind, Histogram):
         return Histogram(

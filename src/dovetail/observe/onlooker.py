@@ -1,4 +1,4 @@
-"""Who sees objects come and go, and knows at each scrape how they stand? One listener for all.
+"""Collects metrics of objects: follows them as they change, and renders them at each scrape.
 
     feed.listen(onlooker.hear_pods)         from the start: nobody else knows the limits of pods
     feed.listen(onlooker.hear)              every change that a mirror tells, once it is to be told
@@ -29,13 +29,18 @@ from dovetail.model.claim import ClaimObject
 from dovetail.model.plan import Plan
 from dovetail.model.pod import Pod
 from dovetail.model.snapshot import Snapshot
-from dovetail.observe.cluster_metrics import cluster_text, node_count_text
+from dovetail.observe.cluster_metrics import (
+    cluster_text,
+    gauge,
+    label_text,
+    node_count_text,
+    series,
+)
 from dovetail.observe.condition_metrics import ConditionMetrics
 from dovetail.observe.meters import Meters
 from dovetail.observe.pod_limits import PodLimits, pod_key
 from dovetail.observe.pod_times import PodTimes
 from dovetail.observe.steps import count_unpriced, tell_budgets
-from dovetail.observe.text import gauge, label_text, series
 from dovetail.observe.zones import zones_of_waiting
 from dovetail.state.conversions import instant
 from dovetail.state.objects import claim_object, node_object, pool_view
@@ -68,8 +73,8 @@ class Onlooker:
         if not self._is_enabled:
             return
         match notice:
-            case Present(object=api.Pod() as found):
-                self._limits.see(found)
+            case Present(object=api.Pod() as pod):
+                self._limits.see(pod)
             case Absent(object=api.Pod() as gone):
                 self._limits.gone(pod_key(gone))
             case _:
@@ -94,9 +99,9 @@ class Onlooker:
 
     def decided(self, plan: Plan) -> None:
         """A decision about waiting pods was made."""
-        placed = [pod for one in plan.launches for pod in one.pods]
-        placed += [pod for one in plan.nominations for pod in one.pods]
-        refused = [one.pod for one in plan.unschedulable]
+        placed = [pod for launch in plan.launches for pod in launch.pods]
+        placed += [pod for nomination in plan.nominations for pod in nomination.pods]
+        refused = [verdict.pod for verdict in plan.unschedulable]
         self._times.decided(placed, refused, self._clock.now())
 
     def text(self, snapshot: Snapshot) -> Iterator[str]:
@@ -141,12 +146,12 @@ class Onlooker:
     # What nobody has said yet of a claim or a pool is Unknown: it turns when it is first said.
 
     def _see_claim(self, claim: ClaimObject) -> None:
-        said = conditions_of_claim(claim, self._clock.now()).held
-        self._conditions.see_claim(msgspec.structs.replace(claim, conditions=said))
+        conditions = conditions_of_claim(claim, self._clock.now()).held
+        self._conditions.see_claim(msgspec.structs.replace(claim, conditions=conditions))
 
     def _see_pool(self, view: PoolView, deleting_at: datetime | None) -> None:
-        said = conditions_of_pool(view, self._clock.now()).held
-        self._conditions.see_pool(msgspec.structs.replace(view, conditions=said), deleting_at)
+        conditions = conditions_of_pool(view, self._clock.now()).held
+        self._conditions.see_pool(msgspec.structs.replace(view, conditions=conditions), deleting_at)
 
     def _absent(self, gone: api.Object) -> None:
         match gone:

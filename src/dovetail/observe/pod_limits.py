@@ -1,4 +1,4 @@
-"""How much may the pods of a node take at most? The sum of their limits.
+"""Sums the limits of the pods of a node.
 
 No decision reads limits, so no snapshot has them: they are added up here as pods come and go, from
 what each template fixes, which is read once.
@@ -62,7 +62,7 @@ class PodLimits:
             return
         self.gone(key)
         if amounts:
-            is_daemon = any(one.kind == "DaemonSet" for one in pod.metadata.owner_references)
+            is_daemon = any(owner.kind == "DaemonSet" for owner in pod.metadata.owner_references)
             self._shares[key] = share = _Share(node, amounts, is_daemon)
             self._add(share, 1)
 
@@ -84,12 +84,12 @@ class PodLimits:
 
     def _amounts(self, spec: api.PodSpec) -> Amounts:
         mark = spec.containers
-        held = self._templates.get(id(mark))
-        if held is None:
+        template = self._templates.get(id(mark))
+        if template is None:
             if len(self._templates) >= _MOST_TEMPLATES:
                 self._templates.clear()
-            held = self._templates[id(mark)] = (mark, _limits(spec))
-        return held[1]
+            template = self._templates[id(mark)] = (mark, _limits(spec))
+        return template[1]
 
 
 def pod_key(pod: api.Pod) -> str:
@@ -103,8 +103,8 @@ def _limits(spec: api.PodSpec) -> Amounts:
         parts = spec.parts()
         swapped = msgspec.structs.replace(
             parts,
-            containers=_swapped(parts.containers),
-            init_containers=_swapped(parts.init_containers),
+            containers=_resized_containers(parts.containers),
+            init_containers=_resized_containers(parts.init_containers),
             resources=None if parts.resources is None else _as_requests(parts.resources),
         )
         amounts = pod_requests(swapped, overhead={})
@@ -113,11 +113,12 @@ def _limits(spec: api.PodSpec) -> Amounts:
     return {name: amount for name, amount in amounts.items() if name != PODS}
 
 
-def _swapped(containers: Iterable[api.Container]) -> tuple[api.Container, ...]:
+def _resized_containers(containers: Iterable[api.Container]) -> tuple[api.Container, ...]:
     return tuple(
-        msgspec.structs.replace(one, resources=_as_requests(one.resources)) for one in containers
+        msgspec.structs.replace(container, resources=_as_requests(container.resources))
+        for container in containers
     )
 
 
-def _as_requests(held: api.ResourceRequirements) -> api.ResourceRequirements:
-    return api.ResourceRequirements(requests=held.limits)
+def _as_requests(resource_requirements: api.ResourceRequirements) -> api.ResourceRequirements:
+    return api.ResourceRequirements(requests=resource_requirements.limits)

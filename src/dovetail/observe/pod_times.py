@@ -1,4 +1,4 @@
-"""How long do pods wait: for a decision, for a node, until they run? (spec/core.md 4.6)
+"""Measures how long pods take until a decision, until a node, and until they run.
 
 Only pods that were seen waiting are timed, and each only until it is ready: memory grows with the
 pods that wait, not with those that run. The moments of binding and readiness are the API's own.
@@ -14,9 +14,9 @@ import msgspec
 
 from dovetail import api
 from dovetail.model.pod import Pod
+from dovetail.observe.cluster_metrics import gauge, label_text, series
 from dovetail.observe.meters import Meters
 from dovetail.observe.pod_limits import pod_key
-from dovetail.observe.text import gauge, label_text, series
 from dovetail.state.conversions import instant
 
 _TERMINAL: Final = frozenset({"Succeeded", "Failed"})
@@ -37,7 +37,7 @@ class _Wait(msgspec.Struct):
 _Since = Callable[[_Wait], datetime | None]
 
 
-def _unstarted(wait: _Wait) -> datetime | None:
+def _waiting_since(wait: _Wait) -> datetime | None:
     return wait.created_at
 
 
@@ -53,12 +53,12 @@ def _placed_unbound(wait: _Wait) -> datetime | None:
     return None if wait.is_bound else wait.placed_at
 
 
-def _undecided(wait: _Wait) -> datetime | None:
+def _undecided_since(wait: _Wait) -> datetime | None:
     return None if wait.is_bound or wait.decided_at is not None else wait.seen_at
 
 
 _GAUGES: Final[tuple[tuple[str, str, _Since], ...]] = (
-    ("unstarted_time_seconds", "Time since creation of pods that are not running.", _unstarted),
+    ("unstarted_time_seconds", "Time since creation of pods that are not running.", _waiting_since),
     ("unbound_time_seconds", "Time since creation of pods without a node.", _unbound),
     (
         "provisioning_unstarted_time_seconds",
@@ -73,7 +73,7 @@ _GAUGES: Final[tuple[tuple[str, str, _Since], ...]] = (
     (
         "provisioning_scheduling_undecided_time_seconds",
         "Time since pods without a decision were first seen.",
-        _undecided,
+        _undecided_since,
     ),
 )
 
@@ -102,7 +102,7 @@ class PodTimes:
         if pod.status.phase in _TERMINAL:
             del self._waits[key]
         elif (ready_at := _turned_at(pod, "Ready")) is not None:
-            self._started(wait, ready_at)
+            self._note_start(wait, ready_at)
             del self._waits[key]
 
     def meet(self, pods: Iterable[Pod], now: datetime) -> None:
@@ -119,22 +119,22 @@ class PodTimes:
     def decided(self, placed: Iterable[str], refused: Iterable[str], now: datetime) -> None:
         """A plan has a place for these pods, and none for those."""
         for key in placed:
-            wait = self._decided(key, now)
+            wait = self._note_decision(key, now)
             if wait is not None and wait.placed_at is None:
                 wait.placed_at = now
         for key in refused:
-            wait = self._decided(key, now)
+            wait = self._note_decision(key, now)
             if wait is not None:
                 wait.placed_at = None
 
     def text(self, now: datetime) -> Iterator[str]:
         """Every gauge as a scrape reads it, in parts."""
-        waits = [(_named(key), wait) for key, wait in self._waits.items()]
+        waits = [(_label_text(key), wait) for key, wait in self._waits.items()]
         for suffix, help_text, since in _GAUGES:
             name = f"karpenter_pods_{suffix}"
             yield from gauge(name, help_text, _lines(name, waits, since, now))
 
-    def _decided(self, key: str, now: datetime) -> _Wait | None:
+    def _note_decision(self, key: str, now: datetime) -> _Wait | None:
         wait = self._waits.get(key)
         if wait is None or wait.is_bound:
             return None
@@ -154,7 +154,7 @@ class PodTimes:
             timed = self._meters.pods_provisioning_bound_duration_seconds
             timed.observe(_span(wait.placed_at, at))
 
-    def _started(self, wait: _Wait, at: datetime) -> None:
+    def _note_start(self, wait: _Wait, at: datetime) -> None:
         if wait.created_at is not None:
             self._meters.pods_startup_duration_seconds.observe(_span(wait.created_at, at))
         if wait.placed_at is not None:
@@ -174,9 +174,9 @@ def _first_seen(pod: api.Pod, now: datetime) -> _Wait:
 
 def _turned_at(pod: api.Pod, condition: str) -> datetime | None:
     """Since when this has been true of the pod."""
-    for one in pod.status.conditions:
-        if one.type == condition and one.status == "True":
-            return instant(one.last_transition_time)
+    for item in pod.status.conditions:
+        if item.type == condition and item.status == "True":
+            return instant(item.last_transition_time)
     return None
 
 
@@ -185,7 +185,7 @@ def _span(begin: datetime, end: datetime) -> float:
     return max((end - begin).total_seconds(), 0.0)
 
 
-def _named(key: str) -> str:
+def _label_text(key: str) -> str:
     namespace, _, name = key.rpartition("/")
     return label_text({"name": name, "namespace": namespace})
 

@@ -1,4 +1,4 @@
-"""How long do most of them take? Quantiles of what was observed last, as a Prometheus summary.
+"""Computes quantiles of recent observations, as a Prometheus summary.
 
 The Prometheus client for Python has summaries without quantiles; the reference's dashboards read
 them. Memory is bounded: each series remembers its last thousand values, sums and counts all.
@@ -61,7 +61,7 @@ class Summary(Collector):
             message = f"{self._name} has the labels {self.label_names}, not {tuple(values)}"
             raise ValueError(message)
         return self._series.setdefault(
-            tuple(values[one] for one in self.label_names), RecentValues()
+            tuple(values[label_name] for label_name in self.label_names), RecentValues()
         )
 
     def observe(self, amount: float) -> None:

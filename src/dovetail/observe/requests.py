@@ -1,5 +1,5 @@
-"""How long does the API server take, and what does it answer? Asked through `MeteredKube`, every
-request is timed and counted under the names of the reference's client (spec/core.md 8.4).
+"""Times and counts every request to the API server (`MeteredKube`), under the names of the
+reference's client.
 
 A watch is not a request that ends; it is passed on as it is.
 """
@@ -41,12 +41,12 @@ class MeteredKube:
 
     async def get(self, ref: Ref) -> msgspec.Raw:
         """One object."""
-        return await self._timed(_Request("GET", "GET", ref.kind), self._kube.get(ref))
+        return await self._time_request(_Request("GET", "GET", ref.kind), self._kube.get(ref))
 
     async def list(self, scope: Scope, *, limit: int = 0, token: str = "") -> Page:
         """A page of objects."""
         call = self._kube.list(scope, limit=limit, token=token)
-        return await self._timed(_Request("LIST", "GET", scope.kind), call)
+        return await self._time_request(_Request("LIST", "GET", scope.kind), call)
 
     def watch(self, scope: Scope, *, since: str) -> AsyncIterator[WatchEvent]:
         """Every change after a resource version."""
@@ -55,24 +55,24 @@ class MeteredKube:
     async def create(self, kind: api.Kind, body: Body, namespace: str = "") -> msgspec.Raw:
         """Make an object."""
         call = self._kube.create(kind, body, namespace)
-        return await self._timed(_Request("CREATE", "POST", kind, code=201), call)
+        return await self._time_request(_Request("CREATE", "POST", kind, code=201), call)
 
     async def patch(self, ref: Ref, patch: Patch) -> msgspec.Raw:
         """Change an object."""
         asked = _Request("PATCH", "PATCH", ref.kind, patch.subresource)
-        return await self._timed(asked, self._kube.patch(ref, patch))
+        return await self._time_request(asked, self._kube.patch(ref, patch))
 
     async def delete(self, ref: Ref, how: Deletion) -> None:
         """Delete an object."""
         asked = _Request("DELETE", "DELETE", ref.kind)
-        await self._timed(asked, self._kube.delete(ref, how))
+        await self._time_request(asked, self._kube.delete(ref, how))
 
     async def evict(self, ref: Ref, how: Deletion) -> None:
         """Evict a pod."""
         asked = _Request("CREATE", "POST", ref.kind, "eviction", 201)
-        await self._timed(asked, self._kube.evict(ref, how))
+        await self._time_request(asked, self._kube.evict(ref, how))
 
-    async def _timed(self, asked: _Request, call: Awaitable[_T]) -> _T:
+    async def _time_request(self, asked: _Request, call: Awaitable[_T]) -> _T:
         began = self._timer.elapsed_seconds()
         code = str(asked.code)
         try:

@@ -1,4 +1,4 @@
-"""What would a dry run have done so far, and saved? Told as it decides, and once more at the end.
+"""Reports what a dry run would have done and saved so far, at each decision and at the end.
 
 A decision that cannot be carried out is made again and again. What is proposed again is the same
 proposal: a node that would go counts once for as long as it is there, a pod that a node would be
@@ -62,8 +62,8 @@ def reckoned(
     """The tally after a decision, and what is new in it."""
     marks = _marks_of_launches(plan.launches)
     fresh = Fresh(
-        tuple(one for one in plan.launches if not marks[one.name] <= tally.known),
-        tuple(one for one in plan.disruptions if not _marks(one) <= tally.known),
+        tuple(launch for launch in plan.launches if not marks[launch.name] <= tally.known),
+        tuple(item for item in plan.disruptions if not _marks(item) <= tally.known),
     )
     removed = frozenset[str]().union(*map(_marks, fresh.disruptions)) - tally.known
     proposed = frozenset[str]().union(*marks.values(), *map(_marks, plan.disruptions))
@@ -73,7 +73,7 @@ def reckoned(
         n_launches=tally.n_launches + len(fresh.launches),
         n_disruptions=tally.n_disruptions + len(fresh.disruptions),
         n_removed=tally.n_removed + len(removed),
-        saving_nanousd=sum(one.saving_nanousd for one in plan.disruptions),
+        saving_nanousd=sum(disruption.saving_nanousd for disruption in plan.disruptions),
         known=(tally.known & _there(snapshot)) | proposed,
     )
     return after, fresh
@@ -87,21 +87,21 @@ def _marks_of_launches(launches: Iterable[Launch]) -> Mapping[str, frozenset[str
     """By what a launch is known again: its pods, or where it is for none, its place among those of
     its pool. Its name is another one each time.
     """
-    found: dict[str, frozenset[str]] = {}
+    marks: dict[str, frozenset[str]] = {}
     n_by_pool: dict[str, int] = {}
-    for one in launches:
-        found[one.name] = frozenset(f"pod {pod}" for pod in one.pods)
-        if not one.pods:
-            n_by_pool[one.node_pool] = n_by_pool.get(one.node_pool, 0) + 1
-            found[one.name] = frozenset({f"{n_by_pool[one.node_pool]} for {one.node_pool}"})
-    return found
+    for item in launches:
+        marks[item.name] = frozenset(f"pod {pod}" for pod in item.pods)
+        if not item.pods:
+            n_by_pool[item.node_pool] = n_by_pool.get(item.node_pool, 0) + 1
+            marks[item.name] = frozenset({f"{n_by_pool[item.node_pool]} for {item.node_pool}"})
+    return marks
 
 
 def _there(snapshot: Snapshot) -> frozenset[str]:
     """Everything that could be proposed again: nodes, and pods that wait."""
     waiting = census(snapshot.pods).unbound
     return frozenset(
-        (*(f"node {one.name}" for one in snapshot.nodes), *(f"pod {one.key}" for one in waiting))
+        (*(f"node {node.name}" for node in snapshot.nodes), *(f"pod {pod.key}" for pod in waiting))
     )
 
 
@@ -151,7 +151,7 @@ class Shadow:
         self._cost = plan.cost
         self._count(fresh)
         if fresh.launches or fresh.disruptions:
-            self._log.info("would act", **_said(fresh), **self._totals())
+            self._log.info("would act", **_fresh_fields(fresh), **self._totals())
         elif plan.launches or plan.disruptions:
             self._log.debug("would act as before", **self._totals())
 
@@ -164,8 +164,8 @@ class Shadow:
     def _count(self, fresh: Fresh) -> None:
         for launch in fresh.launches:
             self._meters.launches.labels(launch.node_pool).inc()
-        for one in fresh.disruptions:
-            self._meters.disruptions.labels(one.reason).inc()
+        for disruption in fresh.disruptions:
+            self._meters.disruptions.labels(disruption.reason).inc()
         self._meters.saving.set(money.dollars(self.tally.saving_nanousd))
         self._meters.saved.set(money.dollars(self.tally.saved_nanousd))
 
@@ -182,34 +182,36 @@ class Shadow:
         }
 
 
-def _said(fresh: Fresh) -> dict[str, object]:
+def _fresh_fields(fresh: Fresh) -> dict[str, object]:
     """What is new, in fields."""
     return {
-        "launches": [_launched(one) for one in fresh.launches[:_MOST_SHOWN]],
+        "launches": [_launch_fields(launch) for launch in fresh.launches[:_MOST_SHOWN]],
         "n_launches": len(fresh.launches),
-        "launches_per_hour": money.dollars(sum(one.price_nanousd for one in fresh.launches)),
-        "disruptions": [_disrupted(one) for one in fresh.disruptions[:_MOST_SHOWN]],
+        "launches_per_hour": money.dollars(sum(launch.price_nanousd for launch in fresh.launches)),
+        "disruptions": [
+            _disruption_fields(disruption) for disruption in fresh.disruptions[:_MOST_SHOWN]
+        ],
         "n_disruptions": len(fresh.disruptions),
-        "saving_per_hour": money.dollars(sum(one.saving_nanousd for one in fresh.disruptions)),
+        "saving_per_hour": money.dollars(sum(item.saving_nanousd for item in fresh.disruptions)),
     }
 
 
-def _launched(one: Launch) -> dict[str, object]:
+def _launch_fields(launch: Launch) -> dict[str, object]:
     return {
-        "node_pool": one.node_pool,
-        "instance_type": one.instance_type,
-        "zone": one.zone,
-        "capacity_type": one.capacity_type,
-        "price_per_hour": money.dollars(one.price_nanousd),
-        "pods": len(one.pods),
+        "node_pool": launch.node_pool,
+        "instance_type": launch.instance_type,
+        "zone": launch.zone,
+        "capacity_type": launch.capacity_type,
+        "price_per_hour": money.dollars(launch.price_nanousd),
+        "pods": len(launch.pods),
     }
 
 
-def _disrupted(one: Disrupt) -> dict[str, object]:
+def _disruption_fields(disruption: Disrupt) -> dict[str, object]:
     return {
-        "reason": one.reason,
-        "nodes": list(one.nodes),
-        "replacements": [_launched(new) for new in one.replacements],
-        "pods": len(one.pods),
-        "saving_per_hour": money.dollars(one.saving_nanousd),
+        "reason": disruption.reason,
+        "nodes": list(disruption.nodes),
+        "replacements": [_launch_fields(new) for new in disruption.replacements],
+        "pods": len(disruption.pods),
+        "saving_per_hour": money.dollars(disruption.saving_nanousd),
     }

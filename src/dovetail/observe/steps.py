@@ -1,5 +1,4 @@
-"""Which metrics move when a step was carried out? Those of the claim, the Node or the pod that it
-was taken for (spec/core.md 5, 8.4).
+"""Moves the metrics of the claim, Node or pod for which a step was carried out.
 
 Called after the step's writes and actions, once: what failed is not counted.
 """
@@ -93,15 +92,15 @@ def count_unhealthy(meters: Meters, claim: ClaimObject, condition: str) -> None:
 
 
 def count_scores(meters: Meters, scores: Iterable[Score], *, is_approved: bool) -> None:
-    """Balanced pools have weighed a move (spec/core.md 6.10)."""
-    for one in scores:
+    """Balanced pools have weighed a move."""
+    for score in scores:
         labelled = {
             "decision": "approved" if is_approved else "rejected",
-            "nodepool": one.node_pool,
+            "nodepool": score.node_pool,
             "policy": snake_case(ConsolidationPolicy.BALANCED),
         }
         meters.consolidation_moves_total.labels(**labelled).inc()
-        meters.consolidation_score.labels(**labelled).observe(one.thousandths / 1000)
+        meters.consolidation_score.labels(**labelled).observe(score.thousandths / 1000)
 
 
 def count_node_step(meters: Meters, node: NodeObject, step: Step, now: datetime) -> None:
@@ -183,9 +182,9 @@ def snake_case(word: str) -> str:
 
 
 def _time_instance(meters: Meters, claim: ClaimObject, now: datetime) -> None:
-    for one in claim.conditions:
-        if one.type == INSTANCE_TERMINATING and one.changed_at is not None:
-            seconds = (now - one.changed_at).total_seconds()
+    for condition in claim.conditions:
+        if condition.type == INSTANCE_TERMINATING and condition.changed_at is not None:
+            seconds = (now - condition.changed_at).total_seconds()
             timed = meters.nodeclaims_instance_termination_duration_seconds
             timed.labels(nodepool=_pool(claim)).observe(seconds)
 

@@ -1,7 +1,7 @@
-"""In which zone must a waiting pod run? One zone, several (`flexible`), or `none` at all.
+"""Says in which zone a pending pod must run: one zone, several (`flexible`), or `none`.
 
-(spec/core.md 3.15) What counts is what binds: the pod's own node selector and affinity, its
-volumes, and where spread, affinity and anti-affinity over zones would let it go just now.
+What counts is what binds: the pod's own node selector and affinity, its volumes, and where spread,
+affinity and anti-affinity over zones would let it go just now.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import msgspec
 from dovetail import labels
 from dovetail.decide.nodes import census
 from dovetail.decide.volumes import pod_volumes
-from dovetail.model.pod import Pod
+from dovetail.model.pod import Pod, PodSpec
 from dovetail.model.requirements import Requirement
 from dovetail.model.snapshot import Snapshot
-from dovetail.model.topology import LabelSelector, NodeTerm, PodTerm, Spread, narrowed
+from dovetail.model.topology import LabelSelector, NodePolicy, NodeTerm, PodTerm, Spread, narrowed
 from dovetail.model.verdict import Problem
 
 FLEXIBLE: Final = "flexible"
@@ -63,8 +63,8 @@ class _Zones:
             *(
                 offering.zone
                 for types in snapshot.instance_types.values()
-                for one in types
-                for offering in one.offerings
+                for instance_type in types
+                for offering in instance_type.offerings
             ),
         }
 
@@ -76,25 +76,18 @@ class _Zones:
         named = {
             value
             for choice in choices
-            for one in choice
-            if not one.complement
-            for value in one.values
+            for requirement in choice
+            if not requirement.complement
+            for value in requirement.values
         }
-        found = [
-            zone
-            for zone in sorted(self._zones | named)
-            if all(any(one.has(zone) for one in choice) for choice in choices)
-        ]
+        found = [zone for zone in sorted(self._zones | named) if _is_open(zone, choices)]
         if len(found) == 1:
             return found[0]
         return FLEXIBLE if found else NONE
 
     def _choices(self, pod: Pod) -> Iterator[list[Requirement]]:
         """What binds the pod to zones: of each list, one requirement must hold."""
-        wanted = pod.spec.node_selector.get(labels.ZONE)
-        if wanted is not None:
-            yield [_only({wanted})]
-        yield from _of_terms(pod.spec.required_terms)
+        yield from _of_node(pod.spec)
         yield from self._of_volumes(pod)
         yield from self._of_others(pod)
 
@@ -123,11 +116,15 @@ class _Zones:
         selector = narrowed(spread.selector, pod.labels, match=spread.match_label_keys)
         counts = self._counts(frozenset({pod.namespace}), selector)
         own = int(selector.matches(pod.labels))
-        fewest = min((counts.get(zone, 0) for zone in self._zones), default=0)
-        if len(self._zones) < spread.min_domains:
+        zones = self._zones
+        if spread.node_affinity_policy == NodePolicy.HONOR:
+            choices = list(_of_node(pod.spec))
+            zones = {zone for zone in zones if _is_open(zone, choices)}
+        fewest = min((counts.get(zone, 0) for zone in zones), default=0)
+        if len(zones) < spread.min_domains:
             fewest = 0
         return _only(
-            zone for zone in self._zones if counts.get(zone, 0) + own - fewest <= spread.max_skew
+            zone for zone in zones if counts.get(zone, 0) + own - fewest <= spread.max_skew
         )
 
     def _near(self, pod: Pod, term: PodTerm) -> Iterator[list[Requirement]]:
@@ -151,40 +148,40 @@ class _Zones:
         key = (namespaces, selector)
         if key not in self._known:
             counts: Counter[str] = Counter()
-            for one in self._candidates(selector):
-                if one.namespace in namespaces and selector.matches(one.labels):
-                    counts.update(one.n_by_zone)
+            for candidate in self._candidates(selector):
+                if candidate.namespace in namespaces and selector.matches(candidate.labels):
+                    counts.update(candidate.n_by_zone)
             self._known[key] = counts
         return self._known[key]
 
     def _candidates(self, selector: LabelSelector) -> Iterable[_Tenants]:
         """Bound pods that the selector might mean: it nearly always names a value of some label."""
-        for one in selector.expressions:
-            if not one.complement:
-                pairs = ((one.key, value) for value in one.values)
-                return [held for pair in pairs for held in self._tenants_by_pair.get(pair, ())]
+        for expression in selector.expressions:
+            if not expression.complement:
+                pairs = ((expression.key, value) for value in expression.values)
+                return [tenant for pair in pairs for tenant in self._tenants_by_pair.get(pair, ())]
         return self._tenants
 
     @cached_property
     def _tenants(self) -> list[_Tenants]:
-        held: dict[tuple[str, int], _Tenants] = {}
+        result: dict[tuple[str, int], _Tenants] = {}
         for pod in self._snapshot.pods:
             zone = self._zone_by_node.get(pod.node_name)
             if zone is None or pod.is_terminal or pod.deleting_at is not None:
                 continue
             key = (pod.namespace, id(pod.labels))
-            if key not in held:
-                held[key] = _Tenants(pod.namespace, pod.labels, Counter())
-            held[key].n_by_zone[zone] += 1
-        return list(held.values())
+            if key not in result:
+                result[key] = _Tenants(pod.namespace, pod.labels, Counter())
+            result[key].n_by_zone[zone] += 1
+        return list(result.values())
 
     @cached_property
     def _tenants_by_pair(self) -> dict[tuple[str, str], list[_Tenants]]:
-        found: dict[tuple[str, str], list[_Tenants]] = {}
-        for one in self._tenants:
-            for pair in one.labels.items():
-                found.setdefault(pair, []).append(one)
-        return found
+        tenants: dict[tuple[str, str], list[_Tenants]] = {}
+        for tenant in self._tenants:
+            for pair in tenant.labels.items():
+                tenants.setdefault(pair, []).append(tenant)
+        return tenants
 
 
 def _narrow(pod: Pod, term: PodTerm) -> LabelSelector:
@@ -196,22 +193,34 @@ def _narrow(pod: Pod, term: PodTerm) -> LabelSelector:
     )
 
 
+def _of_node(spec: PodSpec) -> Iterator[list[Requirement]]:
+    """What the pod's own node selector and affinity say of zones."""
+    wanted = spec.node_selector.get(labels.ZONE)
+    if wanted is not None:
+        yield [_only({wanted})]
+    yield from _of_terms(spec.required_terms)
+
+
+def _is_open(zone: str, choices: Iterable[Iterable[Requirement]]) -> bool:
+    return all(any(requirement.has(zone) for requirement in choice) for choice in choices)
+
+
 def _of_terms(terms: Iterable[NodeTerm]) -> Iterator[list[Requirement]]:
     """What alternatives say of zones; one that says nothing leaves every zone open."""
-    found: list[Requirement] = []
+    requirements: list[Requirement] = []
     for term in terms:
-        said = [one for one in term.expressions if labels.normalize(one.key) == labels.ZONE]
+        said = [item for item in term.expressions if labels.normalize(item.key) == labels.ZONE]
         if not said:
             return
-        found.append(_joined(said))
-    if found:
-        yield found
+        requirements.append(_intersection(said))
+    if requirements:
+        yield requirements
 
 
-def _joined(said: list[Requirement]) -> Requirement:
-    whole = said[0]
-    for one in said[1:]:
-        whole &= one
+def _intersection(requirements: list[Requirement]) -> Requirement:
+    whole = requirements[0]
+    for requirement in requirements[1:]:
+        whole &= requirement
     return whole
 
 

@@ -1,4 +1,4 @@
-"""Who answers for an object? One function for each kind of it."""
+"""Chooses the function that explains an object, one for each kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does a picture of the cluster show? Nodes as boxes with their pods, pools, who waits, money.
+"""Computes the picture of the cluster: nodes with their pods, pools, pending pods, prices.
 
 Everything is a plain value that a page or a terminal can draw; the same cluster gives the same
 picture.
@@ -8,19 +8,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
+from dovetail.decide.disrupt.calendar import calendars
 from dovetail.decide.nodes import census, leaving
 from dovetail.decide.pools import Prices, price_of, prices
 from dovetail.model import resources
 from dovetail.model.node import Node
 from dovetail.model.plan import Plan
 from dovetail.model.pod import Pod
+from dovetail.model.pool import NodePool
+from dovetail.model.resources import NODES, total
 from dovetail.model.snapshot import Snapshot
-from dovetail.units import money
+from dovetail.present.budgets import BudgetBlock, BudgetCalendar, budget_blocks
+from dovetail.units import money, quantity
 
 _MIB = 2**20
 
@@ -108,7 +113,7 @@ class Totals(msgspec.Struct, frozen=True, rename="camel", gc=False):
 def node_box(node: Node, pods: Iterable[Pod], known: Prices, *, is_leaving: bool) -> NodeBox:
     """One node as it is drawn."""
     there = (pod for pod in pods if not pod.is_terminal)  # what is over takes no room
-    boxes = tuple(sorted(map(pod_box, there), key=lambda one: (-one.cpu, one.key)))
+    boxes = tuple(sorted(map(pod_box, there), key=lambda box: (-box.cpu, box.key)))
     held = node.allocatable
     return NodeBox(
         name=node.name,
@@ -118,8 +123,8 @@ def node_box(node: Node, pods: Iterable[Pod], known: Prices, *, is_leaving: bool
         capacity_type=node.capacity_type,
         state=node_state(node, is_leaving=is_leaving),
         price_per_hour=money.dollars(price_of(node, known)),
-        cpu=(sum(one.cpu for one in boxes), held.get(resources.CPU, 0)),
-        memory=(sum(one.memory for one in boxes), held.get(resources.MEMORY, 0) // _MIB),
+        cpu=(sum(box.cpu for box in boxes), held.get(resources.CPU, 0)),
+        memory=(sum(box.memory for box in boxes), held.get(resources.MEMORY, 0) // _MIB),
         pods=boxes,
         claim=node.node_claim,
         created_at=node.created_at,
@@ -158,77 +163,137 @@ def node_boxes(snapshot: Snapshot) -> tuple[NodeBox, ...]:
     """Every node, in order."""
     where, known, gone = census(snapshot.pods).by_node, prices(snapshot), leaving(snapshot)
     return tuple(
-        node_box(one, where.get(one.name, ()), known, is_leaving=one.name in gone)
-        for one in sorted(snapshot.nodes, key=lambda node: node.name)
+        node_box(item, where.get(item.name, ()), known, is_leaving=item.name in gone)
+        for item in sorted(snapshot.nodes, key=lambda node: node.name)
     )
 
 
 def waiting_pods(snapshot: Snapshot, plan: Plan) -> tuple[WaitingPod, ...]:
     """Every pod without a node, those that nothing helps first, then the oldest."""
-    lost = {one.pod: one for one in plan.unschedulable}
+    lost = {verdict.pod: verdict for verdict in plan.unschedulable}
     goes_to = _destinations(snapshot, plan)
-    found = []
+    pods = []
     for pod in census(snapshot.pods).unbound:
         if pod.is_terminal or pod.is_virtual or pod.deleting_at is not None:
             continue
         why = lost.get(pod.key)
         summary, fix = ("", "") if why is None else (why.summary, why.fix)
         node = "" if why else goes_to.get(pod.key, "")
-        found.append(WaitingPod(pod.key, pod.created_at, node, summary, fix))
-    return tuple(sorted(found, key=_urgency))
+        pods.append(WaitingPod(pod.key, pod.created_at, node, summary, fix))
+    return tuple(sorted(pods, key=_urgency))
 
 
 def _destinations(snapshot: Snapshot, plan: Plan) -> dict[str, str]:
     """Where pods are to go, by earlier promises and by this plan."""
     key_of = {pod.uid: pod.key for pod in census(snapshot.pods).unbound}
-    held = {key_of.get(one.pod_uid, ""): one.node for one in snapshot.ledger.nominations}
+    destinations = {key_of.get(item.pod_uid, ""): item.node for item in snapshot.ledger.nominations}
     for launch in plan.launches:
-        held.update(dict.fromkeys(launch.pods, launch.name))
-    for one in plan.nominations:
-        held.update(dict.fromkeys(one.pods, one.node))
-    return held
+        destinations.update(dict.fromkeys(launch.pods, launch.name))
+    for nomination in plan.nominations:
+        destinations.update(dict.fromkeys(nomination.pods, nomination.node))
+    return destinations
 
 
-def _urgency(one: WaitingPod) -> tuple[bool, str, str]:
-    return (not one.summary, one.since.isoformat() if one.since else "", one.key)
+def _urgency(pod: WaitingPod) -> tuple[bool, str, str]:
+    return (not pod.summary, pod.since.isoformat() if pod.since else "", pod.key)
 
 
 def types_in_use(boxes: Sequence[NodeBox]) -> tuple[TypeInUse, ...]:
     """What the nodes are, the dearest first. Pools may pay different prices for the same."""
     count = Counter(
-        (one.instance_type, one.capacity_type, one.zone, one.price_per_hour) for one in boxes
+        (box.instance_type, box.capacity_type, box.zone, box.price_per_hour) for box in boxes
     )
-    found = [
+    type_in_uses = [
         TypeInUse(name, capacity_type, zone, n, price)
         for (name, capacity_type, zone, price), n in count.items()
     ]
-    return tuple(sorted(found, key=_dearest))
+    return tuple(sorted(type_in_uses, key=_dearest))
 
 
-def _dearest(one: TypeInUse) -> tuple[float, str, str, str, float]:
-    spent = one.count * one.price_per_hour
-    return (-spent, one.instance_type, one.capacity_type, one.zone, one.price_per_hour)
+def _dearest(use: TypeInUse) -> tuple[float, str, str, str, float]:
+    spent = use.count * use.price_per_hour
+    return (-spent, use.instance_type, use.capacity_type, use.zone, use.price_per_hour)
 
 
 def totals(boxes: Sequence[NodeBox], n_waiting: int, target_nanousd: int) -> Totals:
     """The sums. The target is of the last decision: what has gone since then lowers it, too."""
-    paid = sum(one.price_per_hour for one in boxes)
+    paid = sum(box.price_per_hour for box in boxes)
     return Totals(
         nodes=len(boxes),
-        pods=sum(len(one.pods) for one in boxes),
+        pods=sum(len(box.pods) for box in boxes),
         waiting=n_waiting,
         price_per_hour=paid,
         target_per_hour=min(paid, money.dollars(target_nanousd)),
-        cpu_utilisation=_share([one.cpu for one in boxes]),
-        memory_utilisation=_share([one.memory for one in boxes]),
+        cpu_utilisation=_share([box.cpu for box in boxes]),
+        memory_utilisation=_share([box.memory for box in boxes]),
     )
 
 
 def _share(pairs: Sequence[tuple[int, int]]) -> float:
-    held = sum(one for _, one in pairs)
+    held = sum(item for _, item in pairs)
     return sum(used for used, _ in pairs) / held if held else 0.0
 
 
 def by_name(boxes: Iterable[NodeBox]) -> Mapping[str, NodeBox]:
     """The boxes by their names."""
-    return {one.name: one for one in boxes}
+    return {box.name: box for box in boxes}
+
+
+_SPAN: Final = timedelta(days=7)
+
+
+class LimitRow(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """How much of one limit is used, in words and as a share."""
+
+    resource: str
+    used: str
+    limit: str
+    share: float
+
+
+class PoolCard(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """One NodePool. `problems` say why nothing can be launched from it."""
+
+    name: str
+    weight: int
+    nodes: int
+    price_per_hour: float
+    limits: tuple[LimitRow, ...]
+    budgets: BudgetBlock
+    problems: tuple[str, ...]
+
+
+def pool_cards(snapshot: Snapshot, now: datetime) -> tuple[PoolCard, ...]:
+    """Every pool, by name."""
+    until = now + _SPAN
+    pool_calendars = calendars(snapshot, now, until)
+    blocks = budget_blocks(BudgetCalendar(pool_calendars, starts_at=now, ends_at=until))
+    pairs = zip(pool_calendars, blocks, strict=True)
+    return tuple(_card(pool_calendar.node_pool, block, snapshot) for pool_calendar, block in pairs)
+
+
+def _card(pool: NodePool, block: BudgetBlock, snapshot: Snapshot) -> PoolCard:
+    known = prices(snapshot)
+    nodes = [node for node in snapshot.nodes if node.node_pool == pool.name]
+    result = {**total(node.capacity for node in nodes), NODES: len(nodes)}
+    return PoolCard(
+        name=pool.name,
+        weight=pool.weight,
+        nodes=len(nodes),
+        price_per_hour=money.dollars(sum(price_of(node, known) for node in nodes)),
+        limits=_limits(pool, result),
+        budgets=block,
+        problems=tuple(problem.message for problem in pool.problems),
+    )
+
+
+def _limits(pool: NodePool, held: Mapping[str, int]) -> tuple[LimitRow, ...]:
+    return tuple(
+        LimitRow(
+            name,
+            quantity.render(name, held.get(name, 0)),
+            quantity.render(name, limit),
+            held.get(name, 0) / limit if limit else 1.0,
+        )
+        for name, limit in sorted(pool.limits.items())
+    )

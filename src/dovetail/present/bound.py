@@ -49,7 +49,7 @@ class Closeness(msgspec.Struct, frozen=True):
 
 def closeness(plan: Plan, snapshot: Snapshot) -> Closeness:
     """How close the new nodes are to the optimum; node prices count, where there are any."""
-    price, bound = _compared(plan.cost)
+    price, bound = _compared_prices(plan.cost)
     verdict = bound_is(price, bound)
     why = next(_reasons(plan, snapshot)) if verdict is BoundIs.NOT_TIGHT else ""
     return Closeness(verdict, price, bound, why)
@@ -63,7 +63,7 @@ def bound_is(price_nanousd: int, bound_nanousd: int) -> BoundIs:
     return BoundIs.WITHIN if gap * _TIGHT <= bound_nanousd else BoundIs.NOT_TIGHT
 
 
-def _compared(cost: Cost) -> tuple[int, int]:
+def _compared_prices(cost: Cost) -> tuple[int, int]:
     if cost.node_price_nanousd or cost.lower_bound_with_nodes_nanousd:
         return cost.new_nanousd + cost.node_price_nanousd, cost.lower_bound_with_nodes_nanousd
     return cost.new_nanousd, cost.lower_bound_nanousd
@@ -93,19 +93,19 @@ def _pool_reasons(pools: Sequence[NodePool], plan: Plan, snapshot: Snapshot) -> 
             yield f"the {name} limit of NodePool {pool.name} may exclude cheaper nodes"
     used = {launch.node_pool for launch in plan.launches}
     for pool in pools:
-        if pool.name in used and any(one.min_values for one in pool.requirements):
+        if pool.name in used and any(requirement.min_values for requirement in pool.requirements):
             yield f"minValues of NodePool {pool.name} require more instance types than the cheapest"
 
 
 def _bounding_limit(pool: NodePool, plan: Plan, snapshot: Snapshot) -> str:
     """The first limit that some instance type of the pool would exceed once the plan is done."""
-    coming = [one for one in plan.launches if one.node_pool == pool.name]
-    kinds = {one.name: one.capacity for one in snapshot.instance_types.get(pool.name, ())}
-    held = [node.capacity for node in snapshot.nodes if node.node_pool == pool.name]
-    held += [kinds[one.instance_type] for one in coming if one.instance_type in kinds]
+    coming = [launch for launch in plan.launches if launch.node_pool == pool.name]
+    kinds = {item.name: item.capacity for item in snapshot.instance_types.get(pool.name, ())}
+    result = [node.capacity for node in snapshot.nodes if node.node_pool == pool.name]
+    result += [kinds[launch.instance_type] for launch in coming if launch.instance_type in kinds]
     for name, limit in pool.limits.items():
-        used = sum(_amount(one, name) for one in held)
-        if limit - used < max((_amount(one, name) for one in kinds.values()), default=0):
+        used = sum(_amount(item, name) for item in result)
+        if limit - used < max((_amount(kind, name) for kind in kinds.values()), default=0):
             return name
     return ""
 
@@ -116,10 +116,10 @@ def _amount(capacity: Mapping[str, int], name: str) -> int:
 
 def _has_reservations(snapshot: Snapshot) -> bool:
     return any(
-        one.capacity_type == labels.RESERVED and one.is_available
+        offering.capacity_type == labels.RESERVED and offering.is_available
         for kinds in snapshot.instance_types.values()
         for kind in kinds
-        for one in kind.offerings
+        for offering in kind.offerings
     )
 
 
@@ -131,7 +131,7 @@ def _is_tied(plan: Plan, snapshot: Snapshot) -> bool:
         and (
             pod.spec.affinity
             or pod.spec.anti_affinity
-            or any(one.is_hard for one in pod.spec.spread)
+            or any(spread.is_hard for spread in pod.spec.spread)
         )
         for pod in snapshot.pods
     )

@@ -1,4 +1,4 @@
-"""What does a person, or a script, want to see of budgets? Lines, pictures of a week, and data."""
+"""Shows budgets as lines, as a picture of a week, and as data."""
 
 from __future__ import annotations
 
@@ -63,22 +63,22 @@ class BudgetBlock(msgspec.Struct, frozen=True):
 
 def budget_blocks(shown: BudgetCalendar, *, is_wide: bool = False) -> tuple[BudgetBlock, ...]:
     """A block a pool. Reasons that are treated alike share lines, unless `is_wide`."""
-    return tuple(_block(one, shown, is_wide=is_wide) for one in shown.pools)
+    return tuple(_block(pool, shown, is_wide=is_wide) for pool in shown.pools)
 
 
 def _block(calendar: PoolCalendar, shown: BudgetCalendar, *, is_wide: bool) -> BudgetBlock:
     alike = _alike(calendar.stretches, is_wide=is_wide)
-    lines = [(one, reasons) for reasons, some in alike.items() for one in some]
+    lines = [(stretch, reasons) for reasons, some in alike.items() for stretch in some]
     lines.sort(key=lambda line: line[0].starts_at)  # of one moment, reasons keep their order
     return BudgetBlock(
         title=_title(calendar),
-        rows=tuple(_row(one, reasons, shown, calendar.n_nodes) for one, reasons in lines),
+        rows=tuple(_row(stretch, reasons, shown, calendar.n_nodes) for stretch, reasons in lines),
         pictures=tuple(
             _picture(some, reasons, calendar.n_nodes)
             for reasons, some in alike.items()
             if len(some) > 1
         ),
-        warnings=tuple(one.message for one in _flaws(calendar, shown)),
+        warnings=tuple(flaw.message for flaw in _flaws(calendar, shown)),
     )
 
 
@@ -128,13 +128,13 @@ def allowed(limit: Limit, n_nodes: int | None) -> str:
     """How many may go, in words. `n_nodes` None: nobody knows of how many."""
     if limit.is_zero:
         return "none"
-    said = _stated(limit)
+    stated = _limit_text(limit)
     if n_nodes is None:
-        return said or "no limit"
-    return f"{limit.of(n_nodes)} of {n_nodes} ({said or 'no limit'})"
+        return stated or "no limit"
+    return f"{limit.of(n_nodes)} of {n_nodes} ({stated or 'no limit'})"
 
 
-def _stated(limit: Limit) -> str:
+def _limit_text(limit: Limit) -> str:
     parts = [] if limit.count is None else [str(limit.count)]
     if limit.percent is not None:
         parts.append(f"{limit.percent}%")
@@ -144,11 +144,11 @@ def _stated(limit: Limit) -> str:
 def _picture(stretches: Sequence[Stretch], reasons: str, n_nodes: int | None) -> WeekPicture:
     midnight = datetime.combine(stretches[0].starts_at.date(), time(), tzinfo=UTC)
     n_days = min(_MOST_DAYS, -((midnight - stretches[-1].ends_at) // _DAY))
-    cells = _cells([one for one in stretches if one.starts_at < midnight + n_days * _DAY])
+    cells = _cells([item for item in stretches if item.starts_at < midnight + n_days * _DAY])
     days = []
     for number in range(n_days):
         day = midnight + number * _DAY
-        today = [one for one in stretches if one.starts_at < day + _DAY and one.ends_at > day]
+        today = [item for item in stretches if item.starts_at < day + _DAY and item.ends_at > day]
         row = "".join(_cell(day + hour * _HOUR, today, cells) for hour in range(24))
         days.append((f"{day:%a %d %b}", row))
     drawn = "".join(row for _, row in days)
@@ -161,21 +161,21 @@ def _picture(stretches: Sequence[Stretch], reasons: str, n_nodes: int | None) ->
 def _cells(stretches: Sequence[Stretch]) -> dict[Limit, str]:
     """A cell for each limit, letters in the order in which they first hold."""
     letters = iter(_LETTERS)
-    found: dict[Limit, str] = {}
-    for one in stretches:
-        if one.limit not in found:
-            found[one.limit] = _fixed(one.limit) or next(letters, _MORE)
-    return found
+    cells: dict[Limit, str] = {}
+    for stretch in stretches:
+        if stretch.limit not in cells:
+            cells[stretch.limit] = _fixed_text(stretch.limit) or next(letters, _MORE)
+    return cells
 
 
-def _fixed(limit: Limit) -> str:
+def _fixed_text(limit: Limit) -> str:
     if limit.is_zero:
         return NOTHING_GOES
     return NO_LIMIT if limit == Limit() else ""
 
 
 def _cell(hour: datetime, stretches: Sequence[Stretch], cells: Mapping[Limit, str]) -> str:
-    within = [one for one in stretches if one.starts_at < hour + _HOUR and one.ends_at > hour]
+    within = [item for item in stretches if item.starts_at < hour + _HOUR and item.ends_at > hour]
     if not within:
         return _OUTSIDE
     return cells[within[0].limit] if len(within) == 1 else CHANGES
@@ -186,7 +186,7 @@ def budgets_json(shown: BudgetCalendar) -> dict[str, Json]:
     return {
         "from": instant(shown.starts_at),
         "until": instant(shown.ends_at),
-        "nodePools": [_pool_json(one, shown) for one in shown.pools],
+        "nodePools": [_pool_json(pool, shown) for pool in shown.pools],
     }
 
 
@@ -198,8 +198,8 @@ def _pool_json(calendar: PoolCalendar, shown: BudgetCalendar) -> dict[str, Json]
         "disrupting": calendar.n_disrupting if is_known else None,
         "allowed": list(_stretches_json(calendar)),
         "warnings": [
-            {"warning": str(one.kind), "budgets": list(one.budgets), "message": one.message}
-            for one in _flaws(calendar, shown)
+            {"warning": str(flaw.kind), "budgets": list(flaw.budgets), "message": flaw.message}
+            for flaw in _flaws(calendar, shown)
         ],
     }
 
@@ -207,14 +207,14 @@ def _pool_json(calendar: PoolCalendar, shown: BudgetCalendar) -> dict[str, Json]
 def _stretches_json(calendar: PoolCalendar) -> Iterator[dict[str, Json]]:
     n_nodes = calendar.n_nodes
     for reason, some in calendar.stretches.items():
-        for one in some:
+        for stretch in some:
             yield {
                 "reason": str(reason),
-                "from": instant(one.starts_at),
-                "until": instant(one.ends_at),
-                "count": one.limit.count,
-                "percent": one.limit.percent,
-                "nodes": _count(one.limit, n_nodes),
+                "from": instant(stretch.starts_at),
+                "until": instant(stretch.ends_at),
+                "count": stretch.limit.count,
+                "percent": stretch.limit.percent,
+                "nodes": _count(stretch.limit, n_nodes),
             }
 
 

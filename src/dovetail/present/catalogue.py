@@ -1,4 +1,4 @@
-"""Which machines can be had, and for how much? Rows for `catalog`, filtered and in order."""
+"""Makes the rows of `catalog`: instance types and prices, filtered and sorted."""
 
 from __future__ import annotations
 
@@ -43,27 +43,27 @@ class TypeRow(msgspec.Struct, frozen=True):
 
 def matching(types: Iterable[InstanceType], wanted: Wanted) -> tuple[InstanceType, ...]:
     """The types that were asked for, family by family, small to large."""
-    found = [one for one in types if _is_wanted(one, wanted)]
+    instance_types = [instance_type for instance_type in types if _is_wanted(instance_type, wanted)]
     return tuple(
         sorted(
-            found,
-            key=lambda one: (
-                family(one.name),
-                one.capacity.get(resources.CPU, 0),
-                one.capacity.get(resources.MEMORY, 0),
-                one.name,
+            instance_types,
+            key=lambda instance_type: (
+                family(instance_type.name),
+                instance_type.capacity.get(resources.CPU, 0),
+                instance_type.capacity.get(resources.MEMORY, 0),
+                instance_type.name,
             ),
         )
     )
 
 
-def _is_wanted(one: InstanceType, wanted: Wanted) -> bool:
+def _is_wanted(instance_type: InstanceType, wanted: Wanted) -> bool:
     return (
-        wanted.family in {"", family(one.name)}
-        and (not wanted.arch or wanted.arch in _values(one, labels.ARCH))
-        and one.capacity.get(resources.CPU, 0) >= wanted.min_cpu_millis
-        and one.capacity.get(resources.MEMORY, 0) >= wanted.min_memory_bytes
-        and (not wanted.resource or one.capacity.get(wanted.resource, 0) > 0)
+        wanted.family in {"", family(instance_type.name)}
+        and (not wanted.arch or wanted.arch in _values(instance_type, labels.ARCH))
+        and instance_type.capacity.get(resources.CPU, 0) >= wanted.min_cpu_millis
+        and instance_type.capacity.get(resources.MEMORY, 0) >= wanted.min_memory_bytes
+        and (not wanted.resource or instance_type.capacity.get(wanted.resource, 0) > 0)
     )
 
 
@@ -72,34 +72,34 @@ def family(name: str) -> str:
     return re.split(r"[.-]", name, maxsplit=1)[0]
 
 
-def _values(one: InstanceType, key: str) -> list[str]:
-    held = one.requirements.get(key)
+def _values(instance_type: InstanceType, key: str) -> list[str]:
+    held = instance_type.requirements.get(key)
     return sorted(held.values) if held is not None and not held.complement else []
 
 
-def type_row(one: InstanceType) -> TypeRow:
+def type_row(instance_type: InstanceType) -> TypeRow:
     """What the table says of a type."""
     return TypeRow(
-        name=one.name,
-        cpu_millis=one.capacity.get(resources.CPU, 0),
-        memory_bytes=one.capacity.get(resources.MEMORY, 0),
-        arch=", ".join(_values(one, labels.ARCH)),
+        name=instance_type.name,
+        cpu_millis=instance_type.capacity.get(resources.CPU, 0),
+        memory_bytes=instance_type.capacity.get(resources.MEMORY, 0),
+        arch=", ".join(_values(instance_type, labels.ARCH)),
         devices=tuple(
             (name, amount)
-            for name, amount in sorted(one.capacity.items())
+            for name, amount in sorted(instance_type.capacity.items())
             if name not in _ORDINARY and amount
         ),
-        max_pods=one.capacity.get(resources.PODS, 0),
-        on_demand_nanousd=_lowest(one, labels.ON_DEMAND),
-        spot_nanousd=_lowest(one, labels.SPOT),
-        zones=tuple(sorted({offering.zone for offering in one.offerings})),
+        max_pods=instance_type.capacity.get(resources.PODS, 0),
+        on_demand_nanousd=_lowest(instance_type, labels.ON_DEMAND),
+        spot_nanousd=_lowest(instance_type, labels.SPOT),
+        zones=tuple(sorted({offering.zone for offering in instance_type.offerings})),
     )
 
 
-def _lowest(one: InstanceType, capacity_type: str) -> int | None:
+def _lowest(instance_type: InstanceType, capacity_type: str) -> int | None:
     prices = [
         offering.price_nanousd
-        for offering in one.offerings
+        for offering in instance_type.offerings
         if offering.capacity_type == capacity_type and offering.is_available
     ]
     return min(prices) if prices else None

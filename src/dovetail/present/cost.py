@@ -1,4 +1,4 @@
-"""Who pays for what? The price of every node, divided among its pods.
+"""Divides the price of every node among its pods.
 
 A pod's weight on its node is the largest of its shares of cpu, memory and devices. The part of a
 node's price that is used is the share of whichever of these is asked for most; it is divided among
@@ -85,7 +85,7 @@ def bill(node: Node, pods: Sequence[Pod], nanousd: int) -> Bill:
     used = min(Fraction(1), max(_shares(node, there).values(), default=Fraction(0)))
     weights = [max(_shares(node, (pod,)).values(), default=Fraction(0)) for pod in there]
     spent = int(nanousd * used)
-    parts = _divided(spent, weights)
+    parts = _divide(spent, weights)
     charges = tuple(map(Charge, there, parts))
     return Bill(node, nanousd, charges, nanousd - sum(parts))
 
@@ -100,7 +100,7 @@ def _shares(node: Node, pods: Sequence[Pod]) -> Mapping[str, Fraction]:
     }
 
 
-def _divided(whole: int, weights: Sequence[Fraction]) -> list[int]:
+def _divide(whole: int, weights: Sequence[Fraction]) -> list[int]:
     """A whole in parts by weight, which add up to it; nothing where nobody weighs anything."""
     total = sum(weights, Fraction(0))
     if not total:
@@ -126,14 +126,14 @@ def rows(found: Sequence[Bill], by: By, label: str = "team") -> tuple[CostRow, .
     named = {
         By.NAMESPACE: lambda pod: pod.namespace,
         By.WORKLOAD: lambda pod: pod.workload or ALONE,
-        By.LABEL: lambda pod: _labelled(pod, label),
+        By.LABEL: lambda pod: _label_value(pod, label),
     }[by]
-    unused = sum(one.unused_nanousd for one in found)
+    unused = sum(item.unused_nanousd for item in found)
     rest = CostRow(UNUSED, unused, 0, len(found), unused)
     return (*sorted(_pod_rows(found, named), key=_dearest), rest)
 
 
-def _labelled(pod: Pod, label: str) -> str:
+def _label_value(pod: Pod, label: str) -> str:
     value = pod.labels.get(label)
     return f"(no label {label})" if value is None else f"{label}={value}"
 
@@ -144,23 +144,23 @@ def _dearest(row: CostRow) -> tuple[int, str]:
 
 def _pool_rows(found: Sequence[Bill]) -> Iterator[CostRow]:
     alike: dict[str, list[Bill]] = {}
-    for one in found:
-        alike.setdefault(one.node.node_pool or NO_POOL, []).append(one)
+    for item in found:
+        alike.setdefault(item.node.node_pool or NO_POOL, []).append(item)
     for name, members in alike.items():
         yield CostRow(
             name=name,
-            nanousd=sum(one.nanousd for one in members),
-            n_pods=sum(len(one.charges) for one in members),
+            nanousd=sum(member.nanousd for member in members),
+            n_pods=sum(len(member.charges) for member in members),
             n_nodes=len(members),
-            unused_nanousd=sum(one.unused_nanousd for one in members),
+            unused_nanousd=sum(member.unused_nanousd for member in members),
         )
 
 
 def _pod_rows(found: Sequence[Bill], named: Callable[[Pod], str]) -> Iterator[CostRow]:
     alike: dict[str, list[tuple[str, Charge]]] = {}
-    for one in found:
-        for charge in one.charges:
-            alike.setdefault(named(charge.pod), []).append((one.node.name, charge))
+    for item in found:
+        for charge in item.charges:
+            alike.setdefault(named(charge.pod), []).append((item.node.name, charge))
     for name, members in alike.items():
         yield CostRow(
             name=name,

@@ -1,4 +1,4 @@
-"""What is paid, by whom, and how does that compare? The sums of `cost` in words and as data."""
+"""Sums costs by workload and compares them, in words and as data."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def report(
     found = bills(snapshot)
     return CostReport(
         now=now,
-        nanousd=sum(one.nanousd for one in found),
-        unused_nanousd=sum(one.unused_nanousd for one in found),
+        nanousd=sum(bill.nanousd for bill in found),
+        unused_nanousd=sum(bill.unused_nanousd for bill in found),
         rows={by: rows(found, by, label) for by in By},
         label=label,
         comparison=comparison,
@@ -106,8 +106,8 @@ def _sentences(told: CostReport) -> Iterator[str]:
     yield (
         f"If the same {counted(one.n_pods, 'pod')}, {where}, were provisioned from scratch, "
         f"Karpenter would pay {_against(one.reference_nanousd, one)}"
-        f"{_left(one.n_reference_unplaced)}; Dovetail would pay "
-        f"{_against(one.anew_nanousd, one)}{_left(one.n_anew_unplaced)}."
+        f"{_left_out_text(one.n_reference_unplaced)}; Dovetail would pay "
+        f"{_against(one.anew_nanousd, one)}{_left_out_text(one.n_anew_unplaced)}."
     )
     if one.bound_nanousd:
         over = share(one.paid_nanousd - one.bound_nanousd, one.bound_nanousd)
@@ -118,15 +118,15 @@ def _sentences(told: CostReport) -> Iterator[str]:
         yield f"The lower bound for the cluster, if all movable pods were moved now, is {least}."
 
 
-def _against(theirs: int, one: Comparison) -> str:
-    saved = theirs - one.paid_nanousd
+def _against(theirs: int, comparison: Comparison) -> str:
+    saved = theirs - comparison.paid_nanousd
     amount = f"{price(abs(saved))} an hour, {monthly(abs(saved))} a month"
     if saved < 0:
         return f"{price(theirs)}, which would save {amount}"
     return f"{price(theirs)}, so the current nodes save {amount} ({share(saved, theirs)})"
 
 
-def _left(n_pods: int) -> str:
+def _left_out_text(n_pods: int) -> str:
     return f", with {counted(n_pods, 'pod')} unschedulable" if n_pods else ""
 
 

@@ -1,4 +1,4 @@
-"""Why does this node stay or go, and what would happen without it?"""
+"""Explains why a node stays or is removed, and what would happen without it."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ class _Found(msgspec.Struct, frozen=True):
 
 def explain_node(node: Node, snapshot: Snapshot, plan: Plan, now: datetime) -> Explanation:
     """The whole answer for one node."""
-    pods = tuple(sorted(census(snapshot.pods).by_node.get(node.name, ()), key=lambda one: one.key))
-    going = next((one for one in plan.disruptions if node.name in one.nodes), None)
+    pods = tuple(sorted(census(snapshot.pods).by_node.get(node.name, ()), key=lambda pod: pod.key))
+    going = next((item for item in plan.disruptions if node.name in item.nodes), None)
     found = _Found(
         node=node,
         pods=pods,
@@ -93,7 +93,7 @@ def _facts(found: _Found) -> Iterator[tuple[str, str]]:
     yield "price", known
     used = resources.total(pod.spec.requests for pod in found.pods if not pod.is_terminal)
     fills = [Fill(name, used.get(name, 0), node.allocatable.get(name, 0)) for name in _SHOWN]
-    yield "requested", ", ".join(_filled(one) for one in fills)
+    yield "requested", ", ".join(_fill_text(fill) for fill in fills)
     if node.node_pool:
         yield "budgets", _budget(found)
 
@@ -113,22 +113,22 @@ def _state(found: _Found) -> Iterator[str]:
         yield f"{old} old"
 
 
-def _filled(fill: Fill) -> str:
-    used, held = (quantity.render(fill.resource, one) for one in (fill.used, fill.held))
+def _fill_text(fill: Fill) -> str:
+    used, held = (quantity.render(fill.resource, item) for item in (fill.used, fill.held))
     return f"{fill.resource} {used} of {held} ({fill.percent} %)"
 
 
 def _budget(found: _Found) -> str:
     """How many nodes of its pool may go for its reason, and until when that is so."""
-    held = allowances(found.snapshot, found.reason, found.now).get(found.node.node_pool)
-    if held is None:
+    allowance = allowances(found.snapshot, found.reason, found.now).get(found.node.node_pool)
+    if allowance is None:
         return "none, because its NodePool does not exist"
-    allowed = min(held.n_allowed, held.n_nodes)
-    text = f"{allowed} of {counted(held.n_nodes, 'node')} may be disrupted for {found.reason}"
+    allowed = min(allowance.n_allowed, allowance.n_nodes)
+    text = f"{allowed} of {counted(allowance.n_nodes, 'node')} may be disrupted for {found.reason}"
     which = tightest(found.node.node_pool, found.snapshot, found.reason, found.now)
     text += f" ({which})" if which else ""
-    away = f", {held.n_disrupting} already unavailable" if held.n_disrupting else ""
-    until = f", until {instant(held.changes_at)}" if held.changes_at else ""
+    away = f", {allowance.n_disrupting} already unavailable" if allowance.n_disrupting else ""
+    until = f", until {instant(allowance.changes_at)}" if allowance.changes_at else ""
     return f"{text}{away}{until}"
 
 
@@ -140,7 +140,7 @@ def _verdict(found: _Found) -> str:
 
 def _sections(found: _Found) -> Iterator[Section]:
     if len(found.kept) > 1:
-        lines = tuple(f"- {one.message}" for one in found.kept)
+        lines = tuple(f"- {verdict.message}" for verdict in found.kept)
         yield Section("What blocks its removal", lines)
     if found.without is not None:
         yield Section("If it were removed now", tuple(_outcome(found, found.without)))
@@ -148,12 +148,12 @@ def _sections(found: _Found) -> Iterator[Section]:
             yield _pods(found, found.without)
     helps = tuple(_helps(found))
     if helps:
-        yield Section("What would allow its removal", tuple(f"- {one}" for one in helps))
+        yield Section("What would allow its removal", tuple(f"- {item}" for item in helps))
 
 
 def _outcome(found: _Found, without: Removal) -> Iterator[str]:
-    for one in without.unplaced:
-        yield f"Pod {one.pod} would be unschedulable. {one.summary}"
+    for verdict in without.unplaced:
+        yield f"Pod {verdict.pod} would be unschedulable. {verdict.summary}"
     if without.unplaced:
         return
     yield from _needs(without)
@@ -167,20 +167,20 @@ def _outcome(found: _Found, without: Removal) -> Iterator[str]:
 
 def _needs(without: Removal) -> Iterator[str]:
     """Where those would go who could."""
-    n_moved = sum(len(one.pods) for one in without.places)
-    n_new = sum(len(one.pods) for one in without.launches)
+    n_moved = sum(len(place.pods) for place in without.places)
+    n_new = sum(len(launch.pods) for launch in without.launches)
     if n_moved:
-        where = ", ".join(one.node for one in without.places)
+        where = ", ".join(place.node for place in without.places)
         yield f"{counted(n_moved, 'pod')} would fit on existing nodes: {where}."
     if without.launches:
-        paid = price(sum(one.price_nanousd for one in without.launches))
+        paid = price(sum(launch.price_nanousd for launch in without.launches))
         yield f"{counted(n_new, 'pod')} would need {coming(without.launches)}, for {paid} an hour."
     if not n_moved and not n_new:
         yield "No pod that may be evicted would need another node."
 
 
 def _pods(found: _Found, without: Removal) -> Section:
-    kinds = {one.name: f" (new, {one.instance_type})" for one in without.launches}
+    kinds = {launch.name: f" (new, {launch.instance_type})" for launch in without.launches}
     where = without.destination_by_pod
     rows = []
     for pod in found.pods:
@@ -207,11 +207,11 @@ def _becomes(pod: Pod, found: _Found, without: Removal) -> str:
 def _helps(found: _Found) -> Iterator[str]:
     """What would have to change, all of it."""
     stuck = found.without.unplaced if found.without is not None else ()
-    fixes = [f"{one.fix} (for pod {one.pod})" for one in stuck if one.fix]
-    for one in found.kept:
-        if remedy(one) and not (one.reason == Blocker.POD_STUCK and fixes):
-            yield remedy(one)
-        if one.reason in _FINAL:
+    fixes = [f"{verdict.fix} (for pod {verdict.pod})" for verdict in stuck if verdict.fix]
+    for verdict in found.kept:
+        if remedy(verdict) and not (verdict.reason == Blocker.POD_STUCK and fixes):
+            yield remedy(verdict)
+        if verdict.reason in _FINAL:
             return
     yield from fixes
     if found.kept and found.reason == DisruptionReason.UNDERUTILIZED:
@@ -247,7 +247,7 @@ def _data(found: _Found) -> Mapping[str, Json]:
         "allocatable": amounts_json(node.allocatable),
         "goes": found.going is not None,
         "disruption": None if found.going is None else disruption_json(found.going),
-        "kept": [blocked_json(one) for one in found.kept],
+        "kept": [blocked_json(verdict) for verdict in found.kept],
         "pods": [_pod_data(pod, found) for pod in found.pods],
         "ifRemoved": None if found.without is None else _removal_data(found.without),
         "help": list(_helps(found)),
@@ -270,7 +270,7 @@ def _removal_data(without: Removal) -> Mapping[str, Json]:
     moves: Sequence[tuple[str, str]] = sorted(without.destination_by_pod.items())
     return {
         "moves": [{"pod": pod, "to": node} for pod, node in moves],
-        "replacements": [claim_json(one) for one in without.launches],
-        "unschedulable": [unschedulable_json(one) for one in without.unplaced],
+        "replacements": [claim_json(launch) for launch in without.launches],
+        "unschedulable": [unschedulable_json(verdict) for verdict in without.unplaced],
         "savingPerHour": None if without.unplaced else money.dollars(without.saving_nanousd),
     }

@@ -1,4 +1,4 @@
-"""Why does this pod wait, where will it run, and what becomes of it when its node goes?"""
+"""Explains why a pod is pending, where it will run, and what happens when its node is removed."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class _Found(msgspec.Struct, frozen=True):
 
 def explain_pod(pod: Pod, snapshot: Snapshot, plan: Plan, now: datetime) -> Explanation:
     """The whole answer for one pod."""
-    waiting = next((one for one in plan.unschedulable if one.pod == pod.key), None)
-    node = next((one for one in snapshot.nodes if one.name == pod.node_name), None)
+    waiting = next((verdict for verdict in plan.unschedulable if verdict.pod == pod.key), None)
+    node = next((item for item in snapshot.nodes if item.name == pod.node_name), None)
     if waiting is not None:
         found = _Found(pod, now, waiting, None, "", "", f"It is pending. {waiting.summary}")
     elif node is None:
@@ -54,19 +54,19 @@ def explain_pod(pod: Pod, snapshot: Snapshot, plan: Plan, now: datetime) -> Expl
 
 
 def _unbound(pod: Pod, snapshot: Snapshot, plan: Plan, now: datetime) -> _Found:
-    launch = next((one for one in plan.launches if pod.key in one.pods), None)
+    launch = next((item for item in plan.launches if pod.key in item.pods), None)
     if launch is not None:
         kind = f"{launch.instance_type} {launch.capacity_type} {launch.zone}"
         cost = f"of NodePool {launch.node_pool}, for {price(launch.price_nanousd)} an hour"
         verdict = f"It is pending until a new node is ready: {kind} {cost}."
         return _Found(pod, now, None, launch, launch.name, "", verdict)
-    place = next((one.node for one in plan.nominations if pod.key in one.pods), "")
+    place = next((item.node for item in plan.nominations if pod.key in item.pods), "")
     if place:
         verdict = f"It is pending, and fits on node {place}{_once_free(pod, place, snapshot, now)}."
         return _Found(pod, now, None, None, place, "", verdict)
-    promised = pod.nominated_node_name or _promised(pod, snapshot)
+    promised = pod.nominated_node_name or _promised_node(pod, snapshot)
     if promised:
-        starting = any(one.name == promised and not one.is_initialized for one in snapshot.nodes)
+        starting = any(node.name == promised and not node.is_initialized for node in snapshot.nodes)
         yet = ", which is not ready yet" if starting else ""
         verdict = f"It is pending, and is planned onto node {promised}{yet}."
         return _Found(pod, now, None, None, promised, "", verdict)
@@ -77,47 +77,47 @@ def _unbound(pod: Pod, snapshot: Snapshot, plan: Plan, now: datetime) -> _Found:
 
 def _once_free(pod: Pod, place: str, snapshot: Snapshot, now: datetime) -> str:
     """Who has to leave first, where there is no room yet."""
-    node = next((one for one in snapshot.nodes if one.name == place), None)
-    there = [one for one in snapshot.pods if one.node_name == place and not one.is_terminal]
-    ending = [one.key for one in there if is_parting(one, now)]
+    node = next((item for item in snapshot.nodes if item.name == place), None)
+    there = [item for item in snapshot.pods if item.node_name == place and not item.is_terminal]
+    ending = [item.key for item in there if is_parting(item, now)]
     if node is None or not ending:
         return ""
-    free = subtract(node.allocatable, total(one.spec.requests for one in there))
+    free = subtract(node.allocatable, total(item.spec.requests for item in there))
     if fits(pod.spec.requests, free):
         return ""
     return f" once terminating pods have left it: {listing(ending)}"
 
 
-def _promised(pod: Pod, snapshot: Snapshot) -> str:
+def _promised_node(pod: Pod, snapshot: Snapshot) -> str:
     """The node that an earlier plan has given it."""
     promises = snapshot.ledger.nominations
-    return next((one.node for one in promises if one.pod_uid == pod.uid and pod.uid), "")
+    return next((item.node for item in promises if item.pod_uid == pod.uid and pod.uid), "")
 
 
 def _bound(pod: Pod, node: Node, snapshot: Snapshot, plan: Plan, now: datetime) -> _Found:
     """What becomes of a pod that has its node."""
     without = removal(node, snapshot, plan, now)
     becomes = "" if without is None else fate(pod, without, snapshot, now)
-    going = next((one for one in plan.disruptions if node.name in one.nodes), None)
+    going = next((item for item in plan.disruptions if node.name in item.nodes), None)
     if going is not None:
         to = dict(destinations(going)).get(pod.key, "")
         moves = f"; it moves to {to}" if to else ""
-        said = f"which can be removed now, for reason {going.reason}{moves}"
-        return _Found(pod, now, None, None, to, becomes, f"It runs on node {node.name}, {said}.")
+        message = f"which can be removed now, for reason {going.reason}{moves}"
+        return _Found(pod, now, None, None, to, becomes, f"It runs on node {node.name}, {message}.")
     if without is None:
         return _leaving(pod, node, snapshot, now)
     to = without.destination_by_pod.get(pod.key, "")
-    kept = tuple(one.message for one in obstacles(node, snapshot, plan, now))
+    kept = tuple(obstacle.message for obstacle in obstacles(node, snapshot, plan, now))
     verdict = f"It runs on node {node.name}, which stays."
     return _Found(pod, now, None, None, to, becomes, verdict, kept)
 
 
 def _leaving(pod: Pod, node: Node, snapshot: Snapshot, now: datetime) -> _Found:
     """What becomes of a pod whose node is on its way out already."""
-    reasons = (one.reason for one in snapshot.ledger.disrupting if one.node == node.name)
+    reasons = (item.reason for item in snapshot.ledger.disrupting if item.node == node.name)
     reason = next(reasons, "")
     why = f", for reason {reason}" if reason else ""
-    to = _promised(pod, snapshot)
+    to = _promised_node(pod, snapshot)
     moves = f"; it moves to {to}" if to else ""
     verdict = f"It runs on node {node.name}, which is being removed{why}{moves}."
     return _Found(pod, now, None, None, to, "", verdict)
@@ -136,7 +136,7 @@ def _facts(found: _Found) -> Iterator[tuple[str, str]]:
 def _sections(found: _Found) -> Iterator[Section]:
     waiting = found.waiting
     if found.kept:
-        lines = tuple(f"- {one}" for one in found.kept)
+        lines = tuple(f"- {item}" for item in found.kept)
         yield Section(f"Why node {found.pod.node_name} stays", lines)
         if found.to:
             yield Section("If that node were removed now", (f"It would move to {found.to}.",))

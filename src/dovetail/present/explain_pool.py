@@ -1,4 +1,4 @@
-"""May this NodePool grow, what has it, what does it hold back, and whom can it not help?"""
+"""Explains whether a NodePool may grow, what it has, what limits it, and whom it cannot help."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ def explain_pool(pool: NodePool, snapshot: Snapshot, plan: Plan, now: datetime) 
         snapshot=snapshot,
         plan=plan,
         now=now,
-        problem=next((problem for one, problem in refused if one.name == pool.name), None),
+        problem=next((problem for item, problem in refused if item.name == pool.name), None),
         nodes=tuple(sorted(nodes, key=lambda node: node.name)),
         price_by_node={node.name: price_of(node, known) for node in nodes},
         remaining=remaining_limits(pool, nodes),
-        launches=tuple(one for one in plan.launches if one.node_pool == pool.name),
-        allowed={one: allowances(snapshot, one, now)[pool.name] for one in DisruptionReason},
+        launches=tuple(launch for launch in plan.launches if launch.node_pool == pool.name),
+        allowed={item: allowances(snapshot, item, now)[pool.name] for item in DisruptionReason},
     )
     return Explanation(
         title=f"nodepool/{pool.name}",
@@ -96,8 +96,8 @@ def _verdict(found: _Found) -> str:
     if found.problem is not None:
         return f"It launches no nodes for pods. {found.problem.message}"
     if found.exhausted:
-        said = ", ".join(_limits(found))
-        return f"It launches no more nodes: its limits are reached ({said})."
+        stated = ", ".join(_limits(found))
+        return f"It launches no more nodes: its limits are reached ({stated})."
     if found.launches:
         return f"It launches {coming(found.launches)} now."
     return "It can launch nodes, and no pending pod needs one of its nodes now."
@@ -108,7 +108,7 @@ def _sections(found: _Found) -> Iterator[Section]:
     yield Section("How many nodes may be disrupted now", lines)
     if found.nodes:
         yield _nodes(found)
-    lines = tuple(f"- {one}" for one in _unhelped(found))
+    lines = tuple(f"- {item}" for item in _unhelped_pods(found))
     if lines:
         yield Section("Pods for which it cannot launch a node", lines)
     if found.problem is not None and found.problem.fix:
@@ -120,12 +120,12 @@ def _sections(found: _Found) -> Iterator[Section]:
 
 
 def _allowance(found: _Found, reason: DisruptionReason) -> str:
-    held = found.allowed[reason]
-    allowed = min(held.n_allowed, held.n_nodes)
+    allowance = found.allowed[reason]
+    allowed = min(allowance.n_allowed, allowance.n_nodes)
     which = tightest(found.pool.name, found.snapshot, reason, found.now)
-    text = f"{allowed} of {counted(held.n_nodes, 'node')}" + (f" ({which})" if which else "")
-    away = f", {held.n_disrupting} already unavailable" if held.n_disrupting else ""
-    until = f", until {instant(held.changes_at)}" if held.changes_at else ""
+    text = f"{allowed} of {counted(allowance.n_nodes, 'node')}" + (f" ({which})" if which else "")
+    away = f", {allowance.n_disrupting} already unavailable" if allowance.n_disrupting else ""
+    until = f", until {instant(allowance.changes_at)}" if allowance.changes_at else ""
     return f"{text}{away}{until}"
 
 
@@ -153,13 +153,13 @@ def _state(node: Node) -> str:
     return "ready" if node.is_ready else "not ready"
 
 
-def _unhelped(found: _Found) -> Iterator[str]:
+def _unhelped_pods(found: _Found) -> Iterator[str]:
     """Why it cannot take pods that wait, alike ones together."""
     pods_by_reason: dict[tuple[str, str], list[str]] = {}
     for waiting in found.plan.unschedulable:
-        for one in waiting.reasons:
-            if one.node_pool == found.pool.name:
-                pods_by_reason.setdefault((one.reason, one.message), []).append(waiting.pod)
+        for item in waiting.reasons:
+            if item.node_pool == found.pool.name:
+                pods_by_reason.setdefault((item.reason, item.message), []).append(waiting.pod)
     for (reason, message), pods in pods_by_reason.items():
         yield f"{listing(pods)}: {message} ({reason})"
 
@@ -184,7 +184,7 @@ def _data(found: _Found) -> Mapping[str, Json]:
             }
             for node in found.nodes
         ],
-        "launches": [claim_json(one) for one in found.launches],
-        "allowed": {str(one): _allowance(found, one) for one in DisruptionReason},
-        "cannotHelp": list(_unhelped(found)),
+        "launches": [claim_json(launch) for launch in found.launches],
+        "allowed": {str(reason): _allowance(found, reason) for reason in DisruptionReason},
+        "cannotHelp": list(_unhelped_pods(found)),
     }

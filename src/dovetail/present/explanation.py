@@ -1,4 +1,4 @@
-"""What does an answer to "why?" consist of? Facts, a verdict, and sections that bear it out."""
+"""Defines an explanation: facts, a verdict, and sections with the evidence."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ def age(since: datetime | None, now: datetime) -> str:
         hours = f" {rest // timedelta(hours=1)}h" if rest >= timedelta(hours=1) else ""
         return f"{days}d{hours}"
     text = duration.render(rest - rest % timedelta(seconds=1))
-    return _trimmed(text) if rest >= _MINUTE else text
+    return _without_zero_units(text) if rest >= _MINUTE else text
 
 
-def _trimmed(text: str) -> str:
+def _without_zero_units(text: str) -> str:
     """Without units of which there are none: 6h rather than 6h0m0s."""
     for idle in ("m0s", "h0m"):
         text = text[: -len(idle) + 1] if text.endswith(idle) else text
@@ -61,7 +61,7 @@ def _trimmed(text: str) -> str:
 def amounts(requests: Mapping[str, int]) -> str:
     """What is asked for, as manifests spell it; the place of a pod is no amount."""
     shown = [f"{name} {quantity.render(name, amount)}" for name, amount in sorted(requests.items())]
-    return ", ".join(one for one in shown if not one.startswith("pods ")) or "nothing"
+    return ", ".join(item for item in shown if not item.startswith("pods ")) or "nothing"
 
 
 def coming(launches: tuple[Launch, ...]) -> str:

@@ -16,12 +16,12 @@ def frontier_rows(choices: Sequence[FrontierPoint]) -> list[tuple[str, ...]]:
     """One row for each choice, the cheapest first."""
     return [
         (
-            f"{one.n_nodes:,}",
-            price(one.price_nanousd).removeprefix("$"),
-            f"{100 * _above(one, choices):.1f} %",
-            "never" if one.best_from_nanousd is None else _dollars(one.best_from_nanousd),
+            f"{choice.n_nodes:,}",
+            price(choice.price_nanousd).removeprefix("$"),
+            f"{100 * _above(choice, choices):.1f} %",
+            "never" if choice.best_from_nanousd is None else _dollars(choice.best_from_nanousd),
         )
-        for one in choices
+        for choice in choices
     ]
 
 
@@ -29,21 +29,21 @@ def frontier_json(choices: Sequence[FrontierPoint]) -> list[Json]:
     """The same for a script; `bestFromNodePrice` is null for a choice that is never the best."""
     return [
         {
-            "nodes": one.n_nodes,
-            "pricePerHour": money.dollars(one.price_nanousd),
-            "aboveCheapest": round(_above(one, choices), 6),
+            "nodes": choice.n_nodes,
+            "pricePerHour": money.dollars(choice.price_nanousd),
+            "aboveCheapest": round(_above(choice, choices), 6),
             "bestFromNodePrice": None
-            if one.best_from_nanousd is None
-            else money.dollars(one.best_from_nanousd),
+            if choice.best_from_nanousd is None
+            else money.dollars(choice.best_from_nanousd),
         }
-        for one in choices
+        for choice in choices
     ]
 
 
-def _above(one: FrontierPoint, choices: Sequence[FrontierPoint]) -> float:
+def _above(frontier_point: FrontierPoint, choices: Sequence[FrontierPoint]) -> float:
     """How much dearer than the cheapest, as a share."""
     least = min(other.price_nanousd for other in choices)
-    return (one.price_nanousd - least) / least if least else 0.0
+    return (frontier_point.price_nanousd - least) / least if least else 0.0
 
 
 def _dollars(nanousd: int) -> str:

@@ -1,4 +1,4 @@
-"""Who will be on which new node? Also pods that take a node which comes whether or not they wait.
+"""Computes which pods will be on which new node, including pods that join a launch of others.
 
 A static pool's nodes are launched for nobody; pods that fit there are nominated to them, as to a
 node that exists. Shown they are with the node, like the pods of any other launch.
@@ -15,8 +15,8 @@ from dovetail.model.snapshot import Snapshot
 
 def housed(plan: Plan, snapshot: Snapshot) -> Plan:
     """The plan with every pod of a new node shown there, and what they take of it."""
-    promised = {one.node: one.pods for one in plan.nominations}
-    if not any(one.name in promised for one in plan.launches):
+    promised = {nomination.node: nomination.pods for nomination in plan.nominations}
+    if not any(item.name in promised for item in plan.launches):
         return plan
     pods = {pod.key: pod for pod in snapshot.pods}
 
@@ -25,9 +25,9 @@ def housed(plan: Plan, snapshot: Snapshot) -> Plan:
         requests = total((launch.requests, *(pods[key].spec.requests for key in more)))
         return msgspec.structs.replace(launch, pods=(*launch.pods, *more), requests=requests)
 
-    new = {one.name for one in plan.launches}
+    new = {item.name for item in plan.launches}
     return msgspec.structs.replace(
         plan,
-        launches=tuple(shown(one) if one.name in promised else one for one in plan.launches),
-        nominations=tuple(one for one in plan.nominations if one.node not in new),
+        launches=tuple(shown(item) if item.name in promised else item for item in plan.launches),
+        nominations=tuple(item for item in plan.nominations if item.node not in new),
     )

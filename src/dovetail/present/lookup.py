@@ -1,4 +1,4 @@
-"""Which object is meant? By kind and name, as one types it; and if none is, which might be."""
+"""Finds an object by kind and name as one types it, and suggests others if there is none."""
 
 from __future__ import annotations
 
@@ -85,18 +85,18 @@ def find(asked: LookupSubject, snapshot: Snapshot) -> Pod | Node | NodePool:
 
 def find_pod(asked: LookupSubject, snapshot: Snapshot) -> Pod:
     """The pod that is meant. Raises InputError if there is none, or more than one."""
-    found = [
+    pods = [
         pod
         for pod in snapshot.pods
         if pod.name == asked.name and asked.namespace in ("", pod.namespace)
     ]
-    if len(found) > 1:
-        keys = " or ".join(f"pod/{pod.key}" for pod in found)
-        msg = f"there are {len(found)} pods called {asked.name}: say {keys}"
+    if len(pods) > 1:
+        keys = " or ".join(f"pod/{pod.key}" for pod in pods)
+        msg = f"there are {len(pods)} pods called {asked.name}: say {keys}"
         raise InputError(msg)
-    if not found:
+    if not pods:
         raise _unknown(asked, {pod.key: pod.name for pod in snapshot.pods})
-    return found[0]
+    return pods[0]
 
 
 def find_node(asked: LookupSubject, snapshot: Snapshot) -> Node:
@@ -108,8 +108,8 @@ def find_node(asked: LookupSubject, snapshot: Snapshot) -> Node:
     other = next((one for one in snapshot.nodes if asked.name in (one.name, one.node_claim)), None)
     if other is not None:
         kind = SubjectKind.NODE if is_claim else SubjectKind.NODE_CLAIM
-        said = f"there is no {_TITLES[asked.kind]} {asked.name} in the input, but a {_TITLES[kind]}"
-        msg = f"{said} of that name: say {kind}/{asked.name}"
+        text = f"there is no {_TITLES[asked.kind]} {asked.name} in the input, but a {_TITLES[kind]}"
+        msg = f"{text} of that name: say {kind}/{asked.name}"
         raise InputError(msg)
     names = [node.node_claim if is_claim else node.name for node in snapshot.nodes]
     raise _unknown(asked, {name: name for name in names if name})
@@ -131,7 +131,7 @@ def _unknown(asked: LookupSubject, names: Mapping[str, str]) -> InputError:
     if not names:
         return InputError(f"there is no {kind} {name}: the input has no {kind}s")
     close = get_close_matches(name, sorted(set(names.values())), n=_SHOWN, cutoff=0.5)
-    near = [key for one in close for key in sorted(names) if names[key] == one]
+    near = [key for item in close for key in sorted(names) if names[key] == item]
     near = near or [key for key in sorted(names) if name in key]
     if near:
         *others, last = near[:_SHOWN]

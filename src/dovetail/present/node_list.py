@@ -1,4 +1,4 @@
-"""Which nodes are there, how full are they, and what do they cost? Sorted and sifted."""
+"""Lists nodes with utilisation and price, sorted and filtered."""
 
 from __future__ import annotations
 
@@ -72,11 +72,11 @@ def _born(box: NodeBox) -> float:
 def arranged(nodes: Sequence[NodeBox], wish: NodeListView) -> tuple[NodeBox, ...]:
     """The nodes that are asked for, in the order that is; those that are equal by name."""
     words = wish.text.casefold().split()
-    found = [one for one in nodes if _has(one, words)] if words else list(nodes)
-    found.sort(key=lambda one: one.name)
+    boxes = [node for node in nodes if _has(node, words)] if words else list(nodes)
+    boxes.sort(key=lambda node_box: node_box.name)
     by, is_falling = _ORDER[wish.sort]
-    found.sort(key=by, reverse=is_falling != wish.is_reversed)
-    return tuple(found)
+    boxes.sort(key=by, reverse=is_falling != wish.is_reversed)
+    return tuple(boxes)
 
 
 def _has(box: NodeBox, words: Sequence[str]) -> bool:
@@ -107,10 +107,10 @@ def age(created_at: datetime | None, now: datetime) -> str:
 
 def unpriced(nodes: Sequence[NodeBox]) -> str:
     """A remark on nodes of pools whose price nobody knows; empty if there are none."""
-    lost = [one for one in nodes if one.pool and not one.price_per_hour]
+    lost = [node for node in nodes if node.pool and not node.price_per_hour]
     if not lost:
         return ""
-    types = sorted({one.instance_type or "no type" for one in lost})
+    types = sorted({node_box.instance_type or "no type" for node_box in lost})
     return (
         f"Price unknown for {counted(len(lost), 'node')} ({listing(types)}), counted as zero; "
         "name the catalogue with --catalog."
@@ -124,7 +124,7 @@ def nodes_json(
     sums = listed.totals
     return {
         "now": instant(listed.now),
-        "nodes": [_node_json(one) for one in shown],
+        "nodes": [_node_json(node_box) for node_box in shown],
         "totals": {
             "nodes": sums.nodes,
             "pods": sums.pods,
@@ -149,6 +149,6 @@ def _node_json(box: NodeBox) -> Json:
         "pricePerHour": box.price_per_hour,
         "cpuMillis": {"requested": box.cpu[0], "allocatable": box.cpu[1]},
         "memoryMebibytes": {"requested": box.memory[0], "allocatable": box.memory[1]},
-        "pods": [one.key for one in box.pods],
+        "pods": [pod.key for pod in box.pods],
         "createdAt": None if box.created_at is None else instant(box.created_at),
     }

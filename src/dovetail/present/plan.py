@@ -1,4 +1,4 @@
-"""What does `plan -o json` print? The fixed object that scripts rely on, field for field.
+"""Makes the object that `plan -o json` prints, which scripts rely on.
 
 New fields may be added at the end of an object; the ones here stay, with their names and order.
 """
@@ -47,13 +47,13 @@ def plan_json(
     plan = housed(plan, snapshot)
     shown: dict[str, Json] = {
         "nodeClaims": [claim_json(launch) for launch in plan.launches],
-        "existingNodes": [_existing(one) for one in plan.nominations],
-        "unschedulable": [unschedulable_json(one) for one in plan.unschedulable],
-        "disruptions": [disruption_json(one) for one in plan.disruptions],
+        "existingNodes": [_existing(nomination) for nomination in plan.nominations],
+        "unschedulable": [unschedulable_json(verdict) for verdict in plan.unschedulable],
+        "disruptions": [disruption_json(disruption) for disruption in plan.disruptions],
         "cost": _cost(plan, snapshot),
         "stats": _stats(plan, snapshot, timings),
         "notes": list(notes),
-        "blocked": [blocked_json(one) for one in plan.blocked],
+        "blocked": [blocked_json(verdict) for verdict in plan.blocked],
     }
     if with_certificate:
         shown["certificate"] = certificate_json(plan.certificate)
@@ -64,8 +64,8 @@ def plan_json(
 
 def buys_spot(plan: Plan) -> bool:
     """Whether any price in the plan is a spot price."""
-    replacements = chain.from_iterable(one.replacements for one in plan.disruptions)
-    return any(one.capacity_type == labels.SPOT for one in chain(plan.launches, replacements))
+    replacements = chain.from_iterable(disruption.replacements for disruption in plan.disruptions)
+    return any(launch.capacity_type == labels.SPOT for launch in chain(plan.launches, replacements))
 
 
 def claim_json(launch: Launch) -> dict[str, Json]:
@@ -100,12 +100,12 @@ def unschedulable_json(waiting: Unschedulable) -> dict[str, Json]:
         "summary": waiting.summary,
         "reasons": [
             {
-                "nodePool": one.node_pool,
-                "reason": str(one.reason),
-                "message": one.message,
-                "instanceTypesLeft": one.instance_types_left,
+                "nodePool": reason.node_pool,
+                "reason": str(reason.reason),
+                "message": reason.message,
+                "instanceTypesLeft": reason.instance_types_left,
             }
-            for one in waiting.reasons
+            for reason in waiting.reasons
         ],
         "fix": waiting.fix,
     }
@@ -138,14 +138,14 @@ def destinations(disruption: Disrupt) -> Iterator[tuple[str, str]]:
         yield from ((pod, launch.name) for pod in launch.pods)
 
 
-def blocked_json(one: Blocked) -> dict[str, Json]:
+def blocked_json(verdict: Blocked) -> dict[str, Json]:
     """Why a node stays, until when if time alone ends that, and what would."""
     return {
-        "node": one.node,
-        "reason": str(one.reason),
-        "message": one.message,
-        "until": None if one.until is None else instant(one.until),
-        "fix": one.fix,
+        "node": verdict.node,
+        "reason": str(verdict.reason),
+        "message": verdict.message,
+        "until": None if verdict.until is None else instant(verdict.until),
+        "fix": verdict.fix,
     }
 
 

@@ -1,4 +1,4 @@
-"""Does a decision come out the same when it is made again? What differs, in words."""
+"""Compares a decision with the same made again, and words what differs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Replay(msgspec.Struct, frozen=True):
     @property
     def different(self) -> tuple[ReplayedDecision, ...]:
         """Those that did not come out the same."""
-        return tuple(one for one in self.decisions if one.differences)
+        return tuple(decision for decision in self.decisions if decision.differences)
 
 
 def replayed(recorded: Decision, plan: Plan, digest: str) -> ReplayedDecision:
@@ -61,10 +61,10 @@ def differences(recorded: Plan, recomputed: Plan) -> Iterator[PlanDifference]:
     for what, name in {**before, **after}:
         one, other = before.get((what, name)), after.get((what, name))
         if one is None or other is None or one[0] != other[0]:
-            yield PlanDifference(what, name, *_shown(one, other))
+            yield PlanDifference(what, name, *_both_texts(one, other))
 
 
-def _shown(one: _Entry | None, other: _Entry | None) -> tuple[str, str]:
+def _both_texts(one: _Entry | None, other: _Entry | None) -> tuple[str, str]:
     """Both sides in words; where those are the same, the fields in which they are not."""
     if one is None or other is None or one[1] != other[1]:
         return (NOTHING if one is None else one[1]), (NOTHING if other is None else other[1])
@@ -106,7 +106,7 @@ def _rest(plan: Plan) -> Iterator[tuple[tuple[str, str], _Entry]]:
     order = plan.binding_order
     yield ("order", "of binding"), (order, listing(order) or NOTHING)
     yield ("discouraged", "nodes"), (plan.discouraged, listing(plan.discouraged) or NOTHING)
-    yielding = [f"{one.node} ({one.cost})" for one in plan.yielding]
+    yielding = [f"{item.node} ({item.cost})" for item in plan.yielding]
     yield ("yielding", "nodes"), (plan.yielding, listing(yielding) or NOTHING)
     wake_at = NOTHING if plan.wake_at is None else instant(plan.wake_at)
     yield ("time", "of the next decision"), (plan.wake_at, wake_at)
@@ -114,9 +114,9 @@ def _rest(plan: Plan) -> Iterator[tuple[tuple[str, str], _Entry]]:
     yield ("count", "pods and groups"), (counts, f"{plan.n_pods} in {plan.n_groups}")
 
 
-def _launch(one: Launch) -> str:
-    kind = f"{one.instance_type} {one.capacity_type} {one.zone} of {one.node_pool}"
-    return f"{kind}, {price(one.price_nanousd)}, for {listing(one.pods) or 'no pods'}"
+def _launch(launch: Launch) -> str:
+    kind = f"{launch.instance_type} {launch.capacity_type} {launch.zone} of {launch.node_pool}"
+    return f"{kind}, {price(launch.price_nanousd)}, for {listing(launch.pods) or 'no pods'}"
 
 
 def _disruption(one: Disrupt) -> str:
@@ -124,19 +124,19 @@ def _disruption(one: Disrupt) -> str:
     return f"{one.reason}, {saving_of(one)}{instead if one.replacements else ''}"
 
 
-def replay_json(found: Replay) -> dict[str, Json]:
+def replay_json(replay: Replay) -> dict[str, Json]:
     """The same for scripts."""
     return {
-        "decisions": len(found.decisions),
-        "different": len(found.different),
-        "differences": [_decision_json(one) for one in found.different],
+        "decisions": len(replay.decisions),
+        "different": len(replay.different),
+        "differences": [_decision_json(decision) for decision in replay.different],
     }
 
 
-def _decision_json(one: ReplayedDecision) -> dict[str, Json]:
+def _decision_json(replayed_decision: ReplayedDecision) -> dict[str, Json]:
     return {
-        "number": one.number,
-        "now": instant(one.now),
+        "number": replayed_decision.number,
+        "now": instant(replayed_decision.now),
         "differences": [
             {
                 "what": each.what,
@@ -144,11 +144,11 @@ def _decision_json(one: ReplayedDecision) -> dict[str, Json]:
                 "recorded": each.recorded,
                 "recomputed": each.recomputed,
             }
-            for each in one.differences
+            for each in replayed_decision.differences
         ],
     }
 
 
-def difference_rows(one: ReplayedDecision) -> Sequence[tuple[str, str, str, str]]:
+def difference_rows(decision: ReplayedDecision) -> Sequence[tuple[str, str, str, str]]:
     """What a person sees of a decision that came out differently."""
-    return [(each.what, each.name, each.recorded, each.recomputed) for each in one.differences]
+    return [(each.what, each.name, each.recorded, each.recomputed) for each in decision.differences]

@@ -1,4 +1,4 @@
-"""What does a person want to see of a plan? Rows and sentences, like things together."""
+"""Makes the rows and sentences of a plan, with equal ones together."""
 
 from __future__ import annotations
 
@@ -15,11 +15,6 @@ from dovetail.model.verdict import Blocked, PoolReason, Unschedulable
 from dovetail.present.bound import BoundIs, closeness
 from dovetail.present.housing import housed
 from dovetail.present.plan import destinations, instant
-
-SYNTHETIC_SPOT: Final = (
-    "Spot prices of the built-in aws catalogue are synthetic: "
-    "25 to 70 % of the on-demand list price, fixed per type and zone. Spot has no list price."
-)
 
 _NANO: Final = 1_000_000_000
 _ORDINARY: Final = frozenset(
@@ -109,8 +104,8 @@ def plan_table(plan: Plan, snapshot: Snapshot, staying: Sequence[Blocked] = ()) 
     plan = housed(plan, snapshot)
     return PlanTable(
         nodes=node_rows(plan.launches, _allocatable_by_type(snapshot)),
-        existing=tuple(_existing_row(one) for one in plan.nominations),
-        disruptions=tuple(_disruption_row(one) for one in plan.disruptions),
+        existing=tuple(_existing_row(nomination) for nomination in plan.nominations),
+        disruptions=tuple(_disruption_row(disruption) for disruption in plan.disruptions),
         staying=_staying_rows(staying),
         waiting=waiting_rows(plan.unschedulable),
         totals=totals(plan, snapshot),
@@ -119,9 +114,9 @@ def plan_table(plan: Plan, snapshot: Snapshot, staying: Sequence[Blocked] = ()) 
 
 def _allocatable_by_type(snapshot: Snapshot) -> dict[tuple[str, str], Mapping[str, int]]:
     return {
-        (pool, one.name): one.allocatable
+        (pool, instance_type.name): instance_type.allocatable
         for pool, types in snapshot.instance_types.items()
-        for one in types
+        for instance_type in types
     }
 
 
@@ -130,8 +125,8 @@ def node_rows(
 ) -> tuple[NodeRow, ...]:
     """Alike nodes together, the dearest rows first."""
     alike: defaultdict[tuple[str, str, str, str], list[Launch]] = defaultdict(list)
-    for one in launches:
-        alike[one.node_pool, one.instance_type, one.capacity_type, one.zone].append(one)
+    for item in launches:
+        alike[item.node_pool, item.instance_type, item.capacity_type, item.zone].append(item)
     rows = [
         _node_row(group, allocatable.get((pool, instance_type), {}))
         for (pool, instance_type, _, _), group in alike.items()
@@ -152,20 +147,20 @@ def node_rows(
 
 def _node_row(group: Sequence[Launch], of_type: Mapping[str, int]) -> NodeRow:
     first = group[0]
-    used = resources.total(one.requests for one in group)
-    held = resources.total(one.allocatable or of_type for one in group)
+    used = resources.total(launch.requests for launch in group)
+    held = resources.total(launch.allocatable or of_type for launch in group)
     return NodeRow(
         count=len(group),
         node_pool=first.node_pool,
         instance_type=first.instance_type,
         capacity_type=first.capacity_type,
         zone=first.zone,
-        price_nanousd=sum(one.price_nanousd for one in group),
+        price_nanousd=sum(launch.price_nanousd for launch in group),
         cpu=_fill(resources.CPU, used, held),
         memory=_fill(resources.MEMORY, used, held),
         devices=tuple(_fill(name, used, held) for name in sorted(used.keys() - _ORDINARY)),
-        n_pods=sum(len(one.pods) for one in group),
-        n_fallbacks=min(len(one.instance_types) - 1 for one in group),
+        n_pods=sum(len(launch.pods) for launch in group),
+        n_fallbacks=min(len(launch.instance_types) - 1 for launch in group),
     )
 
 
@@ -192,7 +187,7 @@ def _disruption_row(disruption: Disrupt) -> DisruptionRow:
 
 def _moves(disruption: Disrupt) -> Iterator[str]:
     """Who moves where, a line for each node that takes pods in."""
-    kinds = {one.name: f" ({one.instance_type})" for one in disruption.replacements}
+    kinds = {launch.name: f" ({launch.instance_type})" for launch in disruption.replacements}
     by_node: defaultdict[str, list[str]] = defaultdict(list)
     for pod, node in sorted(destinations(disruption)):
         by_node[node].append(pod)
@@ -206,8 +201,8 @@ def _moves(disruption: Disrupt) -> Iterator[str]:
 
 def _staying_rows(blocked: Iterable[Blocked]) -> tuple[StayingRow, ...]:
     alike: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
-    for one in blocked:
-        alike[one.message, remedy(one)].append(one.node)
+    for verdict in blocked:
+        alike[verdict.message, remedy(verdict)].append(verdict.node)
     return tuple(
         StayingRow(listing(nodes), message, help_) for (message, help_), nodes in alike.items()
     )
@@ -229,32 +224,32 @@ def described(row: NodeRow) -> str:
 def waiting_rows(waiting: Iterable[Unschedulable]) -> tuple[WaitingRow, ...]:
     """Pods that wait for the same reasons together, in the plan's order."""
     alike: defaultdict[tuple[object, ...], list[Unschedulable]] = defaultdict(list)
-    for one in waiting:
+    for item in waiting:
         # Without reasons of pools the sentence alone tells two pods apart.
-        alike[one.reasons or one.summary.replace(one.pod, ""), one.fix].append(one)
+        alike[item.reasons or item.summary.replace(item.pod, ""), item.fix].append(item)
     return tuple(_waiting_row(group) for group in alike.values())
 
 
 def _waiting_row(group: Sequence[Unschedulable]) -> WaitingRow:
     first = group[0]
     return WaitingRow(
-        pods=listing([one.pod for one in group]),
+        pods=listing([verdict.pod for verdict in group]),
         n_pods=len(group),
         summary=first.summary,
-        reasons=tuple(_reason(one) for one in first.reasons),
+        reasons=tuple(_reason(reason) for reason in first.reasons),
         fix=first.fix,
     )
 
 
-def _reason(one: PoolReason) -> str:
-    left = f"{counted(one.instance_types_left, 'instance type')} left before"
-    return f"{one.node_pool}: {one.message.rstrip('.')} ({one.reason}, {left})"
+def _reason(reason: PoolReason) -> str:
+    left = f"{counted(reason.instance_types_left, 'instance type')} left before"
+    return f"{reason.node_pool}: {reason.message.rstrip('.')} ({reason.reason}, {left})"
 
 
 def totals(plan: Plan, snapshot: Snapshot) -> tuple[str, ...]:
     """How many nodes for how many pods, what they cost, and how close that is to the optimum."""
-    n_new = sum(len(one.pods) for one in plan.launches)
-    n_existing = sum(len(one.pods) for one in plan.nominations)
+    n_new = sum(len(launch.pods) for launch in plan.launches)
+    n_existing = sum(len(nomination.pods) for nomination in plan.nominations)
     parts = (
         f"{counted(len(plan.launches), 'new node')} for {counted(n_new, 'pod')}",
         f"{counted(n_existing, 'pod')} on existing nodes",

@@ -1,4 +1,4 @@
-"""What has been decided, and why? Each thing that a plan does as a line, and whole when asked."""
+"""Lists what was decided and why, one line for each action of a plan."""
 
 from __future__ import annotations
 
@@ -60,32 +60,32 @@ def _deeds(plan: Plan) -> Iterator[Deed]:
             DeedKind.LAUNCH,
             0,
             f"Launch {coming(plan.launches)}",
-            money.dollars(sum(one.price_nanousd for one in plan.launches)),
-            sum(len(one.pods) for one in plan.launches),
-            tuple(one.name for one in plan.launches),
+            money.dollars(sum(launch.price_nanousd for launch in plan.launches)),
+            sum(len(launch.pods) for launch in plan.launches),
+            tuple(launch.name for launch in plan.launches),
         )
-    for place, one in enumerate(plan.disruptions, bool(plan.launches)):
+    for place, disruption in enumerate(plan.disruptions, bool(plan.launches)):
         yield Deed(
             DeedKind.DISRUPT,
             place,
-            _departure(one),
-            -money.dollars(one.saving_nanousd),
-            len(one.pods),
-            one.nodes,
-            one.reason,
+            _departure(disruption),
+            -money.dollars(disruption.saving_nanousd),
+            len(disruption.pods),
+            disruption.nodes,
+            disruption.reason,
         )
     if plan.unschedulable:
         n_pods = len(plan.unschedulable)
-        names = listing([one.pod for one in plan.unschedulable])
+        names = listing([verdict.pod for verdict in plan.unschedulable])
         title = f"{counted(n_pods, 'pod')} unschedulable: {names}"
         place = bool(plan.launches) + len(plan.disruptions)
         yield Deed(DeedKind.STUCK, place, title, 0.0, n_pods, ())
 
 
-def _departure(one: Disrupt) -> str:
-    instead = f", {coming(one.replacements)} instead" if one.replacements else ""
-    verb = "Replace" if one.replacements else "Remove"
-    return f"{verb} {listing(one.nodes)} ({one.reason}){instead}"
+def _departure(disruption: Disrupt) -> str:
+    instead = f", {coming(disruption.replacements)} instead" if disruption.replacements else ""
+    verb = "Replace" if disruption.replacements else "Remove"
+    return f"{verb} {listing(disruption.nodes)} ({disruption.reason}){instead}"
 
 
 def told(deed: Deed, snapshot: Snapshot, plan: Plan, now: datetime) -> Explanation:
@@ -94,15 +94,15 @@ def told(deed: Deed, snapshot: Snapshot, plan: Plan, now: datetime) -> Explanati
         case DeedKind.LAUNCH:
             return _launching(snapshot, plan, now)
         case DeedKind.DISRUPT:
-            one = plan.disruptions[deed.place - bool(plan.launches)]
-            return _disrupting(one, snapshot, plan, now)
+            disruption = plan.disruptions[deed.place - bool(plan.launches)]
+            return _disrupting(disruption, snapshot, plan, now)
         case DeedKind.STUCK | DeedKind.NEWS:
             return _stuck(plan, now)
 
 
 def _launching(snapshot: Snapshot, plan: Plan, now: datetime) -> Explanation:
-    n_pods = sum(len(one.pods) for one in plan.launches)
-    pods = [pod for one in plan.launches for pod in one.pods]
+    n_pods = sum(len(launch.pods) for launch in plan.launches)
+    pods = [pod for launch in plan.launches for pod in launch.pods]
     return Explanation(
         title=f"Launch {coming(plan.launches)}",
         facts=(
@@ -115,8 +115,8 @@ def _launching(snapshot: Snapshot, plan: Plan, now: datetime) -> Explanation:
             f"{counted(n_pods, 'pod')} did not fit on any existing node: {listing(pods, 5)}. "
             "This is the cheapest set of nodes found for them."
         ),
-        sections=tuple(_launch_section(one, snapshot) for one in plan.launches),
-        data={"nodeClaims": [claim_json(one) for one in plan.launches]},
+        sections=tuple(_launch_section(launch, snapshot) for launch in plan.launches),
+        data={"nodeClaims": [claim_json(launch) for launch in plan.launches]},
     )
 
 
@@ -185,15 +185,15 @@ _REASONS = {
 }
 
 
-def _why(one: Disrupt) -> str:
-    return _REASONS.get(one.reason, f"It can be removed for reason {one.reason}.")
+def _why(disruption: Disrupt) -> str:
+    return _REASONS.get(disruption.reason, f"It can be removed for reason {disruption.reason}.")
 
 
-def _moves(one: Disrupt) -> Iterator[Section]:
+def _moves(disruption: Disrupt) -> Iterator[Section]:
     rows: list[tuple[str, ...]] = []
-    for place in one.places:
+    for place in disruption.places:
         rows += [(pod, place.node) for pod in place.pods]
-    for new in one.replacements:
+    for new in disruption.replacements:
         rows += [(pod, f"{new.name} (new)") for pod in new.pods]
     if rows:
         yield Section("Where its pods move", (), ("pod", "to"), tuple(rows[:_MOST_PODS]))
@@ -205,13 +205,13 @@ def _stuck(plan: Plan, now: datetime) -> Explanation:
         facts=(("when", instant(now)),),
         verdict="They fit on no existing node and on no node that could be launched.",
         sections=tuple(
-            Section(one.pod, _reasons(one.summary, [r.message for r in one.reasons], one.fix))
-            for one in plan.unschedulable[:_MOST_PODS]
+            Section(item.pod, _reasons(item.summary, [r.message for r in item.reasons], item.fix))
+            for item in plan.unschedulable[:_MOST_PODS]
         ),
-        data={"unschedulable": [one.pod for one in plan.unschedulable]},
+        data={"unschedulable": [verdict.pod for verdict in plan.unschedulable]},
     )
 
 
 def _reasons(summary: str, messages: Sequence[str], fix: str) -> tuple[str, ...]:
     helps = (f"What would help: {fix}",) if fix else ()
-    return (summary, *(f"- {one}" for one in messages), *helps)
+    return (summary, *(f"- {message}" for message in messages), *helps)

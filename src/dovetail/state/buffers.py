@@ -1,4 +1,4 @@
-"""Makes the virtual pods for which CapacityBuffers keep room (spec/core.md 7.4)."""
+"""Makes the virtual pods for which CapacityBuffers keep room."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ def buffers(inventory: Inventory, templates: Templates) -> Iterator[Buffer]:
     for wire in inventory.all(api.CapacityBuffer):
         is_active = wire.spec.provisioning_strategy in ("", ACTIVE_CAPACITY)
         if is_active and wire.metadata.deletion_timestamp is None:
-            yield _buffer(wire, _resolved(wire, inventory), templates)
+            yield _buffer(wire, _resolve(wire, inventory), templates)
 
 
 def buffer_pods(inventory: Inventory, templates: Templates) -> Iterator[Pod]:
     """The virtual pods of every buffer whose reference is there."""
-    for one in buffers(inventory, templates):
-        yield from one.pods
+    for buffer in buffers(inventory, templates):
+        yield from buffer.pods
 
 
 def _buffer(wire: api.CapacityBuffer, resolved: _Resolved | _Lost, templates: Templates) -> Buffer:
@@ -88,22 +88,22 @@ def _buffer(wire: api.CapacityBuffer, resolved: _Resolved | _Lost, templates: Te
     )
 
 
-def _resolved(wire: api.CapacityBuffer, inventory: Inventory) -> _Resolved | _Lost:
+def _resolve(wire: api.CapacityBuffer, inventory: Inventory) -> _Resolved | _Lost:
     namespace = namespace_of(wire)
     reference, scalable = wire.spec.pod_template_ref, wire.spec.scalable_ref
     if reference is not None:
-        for one in inventory.all(api.PodTemplate):
-            meta = one.metadata
-            if namespace_of(one) == namespace and meta.name == reference.name:
-                return _Resolved(one.template, name=meta.name, generation=meta.generation)
+        for pod_template in inventory.all(api.PodTemplate):
+            meta = pod_template.metadata
+            if namespace_of(pod_template) == namespace and meta.name == reference.name:
+                return _Resolved(pod_template.template, name=meta.name, generation=meta.generation)
         where = f"{namespace}/{reference.name}"
         return _Lost(Unresolved.NO_TEMPLATE, f"there is no PodTemplate {where}")
     if scalable is None:
         return _Lost(Unresolved.FAILED, "neither podTemplateRef nor scalableRef is set")
-    return _scaled(scalable, namespace, inventory)
+    return _resolve_scalable(scalable, namespace, inventory)
 
 
-def _scaled(
+def _resolve_scalable(
     scalable: api.autoscaling.ScalableRef, namespace: str, inventory: Inventory
 ) -> _Resolved | _Lost:
     kind = f"{scalable.api_group}/{scalable.kind}".lstrip("/")

@@ -11,6 +11,7 @@ from enum import Flag, auto
 import msgspec
 
 from dovetail import api
+from dovetail.model.ending import InstanceEnding
 from dovetail.model.instance import InstanceType
 from dovetail.model.ledger import Proposal
 from dovetail.model.plan import Launch
@@ -151,6 +152,13 @@ class DisruptionEnded(msgspec.Struct, frozen=True):
     failed_at: datetime | None = None
 
 
+class EndingAnnounced(msgspec.Struct, frozen=True):
+    """A provider says that an instance will be gone. Its node counts as leaving."""
+
+    ending: InstanceEnding
+    at: datetime
+
+
 LedgerChange = (
     Refused
     | PoolRefused
@@ -159,6 +167,7 @@ LedgerChange = (
     | Proposed
     | Disrupting
     | DisruptionEnded
+    | EndingAnnounced
 )
 Outcome = (
     LaunchStarted | LaunchDone | LaunchRefused | Nominated | Withdrawn | Evicted | LedgerChange

@@ -9,7 +9,7 @@ Nothing is memory but this: what decisions need to know of earlier ones is in th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -75,7 +75,7 @@ class Cluster:
         self._pools: Shelf[api.NodePool, NodePool] = Shelf(api.NodePool, node_pool)
         fleet = (self._fleet.seen, self._fleet.claims, self._fleet.limits)
         self._keepers: dict[type[api.Object], Keeper] = {
-            one.wire_type: one for one in (self._pods, self._pools, *fleet)
+            shelf.wire_type: shelf for shelf in (self._pods, self._pools, *fleet)
         }
         self._types: dict[str, Types] = {}
         self._types_by_pool: Mapping[str, Types] = {}
@@ -83,7 +83,6 @@ class Cluster:
         self._n_specs = 0
         self._with_buffers: tuple[tuple[Pod, ...], ...] = ((), (), ())
         self._revision = 0
-        self._is_synced = False
         self._keys_by_node: dict[str, dict[Key, None]] = {}
 
     # ------------------------------------------------------------------ writing
@@ -240,8 +239,8 @@ class Cluster:
 
     def pods_on(self, node: str) -> tuple[Pod, ...]:
         """The pods that are bound to a node, in no order."""
-        found = (self._pods.get(key) for key in self._keys_by_node.get(node, ()))
-        return tuple(pod for pod in found if pod is not None)
+        pods = (self._pods.get(key) for key in self._keys_by_node.get(node, ()))
+        return tuple(pod for pod in pods if pod is not None)
 
     def nodes(self, now: datetime) -> tuple[Node, ...]:
         """Every node and every claim in flight; the same tuple while nothing changes."""
@@ -255,7 +254,7 @@ class Cluster:
         """The PersistentVolumes behind a pod's claims, as far as they are bound."""
         claims = self._around.volume_claims()
         found = (claims.get(f"{pod.namespace}/{name}") for name in pod.claim_names)
-        return tuple(one.volume_name for one in found if one is not None and one.volume_name)
+        return tuple(item.volume_name for item in found if item is not None and item.volume_name)
 
     def snapshot(self, now: datetime) -> Snapshot:
         """Everything known, frozen, for a decision. Each snapshot has a revision of its own, also
@@ -288,13 +287,6 @@ class Cluster:
             policy=self._policy,
             revision=self._revision,
         )
-
-    def is_synced(self, *, nodes: Iterable[str], node_claims: Iterable[str]) -> bool:
-        """Whether all that the API lists has been heard of; once it has, it stays so. Claims that
-        are not launched yet are nodes to come, so they are no reason to wait (spec/core.md 4.2).
-        """
-        self._is_synced = self._is_synced or self._fleet.has_all(nodes, node_claims)
-        return self._is_synced
 
     def keys(self, kind: api.Kind) -> frozenset[Key]:
         """Namespace and name of all objects of a kind that are remembered: after a list, those
@@ -341,7 +333,7 @@ class Cluster:
     def _instance_types(self) -> Mapping[str, Types]:
         fresh = {pool.name: self._types.get(pool.name, ()) for pool in self._pools.all()}
         held = self._types_by_pool
-        is_same = fresh.keys() == held.keys() and all(fresh[one] is held[one] for one in fresh)
+        is_same = fresh.keys() == held.keys() and all(fresh[item] is held[item] for item in fresh)
         self._types_by_pool = held if is_same else fresh
         return self._types_by_pool
 

@@ -56,8 +56,8 @@ def _node_terms(
     required = wire.required_during_scheduling_ignored_during_execution
     preferred = wire.preferred_during_scheduling_ignored_during_execution
     return (
-        tuple(node_term(one) for one in required.node_selector_terms) if required else (),
-        tuple((one.weight, node_term(one.preference)) for one in preferred),
+        tuple(node_term(term) for term in required.node_selector_terms) if required else (),
+        tuple((term.weight, node_term(term.preference)) for term in preferred),
     )
 
 
@@ -69,8 +69,8 @@ def _pod_terms(
     required = wire.required_during_scheduling_ignored_during_execution
     preferred = wire.preferred_during_scheduling_ignored_during_execution
     return (
-        tuple(_pod_term(one) for one in required),
-        tuple((one.weight, _pod_term(one.pod_affinity_term)) for one in preferred),
+        tuple(_pod_term(pod_affinity_term) for pod_affinity_term in required),
+        tuple((term.weight, _pod_term(term.pod_affinity_term)) for term in preferred),
     )
 
 
@@ -90,45 +90,45 @@ def spread(wire: Iterable[api.TopologySpreadConstraint]) -> tuple[Spread, ...]:
     """Topology spread constraints."""
     return tuple(
         Spread(
-            topology_key=labels.normalize(one.topology_key),
-            selector=label_selector(one.label_selector),
-            max_skew=one.max_skew,
-            min_domains=one.min_domains or 1,
-            is_hard=one.when_unsatisfiable == _DO_NOT_SCHEDULE,
-            node_affinity_policy=one.node_affinity_policy,
-            node_taints_policy=one.node_taints_policy,
-            match_label_keys=one.match_label_keys,
+            topology_key=labels.normalize(topology_spread_constraint.topology_key),
+            selector=label_selector(topology_spread_constraint.label_selector),
+            max_skew=topology_spread_constraint.max_skew,
+            min_domains=topology_spread_constraint.min_domains or 1,
+            is_hard=topology_spread_constraint.when_unsatisfiable == _DO_NOT_SCHEDULE,
+            node_affinity_policy=topology_spread_constraint.node_affinity_policy,
+            node_taints_policy=topology_spread_constraint.node_taints_policy,
+            match_label_keys=topology_spread_constraint.match_label_keys,
         )
-        for one in wire
+        for topology_spread_constraint in wire
     )
 
 
 def tolerations(wire: Iterable[api.Toleration]) -> tuple[Toleration, ...]:
     """What a pod puts up with."""
     return tuple(
-        Toleration(one.key, one.operator or TolerationOperator.EQUAL, one.value, one.effect)
-        for one in wire
+        Toleration(item.key, item.operator or TolerationOperator.EQUAL, item.value, item.effect)
+        for item in wire
     )
 
 
 def taints(wire: Iterable[api.Taint]) -> tuple[Taint, ...]:
     """What a node keeps pods away with."""
-    return tuple(Taint(one.key, one.value, one.effect) for one in wire)
+    return tuple(Taint(taint.key, taint.value, taint.effect) for taint in wire)
 
 
 def host_ports(parts: api.PodParts, *, on_host_network: bool) -> tuple[HostPort, ...]:
     """The ports taken on the node, in order, by containers and sidecars."""
-    sidecars = [one for one in parts.init_containers if one.restart_policy == _SIDECAR]
+    sidecars = [item for item in parts.init_containers if item.restart_policy == _SIDECAR]
     return tuple(sorted(set(_ports((*parts.containers, *sidecars), on_host_network))))
 
 
 def _ports(containers: Sequence[api.Container], on_host_network: bool) -> Iterator[HostPort]:  # noqa: FBT001  named where it is passed on
     for container in containers:
-        for one in container.ports:
+        for item in container.ports:
             # On the host's network every port is a host port, whether it says so or not.
-            port = one.host_port or (one.container_port if on_host_network else 0)
+            port = item.host_port or (item.container_port if on_host_network else 0)
             if port:
-                yield HostPort(port, one.protocol, one.host_ip or _EVERY_ADDRESS)
+                yield HostPort(port, item.protocol, item.host_ip or _EVERY_ADDRESS)
 
 
 def label_selector(wire: api.LabelSelector | None) -> LabelSelector:
@@ -157,7 +157,8 @@ def node_term(wire: api.NodeSelectorTerm) -> NodeTerm:
     """One alternative of a node selector."""
     return NodeTerm(
         expressions=tuple(
-            requirement(one.key, one.operator, one.values) for one in wire.match_expressions
+            requirement(match_expression.key, match_expression.operator, match_expression.values)
+            for match_expression in wire.match_expressions
         ),
         fields=tuple(requirement(one.key, one.operator, one.values) for one in wire.match_fields),
     )

@@ -54,15 +54,15 @@ class Tally:
 
     def counts(self, now: datetime) -> Counts:
         """What counts at this moment."""
-        return {(one.workload, one.hour): one.n_evictions for one in self.in_order(now)}
+        return {(count.workload, count.hour): count.n_evictions for count in self.in_order(now)}
 
     def in_order(self, now: datetime) -> tuple[EvictionCount, ...]:
         """The same as the ledger keeps it: the same tuple while nothing changes."""
-        held = in_order(self._counts) if self._in_order is None else self._in_order
-        kept = tuple(one for one in held if counts_until(one) > now)
-        if len(kept) < len(held):
-            self._counts = {(one.workload, one.hour): one.n_evictions for one in kept}
-        self._in_order = held if len(kept) == len(held) else kept
+        counts = in_order(self._counts) if self._in_order is None else self._in_order
+        kept = tuple(count for count in counts if counts_until(count) > now)
+        if len(kept) < len(counts):
+            self._counts = {(count.workload, count.hour): count.n_evictions for count in kept}
+        self._in_order = counts if len(kept) == len(counts) else kept
         return self._in_order
 
 
@@ -80,15 +80,15 @@ def written(counts: Counts) -> str:
 
 def read(text: str) -> dict[tuple[str, datetime], int]:
     """From text. Raises ValueError for what was never written by us."""
-    found = {}
+    result = {}
     for hour_text, by_workload in _texts.decode(text).items():
         hour = datetime.strptime(hour_text, _HOUR).replace(tzinfo=UTC)
         for workload, n_evictions in by_workload.items():
             if n_evictions < 1:
                 msg = f"{workload} was evicted {n_evictions} times; expected 1 or more"
                 raise ValueError(msg)
-            found[workload, hour] = n_evictions
-    return found
+            result[workload, hour] = n_evictions
+    return result
 
 
 def fitting(counts: Counts, most_bytes: int = MOST_BYTES) -> Counts:

@@ -1,4 +1,4 @@
-"""Keeps the nodes that are there or on their way (spec/core.md 4.1, 4.3).
+"""Keeps the nodes that are there or on their way.
 
 Three things are heard about a node: its own word, its claim's, its CSI drivers'. Before any of
 them, there is our own launch: it counts as a node from the moment it is decided, so that nothing
@@ -7,7 +7,6 @@ is launched twice and planning need not wait for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Final, TypeVar
 
@@ -68,10 +67,10 @@ class Fleet:
         """A node will not come: it is forgotten, or leaving as long as its claim is there."""
         self._forget(name)
         self._reserved.pop(name, None)
-        held = self.claims.get(_key(name))
-        if held is not None and held.node.deleting_at is None:
-            leaving = msgspec.structs.replace(held.node, deleting_at=at)
-            self.claims.replace(_key(name), msgspec.structs.replace(held, node=leaving))
+        claim = self.claims.get(_key(name))
+        if claim is not None and claim.node.deleting_at is None:
+            leaving = msgspec.structs.replace(claim.node, deleting_at=at)
+            self.claims.replace(_key(name), msgspec.structs.replace(claim, node=leaving))
 
     def put_claim(self, wire: api.NodeClaim) -> bool:
         """Take in a claim; our own word about it is not needed any more."""
@@ -114,30 +113,24 @@ class Fleet:
 
     def reserved_by_id(self) -> dict[str, int]:
         """How many launches under way count on each reservation."""
-        found: dict[str, int] = {}
+        result: dict[str, int] = {}
         for _, reservation in sorted(self._reserved.items()):
-            found[reservation] = found.get(reservation, 0) + 1
-        return found
-
-    def has_all(self, nodes: Iterable[str], node_claims: Iterable[str]) -> bool:
-        """Whether all of these have been heard of."""
-        return all(self.seen.get(_key(name)) is not None for name in nodes) and all(
-            self.claims.get(_key(name)) is not None for name in node_claims
-        )
+            result[reservation] = result.get(reservation, 0) + 1
+        return result
 
 
 def to_come(launch: Launch, types: tuple[InstanceType, ...]) -> Ordered:
     """The node that will come, as its claim will say: labels are certain where one value is left,
     and any of the named types may come.
     """
-    asked = {one.key: one for one in launch.requirements}
-    held = {key: value for key, value in launch.labels.items() if _is_certain(asked.get(key))}
+    asked = {requirement.key: requirement for requirement in launch.requirements}
+    result = {key: value for key, value in launch.labels.items() if _is_certain(asked.get(key))}
     named = asked.get(labels.INSTANCE_TYPE)
-    is_known = named is not None and any(named.has(one.name) for one in types)
+    is_known = named is not None and any(named.has(instance_type.name) for instance_type in types)
     room = {} if is_known else launch.allocatable
     node = Node(
         name=launch.name,
-        labels=held,
+        labels=result,
         taints=(*launch.taints, *launch.startup_taints),
         startup_taints=launch.startup_taints,
         capacity=room,

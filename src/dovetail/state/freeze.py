@@ -52,7 +52,7 @@ def snapshot(
     )
     claims = Claims(inventory)
     pods = _live_pods(inventory, templates) if is_live else _pods(inventory, templates, claims)
-    pools = tuple(node_pool(one) for one in inventory.all(api.NodePool))
+    pools = tuple(node_pool(item) for item in inventory.all(api.NodePool))
     types = {pool.name: instance_types(pool) for pool in pools}
     return Snapshot(
         pods=pods,
@@ -61,9 +61,9 @@ def snapshot(
         instance_types=types,
         daemon_sets=daemon_sets(inventory, templates),
         volume_claims=claims.sorted(),
-        volumes={one.metadata.name: volume(one) for one in inventory.all(api.PersistentVolume)},
+        volumes={item.metadata.name: volume(item) for item in inventory.all(api.PersistentVolume)},
         storage_classes={
-            one.metadata.name: storage_class(one) for one in inventory.all(api.StorageClass)
+            item.metadata.name: storage_class(item) for item in inventory.all(api.StorageClass)
         },
         namespaces=inventory.namespaces(is_live=is_live),
         services=tuple(filter(None, map(service, inventory.all(api.Service)))),
@@ -78,17 +78,17 @@ def _pods(inventory: Inventory, templates: Templates, claims: Claims) -> tuple[P
     """Listed pods, pods that workloads lack, and pods that buffers keep room for."""
     listed = inventory.all(api.Pod)
     expect_claims_of_listed(inventory, listed, claims)
-    found = [listed_pod(one, templates) for one in listed]
-    found = [pod for pod in found if not is_beside_the_point(pod)]
-    found += made_pods(inventory, listed, templates, claims)
-    found += buffer_pods(inventory, templates)
-    return in_order(found)
+    pods = [listed_pod(item, templates) for item in listed]
+    pods = [pod for pod in pods if not is_beside_the_point(pod)]
+    pods += made_pods(inventory, listed, templates, claims)
+    pods += buffer_pods(inventory, templates)
+    return in_order(pods)
 
 
 def _live_pods(inventory: Inventory, templates: Templates) -> tuple[Pod, ...]:
     """Pods that the API lists, and pods that buffers keep room for."""
-    found = [live_pod(one, templates) for one in inventory.all(api.Pod)]
-    kept = [pod for pod in found if pod is not None]
+    pods = [live_pod(item, templates) for item in inventory.all(api.Pod)]
+    kept = [pod for pod in pods if pod is not None]
     return in_order((*kept, *buffer_pods(inventory, templates)))
 
 

@@ -1,4 +1,4 @@
-"""Keeps the ledger: everything that decisions must know of earlier ones (spec/core.md 4.3).
+"""Keeps the ledger: promises to pods, disruptions, failed launches and unavailable offerings.
 
 A pod that a plan gave a node is not planned for again while that node starts and for a while after:
 kube-scheduler needs time to bind. A promise ends early when the pod is bound, deleted or made anew,
@@ -19,6 +19,7 @@ import msgspec
 from dovetail.decide.lifecycle.launch import LaunchPause, next_launch_pause
 from dovetail.decide.lifecycle.timing import DISRUPTION_BACKOFF
 from dovetail.decide.nodes import is_leaving
+from dovetail.model.ending import InstanceEnding
 from dovetail.model.ledger import Departure, Ledger, Nomination, Proposal, Refusal, Setback
 from dovetail.model.node import Node
 from dovetail.model.pod import Pod, PodKey
@@ -26,6 +27,7 @@ from dovetail.state.changes import (
     NOTHING,
     Disrupting,
     DisruptionEnded,
+    EndingAnnounced,
     InstanceLaunchEnded,
     InstanceLaunchFailed,
     LedgerChange,
@@ -41,6 +43,8 @@ REFUSED_FOR: Final = timedelta(minutes=3)
 LEAST_NOMINATED_FOR: Final = timedelta(seconds=10)
 # A pod that has to leave its node keeps its promise for as long as its node may take to drain.
 MOVING_FOR: Final = timedelta(hours=1)
+# An instance may be announced to end before its claim says which instance it has.
+_UNKNOWN_FOR: Final = timedelta(minutes=15)
 _N_NAMES: Final = 8  # a pod's status may still carry one of so many words of ours
 
 _Offer = tuple[str, str, str, str]  # instance type, zone, capacity type, pool or nothing
@@ -77,13 +81,13 @@ class Promises:
 
     def drop(self, key: Key) -> None:
         """It is kept, or taken back."""
-        held = self._by_pod.pop(key, None)
-        if held is None:
+        promise = self._by_pod.pop(key, None)
+        if promise is None:
             return
-        pods = self._pods_by_target[held.target]
+        pods = self._pods_by_target[promise.target]
         del pods[key]
         if not pods:
-            del self._pods_by_target[held.target]
+            del self._pods_by_target[promise.target]
 
     def pods(self, target: str) -> tuple[Key, ...]:
         """The pods that were promised this node."""
@@ -116,6 +120,8 @@ class Book:
         self._n_failed_disruptions: dict[str, int] = {}  # in a row, by node
         self._n_failed_launches: dict[str, int] = {}  # in a row, by the claim's UID
         self._launch_pauses: dict[str, LaunchPause] = {}  # by pool
+        self._endings: dict[str, EndingAnnounced] = {}  # by provider id
+        self._ending_nodes: set[str] = set()  # provider ids of those that a node had
         self._names_by_uid: dict[str, tuple[str, ...]] = {}  # nodes we named to a pod lately
         self._carried: dict[Key, tuple[str, str]] = {}  # the uid, and our word in its status
         self._nodes: tuple[Node, ...] = ()
@@ -176,6 +182,8 @@ class Book:
             case InstanceLaunchEnded(node_claim_uid=uid):
                 self._n_failed_launches.pop(uid, None)
                 return NOTHING
+            case EndingAnnounced():
+                return self._announce(change)
             case _:
                 return self._apply_disruption(change)
 
@@ -195,6 +203,31 @@ class Book:
                 return Touched.NODES
             case _:
                 assert_never(change)
+
+    def _announce(self, announced: EndingAnnounced) -> Touched:
+        """Write down that an instance will be gone. Saying it again changes nothing."""
+        provider_id = announced.ending.provider_id
+        held = self._endings.get(provider_id)
+        is_known = held is not None and held.ending == announced.ending
+        if is_known or not provider_id:  # no instance has an empty id
+            return NOTHING
+        self._endings[provider_id] = announced
+        return Touched.NODES
+
+    def ending(self, provider_id: str) -> InstanceEnding | None:
+        """How an instance will end, if its provider has announced that."""
+        held = self._endings.get(provider_id)
+        return None if held is None else held.ending
+
+    def _forget_endings(self, now: datetime) -> None:
+        """Those of instances that are gone, and those of instances that never showed up."""
+        here = {node.provider_id for node in self._nodes if node.provider_id}
+        for provider_id, held in list(self._endings.items()):
+            if provider_id in here:
+                self._ending_nodes.add(provider_id)
+            elif provider_id in self._ending_nodes or now - held.at >= _UNKNOWN_FOR:
+                del self._endings[provider_id]
+                self._ending_nodes.discard(provider_id)
 
     def _refuse_pool(self, refused: PoolRefused) -> None:
         pool, now = refused.node_pool, refused.at
@@ -235,20 +268,20 @@ class Book:
             self._names_by_uid.pop(before.uid, None)
         if after is None or after.node_name:
             self._carried.pop(key, None)
-        held = self._promises.get(key)
-        if held is None:
+        promise = self._promises.get(key)
+        if promise is None:
             return
-        if after is None or after.uid != held.uid or after.node_name != held.bound_to:
+        if after is None or after.uid != promise.uid or after.node_name != promise.bound_to:
             self._promises.drop(key)
 
     def stale(self) -> tuple[tuple[PodKey, str], ...]:
         """Pods whose status names a node that we named but no longer mean, with that node."""
-        found = []
+        result = []
         for key, (uid, word) in sorted(self._carried.items()):
-            held = self._promises.get(key)
-            if held is None or held.uid != uid or held.target != word:
-                found.append((f"{key[0]}/{key[1]}", word))
-        return tuple(found)
+            promise = self._promises.get(key)
+            if promise is None or promise.uid != uid or promise.target != word:
+                result.append((f"{key[0]}/{key[1]}", word))
+        return tuple(result)
 
     def ledger(self, nodes: tuple[Node, ...], reserved: Mapping[str, int], now: datetime) -> Ledger:
         """What decisions are to know; what has run out is forgotten."""
@@ -259,7 +292,8 @@ class Book:
         self._settle(now)
         fresh = Ledger(
             nominations=tuple(
-                Nomination(one.uid, one.target, one.until) for _, one in self._promises.items()
+                Nomination(promise.uid, promise.target, promise.until)
+                for _, promise in self._promises.items()
             ),
             refusals=tuple(
                 Refusal(*offer[:3], until, offer[3])
@@ -270,6 +304,7 @@ class Book:
             evictions=self.evictions.in_order(now),
             disrupting=tuple(one for _, one in sorted(self._departures.items())),
             setbacks=tuple(Setback(*one) for one in sorted(self._setbacks.items())),
+            endings=tuple(one.ending for _, one in sorted(self._endings.items())),
         )
         self._ledger = self._ledger if fresh == self._ledger else fresh
         return self._ledger
@@ -277,6 +312,7 @@ class Book:
     def _settle(self, now: datetime) -> None:
         here = self._nodes_by_name
         self._end_disruption([name for name in self._departures if name not in here])
+        self._forget_endings(now)
         self._n_failed_disruptions = {
             name: n for name, n in self._n_failed_disruptions.items() if name in here
         }
@@ -285,11 +321,11 @@ class Book:
             for name, until in self._setbacks.items()
             if until > now and name in self._nodes_by_name
         }
-        for key, held in list(self._promises.items()):
-            kept = self._kept(held, self._nodes_by_name.get(held.target), now)
+        for key, promise in list(self._promises.items()):
+            kept = self._current_promise(promise, self._nodes_by_name.get(promise.target), now)
             if kept is None:
                 self._promises.drop(key)
-            elif kept is not held:
+            elif kept is not promise:
                 self._promises.put(key, kept)
                 if kept.uid in self._names_by_uid:
                     self._name(kept.uid, kept.target)
@@ -298,14 +334,15 @@ class Book:
                 del self._until_by_offer[offer]
 
     def _is_going(self, node: Node) -> bool:
-        return is_leaving(node) or node.name in self._departures
+        is_marked = node.name in self._departures or node.provider_id in self._endings
+        return is_marked or is_leaving(node)
 
-    def _is_moving(self, held: Promise) -> bool:
+    def _is_moving(self, promise: Promise) -> bool:
         """Whether the pod still has to go: its node leaves, or is gone, or it has none."""
-        node = self._nodes_by_name.get(held.bound_to)
+        node = self._nodes_by_name.get(promise.bound_to)
         return node is None or self._is_going(node)
 
-    def _kept(self, held: Promise, node: Node | None, now: datetime) -> Promise | None:
+    def _current_promise(self, held: Promise, node: Node | None, now: datetime) -> Promise | None:
         """A promise as it stands now: while its node starts it does not run out, and once the node
         has started it lasts the whole time again.
         """

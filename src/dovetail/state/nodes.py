@@ -1,4 +1,4 @@
-"""Converts Nodes and NodeClaims to nodes, one for each pair (spec/core.md 4.3).
+"""Converts Nodes and NodeClaims to nodes, one for each pair.
 
 Until a node has registered, its claim says what it will be; until it is initialised, the claim
 fills in what the node does not report yet.
@@ -19,6 +19,7 @@ from dovetail.model.requirements import Requirement, Requirements, requirement
 from dovetail.model.resources import PODS
 from dovetail.model.taints import Taint, is_discouraging
 from dovetail.state.conversions import instant, node_labels, resources, span, taints
+from dovetail.state.objects import conditions
 from dovetail.state.shelf import Inventory
 
 _TRUE: Final = "True"
@@ -86,7 +87,9 @@ class Joints:
     def nodes(self, report: NodeReport) -> tuple[Node, ...]:
         """Every node and every claim in flight, by name."""
         seen = {name: report.seen[name] for name in sorted(report.seen)}
-        claims, alone = _paired(seen, [report.ordered[name] for name in sorted(report.ordered)])
+        claims, alone = _pair_claims(
+            seen, [report.ordered[name] for name in sorted(report.ordered)]
+        )
         if report.is_live:
             seen = {name: one for name, one in seen.items() if name in claims or not _starts(one)}
         held, self._held = self._held, {}
@@ -94,13 +97,13 @@ class Joints:
             self._join(
                 ("", claim.node.name), (None, claim, _NO_LIMITS, _types(claim, report)), held
             )
-        for name, one in seen.items():
+        for name, node in seen.items():
             paired = claims.get(name)
             limits = report.attach_limits.get(name, _NO_LIMITS)
-            types = _types(paired, report, one.node_pool) if paired else ()
+            types = _types(paired, report, node.node_pool) if paired else ()
             key = (name, paired.node.name if paired else "")
-            self._join(key, (one, paired, limits, types), held)
-        return tuple(sorted((one.node for one in self._held.values()), key=_name))
+            self._join(key, (node, paired, limits, types), held)
+        return tuple(sorted((joint.node for joint in self._held.values()), key=_name))
 
     def _join(
         self, key: tuple[str, str], parts: _Parts, held: Mapping[tuple[str, str], _Joint]
@@ -108,7 +111,7 @@ class Joints:
         earlier = held.get(key)
         if earlier is None or not earlier.is_made_of(parts):
             self.n_made += 1
-            made = _joined(*parts)
+            made = _joined_node(*parts)
             is_same = earlier is not None and made == earlier.node
             earlier = _Joint(*parts, earlier.node if earlier and is_same else made)
         self._held[key] = earlier
@@ -127,8 +130,8 @@ def nodes(
 ) -> tuple[Node, ...]:
     """Every node and every claim in flight, by name."""
     report = NodeReport(
-        seen={one.metadata.name: observed(one) for one in inventory.all(api.Node)},
-        ordered={one.metadata.name: ordered(one) for one in inventory.all(api.NodeClaim)},
+        seen={node.metadata.name: observed(node) for node in inventory.all(api.Node)},
+        ordered={claim.metadata.name: ordered(claim) for claim in inventory.all(api.NodeClaim)},
         attach_limits={one.metadata.name: attach_limits(one) for one in inventory.all(api.CSINode)},
         types_by_pool=types_by_pool,
         is_live=is_live,
@@ -140,11 +143,11 @@ def _starts(seen: Node) -> bool:
     return bool(seen.node_pool) and seen.labels.get(labels.INITIALIZED) != "true"
 
 
-def _paired(
+def _pair_claims(
     seen: Mapping[str, Node], claims: Iterable[Ordered]
 ) -> tuple[dict[str, Ordered], list[Ordered]]:
     """Claims by the name of their node, found by the provider's id or by name; and the others."""
-    by_provider = {one.provider_id: one for one in seen.values() if one.provider_id}
+    by_provider = {item.provider_id: item for item in seen.values() if item.provider_id}
     claim_by_node: dict[str, Ordered] = {}
     alone: list[Ordered] = []
     for claim in claims:
@@ -156,38 +159,38 @@ def _paired(
     return claim_by_node, alone
 
 
-def _joined(
+def _joined_node(
     seen: Node | None,
     claim: Ordered | None,
     limits: Mapping[str, int],
     types: tuple[InstanceType, ...],
 ) -> Node:
     if seen is None:
-        found = claim.node if claim else Node("")
+        node = claim.node if claim else Node("")
     else:
-        found = msgspec.structs.replace(seen, attach_limits=limits) if limits else seen
-        found = _with_claim(found, claim.node) if claim else found
-    found = _with_places(found)
-    return found if claim is None or found.allocatable else _expected(found, claim, types)
+        node = msgspec.structs.replace(seen, attach_limits=limits) if limits else seen
+        node = _with_claim(node, claim.node) if claim else node
+    node = _with_places(node)
+    return node if claim is None or node.allocatable else _expected_node(node, claim, types)
 
 
-def _expected(node: Node, claim: Ordered, types: tuple[InstanceType, ...]) -> Node:
+def _expected_node(node: Node, claim: Ordered, types: tuple[InstanceType, ...]) -> Node:
     """What a claim does not say yet, as its instance types have it. Any of those it names may come,
     so pods may count on the least of each resource, and limits must count on the most.
     """
     named = claim.instance_types
     chosen = node.labels.get(labels.INSTANCE_TYPE)
     possible = [
-        one
-        for one in types
-        if (one.name == chosen if chosen else named is not None and named.has(one.name))
+        item
+        for item in types
+        if (item.name == chosen if chosen else named is not None and named.has(item.name))
     ]
     if not possible:
         return node
-    names = sorted({name for one in possible for name in one.capacity})
+    names = sorted({name for instance_type in possible for name in instance_type.capacity})
     return msgspec.structs.replace(
         node,
-        capacity={name: max(one.capacity.get(name, 0) for one in possible) for name in names},
+        capacity={name: max(item.capacity.get(name, 0) for item in possible) for name in names},
         allocatable={name: min(one.allocatable.get(name, 0) for one in possible) for name in names},
     )
 
@@ -197,7 +200,7 @@ def observed(wire: api.Node) -> Node:
     meta = wire.metadata
     held = node_labels(meta.labels)
     borne = taints(wire.spec.taints)
-    others = tuple(one for one in borne if not is_discouraging(one))
+    others = tuple(taint for taint in borne if not is_discouraging(taint))
     return Node(
         name=meta.name,
         labels=held,
@@ -210,7 +213,7 @@ def observed(wire: api.Node) -> Node:
         is_ready=all(one.status == _TRUE for one in wire.status.conditions if one.type == "Ready"),
         is_unschedulable=wire.spec.unschedulable,
         is_discouraged=len(others) < len(borne),
-        conditions=_conditions(wire.status.conditions),
+        conditions=conditions(wire.status.conditions),
         created_at=instant(meta.creation_timestamp),
         deleting_at=instant(meta.deletion_timestamp),
     )
@@ -232,10 +235,12 @@ def _with_claim(seen: Node, ordered: Node) -> Node:
         seen,
         labels=seen.labels if is_registered else {**ordered.labels, **seen.labels},
         annotations={**ordered.annotations, **seen.annotations},
-        taints=seen.taints if is_registered else _united(ordered.taints, seen.taints),
+        taints=seen.taints if is_registered else _united_taints(ordered.taints, seen.taints),
         startup_taints=ordered.startup_taints,
-        capacity=_filled(seen.capacity, ordered.capacity, is_initialized=is_initialized),
-        allocatable=_filled(seen.allocatable, ordered.allocatable, is_initialized=is_initialized),
+        capacity=_with_expected(seen.capacity, ordered.capacity, is_initialized=is_initialized),
+        allocatable=_with_expected(
+            seen.allocatable, ordered.allocatable, is_initialized=is_initialized
+        ),
         node_pool=seen.node_pool or ordered.node_pool,
         node_claim=ordered.node_claim,
         provider_id=seen.provider_id or ordered.provider_id,
@@ -267,7 +272,7 @@ def _in_flight(claim: api.NodeClaim) -> Node:
         is_registered=False,
         is_initialized=False,
         is_ready=False,
-        conditions=_conditions(status.conditions),
+        conditions=conditions(status.conditions),
         created_at=instant(meta.creation_timestamp),
         deleting_at=instant(meta.deletion_timestamp),
         last_pod_event_at=instant(status.last_pod_event_time),
@@ -286,37 +291,38 @@ def _grace(claim: api.NodeClaim) -> timedelta | None:
 def claim_requirements(claim: api.NodeClaim) -> Requirements:
     """What a claim says of its node's labels, as one set."""
     return Requirements(
-        requirement(one.key, one.operator, one.values) for one in claim.spec.requirements
+        requirement(claim_requirement.key, claim_requirement.operator, claim_requirement.values)
+        for claim_requirement in claim.spec.requirements
     )
 
 
 def _claim_labels(claim: api.NodeClaim) -> dict[str, str]:
     """Labels that are certain: those of the claim, and requirements that leave one value."""
     certain = claim_requirements(claim).settled()
-    pools = [one.name for one in claim.metadata.owner_references if one.kind == "NodePool"]
+    pools = [owner.name for owner in claim.metadata.owner_references if owner.kind == "NodePool"]
     owned = {labels.NODE_POOL: pools[0]} if pools else {}
     return {**owned, **certain, **node_labels(claim.metadata.labels)}
 
 
 def _has_come(seen: Node, ordered: Node, label: str, condition: str) -> bool:
     """Whether the node's label or the claim's condition says so."""
-    states = (one.status == _TRUE for one in ordered.conditions if one.type == condition)
+    states = (item.status == _TRUE for item in ordered.conditions if item.type == condition)
     return seen.labels.get(label) == "true" or next(states, False)
 
 
-def _united(ours: Iterable[Taint], theirs: Iterable[Taint]) -> tuple[Taint, ...]:
+def _united_taints(ours: Iterable[Taint], theirs: Iterable[Taint]) -> tuple[Taint, ...]:
     """Both; key and effect tell taints apart, the later word counts."""
-    found = {(one.key, one.effect): one for one in (*ours, *theirs)}
+    found = {(taint.key, taint.effect): taint for taint in (*ours, *theirs)}
     return tuple(found.values())
 
 
-def _filled(
+def _with_expected(
     reported: Mapping[str, int], expected: Mapping[str, int], *, is_initialized: bool
 ) -> Mapping[str, int]:
     """Until the node is initialised, zeros and gaps in its report are what the claim expects."""
     if is_initialized:
         return reported
-    gaps = {name: one for name, one in expected.items() if not reported.get(name)}
+    gaps = {name: item for name, item in expected.items() if not reported.get(name)}
     return {**reported, **gaps}
 
 
@@ -330,19 +336,12 @@ def _with_places(node: Node) -> Node:
     return msgspec.structs.replace(node, capacity=capacity, allocatable=allocatable)
 
 
-def _conditions(wire: Iterable[api.Condition]) -> tuple[Condition, ...]:
-    return tuple(
-        Condition(one.type, one.status, one.reason, one.message, instant(one.last_transition_time))
-        for one in wire
-    )
-
-
 def _united_conditions(
     claim: Sequence[Condition], node: Sequence[Condition]
 ) -> tuple[Condition, ...]:
     """The claim's, and those of the node that the claim does not speak of."""
-    spoken = {one.type for one in claim}
-    return (*claim, *(one for one in node if one.type not in spoken))
+    spoken = {condition.type for condition in claim}
+    return (*claim, *(condition for condition in node if condition.type not in spoken))
 
 
 def attach_limits(wire: api.CSINode) -> Mapping[str, int]:

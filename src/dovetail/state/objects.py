@@ -42,8 +42,8 @@ def claim_object(wire: api.NodeClaim) -> ClaimObject:
             conditions=conditions(status.conditions),
             node_class=node_class_ref(spec.node_class_ref),
             requirements=tuple(
-                requirement(one.key, one.operator, one.values, one.min_values)
-                for one in spec.requirements
+                requirement(item.key, item.operator, item.values, item.min_values)
+                for item in spec.requirements
             ),
             taints=taints(spec.taints),
             startup_taints=taints(spec.startup_taints),
@@ -73,7 +73,7 @@ def node_object(wire: api.Node) -> NodeObject:
             annotations=meta.annotations,
             taints=taints(spec.taints),
             finalizers=meta.finalizers,
-            owner_uids=tuple(one.uid for one in meta.owner_references),
+            owner_uids=tuple(owner_reference.uid for owner_reference in meta.owner_references),
             conditions=conditions(status.conditions),
             capacity=resources(status.capacity),
             allocatable=resources(status.allocatable),
@@ -100,16 +100,11 @@ def pool_view(wire: api.NodePool) -> PoolView:
 
 def node_class_state(wire: api.Object) -> NodeClassState:
     """What a pool reads of its node class, whatever its kind."""
-    said: tuple[api.Condition, ...] = ()
-    match wire:
-        case api.KWOKNodeClass() | api.EC2NodeClass():
-            said = wire.status.conditions
-        case _:
-            pass  # a kind that nobody told us of does not say whether it is ready
+    said = wire.status.conditions if isinstance(wire, api.NodeClass) else ()
     return NodeClassState(
         generation=wire.metadata.generation or 1,
         is_deleting=wire.metadata.deletion_timestamp is not None,
-        ready=next((one for one in conditions(said) if one.type == _READY), None),
+        ready=next((condition for condition in conditions(said) if condition.type == _READY), None),
     )
 
 
@@ -127,14 +122,14 @@ def conditions(wire: Iterable[api.Condition]) -> tuple[Condition, ...]:
     """What is said of an object, with the generation of which it was said."""
     return tuple(
         Condition(
-            type=one.type,
-            status=one.status,
-            reason=one.reason,
-            message=one.message,
-            changed_at=instant(one.last_transition_time),
-            observed_generation=one.observed_generation,
+            type=condition.type,
+            status=condition.status,
+            reason=condition.reason,
+            message=condition.message,
+            changed_at=instant(condition.last_transition_time),
+            observed_generation=condition.observed_generation,
         )
-        for one in wire
+        for condition in wire
     )
 
 
@@ -168,15 +163,15 @@ def _node_pool(wire: api.NodePool) -> NodePool:
         name=wire.metadata.name,
         weight=spec.weight or 0,
         requirements=tuple(
-            requirement(one.key, one.operator, one.values, one.min_values)
-            for one in template.spec.requirements
+            requirement(item.key, item.operator, item.values, item.min_values)
+            for item in template.spec.requirements
         ),
         labels=template.metadata.labels,
         annotations=template.metadata.annotations,
         taints=taints(template.spec.taints),
         startup_taints=taints(template.spec.startup_taints),
         limits=resources(spec.limits),
-        node_class=_node_class(template.spec.node_class_ref),
+        node_class=node_class_ref(template.spec.node_class_ref),
         expire_after=span(template.spec.expire_after),
         termination_grace_period=span(template.spec.termination_grace_period),
         disruption=_disruption(spec.disruption, wire.metadata.annotations),
@@ -188,10 +183,6 @@ def _node_pool(wire: api.NodePool) -> NodePool:
     )
 
 
-def _node_class(wire: api.karpenter.NodeClassReference) -> NodeClassRef:
-    return NodeClassRef(wire.group, wire.kind, wire.name)
-
-
 def _disruption(wire: api.karpenter.Disruption, said: Mapping[str, str]) -> Disruption:
     """Raises ValueError for an annotation that makes no sense."""
     return Disruption(
@@ -199,12 +190,12 @@ def _disruption(wire: api.karpenter.Disruption, said: Mapping[str, str]) -> Disr
         consolidation_policy=wire.consolidation_policy,
         budgets=tuple(
             Budget(
-                nodes=one.nodes,
-                reasons=one.reasons,
-                schedule=one.schedule or "",
-                duration=span(one.duration),
+                nodes=budget.nodes,
+                reasons=budget.reasons,
+                schedule=budget.schedule or "",
+                duration=span(budget.duration),
             )
-            for one in wire.budgets
+            for budget in wire.budgets
         ),
         least_saving_nanousd=_read(said, labels.LEAST_SAVING, knobs.least_saving),
         most_evictions=_read(said, labels.MOST_EVICTIONS, knobs.most_evictions),

@@ -32,7 +32,7 @@ def listed_pod(wire: api.Pod, templates: Templates) -> Pod:
     """
     meta, status, shared = wire.metadata, wire.status, templates.shared
     namespace = sys.intern(namespace_of(wire))
-    asked = _settled(wire)
+    asked = _settled_spec(wire)
     spec, problems = (
         templates.admitted(asked, status) if meta.uid else templates.made(asked, namespace)
     )
@@ -136,14 +136,14 @@ def _read_annotations(held: Mapping[str, str]) -> Mapping[str, str]:
     return read
 
 
-def _settled(wire: api.Pod) -> api.PodSpec:
+def _settled_spec(wire: api.Pod) -> api.PodSpec:
     """What the pod still asks for. Every pod of a DaemonSet names its own node; once it is there
     that is left out, so that they all share one spec.
     """
     spec = wire.spec
     if not spec.node_name or _NODE_NAME_FIELD not in bytes(spec.affinity):
         return spec
-    if not any(one.kind == "DaemonSet" for one in wire.metadata.owner_references):
+    if not any(owner.kind == "DaemonSet" for owner in wire.metadata.owner_references):
         return spec
     try:
         asked = api.decode(api.Affinity, spec.affinity)
@@ -161,9 +161,10 @@ def is_beside_the_point(pod: Pod) -> bool:
 
 
 def is_unseen(wire: api.Pod) -> bool:
-    """Whether kube-scheduler has yet to say that there is no place for it (spec/core.md 3.1)."""
+    """Whether kube-scheduler has yet to say that there is no place for it."""
     return not wire.spec.node_name and not any(
-        one.type == "PodScheduled" and one.reason in _WAITS for one in wire.status.conditions
+        condition.type == "PodScheduled" and condition.reason in _WAITS
+        for condition in wire.status.conditions
     )
 
 
@@ -173,7 +174,7 @@ def _ends_at(wire: api.Pod) -> datetime | None:
     """
     status, seconds = wire.status, wire.spec.active_deadline_seconds
     if status.phase in TERMINAL_PHASES:
-        moments = (one.last_transition_time for one in status.conditions if one.type == "Ready")
+        moments = (item.last_transition_time for item in status.conditions if item.type == "Ready")
         return instant(next(moments, None))
     started_at = instant(status.start_time)
     if seconds is None or started_at is None:
@@ -186,7 +187,7 @@ def _ends_at(wire: api.Pod) -> datetime | None:
 
 def _is_ready(conditions: Sequence[api.Condition]) -> bool:
     """As its Ready condition says; without one nothing speaks against it."""
-    return all(one.status == "True" for one in conditions if one.type == "Ready")
+    return all(condition.status == "True" for condition in conditions if condition.type == "Ready")
 
 
 def live_pod(wire: api.Pod, templates: Templates) -> Pod | None:

@@ -23,8 +23,8 @@ def disruption_budgets(inventory: Inventory, pods: Sequence[Pod]) -> tuple[Disru
         if not pod.is_terminal:
             by_namespace.setdefault(pod.namespace, []).append(pod)
     return tuple(
-        disruption_budget(one, by_namespace.get(namespace_of(one), []))
-        for one in inventory.all(api.PodDisruptionBudget)
+        disruption_budget(budget, by_namespace.get(namespace_of(budget), []))
+        for budget in inventory.all(api.PodDisruptionBudget)
     )
 
 
@@ -33,7 +33,7 @@ def disruption_budget(wire: api.PodDisruptionBudget, pods: Sequence[Pod] = ()) -
     selector = label_selector(wire.spec.selector)
     if wire.status is None:
         selected = [pod for pod in pods if selector.matches(pod.labels)]
-        allowed, n_expected = _allowed(wire, selected), len(selected)
+        allowed, n_expected = _n_allowed(wire, selected), len(selected)
     else:
         allowed, n_expected = wire.status.disruptions_allowed, wire.status.expected_pods
     return DisruptionBudget(
@@ -52,7 +52,7 @@ def _text(stated: int | str | None) -> str:
     return "" if stated is None else str(stated)
 
 
-def _allowed(wire: api.PodDisruptionBudget, selected: Sequence[Pod]) -> int:
+def _n_allowed(wire: api.PodDisruptionBudget, selected: Sequence[Pod]) -> int:
     n_healthy = sum(
         bool(pod.node_name) and pod.is_ready and not pod.deleting_at for pod in selected
     )

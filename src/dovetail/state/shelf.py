@@ -177,7 +177,7 @@ class Derived(Generic[V]):
 
     def __call__(self) -> V:
         """The answer."""
-        seen = tuple(one.revision for one in self._on)
+        seen = tuple(keeper.revision for keeper in self._on)
         if self._held is None or seen != self._seen:
             fresh = self._work_out()
             self._held = self._held if self._held is not None and fresh == self._held else fresh
@@ -200,20 +200,20 @@ class Inventory:
 
     def __init__(self, objects: Iterable[api.Object]) -> None:
         self._by_type: dict[type[api.Object], list[api.Object]] = {}
-        for one in objects:
-            self._by_type.setdefault(type(one), []).append(one)
+        for item in objects:
+            self._by_type.setdefault(type(item), []).append(item)
         for held in self._by_type.values():
             held.sort(key=lambda one: (namespace_of(one), one.metadata.name))
 
     def all(self, wanted: type[ObjectT]) -> tuple[ObjectT, ...]:
         """All objects of this type, by namespace and name."""
-        return tuple(one for one in self._by_type.get(wanted, ()) if isinstance(one, wanted))
+        return tuple(item for item in self._by_type.get(wanted, ()) if isinstance(item, wanted))
 
     def by_namespace(self, wanted: type[ObjectT]) -> dict[str, list[ObjectT]]:
         """The same, apart by namespace."""
         result: dict[str, list[ObjectT]] = {}
-        for one in self.all(wanted):
-            result.setdefault(namespace_of(one), []).append(one)
+        for item in self.all(wanted):
+            result.setdefault(namespace_of(item), []).append(item)
         return result
 
     def namespaces(self, *, is_live: bool = False) -> dict[str, dict[str, str]]:
@@ -222,11 +222,11 @@ class Inventory:
         """
         used = [] if is_live else [kind for kind in api.KINDS.values() if kind.is_namespaced]
         names = {
-            namespace_of(one) for kind in used for one in self._by_type.get(kind.wire_type, ())
+            namespace_of(item) for kind in used for item in self._by_type.get(kind.wire_type, ())
         }
         result = {name: {_NAME_LABEL: name} for name in names}
-        for one in self.all(api.Namespace):
-            result[one.metadata.name] = namespace_labels(one)
+        for namespace in self.all(api.Namespace):
+            result[namespace.metadata.name] = namespace_labels(namespace)
         return dict(sorted(result.items()))
 
 

@@ -56,9 +56,10 @@ class Templates:
         limit_ranges: Mapping[str, Sequence[api.LimitRange]] | None = None,
     ) -> None:
         self._priorities = Priorities(priority_classes)
-        self._runtimes = {one.metadata.name: one for one in runtime_classes}
+        self._runtimes = {item.metadata.name: item for item in runtime_classes}
         self._defaults = {
-            namespace: namespace_defaults(held) for namespace, held in (limit_ranges or {}).items()
+            namespace: namespace_defaults(limit_range)
+            for namespace, limit_range in (limit_ranges or {}).items()
         }
         self._held: dict[_Key, Judged] = {}
         self.shared = SharedSpecs()
@@ -72,19 +73,19 @@ class Templates:
     def admitted(self, spec: api.PodSpec, status: api.core.PodStatus) -> Judged:
         """The spec of a pod that an API server has already filled in."""
         given = allocated_bytes(status)
-        return self._judged((_content(spec), "", given), spec, status)
+        return self._judge((_content(spec), "", given), spec, status)
 
     def made(self, spec: api.PodSpec, namespace: str) -> Judged:
         """The spec of a pod yet to be made, with its namespace's defaults filled in."""
         own = namespace if namespace in self._defaults else ""
-        return self._judged((_content(spec), own, b""), spec, _NO_STATUS)
+        return self._judge((_content(spec), own, b""), spec, _NO_STATUS)
 
-    def _judged(self, key: _Key, spec: api.PodSpec, status: api.core.PodStatus) -> Judged:
-        held = self._held.get(key)
-        if held is None:
+    def _judge(self, key: _Key, spec: api.PodSpec, status: api.core.PodStatus) -> Judged:
+        result = self._held.get(key)
+        if result is None:
             defaults = self._defaults.get(key[1], NO_DEFAULTS)
-            held = self._held[key] = self._convert(spec, defaults, status)
-        return held
+            result = self._held[key] = self._convert(spec, defaults, status)
+        return result
 
     def adopt(self, earlier: Templates) -> dict[int, Judged]:
         """Take over every admitted template that `earlier` knows. What other classes make of it is
@@ -95,7 +96,7 @@ class Templates:
         for key, held in earlier._held.items():
             if key[1]:
                 continue
-            fresh = self._judged(key, api.decode(api.PodSpec, key[0]), _status(key[2]))
+            fresh = self._judge(key, api.decode(api.PodSpec, key[0]), _status(key[2]))
             if fresh == held:
                 self._held[key] = held
             else:
@@ -105,7 +106,7 @@ class Templates:
     def sweep(self, specs: Iterable[PodSpec]) -> None:
         """Forget every template of which nobody has the spec."""
         used = {id(spec) for spec in specs}
-        self._held = {key: one for key, one in self._held.items() if id(one[0]) in used}
+        self._held = {key: pair for key, pair in self._held.items() if id(pair[0]) in used}
 
     def _convert(self, spec: api.PodSpec, defaults: Defaults, status: api.core.PodStatus) -> Judged:
         self.n_converted += 1
@@ -156,9 +157,9 @@ def _content(spec: api.PodSpec) -> bytes:
 def allocated_bytes(status: api.core.PodStatus) -> bytes:
     """Equal for pods whose containers were given the same; empty if none was given anything."""
     given = [
-        one
-        for one in (*status.container_statuses, *status.init_container_statuses)
-        if one.allocated_resources or one.resources is not None
+        item
+        for item in (*status.container_statuses, *status.init_container_statuses)
+        if item.allocated_resources or item.resources is not None
     ]
     return api.encode(given) if given else b""
 
@@ -180,12 +181,12 @@ def _tolerations(parts: api.PodParts, runtime: api.RuntimeClass | None) -> tuple
     if runtime is None:
         return own
     more = tolerations(runtime.scheduling.tolerations)
-    return (*own, *(one for one in more if one not in own))
+    return (*own, *(toleration for toleration in more if toleration not in own))
 
 
 def _uses_dynamic_resources(parts: api.PodParts) -> bool:
     containers = (*parts.containers, *parts.init_containers)
-    return bool(parts.resource_claims) or any(one.resources.claims for one in containers)
+    return bool(parts.resource_claims) or any(item.resources.claims for item in containers)
 
 
 def _grace(seconds: int | None) -> int:
@@ -232,13 +233,13 @@ def pod_requests(
 
 
 def _containers(parts: api.PodParts, defaults: Defaults, allocated: Allocated) -> dict[str, int]:
-    running = total(_container(one, defaults, allocated) for one in parts.containers)
+    running = total(_container(container, defaults, allocated) for container in parts.containers)
     sidecars: dict[str, int] = {}
     moments: list[Mapping[str, int]] = []
-    for one in parts.init_containers:
-        amounts = _container(one, defaults, allocated)
+    for init_container in parts.init_containers:
+        amounts = _container(init_container, defaults, allocated)
         moments.append(total((sidecars, amounts)))
-        if one.restart_policy == _ALWAYS:
+        if init_container.restart_policy == _ALWAYS:
             sidecars = total((sidecars, amounts))
     return peak((total((running, sidecars)), *moments))
 
@@ -254,8 +255,8 @@ def _container(
 
 
 def _pod_level(amounts: dict[str, int], wire: api.ResourceRequirements) -> dict[str, int]:
-    limits = {name: one for name, one in resources(wire.limits).items() if _has_pod_level(name)}
-    asked = {name: one for name, one in resources(wire.requests).items() if _has_pod_level(name)}
+    limits = {name: item for name, item in resources(wire.limits).items() if _has_pod_level(name)}
+    asked = {name: item for name, item in resources(wire.requests).items() if _has_pod_level(name)}
     return {**with_defaults(amounts, limits), **asked}
 
 
@@ -265,12 +266,12 @@ def _has_pod_level(name: str) -> bool:
 
 def allocated_resources(status: api.core.PodStatus) -> Allocated:
     """What running containers were given, which after a resize may be more than they ask for."""
-    found: dict[str, Mapping[str, int]] = {}
-    for one in (*status.container_statuses, *status.init_container_statuses):
-        actual = one.resources.requests if one.resources is not None else {}
-        if one.allocated_resources or actual:
-            found[one.name] = peak((resources(one.allocated_resources), resources(actual)))
-    return found
+    result: dict[str, Mapping[str, int]] = {}
+    for item in (*status.container_statuses, *status.init_container_statuses):
+        actual = item.resources.requests if item.resources is not None else {}
+        if item.allocated_resources or actual:
+            result[item.name] = peak((resources(item.allocated_resources), resources(actual)))
+    return result
 
 
 class Priorities:
@@ -281,10 +282,10 @@ class Priorities:
         self._default = 0
         self._default_name = ""
         # Of several defaults the lowest counts, as in Kubernetes; then the name decides.
-        for one in sorted(classes, key=lambda one: (-one.value, one.metadata.name)):
-            self._value_by_name[one.metadata.name] = one.value
-            if one.global_default:
-                self._default, self._default_name = one.value, one.metadata.name
+        for class_ in sorted(classes, key=lambda one: (-one.value, one.metadata.name)):
+            self._value_by_name[class_.metadata.name] = class_.value
+            if class_.global_default:
+                self._default, self._default_name = class_.value, class_.metadata.name
 
     def of(self, spec: api.PodSpec) -> tuple[int, str, tuple[Problem, ...]]:
         """A pod's priority, the class it comes from, and what is wrong with that."""
@@ -320,17 +321,17 @@ class SharedSpecs:
 
     def owner(self, reference: api.OwnerReference) -> Owner:
         """The same owner for all who have it."""
-        found = self._owners.get(reference)
-        if found is None:
-            found = Owner(reference.kind, reference.name, reference.uid, reference.api_version)
-            self._owners[reference] = found
-        return found
+        result = self._owners.get(reference)
+        if result is None:
+            result = Owner(reference.kind, reference.name, reference.uid, reference.api_version)
+            self._owners[reference] = result
+        return result
 
     def sweep(self, pods: Iterable[Pod]) -> None:
         """Forget what none of these pods uses."""
         used = {id(part) for pod in pods for part in (pod.labels, pod.annotations, pod.owner)}
-        self._labels = {key: one for key, one in self._labels.items() if id(one) in used}
-        self._owners = {key: one for key, one in self._owners.items() if id(one) in used}
+        self._labels = {key: label for key, label in self._labels.items() if id(label) in used}
+        self._owners = {key: owner for key, owner in self._owners.items() if id(owner) in used}
 
     @property
     def n_held(self) -> int:

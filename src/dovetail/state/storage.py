@@ -46,7 +46,8 @@ def storage_class(wire: api.StorageClass) -> StorageClass:
         terms=tuple(
             NodeTerm(
                 tuple(
-                    requirement(one.key, "In", one.values) for one in term.match_label_expressions
+                    requirement(match_label_expression.key, "In", match_label_expression.values)
+                    for match_label_expression in term.match_label_expressions
                 )
             )
             for term in wire.allowed_topologies
@@ -62,7 +63,7 @@ def default_class(inventory: Inventory) -> str | None:
 
 def default_of(classes: Iterable[api.StorageClass]) -> str | None:
     """The same, of these classes."""
-    defaults = [one for one in classes if storage_class(one).is_default]
+    defaults = [class_ for class_ in classes if storage_class(class_).is_default]
     if not defaults:
         return None
     newest = min(defaults, key=lambda one: (-_age_key(one), one.metadata.name))
@@ -102,16 +103,16 @@ def _terms(wire: api.PersistentVolume) -> tuple[NodeTerm, ...]:
     affinity = wire.spec.node_affinity
     required = affinity.required if affinity is not None else None
     zones = tuple(_zone_labels(wire.metadata.labels))
-    terms = [node_term(one) for one in required.node_selector_terms] if required else [NodeTerm()]
+    terms = [node_term(term) for term in required.node_selector_terms] if required else [NodeTerm()]
     if wire.spec.local is not None or wire.spec.host_path is not None:
-        terms = [_without_hosts(one) for one in terms]
-    terms = [NodeTerm((*one.expressions, *zones), one.fields) for one in terms]
-    is_free = any(not one.expressions and not one.fields for one in terms)
+        terms = [_without_hosts(term) for term in terms]
+    terms = [NodeTerm((*term.expressions, *zones), term.fields) for term in terms]
+    is_free = any(not term.expressions and not term.fields for term in terms)
     return () if is_free else tuple(terms)
 
 
 def _without_hosts(term: NodeTerm) -> NodeTerm:
-    kept = tuple(one for one in term.expressions if one.key != labels.HOSTNAME)
+    kept = tuple(expression for expression in term.expressions if expression.key != labels.HOSTNAME)
     return NodeTerm(kept)
 
 
@@ -166,9 +167,9 @@ class Claims:
         self, namespace: str, pod: str, volumes: Iterable[api.core.PodVolume]
     ) -> None:
         """The claims of a pod's generic ephemeral volumes."""
-        for one in volumes:
-            if one.ephemeral is not None:
-                self.expect(namespace, f"{pod}-{one.name}", one.ephemeral.volume_claim_template)
+        for item in volumes:
+            if item.ephemeral is not None:
+                self.expect(namespace, f"{pod}-{item.name}", item.ephemeral.volume_claim_template)
 
     def sorted(self) -> dict[str, VolumeClaim]:
         """By namespace and name."""

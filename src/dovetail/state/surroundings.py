@@ -62,20 +62,22 @@ class Surroundings:
         classes = self._storage_classes
         self.volume_claims = Derived(self._volume_claims, self._claims, classes)
         self.volumes: Derived[Mapping[str, Volume]] = Derived(
-            lambda: {one.name: one for one in self._volumes.all()}, self._volumes
+            lambda: {item.name: item for item in self._volumes.all()}, self._volumes
         )
         self.storage_classes: Derived[Mapping[str, StorageClass]] = Derived(
-            lambda: {one.metadata.name: storage_class(one) for one in classes.all()}, classes
+            lambda: {item.metadata.name: storage_class(item) for item in classes.all()}, classes
         )
         self.namespaces: Derived[Mapping[str, Mapping[str, str]]] = Derived(
-            lambda: {name: held for (_, name), held in self._namespaces.items()}, self._namespaces
+            lambda: {name: namespace for (_, name), namespace in self._namespaces.items()},
+            self._namespaces,
         )
         self.owner_selectors = self._owners.selectors
 
     def _volume_claims(self) -> Mapping[str, VolumeClaim]:
         default = default_of(self._storage_classes.all())
         found = {
-            f"{one.namespace}/{one.name}": with_class(one, default) for one in self._claims.all()
+            f"{volume_claim.namespace}/{volume_claim.name}": with_class(volume_claim, default)
+            for volume_claim in self._claims.all()
         }
         return dict(sorted(found.items()))
 
@@ -130,11 +132,11 @@ class Surroundings:
 
     def keys(self, kind: type[api.Object]) -> frozenset[Key]:
         """All objects of a kind that are remembered."""
-        return frozenset().union(*(one.keys() for one in self._keepers.get(kind, ())))
+        return frozenset().union(*(keeper.keys() for keeper in self._keepers.get(kind, ())))
 
     def keepers(self) -> tuple[Keeper, ...]:
         """All shelves."""
-        return tuple(one for held in self._keepers.values() for one in held)
+        return tuple(keeper for held in self._keepers.values() for keeper in held)
 
     def _touches(self, keeper: Keeper) -> Touched:
         if keeper is self._budgets:
@@ -156,7 +158,7 @@ class _Classes:
 
     def revisions(self) -> tuple[int, ...]:
         """Differs when anything has changed."""
-        return tuple(one.revision for one in self.all)
+        return tuple(keeper.revision for keeper in self.all)
 
     def templates(self) -> Templates:
         """Templates judged by these."""
@@ -179,7 +181,7 @@ class _Owners:
         shelves = (deployments, replica_sets, stateful_sets, controllers)
         self.all: tuple[Keeper, ...] = shelves
         self.selectors: Derived[Mapping[str, LabelSelector]] = Derived(
-            lambda: selectors_by_key(one for shelf in shelves for one in shelf.all()), *shelves
+            lambda: selectors_by_key(pair for shelf in shelves for pair in shelf.all()), *shelves
         )
 
 
@@ -187,13 +189,13 @@ class _Material:
     """What pods are made of that do not exist yet: those of DaemonSets, and of buffers."""
 
     def __init__(self, classes: _Classes) -> None:
-        self._daemons: Shelf[api.DaemonSet, bytes] = Shelf(api.DaemonSet, _kept)
+        self._daemons: Shelf[api.DaemonSet, bytes] = Shelf(api.DaemonSet, _workload_bytes)
         self._buffers: Shelf[api.CapacityBuffer, api.CapacityBuffer]
         self._buffers = Shelf(api.CapacityBuffer, _unsaid)
-        self._deployments: Shelf[api.Deployment, bytes] = Shelf(api.Deployment, _kept)
-        self._stateful_sets: Shelf[api.StatefulSet, bytes] = Shelf(api.StatefulSet, _kept)
-        self._replica_sets: Shelf[api.ReplicaSet, bytes] = Shelf(api.ReplicaSet, _kept)
-        self._templates: Shelf[api.PodTemplate, bytes] = Shelf(api.PodTemplate, _kept)
+        self._deployments: Shelf[api.Deployment, bytes] = Shelf(api.Deployment, _workload_bytes)
+        self._stateful_sets: Shelf[api.StatefulSet, bytes] = Shelf(api.StatefulSet, _workload_bytes)
+        self._replica_sets: Shelf[api.ReplicaSet, bytes] = Shelf(api.ReplicaSet, _workload_bytes)
+        self._templates: Shelf[api.PodTemplate, bytes] = Shelf(api.PodTemplate, _workload_bytes)
         self._referred: tuple[Keeper, ...] = (
             self._deployments,
             self._stateful_sets,
@@ -210,7 +212,7 @@ class _Material:
 
     def is_idle(self, keeper: Keeper) -> bool:
         """Whether a change there matters to nobody: no buffer could refer to it."""
-        return not self._buffers.all() and any(keeper is one for one in self._referred)
+        return not self._buffers.all() and any(keeper is item for item in self._referred)
 
     def daemon_sets(self, templates: Templates) -> tuple[DaemonSet, ...]:
         """Every DaemonSet that stays."""
@@ -226,7 +228,7 @@ class _Material:
         """The virtual pods of every buffer; the very same as long as no buffer has changed."""
         held = self.buffers(templates)
         if held is not self._pods_of:
-            self._pods_of, self._pods = held, tuple(pod for one in held for pod in one.pods)
+            self._pods_of, self._pods = held, tuple(pod for buffer in held for pod in buffer.pods)
             self._pods_by_key = {pod.key: pod for pod in self._pods}
         return self._pods
 
@@ -235,11 +237,11 @@ class _Material:
         return self._pods_by_key.get(key) if self.buffer_pods(templates) else None
 
     def _as_daemons(self) -> tuple[DaemonSet, ...]:
-        held: list[api.DaemonSet] = _read(self._daemons)
-        return daemon_sets(Inventory(held), self._judge)
+        sets: list[api.DaemonSet] = _read(self._daemons)
+        return daemon_sets(Inventory(sets), self._judge)
 
     def _as_buffers(self) -> tuple[Buffer, ...]:
-        held = Inventory(
+        inventory = Inventory(
             (
                 *self._buffers.all(),
                 *_read(self._deployments),
@@ -248,14 +250,14 @@ class _Material:
                 *_read(self._templates),
             )
         )
-        return tuple(buffers(held, self._judge))
+        return tuple(buffers(inventory, self._judge))
 
 
 def _by_type(*keepers: Keeper) -> dict[type[api.Object], list[Keeper]]:
-    found: dict[type[api.Object], list[Keeper]] = {}
-    for one in keepers:
-        found.setdefault(one.wire_type, []).append(one)
-    return found
+    result: dict[type[api.Object], list[Keeper]] = {}
+    for keeper in keepers:
+        result.setdefault(keeper.wire_type, []).append(keeper)
+    return result
 
 
 def _bare(wire: T) -> T:
@@ -269,7 +271,7 @@ def _unsaid(wire: api.CapacityBuffer) -> api.CapacityBuffer:
     return msgspec.structs.replace(_bare(wire), status=api.autoscaling.CapacityBufferStatus())
 
 
-def _kept(wire: api.Object) -> bytes:
+def _workload_bytes(wire: api.Object) -> bytes:
     """All that is needed of a workload later, as JSON of its own."""
     meta = wire.metadata
     slim = api.ObjectMeta(
@@ -283,4 +285,4 @@ def _kept(wire: api.Object) -> bytes:
 
 
 def _read(shelf: Shelf[T, bytes]) -> list[T]:
-    return [api.decode(shelf.wire_type, one) for one in shelf.all()]
+    return [api.decode(shelf.wire_type, item) for item in shelf.all()]

@@ -58,9 +58,9 @@ def workloads(inventory: Inventory) -> Iterator[Workload]:
     """Every workload that stands for pods, in order."""
     yield from _deployments(inventory)
     yield from _replica_sets(inventory)
-    for one in inventory.all(api.ReplicationController):
+    for item in inventory.all(api.ReplicationController):
         yield Workload(
-            "ReplicationController", one, one.spec.template, _replicas(one.spec.replicas)
+            "ReplicationController", item, item.spec.template, _replicas(item.spec.replicas)
         )
     for stateful in inventory.all(api.StatefulSet):
         yield Workload(
@@ -85,12 +85,12 @@ def _replicas(stated: int | None) -> int:
 
 def _deployments(inventory: Inventory) -> Iterator[Workload]:
     sets = inventory.by_namespace(api.ReplicaSet)
-    for one in inventory.all(api.Deployment):
-        own = [held for held in sets.get(namespace_of(one), ()) if _is_owned(held, one)]
-        template = one.spec.template
+    for item in inventory.all(api.Deployment):
+        own = [held for held in sets.get(namespace_of(item), ()) if _is_owned(held, item)]
+        template = item.spec.template
         if own:  # the newest generation, whose template carries the hash that pods are told by
             template = max(own, key=_generation).spec.template
-        yield Workload("Deployment", one, template, _replicas(one.spec.replicas))
+        yield Workload("Deployment", item, template, _replicas(item.spec.replicas))
 
 
 def _generation(wire: api.ReplicaSet) -> tuple[int, str]:
@@ -100,25 +100,26 @@ def _generation(wire: api.ReplicaSet) -> tuple[int, str]:
 
 def _replica_sets(inventory: Inventory) -> Iterator[Workload]:
     deployments = inventory.by_namespace(api.Deployment)
-    for one in inventory.all(api.ReplicaSet):
-        held = deployments.get(namespace_of(one), ())
-        if not any(_is_owned(one, deployment) for deployment in held):
-            yield Workload("ReplicaSet", one, one.spec.template, _replicas(one.spec.replicas))
+    for item in inventory.all(api.ReplicaSet):
+        held = deployments.get(namespace_of(item), ())
+        if not any(_is_owned(item, deployment) for deployment in held):
+            yield Workload("ReplicaSet", item, item.spec.template, _replicas(item.spec.replicas))
 
 
 def _is_owned(wire: api.ReplicaSet, by: api.Deployment) -> bool:
     return any(
-        one.kind == "Deployment"
-        and one.name == by.metadata.name
-        and (not one.uid or not by.metadata.uid or one.uid == by.metadata.uid)
-        for one in wire.metadata.owner_references
+        owner.kind == "Deployment"
+        and owner.name == by.metadata.name
+        and (not owner.uid or not by.metadata.uid or owner.uid == by.metadata.uid)
+        for owner in wire.metadata.owner_references
     )
 
 
 def _job_pods(spec: api.batch.JobSpec, status: api.batch.JobStatus) -> int:
     """How many may run now: no more than are still to succeed."""
     is_over = any(
-        one.type in ("Complete", "Failed") and one.status == "True" for one in status.conditions
+        condition.type in ("Complete", "Failed") and condition.status == "True"
+        for condition in status.conditions
     )
     if is_over or spec.suspend:
         return 0
@@ -133,9 +134,9 @@ class Listed:
 
     def __init__(self, pods: Iterable[api.Pod], replica_sets: Iterable[api.ReplicaSet]) -> None:
         self._deployments = {
-            (namespace_of(one), one.metadata.name): owner.name
-            for one in replica_sets
-            for owner in one.metadata.owner_references
+            (namespace_of(replica_set), replica_set.metadata.name): owner.name
+            for replica_set in replica_sets
+            for owner in replica_set.metadata.owner_references
             if owner.kind == "Deployment"
         }
         self._names: set[tuple[str, str]] = set()
@@ -147,11 +148,11 @@ class Listed:
                 self._count(pod, namespace)
 
     def _count(self, pod: api.Pod, namespace: str) -> None:
-        for one in pod.metadata.owner_references:
-            key = (one.kind, namespace, one.name)
+        for owner_reference in pod.metadata.owner_references:
+            key = (owner_reference.kind, namespace, owner_reference.name)
             self._n_by_owner[key] = self._n_by_owner.get(key, 0) + 1
-            if one.kind == "ReplicaSet":
-                deployment = self._deployment(pod, namespace, one.name)
+            if owner_reference.kind == "ReplicaSet":
+                deployment = self._deployment(pod, namespace, owner_reference.name)
                 key = ("Deployment", namespace, deployment)
                 self._n_by_owner[key] = self._n_by_owner.get(key, 0) + 1
 
@@ -192,9 +193,9 @@ def _missing(workload: Workload, listed: Listed) -> list[int]:
     namespace = namespace_of(workload.object)
     if workload.kind == "StatefulSet":  # these keep their names, so each is there or is not
         all_ordinals = range(workload.first_ordinal, workload.first_ordinal + workload.n_wanted)
-        return [one for one in all_ordinals if not listed.has(namespace, f"{meta.name}-{one}")]
+        return [item for item in all_ordinals if not listed.has(namespace, f"{meta.name}-{item}")]
     n_missing = workload.n_wanted - listed.n_owned(workload.kind, namespace, meta.name)
-    free = (one for one in count() if not listed.has(namespace, f"{meta.name}-{one}"))
+    free = (item for item in count() if not listed.has(namespace, f"{meta.name}-{item}"))
     return list(islice(free, max(0, n_missing)))
 
 
@@ -212,8 +213,8 @@ def _stateful_claims(
 def expect_claims_of_listed(inventory: Inventory, pods: Iterable[api.Pod], claims: Claims) -> None:
     """The claims that listed pods bring along: ephemeral volumes, and those of stateful sets."""
     stateful = {
-        (namespace_of(one), one.metadata.name): one.spec.volume_claim_templates
-        for one in inventory.all(api.StatefulSet)
+        (namespace_of(item), item.metadata.name): item.spec.volume_claim_templates
+        for item in inventory.all(api.StatefulSet)
     }
     for pod in pods:
         if not pod.spec.volumes:
@@ -228,9 +229,9 @@ def expect_claims_of_listed(inventory: Inventory, pods: Iterable[api.Pod], claim
 def daemon_sets(inventory: Inventory, templates: Templates) -> tuple[DaemonSet, ...]:
     """Every DaemonSet, with the tolerations that its controller adds."""
     return tuple(
-        daemon_set(one, templates)
-        for one in inventory.all(api.DaemonSet)
-        if one.metadata.deletion_timestamp is None
+        daemon_set(item, templates)
+        for item in inventory.all(api.DaemonSet)
+        if item.metadata.deletion_timestamp is None
     )
 
 
@@ -242,7 +243,7 @@ def daemon_set(wire: api.DaemonSet, templates: Templates) -> DaemonSet:
     more = _DAEMON_TOLERATIONS
     if template.spec.host_network:
         more = (*more, _HOST_NETWORK_TOLERATION)
-    added = tuple(one for one in more if one not in spec.tolerations)
+    added = tuple(toleration for toleration in more if toleration not in spec.tolerations)
     return DaemonSet(
         name=wire.metadata.name,
         namespace=namespace,
@@ -264,7 +265,7 @@ def owner_selectors(inventory: Inventory) -> dict[str, LabelSelector]:
         *inventory.all(api.StatefulSet),
         *inventory.all(api.ReplicationController),
     )
-    return selectors_by_key(selection(one) for one in found)
+    return selectors_by_key(selection(item) for item in found)
 
 
 def selectors_by_key(selections: Iterable[Selection]) -> dict[str, LabelSelector]:

@@ -1,4 +1,4 @@
-"""How does a test make a noun? In the words of a scenario, with a default for all else.
+"""Builds nouns for tests in the words of a scenario, with a default for all else.
 
     pod("web", cpu="500m", node_selector={"zone": "a"})
     deployment(3, "web", spread=[{"topology_key": "zone"}])
@@ -60,7 +60,7 @@ def node_pool(name: str = "default", **words: object) -> NodePool:
 
 def node(name: str = "node", *, types: Iterable[InstanceType] = (), **words: object) -> Node:
     """A running node of 4 cpu and 16Gi, or of its type's size where `types` holds its type."""
-    by_name = {one.name: one for one in types}
+    by_name = {item.name: item for item in types}
     return _written({"name": name, **words}, GivenNode).node(by_name)
 
 
@@ -84,5 +84,5 @@ def snapshot(
         nodes=tuple(nodes),
         node_pools=pools,
         instance_types={pool.name: offered for pool in pools},
-        namespaces={namespace: {} for namespace in sorted({one.namespace for one in held})},
+        namespaces={namespace: {} for namespace in sorted({item.namespace for item in held})},
     )

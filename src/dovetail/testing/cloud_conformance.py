@@ -1,4 +1,4 @@
-"""Does a cloud keep its promises? Laws that every provider obeys, for its author to run.
+"""Tests the laws that every cloud provider obeys, for its author to run.
 
     @pytest.mark.parametrize("law", cloud_conformance.LAWS, ids=lambda law: law.__name__)
     def test_my_cloud_obeys(law: cloud_conformance.Law) -> None:
@@ -66,15 +66,15 @@ async def a_launch_is_what_its_claim_asks_for(cloud: CloudUnderTest) -> None:
     asked = (requirement(labels.ZONE, "In", [zone]), _SYSTEM)
     claim = await cloud.claim("asked", *asked)
     made = await cloud.provider.create(claim)
-    assert all(one.admits(made.labels.get(one.key)) for one in asked), made.labels
+    assert all(item.admits(made.labels.get(item.key)) for item in asked), made.labels
     assert (made.node_claim, made.node_claim_uid) in {(claim.name, claim.uid), ("", "")}
-    (held,) = [
-        one
-        for one in await cloud.provider.instance_types(cloud.pool)
-        if one.name == made.labels[labels.INSTANCE_TYPE]
+    (instance_type,) = [
+        item
+        for item in await cloud.provider.instance_types(cloud.pool)
+        if item.name == made.labels[labels.INSTANCE_TYPE]
     ]
-    assert all(made.capacity[name] == amount for name, amount in held.capacity.items())
-    assert all(made.allocatable[name] <= made.capacity[name] for name in held.allocatable)
+    assert all(made.capacity[name] == amount for name, amount in instance_type.capacity.items())
+    assert all(made.allocatable[name] <= made.capacity[name] for name in instance_type.allocatable)
     assert made.provider_id
     assert not made.is_terminating
 
@@ -86,7 +86,7 @@ async def a_claim_has_one_instance_however_often_it_is_created(cloud: CloudUnder
     again = [await cloud.provider.create(claim), await cloud.restarted().create(claim)]
     await cloud.settle()
     again += [await cloud.provider.create(claim), await cloud.restarted().create(claim)]
-    assert [identity(one) for one in again] == [identity(made)] * len(again)
+    assert [identity(instance) for instance in again] == [identity(made)] * len(again)
     assert await ids(cloud.provider) == [made.provider_id]
 
 
@@ -94,10 +94,10 @@ async def a_claim_has_one_instance_though_many_create_it_at_once(cloud: CloudUnd
     """All get the same answer."""
     claim = await cloud.claim("many", _SYSTEM)
     other = cloud.restarted()
-    calls = [one.create(claim) for one in (cloud.provider, other) * 4]
+    calls = [cloud_provider.create(claim) for cloud_provider in (cloud.provider, other) * 4]
     made = await asyncio.gather(*calls)
     await cloud.settle()
-    assert {identity(one) for one in made} == {identity(made[0])}
+    assert {identity(instance) for instance in made} == {identity(made[0])}
     assert await ids(cloud.provider) == [made[0].provider_id]
 
 
@@ -108,8 +108,8 @@ async def a_claim_has_one_instance_though_a_launch_broke_off(cloud: CloudUnderTe
         is_done = not await breaks_off(cloud, cloud.restarted().create(claim), n_moments)
         made = await cloud.restarted().create(claim)
         await cloud.settle()
-        mine = [one for one in await cloud.provider.list() if one.node_claim_uid == claim.uid]
-        assert [identity(one) for one in mine] == [identity(made)], f"after {n_moments} moments"
+        mine = [item for item in await cloud.provider.list() if item.node_claim_uid == claim.uid]
+        assert [identity(item) for item in mine] == [identity(made)], f"after {n_moments} moments"
         await until_gone(cloud, made.provider_id)
         if is_done:
             return
@@ -120,17 +120,17 @@ async def a_launched_claim_keeps_its_instance_when_all_is_sold_out(cloud: CloudU
     """A second call is not a second launch, so it needs no capacity."""
     claim = await cloud.claim("kept", _SYSTEM)
     made = await cloud.provider.create(claim)
-    for one, at in await offered(cloud, claim.requirements):
-        await cloud.sell_out(sold_out(one, at))
+    for instance_type, at in await offered(cloud, claim.requirements):
+        await cloud.sell_out(sold_out(instance_type, at))
     assert identity(await cloud.provider.create(claim)) == identity(made)
 
 
 async def claims_have_instances_of_their_own(cloud: CloudUnderTest) -> None:
     """Also when they ask for the same."""
     claims = [await cloud.claim(f"own-{number}", _SYSTEM) for number in range(3)]
-    made = await asyncio.gather(*[cloud.provider.create(one) for one in claims])
-    assert len({one.provider_id for one in made}) == len(claims)
-    assert await ids(cloud.provider) == sorted(one.provider_id for one in made)
+    made = await asyncio.gather(*[cloud.provider.create(claim) for claim in claims])
+    assert len({instance.provider_id for instance in made}) == len(claims)
+    assert await ids(cloud.provider) == sorted(instance.provider_id for instance in made)
 
 
 async def a_deleted_instance_ends_as_not_found(cloud: CloudUnderTest) -> None:
@@ -147,9 +147,9 @@ async def a_deleted_instance_ends_as_not_found(cloud: CloudUnderTest) -> None:
 async def a_deletion_may_be_repeated(cloud: CloudUnderTest) -> None:
     """By several at once, after the end, and by a provider that knows nothing of it."""
     made = await cloud.provider.create(await cloud.claim("repeated", _SYSTEM))
-    calls = [one.delete(made.provider_id) for one in (cloud.provider, cloud.restarted()) * 2]
+    calls = [item.delete(made.provider_id) for item in (cloud.provider, cloud.restarted()) * 2]
     told = await asyncio.gather(*calls, return_exceptions=True)
-    assert all(one is None or isinstance(one, NodeClaimNotFoundError) for one in told), told
+    assert all(item is None or isinstance(item, NodeClaimNotFoundError) for item in told), told
     await until_gone(cloud, made.provider_id)
     for provider in (cloud.provider, cloud.restarted()):
         await must_not_be_found(provider, made.provider_id)
@@ -192,9 +192,9 @@ async def a_list_shows_what_get_shows_and_nothing_else(cloud: CloudUnderTest) ->
     for _ in range(2):
         for provider in (cloud.provider, cloud.restarted()):
             listed = await provider.list()
-            assert [one.provider_id for one in listed] == sorted(one.provider_id for one in made)
-            assert [await provider.get(one.provider_id) for one in listed] == [*listed]
-            assert {identity(one) for one in listed} == {identity(one) for one in made}
+            assert [item.provider_id for item in listed] == sorted(one.provider_id for one in made)
+            assert [await provider.get(instance.provider_id) for instance in listed] == [*listed]
+            assert {identity(instance) for instance in listed} == {identity(item) for item in made}
         await cloud.settle()
 
 
@@ -202,37 +202,38 @@ async def instance_types_state_every_well_known_label(cloud: CloudUnderTest) -> 
     """A label that a type does not have is said to be absent; only the pool's name is left out."""
     types = await cloud.provider.instance_types(cloud.pool)
     assert types
-    assert len({one.name for one in types}) == len(types)
-    for one in types:
-        missing = labels.WELL_KNOWN - {labels.NODE_POOL} - one.requirements.keys()
-        assert not missing, f"{one.name} says nothing of {sorted(missing)}"
-        assert one.requirements[labels.INSTANCE_TYPE].values == {one.name}
-        assert all(one.allocatable[name] <= one.capacity[name] for name in one.allocatable)
-        for at in one.offerings:
+    assert len({instance_type.name for instance_type in types}) == len(types)
+    for item in types:
+        missing = labels.WELL_KNOWN - {labels.NODE_POOL} - item.requirements.keys()
+        assert not missing, f"{item.name} says nothing of {sorted(missing)}"
+        assert item.requirements[labels.INSTANCE_TYPE].values == {item.name}
+        assert all(item.allocatable[name] <= item.capacity[name] for name in item.allocatable)
+        for at in item.offerings:
             fixed = {labels.ZONE: at.zone, labels.CAPACITY_TYPE: at.capacity_type}
-            assert all(at.requirements[key].values == {fixed[key]} for key in fixed), one.name
-            assert all(one.requirements[key].has(fixed[key]) for key in fixed), one.name
+            assert all(at.requirements[key].values == {fixed[key]} for key in fixed), item.name
+            assert all(item.requirements[key].has(fixed[key]) for key in fixed), item.name
             assert at.price_nanousd >= 0
 
 
 async def instance_types_include_what_cannot_be_had(cloud: CloudUnderTest) -> None:
     """A plan must know of them: nodes of such a type may run, and it may be back soon."""
-    before = {one.name for one in await cloud.provider.instance_types(cloud.pool)}
-    for one, at in await offered(cloud, (_SYSTEM,)):
-        await cloud.sell_out(sold_out(one, at))
-    assert {one.name for one in await cloud.provider.instance_types(cloud.pool)} == before
+    before = {item.name for item in await cloud.provider.instance_types(cloud.pool)}
+    for instance_type, at in await offered(cloud, (_SYSTEM,)):
+        await cloud.sell_out(sold_out(instance_type, at))
+    assert {item.name for item in await cloud.provider.instance_types(cloud.pool)} == before
 
 
 async def a_launch_takes_the_cheapest_that_can_be_had(cloud: CloudUnderTest) -> None:
     """What is sold out is passed over, and told."""
     price_by_offering = {
-        sold_out(one, at): at.price_nanousd for one, at in await offered(cloud, (_SYSTEM,))
+        sold_out(instance_type, at): at.price_nanousd
+        for instance_type, at in await offered(cloud, (_SYSTEM,))
     }
     sold: set[SoldOut] = set()
     for number in range(3):
         made = await cloud.provider.create(await cloud.claim(f"cheap-{number}", _SYSTEM))
         bought = taken(made)
-        left = [price for one, price in price_by_offering.items() if one not in sold]
+        left = [price for out, price in price_by_offering.items() if out not in sold]
         assert price_by_offering[bought] == min(left), bought
         assert set(made.sold_out) <= sold
         sold.add(bought)
@@ -243,9 +244,9 @@ async def a_launch_that_cannot_be_had_says_what_is_sold_out(cloud: CloudUnderTes
     """So that the next plan asks for something else."""
     zone = min(at.zone for _, at in await offered(cloud, (_SYSTEM,)))
     asked = (_SYSTEM, requirement(labels.ZONE, "In", [zone]))
-    there = {sold_out(one, at) for one, at in await offered(cloud, asked)}
-    for one in sorted(there):
-        await cloud.sell_out(one)
+    there = {sold_out(instance_type, at) for instance_type, at in await offered(cloud, asked)}
+    for out in sorted(there):
+        await cloud.sell_out(out)
     try:
         await cloud.provider.create(await cloud.claim("sold-out", *asked))
     except InsufficientCapacityError as error:
@@ -287,9 +288,9 @@ async def a_provider_says_who_it_is(cloud: CloudUnderTest) -> None:
     """Its name, its node classes (the pool's among them), and what it calls broken."""
     provider = cloud.provider
     assert provider.name == cloud.restarted().name != ""
-    kinds = [(one.group, one.kind) for one in provider.supported_node_classes]
+    kinds = [(kind.group, kind.kind) for kind in provider.supported_node_classes]
     assert (cloud.pool.node_class.group, cloud.pool.node_class.kind) in kinds
-    assert all(one.tolerated_for.total_seconds() > 0 for one in provider.repair_policies)
+    assert all(policy.tolerated_for.total_seconds() > 0 for policy in provider.repair_policies)
 
 
 LAWS: Final[Sequence[Law]] = (

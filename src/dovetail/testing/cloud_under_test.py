@@ -1,4 +1,4 @@
-"""What does a conformance suite need of a cloud? A hand on it, and some questions to ask."""
+"""Defines what the conformance suite needs of a cloud."""
 
 from __future__ import annotations
 
@@ -69,14 +69,14 @@ def taken(instance: Instance) -> SoldOut:
     return SoldOut(*[instance.labels[key] for key in keys])
 
 
-def sold_out(held: InstanceType, at: Offering) -> SoldOut:
+def sold_out(instance_type: InstanceType, at: Offering) -> SoldOut:
     """What this offering is called once it cannot be had."""
-    return SoldOut(held.name, at.zone, at.capacity_type)
+    return SoldOut(instance_type.name, at.zone, at.capacity_type)
 
 
 async def ids(provider: CloudProvider) -> list[str]:
     """The provider ids of all that it lists."""
-    return [one.provider_id for one in await provider.list()]
+    return [instance.provider_id for instance in await provider.list()]
 
 
 async def offered(
@@ -86,15 +86,15 @@ async def offered(
     types = await cloud.provider.instance_types(cloud.pool)
     asked = tuple(wanted)
     return [
-        (one, at)
-        for one in types
-        for at in one.offerings
-        if at.is_available and all(_meets(one, at, want) for want in asked)
+        (instance_type, at)
+        for instance_type in types
+        for at in instance_type.offerings
+        if at.is_available and all(_meets(instance_type, at, want) for want in asked)
     ]
 
 
-def _meets(held: InstanceType, at: Offering, want: Requirement) -> bool:
-    stated = at.requirements.get(want.key) or held.requirements.get(want.key)
+def _meets(instance_type: InstanceType, at: Offering, want: Requirement) -> bool:
+    stated = at.requirements.get(want.key) or instance_type.requirements.get(want.key)
     if stated is None or not stated.values:
         return want.tolerates_absence
     return any(want.has(value) for value in stated.values)

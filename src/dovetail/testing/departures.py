@@ -1,4 +1,4 @@
-"""Do the nodes go that a scenario wants to go, and do the others say why they stay?"""
+"""Checks that a plan removes the nodes that a scenario names, and gives reasons for the others."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ class WantDisruption(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
             and self.reason == got.reason
             and saving in (None, got.saving_nanousd)
             and money.nanousd(self.node_saving) == got.node_saving_nanousd
-            and self.replacements == [one.instance_type for one in got.replacements]
+            and self.replacements == [replacement.instance_type for replacement in got.replacements]
             and self._ways_fit(got)
             and self._pods_fit(got)
         )
 
     def _ways_fit(self, got: Disrupt) -> bool:
-        types = {len(one.instance_types) for one in got.replacements}
-        ways = [one.capacity_type for one in got.replacements]
+        types = {len(replacement.instance_types) for replacement in got.replacements}
+        ways = [replacement.capacity_type for replacement in got.replacements]
         return self.capacity_types in (None, ways) and (
             self.n_types is None or types == {self.n_types}
         )
 
     def _pods_fit(self, got: Disrupt) -> bool:
-        moved_to = {one.node: sorted(map(_short, one.pods)) for one in got.places}
+        moved_to = {place.node: sorted(map(_short, place.pods)) for place in got.places}
         wanted = {node: sorted(pods) for node, pods in (self.moved_to or {}).items()}
         return (self.moved_to is None or wanted == moved_to) and (
             self.pods is None or sorted(self.pods) == sorted(map(_short, got.pods))
@@ -72,23 +72,23 @@ def disruption_differences(wanted: Sequence[WantDisruption], plan: Plan) -> Iter
     """Nodes that go or stay against what is wanted."""
     got = plan.disruptions
     fits = len(wanted) == len(got) and all(
-        one.fits(other) for one, other in zip(wanted, got, strict=True)
+        want_disruption.fits(other) for want_disruption, other in zip(wanted, got, strict=True)
     )
     if not fits:
-        shown = [_shown(one) for one in got]
+        shown = [_shown(disruption) for disruption in got]
         yield f"wanted {msgspec.json.encode(wanted).decode()} to go, got {'; '.join(shown) or None}"
 
 
 def proposal_differences(wanted: Sequence[str], plan: Plan) -> Iterator[str]:
     """Nodes that are, or are not, waited for against what is wanted."""
-    got = [one.node for one in plan.proposals]
+    got = [proposal.node for proposal in plan.proposals]
     if sorted(wanted) != got:
         yield f"wanted {sorted(wanted)} to be proposed, got {got}"
 
 
 def blocked_differences(wanted: Mapping[str, Blocker | WantBlocked], plan: Plan) -> Iterator[str]:
     """Nodes that may not go, or not for the reason that is wanted."""
-    got = {one.node: one for one in plan.blocked}
+    got = {verdict.node: verdict for verdict in plan.blocked}
     if wanted.keys() != got.keys():
         yield f"wanted {sorted(wanted)} to be kept, got {sorted(got)}"
         return
@@ -99,29 +99,29 @@ def staying_differences(
     wanted: Mapping[str, Blocker | WantBlocked], told: Sequence[Blocked]
 ) -> Iterator[str]:
     """Nodes that go, or that stay for another reason than is wanted."""
-    got = {one.node: one for one in told}
+    got = {verdict.node: verdict for verdict in told}
     for node in sorted(wanted.keys() - got.keys()):
         yield f"{node} is not there, or goes"
     for node, written in wanted.items():
         if node not in got:
             continue
-        one = WantBlocked(written) if isinstance(written, Blocker) else written
-        if not one.fits(got[node]):
-            said = f"{got[node].message} Help: {got[node].fix or None}"
-            yield f"{node} is kept for {got[node].reason}, not {one.reason}: {said}"
+        want_blocked = WantBlocked(written) if isinstance(written, Blocker) else written
+        if not want_blocked.fits(got[node]):
+            message = f"{got[node].message} Help: {got[node].fix or None}"
+            yield f"{node} is kept for {got[node].reason}, not {want_blocked.reason}: {message}"
 
 
 def _short(pod: str) -> str:
     return pod.removeprefix("default/")
 
 
-def _shown(one: Disrupt) -> str:
-    places = "; ".join(f"{place.node}: {', '.join(place.pods)}" for place in one.places)
+def _shown(disruption: Disrupt) -> str:
+    places = "; ".join(f"{place.node}: {', '.join(place.pods)}" for place in disruption.places)
     instead = ", ".join(
         f"{new.instance_type} {new.capacity_type} ({len(new.instance_types)} types)"
-        for new in one.replacements
+        for new in disruption.replacements
     )
     return (
-        f"{one.reason}: {', '.join(one.nodes)} saves {one.saving_nanousd}, moves"
-        f" {', '.join(one.pods) or None} ({places}), instead {instead or None}"
+        f"{disruption.reason}: {', '.join(disruption.nodes)} saves {disruption.saving_nanousd}, "
+        f"moves {', '.join(disruption.pods) or None} ({places}), instead {instead or None}"
     )

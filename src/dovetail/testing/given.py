@@ -1,4 +1,4 @@
-"""What cluster does a scenario start from? Its words, turned into a snapshot."""
+"""Converts the words of a scenario to the snapshot that it starts from."""
 
 from __future__ import annotations
 
@@ -16,13 +16,62 @@ from dovetail.model.pod import DaemonSet, Pod
 from dovetail.model.policy import MinValuesPolicy, Policy, PreferencePolicy
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Service, Snapshot
-from dovetail.model.topology import NOTHING, Spread
+from dovetail.model.topology import NOTHING, NodeTerm, Spread
+from dovetail.model.volumes import StorageClass, Volume, VolumeClaim
 from dovetail.testing import shorthand
 from dovetail.testing.keeping import GivenDeparture, GivenDisruptionBudget, GivenEvictions
 from dovetail.testing.machines import GivenNode, GivenPool, GivenType
 from dovetail.testing.pods import GivenPod, GivenSpread, WrittenSelector
-from dovetail.testing.storage import GivenClaim, GivenStorageClass, GivenVolume
 from dovetail.units import duration, money
+
+DRIVER = "test.csi.example.com"
+
+
+def _terms(zones: list[str], alternatives: list[list[str]]) -> tuple[NodeTerm, ...]:
+    written = [[f"zone In {zone}"] for zone in zones] + alternatives
+    return tuple(shorthand.term(term) for term in written)
+
+
+class GivenVolume(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A PersistentVolume that is reachable from any of `zones`, or of `node_affinity`'s terms."""
+
+    zones: list[str] = []
+    node_affinity: list[list[str]] = []
+    driver: str = DRIVER
+
+    def volume(self, name: str) -> Volume:
+        """The volume of that name."""
+        return Volume(name, self.driver, _terms(self.zones, self.node_affinity))
+
+
+class GivenClaim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A PersistentVolumeClaim: bound to `volume`, or waiting for its first pod."""
+
+    volume: str = ""
+    storage_class: str | None = None
+    namespace: str = "default"
+    is_lost: bool = False
+
+    def claim(self, name: str) -> VolumeClaim:
+        """The claim of that name."""
+        return VolumeClaim(
+            name, self.namespace, self.storage_class, self.volume, is_lost=self.is_lost
+        )
+
+
+class GivenStorageClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A StorageClass that makes volumes in any of `zones`; without them, anywhere."""
+
+    zones: list[str] = []
+    allowed_topologies: list[list[str]] = []
+    driver: str = DRIVER
+    is_immediate: bool = False
+
+    def storage_class(self, name: str) -> StorageClass:
+        """The class of that name."""
+        terms = _terms(self.zones, self.allowed_topologies)
+        return StorageClass(name, self.driver, is_immediate=self.is_immediate, terms=terms)
+
 
 # What a scenario gets that names no types of its own: price is proportional to size, so that
 # any plan without waste costs the same and the scenario is about its law alone.
@@ -66,7 +115,7 @@ class GivenPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             preference_policy=self.preference_policy,
             min_values_policy=self.min_values_policy,
             effort=self.effort,
-            default_spread=tuple(_without_selector(one) for one in self.default_spread),
+            default_spread=tuple(_without_selector(spread) for spread in self.default_spread),
             confirm_after=duration.parse(self.confirm_after),
             disrupts_for=self.disrupts_for,
             replaces_spot_by_spot=self.replaces_spot_by_spot,
@@ -139,7 +188,7 @@ class Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         pools = self.own_pools()
         return Snapshot(
             pods=self._pods(),
-            nodes=self._nodes({one.name: one for one in types}),
+            nodes=self._nodes({instance_type.name: instance_type for instance_type in types}),
             node_pools=_node_pools(pools),
             instance_types={name: _on_sale(pool, types) for name, pool in sorted(pools.items())},
             daemon_sets=self._daemon_sets(),
@@ -158,7 +207,7 @@ class Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 owner: shorthand.selector(written)
                 for owner, written in sorted(self.owner_selectors.items())
             },
-            disruption_budgets=tuple(one.disruption_budget() for one in self.disruption_budgets),
+            disruption_budgets=tuple(item.disruption_budget() for item in self.disruption_budgets),
             ledger=self._ledger(),
             policy=self.policy.policy(),
         )
@@ -174,7 +223,7 @@ class Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def _daemon_sets(self) -> tuple[DaemonSet, ...]:
         return tuple(
-            given.daemon_set() for given in sorted(self.daemon_sets, key=lambda one: one.name)
+            given.daemon_set() for given in sorted(self.daemon_sets, key=lambda pod: pod.name)
         )
 
     def _namespaces(self) -> dict[str, Mapping[str, str]]:
@@ -185,11 +234,12 @@ class Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def _ledger(self) -> Ledger:
         return Ledger(
             refusals=tuple(
-                Refusal(one.type, one.zone, one.capacity_type, one.until) for one in self.refusals
+                Refusal(refusal.type, refusal.zone, refusal.capacity_type, refusal.until)
+                for refusal in self.refusals
             ),
-            proposals=tuple(one.proposal() for one in self.proposals),
-            disrupting=tuple(one.departure() for one in self.disrupting),
-            evictions=tuple(one.count() for one in self.evictions),
+            proposals=tuple(proposal.proposal() for proposal in self.proposals),
+            disrupting=tuple(departure.departure() for departure in self.disrupting),
+            evictions=tuple(eviction.count() for eviction in self.evictions),
             setbacks=tuple(Setback(node, until) for node, until in sorted(self.setbacks.items())),
         )
 
@@ -201,8 +251,8 @@ def _node_pools(pools: Mapping[str, GivenPool]) -> tuple[NodePool, ...]:
 def _on_sale(pool: GivenPool, types: tuple[InstanceType, ...]) -> tuple[InstanceType, ...]:
     if pool.types is None:
         return types
-    unknown = sorted(set(pool.types) - {one.name for one in types})
+    unknown = sorted(set(pool.types) - {instance_type.name for instance_type in types})
     if unknown:
         msg = f"a pool names instance types that nobody offers: {', '.join(unknown)}"
         raise ValueError(msg)
-    return tuple(one for one in types if one.name in pool.types)
+    return tuple(instance_type for instance_type in types if instance_type.name in pool.types)

@@ -1,4 +1,4 @@
-"""When has everybody done what there is to do? An event loop that tells: it would go to sleep."""
+"""Provides an event loop that reports when all tasks are idle."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class _Selector(selectors.BaseSelector):
         if not is_idle or not self.resting:
             return self._within.select(timeout)
         resting, self.resting = self.resting, []
-        for one in resting:
-            if not one.done():
-                one.set_result(None)
+        for item in resting:
+            if not item.done():
+                item.set_result(None)
         return []
 
 

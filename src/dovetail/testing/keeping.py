@@ -1,4 +1,4 @@
-"""What does a scenario say of when nodes may go, and of what keeps them?"""
+"""Defines what a scenario says of budgets, and of what protects nodes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def disruption(
     """When the nodes of a pool may go; without budgets of its own, a tenth of them at once."""
     if budgets is None:
         return Disruption(span(consolidate_after), policy)
-    return Disruption(span(consolidate_after), policy, tuple(one.budget() for one in budgets))
+    return Disruption(span(consolidate_after), policy, tuple(budget.budget() for budget in budgets))
 
 
 class GivenDisruptionBudget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,4 +1,4 @@
-"""What does a scenario say of instance types, pools and nodes?"""
+"""Defines what a scenario says of instance types, pools and nodes."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class GivenType(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The instance type of that name."""
         written = {"cpu": self.cpu, "memory": self.memory, PODS: self.pods, **self.resources}
         capacity = shorthand.resources(written)
-        offerings = tuple(one.offering() for one in (*self._plain_offerings(), *self.offerings))
+        offerings = tuple(item.offering() for item in (*self._plain_offerings(), *self.offerings))
         return InstanceType(
             name=name,
             requirements=self._requirements(name, offerings),
@@ -96,13 +96,13 @@ class GivenType(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ]
 
     def _requirements(self, name: str, offerings: tuple[Offering, ...]) -> Requirements:
-        sold = [one for one in offerings if one.is_available]
+        sold = [offering for offering in offerings if offering.is_available]
         values = {
             labels.INSTANCE_TYPE: [name],
             labels.ARCH: [self.arch],
             labels.OS: [self.os],
-            labels.ZONE: [one.zone for one in sold],
-            labels.CAPACITY_TYPE: [one.capacity_type for one in sold],
+            labels.ZONE: [item.zone for item in sold],
+            labels.CAPACITY_TYPE: [item.capacity_type for item in sold],
         }
         for key, value in self.labels.items():
             values[shorthand.key(key)] = [value] if isinstance(value, str) else value
@@ -150,7 +150,7 @@ class GivenPool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return NodePool(
             name=name,
             weight=self.weight,
-            requirements=tuple(_pool_requirement(one) for one in self.requirements),
+            requirements=tuple(_pool_requirement(requirement) for requirement in self.requirements),
             labels=self.labels,
             taints=tuple(shorthand.taint(text) for text in self.taints),
             startup_taints=tuple(shorthand.taint(text) for text in self.startup_taints),

@@ -1,4 +1,4 @@
-"""What does a scenario say of a pod? A few words, each with a default."""
+"""Defines what a scenario says of a pod, with defaults."""
 
 from __future__ import annotations
 
@@ -140,16 +140,16 @@ class GivenPod(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             requests=without_zeros(shorthand.resources(asked)),
             node_selector=shorthand.keys(self.node_selector),
             required_terms=tuple(shorthand.term(term) for term in self.node_affinity),
-            preferred_terms=tuple(one.weighted() for one in self.preferred_node_affinity),
+            preferred_terms=tuple(item.weighted() for item in self.preferred_node_affinity),
             tolerations=tuple(shorthand.toleration(text) for text in self.tolerations),
-            spread=tuple(one.spread(own) for one in self.spread),
-            affinity=tuple(one.term(own) for one in self.affinity),
-            anti_affinity=tuple(one.term(own) for one in self.anti_affinity),
+            spread=tuple(spread.spread(own) for spread in self.spread),
+            affinity=tuple(pod_term.term(own) for pod_term in self.affinity),
+            anti_affinity=tuple(pod_term.term(own) for pod_term in self.anti_affinity),
             preferred_affinity=tuple(
-                (one.weight, one.term(own)) for one in self.preferred_affinity
+                (pod_term.weight, pod_term.term(own)) for pod_term in self.preferred_affinity
             ),
             preferred_anti_affinity=tuple(
-                (one.weight, one.term(own)) for one in self.preferred_anti_affinity
+                (pod_term.weight, pod_term.term(own)) for pod_term in self.preferred_anti_affinity
             ),
             host_ports=tuple(shorthand.host_port(port) for port in self.host_ports),
             priority=self.priority,

@@ -1,4 +1,4 @@
-"""What is a scenario? One law of planning in one file: why, given what, wanted what.
+"""Defines a scenario: one law of planning in one file, with its input and expectation.
 
     because: Two replicas that avoid each other need two nodes.
     given:
@@ -18,14 +18,57 @@ from typing import Final
 import msgspec
 import yaml
 
+from dovetail import api
+from dovetail.cloud.catalogues import OfflineCatalogues
+from dovetail.cloud.registry import extensions
 from dovetail.decide.disrupt.why import staying
 from dovetail.errors import InputError
+from dovetail.kube.manifests import from_trees
+from dovetail.model.instance import InstanceType
 from dovetail.model.plan import Plan
 from dovetail.model.snapshot import Snapshot
-from dovetail.testing.border import snapshot_of
+from dovetail.state import freeze
 from dovetail.testing.departures import staying_differences
 from dovetail.testing.given import Given
 from dovetail.testing.want import Want
+
+
+def snapshot_of(given: Given, name: str) -> Snapshot:
+    """The cluster that a scenario starts from. Raises InputError; `name` is for its messages."""
+    types = OfflineCatalogues().by_name(given.catalog) if given.catalog else given.own_types()
+    written = given.snapshot(types)
+    if not given.manifests:
+        return written
+    return _together(written, _read(given, types, name))
+
+
+def _read(given: Given, types: tuple[InstanceType, ...], name: str) -> Snapshot:
+    # YAML makes instants of what Kubernetes writes as text; here they become text again.
+    trees: list[api.Tree] = msgspec.to_builtins(given.manifests)
+    manifests = from_trees(trees, name, extensions())
+    return freeze.snapshot(manifests.objects, instance_types=lambda _pool: types)
+
+
+def _together(written: Snapshot, read: Snapshot) -> Snapshot:
+    """Both clusters as one; policy and ledger are the shorthand's, which alone can state them."""
+    return msgspec.structs.replace(
+        written,
+        pods=tuple(sorted((*written.pods, *read.pods), key=lambda pod: pod.key)),
+        nodes=tuple(sorted((*written.nodes, *read.nodes), key=lambda node: node.name)),
+        node_pools=tuple(
+            sorted((*written.node_pools, *read.node_pools), key=lambda pool: pool.name)
+        ),
+        instance_types={**written.instance_types, **read.instance_types},
+        daemon_sets=(*written.daemon_sets, *read.daemon_sets),
+        volume_claims={**written.volume_claims, **read.volume_claims},
+        volumes={**written.volumes, **read.volumes},
+        storage_classes={**written.storage_classes, **read.storage_classes},
+        namespaces={**read.namespaces, **written.namespaces},
+        services=(*written.services, *read.services),
+        owner_selectors={**written.owner_selectors, **read.owner_selectors},
+        disruption_budgets=(*written.disruption_budgets, *read.disruption_budgets),
+    )
+
 
 DEFAULT_NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _KEYS: Final = frozenset({"because", "given", "now", "want"})

@@ -1,4 +1,4 @@
-"""How does one line of a scenario say a requirement, a taint, a toleration or a port?
+"""Parses the one-line forms of requirements, taints, tolerations and ports.
 
 zone In a, b            a requirement (short names of well-known labels are understood)
 dedicated=gpu:NoSchedule    a taint, and the toleration of exactly that taint
@@ -61,8 +61,8 @@ def term(expressions: Iterable[str]) -> NodeTerm:
     """A node affinity term; expressions on `name` are about the node's name, not its labels."""
     parsed = [expression(text) for text in expressions]
     return NodeTerm(
-        expressions=tuple(one for one in parsed if one.key != labels.NODE_NAME_FIELD),
-        fields=tuple(one for one in parsed if one.key == labels.NODE_NAME_FIELD),
+        expressions=tuple(item for item in parsed if item.key != labels.NODE_NAME_FIELD),
+        fields=tuple(item for item in parsed if item.key == labels.NODE_NAME_FIELD),
     )
 
 
@@ -99,12 +99,12 @@ def toleration(text: str) -> Toleration:
 
 def host_port(text: str | int) -> HostPort:
     """A host port: `PORT`, `PORT/PROTOCOL` or `IP:PORT/PROTOCOL`."""
-    found = _PORT.fullmatch(str(text))
-    if found is None:
+    match = _PORT.fullmatch(str(text))
+    if match is None:
         msg = f"{text!r} is not a host port like `8080`, `53/UDP` or `10.0.0.1:80`"
         raise ValueError(msg)
-    port, protocol = int(found["port"]), found["protocol"] or "TCP"
-    return HostPort(port, protocol, found["ip"]) if found["ip"] else HostPort(port, protocol)
+    port, protocol = int(match["port"]), match["protocol"] or "TCP"
+    return HostPort(port, protocol, match["ip"]) if match["ip"] else HostPort(port, protocol)
 
 
 def resources(written: Mapping[str, str | int | float]) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""How does a test let an hour pass? In a time of its own, which moves when it is told to."""
+"""Provides a clock and timer for tests that move when told to."""
 
 from __future__ import annotations
 

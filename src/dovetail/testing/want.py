@@ -1,4 +1,4 @@
-"""Does a plan hold what a scenario wants of it? A small language, and what differs.
+"""Compares a plan with what a scenario expects, and words what differs.
 
 Pods are named `web-0`, `web-*` or `namespace/web-*`. A name that no pod has is a difference, so
 that a slip of the pen cannot pass. Whatever `unschedulable` does not list must have been placed,
@@ -8,17 +8,18 @@ and whatever `disruptions` does not list must stay.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from fnmatch import fnmatchcase
 from typing import Final
 
 import msgspec
 
+from dovetail import labels
 from dovetail.model.plan import Launch, Plan
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.verdict import Blocker, Reason, Unschedulable
 from dovetail.testing import shorthand
-from dovetail.testing.arrangement import Arrangement, arrangement, launched_labels
 from dovetail.testing.departures import (
     WantBlocked,
     WantDisruption,
@@ -27,6 +28,63 @@ from dovetail.testing.departures import (
     proposal_differences,
 )
 from dovetail.units import money
+
+
+class PodPlace(msgspec.Struct, frozen=True):
+    """The node a pod stands on, with all its labels; `is_new` if the plan launches it."""
+
+    node: str
+    labels: Mapping[str, str]
+    is_new: bool
+
+    def domain(self, topology_key: str) -> str:
+        """Its value of a topology key; empty if it has none."""
+        return self.labels.get(topology_key, "")
+
+
+class Arrangement(msgspec.Struct, frozen=True):
+    """A cluster and the plan for it, with the place of every pod that has one."""
+
+    snapshot: Snapshot
+    plan: Plan
+    places: Mapping[str, PodPlace]
+
+    def named(self, patterns: Iterable[str]) -> list[str]:
+        """The pods that any of the patterns names; `web-*` means those of namespace default."""
+        full = [text if "/" in text else f"default/{text}" for text in patterns]
+        keys = [pod.key for pod in self.snapshot.pods]
+        return [key for key in keys if any(fnmatchcase(key, text) for text in full)]
+
+
+def launched_labels(launch: Launch) -> dict[str, str]:
+    """All labels of a node that the plan launches."""
+    return {
+        **launch.labels,
+        labels.HOSTNAME: launch.name,
+        labels.ZONE: launch.zone,
+        labels.CAPACITY_TYPE: launch.capacity_type,
+        labels.NODE_POOL: launch.node_pool,
+        labels.INSTANCE_TYPE: launch.instance_type,
+    }
+
+
+def arrangement(snapshot: Snapshot, plan: Plan) -> Arrangement:
+    """The cluster as it will be: bound pods where they are, planned ones where they go."""
+    there = {
+        node.name: PodPlace(node.name, {labels.HOSTNAME: node.name, **node.labels}, is_new=False)
+        for node in snapshot.nodes
+    }
+    places = {
+        pod.key: there[pod.node_name]
+        for pod in snapshot.pods
+        if pod.node_name in there and not pod.is_terminal and pod.deleting_at is None
+    }
+    for launch in plan.launches:
+        there[launch.name] = PodPlace(launch.name, launched_labels(launch), is_new=True)
+        places |= dict.fromkeys(launch.pods, there[launch.name])
+    for nomination in plan.nominations:
+        places |= dict.fromkeys(nomination.pods, there[nomination.node])
+    return Arrangement(snapshot, plan, places)
 
 
 class WantLaunch(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -237,17 +295,18 @@ def _counts(want: Want, result: Arrangement) -> Iterator[str]:
 
 
 def _unschedulable(want: Want, result: Arrangement) -> Iterator[str]:
-    waiting = {one.pod: one for one in result.plan.unschedulable}
+    waiting = {verdict.pod: verdict for verdict in result.plan.unschedulable}
     expected: set[str] = set()
     for pattern, written in want.unschedulable.items():
         wanted = WantWaiting(written) if isinstance(written, Reason) else written
         pods = result.named([pattern])
-        held = [waiting[pod] for pod in pods if pod in waiting]
+        verdicts = [waiting[pod] for pod in pods if pod in waiting]
         n_wanted = len(pods) if wanted.n_pods is None else wanted.n_pods
-        if len(held) != n_wanted:
-            yield f"wanted {n_wanted} of {pattern} to wait, got {[one.pod for one in held]}"
-        for one in held:
-            yield from _waiting(wanted, one)
+        if len(verdicts) != n_wanted:
+            names = [verdict.pod for verdict in verdicts]
+            yield f"wanted {n_wanted} of {pattern} to wait, got {names}"
+        for verdict in verdicts:
+            yield from _waiting(wanted, verdict)
         expected.update(pods)
     for pod, got in waiting.items():
         if pod not in expected:
@@ -266,7 +325,7 @@ def _departures(want: Want, result: Arrangement) -> Iterator[str]:
 
 
 def _accounted(_want: Want, result: Arrangement) -> Iterator[str]:
-    told = {one.pod for one in result.plan.unschedulable}
+    told = {verdict.pod for verdict in result.plan.unschedulable}
     for pod in result.snapshot.pods:
         gone = pod.is_terminal or pod.deleting_at is not None or pod.is_daemon or pod.is_mirror
         if gone or pod.node_name or pod.nominated_node_name:
@@ -276,21 +335,21 @@ def _accounted(_want: Want, result: Arrangement) -> Iterator[str]:
 
 
 def _waiting(expected: WantWaiting, got: Unschedulable) -> Iterator[str]:
-    reasons = sorted({one.reason for one in got.reasons})
+    reasons = sorted({reason.reason for reason in got.reasons})
     if expected.reason not in reasons:
         yield f"{got.pod} was to wait for {expected.reason}, got {reasons}: {got.summary}"
-    said = " ".join([got.summary, *(one.message for one in got.reasons)])
-    if expected.says not in said:
-        yield f"{got.pod}: wanted {expected.says!r} to be said, got: {said}"
+    stated = " ".join([got.summary, *(reason.message for reason in got.reasons)])
+    if expected.says not in stated:
+        yield f"{got.pod}: wanted {expected.says!r} to be said, got: {stated}"
     if expected.fix not in got.fix:
         yield f"{got.pod}: wanted the remedy {expected.fix!r}, got {got.fix!r}"
 
 
 def _shown(launches: Sequence[Launch]) -> str:
     lines = [
-        f"{one.instance_type} {one.capacity_type} in {one.zone} of {one.node_pool}"
-        f" for {', '.join(one.pods)}"
-        for one in launches
+        f"{launch.instance_type} {launch.capacity_type} in {launch.zone} of {launch.node_pool}"
+        f" for {', '.join(launch.pods)}"
+        for launch in launches
     ]
     return "; ".join(lines) or "none"
 

@@ -1,4 +1,4 @@
-"""What can be asked of a running controller? Metrics and profiles on one port, health on another.
+"""Serves metrics and profiles of a running controller on one port, health on another.
 
 What is served comes from callables that are handed in; nothing here knows where it is from.
 """

@@ -1,9 +1,8 @@
-"""Where does a running program spend its time and memory? Asked for over HTTP, by the names that
-Go's profiles have.
+"""Profiles time and memory of a running program over HTTP, under the names of Go's profiles.
 
-    /debug/pprof/profile?seconds=10   what every thread did, as collapsed stacks (flame graphs)
-    /debug/pprof/goroutine            what every task and thread waits for now
-    /debug/pprof/heap                 what memory holds
+/debug/pprof/profile?seconds=10   what every thread did, as collapsed stacks (flame graphs)
+/debug/pprof/goroutine            what every task and thread waits for now
+/debug/pprof/heap                 what memory holds
 """
 
 from __future__ import annotations
@@ -110,7 +109,7 @@ def sampled(seconds: float, pause: Callable[[float], bool]) -> Counter[str]:
 
 def collapsed(name: str, frame: FrameType | None) -> str:
     """A stack on one line, the outermost call first."""
-    parts = [_plain(f"{_module(one)}:{one.f_code.co_qualname}") for one in _outwards(frame)]
+    parts = [_plain(f"{_module(item)}:{item.f_code.co_qualname}") for item in _outwards(frame)]
     return ";".join([_plain(name), *reversed(parts)])
 
 
@@ -146,7 +145,7 @@ def threads_text() -> str:
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     parts = [f"{len(names)} threads\n\n"]
     for ident, frame in sorted(sys._current_frames().items()):  # noqa: SLF001  the interpreter's own way, documented
-        lines = "".join(f"    {_at(one)}\n" for one in _outwards(frame))
+        lines = "".join(f"    {_at(outward)}\n" for outward in _outwards(frame))
         parts.append(f"thread {names.get(ident, ident)}\n{lines}\n")
     return "".join(parts)
 
@@ -160,7 +159,7 @@ def heap_text() -> str:
     if tracemalloc.is_tracing():
         held, peak = tracemalloc.get_traced_memory()
         top = tracemalloc.take_snapshot().statistics("lineno")[:_MOST_LINES]
-        lines = (f"{one.size:>14} {one.count:>10}  {one.traceback}\n" for one in top)
+        lines = (f"{item.size:>14} {item.count:>10}  {item.traceback}\n" for item in top)
         return f"{held} bytes held, {peak} at most\n\n         bytes    objects  line\n" + "".join(
             lines
         )

@@ -1,4 +1,4 @@
-"""What does an object of the server's own kinds get that does not say otherwise?"""
+"""Sets the default values of fields of the server's own kinds."""
 
 from __future__ import annotations
 
@@ -130,8 +130,8 @@ def _service(tree: Obj) -> None:
         spec.setdefault("internalTrafficPolicy", "Cluster")
     if spec["type"] in {"NodePort", "LoadBalancer"}:
         spec.setdefault("externalTrafficPolicy", "Cluster")
-    for one in items(spec.get("ports")):
-        port = mapping(one)
+    for item in items(spec.get("ports")):
+        port = mapping(item)
         port.setdefault("protocol", "TCP")
         if "port" in port:
             port.setdefault("targetPort", port["port"])

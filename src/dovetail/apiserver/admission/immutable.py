@@ -1,4 +1,4 @@
-"""What of an object may not change any more?"""
+"""Rejects changes to fields that may not change after creation."""
 
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ def _metadata(old: Obj, new: Obj) -> Iterator[api.FieldProblem]:
     if at(old, "metadata", "deletionTimestamp") is None:
         return
     before = items(at(old, "metadata", "finalizers"))
-    added = [one for one in items(at(new, "metadata", "finalizers")) if one not in before]
+    added = [item for item in items(at(new, "metadata", "finalizers")) if item not in before]
     if added:
-        said = f"{added[0]} is new; no finalizer may be added to an object that is being deleted"
-        yield api.FieldProblem("metadata.finalizers", said)
+        message = f"{added[0]} is new; no finalizer may be added to an object that is being deleted"
+        yield api.FieldProblem("metadata.finalizers", message)
 
 
 def _pod(old: Obj, new: Obj) -> Iterator[api.FieldProblem]:
@@ -84,29 +84,29 @@ def _pod(old: Obj, new: Obj) -> Iterator[api.FieldProblem]:
     if before is after:
         return  # a status was written, as most often
     is_gated = bool(before.get("schedulingGates"))
-    if canonical(_settled(before, is_gated=is_gated)) != canonical(
-        _settled(after, is_gated=is_gated)
+    if canonical(_immutable_spec(before, is_gated=is_gated)) != canonical(
+        _immutable_spec(after, is_gated=is_gated)
     ):
-        said = (
+        message = (
             "a pod's spec may not change but for images, activeDeadlineSeconds, more tolerations "
             "and fewer schedulingGates"
         )
-        yield api.FieldProblem("spec", said)
-    kept = [canonical(one) for one in items(after.get("tolerations"))]
-    if any(canonical(one) not in kept for one in items(before.get("tolerations"))):
+        yield api.FieldProblem("spec", message)
+    kept = [canonical(toleration) for toleration in items(after.get("tolerations"))]
+    if any(canonical(toleration) not in kept for toleration in items(before.get("tolerations"))):
         yield api.FieldProblem("spec.tolerations", "may be added to, but none may be taken away")
-    gates = [canonical(one) for one in items(before.get("schedulingGates"))]
-    if any(canonical(one) not in gates for one in items(after.get("schedulingGates"))):
+    gates = [canonical(scheduling_gate) for scheduling_gate in items(before.get("schedulingGates"))]
+    if any(canonical(item) not in gates for item in items(after.get("schedulingGates"))):
         yield api.FieldProblem("spec.schedulingGates", "may be taken away, but none may be added")
 
 
-def _settled(spec: Obj, *, is_gated: bool) -> Obj:
+def _immutable_spec(spec: Obj, *, is_gated: bool) -> Obj:
     """What of a pod's spec stays as it is."""
     mutable = _MUTABLE_IN_PODS + (_MUTABLE_WHILE_GATED if is_gated else ())
     kept = {key: value for key, value in spec.items() if key not in mutable}
     for field in ("containers", "initContainers"):
         if field in kept:
-            kept[field] = [_without_image(one) for one in items(kept[field])]
+            kept[field] = [_without_image(item) for item in items(kept[field])]
     return kept
 
 

@@ -48,8 +48,8 @@ def admit(storage: ObjectStore, ref: Ref, tree: Obj) -> None:
 def _pod(storage: ObjectStore, ref: Ref, tree: Obj) -> None:
     spec = part(tree, "spec")
     for field in ("containers", "initContainers"):
-        for one in items(spec.get(field)):
-            _requests(mapping(one))
+        for item in items(spec.get(field)):
+            _requests(mapping(item))
     _priority(storage, ref, spec)
     _tolerations(spec)
     tree["status"] = {"phase": "Pending", "qosClass": quality_of_service(spec)}
@@ -66,25 +66,25 @@ def _requests(container: Obj) -> None:
 
 def _priority(storage: ObjectStore, ref: Ref, spec: Obj) -> None:
     name = text(spec, "priorityClassName")
-    said = spec.pop("priority", None)
+    priority = spec.pop("priority", None)
     if name in _SYSTEM_PRIORITIES:
         spec["priority"] = _SYSTEM_PRIORITIES[name]
     elif name:
-        found = storage.find(Ref(PRIORITY_CLASS, name))
-        if found is None:
+        stored = storage.find(Ref(PRIORITY_CLASS, name))
+        if stored is None:
             raise refusals.forbidden(ref, f"no PriorityClass with name {name} was found")
-        _take_priority(spec, found.tree())
+        _take_priority(spec, stored.tree())
     else:
-        classes = [one.tree() for _, one in storage.table(PRIORITY_CLASS).items()]
-        general = [one for one in classes if one.get("globalDefault") is True]
+        classes = [item.tree() for _, item in storage.table(PRIORITY_CLASS).items()]
+        general = [class_ for class_ in classes if class_.get("globalDefault") is True]
         general.sort(key=lambda one: number(one, "value"))
         spec.setdefault("priority", 0)
         if general:
             spec["priorityClassName"] = text(general[0], "metadata", "name")
             _take_priority(spec, general[0])
     spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
-    if said is not None and said != spec["priority"]:
-        why = f"the priority ({said}) must not be provided; the class gives {spec['priority']}"
+    if priority is not None and priority != spec["priority"]:
+        why = f"the priority ({priority}) must not be provided; the class gives {spec['priority']}"
         raise refusals.forbidden(ref, why)
 
 
@@ -99,8 +99,8 @@ def _tolerations(spec: Obj) -> None:
     own = items(spec.get("tolerations"))
     for key in (_NOT_READY, _UNREACHABLE):
         is_said = any(
-            text(one, "key") in {"", key} and text(one, "effect") in {"", "NoExecute"}
-            for one in own
+            text(item, "key") in {"", key} and text(item, "effect") in {"", "NoExecute"}
+            for item in own
         )
         if not is_said:
             entry: Obj = {
@@ -140,10 +140,10 @@ def _service(storage: ObjectStore, ref: Ref, tree: Obj) -> None:
         return
     if not text(spec, "clusterIP"):
         taken = {
-            text(one.tree(), "spec", "clusterIP") for _, one in storage.table(ref.kind).items()
+            text(item.tree(), "spec", "clusterIP") for _, item in storage.table(ref.kind).items()
         }
         free = (f"{_NETWORK}{number}" for number in range(2, _MOST_ADDRESSES))
-        spec["clusterIP"] = next((one for one in free if one not in taken), "None")
+        spec["clusterIP"] = next((item for item in free if item not in taken), "None")
     spec.setdefault("clusterIPs", [spec["clusterIP"]])
     spec.setdefault("ipFamilies", ["IPv4"])
     spec.setdefault("ipFamilyPolicy", "SingleStack")

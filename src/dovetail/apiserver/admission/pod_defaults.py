@@ -1,4 +1,4 @@
-"""What does a pod get that does not say otherwise? Policies, and settings of probes and ports."""
+"""Sets the default values of a pod: policies, and settings of probes and ports."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def fill_pod_spec(spec: Obj) -> None:
     fill(spec, _POD)
     spec.setdefault("securityContext", {})
     for field in ("containers", "initContainers"):
-        for one in items(spec.get(field)):
-            _fill_container(mapping(one))
-    for one in items(spec.get("volumes")):
-        _fill_volume(mapping(one))
+        for volume in items(spec.get(field)):
+            _fill_container(mapping(volume))
+    for volume in items(spec.get("volumes")):
+        _fill_volume(mapping(volume))
 
 
 def fill_template(tree: Obj, *path: str) -> None:
@@ -64,8 +64,8 @@ def _fill_container(container: Obj) -> None:
         if isinstance(probe, dict):
             fill(probe, _PROBE)
             _fill_request(probe)
-    for one in items(container.get("env")):
-        reference = at(one, "valueFrom", "fieldRef")
+    for item in items(container.get("env")):
+        reference = at(item, "valueFrom", "fieldRef")
         if isinstance(reference, dict):
             reference.setdefault("apiVersion", "v1")
 
@@ -101,8 +101,8 @@ def quality_of_service(spec: Obj) -> str:
         mapping(one) for field in ("containers", "initContainers") for one in items(spec.get(field))
     ]
     asked = [
-        (mapping(at(one, "resources", "requests")), mapping(at(one, "resources", "limits")))
-        for one in containers
+        (mapping(at(item, "resources", "requests")), mapping(at(item, "resources", "limits")))
+        for item in containers
     ]
     names = ("cpu", "memory")
     if not any(name in each for pair in asked for each in pair for name in names):

@@ -34,14 +34,13 @@ _NAMES: Final = {dict: "object", list: "array", str: "string", bool: "boolean", 
 def schema_problems(value: Json, schema: Obj, at: str = "") -> Iterator[api.FieldProblem]:
     """Everything wrong with a value by its schema, rules in CEL aside."""
     if schema.get("x-kubernetes-int-or-string"):
-        if isinstance(value, str):
-            yield from _text(value, schema, at)
+        yield from _int_or_string(value, schema, at)
         return
     wanted = str(schema.get("type", ""))
     if wanted in _TYPES and not _is_a(value, wanted):
         name = _NAMES.get(type(value), "number")
-        said = f'{INVALID}"{name}": {at} in body must be of type {wanted}: "{name}"'
-        yield api.FieldProblem(at, said)
+        message = f'{INVALID}"{name}": {at} in body must be of type {wanted}: "{name}"'
+        yield api.FieldProblem(at, message)
         return
     match value:
         case dict():
@@ -54,6 +53,13 @@ def schema_problems(value: Json, schema: Obj, at: str = "") -> Iterator[api.Fiel
             return
         case _:
             yield from _number(value, schema, at)
+
+
+def _int_or_string(value: Json, schema: Obj, at: str) -> Iterator[api.FieldProblem]:
+    if isinstance(value, str):
+        yield from _text(value, schema, at)
+    elif isinstance(value, int):
+        yield from _number(value, schema, at)
 
 
 def blocks_rules(problem: api.FieldProblem) -> bool:
@@ -74,10 +80,10 @@ def _object(value: Obj, schema: Obj, at: str) -> Iterator[api.FieldProblem]:
     for key in texts(schema, "required"):
         if key not in value:
             yield api.FieldProblem(_join(at, key), REQUIRED)
-    for key, one in sorted(value.items()):
+    for key, item in sorted(value.items()):
         inner = properties.get(key, more)
         if isinstance(inner, dict) and not (not at and key in ("apiVersion", "kind", "metadata")):
-            yield from schema_problems(one, inner, _join(at, key))
+            yield from schema_problems(item, inner, _join(at, key))
     most = schema.get("maxProperties")
     if isinstance(most, int) and len(value) > most:
         yield api.FieldProblem(at, f"Too many: {len(value)}: must have at most {most} items")
@@ -89,10 +95,10 @@ def _list(value: list[Json], schema: Obj, at: str) -> Iterator[api.FieldProblem]
         yield api.FieldProblem(at, f"Too many: {len(value)}: must have at most {most} items")
         return
     inner = mapping(schema.get("items"))
-    for index, one in enumerate(value):
-        yield from schema_problems(one, inner, f"{at}[{index}]")
-        if schema.get("x-kubernetes-list-type") == "set" and one in value[:index]:
-            yield api.FieldProblem(f"{at}[{index}]", f'Duplicate value: "{one}"')
+    for index, item in enumerate(value):
+        yield from schema_problems(item, inner, f"{at}[{index}]")
+        if schema.get("x-kubernetes-list-type") == "set" and item in value[:index]:
+            yield api.FieldProblem(f"{at}[{index}]", f'Duplicate value: "{item}"')
 
 
 def _text(value: str, schema: Obj, at: str) -> Iterator[api.FieldProblem]:
@@ -100,26 +106,26 @@ def _text(value: str, schema: Obj, at: str) -> Iterator[api.FieldProblem]:
     least, most = schema.get("minLength"), schema.get("maxLength")
     pattern = schema.get("pattern")
     if allowed and value not in allowed:
-        known = ", ".join(f'"{one}"' for one in allowed)
+        known = ", ".join(f'"{item}"' for item in allowed)
         yield api.FieldProblem(at, f'Unsupported value: "{value}": supported values: {known}')
     if isinstance(least, int) and len(value) < least:
-        said = f'{INVALID}"{value}": {at} in body should be at least {least} chars long'
-        yield api.FieldProblem(at, said)
+        message = f'{INVALID}"{value}": {at} in body should be at least {least} chars long'
+        yield api.FieldProblem(at, message)
     if isinstance(most, int) and len(value) > most:
         yield api.FieldProblem(at, f"Too long: may not be more than {most} bytes")
     elif isinstance(pattern, str) and not re.search(pattern, value, re.ASCII):
-        said = f"{INVALID}\"{value}\": {at} in body should match '{pattern}'"
-        yield api.FieldProblem(at, said)
+        message = f"{INVALID}\"{value}\": {at} in body should match '{pattern}'"
+        yield api.FieldProblem(at, message)
 
 
 def _number(value: float, schema: Obj, at: str) -> Iterator[api.FieldProblem]:
     least, most = schema.get("minimum"), schema.get("maximum")
     if isinstance(least, int | float) and value < least:
-        said = f"{INVALID}{value}: {at} in body should be greater than or equal to {least}"
-        yield api.FieldProblem(at, said)
+        message = f"{INVALID}{value}: {at} in body should be greater than or equal to {least}"
+        yield api.FieldProblem(at, message)
     if isinstance(most, int | float) and value > most:
-        said = f"{INVALID}{value}: {at} in body should be less than or equal to {most}"
-        yield api.FieldProblem(at, said)
+        message = f"{INVALID}{value}: {at} in body should be less than or equal to {most}"
+        yield api.FieldProblem(at, message)
 
 
 def _join(outer: str, inner: str) -> str:
@@ -145,7 +151,7 @@ def _formed(value: Json, schema: Obj) -> Json:
         return _formed_object(value, schema)
     if isinstance(value, list):
         inner = mapping(schema.get("items"))
-        return [_formed(one, inner) for one in value]
+        return [_formed(item, inner) for item in value]
     return value
 
 
@@ -154,10 +160,10 @@ def _formed_object(value: Obj, schema: Obj) -> Json:
         return value
     more = schema.get("additionalProperties")
     if isinstance(more, dict):
-        return {key: _formed(one, more) for key, one in value.items()}
+        return {key: _formed(item, more) for key, item in value.items()}
     formed: Obj = {}
-    for key, one in mapping(schema.get("properties")).items():
-        inner = mapping(one)
+    for key, item in mapping(schema.get("properties")).items():
+        inner = mapping(item)
         found = value.get(key)
         if found is None and "default" in inner:
             found = _copy(inner["default"])

@@ -1,4 +1,4 @@
-"""What does a request bring along? Objects, patches, and how something is to be deleted."""
+"""Reads the body of a request: objects, patches, and options of a deletion."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ async def patch_in(request: web.Request, subresource: str) -> Patch:
 def manner_of(request: web.Request) -> WriteOptions:
     """For whom a request writes, and whether it is only a trial. Raises InvalidError."""
     tried = request.query.getall("dryRun", [])
-    if any(one != "All" for one in tried):
+    if any(item != "All" for item in tried):
         msg = f"dryRun: unknown value {tried[0]!r}"
         raise refusals.bad_request(msg)
     return WriteOptions(request.query.get("fieldManager") or _agent(request), bool(tried))
@@ -81,12 +81,12 @@ def deletion(options: Obj) -> Deletion:
 
 
 def _from_query(query: Mapping[str, str]) -> Obj:
-    found: Obj = {}
+    result: Obj = {}
     if "propagationPolicy" in query:
-        found["propagationPolicy"] = query["propagationPolicy"]
+        result["propagationPolicy"] = query["propagationPolicy"]
     if query.get("gracePeriodSeconds", "").isdigit():
-        found["gracePeriodSeconds"] = int(query["gracePeriodSeconds"])
-    return found
+        result["gracePeriodSeconds"] = int(query["gracePeriodSeconds"])
+    return result
 
 
 def _agent(request: web.Request) -> str:

@@ -1,4 +1,4 @@
-"""What can be asked for? The lists of groups, versions and kinds by which kubectl finds its way."""
+"""Lists groups, versions and kinds, by which kubectl finds its way."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def document(path: str) -> Mapping[str, Json] | None:
 
 def _resources(group: str, version: str) -> dict[str, Json]:
     found: list[Json] = []
-    for one in OFFERED:
-        if (one.kind.group, one.kind.version) == (group, version):
-            found.append(_resource(one))
-            found += [_part(one, name, part) for name, part in one.parts.items()]
+    for item in OFFERED:
+        if (item.kind.group, item.kind.version) == (group, version):
+            found.append(_resource(item))
+            found += [_part(item, name, part) for name, part in item.parts.items()]
     return {
         "kind": "APIResourceList",
         "apiVersion": "v1",
@@ -46,7 +46,7 @@ def _resources(group: str, version: str) -> dict[str, Json]:
 
 def _resource(one: Offered) -> dict[str, Json]:
     kind = one.kind
-    said: dict[str, Json] = {
+    result: dict[str, Json] = {
         "name": kind.plural,
         "singularName": one.singular,
         "namespaced": kind.is_namespaced,
@@ -54,14 +54,14 @@ def _resource(one: Offered) -> dict[str, Json]:
         "verbs": list(one.verbs),
     }
     if one.short_names:
-        said["shortNames"] = list(one.short_names)
+        result["shortNames"] = list(one.short_names)
     if one.categories:
-        said["categories"] = list(one.categories)
-    return said
+        result["categories"] = list(one.categories)
+    return result
 
 
 def _part(one: Offered, name: str, part: Subresource) -> dict[str, Json]:
-    said: dict[str, Json] = {
+    result: dict[str, Json] = {
         "name": f"{one.kind.plural}/{name}",
         "singularName": "",
         "namespaced": one.kind.is_namespaced,
@@ -69,8 +69,8 @@ def _part(one: Offered, name: str, part: Subresource) -> dict[str, Json]:
         "verbs": list(part.verbs),
     }
     if part.version:
-        said |= {"group": part.group, "version": part.version}
-    return said
+        result |= {"group": part.group, "version": part.version}
+    return result
 
 
 def _group(group: str) -> dict[str, Json]:
@@ -87,27 +87,27 @@ def _group(group: str) -> dict[str, Json]:
 
 
 def _groups() -> list[str]:
-    return list(dict.fromkeys(one.kind.group for one in OFFERED if one.kind.group))
+    return list(dict.fromkeys(item.kind.group for item in OFFERED if item.kind.group))
 
 
 def _versions(group: str) -> list[str]:
-    return list(dict.fromkeys(one.kind.version for one in OFFERED if one.kind.group == group))
+    return list(dict.fromkeys(item.kind.version for item in OFFERED if item.kind.group == group))
 
 
 @cache
 def _documents() -> dict[str, dict[str, Json]]:
-    found: dict[str, dict[str, Json]] = {
+    documents: dict[str, dict[str, Json]] = {
         "/version": _VERSION,
         "/api": {"kind": "APIVersions", "apiVersion": "v1", "versions": ["v1"]},
         "/api/v1": _resources("", "v1"),
         "/apis": {
             "kind": "APIGroupList",
             "apiVersion": "v1",
-            "groups": [_group(one) for one in _groups()],
+            "groups": [_group(item) for item in _groups()],
         },
     }
     for group in _groups():
-        found[f"/apis/{group}"] = _group(group)
+        documents[f"/apis/{group}"] = _group(group)
         for version in _versions(group):
-            found[f"/apis/{group}/{version}"] = _resources(group, version)
-    return found
+            documents[f"/apis/{group}/{version}"] = _resources(group, version)
+    return documents

@@ -1,4 +1,4 @@
-"""Which fields of an object are there by mistake? By the schema of its kind, as a real server does.
+"""Finds fields of an object that the schema of its kind does not have.
 
 Unknown fields are refused, warned of or passed over, as the client asks; they are never kept. A
 value of the wrong type is refused in any case, where the server would have to read it.
@@ -108,7 +108,7 @@ class _Sieve:
             return self.object(value, known, FieldPath(place.path, owner or place.owner))
         inner = known.get("items")
         if isinstance(value, list) and isinstance(inner, dict):
-            return [self._value(one, inner, place.item(at)) for at, one in enumerate(value)]
+            return [self._value(item, inner, place.item(at)) for at, item in enumerate(value)]
         return value
 
     def _check(self, value: Json, known: Obj, place: FieldPath) -> None:

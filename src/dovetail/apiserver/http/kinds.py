@@ -1,4 +1,4 @@
-"""Which kinds are served, and under which names? The server's own, and those that are defined."""
+"""Lists the kinds that are served: the server's own, and those of CustomResourceDefinitions."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import msgspec
 from dovetail import api
 from dovetail.api.crds import crds
 from dovetail.apiserver.http.surface import Resource, Subresource, surface
+from dovetail.cloud import registry
 from dovetail.kube.seam import Json
 
 _NO_PARTS: Final[Mapping[str, Subresource]] = {}
@@ -44,9 +45,10 @@ def _offered() -> Iterator[Offered]:
     for resource in surface().resources:
         if (resource.group, resource.version) not in _NOT_SERVED:
             yield _built_in(resource)
-    definitions = {_identity(one): one for one in crds()}
+    added = registry.extensions()
+    definitions = {_identity(one): one for one in crds(added)}
     own = {(one.group, one.kind) for one in surface().resources}
-    for kind in sorted(api.KINDS.values(), key=_turn):
+    for kind in sorted(api.extended(added).values(), key=_turn):
         definition = definitions.get((kind.group, kind.name))
         if definition is not None:
             yield _custom(kind, definition)
@@ -87,10 +89,10 @@ def _custom(kind: api.Kind, definition: Mapping[str, Json]) -> Offered:
         kind,
         str(names.get("singular")),
         _VERBS,
-        tuple(str(one) for one in _list(names.get("shortNames"))),
-        tuple(str(one) for one in _list(names.get("categories"))),
+        tuple(str(item) for item in _list(names.get("shortNames"))),
+        tuple(str(item) for item in _list(names.get("categories"))),
         parts,
-        tuple(_mapping(one) for one in _list(version.get("additionalPrinterColumns"))),
+        tuple(_mapping(item) for item in _list(version.get("additionalPrinterColumns"))),
         _mapping(_mapping(version.get("schema")).get("openAPIV3Schema")),
     )
 

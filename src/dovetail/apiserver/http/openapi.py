@@ -1,4 +1,4 @@
-"""What are the kinds made of? OpenAPI documents, one for each version of a group.
+"""Makes OpenAPI documents, one for each version of a group.
 
 Clients read them to explain fields and to merge lists. They say no more than these need: schemas,
 and for each kind that it can be read, made and patched, and that the server checks fields itself.
@@ -33,7 +33,7 @@ def document(path: str) -> Obj | None:
     """What stands at a path below /openapi, if anything."""
     if path == _ROOT:
         return {
-            "paths": {one: {"serverRelativeURL": f"{_ROOT}/{one}"} for one in _roots()},
+            "paths": {root: {"serverRelativeURL": f"{_ROOT}/{root}"} for root in _roots()},
         }
     version = _roots().get(path.removeprefix(f"{_ROOT}/"))
     return _document(version) if version is not None else None
@@ -42,7 +42,7 @@ def document(path: str) -> Obj | None:
 @cache
 def _roots() -> dict[str, tuple[str, str]]:
     """Groups and versions by the beginnings of their paths."""
-    return {_root(one): (one.kind.group, one.kind.version) for one in OFFERED}
+    return {_root(item): (item.kind.group, item.kind.version) for item in OFFERED}
 
 
 def _root(one: Offered) -> str:
@@ -54,10 +54,10 @@ def _root(one: Offered) -> str:
 def _document(version: tuple[str, str]) -> Obj:
     paths: Obj = {}
     schemas: Obj = {}
-    for one in OFFERED:
-        if (one.kind.group, one.kind.version) == version:
-            paths |= _paths(one)
-            _gather(type_name(one), type_schema(one), schemas)
+    for item in OFFERED:
+        if (item.kind.group, item.kind.version) == version:
+            paths |= _paths(item)
+            _gather(type_name(item), type_schema(item), schemas)
     return {
         "openapi": "3.0.0",
         "info": {"title": "Kubernetes", "version": "v1.36.0-dovetail"},
@@ -122,7 +122,7 @@ def _gather(name: str, tree: Obj, found: Obj) -> None:
 def _referring(tree: Json, needed: list[str]) -> Json:
     """The same with references as OpenAPI writes them; what they name is noted."""
     if isinstance(tree, list):
-        return [_referring(one, needed) for one in tree]
+        return [_referring(item, needed) for item in tree]
     if not isinstance(tree, dict):
         return tree
     made: Obj = {}

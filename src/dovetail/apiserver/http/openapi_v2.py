@@ -1,4 +1,4 @@
-"""What does kubectl read in the older OpenAPI document? Only whether the server checks fields.
+"""Makes the older OpenAPI document, in which kubectl reads whether the server checks fields.
 
 It wants that one as protocol buffers. Here is just enough of it, written by hand: for each kind the
 path at which it is patched, the parameters that are taken there, and which kind it is.
@@ -33,7 +33,7 @@ def _varint(value: int) -> bytes:
 def document() -> bytes:
     """The whole document."""
     info = _sized(1, b"Kubernetes") + _sized(2, b"v1")
-    paths = b"".join(_sized(2, _path(one)) for one in OFFERED)
+    paths = b"".join(_sized(2, _path(item)) for item in OFFERED)
     return _sized(1, b"2.0") + _sized(2, info) + _sized(8, paths)
 
 
@@ -54,5 +54,5 @@ def _parameter(name: str) -> bytes:
 
 def _meant(one: Offered) -> bytes:
     kind = one.kind
-    said = f'group: "{kind.group}"\nkind: {kind.name}\nversion: {kind.version}\n'
-    return _sized(1, _GVK.encode()) + _sized(2, _sized(2, said.encode()))
+    message = f'group: "{kind.group}"\nkind: {kind.name}\nversion: {kind.version}\n'
+    return _sized(1, _GVK.encode()) + _sized(2, _sized(2, message.encode()))

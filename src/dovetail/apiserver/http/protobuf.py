@@ -1,4 +1,4 @@
-"""How are protocol buffers read? kubectl writes so what it makes itself, such as a new namespace.
+"""Decodes protocol buffers, which kubectl sends for objects that it makes itself.
 
 Fields are found by their numbers (`surface.json`). A message holds zeros and empty texts for much
 that was never said; they are left out, but for those few where nothing is not the same as zero.

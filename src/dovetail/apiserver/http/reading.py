@@ -1,4 +1,4 @@
-"""What is there, and what changes? Objects, lists and watches over HTTP.
+"""Serves objects, lists and watches over HTTP.
 
 Lists are sent in pieces, so that one of 150,000 pods costs little more memory than they do.
 """
@@ -143,8 +143,8 @@ def answer(
 ) -> web.Response:
     """An object as it is, with warnings that clients show to people."""
     response = web.Response(body=bytes(body), status=status, content_type=refusals.JSON_TYPE)
-    for one in warnings:
-        response.headers.add("Warning", f"299 - {msgspec.json.encode(one).decode()}")
+    for warning in warnings:
+        response.headers.add("Warning", f"299 - {msgspec.json.encode(warning).decode()}")
     return response
 
 

@@ -1,4 +1,4 @@
-"""How does the server say no over HTTP? With a Status, whose code and reason clients react to."""
+"""Turns errors into HTTP answers with a Status, whose code and reason clients react to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may do what? Everybody everything: whoever asks is told so, as an administrator is."""
+"""Answers access reviews: everybody may do everything, as an administrator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does Kubernetes offer, and what are its kinds made of? Facts, kept in a file.
+"""Holds what Kubernetes serves and the schemas of its kinds, read from a file.
 
 `tools/make_surface.py` has asked a real kube-apiserver for them. Schemas are decoded when somebody
 asks for them; most never are.
@@ -60,8 +60,8 @@ def surface() -> Surface:
 def schema(name: str) -> dict[str, Json]:
     """What a type is made of; references are names of other types. Not to be changed."""
     raw = surface().schemas.get(name)
-    found: dict[str, Json] = msgspec.json.decode(raw) if raw is not None else {}
-    return found
+    result: dict[str, Json] = msgspec.json.decode(raw) if raw is not None else {}
+    return result
 
 
 @cache
@@ -76,11 +76,11 @@ def message(name: str) -> dict[int, tuple[str, str, str]] | None:
 @cache
 def names_by_kind() -> dict[tuple[str, str, str], str]:
     """The name of each kind's type, by group, version and kind."""
-    found: dict[tuple[str, str, str], str] = {}
+    names: dict[tuple[str, str, str], str] = {}
     for name in surface().schemas:
         match schema(name).get("x-kubernetes-group-version-kind"):
             case [{"group": str(group), "version": str(version), "kind": str(kind)}]:
-                found[group, version, kind] = name
+                names[group, version, kind] = name
             case _:
                 pass  # no kind, or a type that many kinds share
-    return found
+    return names

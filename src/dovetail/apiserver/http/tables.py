@@ -1,4 +1,4 @@
-"""What does `kubectl get` print? Tables, made by the server, with the columns of each kind."""
+"""Makes the tables that `kubectl get` prints, with the columns of each kind."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ class TablePrinter:
             "kind": "Table",
             "apiVersion": "meta.k8s.io/v1",
             "metadata": meta or {"resourceVersion": version},
-            "columnDefinitions": [_defined(one) for one in self._columns],
+            "columnDefinitions": [_defined(column) for column in self._columns],
             "rows": [self._row(tree) for tree in trees],
         }
         return msgspec.json.encode(table)
 
     def _row(self, tree: Obj) -> Obj:
-        row: Obj = {"cells": [one.cell(tree, self._now) for one in self._columns]}
+        row: Obj = {"cells": [column.cell(tree, self._now) for column in self._columns]}
         if self._included == Inclusion.OBJECT:
             row["object"] = tree
         elif self._included == Inclusion.METADATA:
@@ -74,13 +74,13 @@ class TablePrinter:
         return row
 
 
-def _defined(one: Column) -> Obj:
+def _defined(column: Column) -> Obj:
     return {
-        "name": one.name,
-        "type": one.type,
-        "format": "name" if one.name == "Name" else "",
+        "name": column.name,
+        "type": column.type,
+        "format": "name" if column.name == "Name" else "",
         "description": "",
-        "priority": one.priority,
+        "priority": column.priority,
     }
 
 

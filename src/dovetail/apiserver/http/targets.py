@@ -1,4 +1,4 @@
-"""What does a path mean? A kind, one namespace or all, one object or many, or a part of one."""
+"""Parses request paths: a kind, one namespace or all, one object or many, a subresource."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How are objects made, changed and deleted over HTTP?"""
+"""Creates, changes and deletes objects over HTTP."""
 
 from __future__ import annotations
 

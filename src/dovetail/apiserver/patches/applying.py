@@ -1,8 +1,8 @@
-"""What does server-side apply make of an object? Each manager says what it wants, and owns that.
+"""Applies server-side apply: each manager states its fields, and owns them.
 
-What a manager no longer says goes, unless another owns it too. What another owns with another
-value is a conflict, unless it is taken by force. Objects that nobody has applied to carry no
-account of owners; on the first apply all they have belongs to `before-first-apply`.
+What a manager no longer says goes, unless another owns it too. What another owns with another value
+is a conflict, unless it is taken by force. Objects that nobody has applied to carry no account of
+owners; on the first apply all they have belongs to `before-first-apply`.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _note_last_applied(made: Obj, wanted: Obj) -> None:
 def _holds(path: Path, others: set[Path]) -> bool:
     """Whether a mapping holds something that stays."""
     return path[-1].startswith("f:") and any(
-        len(one) > len(path) and one[: len(path)] == path for one in others
+        len(item) > len(path) and item[: len(path)] == path for item in others
     )
 
 
@@ -99,8 +99,8 @@ def _refusal(lost: list[tuple[Owner, Path]], stamp: Stamp) -> ConflictError:
         for owner, path in lost
     )
     plural = "" if len(lost) == 1 else "s"
-    said = "; ".join(f"{one.message}: {one.field}" for one in causes)
-    msg = f"Apply failed with {len(lost)} conflict{plural}: {said}"
+    stated = "; ".join(f"{cause.message}: {cause.field}" for cause in causes)
+    msg = f"Apply failed with {len(lost)} conflict{plural}: {stated}"
     return ConflictError(409, "Conflict", msg, Details(causes=causes))
 
 
@@ -128,14 +128,14 @@ def _merged_list(
     live: list[Json], wanted: list[Json], path: tuple[str, ...], keys: Keys, lists: Lists
 ) -> list[Json]:
     made = list(live)
-    places = {ownership.item_step(one, keys): index for index, one in enumerate(made)}
-    for one in wanted:
-        step = ownership.item_step(one, keys)
+    places = {ownership.item_step(item, keys): index for index, item in enumerate(made)}
+    for item in wanted:
+        step = ownership.item_step(item, keys)
         if step not in places:
             places[step] = len(made)
-            made.append(_merged({}, one, path, lists) if keys != SET else one)
+            made.append(_merged({}, item, path, lists) if keys != SET else item)
         elif keys != SET:
-            made[places[step]] = _merged(made[places[step]], one, path, lists)
+            made[places[step]] = _merged(made[places[step]], item, path, lists)
     return made
 
 
@@ -149,6 +149,6 @@ def tracked(old: Obj, new: Obj, owner: Owner, lists: Lists, stamp: Stamp) -> Non
     leaves = ownership.paths(new, lists)
     changed = {path for path in leaves & before if _differs(old, new, path, lists)}
     taken = changed | (there - before)
-    noted = {one: (held & there) - taken for one, held in owned.items()}
+    noted = {entry: (held & there) - taken for entry, held in owned.items()}
     noted[owner] = noted.get(owner, set()) | taken
     ownership.write(new, noted, stamp)

@@ -1,4 +1,4 @@
-"""What does a JSON patch make of an object? RFC 6902: a list of operations, all of them or none."""
+"""Applies JSON patches (RFC 6902): a list of operations, all of them or none."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def json_patched(tree: Obj, operations: list[Json]) -> Json:
     """The object after every operation. Raises InvalidError at the first that cannot be done."""
     # Wrapped, so that the whole object is somebody's child, too.
     world: Obj = {_ROOT: decoded(encoded(tree))}
-    for one in operations:
-        operation = mapping(one)
+    for item in operations:
+        operation = mapping(item)
         operate = _OPERATIONS.get(text(operation, "op"))
         if operate is None:
             msg = f"unknown operation {operation.get('op')!r} in a JSON patch"
@@ -86,15 +86,15 @@ def _given(operation: Obj) -> Json:
 
 
 def _find(world: Json, path: list[str]) -> Json:
-    found = world
+    result = world
     for step in path:
-        if isinstance(found, dict) and step in found:
-            found = found[step]
-        elif isinstance(found, list):
-            found = found[_index(found, step, path)]
+        if isinstance(result, dict) and step in result:
+            result = result[step]
+        elif isinstance(result, list):
+            result = result[_index(result, step, path)]
         else:
             raise _cannot(path, "there is no such field")
-    return found
+    return result
 
 
 def _insert(world: Obj, path: list[str], value: Json) -> None:

@@ -1,4 +1,4 @@
-"""Which lists are merged item by item, and what tells their items apart?
+"""Says which lists are merged item by item, and by which keys.
 
 Built-in kinds say so in their code, custom ones in their definitions. All other lists are one
 value: whoever writes them writes them whole.
@@ -53,19 +53,19 @@ class Lists:
         if self._is_custom:
             return (self._by_path or {}).get(path)
         if field == "ports":
-            is_service = not any("containerPort" in mapping(one) for one in items)
+            is_service = not any("containerPort" in mapping(item) for item in items)
             return ("port", "protocol") if is_service else ("containerPort", "protocol")
         return _BUILT_IN.get(field)
 
 
 def _from_schema(schema: Obj, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], Keys]:
-    found: dict[tuple[str, ...], Keys] = {}
+    result: dict[tuple[str, ...], Keys] = {}
     if schema.get("x-kubernetes-list-type") == "map":
-        found[path] = tuple(texts(schema, "x-kubernetes-list-map-keys"))
+        result[path] = tuple(texts(schema, "x-kubernetes-list-map-keys"))
     elif schema.get("x-kubernetes-list-type") == "set":
-        found[path] = SET
+        result[path] = SET
     for name, inner in mapping(schema.get("properties")).items():
-        found |= _from_schema(mapping(inner), (*path, name))
+        result |= _from_schema(mapping(inner), (*path, name))
     if isinstance(schema.get("items"), dict):
-        found |= _from_schema(mapping(schema["items"]), path)
-    return found
+        result |= _from_schema(mapping(schema["items"]), path)
+    return result

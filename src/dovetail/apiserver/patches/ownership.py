@@ -1,4 +1,4 @@
-"""Which fields has whom set? Paths into an object, and how `managedFields` writes them down.
+"""Tracks which manager has set which fields, as `managedFields` stores it.
 
 A path is what FieldsV1 calls it: `f:` and a field's name, `k:` and the keys of a list's item, `v:`
 and the value of a set's. A list that is not merged is one field, however long.
@@ -72,11 +72,11 @@ def _walk(value: Json, path: Path, lists: Lists, found: set[Path]) -> None:
     if keys is None:
         found.add(path)
         return
-    for one in items(value):
-        inside = (*path, item_step(one, keys))
+    for item in items(value):
+        inside = (*path, item_step(item, keys))
         found.add(inside)
-        if isinstance(one, dict):
-            _walk(one, inside, lists, found)
+        if isinstance(item, dict):
+            _walk(item, inside, lists, found)
 
 
 def names(path: Path) -> tuple[str, ...]:
@@ -113,13 +113,13 @@ def item_step(one: Json, keys: Keys) -> str:
 
 def value_at(tree: Json, path: Path, lists: Lists) -> Json:
     """What stands at a path, or None."""
-    found = tree
+    result = tree
     for place, step in enumerate(path):
         if step.startswith("f:"):
-            found = mapping(found).get(step[2:])
+            result = mapping(result).get(step[2:])
         else:
-            found = _item(items(found), step, lists.keys(names(path[:place]), items(found)))
-    return found
+            result = _item(items(result), step, lists.keys(names(path[:place]), items(result)))
+    return result
 
 
 def _item(found: list[Json], step: str, keys: Keys | None) -> Json:
@@ -143,10 +143,10 @@ def remove(tree: Obj, path: Path, lists: Lists) -> None:
 def read(tree: Obj) -> Owned:
     """Who owns what, by an object's own account."""
     return {
-        (text(one, "manager"), text(one, "operation"), text(one, "subresource")): set(
-            _paths_of(mapping(at(one, "fieldsV1")), ())
+        (text(item, "manager"), text(item, "operation"), text(item, "subresource")): set(
+            _paths_of(mapping(at(item, "fieldsV1")), ())
         )
-        for one in items(at(tree, "metadata", "managedFields"))
+        for item in items(at(tree, "metadata", "managedFields"))
     }
 
 

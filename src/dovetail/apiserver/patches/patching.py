@@ -4,17 +4,67 @@ from __future__ import annotations
 
 import msgspec
 
+from dovetail import api
 from dovetail.apiserver import refusals
 from dovetail.apiserver.creation import check_identity, create, readable
 from dovetail.apiserver.patches.applying import applied, check_appliable
 from dovetail.apiserver.patches.json_patch import json_patched
 from dovetail.apiserver.patches.ownership import Stamp
 from dovetail.apiserver.patches.strategic import Strategic
-from dovetail.apiserver.scaling import SCALE, rescale, scale_of
+from dovetail.apiserver.record import Stored
 from dovetail.apiserver.storage import ObjectStore
-from dovetail.apiserver.trees import Obj, decoded, encoded, part, text
+from dovetail.apiserver.trees import Obj, at, decoded, encoded, labels_of, number, part, text
 from dovetail.apiserver.updating import STATUS, update
 from dovetail.kube.seam import Json, Patch, PatchType, Ref
+
+SCALE = "scale"
+
+
+def scale_of(storage: ObjectStore, ref: Ref, stored: Stored) -> Obj:
+    """An object as its scale shows it. Raises NotFoundError for kinds that have none."""
+    scale = storage.traits(ref.kind).scale
+    if scale is None:
+        raise refusals.no_such_resource()
+    tree = stored.tree()
+    metadata: Obj = {
+        key: at(tree, "metadata", key)
+        for key in ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+        if at(tree, "metadata", key) is not None
+    }
+    return {
+        "apiVersion": "autoscaling/v1",
+        "kind": "Scale",
+        "metadata": metadata,
+        "spec": {"replicas": number(tree, *scale[0])},
+        "status": {"replicas": number(tree, *scale[1]), **_selector(tree, ref)},
+    }
+
+
+def _selector(tree: Obj, ref: Ref) -> Obj:
+    """Which pods are counted, as kubectl would select them; definitions here do not say."""
+    selector = at(tree, "spec", "selector")
+    if ref.kind.wire_type is api.Object or not isinstance(selector, dict):
+        return {}
+    chosen = labels_of(selector, "matchLabels") or labels_of(selector)
+    return {"selector": ",".join(f"{key}={chosen[key]}" for key in sorted(chosen))}
+
+
+def rescale(storage: ObjectStore, ref: Ref, wanted: Json, manager: str) -> msgspec.Raw:
+    """Set how many replicas are wanted, and show the scale. Raises InvalidError, ConflictError."""
+    scale = storage.traits(ref.kind).scale
+    replicas = at(wanted, "spec", "replicas")
+    if scale is None:
+        raise refusals.no_such_resource()
+    if not isinstance(replicas, int) or replicas < 0:
+        problem = api.FieldProblem("spec.replicas", "expected a whole number, 0 or more")
+        raise refusals.invalid(ref, [problem])
+    tree = storage.get(ref).tree()
+    version = text(wanted, "metadata", "resourceVersion")
+    if version:
+        part(tree, "metadata")["resourceVersion"] = version
+    part(tree, *scale[0][:-1])[scale[0][-1]] = replicas
+    return encoded(scale_of(storage, ref, update(storage, ref, tree, SCALE, manager)))
+
 
 _NO_STRATEGIC = (
     "the body of the request was in an unknown format - accepted media types include: "
@@ -28,11 +78,11 @@ def patch(storage: ObjectStore, ref: Ref, asked: Patch) -> msgspec.Raw:
         raise refusals.no_such_resource()
     if asked.type is PatchType.APPLY:
         return _apply(storage, ref, asked)
-    held = storage.get(ref)
+    stored = storage.get(ref)
     if asked.subresource == SCALE:
-        wanted = _patched(storage, ref, scale_of(storage, ref, held), asked)
+        wanted = _patched(storage, ref, scale_of(storage, ref, stored), asked)
         return rescale(storage, ref, wanted, asked.manager)
-    made = _patched(storage, ref, held.tree(), asked)
+    made = _patched(storage, ref, stored.tree(), asked)
     return update(storage, ref, made, asked.subresource, asked.manager).raw
 
 
@@ -73,8 +123,8 @@ def _apply(storage: ObjectStore, ref: Ref, asked: Patch) -> msgspec.Raw:
     check_appliable(wanted)
     check_identity(ref.kind, wanted)
     traits = storage.traits(ref.kind)
-    held = storage.find(ref)
-    if held is None and asked.subresource:
+    stored = storage.find(ref)
+    if stored is None and asked.subresource:
         raise refusals.not_found(ref)
     if traits.has_status and not asked.subresource:
         wanted.pop("status", None)
@@ -82,7 +132,7 @@ def _apply(storage: ObjectStore, ref: Ref, asked: Patch) -> msgspec.Raw:
         wanted = {key: value for key, value in wanted.items() if key in ("metadata", "status")}
         wanted["metadata"] = {}
     stamp = Stamp(storage.now(), ref.kind.api_version)
-    if held is None:
+    if stored is None:
         if not text(wanted, "metadata", "name"):
             msg = "name must be provided"
             raise refusals.bad_request(msg)
@@ -90,9 +140,9 @@ def _apply(storage: ObjectStore, ref: Ref, asked: Patch) -> msgspec.Raw:
         managed = part(made, "metadata")["managedFields"]
         return create(storage, ref.kind, made, ref.namespace, managed).raw
     version = text(wanted, "metadata", "resourceVersion")
-    if version and version != str(held.version):
+    if version and version != str(stored.version):
         raise refusals.modified(ref)
-    made = applied(held.tree(), wanted, asked, storage.lists(ref.kind), stamp)
+    made = applied(stored.tree(), wanted, asked, storage.lists(ref.kind), stamp)
     return update(storage, ref, made, asked.subresource).raw
 
 

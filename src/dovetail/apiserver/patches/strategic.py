@@ -1,4 +1,4 @@
-"""What does a strategic merge patch make of an object? Some lists are merged by their items' keys.
+"""Applies strategic merge patches, in which some lists are merged by their items' keys.
 
 Only built-in kinds take such patches. A few directives say what a plain merge cannot: `$patch`,
 `$retainKeys`, `$deleteFromPrimitiveList/...` and `$setElementOrder/...`.
@@ -44,11 +44,11 @@ class Strategic:
         _, _, field = key.partition("/")
         held = items(made.get(field))
         if key.startswith(_DROP):
-            made[field] = [one for one in held if one not in value]
+            made[field] = [item for item in held if item not in value]
         elif key.startswith(_ORDER) and held:
             made[field] = self._ordered(held, value, (*path, field))
         elif key == _RETAIN:
-            for dropped in [one for one in made if one not in value]:
+            for dropped in [item for item in made if item not in value]:
                 del made[dropped]
 
     def _field(self, made: Obj, key: str, value: Json, path: tuple[str, ...]) -> None:
@@ -65,15 +65,15 @@ class Strategic:
         keys = self._merge_keys(path, [*target, *patch])
         if keys is None or {_HOW: "replace"} in patch:
             return [
-                _plain(one) if isinstance(one, dict) else one
-                for one in patch
-                if one != {_HOW: "replace"}
+                _plain(item) if isinstance(item, dict) else item
+                for item in patch
+                if item != {_HOW: "replace"}
             ]
         if keys == SET:
-            return [*target, *(one for one in patch if one not in target)]
+            return [*target, *(item for item in patch if item not in target)]
         made = list(target)
-        for one in patch:
-            self._item(made, mapping(one), keys, path)
+        for item in patch:
+            self._item(made, mapping(item), keys, path)
         # What the patch brings along comes before what only the server knew.
         return [*made[len(target) :], *made[: len(target)]] if len(made) > len(target) else made
 
@@ -105,7 +105,7 @@ class Strategic:
         def identity(one: Json) -> bytes:
             return canonical(mapping(one).get(keys[0]) if keys else one)
 
-        places = {identity(one): place for place, one in enumerate(order)}
+        places = {identity(item): place for place, item in enumerate(order)}
         return sorted(found, key=lambda one: places.get(identity(one), -1))
 
 

@@ -1,7 +1,6 @@
 """Asks the pool, the cloud and the Node what the next step of a claim depends on.
 
-`DriftChecks` is about drift, `hook_answers` about registration, `NodeHealth` about node repair
-(spec/core.md 7.1).
+`DriftChecks` is about drift, `hook_answers` about registration, `NodeHealth` about node repair.
 """
 
 from __future__ import annotations
@@ -81,11 +80,11 @@ class DriftChecks:
         self._seen_at.pop(uid, None)
 
     def _is_due(self, claim: ClaimObject, pool: api.NodePool, now: datetime) -> bool:
-        held = self._answers.get(claim.uid)
+        answer = self._answers.get(claim.uid)
         return (
-            held is None
-            or held.asked_of != self._generations(claim, pool)
-            or not timedelta(0) <= now - held.asked_at < DRIFT_RECHECK
+            answer is None
+            or answer.asked_of != self._generations(claim, pool)
+            or not timedelta(0) <= now - answer.asked_at < DRIFT_RECHECK
         )
 
     def _generations(self, claim: ClaimObject, pool: api.NodePool) -> tuple[int, int]:
@@ -94,8 +93,8 @@ class DriftChecks:
 
     async def _ask(self, node: Node, claim: ClaimObject, pool: api.NodePool, now: datetime) -> None:
         """An answer that cannot be had leaves the earlier one as it is."""
-        held = self._answers.get(claim.uid)
-        reason = held.reason if held is not None else ""
+        answer = self._answers.get(claim.uid)
+        reason = answer.reason if answer is not None else ""
         try:
             reason = await self._dependencies.cloud.drift_reason(node)
         except NodeClaimNotFoundError:
@@ -108,13 +107,13 @@ class DriftChecks:
 def joined_node(claim: api.NodeClaim, nodes: Iterable[api.Node]) -> Node:
     """The claim and its Node as one thing, which is what clouds are asked about."""
     report = NodeReport(
-        seen={one.metadata.name: observed(one) for one in nodes},
+        seen={node.metadata.name: observed(node) for node in nodes},
         ordered={claim.metadata.name: ordered(claim)},
         attach_limits={},
         types_by_pool={},
     )
     name = claim.metadata.name
-    return next(one for one in Joints().nodes(report) if one.node_claim == name)
+    return next(node for node in Joints().nodes(report) if node.node_claim == name)
 
 
 def hooks_of(cloud: CloudProvider) -> tuple[NodeLifecycleHook, ...]:
@@ -129,7 +128,7 @@ async def hook_answers(
     node = joined_node(claim, nodes)
     async with asyncio.TaskGroup() as group:
         asked = [group.create_task(_answer(hook, node)) for hook in hooks]
-    return tuple(one.result() for one in asked)
+    return tuple(item.result() for item in asked)
 
 
 async def _answer(hook: NodeLifecycleHook, node: Node) -> HookAnswer:
@@ -150,28 +149,28 @@ class NodeHealth:
         self, claim: ClaimObject, nodes: Sequence[NodeObject], now: datetime
     ) -> UnhealthyNode | None:
         """The claim's Node if it is unhealthy; None if it is not, or unclear which one it is."""
-        found = unhealthy_condition(nodes[0], self._policies) if len(nodes) == 1 else None
-        if found is None:
+        condition = unhealthy_condition(nodes[0], self._policies) if len(nodes) == 1 else None
+        if condition is None:
             return None
-        scope = self._scope(claim) if now >= found.due_at else None
-        return UnhealthyNode(nodes[0], found, scope)
+        scope = self._scope(claim) if now >= condition.due_at else None
+        return UnhealthyNode(nodes[0], condition, scope)
 
     def _scope(self, claim: ClaimObject) -> RepairScope:
         """All Nodes of the claim's pool, or of the cluster if it has none."""
         name = claim.node_pool
         nodes = [
-            one
-            for one in self._cache.nodes()
-            if not name or one.metadata.labels.get(labels.NODE_POOL) == name
+            node
+            for node in self._cache.nodes()
+            if not name or node.metadata.labels.get(labels.NODE_POOL) == name
         ]
         pool = self._cache.pool(name) if name else None
         return RepairScope(
             n_nodes=len(nodes),
-            n_unhealthy=sum(self._is_unhealthy(one) for one in nodes),
+            n_unhealthy=sum(self._is_unhealthy(node) for node in nodes),
             node_pool=name,
             node_pool_uid=pool.metadata.uid if pool is not None else "",
         )
 
     def _is_unhealthy(self, node: api.Node) -> bool:
-        said = ((one.type, one.status) for one in node.status.conditions)
+        said = ((condition.type, condition.status) for condition in node.status.conditions)
         return is_unhealthy(said, self._policies)

@@ -1,7 +1,7 @@
 """Removes claims without an instance, and instances and Nodes without a claim, every two minutes.
 
 Instances are listed before claims are read, and claims are read from the API itself, so that no
-instance looks as if it had no claim because the claim is young (spec/core.md 5.10).
+instance looks as if it had no claim because the claim is young.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ class GarbageCollection:
         self._cache = cache
         self._log = dependencies.log.named(_NAME)
         self._supported = tuple(
-            NodeClassRef(one.group, one.kind) for one in dependencies.cloud.supported_node_classes
+            NodeClassRef(supported_node_class.group, supported_node_class.kind)
+            for supported_node_class in dependencies.cloud.supported_node_classes
         )
         self._slots = asyncio.Semaphore(_AT_ONCE)
         self._is_closing = False
@@ -70,19 +71,19 @@ class GarbageCollection:
         """Look once, and take away what is found. Raises ApiError, CloudError."""
         instances = await self._dependencies.cloud.list()
         claims = await self._claims()
-        found = step(
+        result = step(
             GarbageView(claims, self._nodes(), tuple(map(_record, instances))),
             self._dependencies.clock.now(),
         )
         async with asyncio.TaskGroup() as group:
-            doing = [group.create_task(self._do(action)) for action in found.actions]
+            doing = [group.create_task(self._do(action)) for action in result.actions]
         done = tuple(
-            action for action, task in zip(found.actions, doing, strict=True) if task.result()
+            action for action, task in zip(result.actions, doing, strict=True) if task.result()
         )
         count_deletions(
-            self._dependencies.meters, {one.name: one for one in claims}, Step(actions=done)
+            self._dependencies.meters, {claim.name: claim for claim in claims}, Step(actions=done)
         )
-        return found
+        return result
 
     async def _do(self, action: Action) -> bool:
         """Whether it was done; what could not be is found again next time."""
@@ -111,14 +112,14 @@ class GarbageCollection:
 
     async def _claims(self) -> tuple[ClaimObject, ...]:
         """Every claim of ours that the API has now."""
-        found: list[ClaimObject] = []
+        claims: list[ClaimObject] = []
         token = ""
         while True:
             page = await self._dependencies.kube.list(Scope(NODE_CLAIM), limit=_PAGE, token=token)
-            found.extend(claim for raw in page.items if (claim := self._claim(raw)) is not None)
+            claims.extend(claim for raw in page.items if (claim := self._claim(raw)) is not None)
             token = page.token
             if not token:
-                return tuple(found)
+                return tuple(claims)
 
     def _claim(self, raw: msgspec.Raw) -> ClaimObject | None:
         """A claim, if it is ours; one that makes no sense may be, and still has its instance."""
@@ -132,13 +133,13 @@ class GarbageCollection:
             return ClaimObject(meta.name, meta.uid)
 
     def _nodes(self) -> tuple[NodeObject, ...]:
-        found: list[NodeObject] = []
+        nodes: list[NodeObject] = []
         for wire in self._cache.nodes():
             try:
-                found.append(node_object(wire))
+                nodes.append(node_object(wire))
             except InputError:
                 continue  # it is left alone, whatever it is
-        return tuple(found)
+        return tuple(nodes)
 
 
 def _record(instance: Instance) -> InstanceRecord:

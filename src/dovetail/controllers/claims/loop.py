@@ -120,7 +120,7 @@ class ClaimLoop:
         self._unread: set[str] = set()  # UIDs of claims whose pods were there before us
         self._queue: WorkQueue[str] = WorkQueue(
             self._see_to,
-            failed=self._failed,
+            failed=self._report_failure,
             queue_settings=dependencies.queue_settings(Backoff(1.0, 60.0), N_WORKERS),
         )
         self._router = ClaimRouter(cache, dependencies.clock)
@@ -137,12 +137,18 @@ class ClaimLoop:
         for name in routed.names:
             self._queue.add(name)
 
+    def announce(self, provider_id: str) -> None:
+        """The instance of some claim will be gone: see to that claim."""
+        for one in self._cache.claims():
+            if one.status.provider_id == provider_id:
+                self._queue.add(one.metadata.name)
+
     async def run(self) -> None:
         """See to claims until cancelled. What is known by now is no news."""
         self._router.begin()
-        for one in self._cache.claims():
-            self._unread.add(one.metadata.uid)
-            self._queue.add(one.metadata.name)
+        for claim in self._cache.claims():
+            self._unread.add(claim.metadata.uid)
+            self._queue.add(claim.metadata.name)
         async with asyncio.TaskGroup() as group:
             with on_behalf_of(_NAME):
                 group.create_task(self._launches.run())
@@ -156,7 +162,9 @@ class ClaimLoop:
             try:
                 await self._see_to(name)
             except DovetailError as error:
-                self._failed(name, error)  # whoever comes next launches it again, which is once
+                self._report_failure(
+                    name, error
+                )  # whoever comes next launches it again, which is once
 
     def _launch_ended(self, claim: ClaimObject) -> None:
         held = self._cache.claim(claim.name)
@@ -172,18 +180,18 @@ class ClaimLoop:
         for held in (self._deleted, self._ended, self._steered, self._unread):
             held.discard(uid)
 
-    def _failed(self, name: str, error: Exception) -> None:
+    def _report_failure(self, name: str, error: Exception) -> None:
         self._log.error("could not see to node claim", node_claim=name, error=error)
 
     # ---- one pass
 
     async def _see_to(self, name: str) -> float | None:
-        seen = self._seen(name)
+        seen = self._observe(name)
         if seen is None:
             self._conflicts.forget(name)
             return None
-        found = self._found_change(seen)
-        change = self._pod_changes.pop(name, None) or found
+        pod_change = self._found_change(seen)
+        change = self._pod_changes.pop(name, None) or pod_change
         try:
             again = await self._pass(seen, change)
         except BaseException as error:
@@ -202,9 +210,9 @@ class ClaimLoop:
         now = self._dependencies.clock.now()
         beside = await self._drift_checks.beside(seen.wire, seen.claim, seen.wire_nodes, now)
         unhealthy_node = self._node_health.unhealthy_node(seen.claim, seen.nodes, now)
-        step = claim_step(
-            await self._view(seen, now), ClaimContext(beside, change, unhealthy_node), now
-        )
+        ending = self._cache.cluster.book.ending(seen.claim.provider_id)
+        context = ClaimContext(beside, change, unhealthy_node, ending)
+        step = claim_step(await self._view(seen, now), context, now)
         if Milestone.NODE_REGISTERED in step.milestones:
             await self._steer(seen)
         after = await self._write(seen, step, now)
@@ -213,7 +221,7 @@ class ClaimLoop:
         self._settle(seen, step, after, now)
         return self._seconds_left(seen.claim.uid, step, now)
 
-    def _seen(self, name: str) -> _Seen | None:
+    def _observe(self, name: str) -> _Seen | None:
         """What there is to see to, if there is anything."""
         wire = self._cache.claim(name)
         if wire is None:
@@ -224,7 +232,7 @@ class ClaimLoop:
             return None  # until the watch has shown it
         nodes = self._cache.nodes_with(wire.status.provider_id)
         try:
-            read = tuple(node_object(one) for one in nodes)
+            read = tuple(node_object(node) for node in nodes)
             return _Seen(wire, claim_object(wire), nodes, read)
         except InputError as error:
             self._log.error("could not read node claim", node_claim=name, error=error)
@@ -242,8 +250,8 @@ class ClaimLoop:
         )
         if not self._hooks or not awaits_hooks(view, now):
             return view
-        said = await hook_answers(self._hooks, seen.wire, seen.wire_nodes)
-        return msgspec.structs.replace(view, hooks=said)
+        answers = await hook_answers(self._hooks, seen.wire, seen.wire_nodes)
+        return msgspec.structs.replace(view, hooks=answers)
 
     def _found_change(self, seen: _Seen) -> PodChange | None:
         """What pods did that were there before us; looked for once."""
@@ -299,9 +307,9 @@ class ClaimLoop:
 
     async def _end(self, action: DeleteInstance, uid: str, now: datetime) -> None:
         """Ask the cloud, but not more often than an instance takes to go."""
-        held = self._endings.get(uid)
+        ending = self._endings.get(uid)
         # The clock may have been set back meanwhile.
-        if held is None or not timedelta(0) <= now - held.asked_at < INSTANCE_POLL:
+        if ending is None or not timedelta(0) <= now - ending.asked_at < INSTANCE_POLL:
             state = await delete_instance(self._dependencies.cloud, action)
             self._endings[uid] = _Ending(state, now)
 

@@ -1,8 +1,7 @@
 """Says which claims a change concerns, and on which of their Nodes a pod has come, gone or ended.
 
-Pods that were there before the loop began are not news: a restart must not begin every wait anew
-(spec/core.md 5.9). They are only remembered, one small number each, so that what happens next is
-told apart from it.
+Pods that were there before the loop began are not news: a restart must not begin every wait anew.
+They are only remembered, one small number each, so that what happens next is told apart from it.
 """
 
 from __future__ import annotations
@@ -103,7 +102,7 @@ class ClaimRouter:
             return _SILENCE
         else:
             self._marks[key] = mark
-        return Routed(_names(one for one in self._cache.claims() if _is_of(one, found)))
+        return Routed(_names(claim for claim in self._cache.claims() if _is_of(claim, found)))
 
 
 def _is_of(claim: api.NodeClaim, owner: api.Object) -> bool:
@@ -115,7 +114,7 @@ def _is_of(claim: api.NodeClaim, owner: api.Object) -> bool:
 
 
 def _names(claims: Iterable[api.NodeClaim]) -> tuple[str, ...]:
-    return tuple(one.metadata.name for one in claims)
+    return tuple(claim.metadata.name for claim in claims)
 
 
 class _Stage(IntFlag):
@@ -177,7 +176,7 @@ def found_on(pods: Iterable[Pod], last: datetime | None) -> PodChange | None:
     ]
     if not arrived:
         return None
-    moment, latest = max(arrived, key=lambda one: (one[0], one[1].key))
+    moment, latest = max(arrived, key=lambda pair: (pair[0], pair[1].key))
     if last is not None and moment - last < POD_EVENT_DEDUPE:
         return None
     return PodChange(None, latest, is_listed=True)
@@ -206,4 +205,4 @@ def _noun(pod: api.Pod, stage: _Stage, now: datetime) -> Pod:
 
 
 def _is_daemon(pod: api.Pod) -> bool:
-    return any(one.kind == "DaemonSet" for one in pod.metadata.owner_references)
+    return any(owner.kind == "DaemonSet" for owner in pod.metadata.owner_references)

@@ -62,16 +62,16 @@ class DisruptedNodes:
         """These nodes with their claims, but for those that are leaving already, and those of
         which it is not clear whose they are.
         """
-        found = (self._disrupted_node(name, reason) for name in names)
-        return [one for one in found if one is not None]
+        nodes = (self._disrupted_node(name, reason) for name in names)
+        return [node for node in nodes if node is not None]
 
     def left_by_earlier_leader(self, names: Iterable[str]) -> list[DisruptedNode]:
         """Those of these nodes that an earlier process was taking away, with the reason why."""
-        found = (self._disrupted_node(name, "") for name in names)
+        nodes = (self._disrupted_node(name, "") for name in names)
         return [
-            msgspec.structs.replace(one, reason=reason)
-            for one in found
-            if one is not None and (reason := _reason(one.claim))
+            msgspec.structs.replace(node, reason=reason)
+            for node in nodes
+            if node is not None and (reason := _reason(node.claim))
         ]
 
     def _disrupted_node(self, name: str, reason: str) -> DisruptedNode | None:
@@ -83,33 +83,33 @@ class DisruptedNodes:
             return None
         return DisruptedNode(node, claims[0], reason)
 
-    def is_there(self, one: DisruptedNode) -> bool:
+    def is_there(self, node: DisruptedNode) -> bool:
         """Whether its claim still stands, and nobody else has it deleted."""
-        held = self._cache.claim(one.claim.metadata.name)
+        claim = self._cache.claim(node.claim.metadata.name)
         return (
-            held is not None
-            and held.metadata.uid == one.claim.metadata.uid
-            and not is_deleted(held)
+            claim is not None
+            and claim.metadata.uid == node.claim.metadata.uid
+            and not is_deleted(claim)
         )
 
     def begin(self, these: Iterable[DisruptedNode], now: datetime) -> None:
         """They are being taken away from now on."""
-        for one in these:
-            uid = one.claim.metadata.uid
-            self._cache.cluster.apply(Disrupting((one.name,), one.reason, now, uid))
+        for node in these:
+            uid = node.claim.metadata.uid
+            self._cache.cluster.apply(Disrupting((node.name,), node.reason, now, uid))
 
     def end(self, these: Iterable[DisruptedNode], failed_at: datetime | None = None) -> None:
         """They are not being taken away any more; where that failed, it is tried again later."""
-        names = tuple(one.name for one in these)
+        names = tuple(node.name for node in these)
         self._cache.cluster.apply(DisruptionEnded(names, failed_at))
 
     # ---- taints
 
-    async def taint(self, one: DisruptedNode) -> None:
+    async def taint(self, node: DisruptedNode) -> None:
         """Let no pod come to the node, and say on its claim why. Raises DovetailError."""
         kube, now = self._dependencies.kube, self._dependencies.clock.now()
-        self._put(NODE, await add_disruption_taint(kube, one.node))
-        self._put(NODE_CLAIM, await set_disruption_reason(kube, one.claim, one.reason, now))
+        self._put(NODE, await add_disruption_taint(kube, node.node))
+        self._put(NODE_CLAIM, await set_disruption_reason(kube, node.claim, node.reason, now))
 
     async def untaint(self, one: DisruptedNode) -> None:
         """Put a node back as it was, unless somebody else wants it gone. What fails is told, and
@@ -124,12 +124,12 @@ class DisruptedNodes:
         """Remove taints and reasons that nobody stands behind. What fails is told, and tried
         the next time. Only once everything is known.
         """
-        nodes = [one for one in self._cache.nodes() if self._is_left_over(one)]
-        claims = [one for one in self._cache.claims() if self._is_unfounded(one)]
-        places = {one.spec.provider_id for one in nodes} | {
-            one.status.provider_id for one in claims
+        nodes = [item for item in self._cache.nodes() if self._is_left_over(item)]
+        claims = [item for item in self._cache.claims() if self._is_unfounded(item)]
+        places = {item.spec.provider_id for item in nodes} | {
+            item.status.provider_id for item in claims
         }
-        held = {one.metadata.name for place in places for one in self._cache.nodes_with(place)}
+        held = {item.metadata.name for place in places for item in self._cache.nodes_with(place)}
         self._untainting |= held
         try:
             async with asyncio.TaskGroup() as group:
@@ -146,7 +146,7 @@ class DisruptedNodes:
             return True
         node, uid = self._cache.node(name), self._cache.cluster.book.departing_claim(name)
         claims = () if node is None else self._cache.claims_with(node.spec.provider_id)
-        return any(one.metadata.uid == uid and not is_deleted(one) for one in claims)
+        return any(claim.metadata.uid == uid and not is_deleted(claim) for claim in claims)
 
     def _is_unfounded(self, claim: api.NodeClaim) -> bool:
         """Whether a claim says that its node is being taken away, and nobody does that."""
@@ -160,7 +160,7 @@ class DisruptedNodes:
             return False
         if self._is_taken(node.metadata.name):
             return False
-        if any(is_deleted(one) for one in self._cache.claims_with(node.spec.provider_id)):
+        if any(is_deleted(claim) for claim in self._cache.claims_with(node.spec.provider_id)):
             return False
         return is_ours(node, self._supported)
 
@@ -189,13 +189,13 @@ def is_deleted(held: api.Object) -> bool:
 
 def is_disrupted(node: api.Node) -> bool:
     """Whether no pod may come to it, since it is being taken away."""
-    return any(one.key == DISRUPTED.key for one in node.spec.taints)
+    return any(taint.key == DISRUPTED.key for taint in node.spec.taints)
 
 
 def supported(dependencies: Dependencies) -> tuple[NodeClassRef, ...]:
     """The kinds of node classes that our cloud launches with."""
     return tuple(
-        NodeClassRef(one.group, one.kind) for one in dependencies.cloud.supported_node_classes
+        NodeClassRef(kind.group, kind.kind) for kind in dependencies.cloud.supported_node_classes
     )
 
 
@@ -214,8 +214,8 @@ def _has_reason(claim: api.NodeClaim) -> bool:
 def _reason(claim: api.NodeClaim) -> str:
     """Why its node is being taken away; nothing if it is not."""
     said = (
-        one.reason
-        for one in claim.status.conditions
-        if one.type == DISRUPTION_REASON and one.status == Status.TRUE
+        condition.reason
+        for condition in claim.status.conditions
+        if condition.type == DISRUPTION_REASON and condition.status == Status.TRUE
     )
     return next(said, "")

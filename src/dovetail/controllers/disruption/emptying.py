@@ -97,11 +97,11 @@ class SoftTaints:
 
     async def _write(self) -> None:
         due = sorted(
-            (one for one in self._cache.nodes() if self._is_due(one)),
-            key=lambda one: (one.metadata.name in self._failed, one.metadata.name),
+            (node for node in self._cache.nodes() if self._is_due(node)),
+            key=lambda node: (node.metadata.name in self._failed, node.metadata.name),
         )[:_MOST_NODES]
         async with asyncio.TaskGroup() as group:
-            tasks = [(one.metadata.name, group.create_task(self._change(one))) for one in due]
+            tasks = [(node.metadata.name, group.create_task(self._change(node))) for node in due]
         self._failed = frozenset(name for name, task in tasks if not task.result())
 
     def _is_due(self, node: api.Node) -> bool:
@@ -117,7 +117,7 @@ class SoftTaints:
 
     def _is_leaving(self, node: api.Node) -> bool:
         claims = self._cache.claims_with(node.spec.provider_id)
-        return is_disrupted(node) or is_deleted(node) or any(is_deleted(one) for one in claims)
+        return is_disrupted(node) or is_deleted(node) or any(is_deleted(claim) for claim in claims)
 
     async def _change(self, node: api.Node) -> bool:
         """Whether that worked; what fails is told, and left to the next decision."""
@@ -138,7 +138,8 @@ class SoftTaints:
 
 def _is_marked(node: api.Node) -> bool:
     return any(
-        one.key == DISCOURAGED.key and one.effect == DISCOURAGED.effect for one in node.spec.taints
+        taint.key == DISCOURAGED.key and taint.effect == DISCOURAGED.effect
+        for taint in node.spec.taints
     )
 
 
@@ -182,7 +183,7 @@ class DeletionCosts:
         if ours is not None:
             self._said[key] = _Said(meta.uid, ours, is_ours=stated == ours)
         if stated is not None and stated != ours:
-            controllers = (one.uid for one in meta.owner_references if one.controller)
+            controllers = (owner.uid for owner in meta.owner_references if owner.controller)
             self._owners[key] = next(controllers, "")
 
     def _forget(self, meta: api.ObjectMeta) -> None:
@@ -199,23 +200,23 @@ class DeletionCosts:
         # A mark that should not be there does more harm than one that is missing.
         due = sorted(self._due(), key=lambda one: (one.pod in self._failed, one.cost or -100))
         async with asyncio.TaskGroup() as group:
-            tasks = [(one.pod, group.create_task(self._say(one))) for one in due[:_MOST_PODS]]
+            tasks = [(item.pod, group.create_task(self._say(item))) for item in due[:_MOST_PODS]]
         tried = {pod for pod, _ in tasks}
         failed = {pod for pod, task in tasks if not task.result()}
-        self._failed = (self._failed & {one.pod for one in due}) - tried | failed
+        self._failed = (self._failed & {annotation.pod for annotation in due}) - tried | failed
 
     def _due(self) -> Iterator[CostAnnotation]:
         """Annotations that pods should have and do not, or the other way round."""
         meant: set[PodKey] = set()
         spoken = frozenset(self._owners.values())
-        for one in self._wanted:
-            for pod in filter(may_yield, self._cache.pods_on(one.node)):
+        for item in self._wanted:
+            for pod in filter(may_yield, self._cache.pods_on(item.node)):
                 if pod.owner is not None and pod.owner.uid in spoken:
                     continue
                 meant.add(pod.key)
                 said = self._said.get(pod.key)
-                if said is None or (said.uid, said.cost) != (pod.uid, str(one.cost)):
-                    yield CostAnnotation(pod.key, pod.uid, one.cost)
+                if said is None or (said.uid, said.cost) != (pod.uid, str(item.cost)):
+                    yield CostAnnotation(pod.key, pod.uid, item.cost)
         for key, said in self._said.items():
             if key not in meant and self._stays(key):
                 yield CostAnnotation(key, said.uid, is_owners=not said.is_ours)

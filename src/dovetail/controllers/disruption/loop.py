@@ -1,9 +1,9 @@
 """Removes nodes that a plan wants gone: taints them, orders replacements, validates again, deletes.
 
-(spec/core.md 6.12) All nodes of a disruption go through each phase side by side. Without
-replacements, one that drops out is put back as it was and the others go on; with them, all go or
-none. A decision waits until claims are made and taints are set, not for replacements to start:
-`replacements` waits for those in the background, and nothing else counts on them meanwhile.
+All nodes of a disruption go through each phase side by side. Without replacements, one that drops
+out is put back as it was and the others go on; with them, all go or none. A decision waits until
+claims are made and taints are set, not for replacements to start: `replacements` waits for those in
+the background, and nothing else counts on them meanwhile.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dovetail.controllers.disruption.replacements import Replacements, marks_of
 from dovetail.controllers.disruption.reporting import DisruptionReporter
 from dovetail.controllers.launching.claim_creation import ClaimCreation, LaunchPurpose
 from dovetail.decide.disrupt.emptiness import is_empty
-from dovetail.decide.disrupt.execution import second_look
+from dovetail.decide.disrupt.execution import removal_objections
 from dovetail.decide.lifecycle.step import DeleteClaim
 from dovetail.errors import DovetailError
 from dovetail.kube.mirror import Notice
@@ -112,16 +112,16 @@ class Disruptions:
     # ---- without replacements
 
     async def _remove(self, disrupt: Disrupt, going: Sequence[DisruptedNode]) -> bool:
-        there = await self._tried(disrupt, going, self._disrupted_nodes.taint)
+        there = await self._run_phase(disrupt, going, self._disrupted_nodes.taint)
         if disrupt.reason == DisruptionReason.EMPTY:
-            there = await self._tried(disrupt, there, self._ask_for_pods)
+            there = await self._run_phase(disrupt, there, self._ask_for_pods)
         why = self._objections(disrupt, there)
-        kept = [one for one in there if one.name in why]
-        for one in kept:
-            self._reporter.rejected(disrupt, (one,), why[one.name])
+        kept = [node for node in there if node.name in why]
+        for node in kept:
+            self._reporter.rejected(disrupt, (node,), why[node.name])
         await self._put_back(kept)
-        free = [one for one in there if one.name not in why]
-        gone = await self._tried(disrupt, free, self._delete)
+        free = [node for node in there if node.name not in why]
+        gone = await self._run_phase(disrupt, free, self._delete)
         if gone:
             self._tell_begun(disrupt, gone)
             self._reporter.gone(disrupt, gone)
@@ -132,7 +132,7 @@ class Disruptions:
         for place in disrupt.places:
             self._claim_creation.tell_nominated(place.pods, f"node/{place.node}")
 
-    async def _tried(
+    async def _run_phase(
         self,
         disrupt: Disrupt,
         going: Sequence[DisruptedNode],
@@ -140,48 +140,48 @@ class Disruptions:
     ) -> list[DisruptedNode]:
         """Those that come through a phase; the others are put back as they were."""
 
-        async def through(one: DisruptedNode) -> bool:
+        async def through(node: DisruptedNode) -> bool:
             async with self._slots:
                 try:
-                    await phase(one)
+                    await phase(node)
                 except DovetailError as error:
-                    self._reporter.failed(disrupt, (one,), str(error))
-                    await self._put_back((one,))
+                    self._reporter.failed(disrupt, (node,), str(error))
+                    await self._put_back((node,))
                     return False
                 return True
 
         async with asyncio.TaskGroup() as group:
-            tasks = [(one, group.create_task(through(one))) for one in going]
-        return [one for one, task in tasks if task.result()]
+            tasks = [(node, group.create_task(through(node))) for node in going]
+        return [node for node, task in tasks if task.result()]
 
-    async def _ask_for_pods(self, one: DisruptedNode) -> None:
+    async def _ask_for_pods(self, node: DisruptedNode) -> None:
         """Ask the API itself who is on a node: we may hear late of a pod that came before the
         taint was set. Raises DovetailError.
         """
-        page = await self._dependencies.kube.list(Scope(POD, fields=f"spec.nodeName={one.name}"))
+        page = await self._dependencies.kube.list(Scope(POD, fields=f"spec.nodeName={node.name}"))
         for raw in page.items:
             self._cache.put(POD, raw)
 
     def _objections(self, disrupt: Disrupt, there: Sequence[DisruptedNode]) -> dict[str, str]:
-        """Why nodes must stay after all, now that no pod can come to them any more, by name."""
-        if disrupt.reason == DisruptionReason.EMPTY:
-            return {
-                one.name: "A pod has come to it."
-                for one in there
-                if not is_empty(self._cache.pods_on(one.name))
-            }
-        now, names = self._dependencies.clock.now(), [one.name for one in there]
-        found = second_look(self._cache.cluster.snapshot(now), names, disrupt.reason, now)
-        return {one.node: one.message for one in found}
+        """Why nodes must stay after all, now that their taint keeps pods away, by name."""
+        now, names = self._dependencies.clock.now(), [node.name for node in there]
+        occupied = {
+            name: "A pod has come to it."
+            for name in names
+            if disrupt.reason == DisruptionReason.EMPTY and not is_empty(self._cache.pods_on(name))
+        }
+        free = [name for name in names if name not in occupied]
+        verdicts = removal_objections(self._cache.cluster.view(now), free, disrupt.reason, now)
+        return {**occupied, **{verdict.node: verdict.message for verdict in verdicts}}
 
-    async def _delete(self, one: DisruptedNode) -> None:
-        meta = one.claim.metadata
-        await delete_claim(self._dependencies.kube, DeleteClaim(meta.name, meta.uid, one.reason))
+    async def _delete(self, node: DisruptedNode) -> None:
+        meta = node.claim.metadata
+        await delete_claim(self._dependencies.kube, DeleteClaim(meta.name, meta.uid, node.reason))
 
     async def _put_back(self, these: Sequence[DisruptedNode]) -> None:
         async with asyncio.TaskGroup() as group:
-            for one in these:
-                group.create_task(self._disrupted_nodes.untaint(one))
+            for node in these:
+                group.create_task(self._disrupted_nodes.untaint(node))
         self._disrupted_nodes.end(these)
 
     # ---- with replacements
@@ -189,9 +189,9 @@ class Disruptions:
     async def _replace(
         self, disrupt: Disrupt, going: Sequence[DisruptedNode], pools: Iterable[NodePool]
     ) -> bool:
-        marked = await self._tried(disrupt, going, self._disrupted_nodes.taint)
+        marked = await self._run_phase(disrupt, going, self._disrupted_nodes.taint)
         is_tainted = len(marked) == len(going)
-        if not is_tainted or not await self._ordered(disrupt, pools):
+        if not is_tainted or not await self._create_replacements(disrupt, pools):
             await self._put_back(marked)
             if is_tainted:
                 self._reporter.failed(disrupt, going, "a replacement could not be ordered")
@@ -200,7 +200,7 @@ class Disruptions:
         self._replacements.await_(disrupt, going)
         return True
 
-    async def _ordered(self, disrupt: Disrupt, pools: Iterable[NodePool]) -> bool:
+    async def _create_replacements(self, disrupt: Disrupt, pools: Iterable[NodePool]) -> bool:
         """Have the replacements made; whether the API took all."""
         by_name = {pool.name: pool for pool in pools}
         purpose = LaunchPurpose(

@@ -1,9 +1,8 @@
 """Waits until the replacements of a disruption have started, then deletes the nodes they replace.
 
-(spec/core.md 6.12) One key is one disruption: it is looked at when something happens to one of its
-claims, and when its time is up. Nodes that somebody else deletes meanwhile are not waited for any
-more. A claim names the nodes that it replaces in an annotation, so that the next leader goes on
-waiting.
+One key is one disruption: it is looked at when something happens to one of its claims, and when its
+time is up. Nodes that somebody else deletes meanwhile are not waited for any more. A claim names
+the nodes that it replaces in an annotation, so that the next leader goes on waiting.
 """
 
 from __future__ import annotations
@@ -66,8 +65,8 @@ class _Move(msgspec.Struct, frozen=True):
 
     def claims(self) -> Iterable[str]:
         """Names of all claims that it is about."""
-        yield from (one.name for one in self.disrupt.replacements)
-        yield from (one.claim.metadata.name for one in self.going)
+        yield from (replacement.name for replacement in self.disrupt.replacements)
+        yield from (node.claim.metadata.name for node in self.going)
 
 
 class Replacements:
@@ -90,13 +89,13 @@ class Replacements:
         self._move_by_claim: dict[str, int] = {}
         self._queue: WorkQueue[int] = WorkQueue(
             self._see_to,
-            failed=self._failed,
+            failed=self._report_failure,
             queue_settings=dependencies.queue_settings(Backoff(1.0, 30.0), _N_WORKERS),
         )
 
     def await_(self, disrupt: Disrupt, going: Sequence[DisruptedNode]) -> None:
         """Take these nodes away once their replacements have started."""
-        n_queued = len(going) + sum(len(one.going) for one in self._moves.values())
+        n_queued = len(going) + sum(len(move.going) for move in self._moves.values())
         due = self._dependencies.timer.elapsed_seconds() + patience(n_queued).total_seconds()
         key = next(self._numbers)
         self._moves[key] = _Move(disrupt, tuple(going), due)
@@ -106,8 +105,8 @@ class Replacements:
     def resume(self) -> None:
         """Go on waiting for what an earlier process began to wait for. Once everything is known."""
         now = self._dependencies.clock.now()
-        found = [one for claim in self._cache.claims() if (one := _swap_of(claim)) is not None]
-        for swap in sorted(set(found), key=lambda one: one.since, reverse=True):
+        swaps = [one for claim in self._cache.claims() if (one := _swap_of(claim)) is not None]
+        for swap in sorted(set(swaps), key=lambda one: one.since, reverse=True):
             going = self._disrupted_nodes.left_by_earlier_leader(swap.nodes)
             if going:
                 self._disrupted_nodes.begin(going, now)
@@ -134,7 +133,7 @@ class Replacements:
         """Begin nothing new, and return when what was begun is done."""
         await self._queue.finish()
 
-    def _failed(self, key: int, error: Exception) -> None:
+    def _report_failure(self, key: int, error: Exception) -> None:
         self._log.error("disrupting node failed", disruption=key, error=str(error))
 
     # ---- one look
@@ -143,7 +142,7 @@ class Replacements:
         move = self._moves.get(key)
         if move is None:
             return None
-        going = [one for one in move.going if self._disrupted_nodes.is_there(one)]
+        going = [node for node in move.going if self._disrupted_nodes.is_there(node)]
         if not going:
             self._end(key)
             return None
@@ -160,7 +159,7 @@ class Replacements:
                 return await self._finish(key, going, is_late=left <= 0)
 
     def _replacing(self, disrupt: Disrupt) -> dict[str, ClaimObject | None]:
-        return {one.name: self._claim(one.name) for one in disrupt.replacements}
+        return {launch.name: self._claim(launch.name) for launch in disrupt.replacements}
 
     def _claim(self, name: str) -> ClaimObject | None:
         wire = self._cache.claim(name)
@@ -172,16 +171,16 @@ class Replacements:
     async def _finish(self, key: int, going: list[DisruptedNode], *, is_late: bool) -> float | None:
         """All replacements have started: let the nodes go, if that is still right."""
         disrupt, now = self._moves[key].disrupt, self._dependencies.clock.now()
-        names = [one.name for one in going]
-        found = second_look(self._cache.cluster.snapshot(now), names, disrupt.reason, now)
-        if found and not is_late and all(is_passing(one) for one in found):
-            self._reporter.held_up(going, found)
+        names = [node.name for node in going]
+        verdicts = second_look(self._cache.cluster.snapshot(now), names, disrupt.reason, now)
+        if verdicts and not is_late and all(is_passing(verdict) for verdict in verdicts):
+            self._reporter.held_up(going, verdicts)
             return _HELD_UP_SECONDS
-        if found:
-            self._reporter.rejected(disrupt, going, found[0].message)
-            await self._give_up(key, going, found[0].message)
+        if verdicts:
+            self._reporter.rejected(disrupt, going, verdicts[0].message)
+            await self._give_up(key, going, verdicts[0].message)
             return None
-        failures = await self._deleted(key, going)
+        failures = await self._delete_claims(key, going)
         if failures and not is_late:
             raise failures[0]
         if failures:
@@ -190,25 +189,25 @@ class Replacements:
             self._end(key)
         return None
 
-    async def _deleted(self, key: int, going: Sequence[DisruptedNode]) -> list[DovetailError]:
+    async def _delete_claims(self, key: int, going: Sequence[DisruptedNode]) -> list[DovetailError]:
         """Delete their claims; what failed. Those that are gone are not the move's any more."""
 
-        async def tried(one: DisruptedNode) -> DovetailError | None:
-            meta = one.claim.metadata
+        async def tried(node: DisruptedNode) -> DovetailError | None:
+            meta = node.claim.metadata
             try:
                 await delete_claim(
-                    self._dependencies.kube, DeleteClaim(meta.name, meta.uid, one.reason)
+                    self._dependencies.kube, DeleteClaim(meta.name, meta.uid, node.reason)
                 )
             except DovetailError as error:
                 return error
             return None
 
         async with asyncio.TaskGroup() as group:
-            tasks = [(one, group.create_task(tried(one))) for one in going]
-        gone = [one for one, task in tasks if task.result() is None]
+            tasks = [(node, group.create_task(tried(node))) for node in going]
+        gone = [node for node, task in tasks if task.result() is None]
         move = self._moves[key]
         self._reporter.gone(move.disrupt, gone)
-        left = tuple(one for one in going if one not in gone)
+        left = tuple(node for node in going if node not in gone)
         self._moves[key] = msgspec.structs.replace(move, going=left)
         return [error for _, task in tasks if (error := task.result()) is not None]
 
@@ -228,8 +227,8 @@ class Replacements:
         self._end(key)
         await self._clear_away(disrupt)
         async with asyncio.TaskGroup() as group:
-            for one in going:
-                group.create_task(self._disrupted_nodes.untaint(one))
+            for node in going:
+                group.create_task(self._disrupted_nodes.untaint(node))
         self._disrupted_nodes.end(going, failed_at=self._dependencies.clock.now())
         self._reporter.failed(disrupt, going, why)
 
@@ -238,7 +237,7 @@ class Replacements:
         has yet to start is ever taken away for being empty.
         """
         moving = {pod.key for name in disrupt.nodes for pod in self._cache.pods_on(name)}
-        for name in (one.name for one in disrupt.replacements):
+        for name in (replacement.name for replacement in disrupt.replacements):
             claim = self._cache.claim(name)
             if claim is None or is_deleted(claim) or self._is_of_use(claim, moving):
                 continue
@@ -250,11 +249,12 @@ class Replacements:
 
     def _is_of_use(self, claim: api.NodeClaim, moving: set[str]) -> bool:
         if any(
-            one.type == INITIALIZED and one.status == Status.TRUE for one in claim.status.conditions
+            condition.type == INITIALIZED and condition.status == Status.TRUE
+            for condition in claim.status.conditions
         ):
             return True
         nodes = self._cache.nodes_with(claim.status.provider_id)
-        names = (claim.metadata.name, *(one.metadata.name for one in nodes))
+        names = (claim.metadata.name, *(node.metadata.name for node in nodes))
         if not moving.issuperset(self._cache.cluster.promised_to(*names)):
             return True
         return not all(is_empty(self._cache.pods_on(name)) for name in names)
@@ -262,17 +262,17 @@ class Replacements:
 
 def marks_of(disrupt: Disrupt, now: datetime) -> Mapping[str, str]:
     """What its replacements say of a disruption, in annotations."""
-    names = tuple(one.name for one in disrupt.replacements)
+    names = tuple(replacement.name for replacement in disrupt.replacements)
     swap = _Swap(disrupt.nodes, names, now.isoformat())
     return {labels.REPLACES: msgspec.json.encode(swap).decode()}
 
 
 def _swap_of(claim: api.NodeClaim) -> _Swap | None:
-    said = claim.metadata.annotations.get(labels.REPLACES)
-    if said is None or is_deleted(claim):
+    annotation = claim.metadata.annotations.get(labels.REPLACES)
+    if annotation is None or is_deleted(claim):
         return None
     try:
-        return msgspec.json.decode(said, type=_Swap)
+        return msgspec.json.decode(annotation, type=_Swap)
     except msgspec.DecodeError:
         return None  # somebody else wrote it
 

@@ -1,4 +1,4 @@
-"""Reports nodes that are removed by choice: events, metrics and log lines (spec/core.md 6.14)."""
+"""Reports nodes that are removed by choice: events, metrics and log lines."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class DisruptionReporter:
         labelled = metric_labels(disrupt)
         meters = self._dependencies.meters
         meters.voluntary_disruption_decisions_total.labels(**labelled).inc()
-        for pool in sorted({claim_object(one.claim).node_pool for one in going}):
+        for pool in sorted({claim_object(node.claim).node_pool for node in going}):
             meters.voluntary_disruption_decisions_by_nodepool_total.labels(
                 nodepool=pool, **labelled
             ).inc()
@@ -49,7 +49,7 @@ class DisruptionReporter:
             self._tell(
                 going, CANDIDATE, f"Estimated saving of moving its pods: ${saved:.4f} an hour"
             )
-        self._approved(disrupt, going)
+        self._report_approval(disrupt, going)
         self._log.info(
             "disrupting node(s)",
             reason=labelled["reason"],
@@ -59,13 +59,13 @@ class DisruptionReporter:
                 "replacement-node-count": len(disrupt.replacements),
                 # Without those of capacity buffers, of whom nobody is disturbed.
                 "pod-count": sum(self._cache.pod(pod) is not None for pod in disrupt.pods),
-                "disrupted-nodes": [one.name for one in going],
-                "replacement-nodes": [one.name for one in disrupt.replacements],
+                "disrupted-nodes": [node.name for node in going],
+                "replacement-nodes": [replacement.name for replacement in disrupt.replacements],
                 "savings_per_hour": saved,
             },
         )
 
-    def _approved(self, disrupt: Disrupt, going: Sequence[DisruptedNode]) -> None:
+    def _report_approval(self, disrupt: Disrupt, going: Sequence[DisruptedNode]) -> None:
         """What Balanced pools made of it: told of its node, or of each pool if there are more."""
         count_scores(self._dependencies.meters, disrupt.scores, is_approved=True)
         for one in disrupt.scores:
@@ -81,14 +81,14 @@ class DisruptionReporter:
         """The claims of these nodes were deleted, and draining begins."""
         self._tell(going, TERMINATING, f"Disrupting node: {disrupt.reason}")
         is_saving = disrupt.reason == DisruptionReason.UNDERUTILIZED
-        for one in going:
-            claim = claim_object(one.claim)
+        for node in going:
+            claim = claim_object(node.claim)
             pool = self._cache.pool(claim.node_pool) if is_saving else None
             count_disrupted(
                 self._dependencies.meters,
                 claim,
                 disrupt.reason,
-                n_pods=sum(not is_empty([pod]) for pod in self._cache.pods_on(one.name)),
+                n_pods=sum(not is_empty([pod]) for pod in self._cache.pods_on(node.name)),
                 consolidation_policy=pool.spec.disruption.consolidation_policy if pool else "",
             )
 
@@ -101,10 +101,10 @@ class DisruptionReporter:
 
     def held_up(self, going: Sequence[DisruptedNode], blocked: Iterable[Blocked]) -> None:
         """These nodes may not go just now."""
-        why = {one.node: one.message for one in blocked}
-        for one in going:
-            if one.name in why:
-                self._tell((one,), DISRUPTION_BLOCKED, why[one.name])
+        why = {verdict.node: verdict.message for verdict in blocked}
+        for node in going:
+            if node.name in why:
+                self._tell((node,), DISRUPTION_BLOCKED, why[node.name])
 
     def rejected(self, disrupt: Disrupt, going: Sequence[DisruptedNode], why: str) -> None:
         """What was decided is not right any more."""
@@ -114,19 +114,19 @@ class DisruptionReporter:
         if disrupt.reason != DisruptionReason.DRIFTED:
             self._tell(going, REJECTED, why)
         self._log.info(
-            "disruption is not right any more", nodes=[one.name for one in going], why=why
+            "disruption is not right any more", nodes=[node.name for node in going], why=why
         )
 
     def failed(self, disrupt: Disrupt, going: Iterable[DisruptedNode], why: str) -> None:
         """What was decided could not be done."""
         labelled = metric_labels(disrupt)
         self._dependencies.meters.voluntary_disruption_queue_failures_total.labels(**labelled).inc()
-        names = [one.name for one in going]
+        names = [node.name for node in going]
         self._log.error("disrupting node failed", node=", ".join(names), error=why)
 
     def _tell(self, going: Iterable[DisruptedNode], reason: str, message: str) -> None:
-        for one in going:
-            for kind, meta in (("Node", one.node.metadata), ("NodeClaim", one.claim.metadata)):
+        for node in going:
+            for kind, meta in (("Node", node.node.metadata), ("NodeClaim", node.claim.metadata)):
                 self._tell_of(kind, meta, reason, message)
 
     def _tell_claim(self, name: str, reason: str, message: str) -> None:

@@ -1,4 +1,4 @@
-"""Deletes the claims of nodes that a static pool has too many of (spec/core.md 7.2).
+"""Deletes the claims of nodes that a static pool has too many of.
 
 No budget is asked: the pool's replicas were lowered. From the moment that it is decided such a node
 counts as leaving; draining waits for its pods as ever.

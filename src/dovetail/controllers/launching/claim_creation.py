@@ -95,8 +95,13 @@ class ClaimCreation:
             # Nobody knows whether the API has it: the watch shows it soon, or it is forgotten.
             cluster.apply(LaunchDone(launch.name, clock.now()))
             raise
+        self._report(launch, purpose)
         cluster.apply(LaunchDone(launch.name, clock.now()))
         self._cache.put(NODE_CLAIM, made)
+        return True
+
+    def _report(self, launch: Launch, purpose: LaunchPurpose) -> None:
+        """Report a claim that was created, before other loops see it."""
         self._dependencies.meters.nodeclaims_created_total.labels(
             reason=purpose.reason,
             nodepool=launch.node_pool,
@@ -104,7 +109,6 @@ class ClaimCreation:
         ).inc()
         self._log.info("created nodeclaim", **described(launch))
         self.tell_nominated(launch.pods, f"nodeclaim/{launch.name}")
-        return True
 
     def tell_nominated(self, pods: tuple[str, ...], where: str) -> None:
         """Say to whoever looks at these pods where they are meant to go."""
@@ -149,34 +153,34 @@ class ClaimWriter:
         """Make the claim, and return it as the API has it. Raises ApiError if there is none for
         certain; as long as that is not certain, it asks.
         """
-        marked = self._marked(body)
+        marked = self._with_mark(body)
         name = _name_in(marked)
         for n_failed in count(1):
             try:
-                return await self._made(name, marked)
+                return await self._create_claim(name, marked)
             except (UnavailableError, TooManyRequestsError):
                 await self._timer.sleep(_RETRY.seconds(n_failed, self._chance))
         raise AssertionError  # counting does not end
 
-    async def _made(self, name: str, body: Body) -> msgspec.Raw:
+    async def _create_claim(self, name: str, body: Body) -> msgspec.Raw:
         try:
             return await self._kube.create(NODE_CLAIM, body)
         except AlreadyExistsError:
-            found = await self._found(name)
-        claim = api.read(NODE_CLAIM, found)
+            raw = await self._read_claim(name)
+        claim = api.read(NODE_CLAIM, raw)
         if claim.metadata.annotations.get(labels.MADE_BY_RUN) == self._mark:
-            return found
+            return raw
         msg = f"there is another NodeClaim {name}"
         raise TakenNameError(409, "AlreadyExists", msg)
 
-    async def _found(self, name: str) -> msgspec.Raw:
+    async def _read_claim(self, name: str) -> msgspec.Raw:
         try:
             return await self._kube.get(Ref(NODE_CLAIM, name))
         except NotFoundError as error:
             msg = f"NodeClaim {name} is gone again"
             raise TakenNameError(409, error.reason, msg) from None
 
-    def _marked(self, body: Body) -> dict[str, Json]:
+    def _with_mark(self, body: Body) -> dict[str, Json]:
         meta = body["metadata"]
         held = dict(meta) if isinstance(meta, dict) else {}
         annotations = held.get("annotations")
@@ -218,11 +222,11 @@ def overlay_marks(launch: Launch, types: Iterable[InstanceType]) -> dict[str, st
     know neither its prices nor its resources.
     """
     names = frozenset(launch.instance_types)
-    chosen = [one for one in types if one.name in names]
+    chosen = [instance_type for instance_type in types if instance_type.name in names]
     marks = {}
-    if any(at.is_overlaid for one in chosen for at in one.offerings):
+    if any(at.is_overlaid for instance_type in chosen for at in instance_type.offerings):
         marks[labels.PRICE_OVERLAY_APPLIED] = _TRUE
-    if any(one.is_overlaid for one in chosen):
+    if any(instance_type.is_overlaid for instance_type in chosen):
         marks[labels.CAPACITY_OVERLAY_APPLIED] = _TRUE
     return marks
 
@@ -267,7 +271,7 @@ def _labels(launch: Launch, pool: NodePool) -> dict[str, str]:
 def _requirements(launch: Launch, pool: NodePool) -> list[Json]:
     """What the pool asks of its nodes, narrowed to what would hold the planned pods."""
     both = Requirements(pool.requirements) & Requirements(launch.requirements)
-    found: list[Json] = []
+    requirements: list[Json] = []
     for key in sorted(both):
         for name, operator, values, min_values in both[key].wire():
             line: dict[str, Json] = {"key": name, "operator": operator.value}
@@ -275,8 +279,8 @@ def _requirements(launch: Launch, pool: NodePool) -> list[Json]:
                 line["values"] = list(values)
             if min_values is not None:
                 line["minValues"] = min_values
-            found.append(line)
-    return found
+            requirements.append(line)
+    return requirements
 
 
 def _owner(pool: NodePool) -> Json:
@@ -290,13 +294,13 @@ def _owner(pool: NodePool) -> Json:
 
 
 def _taints(taints: Iterable[Taint]) -> list[Json]:
-    found: list[Json] = []
-    for one in taints:
-        line: dict[str, Json] = {"key": one.key, "effect": one.effect}
-        if one.value:
-            line["value"] = one.value
-        found.append(line)
-    return found
+    result: list[Json] = []
+    for taint in taints:
+        line: dict[str, Json] = {"key": taint.key, "effect": taint.effect}
+        if taint.value:
+            line["value"] = taint.value
+        result.append(line)
+    return result
 
 
 def _span(span: timedelta | None) -> str:

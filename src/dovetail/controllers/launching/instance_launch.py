@@ -1,4 +1,4 @@
-"""Launches the instance of a claim, and keeps the answer of the cloud until it is written down.
+"""Launches the instance of a claim, and keeps the outcome: success until it is written, or failure.
 
 A launch goes on beside everything else that happens to its claim. Its outcome is kept by the
 claim's UID, so that a status that could not be written costs neither the instance nor another.
@@ -55,7 +55,7 @@ class InstanceLaunches:
         self._held: dict[str, _Held] = {}
         self._queue: WorkQueue[str] = WorkQueue(
             self._launch,
-            failed=self._failed,
+            failed=self._note_unexpected_failure,
             queue_settings=dependencies.queue_settings(Backoff(1.0, 60.0), N_AT_ONCE),
         )
 
@@ -86,7 +86,7 @@ class InstanceLaunches:
     def unwritten(self) -> tuple[str, ...]:
         """Names of claims that have an instance and do not know it yet."""
         held = self._held.values()
-        return tuple(one.claim.name for one in held if isinstance(one.outcome, Launched))
+        return tuple(item.claim.name for item in held if isinstance(item.outcome, Launched))
 
     async def run(self) -> None:
         """Launch until cancelled."""
@@ -113,10 +113,10 @@ class InstanceLaunches:
                 node_pool=claim.node_pool,
                 provider_id=instance.provider_id,
             )
-            self._held[uid] = _Held(_launched(instance), claim)
+            self._held[uid] = _Held(_launched_outcome(instance), claim)
             self._ended(claim)
 
-    def _failed(self, uid: str, error: Exception) -> None:
+    def _note_unexpected_failure(self, uid: str, error: Exception) -> None:
         """Of a provider that raises what it must not: the launch has failed all the same."""
         held = self._held.get(uid)
         if held is not None:
@@ -146,15 +146,15 @@ class InstanceLaunches:
         pool, cluster = claim.node_pool, self._cache.cluster
         choices = PriceList(cluster.instance_types(pool)).serving(claim)
         offerings = tuple(
-            (one.sold_out.instance_type, one.sold_out.zone, one.sold_out.capacity_type)
-            for one in choices
+            (choice.sold_out.instance_type, choice.sold_out.zone, choice.sold_out.capacity_type)
+            for choice in choices
         )
         cluster.apply(PoolRefused(pool, offerings, now))
 
     def _refuse(self, sold_out: tuple[SoldOut, ...]) -> None:
         now = self._dependencies.clock.now()
-        for one in sold_out:
-            refused = Refused(one.instance_type, one.zone, one.capacity_type, now)
+        for out in sold_out:
+            refused = Refused(out.instance_type, out.zone, out.capacity_type, now)
             self._cache.cluster.apply(refused)
 
 
@@ -173,7 +173,7 @@ def launch_failed(error: Exception, n_failures: int) -> LaunchFailed:
     return LaunchFailed(failure, message, reason, n_failures)
 
 
-def _launched(instance: Instance) -> Launched:
+def _launched_outcome(instance: Instance) -> Launched:
     return Launched(
         provider_id=instance.provider_id,
         image_id=instance.image_id,

@@ -137,7 +137,7 @@ class LeaderCandidate:
         and until then the lease is renewed. Raises LeadershipLostError after the work was
         cancelled.
         """
-        if not await self._elected(stopping):
+        if not await self._wait_for_election(stopping):
             return
         self._log.info("became leader", lease=self._lease.name, identity=self._identity)
         try:
@@ -145,7 +145,7 @@ class LeaderCandidate:
         finally:
             await self._let_go()
 
-    async def _elected(self, stopping: asyncio.Event) -> bool:
+    async def _wait_for_election(self, stopping: asyncio.Event) -> bool:
         while not stopping.is_set():
             leader = self.leader
             if await self._tried_within(self._terms.renew_seconds) is _Try.HELD:
@@ -183,14 +183,14 @@ class LeaderCandidate:
     async def _tried_within(self, seconds: float) -> _Try:
         """One attempt, given up after so long."""
         async with asyncio.TaskGroup() as group:
-            trying = group.create_task(self._tried())
+            trying = group.create_task(self._try_once())
             alarm = group.create_task(self._timer.sleep(seconds))
             await asyncio.wait({trying, alarm}, return_when=asyncio.FIRST_COMPLETED)
             trying.cancel()
             alarm.cancel()
         return _Try.FAILED if trying.cancelled() else trying.result()
 
-    async def _tried(self) -> _Try:
+    async def _try_once(self) -> _Try:
         began_at = self._timer.elapsed_seconds()
         try:
             outcome = await self._attempted_on_what_is_there()
@@ -206,16 +206,16 @@ class LeaderCandidate:
         """One attempt; who holds the lease does not read it again first, as long as it stands."""
         try:
             if self.is_leading and self._version:
-                return await self._written()
+                return await self._write_lease()
         except (ConflictError, NotFoundError):
             self._version = ""  # somebody wrote in between, or our own write was answered too late
         try:
-            return await self._attempted()
+            return await self._attempt()
         except (ConflictError, NotFoundError, AlreadyExistsError):
             self._version = ""
             return _Try.FAILED  # another candidate was faster
 
-    async def _attempted(self) -> _Try:
+    async def _attempt(self) -> _Try:
         try:
             self._see(await self._kube.get(self._lease))
         except NotFoundError:
@@ -225,9 +225,9 @@ class LeaderCandidate:
             }
             self._see(await self._kube.create(LEASE, body, self._lease.namespace))
             return _Try.HELD
-        return _Try.TAKEN if self._is_taken() else await self._written()
+        return _Try.TAKEN if self._is_taken() else await self._write_lease()
 
-    async def _written(self) -> _Try:
+    async def _write_lease(self) -> _Try:
         await self._write(self._spec(self._seen or LeaseSpec()))
         return _Try.HELD
 

@@ -59,11 +59,11 @@ class Supervisor:
         """Run all loops; returns when none is left."""
         async with asyncio.TaskGroup() as group:
             running = {loop.name: group.create_task(self._kept_up(loop)) for loop in self._loops}
-            ending = group.create_task(self._ended(running))
+            ending = group.create_task(self._finish_all(running))
             await asyncio.wait({*running.values()} or {ending})
             ending.cancel()
 
-    async def _ended(self, running: dict[str, asyncio.Task[None]]) -> None:
+    async def _finish_all(self, running: dict[str, asyncio.Task[None]]) -> None:
         """Once stopping: finish what has something to finish, cut the rest."""
         await self._stopping.wait()
         finishing = set()
@@ -91,7 +91,7 @@ class Supervisor:
             finish()
         except Exception as error:  # noqa: BLE001  a bug in one loop must not keep the others from ending
             self._log.error(
-                "loop could not be asked to finish", loop=loop.name, problem=_told(error)
+                "loop could not be asked to finish", loop=loop.name, problem=_error_text(error)
             )
 
     async def _kept_up(self, loop: Loop) -> None:
@@ -108,7 +108,7 @@ class Supervisor:
                 self._log.error(
                     "loop failed and starts again",
                     loop=loop.name,
-                    problem=_told(error),
+                    problem=_error_text(error),
                     n_failed=n_failed,
                     wait_seconds=round(wait, 3),
                 )
@@ -120,10 +120,10 @@ async def _all(tasks: set[asyncio.Task[None]]) -> None:
     await asyncio.wait(tasks)
 
 
-def _told(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     """An error and everything in it, with where it was raised and how that was reached."""
     if isinstance(error, BaseExceptionGroup):
-        return "; ".join(_told(one) for one in error.exceptions)
+        return "; ".join(_error_text(exception) for exception in error.exceptions)
     frames = traceback.extract_tb(error.__traceback__)[: -_N_FRAMES - 1 : -1]
-    where = " < ".join(f"{one.filename}:{one.lineno} {one.name}" for one in frames)
+    where = " < ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames)
     return f"{type(error).__name__}: {error}" + (f" at {where}" if where else "")

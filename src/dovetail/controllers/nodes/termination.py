@@ -1,8 +1,8 @@
 """Removes Nodes that are being deleted: taints and drains them, and ends their instances.
 
-(spec/core.md 5.12) Only Nodes that are ours, deleted and held by our finalizer are seen to. What
-comes next is decided from what is there each time, so that the next leader goes on where this one
-stopped. Run it once everything is known: a node whose pods nobody has listed yet looks empty.
+Only Nodes that are ours, deleted and held by our finalizer are seen to. What comes next is decided
+from what is there each time, so that the next leader goes on where this one stopped. Run it once
+everything is known: a node whose pods nobody has listed yet looks empty.
 """
 
 from __future__ import annotations
@@ -85,12 +85,13 @@ class NodeTermination:
         self._eviction_queue = evictions
         self._log = dependencies.log.named(_NAME)
         self._supported = tuple(
-            NodeClassRef(one.group, one.kind) for one in dependencies.cloud.supported_node_classes
+            NodeClassRef(supported_node_class.group, supported_node_class.kind)
+            for supported_node_class in dependencies.cloud.supported_node_classes
         )
         self._leaving: dict[str, _Leaving] = {}
         self._queue: WorkQueue[str] = WorkQueue(
             self._see_to,
-            failed=self._failed,
+            failed=self._report_failure,
             queue_settings=dependencies.queue_settings(EVICTION_BACKOFF, _N_WORKERS),
         )
 
@@ -127,8 +128,8 @@ class NodeTermination:
         name, uid = wire.metadata.name, wire.metadata.uid
         if not self._is_leaving(wire):
             return
-        held = self._leaving.get(name)
-        if held is None or held.uid != uid:
+        leaving = self._leaving.get(name)
+        if leaving is None or leaving.uid != uid:
             self._leaving[name] = _Leaving(uid)
         self._queue.add(name)
 
@@ -155,7 +156,7 @@ class NodeTermination:
             self._drop(name)
             return None
         await self._ask(node_object(wire), leaving)
-        seen = self._seen(wire, leaving.instance)
+        seen = self._observe(wire, leaving.instance)
         now = self._dependencies.clock.now()
         try:
             return await self._take(seen, step(seen.view, now), now)
@@ -177,14 +178,14 @@ class NodeTermination:
         except CloudError as error:  # nothing is known: the drain goes on
             self._log.warning("asking for an instance failed", node=node.name, error=str(error))
 
-    def _seen(self, wire: api.Node, instance: InstanceState) -> _Seen:
+    def _observe(self, wire: api.Node, instance: InstanceState) -> _Seen:
         cache, name = self._cache, wire.metadata.name
         claims = cache.claims_with(wire.spec.provider_id)
         pods = cache.pods_on(name)
-        attachments = tuple(attachment(one) for one in cache.attachments_on(name))
+        attachments = tuple(attachment(item) for item in cache.attachments_on(name))
         view = TerminationView(
             node=node_object(wire),
-            claims=tuple(claim_object(one) for one in claims),
+            claims=tuple(claim_object(claim) for claim in claims),
             pods=pods,
             attachments=attachments,
             volumes_by_pod={pod.key: cache.volumes_of(pod) for pod in pods if attachments},
@@ -266,7 +267,7 @@ class NodeTermination:
         self._log.info("instance is gone", provider_id=action.provider_id, node_claim=action.claim)
         return _AT_ONCE
 
-    def _failed(self, name: str, error: Exception) -> None:
+    def _report_failure(self, name: str, error: Exception) -> None:
         if isinstance(error, ConflictError):
             self._log.debug("node changed meanwhile", node=name, error=str(error))
         else:

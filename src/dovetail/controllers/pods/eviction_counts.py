@@ -114,14 +114,14 @@ class EvictionCountStore:
     async def _read(self) -> None:
         """Learn what others have counted since we last read or wrote. Raises ApiError."""
         try:
-            found = _config_maps.decode(await self._dependencies.kube.get(self._place))
+            config_map = _config_maps.decode(await self._dependencies.kube.get(self._place))
         except NotFoundError:
             self._stored = {}
             return
-        theirs = self._counts_in((found.data or {}).get(_KEY, "{}"))
+        theirs = self._counts_in((config_map.data or {}).get(_KEY, "{}"))
         more = {key: n - self._stored.get(key, 0) for key, n in theirs.items()}
         self._tally.learn({key: n for key, n in more.items() if n > 0})
-        self._stored, self._version = theirs, found.metadata.resource_version
+        self._stored, self._version = theirs, config_map.metadata.resource_version
 
     def _counts_in(self, text: str) -> Counts:
         try:

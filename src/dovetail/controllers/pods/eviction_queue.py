@@ -1,4 +1,4 @@
-"""Evicts pods, each until it is gone (spec/core.md 5.13).
+"""Evicts pods, each until it is gone.
 
 An entry stands for one very pod. It is evicted through the eviction API, later again if a budget or
 its own annotation forbids it, and deleted when the deadline of its node leaves no other way. What
@@ -55,7 +55,7 @@ class EvictionQueue:
         self._entries: dict[_Key, QueuedEviction] = {}
         self._queue: WorkQueue[_Key] = WorkQueue(
             self._see_to,
-            failed=self._failed,
+            failed=self._report_failure,
             queue_settings=dependencies.queue_settings(EVICTION_BACKOFF, _N_WORKERS),
         )
 
@@ -95,7 +95,7 @@ class EvictionQueue:
         now = self._dependencies.clock.now()
         pod = self._cache.pod(entry.pod)
         decided = step(entry, pod, now)
-        if pod is not None and any(isinstance(one, EvictPod) for one in decided.actions):
+        if pod is not None and any(isinstance(action, EvictPod) for action in decided.actions):
             self._tell(decided)
             return await self._ask(entry, pod)
         return await self._take(decided, now)
@@ -139,9 +139,9 @@ class EvictionQueue:
             self._cache.cluster.evictions.add(pod.workload, uid, self._dependencies.clock.now())
 
     def _retry(self, key: _Key, n_failures: int) -> None:
-        held = self._entries.get(key)  # not as it was read: its deadline may be sooner by now
-        if held is not None:
-            self._entries[key] = msgspec.structs.replace(held, n_failures=n_failures)
+        entry = self._entries.get(key)  # not as it was read: its deadline may be sooner by now
+        if entry is not None:
+            self._entries[key] = msgspec.structs.replace(entry, n_failures=n_failures)
 
     def _forget(self, key: _Key) -> None:
         self._entries.pop(key, None)
@@ -161,5 +161,5 @@ class EvictionQueue:
         for event in decided.events:
             self._dependencies.recorder.tell(event)
 
-    def _failed(self, key: _Key, error: Exception) -> None:
+    def _report_failure(self, key: _Key, error: Exception) -> None:
         self._log.error("seeing to a pod failed", pod=key[0], error=str(error))

@@ -44,7 +44,7 @@ class Nominations:
         self._later: dict[PodKey, str] = {}  # who is to follow, and where to
         self._queue: WorkQueue[PodKey] = WorkQueue(
             self._say_again,
-            failed=self._failed,
+            failed=self._report_failure,
             queue_settings=dependencies.queue_settings(Backoff(1.0, 10.0), _N_WORKERS),
         )
 
@@ -94,11 +94,11 @@ class Nominations:
         if self._steering is None:
             return 0
         found = [self._cache.pod(pod) for pod in pods]
-        meant = [one for one in found if one is not None and not one.node_name]
+        meant = [item for item in found if item is not None and not item.node_name]
         chosen = self._steerable.chosen(meant, self._pods_told_of(node, meant))
-        waiting = [(one.key, one.uid) for one in chosen]
-        for one in meant:
-            self._later[one.key] = node
+        waiting = [(item.key, item.uid) for item in chosen]
+        for item in meant:
+            self._later[item.key] = node
         for key, uid in waiting:
             self._later.pop(key)
             self._told[key] = (uid, node)
@@ -110,10 +110,10 @@ class Nominations:
 
     def _pods_told_of(self, node: str, besides: Iterable[Pod]) -> list[Pod]:
         """The pods that wait and that the node was told of, but for these."""
-        ours = {one.key for one in besides}
+        ours = {beside.key for beside in besides}
         keys = [key for key, (_, place) in self._told.items() if place == node and key not in ours]
-        found = (self._cache.pod(key) for key in keys)
-        return [one for one in found if one is not None and not one.node_name]
+        pods = (self._cache.pod(key) for key in keys)
+        return [pod for pod in pods if pod is not None and not pod.node_name]
 
     async def take_back(self) -> None:
         """Withdraw what was said of nodes that pods are not meant for any more."""
@@ -133,7 +133,7 @@ class Nominations:
             self._told.pop(key, None)
             self._later.pop(key, None)
 
-    def _failed(self, key: PodKey, error: Exception) -> None:
+    def _report_failure(self, key: PodKey, error: Exception) -> None:
         self._log.error("steering a pod failed", Pod=key, error=error)
 
 

@@ -1,4 +1,4 @@
-"""Writes the status of CapacityBuffers after each decision that changes it (spec/core.md 7.4).
+"""Writes the status of CapacityBuffers after each decision that changes it.
 
 Whatever changes a buffer, or what it refers to, leads to a decision; so there is nothing to look at
 in between.
@@ -61,9 +61,9 @@ class BufferLoop:
     def handle(self, notice: Notice) -> None:
         """A buffer is there, or gone."""
         match notice:
-            case Present(object=api.CapacityBuffer() as found):
-                self._wires[key_of(found)] = found
-                self._queue.add(key_of(found))
+            case Present(object=api.CapacityBuffer() as capacity_buffer):
+                self._wires[key_of(capacity_buffer)] = capacity_buffer
+                self._queue.add(key_of(capacity_buffer))
             case Absent(object=api.CapacityBuffer() as gone):
                 self._wires.pop(key_of(gone), None)
                 self._queue.forget(key_of(gone))
@@ -72,13 +72,13 @@ class BufferLoop:
 
     def decided(self, snapshot: Snapshot, plan: Plan, now: datetime) -> None:
         """A decision was made: room may be there that was not before."""
-        held = self._cache.cluster.buffers()
-        rooms = buffer_rooms(snapshot, plan, now) if held else {}
+        buffers = self._cache.cluster.buffers()
+        rooms = buffer_rooms(snapshot, plan, now) if buffers else {}
         before = self._outlooks
         self._outlooks = {
-            key: _Outlook(one, rooms.get(key))
-            for one in held
-            for key in ((one.namespace, one.name),)
+            key: _Outlook(buffer, rooms.get(key))
+            for buffer in buffers
+            for key in ((buffer.namespace, buffer.name),)
         }
         for key, outlook in self._outlooks.items():
             if before.get(key) != outlook:
@@ -113,13 +113,13 @@ class BufferLoop:
 
 def _reporter(wire: api.CapacityBuffer, outlook: _Outlook, now: datetime) -> Body | None:
     """What is to be written; None where the status says so already."""
-    meta, said, buffer = wire.metadata, wire.status, outlook.buffer
+    meta, capacity_buffer_status, buffer = wire.metadata, wire.status, outlook.buffer
     held = Conditions(
         (),
         meta.generation or 1,
         instant(meta.creation_timestamp),
         meta.deletion_timestamp is not None,
-        conditions(said.conditions),
+        conditions(capacity_buffer_status.conditions),
     )
     problem = "" if buffer.problem is None else str(buffer.problem)
     changes = buffer_conditions(len(buffer.pods), outlook.room, problem, buffer.message)
@@ -131,9 +131,9 @@ def _reporter(wire: api.CapacityBuffer, outlook: _Outlook, now: datetime) -> Bod
         pod_template_generation=buffer.template_generation or None,
         replicas=None if buffer.problem is not None else len(buffer.pods),
         provisioning_strategy=wire.spec.provisioning_strategy or ACTIVE_CAPACITY,
-        conditions=said.conditions,
+        conditions=capacity_buffer_status.conditions,
     )
-    if fresh == said and after.held == held.held:
+    if fresh == capacity_buffer_status and after.held == held.held:
         return None
     reference: Json = {"name": buffer.template} if buffer.template else None
     status: dict[str, Json] = {

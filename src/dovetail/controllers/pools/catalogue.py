@@ -1,9 +1,9 @@
 """Keeps the instance types that each NodePool could launch, with overlays applied.
 
-The cloud is asked at the start, when a pool or its node class changes, and every five minutes. What
-cannot be asked just now stays as it was and is tried again; a pool of which nothing is known is not
-planned with. Overlays and reservations count where their gate is on, and each overlay is told in
-its status whether it does (spec/core.md 1.4, 7.3).
+The cloud is asked at the start, when a pool or its node class changes, when the provider says that
+its types have changed, and every five minutes. What cannot be asked at the moment stays as it was
+and is tried again; a pool of which nothing is known is not planned with. Overlays and reservations
+count where their gate is on, and the status of each overlay says whether it does.
 """
 
 from __future__ import annotations
@@ -117,10 +117,10 @@ class CatalogueLoop:
         self._types: dict[str, PooledTypes] = {}  # by pool, as the cloud says
         self._overlays: dict[str, api.NodeOverlay] = {}
         self._findings: dict[str, OverlayVerdict] = {}
-        self._seen: dict[tuple[str, str], tuple[str, int]] = {}
+        self._seen: dict[tuple[str, str], tuple[str, int, str]] = {}
         self._pools: WorkQueue[str] = WorkQueue(
             self._ask,
-            failed=self._failed,
+            failed=self._report_failure,
             queue_settings=dependencies.queue_settings(Backoff(1.0, 60.0), _N_WORKERS),
         )
         self._statuses: WorkQueue[str] = WorkQueue(
@@ -161,10 +161,14 @@ class CatalogueLoop:
             case _:
                 return
 
-    async def run(self) -> None:
-        """Ask until cancelled."""
+    def refresh(self) -> None:
+        """Ask again for every pool."""
         for pool in self._cache.pools():
             self._pools.add(pool.metadata.name)
+
+    async def run(self) -> None:
+        """Ask until cancelled."""
+        self.refresh()
         async with asyncio.TaskGroup() as group:
             with on_behalf_of("nodepool.catalogue"):
                 group.create_task(self._pools.run())
@@ -176,9 +180,12 @@ class CatalogueLoop:
         await self._statuses.finish()
 
     def _is_new(self, found: api.Object) -> bool:
-        """Whether more than a status has changed."""
+        """Whether more than a status has changed. The status of a node class counts: it names the
+        zones and images that its instance types are computed from.
+        """
         meta = found.metadata
-        key, mark = (found.kind, meta.name), (meta.uid, meta.generation)
+        changed = meta.resource_version if self._cache.is_node_class(found) else ""
+        key, mark = (found.kind, meta.name), (meta.uid, meta.generation, changed)
         is_new = self._seen.get(key) != mark
         self._seen[key] = mark
         return is_new
@@ -190,7 +197,7 @@ class CatalogueLoop:
             return None  # until it is mended
         types = await self._dependencies.cloud.instance_types(pool)
         if not self._gates.reservations:
-            types = tuple(map(_unreserved, types))
+            types = tuple(map(_without_reservations, types))
         held = self._cache.pool(name)
         if held is None or held.metadata.uid != pool.uid:
             return None  # it is gone meanwhile; one that took its name was heard of
@@ -201,7 +208,7 @@ class CatalogueLoop:
             self._publish({name: types})
         return REFRESH_SECONDS
 
-    def _failed(self, name: str, error: Exception) -> None:
+    def _report_failure(self, name: str, error: Exception) -> None:
         self._log.error("could not list instance types", node_pool=name, error=error)
 
     def _publish(self, types_by_pool: Mapping[str, tuple[InstanceType, ...]]) -> None:
@@ -213,18 +220,18 @@ class CatalogueLoop:
 
     def _lay(self) -> None:
         """Lay all overlays on everything that is known, and see what each comes to."""
-        held = [self._types[name] for name in sorted(self._types)]
-        readable = [one for one in map(self._read, self._overlays.values()) if one is not None]
-        types_by_pool, conflicts = apply_to_pools(held, readable)
+        result = [self._types[name] for name in sorted(self._types)]
+        readable = [item for item in map(self._read, self._overlays.values()) if item is not None]
+        types_by_pool, conflicts = apply_to_pools(result, readable)
         self._publish(types_by_pool)
-        for one in readable:
-            self._find(one.name, _VALID)
+        for item in readable:
+            self._find(item.name, _VALID)
         for conflict in conflicts:
             self._find(conflict.overlay, OverlayVerdict(_CONFLICT, conflict.message))
 
     def _read(self, wire: api.NodeOverlay) -> Overlay | None:
         """The overlay; one that makes no sense is found out, and does not count."""
-        problems = [str(one) for one in api.problems(wire)]
+        problems = [str(problem) for problem in api.problems(wire)]
         if not problems:
             try:
                 return overlay(wire)
@@ -254,7 +261,7 @@ class CatalogueLoop:
         self._log.error("could not write overlay status", node_overlay=name, error=error)
 
 
-def _unreserved(kind: InstanceType) -> InstanceType:
+def _without_reservations(kind: InstanceType) -> InstanceType:
     """The type without what is reserved of it."""
-    kept = tuple(one for one in kind.offerings if one.capacity_type != labels.RESERVED)
+    kept = tuple(item for item in kind.offerings if item.capacity_type != labels.RESERVED)
     return msgspec.structs.replace(kind, offerings=kept)

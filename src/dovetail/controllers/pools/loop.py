@@ -1,7 +1,7 @@
 """Writes the status of NodePools: readiness, hash, resources in use, and registration health.
 
-(spec/core.md 7.5, 7.6) What the nodes of a pool have together is added up every five seconds, and
-only written when it has changed.
+What the nodes of a pool have together is added up every five seconds, and only written when it has
+changed.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class PoolLoop:
         self._conflicts = Conflicts(dependencies.chance)
         self._queue: WorkQueue[str] = WorkQueue(
             self._see_to,
-            failed=self._failed,
+            failed=self._report_failure,
             queue_settings=dependencies.queue_settings(Backoff(1.0, 60.0), _N_WORKERS),
         )
 
@@ -108,7 +108,7 @@ class PoolLoop:
         if self._cache.pool(meta.name) is None:
             self._notes.pop(meta.name, None)
 
-    def _failed(self, name: str, error: Exception) -> None:
+    def _report_failure(self, name: str, error: Exception) -> None:
         self._log.error("could not see to node pool", node_pool=name, error=error)
 
     async def _count(self) -> None:
@@ -164,20 +164,20 @@ class PoolLoop:
             step = step.then(hashed(view, self._claims_of(view.pool.name), now))
         if self._totals is not None:
             step = step.then(counted(view, self._totals.get(view.pool.name, _NO_TOTALS), now))
-        held, part = self._healthy(view, node_class, now)
+        health, part = self._healthy(view, node_class, now)
         step = step.then(part)
         for note in notes:
-            held, part = note_registration(view, held, note)
+            health, part = note_registration(view, health, note)
             step = step.then(part)
-        return step, held
+        return step, health
 
     def _healthy(
         self, view: PoolView, node_class: NodeClassState | None, now: datetime
     ) -> tuple[Health, Step]:
-        held = self._health.get(view.pool.uid, Health())
+        health = self._health.get(view.pool.uid, Health())
         if node_class is None:
-            return held, STAY  # nobody knows of which class to speak
-        return health_step(view, held, node_class.generation, now)
+            return health, STAY  # nobody knows of which class to speak
+        return health_step(view, health, node_class.generation, now)
 
     def _found_wrong(self, wire: api.NodePool, view: PoolView) -> tuple[str, ...]:
         """What is wrong with the pool; looked for once in each generation, to which annotations
@@ -187,7 +187,7 @@ class PoolLoop:
         mark = (view.generation, *(said.get(key) for key in labels.POOL_KNOBS))
         held = self._problems.get(uid)
         if held is None or held[0] != mark:
-            found = tuple(str(one) for one in api.problems(wire))
+            found = tuple(str(one) for one in api.problems(wire, self._dependencies.extensions))
             told = found or tuple(one.message for one in view.pool.problems)
             held = self._problems[uid] = (mark, told)
         return held[1]
@@ -217,15 +217,15 @@ def totals(nodes: tuple[Node, ...]) -> Totals:
     """What the nodes of each pool have together, counted as `nodes` too. What is not launched yet
     has nothing, and what is leaving has it no more.
     """
-    found: dict[str, dict[str, int]] = {}
+    result: dict[str, dict[str, int]] = {}
     for node in nodes:
         if not node.node_pool or not node.provider_id or is_leaving(node):
             continue
-        held = found.setdefault(node.node_pool, {NODES: 0})
+        held = result.setdefault(node.node_pool, {NODES: 0})
         held[NODES] += 1
         for name, amount in node.capacity.items():
             held[name] = held.get(name, 0) + amount
-    return found
+    return result
 
 
 def pools_of(node_class: api.Object, cache: WatchCache) -> Iterator[str]:

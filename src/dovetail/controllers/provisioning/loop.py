@@ -1,6 +1,6 @@
 """Runs the decision loop: waits for a batch, takes a snapshot, decides, and carries out the plan.
 
-The first change opens a batch window (spec/core.md 3.1). It closes once no new pod has come for a
+The first change opens a batch window. It closes once no new pod has come for a
 moment, and after a while in any case. Changes that bring no new pods open a window but do not
 prolong it; they can be made to wait after a decision that took long and changed nothing.
 
@@ -83,12 +83,12 @@ class Batch:
         if not await happens_within(self._is_open, within_seconds, self._timer):
             return
         nap = max(self._window.idle.total_seconds(), _SHORTEST_NAP_SECONDS)
-        while (left := self._left()) > 0:
+        while (left := self._seconds_left()) > 0:
             await self._timer.sleep(min(left, nap))  # news may come meanwhile
         self._is_open.clear()
         self._has_news = False
 
-    def _left(self) -> float:
+    def _seconds_left(self) -> float:
         quiet_at = self._last_at + self._window.idle.total_seconds()
         if not self._has_news:
             quiet_at = max(quiet_at, self._rests_until)
@@ -182,25 +182,27 @@ class DecisionLoop:
         plan = await self._effects.compute(snapshot, now)
         took = self._dependencies.timer.elapsed_seconds() - begun
         self._effects.witness(snapshot, plan, now, took)
+        self._note(plan, now)
         self._reporter.log(snapshot, plan, now, took)
         if self._effects.acts:
-            self._reporter.log_launches(plan)
-            await self._perform(snapshot, plan, now)
-        else:  # what could go is only ever told once it has been remembered for a while
-            self._cache.cluster.apply(Proposed(plan.proposals))
+            self._reporter.tell(snapshot, plan, now)
+            await self._perform(snapshot, plan)
         if not (plan.launches or plan.nominations or plan.disruptions):
             # Pods without hope must not cost more the more happens elsewhere.
             self._batch.rest(_RESTS_FOR * took)
         return plan
 
-    async def _perform(self, snapshot: Snapshot, plan: Plan, now: datetime) -> None:
+    def _note(self, plan: Plan, now: datetime) -> None:
+        """Let the next decision know of this one. A loop that does not act notes proposals only."""
         cluster = self._cache.cluster
-        for launch in plan.launches:
-            self._effects.claim_creation.begin(launch, now)
-        for nominate in plan.nominations:
-            cluster.apply(Nominated(nominate.node, nominate.pods, now))
+        if self._effects.acts:
+            for launch in plan.launches:
+                self._effects.claim_creation.begin(launch, now)
+            for nominate in plan.nominations:
+                cluster.apply(Nominated(nominate.node, nominate.pods, now))
         cluster.apply(Proposed(plan.proposals))
-        self._reporter.tell(snapshot, plan, now)
+
+    async def _perform(self, snapshot: Snapshot, plan: Plan) -> None:
         pools = {pool.name: pool for pool in snapshot.node_pools}
         async with asyncio.TaskGroup() as group:
             launching = [
@@ -220,7 +222,7 @@ class DecisionLoop:
             plan
         )  # once taints are set: nodes that have one are left alone
         done = (*launching, *disrupting)
-        self._note_refusals(is_refused=not all(one.result() for one in done))
+        self._note_refusals(is_refused=not all(item.result() for item in done))
 
     # ------------------------------------------------------------------ launches
 

@@ -50,7 +50,7 @@ class DecisionReporter:
 
     def log(self, snapshot: Snapshot, plan: Plan, now: datetime, seconds: float) -> None:
         """In the log."""
-        found = (*plan.binding_order, *(one.pod for one in plan.unschedulable))
+        found = (*plan.binding_order, *(verdict.pod for verdict in plan.unschedulable))
         if found and found != self._last:
             self._log.info(
                 "found provisionable pod(s)",
@@ -62,14 +62,15 @@ class DecisionReporter:
         self._log_preferences(snapshot, now)
 
     def tell(self, snapshot: Snapshot, plan: Plan, now: datetime) -> None:
-        """In events, to whoever looks at a pod, a node or a pool."""
+        """What is done about it: in the log, and in events of pods, nodes and pools."""
+        self._log_launches(plan)
         self._tell_unschedulable(plan)
         self._tell_blocked(plan)
         if plan.n_pods or snapshot.nodes:
             for event in pool_events(snapshot, now):
                 self._dependencies.recorder.tell(event)
 
-    def log_launches(self, plan: Plan) -> None:
+    def _log_launches(self, plan: Plan) -> None:
         """In the log: what is launched, and for which pods."""
         if not plan.launches:
             return
@@ -87,34 +88,34 @@ class DecisionReporter:
 
     def _tell_blocked(self, plan: Plan) -> None:
         """Say of each node that could go why it stays, to whoever looks at it or at its claim."""
-        for one in plan.blocked:
+        for verdict in plan.blocked:
             reason, told_for = DISRUPTION_BLOCKED, DEDUPE_FOR
-            if one.reason in _FOR_GOOD:
+            if verdict.reason in _FOR_GOOD:
                 reason, told_for = UNCONSOLIDATABLE, _UNCONSOLIDATABLE_FOR
-            node = self._cache.node(one.node)
+            node = self._cache.node(verdict.node)
             claims = () if node is None else self._cache.claims_with(node.spec.provider_id)
             subjects = [("Node", node.metadata)] if node is not None else []
             subjects += [("NodeClaim", claim.metadata) for claim in claims]
             for kind, meta in subjects:
-                event = Event(kind, meta.name, reason, one.message, uid=meta.uid)
+                event = Event(kind, meta.name, reason, verdict.message, uid=meta.uid)
                 # What keeps it now is news, though something else did a moment ago.
-                dedupe = (str(one.reason),)
+                dedupe = (str(verdict.reason),)
                 self._tell(msgspec.structs.replace(event, dedupe=dedupe, dedupe_for=told_for))
 
     def _tell_unschedulable(self, plan: Plan) -> None:
-        for one in plan.unschedulable:
-            found = self._cache.pod(one.pod)
-            if found is None:
+        for item in plan.unschedulable:
+            pod = self._cache.pod(item.pod)
+            if pod is None:
                 continue
-            message = f"{one.summary} What would help: {one.fix}." if one.fix else one.summary
+            message = f"{item.summary} What would help: {item.fix}." if item.fix else item.summary
             self._tell(
                 Event(
                     "Pod",
-                    one.pod,
+                    item.pod,
                     FAILED_SCHEDULING,
                     message,
                     type=EventType.WARNING,
-                    uid=found.uid,
+                    uid=pod.uid,
                     dedupe_for=_FAILED_FOR,
                 )
             )

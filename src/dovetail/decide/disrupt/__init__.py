@@ -1,4 +1,4 @@
-"""disrupt — decides which nodes are removed by choice, and when (spec/core.md 6).
+"""disrupt — decides which nodes are removed by choice, and when.
 
     candidates   what keeps a node from being disrupted at all
     blockers     the same in words

@@ -1,5 +1,5 @@
-"""How is it said that a node may not go, and what would let it? One sentence for each blocker, and
-the smallest change that would help, both filled in with facts.
+"""Words the reason for which a node may not be disrupted, and the smallest change that would allow
+it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Computes how many nodes of a pool may be disrupted now, and when that changes. (spec/core.md 6.3)
+"""Computes how many nodes of a pool may be disrupted now, and when that changes.
 
 Of several budgets that are active, the tightest wins. A budget that makes no sense allows nothing:
 whoever wrote it wanted to hold something back.
@@ -44,37 +44,37 @@ class Allowance(msgspec.Struct, frozen=True, gc=False):
 def allowances(snapshot: Snapshot, reason: str, now: datetime) -> dict[str, Allowance]:
     """What each pool allows for this reason, by its name."""
     counts = _counts(snapshot.nodes, leaving(snapshot))
-    found = {}
+    result = {}
     for pool in snapshot.node_pools:
         n_nodes, n_disrupting = counts.get(pool.name, (0, 0))
-        budgets = [one for one in pool.disruption.budgets if one.is_about(reason)]
-        found[pool.name] = Allowance(
+        budgets = [budget for budget in pool.disruption.budgets if budget.is_about(reason)]
+        result[pool.name] = Allowance(
             n_nodes=n_nodes,
             n_disrupting=n_disrupting,
             n_allowed=allowed_disruptions(budgets, n_nodes, now),
-            changes_at=soonest(*(changes_at(one, now) for one in budgets)),
+            changes_at=soonest(*(changes_at(budget, now) for budget in budgets)),
         )
-    return found
+    return result
 
 
 @recalled
 def _counts(nodes: tuple[Node, ...], gone: frozenset[str]) -> Mapping[str, tuple[int, int]]:
     """For each pool how many nodes it has, and how many of them are not ready or leaving."""
-    found: dict[str, tuple[int, int]] = {}
+    counts: dict[str, tuple[int, int]] = {}
     for node in nodes:
         if node.node_claim and node.is_initialized and not is_terminating(node):
-            n_nodes, n_disrupting = found.get(node.node_pool, (0, 0))
+            n_nodes, n_disrupting = counts.get(node.node_pool, (0, 0))
             is_away = not node.is_ready or node.name in gone
-            found[node.node_pool] = (n_nodes + 1, n_disrupting + is_away)
-    return found
+            counts[node.node_pool] = (n_nodes + 1, n_disrupting + is_away)
+    return counts
 
 
 def allowed_disruptions(budgets: Iterable[Budget], n_nodes: int, now: datetime) -> int:
     """The least that any of these budgets allows; without any, no end of it."""
-    return min((_allowed(one, n_nodes, now) for one in budgets), default=UNLIMITED)
+    return min((_n_allowed_by(budget, n_nodes, now) for budget in budgets), default=UNLIMITED)
 
 
-def _allowed(budget: Budget, n_nodes: int, now: datetime) -> int:
+def _n_allowed_by(budget: Budget, n_nodes: int, now: datetime) -> int:
     amount = stated(budget)
     active = is_active(budget, now)
     if amount is None or active is None:
@@ -87,8 +87,8 @@ def _allowed(budget: Budget, n_nodes: int, now: datetime) -> int:
 
 def stated(budget: Budget) -> tuple[int, bool] | None:
     """What it allows while it holds, and whether that is a percentage; None if it is neither."""
-    found = _COUNT.fullmatch(budget.nodes)
-    return (int(found[1]), bool(found[2])) if found else None
+    match = _COUNT.fullmatch(budget.nodes)
+    return (int(match[1]), bool(match[2])) if match else None
 
 
 def share(percent: int, n_nodes: int) -> int:

@@ -19,7 +19,7 @@ from dovetail.model.pool import Budget, NodePool
 from dovetail.model.snapshot import Snapshot
 from dovetail.units import cron
 
-# Only these ask budgets; expiration, repair and deletion by hand do not (spec/core.md 6.3).
+# Only these ask budgets; expiration, repair and deletion by hand do not.
 REASONS: Final = tuple(DisruptionReason)
 _LATEST: Final = datetime.max.replace(tzinfo=UTC)
 _LOOK_BACK_DAYS: Final = 5 * 366  # as far as a schedule looks ahead
@@ -97,33 +97,33 @@ def _by_reason(
 
 def about(budgets: Iterable[Budget], reason: str) -> tuple[Budget, ...]:
     """The budgets that limit this reason."""
-    return tuple(one for one in budgets if one.is_about(reason))
+    return tuple(budget for budget in budgets if budget.is_about(reason))
 
 
 def stretches(budgets: Sequence[Budget], now: datetime, until: datetime) -> tuple[Stretch, ...]:
     """What these budgets allow together, from now until then."""
-    limits = [limit(one) for one in budgets]
+    limits = [limit(budget) for budget in budgets]
     turning = _turns(budgets, now, until)
     active: set[int] = set()
-    found: list[Stretch] = []
+    result: list[Stretch] = []
     for starts_at, ends_at in pairwise([*sorted(turning), until]):
         active ^= turning[starts_at]
         allowed = tightest(limits[index] for index in active)
-        if found and found[-1].limit == allowed:
-            starts_at = found.pop().starts_at  # noqa: PLW2901  the one before goes on
-        found.append(Stretch(starts_at, ends_at, allowed))
-    return tuple(found)
+        if result and result[-1].limit == allowed:
+            starts_at = result.pop().starts_at  # noqa: PLW2901  the one before goes on
+        result.append(Stretch(starts_at, ends_at, allowed))
+    return tuple(result)
 
 
 def _turns(budgets: Sequence[Budget], now: datetime, until: datetime) -> dict[datetime, set[int]]:
     """Which budgets, by their index, begin or end when. `now` is always among the moments."""
-    found: dict[datetime, set[int]] = {now: set()}
+    turns: dict[datetime, set[int]] = {now: set()}
     for index, budget in enumerate(budgets):
         for starts_at, ends_at in windows(budget, now, until):
-            found.setdefault(starts_at, set()).add(index)
+            turns.setdefault(starts_at, set()).add(index)
             if ends_at < until:
-                found.setdefault(ends_at, set()).add(index)
-    return found
+                turns.setdefault(ends_at, set()).add(index)
+    return turns
 
 
 def limit(budget: Budget) -> Limit:
@@ -144,11 +144,11 @@ def makes_sense(budget: Budget) -> bool:
 def tightest(limits: Iterable[Limit]) -> Limit:
     """What all of these allow."""
     held = tuple(limits)
-    if any(one.is_zero for one in held):
+    if any(item.is_zero for item in held):
         return NOTHING
     return Limit(
-        count=min((one.count for one in held if one.count is not None), default=None),
-        percent=min((one.percent for one in held if one.percent is not None), default=None),
+        count=min((item.count for item in held if item.count is not None), default=None),
+        percent=min((item.percent for item in held if item.percent is not None), default=None),
     )
 
 
@@ -198,14 +198,14 @@ def _bursts(
     schedule: cron.Schedule, duration: timedelta
 ) -> tuple[tuple[timedelta, timedelta], ...]:
     """The windows of a single day: how long after midnight each begins, and how long it lasts."""
-    found: list[tuple[timedelta, timedelta]] = []
+    bursts: list[tuple[timedelta, timedelta]] = []
     for minute in schedule.minutes_of_day:
         begins_after, lasts_for = minute * _MINUTE, duration
-        if found and begins_after - found[-1][0] <= found[-1][1]:
-            first, _ = found.pop()
+        if bursts and begins_after - bursts[-1][0] <= bursts[-1][1]:
+            first, _ = bursts.pop()
             begins_after, lasts_for = first, _sum(begins_after - first, duration)
-        found.append((begins_after, lasts_for))
-    return tuple(found)
+        bursts.append((begins_after, lasts_for))
+    return tuple(bursts)
 
 
 def _days(schedule: cron.Schedule, first: date, last: date) -> Iterator[date]:
@@ -229,8 +229,8 @@ def _plus(moment: datetime, span: timedelta) -> datetime:
         return _LATEST
 
 
-def _sum(one: timedelta, other: timedelta) -> timedelta:
+def _sum(span: timedelta, other: timedelta) -> timedelta:
     try:
-        return one + other
+        return span + other
     except OverflowError:
         return timedelta.max

@@ -111,7 +111,7 @@ def _settled_at(pod: Pod) -> datetime | None:
 
 def _last(found: Iterable[tuple[datetime | None, Pod]], now: datetime) -> _Held | None:
     still = [(at, pod) for at, pod in found if at is not None and at > now]
-    return max(still, key=lambda one: (one[0], one[1].key), default=None)
+    return max(still, key=lambda pair: (pair[0], pair[1].key), default=None)
 
 
 _CAUSES: Final[tuple[tuple[Blocker, Callable[[Sequence[Pod], Scene], _Held | None]], ...]] = (
@@ -169,10 +169,10 @@ def _limits(moving: Iterable[Pod], snapshot: Snapshot) -> dict[str, tuple[int, i
 
 def _most_evictions(pod: Pod, pool: NodePool | None, snapshot: Snapshot) -> int | None:
     """The pod's own word, its pool's, the operator's; a word that is no number says nothing."""
-    said = pod.annotations.get(labels.MOST_EVICTIONS)
-    if said is not None:
+    annotation = pod.annotations.get(labels.MOST_EVICTIONS)
+    if annotation is not None:
         try:
-            return knobs.most_evictions(said)
+            return knobs.most_evictions(annotation)
         except ValueError:
             pass  # `dovetail validate` refuses it
     theirs = pool.disruption.most_evictions if pool is not None else None
@@ -197,15 +197,15 @@ def changes_at(moving: Iterable[Pod], snapshot: Snapshot, now: datetime) -> date
     """When time alone could make a move of these pods look worse: it costs more, or one of them is
     about to end.
     """
-    found: list[datetime | None] = []
+    moments: list[datetime | None] = []
     for pod in moving:
         if pod.is_virtual:
             continue  # nobody is disturbed
-        found.append(grows_at(pod, now))
+        moments.append(grows_at(pod, now))
         ends_at = expected_end(pod, snapshot.pods)
         nears_at = None if ends_at is None else ends_at - ENDS_WITHIN
-        found.append(nears_at if nears_at is not None and nears_at > now else None)
-    return soonest(*found)
+        moments.append(nears_at if nears_at is not None and nears_at > now else None)
+    return soonest(*moments)
 
 
 @recalled

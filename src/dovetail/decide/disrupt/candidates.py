@@ -1,4 +1,4 @@
-"""Says what keeps a node from being disrupted, for whatever reason (spec/core.md 6.2).
+"""Says what keeps a node from being disrupted, for whatever reason.
 
 Blockers are looked for in a fixed order, from what the node itself says to the pods on it; the
 first one found is told. Nothing here asks whether anybody wants the node gone.
@@ -53,37 +53,41 @@ class Findings(msgspec.Struct, frozen=True):
 
 def scene_of(snapshot: Snapshot, plan: Plan, now: datetime) -> Scene:
     """What disruptions need to know, once the plan for waiting pods is made."""
-    moves = tuple(place for one in plan.disruptions for place in one.places)
+    moves = tuple(place for disruption in plan.disruptions for place in disruption.places)
     return Scene(
         snapshot=snapshot,
         now=now,
         pods_by_node=census(snapshot.pods).by_node,
         leaving=leaving(snapshot),
-        disrupting={one.node: one.reason for one in snapshot.ledger.disrupting},
-        nominated=_nominated(snapshot, plan.nominations, now) | {one.node for one in moves},
-        buffered=_buffered(snapshot, (*plan.nominations, *moves), now),
+        disrupting={departure.node: departure.reason for departure in snapshot.ledger.disrupting},
+        nominated=_nominated_nodes(snapshot, plan.nominations, now) | {move.node for move in moves},
+        buffered=_nodes_of_buffers(snapshot, (*plan.nominations, *moves), now),
     )
 
 
-def _nominated(snapshot: Snapshot, planned: tuple[Nominate, ...], now: datetime) -> frozenset[str]:
+def _nominated_nodes(
+    snapshot: Snapshot, planned: tuple[Nominate, ...], now: datetime
+) -> frozenset[str]:
     fake = _fake(snapshot.pods)
     promised = {
-        one.node
-        for one in snapshot.ledger.nominations
-        if one.until > now and one.pod_uid not in fake
+        nomination.node
+        for nomination in snapshot.ledger.nominations
+        if nomination.until > now and nomination.pod_uid not in fake
     }
     theirs = {pod.nominated_node_name for pod in census(snapshot.pods).unbound}
-    ours = {one.node for one in planned if not fake or any(key not in fake for key in one.pods)}
+    ours = {item.node for item in planned if not fake or any(key not in fake for key in item.pods)}
     return frozenset(promised | theirs | ours)
 
 
-def _buffered(snapshot: Snapshot, planned: tuple[Nominate, ...], now: datetime) -> frozenset[str]:
+def _nodes_of_buffers(
+    snapshot: Snapshot, planned: tuple[Nominate, ...], now: datetime
+) -> frozenset[str]:
     fake = _fake(snapshot.pods)
     if not fake:
         return frozenset()
-    held = snapshot.ledger.nominations
-    promised = {one.node for one in held if one.until > now and one.pod_uid in fake}
-    return frozenset(promised | {one.node for one in planned if not fake.isdisjoint(one.pods)})
+    nominations = snapshot.ledger.nominations
+    promised = {item.node for item in nominations if item.until > now and item.pod_uid in fake}
+    return frozenset(promised | {item.node for item in planned if not fake.isdisjoint(item.pods)})
 
 
 @recalled
@@ -97,9 +101,9 @@ def disruption_verdict(node: Node, scene: Scene, *, ignores_pods: bool = False) 
     """What keeps this node from being disrupted; None if nothing does. What its pods say may be
     ignored where draining ends in any case.
     """
-    found = _state_verdict(node, scene) or _pool_verdict(node, scene.snapshot)
-    if found is not None or ignores_pods:
-        return found
+    verdict = _state_verdict(node, scene) or _pool_verdict(node, scene.snapshot)
+    if verdict is not None or ignores_pods:
+        return verdict
     return next(_pod_verdicts(node, scene), None)
 
 
@@ -121,7 +125,8 @@ def _state_verdict(node: Node, scene: Scene) -> Blocked | None:
 
 def _setback(node: Node, scene: Scene) -> Blocked | None:
     until = max(
-        (one.until for one in scene.snapshot.ledger.setbacks if one.node == node.name), default=None
+        (setback.until for setback in scene.snapshot.ledger.setbacks if setback.node == node.name),
+        default=None,
     )
     if until is None or until <= scene.now:
         return None
@@ -141,10 +146,10 @@ def _pool_verdict(node: Node, snapshot: Snapshot) -> Blocked | None:
 
 
 def _pod_verdicts(node: Node, scene: Scene) -> Iterator[Blocked]:
-    held = [pod for pod in scene.pods_by_node.get(node.name, ()) if not pod.is_virtual]
-    if not any(_is_kept(pod, scene) for pod in held):
+    result = [pod for pod in scene.pods_by_node.get(node.name, ()) if not pod.is_virtual]
+    if not any(_is_kept(pod, scene) for pod in result):
         return  # as nearly always
-    pods = sorted(held, key=lambda pod: pod.key)
+    pods = sorted(result, key=lambda pod: pod.key)
     for pod in pods:
         kept = protection(pod, scene.now)
         if kept.is_active:
@@ -166,21 +171,21 @@ def _is_kept(pod: Pod, scene: Scene) -> bool:
     if pod.annotations and protection(pod, scene.now).is_active:
         return True
     about = selecting(pod, scene.snapshot.disruption_budgets)
-    is_forbidden = len(about) > 1 or any(_forbids(one, pod) for one in about)
+    is_forbidden = len(about) > 1 or any(_forbids(budget, pod) for budget in about)
     return is_forbidden and is_evictable(pod, scene.now)
 
 
 def _budget_verdicts(node: str, pod: Pod, about: tuple[DisruptionBudget, ...]) -> Iterator[Blocked]:
     """At most one: budgets are not added up, a pod that can be evicted now is enough."""
-    names = ", ".join(f"{one.namespace}/{one.name}" for one in about)
+    names = ", ".join(f"{budget.namespace}/{budget.name}" for budget in about)
     if len(about) > 1:
         yield blocked(node, Blocker.DISRUPTION_BUDGETS, pod=pod.key, budgets=names)
         return
-    for one in about:
-        if _forbids(one, pod) and never_allows(one):
-            why = _wanted(one)
+    for budget in about:
+        if _forbids(budget, pod) and never_allows(budget):
+            why = _wanted_text(budget)
             yield blocked(node, Blocker.BUDGET_NEVER_ALLOWS, pod=pod.key, budget=names, why=why)
-        elif _forbids(one, pod):
+        elif _forbids(budget, pod):
             yield blocked(node, Blocker.DISRUPTION_BUDGET, pod=pod.key, budget=names)
 
 
@@ -188,7 +193,7 @@ def _forbids(budget: DisruptionBudget, pod: Pod) -> bool:
     return budget.disruptions_allowed <= 0 and not lets_unhealthy_go(budget, pod)
 
 
-def _wanted(budget: DisruptionBudget) -> str:
+def _wanted_text(budget: DisruptionBudget) -> str:
     if budget.max_unavailable:
         return f"its maxUnavailable is {budget.max_unavailable}"
     there = f" and expectedPods is {budget.expected_pods}" if budget.expected_pods else ""

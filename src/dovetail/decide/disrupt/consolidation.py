@@ -1,4 +1,4 @@
-"""Finds nodes that could go so that the same pods run for less money (spec/core.md 6.7 to 6.9).
+"""Finds nodes that could go so that the same pods run for less money.
 
 Candidates are nodes that run pods, have been quiet for as long as their pool wants, and that
 nothing keeps. What has been found fit to go for long enough moves first; of the others moves are
@@ -36,15 +36,15 @@ def consolidation(course: Course) -> Course:
     if not open_nodes:
         return course
     verdicts = [(node, _verdict(node, course)) for node in open_nodes]
-    kept = [one for _, one in verdicts if one is not None]
+    kept = [verdict for _, verdict in verdicts if verdict is not None]
     course = noted(course, Findings(blocked=tuple(kept), wake_at=_ends_at(kept)))
     ground = ground_of(course.world, course.now, is_saving=True)
-    free = candidates_of((node for node, one in verdicts if one is None), ground)
+    free = candidates_of((node for node, verdict in verdicts if verdict is None), ground)
     walk = Walk(course, ground)
     for some in _by_turn(free, course):
         walk.go(some)
     is_same = walk.course.world is course.world
-    closed = _closed(walk.course, free, walk.whys, is_same=is_same)
+    closed = _with_verdicts(walk.course, free, walk.whys, is_same=is_same)
     return _with_target(noted(closed, Findings(wake_at=_ends_at(walk.heard))), walk.waste)
 
 
@@ -62,11 +62,11 @@ def _by_turn(free: Sequence[Candidate], course: Course) -> tuple[list[Candidate]
     """
     before = course.now - course.world.policy.confirm_after
     known = {
-        one.node
-        for one in course.origin.ledger.proposals
-        if one.reason == REASON and one.since <= before
+        proposal.node
+        for proposal in course.origin.ledger.proposals
+        if proposal.reason == REASON and proposal.since <= before
     }
-    first = [one for one in free if one.name in known]
+    first = [candidate for candidate in free if candidate.name in known]
     return (first, list(free)) if 0 < len(first) < len(free) else (list(free),)
 
 
@@ -90,30 +90,30 @@ def _verdict(node: Node, course: Course) -> Blocked | None:
             return blocked(node.name, Blocker.NEVER, pool=pool.name)
         if pool.disruption.consolidation_policy == ConsolidationPolicy.WHEN_EMPTY:
             return blocked(node.name, Blocker.WHEN_EMPTY, pool=pool.name)
-    found = disruption_verdict(node, course.scene)
-    if found is None and not price_of(node, whole_prices(course.world)):
+    verdict = disruption_verdict(node, course.scene)
+    if verdict is None and not price_of(node, whole_prices(course.world)):
         return blocked(node.name, Blocker.UNPRICED)
-    return found or unrest(node, course.scene)
+    return verdict or unrest(node, course.scene)
 
 
 def _ends_at(kept: Iterable[Blocked]) -> datetime | None:
-    return soonest(*(one.until for one in kept))
+    return soonest(*(verdict.until for verdict in kept))
 
 
-def _closed(
+def _with_verdicts(
     course: Course, free: Sequence[Candidate], whys: dict[str, Blocked], *, is_same: bool
 ) -> Course:
     """The plan with a word on every candidate that stays. Unless the cluster is the same, pods may
     have been given to some meanwhile.
     """
-    proposed = {one.node for one in course.plan.proposals}
+    proposed = {proposal.node for proposal in course.plan.proposals}
     budgets = budgets_for(course, REASON)
     kept = [
-        (None if is_same else disruption_verdict(one.node, course.scene))
-        or whys.get(one.name)
-        or _stays(one.node, budgets[one.node.node_pool])
-        for one in free
-        if one.name not in proposed
+        (None if is_same else disruption_verdict(candidate.node, course.scene))
+        or whys.get(candidate.name)
+        or _stays(candidate.node, budgets[candidate.node.node_pool])
+        for candidate in free
+        if candidate.name not in proposed
     ]
     wake_at = soonest(_ends_at(kept), _turns_at(free, course) if proposed else None)
     return noted(course, Findings(blocked=tuple(kept), wake_at=wake_at))

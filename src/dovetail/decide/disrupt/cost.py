@@ -1,4 +1,4 @@
-"""Computes what it costs the cluster to move pods (spec/core.md 6.2, designs/0008).
+"""Computes what it costs the cluster to move pods.
 
 Counted twice. To compare moves, in parts of an ordinary pod, as a whole number: a node is one, and
 each pod that moves is one more, or less by its priority and by the deletion cost that it states;
@@ -128,7 +128,7 @@ def toil(pod: Pod, now: datetime, restart_seconds: int, *, is_new: bool) -> Toil
     age = _age(pod, now)
     if age is None or not _works_towards_an_end(pod):
         return Toil(restart)
-    return Toil(restart, _worked(age) // _ONE_SECOND)
+    return Toil(restart, _work_lost(age) // _ONE_SECOND)
 
 
 def standing_seconds(pod: Pod, now: datetime) -> int:
@@ -142,7 +142,7 @@ def grows_at(pod: Pod, now: datetime) -> datetime | None:
     age = _age(pod, now)
     if age is None or not _works_towards_an_end(pod):
         return None
-    return now - age + max(_FIRST_LOSS, 2 * _worked(age))
+    return now - age + max(_FIRST_LOSS, 2 * _work_lost(age))
 
 
 def _works_towards_an_end(pod: Pod) -> bool:
@@ -157,7 +157,7 @@ def _age(pod: Pod, now: datetime) -> timedelta | None:
     return now - since if now > since else _NO_TIME
 
 
-def _worked(age: timedelta) -> timedelta:
+def _work_lost(age: timedelta) -> timedelta:
     """How much work is lost, in steps that double: what a move costs should not change all the
     time.
     """
@@ -186,12 +186,12 @@ def is_job(pod: Pod) -> bool:
 @recalled
 def _stints(pods: tuple[Pod, ...]) -> Mapping[str, timedelta]:
     """How long the slowest pod of each series of Jobs took, of those that have ended well."""
-    found: dict[str, timedelta] = {}
+    stints: dict[str, timedelta] = {}
     for pod in pods:
         if pod.phase == SUCCEEDED and is_job(pod) and pod.started_at and pod.ends_at:
             series, lasted = _series(pod), pod.ends_at - pod.started_at
-            found[series] = max(found.get(series, lasted), lasted)
-    return found
+            stints[series] = max(stints.get(series, lasted), lasted)
+    return stints
 
 
 def _series(pod: Pod) -> str:
@@ -215,5 +215,5 @@ def _has_spoken(pod: Pod) -> bool:
 def _is_spread(pod: Pod) -> bool:
     spec = pod.spec
     apart = (*spec.anti_affinity, *(term for _, term in spec.preferred_anti_affinity))
-    keys = (*(one.topology_key for one in spec.spread), *(one.topology_key for one in apart))
+    keys = (*(spread.topology_key for spread in spec.spread), *(one.topology_key for one in apart))
     return labels.HOSTNAME in keys

@@ -55,30 +55,30 @@ def course_of(origin: Snapshot, plan: Plan, now: datetime) -> Course:
     return Course(origin, plan, scene_of(world, plan, now))
 
 
-def noted(course: Course, found: Findings) -> Course:
+def noted(course: Course, findings: Findings) -> Course:
     """The course with what a method found added to the plan, not under way yet."""
-    return msgspec.structs.replace(course, plan=_joined(course.plan, found))
+    return msgspec.structs.replace(course, plan=_joined_plan(course.plan, findings))
 
 
-def carried_on(course: Course, found: Findings) -> Course:
+def carried_on(course: Course, findings: Findings) -> Course:
     """The course with what a method found added to the plan, and under way."""
-    return started(noted(course, found)) if found.disruptions else noted(course, found)
+    return started(noted(course, findings)) if findings.disruptions else noted(course, findings)
 
 
-def _joined(plan: Plan, found: Findings) -> Plan:
+def _joined_plan(plan: Plan, findings: Findings) -> Plan:
     """A node that goes is not blocked; of several reasons why a node stays the first is told."""
-    disruptions = (*plan.disruptions, *found.disruptions)
-    going = {name for one in disruptions for name in one.nodes}
-    told = {one.node: one for one in reversed((*plan.blocked, *found.blocked))}
-    saved = sum(one.saving_nanousd for one in found.disruptions)
+    disruptions = (*plan.disruptions, *findings.disruptions)
+    going = {name for disruption in disruptions for name in disruption.nodes}
+    told = {verdict.node: verdict for verdict in reversed((*plan.blocked, *findings.blocked))}
+    saved = sum(disruption.saving_nanousd for disruption in findings.disruptions)
     after = plan.cost.cluster_after_nanousd - saved
     return msgspec.structs.replace(
         plan,
         disruptions=disruptions,
-        proposals=tuple(sorted((*plan.proposals, *found.proposals), key=lambda one: one.node)),
+        proposals=tuple(sorted((*plan.proposals, *findings.proposals), key=lambda one: one.node)),
         blocked=tuple(told[name] for name in sorted(told) if name not in going),
         cost=msgspec.structs.replace(plan.cost, cluster_after_nanousd=after),
-        wake_at=soonest(plan.wake_at, found.wake_at),
+        wake_at=soonest(plan.wake_at, findings.wake_at),
     )
 
 
@@ -113,7 +113,7 @@ def disruption_of(
     course: Course, move: Move, reason: DisruptionReason, launches: tuple[Launch, ...]
 ) -> Disrupt:
     """The move as the plan says it."""
-    paid = sum(one.price_nanousd for one in launches)
+    paid = sum(launch.price_nanousd for launch in launches)
     gone = set(move.nodes)
     going = [node for node in course.world.nodes if node.name in gone]
     return Disrupt(
@@ -130,5 +130,5 @@ def disruption_of(
 def launches_of(course: Course, move: Move) -> tuple[Launch, ...]:
     """Its replacements, named on from all launches that the plan has already."""
     plan = course.plan
-    others = [*plan.launches, *(new for one in plan.disruptions for new in one.replacements)]
+    others = [*plan.launches, *(new for item in plan.disruptions for new in item.replacements)]
     return named_launches(move.replacements, course.world, others)

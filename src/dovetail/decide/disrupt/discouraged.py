@@ -77,10 +77,13 @@ def discouraged(course: Course) -> Course:
     for pool in course.world.node_pools:
         if _shrinks(pool):
             standing = tuple(_standing(pool, course))
-            emptiest, awaited = _emptiest(standing, course), frozenset(_awaited(standing, course))
-            names += {*(one.node.name for one in emptiest), *awaited}
-            rest = (one for one in emptiest if one.node.name not in awaited)
-            yielding += (Yield(one.node.name, one.cost) for one in rest)
+            emptiest, awaited = (
+                _emptiest(standing, course),
+                frozenset(_nodes_moved_to(standing, course)),
+            )
+            names += {*(filled_node.node.name for filled_node in emptiest), *awaited}
+            rest = (filled_node for filled_node in emptiest if filled_node.node.name not in awaited)
+            yielding += (Yield(filled_node.node.name, filled_node.cost) for filled_node in rest)
     plan = msgspec.structs.replace(
         course.plan,
         discouraged=tuple(sorted(names)) if policy.discourages else (),
@@ -95,9 +98,9 @@ def _node_of(one: Yield) -> str:
 
 def _shrinks(pool: NodePool) -> bool:
     """Whether nodes of it that run pods may be taken away to save money."""
-    said = pool.disruption
-    is_wanted = said.consolidation_policy != ConsolidationPolicy.WHEN_EMPTY
-    return is_wanted and said.consolidate_after is not None and not pool.problems
+    disruption = pool.disruption
+    is_wanted = disruption.consolidation_policy != ConsolidationPolicy.WHEN_EMPTY
+    return is_wanted and disruption.consolidate_after is not None and not pool.problems
 
 
 def _standing(pool: NodePool, course: Course) -> Iterable[Node]:
@@ -114,13 +117,13 @@ def _standing(pool: NodePool, course: Course) -> Iterable[Node]:
 
 
 def _by_turn(nodes: Iterable[Node], held: Mapping[str, Iterable[Pod]]) -> list[_Filled]:
-    found = [_filled(node, held.get(node.name, ())) for node in nodes]
-    return sorted(found, key=lambda one: one.turn)
+    filled_nodes = [_filled_node(node, held.get(node.name, ())) for node in nodes]
+    return sorted(filled_nodes, key=lambda filled_node: filled_node.turn)
 
 
-def _filled(node: Node, held: Iterable[Pod]) -> _Filled:
+def _filled_node(node: Node, held: Iterable[Pod]) -> _Filled:
     pods = [pod for pod in held if is_active(pod)]
-    used = tuple(_asked(pods, name) for name in _COUNTED)
+    used = tuple(_requested_amount(pods, name) for name in _COUNTED)
     return _Filled(
         node,
         used,
@@ -131,33 +134,33 @@ def _filled(node: Node, held: Iterable[Pod]) -> _Filled:
     )
 
 
-def _asked(pods: Iterable[Pod], name: str) -> int:
+def _requested_amount(pods: Iterable[Pod], name: str) -> int:
     return sum(pod.spec.requests.get(name, 0) for pod in pods)
 
 
-def _awaited(nodes: Sequence[Node], course: Course) -> Iterator[str]:
+def _nodes_moved_to(nodes: Sequence[Node], course: Course) -> Iterator[str]:
     """Those that pods are moved to, but for the one that is fullest before they come; and those
     that bear the mark while pods are on their way to them.
     """
     nominated = course.scene.nominated
-    yield from (one.name for one in nodes if one.is_discouraged and one.name in nominated)
+    yield from (node.name for node in nodes if node.is_discouraged and node.name in nominated)
     held = census(course.origin.pods).by_node
     for move in course.plan.disruptions:
         meant = {place.node for place in move.places}
-        there = _by_turn((one for one in nodes if one.name in meant), held)
-        yield from (one.node.name for one in there[:-1])
+        there = _by_turn((node for node in nodes if node.name in meant), held)
+        yield from (filled_node.node.name for filled_node in there[:-1])
 
 
 def _emptiest(standing: Sequence[Node], course: Course) -> list[_Filled]:
     """Those whose pods, all together, are within reach of the room on the others; never all."""
     nodes = _by_turn(standing, course.scene.pods_by_node)
-    room = [sum(one.free[at] for one in nodes) for at in range(len(_COUNTED))]
+    room = [sum(node.free[at] for node in nodes) for at in range(len(_COUNTED))]
     used = [0] * len(_COUNTED)
-    found: list[_Filled] = []
-    for one in nodes[:-1]:
-        room = [have - gone for have, gone in zip(room, one.free, strict=True)]
-        used = [have + more for have, more in zip(used, one.used, strict=True)]
+    filled_nodes: list[_Filled] = []
+    for node in nodes[:-1]:
+        room = [have - gone for have, gone in zip(room, node.free, strict=True)]
+        used = [have + more for have, more in zip(used, node.used, strict=True)]
         if any(need > _WITHIN_REACH * have for need, have in zip(used, room, strict=True)):
             break
-        found.append(one)
-    return found
+        filled_nodes.append(node)
+    return filled_nodes

@@ -1,4 +1,4 @@
-"""Replaces drifted nodes, which are not what their pool would make today (spec/core.md 6.6).
+"""Replaces drifted nodes, which are not what their pool would make today.
 
 The node that drifted first goes first, nodes without pods to move before the others. Each goes by
 itself, once its pods have a place: on nodes that stay, or on replacements that come first. What it
@@ -45,7 +45,7 @@ _EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
 
 def drift(course: Course) -> Course:
     """The plan with every drifted node that may go now, and why the others may not."""
-    for node in _drifted(course):
+    for node in _drifted_nodes(course):
         course = carried_on(course, _finding(node, course))
     return course
 
@@ -69,12 +69,12 @@ def _finding(node: Node, course: Course) -> Findings:
     return Findings(disruptions=(gone,), wake_at=budget.changes_at)
 
 
-def _drifted(course: Course) -> list[Node]:
+def _drifted_nodes(course: Course) -> list[Node]:
     """Drifted nodes that are not on their way out, in the order in which they are looked at."""
     found = [
-        (node, said)
+        (node, condition)
         for node in course.world.nodes
-        if (said := drift_mark(node)) is not None
+        if (condition := drift_mark(node)) is not None
         and node.name not in course.scene.leaving
         and is_dynamic(node, course.world)
     ]
@@ -82,9 +82,9 @@ def _drifted(course: Course) -> list[Node]:
         return []
     ground = ground_of(course.world, course.now, is_saving=False)
 
-    def turn(one: tuple[Node, Condition]) -> tuple[bool, datetime, str]:
-        node, said = one
-        return bool(movable_pods(node.name, ground)), said.changed_at or _EARLIEST, node.name
+    def turn(pair: tuple[Node, Condition]) -> tuple[bool, datetime, str]:
+        node, condition = pair
+        return bool(movable_pods(node.name, ground)), condition.changed_at or _EARLIEST, node.name
 
     return [node for node, _ in sorted(found, key=turn)]
 
@@ -92,7 +92,7 @@ def _drifted(course: Course) -> list[Node]:
 def drift_mark(node: Node) -> Condition | None:
     """What says that the node has drifted, if it has."""
     return next(
-        (one for one in node.conditions if one.type == DRIFTED and one.status == "True"), None
+        (item for item in node.conditions if item.type == DRIFTED and item.status == "True"), None
     )
 
 
@@ -109,17 +109,17 @@ def static_drift(course: Course) -> Course:
 def _drifted_static_nodes(pool: NodePool, course: Course) -> list[Node]:
     """Those that drifted first come first, those from which nobody moves before the others."""
     found = [
-        (node, said)
+        (node, condition)
         for node in course.world.nodes
         if node.node_pool == pool.name
         and node.name not in course.scene.leaving
-        and (said := drift_mark(node)) is not None
+        and (condition := drift_mark(node)) is not None
     ]
     found.sort(
-        key=lambda one: (
-            any(moving(one[0], course.scene)),
-            one[1].changed_at or _EARLIEST,
-            one[0].name,
+        key=lambda pair: (
+            any(moving(pair[0], course.scene)),
+            pair[1].changed_at or _EARLIEST,
+            pair[0].name,
         )
     )
     return [node for node, _ in found]
@@ -141,18 +141,18 @@ def _static_findings(
     return Findings(
         disruptions=tuple(_static_replacements(course, free, launches)),
         blocked=tuple(kept),
-        wake_at=soonest(budget.changes_at, *(one.until for one in kept)),
+        wake_at=soonest(budget.changes_at, *(item.until for item in kept)),
     )
 
 
 def _static_verdict(pool: NodePool, node: Node, there: Standing, course: Course) -> Blocked | None:
     """What keeps the node, whatever budgets and limits say."""
-    found = disruption_verdict(
+    verdict = disruption_verdict(
         node, course.scene, ignores_pods=node.termination_grace_period is not None
     )
     n_nodes, replicas = len(there.active) + there.n_replaced, pool.replicas or 0
-    if found is not None or n_nodes <= replicas:
-        return found
+    if verdict is not None or n_nodes <= replicas:
+        return verdict
     return blocked(node.name, Blocker.UNSETTLED, pool=pool.name, nodes=n_nodes, replicas=replicas)
 
 
@@ -165,7 +165,7 @@ def _no_room(pool: NodePool, node: Node, *, has_room: bool) -> Blocked:
 
 def _static_launches(pool: NodePool, n_nodes: int, course: Course) -> tuple[Launch, ...]:
     plan = course.plan
-    others = [*plan.launches, *(new for one in plan.disruptions for new in one.replacements)]
+    others = [*plan.launches, *(new for item in plan.disruptions for new in item.replacements)]
     return bare_launches(pool, n_nodes, course.world, course.now, others)
 
 

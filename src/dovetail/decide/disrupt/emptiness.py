@@ -1,4 +1,4 @@
-"""Finds empty nodes that may go (spec/core.md 6.5).
+"""Finds empty nodes that may go.
 
 A node is empty when none of its pods would want another node were it gone: daemon pods and static
 pods are part of it. An empty node that has been quiet for as long as its pool wants is proposed;
@@ -61,20 +61,20 @@ def emptiness(scene: Scene) -> Findings:
     return Findings(
         disruptions=_disruptions(taken),
         proposals=tuple(
-            Proposal(_REASON, one.node.name, one.since)
-            for one in sorted(free, key=lambda one: one.node.name)
+            Proposal(_REASON, item.node.name, item.since)
+            for item in sorted(free, key=lambda one: one.node.name)
         ),
         blocked=tuple(sorted((*kept, *held_back), key=lambda one: one.node)),
         wake_at=soonest(
-            *(one.until for one in kept),
-            *(_confirmed_at(one, scene) for one in free),
-            *(budgets[one.node.node_pool].changes_at for one in free),
+            *(item.until for item in kept),
+            *(_confirmed_at(item, scene) for item in free),
+            *(budgets[item.node.node_pool].changes_at for item in free),
         ),
     )
 
 
 def is_empty(pods: Sequence[Pod]) -> bool:
-    """Whether none of these pods would want another node (spec/core.md 3.17, reschedulable).
+    """Whether none of these pods would want another node.
 
     A node whose pods all have a priority so low that they count as nothing is not called empty,
     though the reference would.
@@ -104,7 +104,7 @@ def _empty_nodes(nodes: tuple[Node, ...], pods: tuple[Pod, ...]) -> tuple[Node, 
 
 def is_quiet(node: Node) -> bool:
     """Whether no pod has come or gone for as long as its pool wants, as its claim says."""
-    return any(one.type == CONSOLIDATABLE and one.status == "True" for one in node.conditions)
+    return any(item.type == CONSOLIDATABLE and item.status == "True" for item in node.conditions)
 
 
 def is_dynamic(node: Node, snapshot: Snapshot) -> bool:
@@ -116,11 +116,11 @@ def is_dynamic(node: Node, snapshot: Snapshot) -> bool:
 def _verdict(node: Node, scene: Scene) -> Blocked | None:
     if node.node_pool in _never(scene.snapshot.node_pools):
         return blocked(node.name, Blocker.NEVER, pool=node.node_pool)
-    found = disruption_verdict(node, scene)
+    verdict = disruption_verdict(node, scene)
     is_buffered = node.name in scene.buffered or node.node_claim in scene.buffered
-    if found is None and is_buffered:  # against nothing else (spec/core.md 7.4)
+    if verdict is None and is_buffered:  # against nothing else
         return blocked(node.name, Blocker.NOMINATED)
-    return found
+    return verdict
 
 
 def _is_for_ever(node: Node, scene: Scene) -> bool:
@@ -141,8 +141,8 @@ def _never(pools: tuple[NodePool, ...]) -> frozenset[str]:
 def _dearest_first(scene: Scene, nodes: Sequence[Node]) -> list[_Empty]:
     """By what it saves to take the node away; nothing moves, so that is all there is to weigh."""
     ledger, known = scene.snapshot.ledger, prices(scene.snapshot)
-    since = {one.node: one.since for one in ledger.proposals if one.reason == _REASON}
-    found = [
+    since = {item.node: item.since for item in ledger.proposals if item.reason == _REASON}
+    empties = [
         _Empty(
             node,
             min(since.get(node.name, scene.now), scene.now),
@@ -152,13 +152,14 @@ def _dearest_first(scene: Scene, nodes: Sequence[Node]) -> list[_Empty]:
         for node in nodes
     ]
     return sorted(
-        found, key=lambda one: (-one.price_nanousd - one.node_price_nanousd, one.node.name)
+        empties,
+        key=lambda empty: (-empty.price_nanousd - empty.node_price_nanousd, empty.node.name),
     )
 
 
-def _confirmed_at(one: _Empty, scene: Scene) -> datetime | None:
+def _confirmed_at(empty: _Empty, scene: Scene) -> datetime | None:
     """When the node has been seen fit to go for long enough; None once it has."""
-    at = one.since + scene.snapshot.policy.confirm_after
+    at = empty.since + scene.snapshot.policy.confirm_after
     return at if at > scene.now else None
 
 
@@ -169,26 +170,26 @@ def _within_budgets(
     n_taken: dict[str, int] = {}
     taken: list[_Empty] = []
     over: list[_Empty] = []
-    for one in free:
-        pool = one.node.node_pool
-        if _confirmed_at(one, scene) is not None:
+    for empty in free:
+        pool = empty.node.node_pool
+        if _confirmed_at(empty, scene) is not None:
             continue
         if n_taken.get(pool, 0) < budgets[pool].n_remaining:
             n_taken[pool] = n_taken.get(pool, 0) + 1
-            taken.append(one)
+            taken.append(empty)
         else:
-            over.append(one)
+            over.append(empty)
     return taken, list(_held_back(over, budgets, n_taken))
 
 
 def _held_back(
     over: Sequence[_Empty], budgets: dict[str, Allowance], n_taken: dict[str, int]
 ) -> Iterator[Blocked]:
-    for one in over:
-        pool = one.node.node_pool
+    for empty in over:
+        pool = empty.node.node_pool
         budget = budgets[pool]
         yield blocked(
-            one.node.name,
+            empty.node.name,
             Blocker.BUDGET,
             pool=pool,
             cause=_REASON,
@@ -207,8 +208,8 @@ def _disruptions(taken: Sequence[_Empty]) -> tuple[Disrupt, ...]:
     return (
         Disrupt(
             reason=_REASON,
-            nodes=tuple(one.node.name for one in taken),
-            saving_nanousd=sum(one.price_nanousd for one in taken),
-            node_saving_nanousd=sum(one.node_price_nanousd for one in taken),
+            nodes=tuple(empty.node.name for empty in taken),
+            saving_nanousd=sum(empty.price_nanousd for empty in taken),
+            node_saving_nanousd=sum(empty.node_price_nanousd for empty in taken),
         ),
     )

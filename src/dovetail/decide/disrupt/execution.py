@@ -1,20 +1,23 @@
-"""Decides whether the nodes of a disruption may go once it is under way (spec/core.md 6.12).
+"""Decides whether the nodes of a disruption may go once it is under way.
 
-Replacements are waited for, but not for ever. Once all have started, the nodes that go are looked
-at once more: who protected a node or a pod meanwhile, or closed its pool's budgets, is heard. A
-budget of pods that allows nobody to go just now is waited for too; other disruptions use it up.
+Replacements are waited for, within limits. Before nodes are deleted, they are validated once more:
+whether a node or one of its pods was protected meanwhile, and whether the budgets of the pool still
+allow it. Nodes without replacements need as many disruptions as they are. Nodes whose replacements
+have started are kept only by budgets that allow no disruption at all. A PodDisruptionBudget that
+allows no eviction at this time is waited for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
 import msgspec
 
 from dovetail.decide.disrupt.budgets import allowances
-from dovetail.decide.disrupt.candidates import Scene, disruption_verdict, scene_of
+from dovetail.decide.disrupt.candidates import disruption_verdict, scene_of
 from dovetail.decide.disrupt.course import over_budget
 from dovetail.decide.lifecycle.conditions import INITIALIZED, LAUNCHED, conditions_of_claim
 from dovetail.model.claim import ClaimObject
@@ -54,7 +57,7 @@ def outlook(
     for name, claim in sorted(replacements.items()):
         if claim is None or claim.deleting_at is not None:
             return Futile(f"replacement {name} does not exist any more")
-    found = {name: conditions_of_claim(one, now) for name, one in replacements.items() if one}
+    found = {name: conditions_of_claim(item, now) for name, item in replacements.items() if item}
     unready = [name for name in sorted(found) if not found[name].is_true(INITIALIZED)]
     if not unready:
         return None
@@ -70,16 +73,39 @@ def outlook(
 def second_look(
     snapshot: Snapshot, names: Iterable[str], reason: str, now: datetime
 ) -> tuple[Blocked, ...]:
-    """What keeps these nodes now that they are about to go; their own marks do not count."""
-    going = frozenset(names)
-    scene = scene_of(snapshot, Plan(), now)
-    scene = msgspec.structs.replace(
-        scene,
-        disrupting={node: why for node, why in scene.disrupting.items() if node not in going},
-        leaving=scene.leaving - going,
-    )
-    found = (_objection(node, scene, reason) for node in snapshot.nodes if node.name in going)
-    return tuple(one for one in found if one is not None)
+    """What keeps nodes whose replacements have started. Their own marks do not count. A budget that
+    has shrunk but is not zero does not keep them: they are part of what it allows already.
+    """
+    going = tuple(names)
+    cluster = _without_departures(snapshot, going)
+    found = _objections(cluster, going, reason, now)
+    budgets = allowances(cluster, reason, now)
+    for node in _nodes(cluster, going):
+        if node.name not in found and not budgets[node.node_pool].n_allowed:
+            found[node.name] = over_budget(node, DisruptionReason(reason), budgets[node.node_pool])
+    return tuple(found[name] for name in going if name in found)
+
+
+def removal_objections(
+    snapshot: Snapshot, names: Iterable[str], reason: str, now: datetime
+) -> tuple[Blocked, ...]:
+    """What keeps nodes that are removed without replacements, once no pod can come to them any
+    more. Of several nodes the first may go, as many as the budgets of their pool still allow.
+    """
+    going = tuple(names)
+    cluster = _without_departures(snapshot, going)
+    found = _objections(cluster, going, reason, now)
+    budgets = allowances(cluster, reason, now)
+    n_taken: Counter[str] = Counter()
+    for node in _nodes(cluster, going):
+        if node.name in found:
+            continue
+        budget = budgets[node.node_pool]
+        if n_taken[node.node_pool] < budget.n_remaining:
+            n_taken[node.node_pool] += 1
+        else:
+            found[node.name] = over_budget(node, DisruptionReason(reason), budget)
+    return tuple(found[name] for name in going if name in found)
 
 
 def is_passing(blocked: Blocked) -> bool:
@@ -87,13 +113,31 @@ def is_passing(blocked: Blocked) -> bool:
     return blocked.reason == Blocker.DISRUPTION_BUDGET
 
 
-def _objection(node: Node, scene: Scene, reason: str) -> Blocked | None:
-    # Drift is done in any case where a drain ends in any case (spec/core.md 6.2).
-    is_sure = reason == DisruptionReason.DRIFTED and node.termination_grace_period is not None
-    found = disruption_verdict(node, scene, ignores_pods=is_sure)
-    if found is not None:
-        return found
-    budget = allowances(scene.snapshot, reason, scene.now)[node.node_pool]
-    if budget.n_allowed:
-        return None
-    return over_budget(node, DisruptionReason(reason), budget)
+def _without_departures(snapshot: Snapshot, going: Collection[str]) -> Snapshot:
+    """The cluster as if these nodes were not being disrupted."""
+    others = tuple(item for item in snapshot.ledger.disrupting if item.node not in going)
+    ledger = msgspec.structs.replace(snapshot.ledger, disrupting=others)
+    return msgspec.structs.replace(snapshot, ledger=ledger)
+
+
+def _nodes(snapshot: Snapshot, names: Iterable[str]) -> list[Node]:
+    """The nodes of these names that are there, in this order."""
+    by_name = {node.name: node for node in snapshot.nodes}
+    return [by_name[name] for name in names if name in by_name]
+
+
+def _objections(
+    snapshot: Snapshot, going: Iterable[str], reason: str, now: datetime
+) -> dict[str, Blocked]:
+    """What keeps nodes besides budgets, by name."""
+    scene = scene_of(snapshot, Plan(), now)
+    objections = {}
+    for node in _nodes(snapshot, going):
+        # Where a drain ends in any case, drift does not wait for pods.
+        is_bounded = reason == DisruptionReason.DRIFTED and (
+            node.termination_grace_period is not None
+        )
+        verdict = disruption_verdict(node, scene, ignores_pods=is_bounded)
+        if verdict is not None:
+            objections[node.name] = verdict
+    return objections

@@ -50,12 +50,12 @@ class Flaw(msgspec.Struct, frozen=True, gc=False):
 
 def flaws(budgets: Sequence[Budget], now: datetime) -> tuple[Flaw, ...]:
     """Everything to warn of in the budgets of a pool, one by one and then together."""
-    alone = tuple(flaw for index, one in enumerate(budgets) for flaw in _alone(index, one, now))
+    alone = tuple(flaw for index, item in enumerate(budgets) for flaw in _alone(index, item, now))
     return (*alone, *_together(budgets, now))
 
 
 def _alone(index: int, budget: Budget, now: datetime) -> Iterator[Flaw]:
-    name = _named([index])
+    name = _index_text([index])
     yield from _odd_reasons(index, budget)
     nonsense = _nonsense(budget)
     if nonsense:
@@ -69,24 +69,24 @@ def _alone(index: int, budget: Budget, now: datetime) -> Iterator[Flaw]:
 
 
 def _odd_reasons(index: int, budget: Budget) -> Iterator[Flaw]:
-    name = _named([index])
-    unknown = [one for one in budget.reasons or () if one not in REASONS]
+    name = _index_text([index])
+    unknown = [reason for reason in budget.reasons or () if reason not in REASONS]
     if unknown:
         yield Flaw(
             FlawKind.UNKNOWN_REASON,
             (index,),
-            f"{name} limits {_listed(unknown)}, which is not a disruption reason; "
-            f"expected {_listed(REASONS, 'or')}",
+            f"{name} limits {_list_text(unknown)}, which is not a disruption reason; "
+            f"expected {_list_text(REASONS, 'or')}",
         )
     elif budget.reasons == ():
         yield Flaw(FlawKind.NO_REASON, (index,), f"{name} never limits anything: {NO_REASONS}")
 
 
 def _endless(index: int, budget: Budget) -> Iterator[Flaw]:
-    name = _named([index])
+    name = _index_text([index])
     if limit(budget).is_zero:
         why = _gapless(budget) if budget.schedule else "it has no schedule, so it is always active"
-        reasons = _listed(_reasons(budget), "or")
+        reasons = _list_text(_reasons(budget), "or")
         message = f"{name} never allows a node to be disrupted for {reasons}: {why}"
         yield Flaw(FlawKind.NEVER_ALLOWS, (index,), message)
     elif budget.schedule:
@@ -128,28 +128,28 @@ def _together(budgets: Sequence[Budget], now: datetime) -> Iterator[Flaw]:
     for reason in REASONS:
         culprits = tuple(
             index
-            for index, one in enumerate(budgets)
-            if limit(one).is_zero and reason in _reasons(one)
+            for index, budget in enumerate(budgets)
+            if limit(budget).is_zero and reason in _reasons(budget)
         )
         reasons_by_culprits.setdefault(culprits, []).append(reason)
     for culprits, reasons in reasons_by_culprits.items():
         strict = [budgets[index] for index in culprits]
-        if not any(_covers([one], now) for one in strict) and _covers(strict, now):
+        if not any(_covers([budget], now) for budget in strict) and _covers(strict, now):
             yield Flaw(
                 FlawKind.NEVER_ALLOWS,
                 culprits,
-                f"{_named(culprits)} together never allow a node to be disrupted for "
-                f"{_listed(reasons, 'or')}: their windows leave no gap",
+                f"{_index_text(culprits)} together never allow a node to be disrupted for "
+                f"{_list_text(reasons, 'or')}: their windows leave no gap",
             )
 
 
 def _covers(budgets: Sequence[Budget], now: datetime) -> bool:
     """Whether one of these holds at any time to come. Ends at the first gap."""
     try:
-        until = now + max((_repeats_after(one) for one in budgets), default=_HORIZON)
+        until = now + max((_repeats_after(budget) for budget in budgets), default=_HORIZON)
     except OverflowError:
         until = _LATEST
-    all_windows = merge(*(windows(one, now, until) for one in budgets))
+    all_windows = merge(*(windows(budget, now, until) for budget in budgets))
     return next(joined(all_windows, now, until), None) == (now, until)
 
 
@@ -161,13 +161,13 @@ def _repeats_after(budget: Budget) -> timedelta:
 
 def _reasons(budget: Budget) -> tuple[str, ...]:
     """The reasons that a budget limits, of those that there are."""
-    return tuple(one for one in REASONS if budget.is_about(one))
+    return tuple(reason for reason in REASONS if budget.is_about(reason))
 
 
-def _named(indexes: Sequence[int]) -> str:
-    return _listed([f"budgets[{index}]" for index in indexes])
+def _index_text(indexes: Sequence[int]) -> str:
+    return _list_text([f"budgets[{index}]" for index in indexes])
 
 
-def _listed(words: Iterable[str], last: str = "and") -> str:
+def _list_text(words: Iterable[str], last: str = "and") -> str:
     *others, final = words
     return f"{', '.join(others)} {last} {final}" if others else final

@@ -42,7 +42,7 @@ def parts_of(move: Move, launches: Sequence[Launch], ground: Ground) -> list[Par
     alone = going.pop("", [])
     ordered = [*going.items(), *([("", alone)] if alone else [])]
     return [
-        Part(_narrowed(move, names, node_by_pod), tuple(coming.get(leader, ())))
+        Part(_narrow_move(move, names, node_by_pod), tuple(coming.get(leader, ())))
         for leader, names in ordered
     ]
 
@@ -65,15 +65,15 @@ def _leaders(
     return {name: leader(name) for name in nodes}
 
 
-def _narrowed(move: Move, names: Sequence[str], node_by_pod: Mapping[str, str]) -> Move:
+def _narrow_move(move: Move, names: Sequence[str], node_by_pod: Mapping[str, str]) -> Move:
     """The move as far as it is about these nodes."""
     held = set(names)
     places = (
-        Nominate(one.node, tuple(pod for pod in one.pods if node_by_pod[pod] in held))
-        for one in move.places
+        Nominate(place.node, tuple(pod for pod in place.pods if node_by_pod[pod] in held))
+        for place in move.places
     )
     return Move(
         nodes=tuple(names),
         pods=tuple(pod for pod in move.pods if node_by_pod[pod] in held),
-        places=tuple(one for one in places if one.pods),
+        places=tuple(place for place in places if place.pods),
     )

@@ -1,4 +1,4 @@
-"""Computes what would happen if some nodes went (spec/core.md 6.4).
+"""Computes what would happen if some nodes went.
 
 The same solver, on the cluster without them: who would move, where to, what would have to be
 launched instead and for how much; or which pod would have no place. What all probes of one cluster
@@ -115,7 +115,7 @@ def ground_of(snapshot: Snapshot, now: datetime, *, is_saving: bool) -> Ground:
     )
 
 
-def hurried(ground: Ground, shunned: frozenset[str]) -> Ground:
+def quick_ground(ground: Ground, shunned: frozenset[str]) -> Ground:
     """The same cluster for many pods at once, where quick answers are as good; nobody is moved to
     nodes that are shunned.
     """
@@ -124,15 +124,15 @@ def hurried(ground: Ground, shunned: frozenset[str]) -> Ground:
 
 def _holding(snapshot: Snapshot, names: set[str], now: datetime) -> dict[str, tuple[Pod, ...]]:
     """The pods that hold room on these nodes, or for which an earlier plan has promised it."""
-    found = {
+    result = {
         name: tuple(pod for pod in pods if not pod.is_terminal)
         for name, pods in census(snapshot.pods).by_node.items()
         if name in names
     }
     for name, pods in promised_by_node(snapshot, now).items():
         moved = (msgspec.structs.replace(pod, node_name=name) for pod in pods)
-        found[name] = (*found.get(name, ()), *moved)
-    return found
+        result[name] = (*result.get(name, ()), *moved)
+    return result
 
 
 def _is_closed(node: Node, busy: frozenset[str]) -> bool:
@@ -160,13 +160,13 @@ def _full(node: Node) -> Node:
 
 def movable_pods(name: str, ground: Ground) -> tuple[Pod, ...]:
     """The pods of a node that would want another, were it gone."""
-    found = ground.movable_by_node.get(name)
-    if found is None:
+    pods = ground.movable_by_node.get(name)
+    if pods is None:
         budgets = ground.snapshot.disruption_budgets
-        found = ground.movable_by_node[name] = tuple(
+        pods = ground.movable_by_node[name] = tuple(
             pod for pod in ground.pods_by_node.get(name, ()) if is_movable(pod, budgets, ground.now)
         )
-    return found
+    return pods
 
 
 def probe(ground: Ground, names: Iterable[str]) -> Move | Stuck:
@@ -180,8 +180,8 @@ def probe_within(ground: Ground, names: Iterable[str], most_nanousd: int) -> Mov
     asked = _asked(ground, tuple(names))
     if isinstance(asked, Stuck):
         return asked
-    found = _answer(ground, asked, most_nanousd)
-    return None if found.is_dear else _outcome(asked, found)
+    solution = _answer(ground, asked, most_nanousd)
+    return None if solution.is_dear else _outcome(asked, solution)
 
 
 class _Asked(msgspec.Struct, frozen=True):

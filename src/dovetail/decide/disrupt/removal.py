@@ -53,8 +53,8 @@ class Removal(msgspec.Struct, frozen=True):
     @property
     def destination_by_pod(self) -> Mapping[str, str]:
         """The node that each pod would get, there already or to come."""
-        found = {pod: one.node for one in self.places for pod in one.pods}
-        return found | {pod: one.name for one in self.launches for pod in one.pods}
+        found = {pod: place.node for place in self.places for pod in place.pods}
+        return found | {pod: launch.name for launch in self.launches for pod in launch.pods}
 
 
 def removal(node: Node, snapshot: Snapshot, plan: Plan, now: datetime) -> Removal | None:
@@ -65,13 +65,13 @@ def removal(node: Node, snapshot: Snapshot, plan: Plan, now: datetime) -> Remova
     saves = cause(node, scene_of(world, plan, now)) == DisruptionReason.UNDERUTILIZED
     found = probe(ground_of(world, now, is_saving=saves), (node.name,))
     if isinstance(found, Stuck):
-        return Removal(unplaced=_unplaced(found, world, now))
-    return _moved(node, found, world, plan)
+        return Removal(unplaced=_unplaced_verdicts(found, world, now))
+    return _removal_of(node, found, world, plan)
 
 
-def _moved(node: Node, move: Move, world: Snapshot, plan: Plan) -> Removal:
+def _removal_of(node: Node, move: Move, world: Snapshot, plan: Plan) -> Removal:
     launches = named_launches(move.replacements, world, plan.launches)
-    paid = sum(one.price_nanousd for one in launches)
+    paid = sum(launch.price_nanousd for launch in launches)
     return Removal(
         places=move.places,
         launches=launches,
@@ -80,12 +80,12 @@ def _moved(node: Node, move: Move, world: Snapshot, plan: Plan) -> Removal:
     )
 
 
-def _unplaced(stuck: Stuck, world: Snapshot, now: datetime) -> tuple[Unschedulable, ...]:
+def _unplaced_verdicts(stuck: Stuck, world: Snapshot, now: datetime) -> tuple[Unschedulable, ...]:
     """Who would have no place, with all that keeps each pool from making one."""
     gone = Disrupt(DisruptionReason.UNDERUTILIZED, stuck.nodes)
-    found = provision(begin(world, Plan(disruptions=(gone,)), now), now)
+    plan = provision(begin(world, Plan(disruptions=(gone,)), now), now)
     theirs = {pod.key for pod in world.pods if pod.node_name in stuck.nodes}
-    told = tuple(one for one in found.unschedulable if one.pod in theirs)
+    told = tuple(verdict for verdict in plan.unschedulable if verdict.pod in theirs)
     # Nodes that still start, or are not quiet, are no places for a move though they are for pods.
     alone = Unschedulable(stuck.pod, f"It cannot run on any other node: {stuck.why}.")
     return told or (alone,)
@@ -97,7 +97,7 @@ def fate(pod: Pod, found: Removal, snapshot: Snapshot, now: datetime) -> Fate:
         return Fate.PART_OF_NODE
     if not is_reschedulable(pod):
         return Fate.ENDING
-    if any(one.pod == pod.key for one in found.unplaced):
+    if any(verdict.pod == pod.key for verdict in found.unplaced):
         return Fate.STUCK
     is_free = is_movable(pod, snapshot.disruption_budgets, now)
     return Fate.MOVES if is_free else Fate.HELD

@@ -1,4 +1,4 @@
-"""Limits replacements to instance types that are sure to be cheaper (spec/core.md 6.7).
+"""Limits replacements to instance types that are sure to be cheaper.
 
 A launch lists everything that would hold its pods, so that a provider can fall back; a replacement
 lists only what costs less than what it replaces, at the worst price that the provider may choose.
@@ -38,13 +38,13 @@ def replacements(
     if saving <= 0:
         return None
     spare = -(-saving // max(1, len(launches)))
-    found = []
+    result = []
     for launch in launches:
-        narrowed = _narrowed(course, launch, launch.price_nanousd + spare)
+        narrowed = _cheaper_launch(course, launch, launch.price_nanousd + spare)
         if narrowed is None or not _may_be_spot(course, going, narrowed):
             return None
-        found.append(_bounded(narrowed, going, course))
-    return tuple(found)
+        result.append(_limit_spot(narrowed, going, course))
+    return tuple(result)
 
 
 def bought(one: Node | Launch) -> Bought:
@@ -52,10 +52,10 @@ def bought(one: Node | Launch) -> Bought:
     return one.node_pool, one.instance_type, one.zone, one.capacity_type
 
 
-def _narrowed(course: Course, launch: Launch, below: int) -> Launch | None:
+def _cheaper_launch(course: Course, launch: Launch, below: int) -> Launch | None:
     """The launch with only what costs less than this, bought the way that was chosen."""
     by_name = _types(course, launch.node_pool)
-    zones = _asked(launch, labels.ZONE) or frozenset({launch.zone})
+    zones = _asked_values(launch, labels.ZONE) or frozenset({launch.zone})
     if _worst(by_name[launch.instance_type], launch, zones) >= below:
         zones = frozenset({launch.zone})
     kept = tuple(
@@ -69,18 +69,18 @@ def _narrowed(course: Course, launch: Launch, below: int) -> Launch | None:
 
 
 def _types(course: Course, pool: str) -> dict[str, InstanceType]:
-    return {one.name: one for one in obtainable(course.world, course.now).get(pool, ())}
+    return {item.name: item for item in obtainable(course.world, course.now).get(pool, ())}
 
 
-def _asked(launch: Launch, key: str) -> frozenset[str]:
-    return next((one.values for one in launch.requirements if one.key == key), frozenset())
+def _asked_values(launch: Launch, key: str) -> frozenset[str]:
+    return next((item.values for item in launch.requirements if item.key == key), frozenset())
 
 
 def _worst(kind: InstanceType, launch: Launch, zones: frozenset[str]) -> int:
     """The most that the provider may ask for this type, bought as the launch is; what nobody can
     pay if it is not to be had so.
     """
-    prices = [one.price_nanousd for one in kind.offerings if _is_meant(one, launch, zones)]
+    prices = [item.price_nanousd for item in kind.offerings if _is_meant(item, launch, zones)]
     return max(prices, default=NOT_TO_BE_HAD)
 
 
@@ -98,8 +98,8 @@ def _is_diverse(course: Course, launch: Launch, kinds: Sequence[InstanceType]) -
     if launch.is_min_values_relaxed:
         return True
     pool = pools_by_name(course.world.node_pools).get(launch.node_pool)
-    wanted = [one for one in pool.requirements if one.min_values] if pool else []
-    return all(_n_values(one, kinds) >= (one.min_values or 0) for one in wanted)
+    wanted = [item for item in pool.requirements if item.min_values] if pool else []
+    return all(_n_values(item, kinds) >= (item.min_values or 0) for item in wanted)
 
 
 def _n_values(asked: Requirement, kinds: Sequence[InstanceType]) -> int:
@@ -122,8 +122,8 @@ def _asking(launch: Launch, types: tuple[str, ...], zones: frozenset[str]) -> La
         launch,
         instance_types=types,
         requirements=tuple(
-            Requirement(one.key, False, narrowed[one.key]) if one.key in narrowed else one
-            for one in launch.requirements
+            Requirement(item.key, False, narrowed[item.key]) if item.key in narrowed else item
+            for item in launch.requirements
         ),
     )
 
@@ -144,7 +144,7 @@ def _is_spot_for_spot(going: Sequence[Node], launch: Launch) -> bool:
     return all_spot and launch.capacity_type == labels.SPOT
 
 
-def _bounded(launch: Launch, going: Sequence[Node], course: Course) -> Launch:
+def _limit_spot(launch: Launch, going: Sequence[Node], course: Course) -> Launch:
     """Spot for a single spot node asks for the cheapest types only: were it free to take dearer
     ones, it would be replaced again.
     """
@@ -156,4 +156,4 @@ def _bounded(launch: Launch, going: Sequence[Node], course: Course) -> Launch:
         types = launch.instance_types[:n_types]
         if _is_diverse(course, launch, [by_name[name] for name in types]):
             break
-    return _asking(launch, types, _asked(launch, labels.ZONE))
+    return _asking(launch, types, _asked_values(launch, labels.ZONE))

@@ -4,7 +4,7 @@ Each part of a move must pay for what it disturbs, and replacements are priced a
 provider may ask. Parts that do not pay stay as they are. A node that would be replaced by one of
 the same type, zone and capacity type is kept where the others can do without it. A
 Balanced pool approves when the share of its cost that is saved is at least half the share of its
-pods that are disturbed; a move that concerns several such pools needs all of them (core.md 6.10).
+pods that are disturbed; a move that concerns several such pools needs all of them.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def judged(
     for number in range(_TRIES):
         if not chosen:
             return mixed
-        move = probe_within(ground, (one.name for one in chosen), _most(chosen))
+        move = probe_within(ground, (candidate.name for candidate in chosen), _most(chosen))
         if move is None:
             return mixed
         if isinstance(move, Stuck):
@@ -136,13 +136,13 @@ def _most(chosen: Sequence[Candidate]) -> int:
 
 
 def _paid(chosen: Iterable[Candidate]) -> int:
-    return sum(one.price_nanousd for one in chosen)
+    return sum(candidate.price_nanousd for candidate in chosen)
 
 
 def _without_host(chosen: Sequence[Candidate], pod: str, ground: Ground) -> list[Candidate]:
     """Those on whose nodes the pod does not stand."""
     return [
-        one for one in chosen if all(pod != held.key for held in movable_pods(one.name, ground))
+        item for item in chosen if all(pod != held.key for held in movable_pods(item.name, ground))
     ]
 
 
@@ -150,19 +150,19 @@ def _worth_equals(found: object, chosen: Sequence[Candidate]) -> Saving | None:
     """The move if it saves so much that nodes may even be replaced by their equals."""
     if not isinstance(found, Saving) or len(chosen) < MANY:
         return None
-    return found if _saved(found) >= WORTH_EQUALS * _paid(chosen) else None
+    return found if _saving_of(found) >= WORTH_EQUALS * _paid(chosen) else None
 
 
 def _better(found: Saving | Blocked | None, mixed: Saving | None) -> Saving | Blocked | None:
     """What leaves equals alone, unless far more is saved otherwise."""
     if mixed is None:
         return found
-    if not isinstance(found, Saving) or 2 * _saved(found) < _saved(mixed):
+    if not isinstance(found, Saving) or 2 * _saving_of(found) < _saving_of(mixed):
         return mixed
     return found
 
 
-def _saved(one: Saving) -> int:
+def _saving_of(one: Saving) -> int:
     return sum(part.whole_saving_nanousd for part in one.disrupts)
 
 
@@ -176,35 +176,34 @@ def _in_parts(
     """What comes of these nodes if every part of the move pays for itself, or those whose part
     does, to be looked at again.
     """
-    by_name = {one.name: one for one in chosen}
+    by_name = {candidate.name: candidate for candidate in chosen}
     found = [
-        _weighed(course, ground, [by_name[name] for name in part.move.nodes], part)
-        for part in parts
+        _weigh(course, ground, [by_name[name] for name in part.move.nodes], part) for part in parts
     ]
-    worth = [one for one in found if isinstance(one, Saving)]
-    heard += [one for one in found if isinstance(one, Blocked)]
+    worth = [item for item in found if isinstance(item, Saving)]
+    heard += [item for item in found if isinstance(item, Blocked)]
     if len(worth) == len(found):
-        return _joined(course, ground, worth)
+        return _joined_saving(course, ground, worth)
     if not worth:
-        return next((one for one in found if one is not None), None)
-    going = {node.name for one in worth for node in one.going}
-    return [one for one in chosen if one.name in going]
+        return next((item for item in found if item is not None), None)
+    going = {node.name for item in worth for node in item.going}
+    return [candidate for candidate in chosen if candidate.name in going]
 
 
-def _joined(course: Course, ground: Ground, parts: Sequence[Saving]) -> Saving | Blocked:
+def _joined_saving(course: Course, ground: Ground, parts: Sequence[Saving]) -> Saving | Blocked:
     """All parts as one move, unless together they evict somebody too often."""
     if len(parts) == 1:
         return parts[0]
-    going = tuple(node for one in parts for node in one.going)
+    going = tuple(node for part in parts for node in part.going)
     moving = [pod for node in going for pod in movable_pods(node.name, ground)]
     over = overtaxed(moving, course.world, course.now)
     if over is not None:
         return evicted_often(going[0].name, over)
     return Saving(
         going,
-        tuple(disrupt for one in parts for disrupt in one.disrupts),
-        sum(one.cost for one in parts),
-        soonest(*(one.changes_at for one in parts)),
+        tuple(disrupt for part in parts for disrupt in part.disrupts),
+        sum(part.cost for part in parts),
+        soonest(*(part.changes_at for part in parts)),
     )
 
 
@@ -214,20 +213,20 @@ def _without_equals(
     """Those of which nothing comes again that is just like them: as many stay as would come, the
     last first; or all that are like what would come.
     """
-    coming = Counter(bought(one) for one in launches)
+    coming = Counter(bought(launch) for launch in launches)
     going: list[Candidate] = []
-    for one in reversed(chosen):
-        if coming[bought(one.node)] > 0:
-            coming[bought(one.node)] -= not keeps_all
+    for candidate in reversed(chosen):
+        if coming[bought(candidate.node)] > 0:
+            coming[bought(candidate.node)] -= not keeps_all
         else:
-            going.append(one)
+            going.append(candidate)
     return going[::-1]
 
 
-def _weighed(
+def _weigh(
     course: Course, ground: Ground, chosen: Sequence[Candidate], part: Part
 ) -> Saving | Blocked | None:
-    going, launches = tuple(one.node for one in chosen), part.launches
+    going, launches = tuple(candidate.node for candidate in chosen), part.launches
     first = going[0]
     saved = _paid(chosen) - launch_price(launches, course.world)
     moving = [pod for node in going for pod in movable_pods(node.name, ground)]
@@ -253,7 +252,7 @@ def _weighed(
     return Saving(
         going,
         (disrupt,),
-        sum(one.cost for one in chosen),
+        sum(candidate.cost for candidate in chosen),
         changes_at(moving, course.world, course.now),
     )
 
@@ -263,8 +262,8 @@ def _is_return(going: Sequence[Node], launches: Sequence[Launch], snapshot: Snap
     as before.
     """
     weights = weight_by_pool(snapshot)
-    heaviest = max(weights[one.node_pool] for one in going)
-    return bool(launches) and all(weights[one.node_pool] > heaviest for one in launches)
+    heaviest = max(weights[node.node_pool] for node in going)
+    return bool(launches) and all(weights[launch.node_pool] > heaviest for launch in launches)
 
 
 def saves_too_little(node: str, saved: int, toll: Toll, now: datetime) -> Blocked:
@@ -273,8 +272,8 @@ def saves_too_little(node: str, saved: int, toll: Toll, now: datetime) -> Blocke
         node,
         Blocker.SAVES_TOO_LITTLE,
         until=toll.pays_at(saved, now),
-        saving=_shown(saved),
-        least=_shown(toll.least_nanousd),
+        saving=_dollars(saved),
+        least=_dollars(toll.least_nanousd),
     )
 
 
@@ -283,7 +282,7 @@ def weight_by_pool(snapshot: Snapshot) -> dict[str, int]:
     return {pool.name: pool.weight for pool in snapshot.node_pools}
 
 
-def _shown(nanousd: int) -> str:
+def _dollars(nanousd: int) -> str:
     return f"{dollars(nanousd):.4f}"
 
 
@@ -325,22 +324,22 @@ def scores(
     if not concerned:
         return ()
     paid = _stake(going, ground).price_nanousd
-    found = []
+    result = []
     for pool in concerned:
         part = _stake([node for node in going if node.node_pool == pool], ground)
         share = Fraction(saving * part.price_nanousd, paid) if paid else Fraction(0)
         exact = score(share, part.cost, held[pool])
-        found.append(Score(pool, exact * THOUSAND // 1))
-    return tuple(found)
+        result.append(Score(pool, exact * THOUSAND // 1))
+    return tuple(result)
 
 
 def is_approved(found: Iterable[Score]) -> bool:
     """Whether every pool that was asked approves."""
-    return all(one.thousandths >= LEAST_SCORE for one in found)
+    return all(item.thousandths >= LEAST_SCORE for item in found)
 
 
-def score(saving: Fraction, cost: int, held: Stake) -> Fraction:
+def score(saving: Fraction, cost: int, stake: Stake) -> Fraction:
     """The share of a pool's cost that is saved, over the share of its pods that are disturbed."""
-    if not held.price_nanousd or not held.cost or not cost:
+    if not stake.price_nanousd or not stake.cost or not cost:
         return Fraction(0)
-    return (saving / held.price_nanousd) / Fraction(cost, held.cost)
+    return (saving / stake.price_nanousd) / Fraction(cost, stake.cost)

@@ -77,20 +77,20 @@ def toll_of(
     """
     known = whole_prices(snapshot)
     places = {node.name: _place(node, snapshot, known) for node in going}
-    renewed = {pod for one in launches for pod in one.pods}
+    renewed = {pod for launch in launches for pod in launch.pods}
     ordinary = _ordinary_price(snapshot.nodes, snapshot.pods, known)
     lost = stood = wanted = 0
     minute = _minute(now)
     for pod in moving:
-        held = places.get(pod.node_name)
-        if held is None or pod.is_virtual:
+        place = places.get(pod.node_name)
+        if place is None or pod.is_virtual:
             continue
         is_new = bool(renewed) and pod.key in renewed
-        done = toil(pod, now, held.restart_seconds, is_new=is_new)
-        paid = _lost(done, occupied_price(pod, held.price_nanousd, held.allocatable), ordinary)
+        done = toil(pod, now, place.restart_seconds, is_new=is_new)
+        paid = _lost(done, occupied_price(pod, place.price_nanousd, place.allocatable), ordinary)
         lost += paid
         stood += paid * standing_seconds(pod, minute)
-        wanted += held.wanted_nanousd
+        wanted += place.wanted_nanousd
     return Toll(
         lost + START_SECONDS * launch_price(launches, snapshot),
         max(_SHORTEST_SECONDS, stood // lost) if lost else LONGEST_SECONDS,
@@ -113,7 +113,7 @@ def _place(node: Node, snapshot: Snapshot, known: Prices) -> _Place:
         node.allocatable,
         price_of(node, known),
         _eviction_seconds(pool, snapshot),
-        _wanted(pool, snapshot),
+        _n_wanted(pool, snapshot),
     )
 
 
@@ -135,7 +135,7 @@ def _eviction_seconds(pool: NodePool | None, snapshot: Snapshot) -> int:
     return (snapshot.policy.eviction_cost if theirs is None else theirs) // _SECOND
 
 
-def _wanted(pool: NodePool | None, snapshot: Snapshot) -> int:
+def _n_wanted(pool: NodePool | None, snapshot: Snapshot) -> int:
     theirs = pool.disruption.least_saving_nanousd if pool is not None else None
     return snapshot.policy.least_saving_nanousd if theirs is None else theirs
 

@@ -13,28 +13,113 @@ Whatever was decided before counts: nodes that go take nobody, budgets shrink, r
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Final
 
+import msgspec
+
+from dovetail import labels
 from dovetail.decide.disrupt.blockers import blocked
 from dovetail.decide.disrupt.candidates import Findings, disruption_verdict
 from dovetail.decide.disrupt.course import Course, budgets_for, carried_on
-from dovetail.decide.disrupt.probe import Ground, ground_of, hurried
-from dovetail.decide.disrupt.prospects import (
-    Prospect,
-    has_choice,
-    keepers,
-    light_pools,
-    may_be_replaced,
-    prospects_of,
-    screen_of,
-)
+from dovetail.decide.disrupt.probe import Ground, ground_of, movable_pods, quick_ground
+from dovetail.decide.disrupt.replacing import SPOT_TYPES, Bought, bought
 from dovetail.decide.disrupt.savings import REASON, Candidate, Saving, judged, saves_too_little
 from dovetail.decide.lifecycle.step import soonest
+from dovetail.decide.pools import remaining_limits
+from dovetail.decide.spread import with_default_spread
 from dovetail.model.ledger import Proposal
+from dovetail.model.pod import Pod
 from dovetail.model.verdict import Blocked, Blocker
-from dovetail.solve import Screen
+from dovetail.solve import Estimate, Puzzle, Screen
+
+_POOR: Final = Fraction(1, 10)  # of a node's price that is wasted
+
+
+class Prospect(msgspec.Struct, frozen=True):
+    """A candidate, and what its pods are worth."""
+
+    candidate: Candidate
+    worth_nanousd: int
+
+    @property
+    def waste(self) -> int:
+        """What it costs beyond what its pods are worth."""
+        return self.candidate.price_nanousd - self.worth_nanousd
+
+    @property
+    def is_poor(self) -> bool:
+        """Whether much of its price is wasted, and enough to pay for moving its pods."""
+        candidate = self.candidate
+        is_much = self.waste > _POOR * candidate.price_nanousd
+        return is_much and self.waste > candidate.toll.least_nanousd
+
+    @property
+    def ratio(self) -> float:
+        """What could be saved for each pod that is disturbed."""
+        return self.waste / self.candidate.cost
+
+
+def screen_of(ground: Ground, free: Iterable[Candidate]) -> Screen:
+    """The cluster, of which the pods of these nodes could move."""
+    return Screen(_puzzle(ground, tuple(p for one in free for p in movable_pods(one.name, ground))))
+
+
+def _puzzle(ground: Ground, moving: tuple[Pod, ...]) -> Puzzle:
+    keys, items_view = {pod.key for pod in moving}, ground.volumes.items()
+    return msgspec.structs.replace(
+        ground.puzzle,
+        pods=with_default_spread(moving, ground.snapshot),
+        nodes=ground.nodes,
+        bound=tuple(
+            pod for pods in ground.pods_by_node.values() for pod in pods if pod.key not in keys
+        ),
+        volumes={key: pod_volumes for key, pod_volumes in items_view if key in keys},
+        bound_volumes={key: pod_volumes for key, pod_volumes in items_view if key not in keys},
+        limits={pool.name: remaining_limits(pool, ground.nodes) for pool in ground.pools},
+    )
+
+
+def prospects_of(screen: Screen, free: Sequence[Candidate]) -> list[Prospect]:
+    """The candidates, most wasteful first for what it costs to move their pods."""
+    worth = screen.worth_by_node
+    prospects = [Prospect(candidate, worth[candidate.name]) for candidate in free]
+    return sorted(prospects, key=lambda prospect: (-prospect.ratio, prospect.candidate.name))
+
+
+def keepers(poor: Sequence[Prospect]) -> frozenset[str]:
+    """The fullest of poor nodes that are each other's equals: as many as all their pods are worth,
+    within what a node may waste. Bought anew they would cost as much, so the others may move there.
+    """
+    groups: dict[Bought, list[Prospect]] = {}
+    for prospect in poor:
+        groups.setdefault(bought(prospect.candidate.node), []).append(prospect)
+    kept: list[Prospect] = []
+    for alike in groups.values():
+        price = max(prospect.candidate.price_nanousd for prospect in alike)
+        worth = sum(prospect.worth_nanousd for prospect in alike)
+        n_kept = int(Fraction(worth, price) + _POOR) if price else 0
+        alike.sort(key=lambda prospect: (-prospect.worth_nanousd, prospect.candidate.name))
+        kept += alike[:n_kept]
+    return frozenset(prospect.candidate.name for prospect in kept)
+
+
+def may_be_replaced(one: Candidate, ground: Ground) -> bool:
+    """Whether anything else may come for it, so that it makes sense to look."""
+    return ground.snapshot.policy.replaces_spot_by_spot or one.node.capacity_type != labels.SPOT
+
+
+def has_choice(candidate: Candidate, estimate: Estimate) -> bool:
+    """Whether enough types would do: a spot node gives way to another only if many are cheaper."""
+    return candidate.node.capacity_type != labels.SPOT or estimate.n_types >= SPOT_TYPES
+
+
+def light_pools(ground: Ground) -> frozenset[str]:
+    """Pools that were only second choice: there are heavier ones, which may have room again."""
+    heaviest = max((pool.weight for pool in ground.pools), default=0)
+    return frozenset(pool.name for pool in ground.pools if pool.weight < heaviest)
+
 
 _TOGETHER: Final = 30  # nodes that are bought anew at once
 _FEW: Final = 8  # poor nodes; of fewer also parts are tried
@@ -60,7 +145,7 @@ class Walk:
     @property
     def whys(self) -> dict[str, Blocked]:
         """Why nodes by themselves would not go."""
-        return {name: said for name, (_, said) in self._laters.items()} | self._whys
+        return {name: verdict for name, (_, verdict) in self._laters.items()} | self._whys
 
     @property
     def waste(self) -> int:
@@ -70,46 +155,46 @@ class Walk:
     def go(self, free: Sequence[Candidate]) -> None:
         """Make every move with these nodes that saves money, but for those that go already."""
         ground = self._ground()
-        free = self._worthwhile([one for one in free if one.name not in self._done], ground)
+        free = self._worthwhile([item for item in free if item.name not in self._done], ground)
         if not free:
             return
         screen = screen_of(ground, free)
-        found = prospects_of(screen, free)
-        for one in found:
-            self._wastes[one.candidate.name] = max(0, one.waste)
-            self._later(one.candidate, one.waste)
-        poor = [one for one in found if one.is_poor and may_be_replaced(one.candidate, ground)]
+        prospects = prospects_of(screen, free)
+        for prospect in prospects:
+            self._wastes[prospect.candidate.name] = max(0, prospect.waste)
+            self._later(prospect.candidate, prospect.waste)
+        poor = [one for one in prospects if one.is_poor and may_be_replaced(one.candidate, ground)]
         if poor:
-            shunned = frozenset(one.candidate.name for one in poor)
+            shunned = frozenset(prospect.candidate.name for prospect in poor)
             screen.shun(shunned - keepers(poor))
-            self._emptied(free, screen, ground, is_hasty=True)
-            if self._renewed(poor, shunned) and len(free) > _TOGETHER:
+            self._remove_emptiable(free, screen, ground, is_hasty=True)
+            if self._replace_poor(poor, shunned) and len(free) > _TOGETHER:
                 return  # of so many, what else would be cheaper is seen once that is done
-            free = [one.candidate for one in found if one.candidate.name not in self._done]
+            free = [item.candidate for item in prospects if item.candidate.name not in self._done]
             free = free[: _PROMISING * max(1, self.course.world.policy.effort)]
             if self._ground() is ground:
                 screen.welcome()
             else:
                 ground = self._ground()
                 screen = screen_of(ground, free)
-        self._improved(self._emptied(free, screen, ground))
+        self._replace_likely(self._remove_emptiable(free, screen, ground))
 
     def _worthwhile(self, free: Sequence[Candidate], ground: Ground) -> list[Candidate]:
         """Those that would pay for what is disturbed, if nothing had to come instead."""
         light = light_pools(ground)
         kept: list[Candidate] = []
-        for one in free:
-            if one.price_nanousd > one.toll.least_nanousd or one.node.node_pool in light:
-                kept.append(one)
+        for item in free:
+            if item.price_nanousd > item.toll.least_nanousd or item.node.node_pool in light:
+                kept.append(item)
             else:
-                self._later(one, one.price_nanousd)
+                self._later(item, item.price_nanousd)
         return kept
 
     def _later(self, one: Candidate, saved: int) -> None:
         """A node that could save so much, and stays if that does not pay yet."""
         if 0 < saved <= one.toll.least_nanousd and saved > self._laters.get(one.name, (0,))[0]:
-            said = saves_too_little(one.name, saved, one.toll, self.course.now)
-            self._laters[one.name] = (saved, said)
+            verdict = saves_too_little(one.name, saved, one.toll, self.course.now)
+            self._laters[one.name] = (saved, verdict)
 
     def _ground(self) -> Ground:
         """The cluster as it is by now; the same until the next move."""
@@ -120,7 +205,7 @@ class Walk:
 
     # ------------------------------------------------------------------ sets of nodes
 
-    def _emptied(
+    def _remove_emptiable(
         self,
         free: Sequence[Candidate],
         screen: Screen,
@@ -133,35 +218,35 @@ class Walk:
         """
         going: list[Candidate] = []
         likely: list[tuple[float, Candidate]] = []
-        left, light = self._left(), light_pools(ground)
-        for one in sorted(free, key=lambda one: (-one.price_nanousd / one.cost, one.name)):
-            pool = one.node.node_pool
-            is_done = one.name in self._done or screen.is_visited(one.name)
-            if is_done or one.name in self.course.scene.nominated:
+        left, light = self._n_left_by_pool(), light_pools(ground)
+        for item in sorted(free, key=lambda one: (-one.price_nanousd / one.cost, one.name)):
+            pool = item.node.node_pool
+            is_done = item.name in self._done or screen.is_visited(item.name)
+            if is_done or item.name in self.course.scene.nominated:
                 continue
             is_within = left[pool] > 0
-            least = -1 if pool in light else one.toll.least_nanousd
-            price = 0 if is_hasty else one.price_nanousd - least
-            found = screen.estimate(one.name, price, lets_go=is_within)
-            if found.stuck is not None:
-                self._stuck(one, found.stuck.key)
-            elif not found.n_left and is_within:
-                going.append(one)
+            least = -1 if pool in light else item.toll.least_nanousd
+            price = 0 if is_hasty else item.price_nanousd - least
+            estimate = screen.estimate(item.name, price, lets_go=is_within)
+            if estimate.stuck is not None:
+                self._stuck(item, estimate.stuck.key)
+            elif not estimate.n_left and is_within:
+                going.append(item)
                 left[pool] -= 1
-            elif not is_hasty and may_be_replaced(one, ground) and has_choice(one, found):
-                saved = one.price_nanousd - found.price_nanousd
+            elif not is_hasty and may_be_replaced(item, ground) and has_choice(item, estimate):
+                saved = item.price_nanousd - estimate.price_nanousd
                 if saved > least:
-                    likely.append((saved / one.cost, one))
+                    likely.append((saved / item.cost, item))
                 else:
-                    self._later(one, saved)
+                    self._later(item, saved)
         self._first_that_saves(ground, going)
-        return sorted(likely, key=lambda one: (-one[0], one[1].name))
+        return sorted(likely, key=lambda pair: (-pair[0], pair[1].name))
 
-    def _renewed(self, poor: Sequence[Prospect], shunned: frozenset[str]) -> bool:
+    def _replace_poor(self, poor: Sequence[Prospect], shunned: frozenset[str]) -> bool:
         """Buy poor nodes anew, set by set; whether any could be. After a set that was tried in vain
         ever more are passed over: what holds for one likely holds for those that are like it.
         """
-        left = [one.candidate for one in poor if one.candidate.name not in self._done]
+        left = [item.candidate for item in poor if item.candidate.name not in self._done]
         n_vain, is_any = 0, False
         most_vain = _VAIN_SETS * max(1, self.course.world.policy.effort)
         while left and n_vain < most_vain:
@@ -172,7 +257,9 @@ class Walk:
                 left = left[left.index(chosen[-1]) + 1 :]
                 continue
             least = 1 if len(chosen) <= _FEW else len(chosen)
-            is_vain = not self._first_that_saves(hurried(self._ground(), shunned), chosen, least)
+            is_vain = not self._first_that_saves(
+                quick_ground(self._ground(), shunned), chosen, least
+            )
             is_any = is_any or not is_vain
             n_vain += is_vain
             left = left[left.index(chosen[-1]) + 1 :]
@@ -184,12 +271,12 @@ class Walk:
         """Whether enough is wasted that whole nodes, bought anew, could cost less: pods cannot be
         cut.
         """
-        waste = sum(self._wastes[one.name] for one in chosen)
-        return waste > _HOPEFUL * sum(one.price_nanousd for one in chosen)
+        waste = sum(self._wastes[candidate.name] for candidate in chosen)
+        return waste > _HOPEFUL * sum(candidate.price_nanousd for candidate in chosen)
 
-    def _improved(self, likely: Sequence[tuple[float, Candidate]]) -> None:
+    def _replace_likely(self, likely: Sequence[tuple[float, Candidate]]) -> None:
         """Replace nodes that would likely be cheaper: the best together, then one by one."""
-        left = [one for _, one in likely]
+        left = [candidate for _, candidate in likely]
         chosen = self._within(left, _TOGETHER)
         is_many = len(chosen) > _FEW
         if len(chosen) > 1:
@@ -197,15 +284,15 @@ class Walk:
                 self._at_leisure(is_many=is_many), chosen, _FEW if is_many else 2
             )
         n_vain = 0
-        for one in left:
+        for candidate in left:
             if n_vain == _VAIN_LOOKS * max(1, self.course.world.policy.effort):
                 break
-            if self._within([one], 1):
-                n_vain += not self._first_that_saves(self._at_leisure(is_many=is_many), [one])
+            if self._within([candidate], 1):
+                n_vain += not self._first_that_saves(self._at_leisure(is_many=is_many), [candidate])
 
     def _at_leisure(self, *, is_many: bool) -> Ground:
         """Where to look for the best, unless there is much to look at."""
-        return hurried(self._ground(), frozenset()) if is_many else self._ground()
+        return quick_ground(self._ground(), frozenset()) if is_many else self._ground()
 
     # ------------------------------------------------------------------ one set
 
@@ -231,7 +318,7 @@ class Walk:
         stood = {at + course.world.policy.confirm_after for at in since.values()}
         confirmed_at = max(stood)
         budgets = budgets_for(course, REASON)
-        found = Findings(
+        findings = Findings(
             disruptions=one.disrupts if confirmed_at <= now else (),
             proposals=tuple(Proposal(REASON, name, since[name]) for name in sorted(since)),
             wake_at=soonest(
@@ -240,37 +327,37 @@ class Walk:
                 *(budgets[node.node_pool].changes_at for node in one.going),
             ),
         )
-        self.course = carried_on(course, found)
+        self.course = carried_on(course, findings)
         self._done |= since.keys()
         if confirmed_at > now:
             self._n_proposed.update(node.node_pool for node in one.going)
 
-    def _stuck(self, one: Candidate, pod: str) -> None:
+    def _stuck(self, candidate: Candidate, pod: str) -> None:
         why = "no remaining node has room for it, and no node can be launched"
-        said = blocked(one.name, Blocker.POD_STUCK, pod=pod, why=why)
-        self._whys.setdefault(one.name, said)
+        verdict = blocked(candidate.name, Blocker.POD_STUCK, pod=pod, why=why)
+        self._whys.setdefault(candidate.name, verdict)
 
     # ------------------------------------------------------------------ budgets
 
-    def _left(self) -> Counter[str]:
+    def _n_left_by_pool(self) -> Counter[str]:
         """How many nodes of each pool may still go, those that are proposed counted."""
         budgets = budgets_for(self.course, REASON)
         return Counter(
-            {pool: one.n_remaining - self._n_proposed[pool] for pool, one in budgets.items()}
+            {pool: budget.n_remaining - self._n_proposed[pool] for pool, budget in budgets.items()}
         )
 
     def _within(self, wanted: Sequence[Candidate], most: int) -> list[Candidate]:
         """The first that nothing keeps yet, as many as budgets allow."""
-        left = self._left()
+        left = self._n_left_by_pool()
         kept: list[Candidate] = []
-        for one in wanted:
+        for candidate in wanted:
             if len(kept) == most:
                 break
-            pool = one.node.node_pool
-            is_free = one.name not in self._done and left[pool] > 0
-            if is_free and disruption_verdict(one.node, self.course.scene) is None:
+            pool = candidate.node.node_pool
+            is_free = candidate.name not in self._done and left[pool] > 0
+            if is_free and disruption_verdict(candidate.node, self.course.scene) is None:
                 left[pool] -= 1
-                kept.append(one)
+                kept.append(candidate)
         return kept
 
 

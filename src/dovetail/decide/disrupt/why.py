@@ -19,8 +19,7 @@ from dovetail.decide.disrupt.budgets import UNLIMITED, allowances, allowed_disru
 from dovetail.decide.disrupt.candidates import Scene, disruption_verdict, scene_of
 from dovetail.decide.disrupt.course import over_budget
 from dovetail.decide.disrupt.emptiness import is_empty, is_quiet
-from dovetail.decide.lifecycle.conditions import DRIFTED
-from dovetail.decide.lifecycle.finalization import rfc3339
+from dovetail.decide.lifecycle.conditions import DRIFTED, rfc3339
 from dovetail.decide.pools import pools_by_name
 from dovetail.model.node import Node
 from dovetail.model.plan import DisruptionReason, Plan
@@ -35,8 +34,8 @@ _BY_ITSELF: Final = frozenset({Blocker.NOMINATED, Blocker.NODE_PROTECTED, Blocke
 
 def staying(snapshot: Snapshot, plan: Plan, now: datetime) -> tuple[Blocked, ...]:
     """Why each node stays that the plan does not take away, by its name."""
-    going = {name for one in plan.disruptions for name in one.nodes}
-    told = {one.node: one for one in plan.blocked}
+    going = {name for disruption in plan.disruptions for name in disruption.nodes}
+    told = {verdict.node: verdict for verdict in plan.blocked}
     scene = scene_of(snapshot, plan, now)
     return tuple(
         told.get(node.name) or _untold(node, scene, plan)
@@ -48,20 +47,20 @@ def staying(snapshot: Snapshot, plan: Plan, now: datetime) -> tuple[Blocked, ...
 def obstacles(node: Node, snapshot: Snapshot, plan: Plan, now: datetime) -> tuple[Blocked, ...]:
     """Everything that keeps this node now, what the plan tells of it first."""
     scene = scene_of(snapshot, plan, now)
-    told = [one for one in plan.blocked if one.node == node.name]
-    found = [*told, *_reasons(node, scene)]
-    if not any(one.reason == Blocker.BUDGET for one in found):
-        found += _budget(node, scene, plan)
-    found = found or [_untold(node, scene, plan)]
+    told = [verdict for verdict in plan.blocked if verdict.node == node.name]
+    verdicts = [*told, *_reasons(node, scene)]
+    if not any(verdict.reason == Blocker.BUDGET for verdict in verdicts):
+        verdicts += _budget(node, scene, plan)
+    verdicts = verdicts or [_untold(node, scene, plan)]
     unique: dict[tuple[str, str], Blocked] = {}
-    for one in found:
-        unique.setdefault((one.reason, one.message), one)
+    for verdict in verdicts:
+        unique.setdefault((verdict.reason, verdict.message), verdict)
     return tuple(unique.values())
 
 
 def cause(node: Node, scene: Scene) -> DisruptionReason:
     """For which reason this node would go, if for any."""
-    if any(one.type == DRIFTED and one.status == "True" for one in node.conditions):
+    if any(item.type == DRIFTED and item.status == "True" for item in node.conditions):
         return DisruptionReason.DRIFTED
     if is_empty(scene.pods_by_node.get(node.name, ())):
         return DisruptionReason.EMPTY
@@ -72,49 +71,49 @@ def tightest(name: str, snapshot: Snapshot, reason: str, now: datetime) -> str:
     """Which budget of a pool binds for this reason, as one writes it; nothing if none does."""
     held = allowances(snapshot, reason, now)
     for pool in snapshot.node_pools:
-        for index, one in enumerate(pool.disruption.budgets):
-            is_meant = pool.name == name and one.is_about(reason)
+        for index, budget in enumerate(pool.disruption.budgets):
+            is_meant = pool.name == name and budget.is_about(reason)
             n_nodes, n_allowed = held[pool.name].n_nodes, held[pool.name].n_allowed
-            if is_meant and allowed_disruptions((one,), n_nodes, now) == n_allowed < UNLIMITED:
-                return f"budgets[{index}], nodes {one.nodes}"
+            if is_meant and allowed_disruptions((budget,), n_nodes, now) == n_allowed < UNLIMITED:
+                return f"budgets[{index}], nodes {budget.nodes}"
     return ""
 
 
 def _untold(node: Node, scene: Scene, plan: Plan) -> Blocked:
     """Why a node stays that the plan does not speak of."""
     why = cause(node, scene)
-    found = next(_reasons(node, scene), None)
-    if found is not None:
-        return found
+    verdict = next(_reasons(node, scene), None)
+    if verdict is not None:
+        return verdict
     if why not in scene.snapshot.policy.disrupts_for:
         return blocked(node.name, Blocker.NOT_WANTED, cause=why)
-    for one in plan.proposals:
-        if one.node == node.name:
-            at = one.since + scene.snapshot.policy.confirm_after
-            facts = {"cause": one.reason, "confirmed_at": rfc3339(at)}
+    for proposal in plan.proposals:
+        if proposal.node == node.name:
+            at = proposal.since + scene.snapshot.policy.confirm_after
+            facts = {"cause": proposal.reason, "confirmed_at": rfc3339(at)}
             return blocked(node.name, Blocker.UNCONFIRMED, until=at, **facts)
     return blocked(node.name, Blocker.NOT_LOOKED_AT)
 
 
 def _reasons(node: Node, scene: Scene) -> Iterator[Blocked]:
     """What keeps a node, from what it is to who is on it."""
-    found = disruption_verdict(node, scene, ignores_pods=True)
-    if found is not None:
-        yield found
+    verdict = disruption_verdict(node, scene, ignores_pods=True)
+    if verdict is not None:
+        yield verdict
     pool = pools_by_name(scene.snapshot.node_pools).get(node.node_pool)
-    if (found is not None and found.reason not in _BY_ITSELF) or pool is None or pool.problems:
+    if (verdict is not None and verdict.reason not in _BY_ITSELF) or pool is None or pool.problems:
         return
     if pool.replicas is not None:
         yield blocked(node.name, Blocker.STATIC, pool=pool.name, replicas=pool.replicas)
         return
     why = cause(node, scene)
     if why != DisruptionReason.DRIFTED:
-        yield from _unsettled(node, pool, why, scene.now)
+        yield from _consolidation_blockers(node, pool, why, scene.now)
     if why != DisruptionReason.DRIFTED or node.termination_grace_period is None:
         yield from _pods(node, scene)
 
 
-def _unsettled(
+def _consolidation_blockers(
     node: Node, pool: NodePool, why: DisruptionReason, now: datetime
 ) -> Iterator[Blocked]:
     """What its pool says of when nodes may go to save money."""
@@ -148,9 +147,9 @@ def _pods(node: Node, scene: Scene) -> Iterator[Blocked]:
     for pod in sorted(scene.pods_by_node.get(node.name, ()), key=lambda pod: pod.key):
         by_node = {node.name: (pod,)}
         alone = msgspec.structs.replace(scene, pods_by_node=by_node, nominated=frozenset())
-        found = disruption_verdict(free, alone)
-        if found is not None and (before is None or found.reason != before.reason):
-            yield found
+        verdict = disruption_verdict(free, alone)
+        if verdict is not None and (before is None or verdict.reason != before.reason):
+            yield verdict
 
 
 def _budget(node: Node, scene: Scene, plan: Plan) -> Iterator[Blocked]:

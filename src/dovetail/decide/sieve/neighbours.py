@@ -22,8 +22,8 @@ def topology_keys(state: Sifting) -> Finding | None:
     """Constraints between pods that fail for certain: no node of the pool has the label."""
     spec = state.ask.spec
     asked = [
-        *((Reason.TOPOLOGY_SPREAD, one.topology_key) for one in spec.spread if one.is_hard),
-        *((Reason.POD_AFFINITY, one.topology_key) for one in spec.affinity),
+        *((Reason.TOPOLOGY_SPREAD, item.topology_key) for item in spec.spread if item.is_hard),
+        *((Reason.POD_AFFINITY, pod_term.topology_key) for pod_term in spec.affinity),
     ]
     for reason, key in asked:
         if state.is_waived(reason) or state.shelf.offers_label(key):
@@ -57,7 +57,7 @@ def between_pods(state: Sifting) -> Finding | None:
     if state.waived:
         return None
     spec = state.ask.spec
-    hard = [one for one in spec.spread if one.is_hard]
+    hard = [spread for spread in spec.spread if spread.is_hard]
     if hard:
         reason, key = Reason.TOPOLOGY_SPREAD, hard[0].topology_key
         tell = partial(say, reason, max_skew=str(hard[0].max_skew), key=key)
@@ -79,4 +79,4 @@ def selected(selector: LabelSelector) -> str:
     """A selector as people read it."""
     if selector.nothing:
         return "no labels at all"
-    return ", ".join(str(one) for one in selector.expressions) or "any labels"
+    return ", ".join(str(expression) for expression in selector.expressions) or "any labels"

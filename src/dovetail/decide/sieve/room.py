@@ -16,14 +16,14 @@ from dovetail.units import quantity
 def resources(state: Sifting) -> Finding | None:
     """What the pod requests, on a node that its daemon sets have entered first."""
     shelf = state.shelf
-    asked = [one for one in state.ask.requests if one[0] not in state.waived.resources]
+    asked = [request for request in state.ask.requests if request[0] not in state.waived.resources]
     fitting = [shelf.table.free(name, shelf.overhead).at_least(amount) for name, amount in asked]
     enough = state.left
     for mask in fitting:
         enough &= mask
     if state.narrow(enough):
         return None
-    alone = [one for one, mask in zip(asked, fitting, strict=True) if not mask & state.left]
+    alone = [pair for pair, mask in zip(asked, fitting, strict=True) if not mask & state.left]
     short = alone or asked
     waiver = Waiver(resources=frozenset(name for name, _ in short))
 
@@ -91,7 +91,7 @@ def host_ports(state: Sifting) -> Finding | None:
 
 
 def _conflict(ports: tuple[HostPort, ...], taken: tuple[HostPort, ...]) -> HostPort | None:
-    return next((one for one in ports for other in taken if one.conflicts(other)), None)
+    return next((port for port in ports for other in taken if port.conflicts(other)), None)
 
 
 def min_values(state: Sifting) -> Finding | None:

@@ -76,11 +76,13 @@ def volume_topology(state: Sifting) -> Finding | None:
 def _label_finding(state: Sifting, wishes: list[Wish], step: Reason) -> Finding:
     """The label that failed in the alternative that came farthest."""
     failures = [_failing_label(state, wish) for wish in wishes]
-    left, key, said = max(failures, key=lambda one: one[0].bit_count())
-    reason = Reason.REFUSES_NODE_POOLS if _refuses_pools(key, said) else step
+    left, key, requirements = max(failures, key=lambda entry: entry[0].bit_count())
+    reason = Reason.REFUSES_NODE_POOLS if _refuses_pools(key, requirements) else step
 
     def tell() -> str:
-        message = say(reason, expression=spoken(said), offered=_offered(state.shelf, key))
+        message = say(
+            reason, expression=spoken(requirements), offered=_offered_text(state.shelf, key)
+        )
         if len(wishes) > 1:
             message = f"{message[:-1]}, nor the other {len(wishes) - 1} alternatives."
         return message
@@ -88,11 +90,11 @@ def _label_finding(state: Sifting, wishes: list[Wish], step: Reason) -> Finding:
     waiver = Waiver(keys=frozenset({key}))
     if reason is Reason.VOLUME_TOPOLOGY:
         waiver = Waiver(reasons=frozenset({reason}))
-    return Finding(reason, tell, left, waiver, key, said)
+    return Finding(reason, tell, left, waiver, key, requirements)
 
 
 def _refuses_pools(key: str, said: Said) -> bool:
-    return key == labels.NODE_POOL and any(not one.complement and not one.values for one in said)
+    return key == labels.NODE_POOL and any(not item.complement and not item.values for item in said)
 
 
 def _failing_label(state: Sifting, wish: Wish) -> tuple[Bits, str, Said]:
@@ -108,7 +110,7 @@ def _failing_label(state: Sifting, wish: Wish) -> tuple[Bits, str, Said]:
     return left, last, wish[last]
 
 
-def _offered(shelf: TypeShelf, key: str) -> str:
+def _offered_text(shelf: TypeShelf, key: str) -> str:
     if key in (labels.HOSTNAME, labels.NODE_NAME_FIELD):
         return "; the name of a new node is unknown before it is launched"
     values = shelf.values(key)

@@ -36,9 +36,9 @@ class TypeShelf:
         self._repelling: dict[tuple[Toleration, ...], tuple[Taint, ...]] = {}
         self._n_values: dict[tuple[str, Bits], int] = {}
         self.min_values = tuple(
-            (key, max(one.min_values or 0 for one in said))
-            for key, said in self.stated.items()
-            if any(one.min_values is not None for one in said)
+            (key, max(requirement.min_values or 0 for requirement in requirements))
+            for key, requirements in self.stated.items()
+            if any(requirement.min_values is not None for requirement in requirements)
         )
         self.admitted = self._own_types()
         self.stock = self.admitted & self.on_offer({})
@@ -48,17 +48,17 @@ class TypeShelf:
             for daemon, members in self.daemons
         )
 
-    def admitting(self, key: str, said: Said) -> Bits:
+    def admitting(self, key: str, requirements: Said) -> Bits:
         """The types whose nodes can have what is said of a label."""
-        cached = self._admitting.get((key, said))
+        cached = self._admitting.get((key, requirements))
         if cached is None:
-            cached = self._admitting[key, said] = self._admit(key, said)
+            cached = self._admitting[key, requirements] = self._admit(key, requirements)
         return cached
 
     def admitting_all(self, wish: Wish, among: Bits) -> Bits:
         """Those of the types whose nodes can have every label of a wish."""
-        for key, said in wish.items():
-            among &= self.admitting(key, said)
+        for key, requirements in wish.items():
+            among &= self.admitting(key, requirements)
         return among
 
     def on_offer(self, wish: Wish) -> Bits:
@@ -95,15 +95,15 @@ class TypeShelf:
     def values(self, key: str) -> list[str]:
         """The values of a label that nodes of this pool are known to be able to have, sorted."""
         stated = self._stated(key)
-        found = {
+        result = {
             value
             for value, members in self.table.index(key).by_value.items()
-            if members & self.admitted and all(one.has(value) for one in stated)
+            if members & self.admitted and all(requirement.has(value) for requirement in stated)
         }
-        if not found:
-            listed = (value for one in stated if not one.complement for value in one.values)
-            found = {value for value in listed if all(one.has(value) for one in stated)}
-        return sorted(found)
+        if not result:
+            listed = (value for item in stated if not item.complement for value in item.values)
+            result = {value for value in listed if all(item.has(value) for item in stated)}
+        return sorted(result)
 
     def n_values(self, key: str, among: Bits) -> int:
         """How many values of a label the pool could choose from with these types."""
@@ -113,7 +113,7 @@ class TypeShelf:
             cached = self._n_values[key, among] = sum(
                 1
                 for value, members in self.table.index(key).by_value.items()
-                if members & among and all(one.has(value) for one in stated)
+                if members & among and all(requirement.has(value) for requirement in stated)
             )
         return cached
 
@@ -126,12 +126,12 @@ class TypeShelf:
             mask &= self.admitting(key, ())
         return mask
 
-    def _admit(self, key: str, said: Said) -> Bits:
+    def _admit(self, key: str, requirements: Said) -> Bits:
         if key in _UNKNOWN:
-            return self.table.everyone if all(one.complement for one in said) else 0
+            return self.table.everyone if all(item.complement for item in requirements) else 0
         index = self.table.index(key)
         stated = self._stated(key)
-        merged = (*said, *stated)
+        merged = (*requirements, *stated)
         mask = index.having(merged)
         # A label that no type fixes comes from the pool. Labels that providers own do not: a type
         # without one launches nodes without it, whatever the pool asks for.
@@ -139,28 +139,28 @@ class TypeShelf:
         if is_pool_label:
             is_served = satisfiable(merged)
         else:
-            is_served = all(one.tolerates_absence for one in merged)
+            is_served = all(requirement.tolerates_absence for requirement in merged)
         return mask | index.absent if is_served else mask
 
     def _matching_rows(self, asked: tuple[Said, ...]) -> Bits:
         mask = self.table.rows()
-        for said in asked:
-            mask &= self._rows_having((*said, *self._stated(said[0].key)))
+        for requirements in asked:
+            mask &= self._rows_having((*requirements, *self._stated(requirements[0].key)))
         for key in self.stated:
             if key in self.table.offered_keys:
                 mask &= self._rows_having(self._stated(key))
         return mask
 
-    def _rows_having(self, said: Said) -> Bits:
-        index = self.table.row_index(said[0].key)
-        mask = index.having(said)
-        return mask | index.absent if all(one.tolerates_absence for one in said) else mask
+    def _rows_having(self, requirements: Said) -> Bits:
+        index = self.table.row_index(requirements[0].key)
+        mask = index.having(requirements)
+        return mask | index.absent if all(item.tolerates_absence for item in requirements) else mask
 
     def _daemons(self, daemon_sets: tuple[DaemonSet, ...]) -> tuple[tuple[DaemonSet, Bits], ...]:
         """The daemon sets that run on nodes of this pool, and on which types, by name: reasons
         name the first that is in the way.
         """
-        found = []
+        daemons = []
         for daemon in sorted(daemon_sets, key=lambda one: (one.namespace, one.name)):
             if not tolerates(self.pool.taints, daemon.spec.tolerations):
                 continue
@@ -168,8 +168,8 @@ class TypeShelf:
             for wish in pod_wishes(daemon.spec):
                 members |= self.admitting_all(wish, self.admitted) & self.on_offer(wish)
             if members:
-                found.append((daemon, members))
-        return tuple(found)
+                daemons.append((daemon, members))
+        return tuple(daemons)
 
 
 def _given_labels(pool: NodePool) -> dict[str, str]:

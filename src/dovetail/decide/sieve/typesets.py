@@ -71,14 +71,14 @@ class LabelIndex(msgspec.Struct, frozen=True):
     open_ended: tuple[tuple[Bits, Requirement], ...]
     absent: Bits
 
-    def having(self, said: Said) -> Bits:
+    def having(self, requirements: Said) -> Bits:
         """Who has the label with a value that everything said allows."""
         mask = 0
         for value, members in self.by_value.items():
-            if all(one.has(value) for one in said):
+            if all(requirement.has(value) for requirement in requirements):
                 mask |= members
         for member, held in self.open_ended:
-            if reduce(and_, said, held):
+            if reduce(and_, requirements, held):
                 mask |= member
         return mask
 
@@ -88,14 +88,14 @@ def index_labels(members: Sequence[tuple[Requirement, ...]]) -> LabelIndex:
     by_value: dict[str, Bits] = {}
     open_ended: list[tuple[Bits, Requirement]] = []
     absent = 0
-    for position, held in enumerate(members):
+    for position, requirements in enumerate(members):
         member = 1 << position
-        if not any(held):
+        if not any(requirements):
             absent |= member
-        for one in held:
-            if one.complement:
-                open_ended.append((member, one))
-            for value in () if one.complement else one.values:
+        for requirement in requirements:
+            if requirement.complement:
+                open_ended.append((member, requirement))
+            for value in () if requirement.complement else requirement.values:
                 by_value[value] = by_value.get(value, 0) | member
     ordered = {value: by_value[value] for value in sorted(by_value)}
     return LabelIndex(ordered, tuple(open_ended), absent)
@@ -132,7 +132,9 @@ class TypeTable:
     def index(self, key: str) -> LabelIndex:
         """The types by their values of a label, whether or not they are on offer now."""
         if key not in self._type_indices:
-            self._type_indices[key] = index_labels([_held(kind, key) for kind in self.types])
+            self._type_indices[key] = index_labels(
+                [_requirements_on(kind, key) for kind in self.types]
+            )
         return self._type_indices[key]
 
     def rows(self) -> Bits:
@@ -213,16 +215,16 @@ def _spans(owners: Sequence[int], n_types: int) -> list[Bits]:
     return spans
 
 
-def _held(kind: InstanceType, key: str) -> tuple[Requirement, ...]:
+def _requirements_on(kind: InstanceType, key: str) -> tuple[Requirement, ...]:
     own = kind.requirements.get(key)
     if own is not None:
         return (own,)
-    offered = (one.requirements.get(key) for one in kind.offerings)
-    return tuple(dict.fromkeys(one for one in offered if one is not None))
+    offered = (offering.requirements.get(key) for offering in kind.offerings)
+    return tuple(dict.fromkeys(requirement for requirement in offered if requirement is not None))
 
 
 def _held_by_offering(kind: InstanceType, offering: Offering, key: str) -> tuple[Requirement, ...]:
-    held = offering.requirements.get(key)
-    if held is None:
-        held = kind.requirements.get(key)
-    return () if held is None else (held,)
+    requirement = offering.requirements.get(key)
+    if requirement is None:
+        requirement = kind.requirements.get(key)
+    return () if requirement is None else (requirement,)

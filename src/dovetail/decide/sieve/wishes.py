@@ -43,8 +43,8 @@ def pod_wishes(spec: PodSpec) -> tuple[Wish, ...]:
 def by_key(requirements: Iterable[Requirement]) -> Wish:
     """Everything that is said, by key, each thing once."""
     said: dict[str, dict[Requirement, None]] = {}
-    for one in requirements:
-        said.setdefault(one.key, {})[one] = None
+    for requirement in requirements:
+        said.setdefault(requirement.key, {})[requirement] = None
     return {key: tuple(said[key]) for key in sorted(said)}
 
 
@@ -57,15 +57,15 @@ def with_volumes(wishes: tuple[Wish, ...], volumes: PodVolumes) -> tuple[Wish, .
         for alternatives in volumes.alternatives
     ]
     combined = (
-        by_key([*_flat(wish), *(one for term in terms for one in _expressions(term))])
+        by_key([*_flat(wish), *(expression for term in terms for expression in _expressions(term))])
         for wish, terms in product(wishes, product(*lists))
     )
     return tuple(islice(combined, _MOST_ALTERNATIVES))
 
 
-def satisfiable(said: Said) -> bool:
+def satisfiable(requirements: Said) -> bool:
     """Whether some value, or the label's absence, satisfies everything said of a key."""
-    return bool(reduce(and_, said)) or all(one.tolerates_absence for one in said)
+    return bool(reduce(and_, requirements)) or all(item.tolerates_absence for item in requirements)
 
 
 def without(wish: Wish, keys: frozenset[str]) -> Wish:
@@ -73,18 +73,18 @@ def without(wish: Wish, keys: frozenset[str]) -> Wish:
     return {key: said for key, said in wish.items() if key not in keys} if keys else wish
 
 
-def spoken(said: Said) -> str:
+def spoken(requirements: Said) -> str:
     """What is said of one key, for people."""
-    return " and ".join(str(one) for one in said)
+    return " and ".join(str(requirement) for requirement in requirements)
 
 
 def _flat(wish: Wish) -> list[Requirement]:
-    return [one for said in wish.values() for one in said]
+    return [requirement for requirements in wish.values() for requirement in requirements]
 
 
 def _expressions(term: NodeTerm) -> list[Requirement]:
     fields = [
-        Requirement(labels.NODE_NAME_FIELD, one.complement, one.values, one.gte, one.lte)
-        for one in term.fields
+        Requirement(labels.NODE_NAME_FIELD, field.complement, field.values, field.gte, field.lte)
+        for field in term.fields
     ]
     return [*term.expressions, *fields]

@@ -1,4 +1,4 @@
-"""How is a server reached? Everything that a kubeconfig or a service account settles."""
+"""Holds what is needed to reach a server, from a kubeconfig or a service account."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What did the server say? Status objects become errors, lists become pages, lines become changes.
+"""Parses answers: Status objects become errors, lists become pages, lines become changes.
 
 Only the wrapping is decoded here; objects stay JSON.
 """
@@ -54,7 +54,7 @@ class _Status(_Wire, frozen=True):
     def has_cause(self, reason: str) -> bool:
         """Whether the details name it."""
         causes = self.details.causes if self.details else None
-        return any(one.reason == reason for one in causes or ())
+        return any(cause.reason == reason for cause in causes or ())
 
     @property
     def retry_after_seconds(self) -> int:
@@ -156,7 +156,7 @@ def change_of(line: bytes) -> WatchEvent:
         kind = WatchEventType(event.type)
     except ValueError:
         msg = "an event"
-        raise _garbled(msg, line, f"its type is {event.type!r}") from None
+        raise _garbled_error(msg, line, f"its type is {event.type!r}") from None
     version = _read(_versions.decode, event.object, "an event").metadata.resource_version
     return WatchEvent(kind, event.object, version)
 
@@ -165,9 +165,9 @@ def _read(decode: Callable[[bytes | msgspec.Raw], T], body: bytes | msgspec.Raw,
     try:
         return decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise _garbled(what, body, str(error)) from None
+        raise _garbled_error(what, body, str(error)) from None
 
 
-def _garbled(what: str, body: bytes | msgspec.Raw, why: str) -> UnavailableError:
+def _garbled_error(what: str, body: bytes | msgspec.Raw, why: str) -> UnavailableError:
     start = bytes(body)[:_LONGEST_QUOTE].decode(errors="replace")
     return UnavailableError(200, "", f"expected {what}, but {why}; it begins {start!r}")

@@ -1,4 +1,4 @@
-"""How is a Kubernetes API asked over HTTP? The seam, spoken to a real server.
+"""Implements the seam over HTTP, for a real API server.
 
 async with HttpKube(access, world) as kube:
     page = await kube.list(Scope(pods), limit=500)

@@ -1,7 +1,7 @@
-"""Who are we to the server? A token, a client certificate, or both, as they are right now.
+"""Holds the current credentials: a token, a client certificate, or both.
 
-Tokens and certificates in files are rotated by others, so files are read again every minute, and
-at once when the server refuses what they said.
+Tokens and certificates in files are rotated by others, so files are read again every minute, and at
+once when the server refuses what they said.
 """
 
 from __future__ import annotations

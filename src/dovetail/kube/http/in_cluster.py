@@ -1,4 +1,4 @@
-"""How does a pod reach its own cluster? By the service account that its kubelet mounts."""
+"""Reads the service account that kubelet mounts into a pod."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which server do we speak to, and as whom? One context of the kubeconfig, checked.
+"""Reads one context of the kubeconfig, and validates it.
 
 Looked for in this order: the file that was asked for, the files of KUBECONFIG, the service account
 of the pod we run in, ~/.kube/config.
@@ -44,11 +44,11 @@ def load(environment: Mapping[str, str], *, path: str = "", context: str = "") -
         return _chosen(kubeconfig_files.read((path,)), context, environment)
     listed = tuple(part for part in environment.get(_KUBECONFIG, "").split(os.pathsep) if part)
     if listed:
-        found = kubeconfig_files.read(listed, may_lack=True)
-        if found is None:
+        kubeconfig = kubeconfig_files.read(listed, may_lack=True)
+        if kubeconfig is None:
             msg = f"{_KUBECONFIG}: expected a kubeconfig at {' or '.join(listed)}: none is there"
             raise InputError(msg)
-        return _chosen(found, context, environment)
+        return _chosen(kubeconfig, context, environment)
     if in_cluster.is_in_cluster(environment):
         found_inside = in_cluster.access(environment)
         proxy = proxies.from_environment(found_inside.server, environment)
@@ -66,21 +66,25 @@ def _chosen(found: Kubeconfig | None, asked: str, environment: Mapping[str, str]
     if not name:
         msg = f"{files}: current-context: expected the name of a context"
         raise InputError(msg)
-    context = _named(found.contexts, name, f"{files}: {'context' if asked else 'current-context'}")
-    cluster = _named(found.clusters, context.value.cluster, context.at("cluster"))
+    context = _entry_named(
+        found.contexts, name, f"{files}: {'context' if asked else 'current-context'}"
+    )
+    cluster = _entry_named(found.clusters, context.value.cluster, context.at("cluster"))
     user = KubeconfigEntry(User(), context.file, context.field)
     if context.value.user:
-        user = _named(found.users, context.value.user, context.at("user"))
+        user = _entry_named(found.users, context.value.user, context.at("user"))
     return _access(context, cluster, user, environment)
 
 
-def _named(entries: Mapping[str, KubeconfigEntry[T]], name: str, field: str) -> KubeconfigEntry[T]:
-    held = entries.get(name)
-    if held is None:
+def _entry_named(
+    entries: Mapping[str, KubeconfigEntry[T]], name: str, field: str
+) -> KubeconfigEntry[T]:
+    entry = entries.get(name)
+    if entry is None:
         known = ", ".join(sorted(entries)) or "any"
         msg = f"{field}: {name!r} is not there; expected one of: {known}"
         raise InputError(msg)
-    return held
+    return entry
 
 
 def _access(
@@ -142,7 +146,7 @@ def _identity(
     value = user.value
     _refuse_what_is_gone(user)
     if value.exec is not None and not value.token and not value.token_file:
-        return _plugin(user, value.exec, _told(cluster, trust))
+        return _plugin(user, value.exec, _cluster_info(cluster, trust))
     stored = StoredIdentity(
         token=_token(user),
         certificate=_material(
@@ -189,7 +193,7 @@ there to answer, not {found.interactive_mode!r}"
     return Plugin(
         command=user.path(found.command) if has_folder else found.command,
         arguments=found.args,
-        environment={one.name: one.value for one in found.env},
+        environment={variable.name: variable.value for variable in found.env},
         api_version=found.api_version,
         cluster=cluster if found.provide_cluster_info else {},
         install_hint=found.install_hint.strip(),
@@ -197,7 +201,7 @@ there to answer, not {found.interactive_mode!r}"
     )
 
 
-def _told(cluster: KubeconfigEntry[KubeconfigCluster], trust: Trust) -> Body:
+def _cluster_info(cluster: KubeconfigEntry[KubeconfigCluster], trust: Trust) -> Body:
     """What a plugin that asks for it learns of the cluster."""
     value = cluster.value
     told: dict[str, Json] = {
@@ -208,9 +212,9 @@ def _told(cluster: KubeconfigEntry[KubeconfigCluster], trust: Trust) -> Body:
         "proxy-url": value.proxy_url,
         "config": next(
             (
-                msgspec.json.decode(one.extension)
-                for one in value.extensions
-                if one.name == _PLUGIN_EXTENSION
+                msgspec.json.decode(extension.extension)
+                for extension in value.extensions
+                if extension.name == _PLUGIN_EXTENSION
             ),
             None,
         ),
@@ -235,8 +239,8 @@ def _acting(value: User) -> Iterator[tuple[str, str]]:
         *((("Impersonate-Uid", value.as_uid),) if value.as_uid else ()),
         *(("Impersonate-Group", group) for group in value.as_groups),
         *(
-            (f"Impersonate-Extra-{quote(key, safe='')}", one)
+            (f"Impersonate-Extra-{quote(key, safe='')}", item)
             for key, held in value.as_user_extra.items()
-            for one in held
+            for item in held
         ),
     )

@@ -1,4 +1,4 @@
-"""What do kubeconfig files say? Each file field for field, and all of them as one."""
+"""Parses kubeconfig files and merges them."""
 
 from __future__ import annotations
 
@@ -143,9 +143,9 @@ def read(paths: Sequence[str], *, may_lack: bool = False) -> Kubeconfig | None:
         return None
     return Kubeconfig(
         files=tuple(found),
-        clusters=_first((one.name, entry) for one, entry in _clusters(found)),
-        users=_first((one.name, entry) for one, entry in _users(found)),
-        contexts=_first((one.name, entry) for one, entry in _contexts(found)),
+        clusters=_first((named_cluster.name, entry) for named_cluster, entry in _clusters(found)),
+        users=_first((named_user.name, entry) for named_user, entry in _users(found)),
+        contexts=_first((named_context.name, entry) for named_context, entry in _contexts(found)),
         current_context=next(
             (file.current_context for file in found.values() if file.current_context), ""
         ),
@@ -156,29 +156,29 @@ def _clusters(
     found: dict[str, _File],
 ) -> Iterator[tuple[_NamedCluster, KubeconfigEntry[KubeconfigCluster]]]:
     for path, file in found.items():
-        for at, one in enumerate(file.clusters):
-            yield one, KubeconfigEntry(one.cluster, path, f"clusters[{at}].cluster")
+        for at, cluster in enumerate(file.clusters):
+            yield cluster, KubeconfigEntry(cluster.cluster, path, f"clusters[{at}].cluster")
 
 
 def _users(found: dict[str, _File]) -> Iterator[tuple[_NamedUser, KubeconfigEntry[User]]]:
     for path, file in found.items():
-        for at, one in enumerate(file.users):
-            yield one, KubeconfigEntry(one.user, path, f"users[{at}].user")
+        for at, user in enumerate(file.users):
+            yield user, KubeconfigEntry(user.user, path, f"users[{at}].user")
 
 
 def _contexts(
     found: dict[str, _File],
 ) -> Iterator[tuple[_NamedContext, KubeconfigEntry[KubeconfigContext]]]:
     for path, file in found.items():
-        for at, one in enumerate(file.contexts):
-            yield one, KubeconfigEntry(one.context, path, f"contexts[{at}].context")
+        for at, context in enumerate(file.contexts):
+            yield context, KubeconfigEntry(context.context, path, f"contexts[{at}].context")
 
 
 def _first(entries: Iterable[tuple[str, KubeconfigEntry[T]]]) -> dict[str, KubeconfigEntry[T]]:
-    held: dict[str, KubeconfigEntry[T]] = {}
+    result: dict[str, KubeconfigEntry[T]] = {}
     for name, entry in entries:
-        held.setdefault(name, entry)
-    return held
+        result.setdefault(name, entry)
+    return result
 
 
 def _file(path: str) -> _File:

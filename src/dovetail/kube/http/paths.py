@@ -1,4 +1,4 @@
-"""Where does an object live on the server? Paths and queries, as Kubernetes spells them."""
+"""Builds paths and queries of requests, as Kubernetes spells them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who are we, if a program must be asked? Exec plugins, such as those of EKS, GKE and AKS.
+"""Runs exec plugins for credentials, such as those of EKS, GKE and AKS.
 
 The program is run at first need, when what it gave expires, and when the server refuses that; many
 requests that need it at once wait for one run.
@@ -77,15 +77,15 @@ class PluginCredentials:
     async def renewed(self, refused: Identity) -> Identity:
         """Who we are now that the server has refused this."""
         async with self._running:
-            held = self._fresh()
-            return held if held is not None and held != refused else await self._ask()
+            identity = self._fresh()
+            return identity if identity is not None and identity != refused else await self._ask()
 
     def _fresh(self) -> Identity | None:
         is_stale = self._expires_at is not None and self._clock.now() >= self._expires_at - _EARLY
         return None if is_stale else self._identity
 
     async def _ask(self) -> Identity:
-        answer = self._parsed(await self._run())
+        answer = self._parse_output(await self._run())
         if answer.status is None or answer.kind != "ExecCredential":
             msg = "expected it to print an ExecCredential with a status"
             raise self._failure(msg)
@@ -141,7 +141,7 @@ class PluginCredentials:
                 process.kill()
                 await process.wait()
 
-    def _parsed(self, out: bytes) -> _ExecCredential:
+    def _parse_output(self, out: bytes) -> _ExecCredential:
         try:
             return api.decode(_ExecCredential, out)
         except api.DecodeError as error:

@@ -1,4 +1,4 @@
-"""Does a proxy stand between us and the server? What the environment says, if nothing else does."""
+"""Finds the proxy for a server in the environment."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def from_environment(server: str, environment: Mapping[str, str]) -> str:
     """The proxy for this server; none for this machine itself and for what NO_PROXY lists."""
     parts = urlsplit(server)
     name = f"{parts.scheme}_proxy"
-    proxy = _told(environment, name)
-    if not proxy or _is_direct(parts.hostname or "", _told(environment, "no_proxy")):
+    proxy = _variable(environment, name)
+    if not proxy or _is_direct(parts.hostname or "", _variable(environment, "no_proxy")):
         return ""
     return checked(proxy if "://" in proxy else f"http://{proxy}", name.upper())
 
 
-def _told(environment: Mapping[str, str], name: str) -> str:
+def _variable(environment: Mapping[str, str], name: str) -> str:
     return environment.get(name.upper()) or environment.get(name) or ""
 
 
@@ -44,7 +44,7 @@ def _is_direct(host: str, exceptions: str) -> bool:
     if host == "localhost" or _lies_in(host, "127.0.0.0/8") or host == "::1":
         return True
     listed = (part.strip() for part in exceptions.split(","))
-    return any(_matches(host, one.partition(":")[0] or one) for one in listed if one)
+    return any(_matches(host, item.partition(":")[0] or item) for item in listed if item)
 
 
 def _matches(host: str, exception: str) -> bool:

@@ -1,4 +1,4 @@
-"""May a request that failed be sent again, and when?
+"""Decides whether and when a failed request is sent again.
 
 The server certainly did not act on a request that never reached it, nor on one that it turned away
 as too many. Any other failure leaves that open: then only what may happen twice is repeated.

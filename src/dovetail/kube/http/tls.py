@@ -1,4 +1,4 @@
-"""Whom do we trust, and how do we prove who we are? TLS contexts, one for each identity.
+"""Makes TLS contexts, one for each identity.
 
 Strict X.509 checks stay off: authorities that clusters made for themselves often lack the
 extensions that those ask for.

@@ -1,4 +1,4 @@
-"""How does a request reach the server and come back? Under the rate limit, as whoever we are now.
+"""Sends requests, under the rate limit and with the current credentials.
 
 Answers other than success, and connections that fail, become the errors of `kube/errors.py`.
 """
@@ -22,11 +22,33 @@ from dovetail.kube.errors import ApiError, UnauthorizedError, UnavailableError
 from dovetail.kube.http import answers
 from dovetail.kube.http.access import Access
 from dovetail.kube.http.credentials import Credentials, Identity, StoredCredentials
-from dovetail.kube.http.limits import RateLimit
 from dovetail.kube.http.plugin import Plugin, PluginCredentials
 from dovetail.kube.http.retry import Repeat, Retries, UnsentError, UntrustedError
 from dovetail.kube.http.tls import Contexts
 from dovetail.model.backoff import Chance
+
+
+class RateLimit:
+    """`burst` requests at once, then `per_second`; first come, first served.
+
+    A place in the queue is the moment at which its token will be there, so that nobody overtakes;
+    who gives up waiting leaves that token unused.
+    """
+
+    def __init__(self, per_second: float, burst: int, timer: Timer) -> None:
+        self._interval_seconds = 1 / per_second
+        self._slack_seconds = (max(burst, 1) - 1) / per_second
+        self._timer = timer
+        self._next_at = float("-inf")  # when the next token would be there without any slack
+
+    async def take(self) -> None:
+        """Return once a request may be sent."""
+        now = self._timer.elapsed_seconds()
+        at = max(self._next_at, now - self._slack_seconds)
+        self._next_at = at + self._interval_seconds
+        if at > now:
+            await self._timer.sleep(at - now)
+
 
 JSON: Final = "application/json"
 T = TypeVar("T")
@@ -117,27 +139,27 @@ class Transport:
         """What the server answers, as `read` understands it. Raises ApiError."""
 
         async def once() -> T:
-            response = await self._sent(request, self._prompt)
-            with _translated(request):
+            response = await self._send(request, self._prompt)
+            with _translate_errors(request):
                 async with response:
                     return read(await response.read())
 
-        return await self._tried(request.repeat, once)
+        return await self._try_request(request.repeat, once)
 
     @asynccontextmanager
     async def stream(self, request: Request) -> AsyncIterator[AsyncIterator[bytes]]:
         """An answer in chunks, as they come. It ends when the server ends it or falls silent."""
 
         async def once() -> aiohttp.ClientResponse:
-            return await self._sent(request, self._patient)
+            return await self._send(request, self._patient)
 
-        response = await self._tried(request.repeat, once)
+        response = await self._try_request(request.repeat, once)
         try:
             yield _chunks(response, request)
         finally:
             response.close()
 
-    async def _tried(self, repeat: Repeat, attempt: Callable[[], Awaitable[T]]) -> T:
+    async def _try_request(self, repeat: Repeat, attempt: Callable[[], Awaitable[T]]) -> T:
         n_failed = 0
         while True:
             try:
@@ -151,7 +173,7 @@ class Transport:
                     raise
             await self._world.timer.sleep(wait)
 
-    async def _sent(
+    async def _send(
         self, request: Request, patience: aiohttp.ClientTimeout
     ) -> aiohttp.ClientResponse:
         """The answer of a server that knows us: who is refused asks for new credentials, once."""
@@ -172,7 +194,7 @@ class Transport:
             raise UnavailableError(0, "", msg)
         if not request.is_urgent:
             await self._rate.take()
-        with _translated(request):
+        with _translate_errors(request):
             response = await self._session.request(
                 request.method,
                 URL(self._access.server + request.path, encoded=True),
@@ -206,7 +228,7 @@ def _credentials(access: Access, world: World) -> Credentials:
 
 
 async def _chunks(response: aiohttp.ClientResponse, request: Request) -> AsyncIterator[bytes]:
-    with _translated(request):
+    with _translate_errors(request):
         try:
             async for chunk in response.content.iter_any():
                 yield chunk
@@ -215,7 +237,7 @@ async def _chunks(response: aiohttp.ClientResponse, request: Request) -> AsyncIt
 
 
 @contextmanager
-def _translated(request: Request) -> Iterator[None]:
+def _translate_errors(request: Request) -> Iterator[None]:
     """What the connection suffers, as errors of the seam."""
     doing = f"{request.method} {request.path.partition('?')[0]}"
     try:

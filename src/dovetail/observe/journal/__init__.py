@@ -1,6 +1,5 @@
-"""journal — which decisions were made? Each with its snapshot, kept compactly, to be asked later.
+"""journal — stores every decision with its snapshot, compactly, to be asked about later.
 
-    parts      of which parts a decision is made, and how each is cut into lines
     edits      what differs between two lists of lines
     tables     what many lines share (pod templates, instance types): written once, then by number
     records    a decision as bytes, given the one before, and back

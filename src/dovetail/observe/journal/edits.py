@@ -1,4 +1,4 @@
-"""What differs between two lists of lines? What left, what came, and where it stands now.
+"""Computes what differs between two lists of lines: removed, added, and where.
 
 Lines that are the very same object need no look; others are compared by how they are written. The
 rest stays in its order: a line that moved past another is written again.
@@ -43,7 +43,7 @@ def edit(before: Sequence[object], after: Sequence[object], write: Write) -> Edi
     if not gone and not placed:
         return None
     lines = (written[place] if place in written else write(after[place]) for place in placed)
-    return Edit(_distances(gone), _distances(placed), tuple(msgspec.Raw(one) for one in lines))
+    return Edit(_distances(gone), _distances(placed), tuple(msgspec.Raw(line) for line in lines))
 
 
 def _origins(
@@ -67,17 +67,17 @@ def edited(
     before: Sequence[LineT], made: Edit, read: Callable[[msgspec.Raw], LineT]
 ) -> tuple[LineT, ...]:
     """The list after an edit. Raises ValueError for the edit of some other list."""
-    found = list(before)
+    result = list(before)
     gone, placed = _places(made.gone), _places(made.placed)
-    n_lines = len(found) - len(gone) + len(placed)
-    if max(gone, default=_NOWHERE) >= len(found) or max(placed, default=_NOWHERE) >= n_lines:
+    n_lines = len(result) - len(gone) + len(placed)
+    if max(gone, default=_NOWHERE) >= len(result) or max(placed, default=_NOWHERE) >= n_lines:
         msg = "an edit does not belong to what it is to change"
         raise ValueError(msg)
     for place in reversed(gone):
-        del found[place]
+        del result[place]
     for place, line in zip(placed, made.lines, strict=True):
-        found.insert(place, read(line))
-    return tuple(found)
+        result.insert(place, read(line))
+    return tuple(result)
 
 
 def _distances(places: Sequence[int]) -> tuple[int, ...]:
@@ -88,7 +88,7 @@ def _distances(places: Sequence[int]) -> tuple[int, ...]:
 
 def _places(distances: Iterable[int]) -> list[int]:
     """The places again. Raises ValueError if any goes backwards."""
-    places = list(accumulate((one + 1 for one in distances), initial=_NOWHERE))[1:]
+    places = list(accumulate((distance + 1 for distance in distances), initial=_NOWHERE))[1:]
     if any(place <= last for place, last in zip(places, (_NOWHERE, *places), strict=False)):
         msg = "an edit names places that do not rise"
         raise ValueError(msg)

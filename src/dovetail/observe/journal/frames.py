@@ -1,4 +1,4 @@
-"""How do records stand in a file, so that a torn one is noticed?
+"""Frames records in a file so that a torn one is noticed.
 
 A line that says what the file is, then frame after frame: length and checksum, then number and
 moment of the decision, then its record. A frame is written in one go. Whoever is killed in the

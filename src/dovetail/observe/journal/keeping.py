@@ -1,5 +1,5 @@
-"""How is a journal kept beside the work of a controller? In a thread of its own, and never in its
-way: a disk that is full or slow costs decisions of the journal, and nothing else.
+"""Writes the journal in a thread of its own. A full or slow disk costs recorded decisions, and
+never delays the controller.
 """
 
 from __future__ import annotations

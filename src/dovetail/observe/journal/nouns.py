@@ -1,4 +1,4 @@
-"""How is a noun of `model` written down, and read back? As msgpack, field by field, by name."""
+"""Encodes nouns of `model` as msgpack, field by field, by name, and decodes them."""
 
 from __future__ import annotations
 

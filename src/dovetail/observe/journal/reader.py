@@ -1,4 +1,4 @@
-"""Which decisions does a journal hold? Read again from its files, oldest or newest first.
+"""Reads the decisions of a journal from its files, oldest or newest first.
 
 What cannot be read is told in one sentence and left out; the files after it are read all the same.
 """
@@ -45,12 +45,12 @@ class JournalReader:
 
     def last(self, n_decisions: int) -> tuple[Decision, ...]:
         """So many of the newest, oldest first."""
-        found: deque[Decision] = deque()
+        decisions: deque[Decision] = deque()
         for decision in self.newest_first():
-            if len(found) == n_decisions:
+            if len(decisions) == n_decisions:
                 break
-            found.appendleft(decision)
-        return tuple(found)
+            decisions.appendleft(decision)
+        return tuple(decisions)
 
     def _segments(self, until: datetime | None) -> tuple[Segment, ...]:
         """Its files that matter, oldest first. Raises InputError if there are none at all."""
@@ -65,7 +65,7 @@ class JournalReader:
         if not found:
             msg = f"{path}: expected a journal, but there are no files NUMBER{SUFFIX} in it"
             raise InputError(msg)
-        return tuple(one for one in found if _began_by(until, one))
+        return tuple(segment for segment in found if _began_by(until, segment))
 
     def _decisions(self, segment: Segment) -> Iterator[Decision]:
         """The decisions of one file, as far as it can be read."""
@@ -90,7 +90,7 @@ class JournalReader:
 
 
 def _up_to(until: datetime | None, decisions: Iterator[Decision]) -> Iterator[Decision]:
-    return (one for one in decisions if until is None or one.now <= until)
+    return (decision for decision in decisions if until is None or decision.now <= until)
 
 
 def _began_by(until: datetime | None, segment: Segment) -> bool:

@@ -1,4 +1,4 @@
-"""What was decided lately? The last few decisions, in memory, for whoever watches."""
+"""Keeps the last few decisions in memory."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class RecentDecisions:
 
     def numbered(self, number: int) -> Decision | None:
         """The decision of that number; None if it is forgotten."""
-        return next((one for one in self._held if one.number == number), None)
+        return next((decision for decision in self._held if decision.number == number), None)
 
     def oldest_first(
         self, until: datetime | None = None, since: datetime | None = None
     ) -> Iterator[Decision]:
         """Every decision that is remembered as of now, or those up to a moment, or since one."""
-        held = (one for one in self._held if until is None or one.now <= until)
-        return iter([one for one in held if since is None or one.now >= since])
+        decisions = (decision for decision in self._held if until is None or decision.now <= until)
+        return iter([decision for decision in decisions if since is None or decision.now >= since])
 
     def newest_first(self, until: datetime | None = None) -> Iterator[Decision]:
         """The same, the last one first."""

@@ -1,4 +1,4 @@
-"""How does a decision become bytes, given the one before it? And how does it come back?
+"""Encodes a decision as what differs from the one before it, and decodes it.
 
 A record holds the edits of those parts that changed. Both sides remember the last decision of their
 file, part by part; parts that did not change are the very same objects in the next decision.
@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Final
+from enum import StrEnum
+from types import GenericAlias
+from typing import Final, get_args, get_origin
 
 import msgspec
 
@@ -22,8 +24,105 @@ from dovetail.model.pod import Pod, PodSpec
 from dovetail.model.snapshot import Snapshot
 from dovetail.observe.journal.edits import Edit, edit, edited
 from dovetail.observe.journal.nouns import encoder, restored
-from dovetail.observe.journal.parts import INSTANCE_TYPES, PARTS, PODS, JournalPart
-from dovetail.observe.journal.tables import Table
+
+PODS: Final = "snapshot.pods"
+INSTANCE_TYPES: Final = "snapshot.instance_types"
+_APART: Final = frozenset({"snapshot.ledger", "plan.certificate"})
+
+
+class Shape(StrEnum):
+    """How a part is cut into lines."""
+
+    LIST = "list"
+    MAP = "map"
+    ONE = "one"
+
+
+class JournalPart(msgspec.Struct, frozen=True):
+    """A field of the snapshot, its ledger or the plan, and what each of its lines is."""
+
+    home: str
+    field: str
+    shape: Shape
+    line_type: type | GenericAlias
+
+    @property
+    def name(self) -> str:
+        """How records name it."""
+        return f"{self.home}.{self.field}"
+
+    def value(self, snapshot: Snapshot, plan: Plan) -> object:
+        """What a decision has there."""
+        homes = {"snapshot": snapshot, "ledger": snapshot.ledger, "plan": plan}
+        result: object = getattr(homes[self.home], self.field)
+        return result
+
+    def lines(self, value: object) -> tuple[object, ...]:
+        """The value in lines."""
+        if self.shape is Shape.LIST and isinstance(value, Sequence):
+            return tuple(value)
+        if self.shape is Shape.MAP and isinstance(value, Mapping):
+            return tuple(value.items())
+        return (value,)
+
+    def whole(self, lines: tuple[object, ...]) -> object:
+        """The lines put together again. Raises ValueError if they make no such value."""
+        if self.shape is Shape.LIST:
+            return lines
+        if self.shape is Shape.MAP:
+            return dict(line for line in lines if isinstance(line, tuple))
+        if len(lines) != 1:
+            msg = f"{self.name} has {len(lines)} values instead of one"
+            raise ValueError(msg)
+        return lines[0]
+
+
+def _part(home: str, field_info: msgspec.structs.FieldInfo) -> JournalPart:
+    origin, inner = get_origin(field_info.type), get_args(field_info.type)
+    if origin is tuple and inner[1:] == (...,):
+        return JournalPart(home, field_info.name, Shape.LIST, inner[0])
+    if origin is Mapping:
+        return JournalPart(home, field_info.name, Shape.MAP, GenericAlias(tuple, inner))
+    return JournalPart(home, field_info.name, Shape.ONE, field_info.type)
+
+
+PARTS: Final = tuple(
+    part
+    for home, noun in (("snapshot", Snapshot), ("ledger", Ledger), ("plan", Plan))
+    for part in (_part(home, one) for one in msgspec.structs.fields(noun))
+    if part.name not in _APART
+)
+
+
+class Table:
+    """What was written so far, by number."""
+
+    def __init__(self) -> None:
+        self._number_by_id: dict[int, int] = {}
+        self._number_by_line: dict[bytes, int] = {}
+        self._held: list[object] = []  # an id means something only while its object lives
+        self._fresh: list[msgspec.Raw] = []
+
+    def number(self, noun: object) -> int:
+        """The number of a noun; equal ones have the same."""
+        known = self._number_by_id.get(id(noun))
+        if known is not None:
+            return known
+        line = encoder.encode(noun)
+        number = self._number_by_line.get(line)
+        if number is None:
+            number = len(self._number_by_line)
+            self._number_by_line[line] = number
+            self._fresh.append(msgspec.Raw(line))
+        self._number_by_id[id(noun)] = number
+        self._held.append(noun)
+        return number
+
+    def fresh(self) -> tuple[msgspec.Raw, ...]:
+        """What is new since the last time that this was asked."""
+        taken, self._fresh = tuple(self._fresh), []
+        return taken
+
 
 _MOST_BYTES: Final = 1 << 30  # of one record, unpacked: more is no decision
 _NO_TEMPLATE: Final = PodSpec(requests={})
@@ -52,13 +151,6 @@ def digest(certificate: Certificate) -> str:
     if certificate == _NO_CERTIFICATE:
         return ""
     return hashlib.blake2b(msgspec.json.encode(certificate), digest_size=16).hexdigest()
-
-
-def stripped(decision: Decision) -> Decision:
-    """A decision as a journal gives it back: without its certificate."""
-    plan = msgspec.structs.replace(decision.plan, certificate=_NO_CERTIFICATE)
-    found = decision.certificate_digest or digest(decision.plan.certificate)
-    return msgspec.structs.replace(decision, plan=plan, certificate_digest=found)
 
 
 class RecordWriter:
@@ -93,9 +185,9 @@ class RecordWriter:
         if name in self._values and self._values[name] is value:
             return None
         lines = part.lines(value)
-        found = edit(self._lines.get(name, ()), lines, self._writing(name))
+        result = edit(self._lines.get(name, ()), lines, self._writing(name))
         self._values[name], self._lines[name] = value, lines
-        return found
+        return result
 
     def _writing(self, name: str) -> Callable[[object], bytes]:
         if name == PODS:
@@ -112,7 +204,7 @@ class RecordWriter:
         if not isinstance(pair, tuple):
             raise TypeError(pair)
         pool, types = pair
-        return encoder.encode((pool, tuple(self._types.number(one) for one in types)))
+        return encoder.encode((pool, tuple(self._types.number(item) for item in types)))
 
 
 _record: Final = msgspec.msgpack.Decoder(Record)
@@ -141,13 +233,13 @@ class RecordReader:
     def decision(self, packed: bytes) -> Decision:
         """The decision of the next record. Raises RecordError."""
         try:
-            return self._decision(_record.decode(_unpacked(packed)))
+            return self._decision(_record.decode(_unpack(packed)))
         except (zlib.error, msgspec.MsgspecError, ValueError, IndexError, TypeError) as error:
             raise RecordError(str(error)) from error
 
     def _decision(self, record: Record) -> Decision:
-        self._templates += [_template.decode(one) for one in record.templates]
-        self._types += [_type.decode(one) for one in record.instance_types]
+        self._templates += [_template.decode(template) for template in record.templates]
+        self._types += [_type.decode(instance_type) for instance_type in record.instance_types]
         homes: dict[str, dict[str, object]] = {"snapshot": {}, "ledger": {}, "plan": {}}
         for part in PARTS:
             made = record.edits.get(part.name)
@@ -181,14 +273,14 @@ class RecordReader:
 
     def _offered(self, line: msgspec.Raw) -> tuple[str, tuple[InstanceType, ...]]:
         pool, numbers = _offered.decode(line)
-        return pool, tuple(self._types[one] for one in numbers)
+        return pool, tuple(self._types[number] for number in numbers)
 
 
-def _unpacked(packed: bytes) -> bytes:
+def _unpack(packed: bytes) -> bytes:
     """What was packed. Raises ValueError rather than fill the memory."""
     unpacking = zlib.decompressobj()
-    found = unpacking.decompress(packed, _MOST_BYTES)
+    result = unpacking.decompress(packed, _MOST_BYTES)
     if not unpacking.eof:
         msg = f"it is cut off, or larger than {_MOST_BYTES:,} bytes"
         raise ValueError(msg)
-    return found
+    return result

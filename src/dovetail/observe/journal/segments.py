@@ -1,4 +1,4 @@
-"""Which files make a journal, and which of them may go?"""
+"""Lists the files of a journal, and those that may be deleted."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ def segments(directory: Path) -> tuple[Segment, ...]:
         name = _NAME.fullmatch(path.name)
         if name is not None and path.is_file():
             found.append(Segment(path, int(name[1]), path.stat().st_size, *_span(path)))
-    return tuple(sorted(found, key=lambda one: one.number))
+    return tuple(sorted(found, key=lambda segment: segment.number))
 
 
 def _span(path: Path) -> tuple[datetime | None, datetime | None]:
     """The moments of its first and last decision."""
     try:
         with path.open("rb") as file:
-            found = [mark.at for mark in marks(file)]
+            moments = [mark.at for mark in marks(file)]
     except (OSError, NoJournalError, TornError):
         return None, None
-    return (found[0], found[-1]) if found else (None, None)
+    return (moments[0], moments[-1]) if moments else (None, None)
 
 
 def next_number(directory: Path) -> int:
@@ -84,12 +84,12 @@ def next_number(directory: Path) -> int:
 def surplus(found: Sequence[Segment], bounds: Bounds, now: datetime) -> tuple[Segment, ...]:
     """The files that must go, oldest first; never the last, which is being written."""
     horizon = now - bounds.max_age
-    n_bytes = sum(one.n_bytes for one in found)
+    n_bytes = sum(segment.n_bytes for segment in found)
     gone = []
-    for one in found[:-1]:
-        is_old = one.ended_at is not None and one.ended_at < horizon
+    for segment in found[:-1]:
+        is_old = segment.ended_at is not None and segment.ended_at < horizon
         if n_bytes <= bounds.max_bytes and not is_old:
             break
-        gone.append(one)
-        n_bytes -= one.n_bytes
+        gone.append(segment)
+        n_bytes -= segment.n_bytes
     return tuple(gone)

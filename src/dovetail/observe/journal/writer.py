@@ -1,4 +1,4 @@
-"""How does a decision get to the disk? Into the newest file of a folder, within bounds.
+"""Appends decisions to the newest file of a folder, within bounds.
 
 Each writer begins a file of its own, so that a file that somebody left torn is never touched again.
 What cannot be written is cut off and a new file is begun at the next decision.
@@ -33,7 +33,7 @@ class _Open:
     """The file that is being written."""
 
     def __init__(self, directory: Path, number: int) -> None:
-        self.path, self.file = _created(directory, number)
+        self.path, self.file = _create_file(directory, number)
         self.number = int(self.path.stem)
         self.began_at: datetime | None = None
         self.ended_at: datetime | None = None
@@ -71,7 +71,7 @@ class _Open:
             self.path.unlink(missing_ok=True)
 
 
-def _created(directory: Path, number: int) -> tuple[Path, int]:
+def _create_file(directory: Path, number: int) -> tuple[Path, int]:
     """A new file; a number that another writer has just taken is passed over."""
     while True:
         path = segment_path(directory, number)
@@ -94,7 +94,7 @@ class JournalWriter:
     def add(self, snapshot: Snapshot, plan: Plan, now: datetime, seconds: float) -> None:
         """Write a decision. Raises OSError; the next one is tried afresh."""
         try:
-            held = self._opened()
+            held = self._open_newest()
             number = max(self._number, held.number)
             held.add(Decision(number, now, seconds, snapshot, plan))
             self._number = number + 1
@@ -105,7 +105,7 @@ class JournalWriter:
         if held.n_records >= _MOST_RECORDS or held.n_bytes >= self._bounds.segment_bytes:
             self.close()
 
-    def _opened(self) -> _Open:
+    def _open_newest(self) -> _Open:
         if self._open is None:
             self.directory.mkdir(parents=True, exist_ok=True)
             self._number = max(self._number, next_number(self.directory))
@@ -115,8 +115,8 @@ class JournalWriter:
 
     def _prune(self, held: _Open, now: datetime) -> None:
         gone = surplus((*self._closed, held.segment()), self._bounds, now)
-        for one in gone:
-            one.path.unlink(missing_ok=True)
+        for segment in gone:
+            segment.path.unlink(missing_ok=True)
         self._closed = self._closed[len(gone) :]
 
     def close(self) -> None:

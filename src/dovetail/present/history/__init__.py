@@ -1,8 +1,7 @@
-"""history — what became of an object over many decisions, and why?
+"""history — what happened to an object over many decisions, and why.
 
-happenings     what happened, when, in which decision
+happenings     what happened, when, in which decision; whether a node is being removed
 alternatives   what else a launch could have been, and for how much
-departures     whether a node is on its way out, and why
 pods           the life of a pod, as decisions saw it
 nodes          the life of a node and its claim
 pools          what a NodePool launched and lost

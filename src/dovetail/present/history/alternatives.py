@@ -1,4 +1,4 @@
-"""What else could a launch have been, and what would that have cost?"""
+"""Computes what else a launch could have been, and its price."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ def alternatives(launch: Launch, snapshot: Snapshot) -> tuple[Alternative, ...]:
     type bought in other ways; cheapest first, the choice itself left out.
     """
     wanted = Requirements(launch.requirements)
-    by_name = {one.name: one for one in snapshot.instance_types.get(launch.node_pool, ())}
+    by_name = {item.name: item for item in snapshot.instance_types.get(launch.node_pool, ())}
     found = [
-        one
+        alternative
         for name in launch.instance_types
         if name in by_name
-        for one in _offered(by_name[name], wanted, launch)
+        for alternative in _cheapest_offerings(by_name[name], wanted, launch)
     ]
     key = (launch.instance_type, launch.capacity_type, launch.zone)
-    others = [one for one in found if (one.instance_type, one.capacity_type, one.zone) != key]
+    others = [item for item in found if (item.instance_type, item.capacity_type, item.zone) != key]
     return tuple(
         sorted(
             others,
@@ -49,13 +49,15 @@ def alternatives(launch: Launch, snapshot: Snapshot) -> tuple[Alternative, ...]:
     )
 
 
-def _offered(kind: InstanceType, wanted: Requirements, launch: Launch) -> Iterator[Alternative]:
+def _cheapest_offerings(
+    kind: InstanceType, wanted: Requirements, launch: Launch
+) -> Iterator[Alternative]:
     """The cheapest offering of a type for each capacity type."""
     best: dict[str, tuple[int, str]] = {}
-    for one in kind.offerings:
-        if one.is_available and wanted.intersects(one.requirements):
-            cost = (one.price_nanousd, one.zone)
-            best[one.capacity_type] = min(best.get(one.capacity_type, cost), cost)
+    for offering in kind.offerings:
+        if offering.is_available and wanted.intersects(offering.requirements):
+            cost = (offering.price_nanousd, offering.zone)
+            best[offering.capacity_type] = min(best.get(offering.capacity_type, cost), cost)
     for capacity_type, (nanousd, zone) in sorted(best.items()):
         paid = launch.price_nanousd
         percent = round(100 * (nanousd - paid) / paid) if paid else 0
@@ -69,11 +71,11 @@ def alternatives_section(found: tuple[Alternative, ...]) -> Section:
         return Section(title, ("No other available offering would have fit.",))
     rows = tuple(
         (
-            f"{one.instance_type} {one.capacity_type} {one.zone}",
-            price(one.price_nanousd),
-            f"{one.percent:+d} %",
+            f"{alternative.instance_type} {alternative.capacity_type} {alternative.zone}",
+            price(alternative.price_nanousd),
+            f"{alternative.percent:+d} %",
         )
-        for one in found[:_SHOWN]
+        for alternative in found[:_SHOWN]
     )
     more = len(found) - len(rows)
     lines = (f"The cheapest {len(rows)} of {len(found):,}:",) if more > 0 else ()

@@ -1,16 +1,38 @@
-"""What happened to an object, when, and in which decision?"""
+"""Defines what happened to an object, when, and in which decision."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 
 from dovetail.model.decision import Decision
+from dovetail.model.node import Node
 from dovetail.present.explanation import Section
 from dovetail.present.plan import Json, instant
+
+EXPIRED: Final = "Expired"
+
+
+def is_going(decision: Decision, node: Node) -> bool:
+    """Whether somebody has begun to take it away."""
+    return node.deleting_at is not None or any(
+        departure.node == node.name for departure in decision.snapshot.ledger.disrupting
+    )
+
+
+def departure_reason(decision: Decision, node: Node) -> str:
+    """Why a node goes: what was noted of it, else its age; nothing if nobody knows."""
+    for departure in decision.snapshot.ledger.disrupting:
+        if departure.node == node.name:
+            return departure.reason
+    pool = next((one for one in decision.snapshot.node_pools if one.name == node.node_pool), None)
+    if pool is None or pool.expire_after is None or node.created_at is None:
+        return ""
+    is_old = node.created_at + pool.expire_after <= (node.deleting_at or decision.now)
+    return EXPIRED if is_old else ""
 
 
 class Happening(msgspec.Struct, frozen=True, gc=False):
@@ -70,7 +92,7 @@ def moment(at: datetime) -> str:
 
 def history(happenings: Iterable[Happening]) -> Section:
     """All of it, as a table."""
-    rows = tuple((moment(one.at), str(one.number), one.text) for one in happenings)
+    rows = tuple((moment(item.at), str(item.number), item.text) for item in happenings)
     return Section("History", columns=("when", "decision", "what happened"), rows=rows)
 
 

@@ -1,4 +1,4 @@
-"""Why was a node made, and why did it go? The sentences of an answer, and the same as data."""
+"""Words why a node was launched and why it was removed, with the same as data."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def _birth(birth: Birth) -> Iterator[str]:
         yield f"Its pods and DaemonSets request {amounts(launch.requests)}."
     if birth.instead_of is None and decision.plan.cost.new_nanousd:
         paid = paid_for_new(decision.plan.cost)
-        said = optimality(decision.plan, decision.snapshot)
-        yield f"All new nodes of that plan cost {paid}, {said}."
+        stated = optimality(decision.plan, decision.snapshot)
+        yield f"All new nodes of that plan cost {paid}, {stated}."
 
 
 def end_lines(end: End) -> Iterator[str]:
@@ -59,7 +59,7 @@ def end_lines(end: End) -> Iterator[str]:
     why = f"for reason {end.reason}{along}: that {saving_of(gone)}"
     yield f"{_capital(which)} chose to remove it, {why}."
     if gone.replacements:
-        names = listing([one.name for one in gone.replacements])
+        names = listing([replacement.name for replacement in gone.replacements])
         yield f"It was replaced by {coming(gone.replacements)}: {names}."
     yield from _moves(gone)
 
@@ -105,12 +105,12 @@ def _birth_json(birth: Birth) -> Json:
         "replaces": [] if birth.instead_of is None else list(birth.instead_of.nodes),
         "alternatives": [
             {
-                "instanceType": one.instance_type,
-                "capacityType": one.capacity_type,
-                "zone": one.zone,
-                "pricePerHour": money.dollars(one.price_nanousd),
+                "instanceType": alternative.instance_type,
+                "capacityType": alternative.capacity_type,
+                "zone": alternative.zone,
+                "pricePerHour": money.dollars(alternative.price_nanousd),
             }
-            for one in birth.alternatives
+            for alternative in birth.alternatives
         ],
     }
 

@@ -1,4 +1,4 @@
-"""What became of a node and its claim, decision by decision? Why was it made, and why did it go?"""
+"""Follows a node and its claim, decision by decision."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from dovetail.model.node import Node
 from dovetail.model.plan import Disrupt, Launch
 from dovetail.present.explanation import departure
 from dovetail.present.history.alternatives import Alternative, alternatives
-from dovetail.present.history.departures import departure_reason, is_going
-from dovetail.present.history.happenings import Happening, Telling
+from dovetail.present.history.happenings import Happening, Telling, departure_reason, is_going
 from dovetail.present.table import counted, price
 
 _STAGE = "stage"
@@ -71,12 +70,12 @@ class NodeHistory:
             if launch.name in self._names:
                 others = alternatives(launch, decision.snapshot)
                 self.birth = Birth(decision, launch, instead_of, others)
-                self._telling.say(decision, _ordered(launch, instead_of))
+                self._telling.say(decision, _launch_text(launch, instead_of))
 
     def _meet(self, decision: Decision, node: Node) -> None:
         self._is_there, self.node, self.gone = True, node, None
         self._telling.say(decision, _stage(node), _STAGE)
-        if any(one.type == DRIFTED and one.status == "True" for one in node.conditions):
+        if any(item.type == DRIFTED and item.status == "True" for item in node.conditions):
             self._telling.say(decision, "it has drifted", _DRIFT)
         self._count_guests(decision, node)
         self._tell_plan(decision, node)
@@ -131,7 +130,7 @@ def _launches(decision: Decision) -> Iterator[tuple[Launch, Disrupt | None]]:
             yield launch, going
 
 
-def _ordered(launch: Launch, instead_of: Disrupt | None) -> str:
+def _launch_text(launch: Launch, instead_of: Disrupt | None) -> str:
     kind = f"{launch.instance_type} {launch.capacity_type} {launch.zone}"
     cost = f"{kind} of NodePool {launch.node_pool} for {price(launch.price_nanousd)} an hour"
     if instead_of is None:

@@ -1,4 +1,4 @@
-"""What is to be said of an object as of a moment, from recorded decisions? Also if it is gone.
+"""Explains an object as of a moment, from recorded decisions, also if it is gone.
 
 First it is looked for, newest decision first: who asks about something that is gone means the last
 of that name. Then its life is followed from the oldest decision on.
@@ -7,11 +7,13 @@ of that name. Then its life is followed from the oldest decision on.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime
-from typing import assert_never
+from datetime import datetime, timedelta
+from typing import Final, assert_never
 
 import msgspec
 
+from dovetail.errors import InputError
+from dovetail.model.decision import Decision
 from dovetail.model.node import Node
 from dovetail.model.plan import Launch
 from dovetail.model.pod import Pod
@@ -26,13 +28,102 @@ from dovetail.present.history.happenings import (
     history_json,
 )
 from dovetail.present.history.lives import birth_sections, end_lines, gone_verdict, life_json
-from dovetail.present.history.meaning import Known, Meant, since, which
 from dovetail.present.history.nodes import NodeHistory
 from dovetail.present.history.pods import PodHistory
 from dovetail.present.history.pools import PoolHistory
-from dovetail.present.lookup import LookupSubject, SubjectKind
+from dovetail.present.lookup import LookupSubject, SubjectKind, find
 from dovetail.present.plan import Json, claim_json, instant
 from dovetail.present.table import counted
+
+_EARLIER: Final = timedelta(hours=1)  # by so much an order may be older than what came of it
+Known = Pod | Node | NodePool | Launch
+
+
+class Meant(msgspec.Struct, frozen=True):
+    """The moment that is asked about, and the object in the last decision that has it."""
+
+    moment: Decision
+    seen: Decision
+    object: Known
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether it is no more at that moment."""
+        return self.seen.number != self.moment.number
+
+
+def which(asked: LookupSubject, decided: Decided, until: datetime | None) -> Meant:
+    """The object that is meant, as of the last decision up to a moment. Raises InputError."""
+    moment: Decision | None = None
+    for decision in decided.newest_first(until):
+        moment = moment or decision
+        found = _find_in(asked, decision)
+        if found is not None:
+            return Meant(moment, decision, found)
+    if moment is None:
+        when = "" if until is None else f" up to {instant(until)}"
+        msg = f"the journal has no decision{when} that can be read"
+        raise InputError(msg)
+    try:
+        find(asked, moment.snapshot)
+    except InputError as error:
+        msg = f"{error} ({decision_of(moment.number, moment.now)}, nor any before it)"
+        raise InputError(msg) from None
+    raise AssertionError(asked)
+
+
+def _find_in(asked: LookupSubject, decision: Decision) -> Known | None:
+    """The object in a decision. Of nodes and claims either name will do."""
+    match asked.kind:
+        case SubjectKind.POD:
+            return _pod(asked, decision)
+        case SubjectKind.NODE | SubjectKind.NODE_CLAIM:
+            return _node(asked.name, decision)
+        case SubjectKind.NODE_POOL:
+            pools = decision.snapshot.node_pools
+            return next((pool for pool in pools if pool.name == asked.name), None)
+        case unknown:
+            assert_never(unknown)
+
+
+def _pod(asked: LookupSubject, decision: Decision) -> Pod | None:
+    alike = [
+        pod
+        for pod in decision.snapshot.pods
+        if pod.name == asked.name and asked.namespace in ("", pod.namespace)
+    ]
+    if len(alike) > 1:
+        find(asked, decision.snapshot)  # says which there are
+    return alike[0] if alike else None
+
+
+def _node(name: str, decision: Decision) -> Node | Launch | None:
+    for node in decision.snapshot.nodes:
+        if name in (node.name, node.node_claim):
+            return node
+    replacements = (launch for going in decision.plan.disruptions for launch in going.replacements)
+    launches = (*decision.plan.launches, *replacements)
+    return next((launch for launch in launches if launch.name == name), None)
+
+
+def since(meant: Meant) -> datetime | None:
+    """From when on it may have been heard of; None if that may be any time.
+
+    Pods of a StatefulSet have lives before this one, under the same name.
+    """
+    match meant.object:
+        case Pod(owner=owner, created_at=at):
+            is_numbered = owner is not None and owner.kind == "StatefulSet"
+            return None if at is None or is_numbered else at - _EARLIER
+        case Node(created_at=at):
+            return None if at is None else at - _EARLIER
+        case Launch():
+            return meant.seen.now - _EARLIER
+        case NodePool():
+            return None
+        case unknown:
+            assert_never(unknown)
+
 
 Tell = Callable[[str], None]
 _History = PodHistory | NodeHistory | PoolHistory
@@ -45,10 +136,10 @@ def explain(
     tell(f"looking for {asked.kind}/{asked.name}")
     meant = which(asked, decided, until)
     life = _life(meant.object)
-    for one in decided.oldest_first(until, since(meant)):
-        tell(f"reading {decision_of(one.number, one.now)}")
-        life.see(one)
-    told = _told(meant, asked)
+    for decision in decided.oldest_first(until, since(meant)):
+        tell(f"reading {decision_of(decision.number, decision.now)}")
+        life.see(decision)
+    told = _explanation_of(meant, asked)
     facts = (*told.facts, *_moments(meant))
     return msgspec.structs.replace(
         told,
@@ -85,7 +176,7 @@ def _moments(meant: Meant) -> Iterator[tuple[str, str]]:
     yield "as of", decision_of(meant.moment.number, meant.moment.now)
 
 
-def _told(meant: Meant, asked: LookupSubject) -> Explanation:
+def _explanation_of(meant: Meant, asked: LookupSubject) -> Explanation:
     """What the last decision that has it says of it."""
     if isinstance(meant.object, Launch):
         launch = meant.object

@@ -1,4 +1,4 @@
-"""What became of a pod, decision by decision?"""
+"""Follows a pod, decision by decision."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from dovetail.model.decision import Decision
 from dovetail.model.plan import Disrupt, Plan
 from dovetail.model.pod import Pod, PodKey
-from dovetail.present.history.departures import departure_reason, is_going
-from dovetail.present.history.happenings import Happening, Telling
+from dovetail.present.history.happenings import Happening, Telling, departure_reason, is_going
 from dovetail.present.plan import destinations
 from dovetail.present.table import price
 
@@ -71,7 +70,7 @@ class PodHistory:
     def _follow(self, decision: Decision, pod: Pod) -> None:
         if pod.node_name:
             self._telling.say(decision, _runs(pod), _PLACE)
-        node = next((one for one in decision.snapshot.nodes if one.name == pod.node_name), None)
+        node = next((item for item in decision.snapshot.nodes if item.name == pod.node_name), None)
         self.left = None
         if node is not None and is_going(decision, node):
             self.left = departure_reason(decision, node)
@@ -88,7 +87,7 @@ class PodHistory:
             if self._key in going.pods:
                 self.moved = (decision, going)
                 yield _PLANNED, _moving(going, self._key, self.pod)
-        text = _planned(plan, self._key)
+        text = _planned_text(plan, self._key)
         if text:
             yield _PLANNED, text
 
@@ -101,7 +100,7 @@ def _state(pod: Pod) -> str:
     return f"on node {pod.node_name}" if pod.node_name else "pending"
 
 
-def _planned(plan: Plan, key: PodKey) -> str:
+def _planned_text(plan: Plan, key: PodKey) -> str:
     """Where the plan puts a pod that waits, or why it cannot; nothing if it says neither."""
     for launch in plan.launches:
         if key in launch.pods:

@@ -1,4 +1,4 @@
-"""What did a NodePool launch and lose, and when was it changed?"""
+"""Follows a NodePool: what it launched and lost, and when it was changed."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Final
 from dovetail.model.decision import Decision
 from dovetail.model.pool import NodePool
 from dovetail.present.explanation import coming, saving_of
-from dovetail.present.history.departures import departure_reason, is_going
-from dovetail.present.history.happenings import Happening, Telling
+from dovetail.present.history.happenings import Happening, Telling, departure_reason, is_going
 from dovetail.present.table import counted, listing
 
 _SILENT: Final = frozenset({"problems", "uid"})
@@ -38,7 +37,7 @@ class PoolHistory:
     def see(self, decision: Decision) -> None:
         """What the next decision tells of it."""
         pools = decision.snapshot.node_pools
-        pool = next((one for one in pools if one.name == self._name), None)
+        pool = next((item for item in pools if item.name == self._name), None)
         self._follow(decision, pool)
         self._count_nodes(decision)
         self._tell_launches(decision)
@@ -84,10 +83,10 @@ class PoolHistory:
         self._telling.say(decision, text)
 
     def _tell_launches(self, decision: Decision) -> None:
-        launches = tuple(one for one in decision.plan.launches if one.node_pool == self._name)
+        launches = tuple(item for item in decision.plan.launches if item.node_pool == self._name)
         if launches:
             self.n_launched += len(launches)
-            n_pods = sum(len(one.pods) for one in launches)
+            n_pods = sum(len(launch.pods) for launch in launches)
             text = f"launches {coming(launches)}, for {counted(n_pods, 'pod')}"
             self._telling.say(decision, text)
 
@@ -99,7 +98,7 @@ class PoolHistory:
                 self.lost[going.reason] += len(ours)
                 text = f"removes {listing(sorted(ours.values()))} for reason {going.reason}, which"
                 self._telling.say(decision, f"{text} {saving_of(going)}")
-            new = tuple(one for one in going.replacements if one.node_pool == self._name)
+            new = tuple(launch for launch in going.replacements if launch.node_pool == self._name)
             if new:
                 self.n_launched += len(new)
                 self._telling.say(decision, f"launches {coming(new)}, as replacements")

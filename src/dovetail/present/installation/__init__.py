@@ -11,9 +11,9 @@ from typing import Final
 
 import dovetail.api.crds as definitions
 from dovetail.api.decoding import Tree
+from dovetail.api.rbac import PolicyRule
 from dovetail.present.installation import rights, workload
 from dovetail.present.installation.choices import NAME, Choices
-from dovetail.present.installation.rights import Rule
 
 _ROLES: Final = "rbac.authorization.k8s.io"
 _NODE_LEASES: Final = "kube-node-lease"
@@ -29,7 +29,7 @@ def manifests(choices: Choices) -> tuple[Tree, ...]:
         return (*_namespace(choices), *_shadow_rights(choices), *workload.objects(choices))
     return (
         *_namespace(choices),
-        *definitions.crds(),
+        *definitions.crds(choices.extensions),
         *_rights(choices),
         *workload.objects(choices),
     )
@@ -51,7 +51,7 @@ def _account(choices: Choices) -> Tree:
 def _shadow_rights(choices: Choices) -> Iterator[Tree]:
     """Reading, and nothing else: not even a lease."""
     yield _account(choices)
-    rules = (*rights.READING, *(rights.kwok_shadow() if choices.is_kwok else ()))
+    rules = (*rights.READING, *choices.access.reading)
     yield from _granted(choices, NAME, "", rules)
 
 
@@ -59,15 +59,18 @@ def _rights(choices: Choices) -> Iterator[Tree]:
     yield _account(choices)
     yield _admin(choices)
     yield from _granted(choices, NAME, "", rights.CORE)
-    if choices.is_kwok:
-        yield from _granted(choices, f"{NAME}-kwok", "", rights.kwok(kubelets=choices.kubelets))
+    access = choices.access
+    kubelets = access.kubelets if choices.kubelets else ()
+    theirs = (*access.reading, *access.writing, *kubelets)
+    if theirs:
+        yield from _granted(choices, f"{NAME}-{choices.provider}", "", theirs)
     yield from _granted(choices, NAME, choices.namespace, rights.HOME)
-    node_leases = rights.node_leases(kubelets=choices.kubelets and choices.is_kwok)
+    node_leases = rights.node_leases(kubelets=bool(kubelets))
     yield from _granted(choices, f"{NAME}-node-leases", _NODE_LEASES, node_leases)
 
 
 def _granted(
-    choices: Choices, name: str, namespace: str, rules: tuple[Rule, ...]
+    choices: Choices, name: str, namespace: str, rules: tuple[PolicyRule, ...]
 ) -> Iterator[Tree]:
     """A role and its binding to our account; in no namespace: for the whole cluster."""
     kind = "Role" if namespace else "ClusterRole"
@@ -94,5 +97,5 @@ def _admin(choices: Choices) -> Tree:
         "apiVersion": f"{_ROLES}/v1",
         "kind": "ClusterRole",
         "metadata": metadata,
-        "rules": [rule.tree() for rule in rights.ADMIN],
+        "rules": [rule.tree() for rule in (*rights.ADMIN, *choices.access.administration)],
     }

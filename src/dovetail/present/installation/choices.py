@@ -8,28 +8,28 @@ from typing import Final
 import msgspec
 
 from dovetail.api.decoding import Tree
+from dovetail.api.extension import Extension
+from dovetail.api.rbac import ProviderAccess
 
 NAME: Final = "dovetail"
-KWOK: Final = "kwok"
 
 
 class Choices(msgspec.Struct, frozen=True, kw_only=True):
-    """What is installed, where. `kubelets`: stand-ins act for the kubelets of kwok nodes.
+    """What is installed, where. `kubelets`: stand-ins act for the kubelets of nodes that have none.
     `is_shadow`: it only looks, beside another autoscaler, and says what it would do.
+
+    What the provider adds to the API and the rights that it needs come from its plugin.
     """
 
     version: str
     image: str
     namespace: str = NAME
     replicas: int = 2
-    provider: str = KWOK
+    provider: str
+    extensions: tuple[Extension, ...] = ()
+    access: ProviderAccess = ProviderAccess()
     kubelets: bool = False
     is_shadow: bool = False
-
-    @property
-    def is_kwok(self) -> bool:
-        """Whether nodes are only pretended."""
-        return self.provider == KWOK
 
     def metadata(
         self, name: str, namespace: str = "", labels: Mapping[str, str] | None = None

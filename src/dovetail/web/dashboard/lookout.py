@@ -1,4 +1,4 @@
-"""What does the page know? The cluster as it was seen last, what has changed, what was decided.
+"""Holds what the page shows: the cluster as last seen, recent changes and decisions.
 
 The whole is told to whoever comes; after that only what changes. A node whose parts are the same
 objects as before looks as before, so that a look at a large cluster costs what has changed.
@@ -107,15 +107,15 @@ class Lookout:
         self._n_decisions += 1
         self.plan = plan
         found = deeds(plan)
-        stuck = frozenset(one.pod for one in plan.unschedulable)
+        stuck = frozenset(verdict.pod for verdict in plan.unschedulable)
         if stuck <= self._stuck:
-            found = tuple(one for one in found if one.kind != DeedKind.STUCK)
+            found = tuple(item for item in found if item.kind != DeedKind.STUCK)
         self._stuck = stuck
         if not found:
             return
         number = self._n_decisions
         self._decisions.keep(Decision(number, now, seconds, snapshot, plan))
-        fresh = [TimelineEntry(number, now, one) for one in found]
+        fresh = [TimelineEntry(number, now, item) for item in found]
         self._entries.extend(fresh)
         self._fresh += fresh
 
@@ -129,7 +129,7 @@ class Lookout:
         """What has changed since the last look."""
         self.snapshot = snapshot
         changed, gone = self._compare(snapshot)
-        boxes = [one.box for one in self._seen.values()]
+        boxes = [seen.box for seen in self._seen.values()]
         waiting = waiting_pods(snapshot, self.plan)
         sums = totals(boxes, len(waiting), self.plan.cost.cluster_target_nanousd)
         before, fresh = self._latest, tuple(self._fresh)
@@ -149,7 +149,7 @@ class Lookout:
             waiting=whole.waiting if before is None or before.waiting != whole.waiting else None,
             types=whole.types if before is None or before.types != whole.types else None,
             entries=fresh,
-            samples=self._sampled(sums, now),
+            samples=self._add_sample(sums, now),
         )
 
     def _compare(self, snapshot: Snapshot) -> tuple[list[NodeBox], list[str]]:
@@ -170,7 +170,7 @@ class Lookout:
         self._seen = seen
         return changed, vanished
 
-    def _sampled(self, sums: Totals, now: datetime) -> tuple[TotalsSample, ...]:
+    def _add_sample(self, sums: Totals, now: datetime) -> tuple[TotalsSample, ...]:
         if self._samples and now - self._samples[-1].at < _SAMPLES_EVERY:
             return ()
         sample = TotalsSample(now, sums)
@@ -192,7 +192,7 @@ class Lookout:
         return msgspec.structs.replace(
             self._latest,
             is_whole=True,
-            nodes=tuple(one.box for one in self._seen.values()),
+            nodes=tuple(seen.box for seen in self._seen.values()),
             entries=tuple(told),
             samples=tuple(self._samples),
         )

@@ -1,4 +1,4 @@
-"""How is the page served? Files, a stream of changes, and answers to questions; nothing is written.
+"""Serves the page: files, a stream of changes, and answers; nothing is written.
 
 It listens on loopback unless told otherwise. Names and messages from the cluster travel as JSON and
 are put into the page as text. The headers forbid everything that the page does not need.
@@ -18,8 +18,8 @@ from aiohttp import web
 
 from dovetail.errors import InputError
 from dovetail.loopback import Handler, by_its_own_name
+from dovetail.present.board import pool_cards
 from dovetail.present.explanation import Explanation
-from dovetail.present.pool_cards import pool_cards
 from dovetail.web.dashboard.lookout import explain_deed
 from dovetail.web.dashboard.stream import Stream
 
@@ -137,11 +137,11 @@ async def _file(request: web.Request) -> web.Response:
 
 
 def _static(name: str) -> web.Response:
-    found = files("dovetail.web.dashboard") / "pages" / name
-    if not found.is_file():
+    traversable = files("dovetail.web.dashboard") / "pages" / name
+    if not traversable.is_file():
         raise web.HTTPNotFound
     suffix = name[name.rindex(".") :]
-    return web.Response(body=found.read_bytes(), content_type=_TYPES[suffix], charset="utf-8")
+    return web.Response(body=traversable.read_bytes(), content_type=_TYPES[suffix], charset="utf-8")
 
 
 class _Asked:
@@ -154,10 +154,10 @@ class _Asked:
         """Every NodePool, with limits and budgets."""
         del request
         lookout = self._content.stream.lookout
-        found = lookout.now
-        if found is None:
+        moment = lookout.now
+        if moment is None:
             return _json([])
-        return _json(await asyncio.to_thread(pool_cards, lookout.snapshot, found))
+        return _json(await asyncio.to_thread(pool_cards, lookout.snapshot, moment))
 
     async def explain(self, request: web.Request) -> web.Response:
         """Why one object is as it is."""

@@ -1,4 +1,4 @@
-"""How does the page stay up to date? Server-sent events: everything once, then what changes.
+"""Streams changes to the page as server-sent events: everything once, then what changes.
 
 One look serves everybody who watches; nobody watching, nobody looks. A page that does not keep up
 is told everything again.

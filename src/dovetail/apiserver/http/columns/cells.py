@@ -1,4 +1,4 @@
-"""How is a cell made? Paths into objects, ages, and words for what is not there."""
+"""Makes the cells of a table: paths into objects, ages, and text for what is missing."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _inner(value: Json, step: re.Match[str]) -> list[Json]:
     items = value if isinstance(value, list) else []
     if step["all"]:
         return list(items)
-    return [one for one in items if mapping(one).get(step["key"]) == step["value"]]
+    return [item for item in items if mapping(item).get(step["key"]) == step["value"]]
 
 
 def first(tree: Json, path: str, absent: Json = "") -> Json:
@@ -123,7 +123,7 @@ def fraction(part: str, whole: str) -> Cell:
 
 def joined(values: list[Json], absent: str = NONE) -> str:
     """Texts with commas between them."""
-    return ",".join(str(one) for one in values) or absent
+    return ",".join(str(value) for value in values) or absent
 
 
 def joined_at(path: str, absent: str = NONE) -> Cell:
@@ -154,7 +154,7 @@ def selector_text(held: Json) -> str:
     tree = mapping(held)
     terms = {str(key): f"{key}={value}" for key, value in mapping(tree.get("matchLabels")).items()}
     said_by = [terms[key] for key in sorted(terms)]
-    said_by += [_term(mapping(one)) for one in items(tree.get("matchExpressions"))]
+    said_by += [_term(mapping(item)) for item in items(tree.get("matchExpressions"))]
     return ",".join(sorted(said_by)) or NONE
 
 

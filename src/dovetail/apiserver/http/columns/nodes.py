@@ -1,4 +1,4 @@
-"""What is shown of a node? Whether it is ready, what it is for, and what runs on it."""
+"""Defines the columns of Nodes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _roles(tree: Obj, _: datetime) -> str:
     roles = {key.removeprefix(_ROLE) for key in held if key.startswith(_ROLE)}
     if held.get("kubernetes.io/role"):
         roles.add(str(held["kubernetes.io/role"]))
-    return ",".join(sorted(one for one in roles if one)) or NONE
+    return ",".join(sorted(role for role in roles if role)) or NONE
 
 
 def _kernel(tree: Obj, _: datetime) -> str:

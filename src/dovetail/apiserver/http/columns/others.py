@@ -1,4 +1,4 @@
-"""What is shown of everything else? Budgets, events, services, settings, rights."""
+"""Defines the columns of budgets, events, services, settings and rights."""
 
 from __future__ import annotations
 
@@ -66,10 +66,10 @@ def _message(tree: Obj, _: datetime) -> str:
 
 def _ports(tree: Obj, _: datetime) -> str:
     told = []
-    for one in found(tree, ".spec.ports[*]"):
-        node_port = number(one, ".nodePort")
+    for item in found(tree, ".spec.ports[*]"):
+        node_port = number(item, ".nodePort")
         middle = f":{node_port}" if node_port else ""
-        told.append(f"{number(one, '.port')}{middle}/{word(one, '.protocol')}")
+        told.append(f"{number(item, '.port')}{middle}/{word(item, '.protocol')}")
     return joined(list(told))
 
 
@@ -90,9 +90,9 @@ def _role(tree: Obj, _: datetime) -> str:
 def _subjects(kind: str) -> Cell:
     def named(tree: Obj, _: datetime) -> str:
         told = []
-        for one in found(tree, f'.subjects[?(@.kind=="{kind}")]'):
-            place = word(one, ".namespace")
-            told.append(f"{place}/{word(one, '.name')}" if place else word(one, ".name"))
+        for item in found(tree, f'.subjects[?(@.kind=="{kind}")]'):
+            place = word(item, ".namespace")
+            told.append(f"{place}/{word(item, '.name')}" if place else word(item, ".name"))
         return ", ".join(told)
 
     return named

@@ -1,4 +1,4 @@
-"""What is shown of a pod? How far its containers are, and why not further."""
+"""Defines the columns of pods, with the status that kubectl shows."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ def _reason(status: Obj) -> str:
 def _beginning(tree: Obj) -> str:
     """How far the init containers are, while they are not through."""
     statuses = [
-        mapping(one) for one in items(mapping(tree.get("status")).get("initContainerStatuses"))
+        mapping(item) for item in items(mapping(tree.get("status")).get("initContainerStatuses"))
     ]
     n_all = len(found(tree, ".spec.initContainers[*].name"))
-    for place, one in enumerate(statuses):
-        ended = found(one, ".state.terminated.exitCode")
-        is_up = _is_sidecar(tree, word(one, ".name")) and one.get("started") is True
+    for place, item in enumerate(statuses):
+        ended = found(item, ".state.terminated.exitCode")
+        is_up = _is_sidecar(tree, word(item, ".name")) and item.get("started") is True
         if ended == [0] or is_up:
             continue
-        reason = _reason(one)
+        reason = _reason(item)
         if reason and reason != "PodInitializing":
             return _INIT + reason
         return f"{_INIT}{place}/{n_all}"
@@ -78,8 +78,8 @@ def status(tree: Obj, _: datetime) -> str:
 
 def _running(tree: Obj, reason: str) -> str:
     has_running = False
-    for one in reversed(found(tree, ".status.containerStatuses[*]")):
-        held = mapping(one)
+    for item in reversed(found(tree, ".status.containerStatuses[*]")):
+        held = mapping(item)
         reason = _reason(held) or reason
         is_running = bool(found(held, ".state.running"))
         has_running = has_running or (held.get("ready") is True and is_running)
@@ -91,15 +91,15 @@ def _running(tree: Obj, reason: str) -> str:
 
 def _ready(tree: Obj, _: datetime) -> str:
     running = [
-        mapping(one).get("ready") is True and bool(found(one, ".state.running"))
-        for one in found(tree, ".status.containerStatuses[*]")
+        mapping(item).get("ready") is True and bool(found(item, ".state.running"))
+        for item in found(tree, ".status.containerStatuses[*]")
     ]
-    names = [str(one) for one in found(tree, ".spec.initContainers[*].name")]
-    sidecars = [one for one in names if _is_sidecar(tree, one)]
+    names = [str(item) for item in found(tree, ".spec.initContainers[*].name")]
+    sidecars = [name for name in names if _is_sidecar(tree, name)]
     up = [
-        one
-        for one in sidecars
-        if found(tree, f'.status.initContainerStatuses[?(@.name=="{one}")].ready') == [True]
+        sidecar
+        for sidecar in sidecars
+        if found(tree, f'.status.initContainerStatuses[?(@.name=="{sidecar}")].ready') == [True]
     ]
     n_ready = (0 if _beginning(tree) else sum(running)) + len(up)
     return f"{n_ready}/{len(found(tree, '.spec.containers[*].name')) + len(sidecars)}"
@@ -107,8 +107,8 @@ def _ready(tree: Obj, _: datetime) -> str:
 
 def _restarts(tree: Obj, now: datetime) -> str:
     statuses = found(tree, ".status.containerStatuses[*]")
-    n_restarts = sum(number(one, ".restartCount") for one in statuses)
-    ends = [word(one, ".lastState.terminated.finishedAt") for one in statuses]
+    n_restarts = sum(number(item, ".restartCount") for item in statuses)
+    ends = [word(item, ".lastState.terminated.finishedAt") for item in statuses]
     last = max(ends, default="")
     return f"{n_restarts} ({since(last, now)} ago)" if n_restarts and last else str(n_restarts)
 
@@ -118,9 +118,9 @@ def _gates(tree: Obj, _: datetime) -> str:
     if not gates:
         return NONE
     met = [
-        one
-        for one in gates
-        if found(tree, f'.status.conditions[?(@.type=="{one}")].status') == ["True"]
+        gate
+        for gate in gates
+        if found(tree, f'.status.conditions[?(@.type=="{gate}")].status') == ["True"]
     ]
     return f"{len(met)}/{len(gates)}"
 

@@ -1,4 +1,4 @@
-"""What is shown of storage? Classes, volumes, claims, and what is attached where."""
+"""Defines the columns of storage classes, volumes, claims and attachments."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _class_name(tree: Obj, _: datetime) -> str:
 
 
 def _access(path: str) -> Cell:
-    return lambda tree, _: ",".join(_MODES.get(str(one), str(one)) for one in found(tree, path))
+    return lambda tree, _: ",".join(_MODES.get(str(item), str(item)) for item in found(tree, path))
 
 
 def _claim(tree: Obj, _: datetime) -> str:

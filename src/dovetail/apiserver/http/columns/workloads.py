@@ -1,4 +1,4 @@
-"""What is shown of workloads? How many pods they want, have and have ready."""
+"""Defines the columns of workloads: replicas wanted, present and ready."""
 
 from __future__ import annotations
 
