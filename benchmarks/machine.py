@@ -12,6 +12,7 @@ from pathlib import Path
 from dovetail.solve.kernel import loading
 
 _ROOT = Path(__file__).parent.parent
+_highest_mb = 0.0
 
 
 def facts() -> dict[str, str]:
@@ -34,8 +35,11 @@ def facts() -> dict[str, str]:
 def peak_mb() -> float:
     """The most memory that this process has held, in megabytes (10^6 bytes)."""
     # Not getrusage: its maximum survives exec, so a child would report its parent's.
+    # Recent kernels count memory per core and add up roughly, so even VmHWM can fall a little.
+    global _highest_mb  # noqa: PLW0603  (a high-water mark of this process)
     kib = _proc_field("/proc/self/status", "VmHWM").removesuffix(" kB")
-    return int(kib) * 1024 / 1e6
+    _highest_mb = max(_highest_mb, int(kib) * 1024 / 1e6)
+    return _highest_mb
 
 
 def _cpu_model() -> str:
