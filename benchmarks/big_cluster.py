@@ -26,6 +26,7 @@ from dovetail.apiserver.http.server import serve
 from dovetail.clock import Clock, LoopTimer, SystemClock
 from dovetail.decide.lifecycle.pool import HASH_VERSION, template_hash
 from dovetail.kube.seam import Json, Patch, Ref
+from dovetail.providers.kwok import node_class as kwok_node_class
 from dovetail.providers.kwok.catalogue import instance_types
 from dovetail.providers.kwok.store import Machine
 from dovetail.providers.kwok.store import node as registered
@@ -81,7 +82,7 @@ async def _make(kube: MemoryKube, kind: api.Kind, body: Obj, namespace: str = ""
 
 
 async def _pool(kube: MemoryKube) -> api.Object:
-    node_class = api.KINDS[labels.KWOK_GROUP, "KWOKNodeClass"]
+    node_class = kwok_node_class.KIND
     await _make(kube, node_class, {"metadata": {"name": "default"}, "spec": {}})
     template: Obj = {"spec": {"nodeClassRef": _class_ref(), "requirements": []}}
     disruption: Obj = {"consolidationPolicy": "WhenEmpty", "consolidateAfter": "Never"}

@@ -36,7 +36,7 @@ from dovetail.model.requirements import Operator, requirement
 from dovetail.model.snapshot import DisruptionBudget, Snapshot
 from dovetail.model.topology import equality
 from dovetail.sim.fast.claimed import daemon_pods
-from dovetail.sim.reference.provisioning import provisioning
+from dovetail.sim.reference.policy import provisioning
 from dovetail.sim.reference.standing import Occupancy
 
 NOW: Final = datetime(2026, 1, 1, 12, tzinfo=UTC)

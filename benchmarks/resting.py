@@ -25,8 +25,8 @@ from benchmarks.rows import EVICTIONS, MS_A_MOVE, PEAK_MB, RATIO, SECONDS
 from dovetail.decide import decide
 from dovetail.decide.apply import apply
 from dovetail.decide.disrupt.probe import ground_of, movable_pods
-from dovetail.decide.disrupt.prospects import screen_of
 from dovetail.decide.disrupt.savings import candidates_of
+from dovetail.decide.disrupt.walk import screen_of
 from dovetail.decide.lifecycle.conditions import CONSOLIDATABLE
 from dovetail.decide.pools import running_price
 from dovetail.model.node import Condition, Node

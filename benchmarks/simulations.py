@@ -21,7 +21,7 @@ from benchmarks.machine import peak_mb
 from dovetail import api
 from dovetail.kube.manifests import from_trees
 from dovetail.model.snapshot import Snapshot
-from dovetail.providers.choose import by_name
+from dovetail.providers.aws.catalogue import offline as aws
 from dovetail.sim.scenario.case import Case, Decider, Outcome, run
 from dovetail.sim.scenario.reading import ScenarioText
 from dovetail.state import freeze
@@ -75,7 +75,7 @@ _POOL: Final[api.Tree] = {
 def cluster() -> Snapshot:
     """One pool of machines of up to eight cores, and nothing that runs."""
     manifests = from_trees([_POOL], "benchmarks/simulations.py")
-    types = by_name("aws")
+    types = aws.instance_types()
     return freeze.snapshot(manifests.objects, instance_types=lambda _pool: types)
 
 

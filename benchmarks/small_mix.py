@@ -19,7 +19,7 @@ from dovetail.model.pod import PodSpec
 from dovetail.model.pool import NodePool
 from dovetail.model.requirements import Operator, requirement
 from dovetail.model.snapshot import Snapshot
-from dovetail.providers.choose import by_name
+from dovetail.providers.aws.catalogue import offline as aws
 
 FIRST: Final = 1_001
 _UNIFORM_CPU: Final = (50, 100, 200, 250, 333, 500, 750, 1000, 1500, 2000, 3000, 4000, 7000)
@@ -44,7 +44,7 @@ def getting_started() -> NodePool:
 
 @lru_cache(maxsize=1)
 def _packaged() -> tuple[InstanceType, ...]:
-    return by_name("aws")
+    return aws.instance_types()
 
 
 def uniform(number: int) -> Snapshot:

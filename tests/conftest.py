@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from dovetail.api.crds import render
+from dovetail.cloud.registry import extensions
 from tests.controlplane.plane import ControlPlane, running
 
 settings.register_profile(
@@ -47,6 +48,6 @@ def plane() -> Iterator[ControlPlane]:
     for all tests of a run, which therefore belong to one group of workers ("controlplane").
     """
     with running() as started:
-        started.kubectl("apply", "--server-side", "-f", "-", given=render())
+        started.kubectl("apply", "--server-side", "-f", "-", given=render(extensions()))
         started.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
         yield started

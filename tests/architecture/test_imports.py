@@ -58,3 +58,20 @@ def test_the_oracle_shares_no_code_with_what_it_judges() -> None:
         if module.startswith("dovetail") and not f"{module}.{name}".startswith(may_know)
     }
     assert guilty == set()
+
+
+# Who may name the kind of a provider: simulations of kwok nodes, and shorthand for tests.
+NAMING_KINDS = ("providers", "sim/demo", "testing/machines.py")
+
+
+def test_generic_code_names_no_kind_of_a_provider() -> None:
+    """Kinds come from plugins: what is written for one provider serves no other."""
+    kinds = ("KWOKNodeClass", "EC2NodeClass")
+    guilty = {
+        f"{name} names {kind}"
+        for path in SOURCE.rglob("*.py")
+        for name in [path.relative_to(SOURCE).as_posix()]
+        for kind in kinds
+        if not name.startswith(NAMING_KINDS) and kind in path.read_text(encoding="utf-8")
+    }
+    assert guilty == set()

@@ -47,7 +47,7 @@ def test_scripts_have_history_birth_and_end_as_data(
     assert (whole["removed"]["decision"], whole["removed"]["reason"]) == (36, "Underutilized")
     assert whole["removed"]["disruption"]["savingPerHour"] == 0.52
     assert whole["history"][-1] == {
-        "at": "2026-03-02T08:28:20Z",
+        "at": "2026-03-02T08:28:15Z",
         "decision": 39,
         "what": "gone",
     }

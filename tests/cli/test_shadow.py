@@ -17,6 +17,7 @@ from tests.cli.clusters import example, serving, waiting_pod
 from tests.cli.test_run import Run, running
 from tests.controlplane.charts import account_kubeconfig
 from tests.controlplane.plane import ControlPlane
+from tests.installing import KWOK
 
 HOME = "in-the-shadow"
 
@@ -82,7 +83,7 @@ def pool_and_pod() -> list[dict[str, Any]]:
 @pytest.mark.xdist_group("controlplane")
 def test_reading_is_all_that_a_dry_run_needs(plane: ControlPlane, tmp_path: Path) -> None:
     """With the rights of `dovetail install --shadow` and no others, on a real API server."""
-    choices = Choices(version="1", image="dovetail", namespace=HOME, is_shadow=True)
+    choices = Choices(version="1", image="dovetail", namespace=HOME, is_shadow=True, **KWOK)
     trees: list[Any] = list(manifests(choices))
     now = "2026-01-01T00:00:00Z"
     ready = {"type": "Ready", "status": "True", "reason": "Ready", "message": "",

@@ -82,10 +82,17 @@ def _install_moto(unfinished: Path) -> None:
     subprocess.run([*pip, "--require-hashes", "-r", str(MOTO)], check=True)
 
 
+def build_once(name: str, build: Callable[[Path], None]) -> Path:
+    """A folder of this name in the cache directory; filled now if it is not there yet."""
+    return _once(cache() / name, build)
+
+
 def _once(built: Path, build: Callable[[Path], None]) -> Path:
     """A folder, filled by whoever comes first."""
+    if built.exists():
+        return built
     built.parent.mkdir(parents=True, exist_ok=True)
-    with (built.parent / "lock").open("w") as lock:
+    with (built.parent / f"{built.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # workers of one run wait for each other
         if not built.exists():
             unfinished = built.with_suffix(".part")

@@ -1,6 +1,6 @@
 """Every literal that users see, and who sees it: the play, or a test that is named.
 
-Taken line by line from spec/core.md 0.4, 1.1, 3.13, 3.14, 4.2, 5, 6.10, 6.14, 7.5, 7.6 and 8.
+Taken line by line from the behaviour of the reference.
 """
 
 from __future__ import annotations
@@ -317,7 +317,7 @@ LABEL_VALUES: Final[dict[tuple[str, str, str], str]] = {
     ("karpenter_cloudprovider_errors_total", "error", ""): PLAY,
 }
 
-# Metrics that the play does not move; all others of spec/core.md 8.4 it does.
+# Metrics that the play does not move; all others it does.
 METRICS_ELSEWHERE: Final[dict[str, str]] = {
     "karpenter_consolidation_score": _APPROVED,
     "karpenter_consolidation_moves_total": _APPROVED,

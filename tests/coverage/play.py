@@ -12,6 +12,7 @@ import msgspec
 
 from dovetail import api, labels
 from dovetail.kube.seam import Json
+from dovetail.providers.kwok.settings import KwokSettings
 from dovetail.settings import FEATURE_GATES
 from dovetail.settings.operator import OperatorSettings
 from tests.coverage.stage import KWOK, NODE, NODE_CLAIM, NODE_POOL, POD, Seen, Stage, playing
@@ -70,12 +71,12 @@ def _type(cpu: int) -> Json:
 
 async def _play(faults: str, types: str) -> Seen:
     gates = {**FEATURE_GATES, "NodeOverlay": True}
+    kwok = KwokSettings(instance_types_file_path=types, kwok_faults_file_path=faults)
     settings = OperatorSettings(
         feature_gates=gates,
-        instance_types_file_path=types,
         eviction_cost=timedelta(0),  # nobody has stood for long
     )
-    stage = Stage(settings, {"KWOK_FAULTS_FILE_PATH": faults})
+    stage = Stage(settings, kwok)
     async with playing(stage):
         await _set_up(stage)
         await _grow(stage)

@@ -1,4 +1,4 @@
-"""Every rule of spec/core.md 6 and 7, and where it is seen to hold: scenarios, or tests by name.
+"""Every rule of disruption and of controllers, and what shows it: scenarios, or tests by name.
 
 A scenario is named by its file below `scenarios/`, a test by its file below `tests/` and its name.
 What Dovetail does otherwise than the reference says so, with the place that shows what it does.

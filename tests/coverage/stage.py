@@ -17,17 +17,22 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from dovetail import api, labels
 from dovetail.apiserver import MemoryKube
+from dovetail.cloud.context import ProviderContext
 from dovetail.controllers.leadership.supervisor import Loop
 from dovetail.kube.seam import Body, Deletion, Json, Kube, Patch, Ref, Scope
+from dovetail.live.providing import Provided
 from dovetail.live.replica import Outside, Replica
 from dovetail.observe.logs import Level, Log, Sink
+from dovetail.providers.kwok import node_class as kwok_node_class
+from dovetail.providers.kwok.plugin import PLUGIN, make
+from dovetail.providers.kwok.settings import KwokSettings
 from dovetail.settings.operator import OperatorSettings
 from dovetail.sim.kubelets import Habits
 from dovetail.sim.world import run_world
 from dovetail.testing.virtual_time import VirtualTime
 
 EVENT = api.Kind("", "v1", "Event", "events", api.Object)
-KWOK = api.KINDS[labels.KWOK_GROUP, "KWOKNodeClass"]
+KWOK = kwok_node_class.KIND
 NODE_POOL = api.KINDS["karpenter.sh", "NodePool"]
 NODE_CLAIM = api.KINDS["karpenter.sh", "NodeClaim"]
 NODE = api.KINDS["", "Node"]
@@ -51,8 +56,10 @@ class Inline(Executor):
 class StagedReplica(Replica):
     """A replica that thinks in virtual time."""
 
-    def __init__(self, outside: Outside, kube: Kube) -> None:
-        super().__init__(outside, kube, kube)
+    def __init__(self, outside: Outside, kube: Kube, kwok: KwokSettings) -> None:
+        context = ProviderContext(kube=kube, clock=outside.clock, timer=outside.timer)
+        provided = Provided(make(context, kwok), (PLUGIN.extension,))
+        super().__init__(outside, kube, kube, provided)
         self.think_with(Inline())
 
     def think_with(self, executor: Executor) -> None:
@@ -173,7 +180,7 @@ class Stage:
     def __init__(
         self,
         settings: OperatorSettings | None = None,
-        environment: dict[str, str] | None = None,
+        kwok: KwokSettings | None = None,
         *,
         held: Stage | None = None,
         wrap: Callable[[Kube], Kube] = lambda kube: kube,
@@ -187,14 +194,14 @@ class Stage:
         self.stopping = asyncio.Event()
         outside = Outside(
             settings=settings or OperatorSettings(),
-            environment=environment or {},
+            environment={},
             clock=self.time,
             timer=self.time,
             chance=lambda: 0.5,
             log=Log(sink),
             stopping=self.stopping,
         )
-        self.replica = StagedReplica(outside, wrap(self.api))
+        self.replica = StagedReplica(outside, wrap(self.api), kwok or KwokSettings())
 
     # ---- what users do
 

@@ -17,8 +17,8 @@ from dovetail.kube.errors import UnavailableError
 from dovetail.model.plan import Certificate
 from dovetail.observe.journal.reader import JournalReader
 from dovetail.settings.operator import OperatorSettings
-from dovetail.testing.troubled_kube import ApiCall, Trouble, TroubledKube
 from tests.coverage.stage import EVENT, KWOK, NODE_CLAIM, Stage, playing
+from tests.doubles.troubled_kube import ApiCall, Trouble, TroubledKube
 from tests.unit.observe.scraped import values
 
 _P = ParamSpec("_P")

@@ -8,8 +8,8 @@ import pytest
 
 from dovetail.kube.seam import Json
 from dovetail.settings.operator import OperatorSettings
-from dovetail.testing.troubled_kube import ApiCall, TroubledKube
 from tests.coverage.stage import KWOK, NODE, NODE_POOL, POD, Stage, playing
+from tests.doubles.troubled_kube import ApiCall, TroubledKube
 from tests.unit.observe.scraped import values
 
 CLOSED: Json = {"consolidateAfter": "30s", "budgets": [{"nodes": "0"}]}

@@ -6,7 +6,7 @@ from random import Random
 from typing import Final
 
 from dovetail.testing import idle_loop
-from dovetail.testing.troubled_kube import When
+from tests.doubles.troubled_kube import When
 from tests.kills.plots import scenario_of
 from tests.kills.trials import kill_points, killed, left_alone
 

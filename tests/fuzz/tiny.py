@@ -13,8 +13,8 @@ from typing import Final
 import msgspec
 
 from dovetail.model.snapshot import Snapshot
-from dovetail.testing.border import snapshot_of
 from dovetail.testing.given import Given
+from dovetail.testing.scenario import snapshot_of
 from tests.fuzz.tiny_apps import plausible_apps, wild_apps
 from tests.fuzz.tiny_market import ZONES, Words, one_in, plausible_pools, types, wild_pools
 

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from dovetail import api
 from dovetail.kube.seam import Json
 from dovetail.testing import idle_loop
-from tests.house.modules import PACKAGE
+from tests.house.modules import PACKAGE, ROOT
 from tests.kills.world import World, living, running
 
 _SETTLES_AFTER_SECONDS: Final = 60.0
@@ -26,6 +26,7 @@ _MOST_SECONDS: Final = 60.0
 _POD, _NODE = api.KINDS["", "Pod"], api.KINDS["", "Node"]
 _LOOP: Final = "asyncio/events.py"
 AROUND: Final = ("sim/", "testing/", "web/", "apiserver/")
+OBSERVER: Final = ROOT / "tests" / "kills" / "history.py"  # it watches the API on its own
 LEFT_OUT: Final = "solve/"
 
 
@@ -85,7 +86,7 @@ class _Trace:
 
     def __init__(self) -> None:
         self.files: dict[str, None] = {}
-        self._around = tuple(f"{PACKAGE}/{name}" for name in AROUND)
+        self._around = (str(OBSERVER), *(f"{PACKAGE}/{name}" for name in AROUND))
 
     def note(self, frame: FrameType, event: str, _: object) -> None:
         """Note a call, unless the cluster around the controller makes it. Module bodies are no part

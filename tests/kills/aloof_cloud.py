@@ -26,8 +26,8 @@ from dovetail.model.pool import NodePool
 from dovetail.providers.kwok import store as machines
 from dovetail.providers.kwok.faults import Faults
 from dovetail.providers.kwok.store import RECORD, Machine
-from dovetail.testing.troubled_kube import ApiCall, Trouble, When
 from dovetail.testing.virtual_time import VirtualTime
+from tests.doubles.troubled_kube import ApiCall, Trouble, When
 from tests.kills.mortal import Mortal
 
 _STARTS_SECONDS = 5.0

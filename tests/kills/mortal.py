@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from dovetail.testing.troubled_kube import ApiCall, Trouble, When, no_trouble
+from tests.doubles.troubled_kube import ApiCall, Trouble, When, no_trouble
 
 _MOST_CALLS = 5_000  # of one process, in any scenario: more is a loop that does not end
 

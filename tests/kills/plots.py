@@ -251,7 +251,7 @@ _EVENTS: Final[tuple[Event, ...]] = (
 
 def overdrawn(world: World, budgets: dict[str, str]) -> list[str]:
     """Whenever more nodes of a pool were being disrupted than its budget allows; not counted are
-    those whose instance is being ended (spec/core.md 6.3).
+    those whose instance is being ended.
     """
     claims: dict[str, str] = {}  # pools of those that are disrupted by choice, by uid
     found = set()

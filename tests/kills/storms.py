@@ -15,7 +15,7 @@ from dovetail.kube.errors import (
     UnavailableError,
 )
 from dovetail.providers.kwok.faults import ErrorClass, FailedLaunch, LostInstance, Throttling
-from dovetail.testing.troubled_kube import ApiCall, Trouble, When, no_trouble
+from tests.doubles.troubled_kube import ApiCall, Trouble, When, no_trouble
 from tests.kills.mortal import Troubles
 from tests.kills.world import Process, World
 

@@ -9,7 +9,7 @@ from dovetail.controllers.pods.eviction_counts import CONFIG_MAP, NAME
 from dovetail.kube.seam import Ref
 from dovetail.state.evictions import read
 from dovetail.testing import idle_loop
-from dovetail.testing.troubled_kube import ApiCall, When
+from tests.doubles.troubled_kube import ApiCall, When
 from tests.kills.scenarios import drain, two_nodes
 from tests.kills.world import World, living, running
 

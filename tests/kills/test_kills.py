@@ -11,7 +11,7 @@ from __future__ import annotations
 import pytest
 
 from dovetail.testing import idle_loop
-from dovetail.testing.troubled_kube import When
+from tests.doubles.troubled_kube import When
 from tests.kills.moves import SCENARIOS
 from tests.kills.scenarios import Scenario
 from tests.kills.trials import kill_points, killed, left_alone

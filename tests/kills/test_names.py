@@ -9,8 +9,8 @@ from datetime import timedelta
 
 from dovetail import api
 from dovetail.testing import idle_loop
-from dovetail.testing.troubled_kube import When
 from dovetail.web.dashboard.lookout import Lookout
+from tests.doubles.troubled_kube import When
 from tests.kills.world import Process, World, living, running
 
 DAY = timedelta(days=1).total_seconds()

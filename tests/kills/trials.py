@@ -9,8 +9,8 @@ from random import Random
 from dovetail import api
 from dovetail.controllers.cache import NODE_CLAIM
 from dovetail.decide import decide
-from dovetail.testing.troubled_kube import ApiCall, When
 from dovetail.testing.virtual_time import START
+from tests.doubles.troubled_kube import ApiCall, When
 from tests.kills.laws import AtRest, breaches, machines_made
 from tests.kills.scenarios import LONGEST_SECONDS, Scenario
 from tests.kills.storms import Storm

@@ -27,30 +27,32 @@ from dovetail.model.snapshot import Snapshot
 from dovetail.observe.events import Recorder
 from dovetail.observe.logs import SILENT
 from dovetail.observe.meters import Meters
+from dovetail.providers.kwok import node_class as kwok_node_class
 from dovetail.providers.kwok.catalogue import instance_types
 from dovetail.providers.kwok.faults import Faults
+from dovetail.providers.kwok.plugin import PLUGIN as KWOK_PLUGIN
 from dovetail.providers.kwok.provider import KwokProvider
 from dovetail.sim.controller_manager.budgets import BUDGET
 from dovetail.sim.controller_manager.replicas import REPLICA_SET
 from dovetail.sim.controller_manager.workloads import Workloads
 from dovetail.sim.kubelets import Habits, Kubelets
 from dovetail.sim.scheduler import Scheduler
-from dovetail.testing.slow_kube import SlowKube
-from dovetail.testing.troubled_kube import ApiCall, Trouble, TroubledKube
 from dovetail.testing.virtual_time import VirtualTime
+from tests.doubles.slow_kube import SlowKube
+from tests.doubles.troubled_kube import ApiCall, Trouble, TroubledKube
 from tests.kills.aloof_cloud import AloofCloud, CloudOfAProcess
 from tests.kills.history import History
 from tests.kills.mortal import Mortal
 from tests.kills.starter import Starter
 
-KWOK = api.KINDS[labels.KWOK_GROUP, "KWOKNodeClass"]
+KWOK = kwok_node_class.KIND
 POD_TEMPLATE = api.KINDS["", "PodTemplate"]
 TYPES = tuple(
     one
     for one in instance_types()
     if one.name in {"c-2x-amd64-linux", "s-2x-amd64-linux", "c-4x-amd64-linux"}
 )
-_DEFINITIONS = tuple(crds())
+_DEFINITIONS = tuple(crds((KWOK_PLUGIN.extension,)))
 _SLOWEST_SECONDS = 0.3
 # Plans need not be the best.
 _QUICKLY = Policy(
@@ -292,6 +294,7 @@ class Process:
         self._cloud = world.cloud(kube, self.mortal)
         self._recorder = Recorder(self._beside, world.time, world.time)
         means = Dependencies(
+            extensions=(KWOK_PLUGIN.extension,),
             kube=kube,
             cloud=self._cloud,
             clock=world.time,

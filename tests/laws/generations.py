@@ -27,15 +27,17 @@ from dovetail.observe.events import Recorder, Repeats
 from dovetail.observe.logs import SILENT
 from dovetail.observe.meters import Meters
 from dovetail.observe.onlooker import Onlooker
+from dovetail.providers.kwok import node_class as kwok_node_class
 from dovetail.providers.kwok.catalogue import instance_types
 from dovetail.providers.kwok.faults import Faults
+from dovetail.providers.kwok.plugin import PLUGIN as KWOK_PLUGIN
 from dovetail.providers.kwok.provider import KwokProvider
 from dovetail.sim.world import run_world
 from dovetail.state.specs import Templates
 from dovetail.testing.virtual_time import VirtualTime
 
 REPLICA_SET = api.KINDS["apps", "ReplicaSet"]
-KWOK = api.KINDS[labels.KWOK_GROUP, "KWOKNodeClass"]
+KWOK = kwok_node_class.KIND
 TYPES = tuple(one for one in instance_types() if one.name == "c-2x-amd64-linux")
 # These are bounded by themselves, and fill up before they forget.
 _BOUNDED = (Shared, Repeats, Templates)
@@ -56,6 +58,7 @@ class Generations:
         recorder = Recorder(self.kube, self.time, self.time)
         meters = Meters()
         self.means = Dependencies(
+            extensions=(KWOK_PLUGIN.extension,),
             kube=self.kube,
             cloud=cloud,
             clock=self.time,

@@ -1,4 +1,4 @@
-"""Laws of the requirement algebra (spec/core.md 2), over all requirements a manifest can state."""
+"""Laws of the requirement algebra, over all requirements a manifest can state."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def test_crossed_bounds_leave_nothing_but_min_values(
 def test_the_table_of_intersections(
     said: list[tuple[str, str]], want: tuple[str, set[str]]
 ) -> None:
-    """The operator that describes an intersection, and its values (spec/core.md 2.2)."""
+    """The operator that describes an intersection, and its values."""
     held = requirement("k", "Exists")
     for operator, values in said:
         held = held & requirement("k", operator, list(values))

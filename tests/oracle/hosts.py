@@ -19,7 +19,7 @@ from tests.oracle.world import Host, World
 
 ATTACH: Final = "attach/"
 
-# What a starting node is expected to lose by itself (spec/core.md 4.3).
+# What a starting node is expected to lose by itself.
 _STARTING_TAINTS: Final = (
     ("node.kubernetes.io/not-ready", "NoSchedule"),
     ("node.kubernetes.io/not-ready", "NoExecute"),

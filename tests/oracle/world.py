@@ -58,7 +58,7 @@ class World:
         """Every bound pod that stays, with its node.
 
         kube-scheduler lets pods that are terminating keep others away or attract them; a plan
-        does not, since they are gone before its nodes are there (spec/core.md 3.17).
+        does not, since they are gone before its nodes are there.
         """
         for name, pods in self.bound.items():
             host = self.hosts[name]

@@ -10,8 +10,8 @@ from dovetail.apiserver import MemoryKube
 from dovetail.decide.lifecycle.step import DeleteNode
 from dovetail.kube.errors import ConflictError
 from dovetail.kube.seam import Ref
-from dovetail.testing.troubled_kube import ApiCall, Trouble, TroubledKube
 from dovetail.testing.virtual_time import VirtualTime
+from tests.doubles.troubled_kube import ApiCall, Trouble, TroubledKube
 
 CONFLICT = ConflictError(409, "Conflict", "somebody else was faster")
 

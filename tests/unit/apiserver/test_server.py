@@ -14,6 +14,7 @@ from dovetail import api
 from dovetail.api.crds import crds
 from dovetail.api.facts import GROUP_STAYS, KIND_STAYS, SPEC_STAYS, STATIC_STAYS
 from dovetail.apiserver import MemoryKube
+from dovetail.cloud import registry
 from dovetail.kube.errors import GoneError, InvalidError
 from dovetail.kube.seam import (
     Deletion,
@@ -241,7 +242,7 @@ def laws_of_change(schema: dict[str, Any]) -> set[str]:
 def test_every_law_of_change_in_our_definitions_is_known_here() -> None:
     """A new rule about `oldSelf` must be taught to this server as well."""
     found: set[str] = set()
-    for one in crds():
+    for one in crds(registry.extensions()):
         tree: dict[str, Any] = msgspec.to_builtins(one)
         for version in tree["spec"]["versions"]:
             found |= laws_of_change(version["schema"]["openAPIV3Schema"])

@@ -12,6 +12,7 @@ from dovetail.decide.lifecycle.step import NoteRegistration
 from dovetail.kube.errors import ApiError
 from dovetail.kube.seam import Json
 from dovetail.model.claim import ClaimObject
+from dovetail.providers.kwok import node_class as kwok_node_class
 from dovetail.providers.kwok.provider import KwokProvider
 from tests.unit.controllers.worlds import (
     World,
@@ -47,7 +48,7 @@ class Claims:
 @asynccontextmanager
 async def seeing_to_claims(world: World, **pool: Json) -> AsyncIterator[Claims]:
     """A world with a node class, a pool and a claim loop."""
-    if "default" not in await world.names(api.KINDS[labels.KWOK_GROUP, "KWOKNodeClass"]):
+    if "default" not in await world.names(kwok_node_class.KIND):
         await world.node_class()
         await world.pool("default", **pool)
     claims = Claims(world)

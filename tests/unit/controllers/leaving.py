@@ -14,7 +14,7 @@ import msgspec
 from dovetail import api, labels
 from dovetail.apiserver import MemoryKube
 from dovetail.cloud.registry import ProviderContext
-from dovetail.controllers.cache import NODE, NODE_CLAIM, POD, WatchCache
+from dovetail.controllers.cache import NODE, NODE_CLAIM, NODE_POOL, POD, WatchCache
 from dovetail.controllers.claims.loop import ClaimEffects, ClaimLoop
 from dovetail.controllers.dependencies import Dependencies
 from dovetail.controllers.disruption.loop import Disruptions
@@ -28,14 +28,18 @@ from dovetail.kube.seam import Body, Deletion, Json, Kube, Page, Patch, Ref, Sco
 from dovetail.observe.events import Recorder
 from dovetail.observe.logs import Level, Log, Sink
 from dovetail.observe.meters import Meters
+from dovetail.providers.kwok import node_class as kwok_node_class
 from dovetail.providers.kwok.catalogue import instance_types
 from dovetail.providers.kwok.faults import Faults
+from dovetail.providers.kwok.plugin import PLUGIN as KWOK_PLUGIN
 from dovetail.providers.kwok.provider import KwokProvider
+from dovetail.state.changes import Catalogued
 from dovetail.state.cluster import Cluster
 from dovetail.state.objects import claim_object
 from dovetail.testing.virtual_time import VirtualTime
+from tests.unit.controllers.worlds import TYPES
 
-KWOK = api.KINDS[labels.KWOK_GROUP, "KWOKNodeClass"]
+KWOK = kwok_node_class.KIND
 BUDGET = api.KINDS["policy", "PodDisruptionBudget"]
 ATTACHMENT = api.KINDS["storage.k8s.io", "VolumeAttachment"]
 VOLUME = api.KINDS["", "PersistentVolume"]
@@ -137,6 +141,8 @@ class World:
                 "metadata": {"name": "default"},
             }
             await self.kube.create(KWOK, node_class)
+        if not await self.exists(NODE_POOL, "default"):
+            await self._pool()
         wire = await self._claim(name, grace)
         await self.cloud.create(claim_object(wire))
         said: list[Json] = [
@@ -160,6 +166,20 @@ class World:
         }
         await self.kube.patch(Ref(NODE, name), Patch({"metadata": meta, "spec": {"taints": None}}))
         await self.set_ready(name, is_ready=is_ready)
+
+    async def _pool(self) -> None:
+        """A NodePool with budgets that allow everything."""
+        node_class: Json = {"group": KWOK.group, "kind": KWOK.name, "name": "default"}
+        body: Body = {
+            "apiVersion": NODE_POOL.api_version,
+            "kind": NODE_POOL.name,
+            "metadata": {"name": "default"},
+            "spec": {
+                "disruption": {"budgets": [{"nodes": "100%"}]},
+                "template": {"spec": {"nodeClassRef": node_class, "requirements": []}},
+            },
+        }
+        await self.kube.create(NODE_POOL, body)
 
     async def _claim(self, name: str, grace: str) -> api.NodeClaim:
         spec: dict[str, Json] = {
@@ -352,7 +372,9 @@ class Process:
         sink.outputs = (self._lines,)
         self.recorder = Recorder(world.kube, time, time)
         self.cache = WatchCache(Cluster(), (KWOK,))
+        self.cache.cluster.apply(Catalogued("default", TYPES))
         self.dependencies = Dependencies(
+            extensions=(KWOK_PLUGIN.extension,),
             kube=self.kube,
             cloud=world.provider(self.kube),
             clock=time,

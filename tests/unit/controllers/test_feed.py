@@ -13,11 +13,12 @@ from dovetail.controllers.feed import Feed, watched_kinds
 from dovetail.kube.mirror import Absent, Notice, Pace, Present
 from dovetail.kube.seam import Deletion, Json, Patch, Ref
 from dovetail.model.pool import NodeClassRef
+from dovetail.providers.kwok import node_class as kwok_node_class
 from dovetail.state.changes import NOTHING, Touched
 from dovetail.state.cluster import Cluster
 from dovetail.testing.virtual_time import VirtualTime
 
-KWOK = api.KINDS["karpenter.kwok.sh", "KWOKNodeClass"]
+KWOK = kwok_node_class.KIND
 NODE = api.KINDS["", "Node"]
 POD = api.KINDS["", "Pod"]
 

@@ -20,15 +20,17 @@ from dovetail.model.instance import InstanceType
 from dovetail.observe.events import Recorder
 from dovetail.observe.logs import SILENT
 from dovetail.observe.meters import Meters
+from dovetail.providers.kwok import node_class as kwok_node_class
 from dovetail.providers.kwok.catalogue import instance_types
 from dovetail.providers.kwok.faults import Faults
+from dovetail.providers.kwok.plugin import PLUGIN as KWOK_PLUGIN
 from dovetail.providers.kwok.provider import KwokProvider
 from dovetail.state.changes import NOTHING, Change, Observed, Touched, Vanished
 from dovetail.state.cluster import Cluster
-from dovetail.testing.troubled_kube import ApiCall, Trouble, TroubledKube
 from dovetail.testing.virtual_time import VirtualTime
+from tests.doubles.troubled_kube import ApiCall, Trouble, TroubledKube
 
-KWOK = api.KINDS[labels.KWOK_GROUP, "KWOKNodeClass"]
+KWOK = kwok_node_class.KIND
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
 TYPES = tuple(
     one for one in instance_types() if one.name in {"c-1x-amd64-linux", "c-2x-amd64-linux"}
@@ -96,6 +98,7 @@ class World:
         )
         self.told = Told(self.api, self.time)
         self.dependencies = Dependencies(
+            extensions=(KWOK_PLUGIN.extension,),
             kube=self.kube,
             cloud=self.cloud,
             clock=self.time,

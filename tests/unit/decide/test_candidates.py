@@ -197,7 +197,7 @@ FOR_AN_HOUR = {labels.DO_NOT_DISRUPT: "1h"}
     ],
 )
 def test_pods_of_a_leaving_node_move_if_they_can(pod: Pod, want: bool) -> None:  # noqa: FBT001  a table column
-    """Currently reschedulable pods on leaving nodes need room elsewhere (spec/core.md 3.2)."""
+    """Currently reschedulable pods on leaving nodes need room elsewhere."""
     bound = msgspec.structs.replace(pod, node_name="old")
     got = waiting(Snapshot(pods=(bound,), nodes=(LEAVING,)), NOW)
     assert got.pods == ((bound,) if want else ())

@@ -11,8 +11,8 @@ from dovetail.controllers.cache import NODE
 from dovetail.kube.mirror import Absent, Mirror, Notice, Pace, Present
 from dovetail.kube.seam import Deletion, Json, Patch, Ref, Scope, WatchEvent
 from dovetail.kube.typed import Intake
-from dovetail.testing.troubled_kube import TroubledKube
 from dovetail.testing.virtual_time import VirtualTime
+from tests.doubles.troubled_kube import TroubledKube
 
 ONE = Ref(NODE, "one")
 

@@ -13,8 +13,8 @@ from dovetail.kube.errors import UnavailableError
 from dovetail.kube.mirror import Absent, Mirror, Notice, Pace, Present
 from dovetail.kube.seam import Deletion, Json, Ref, Scope, WatchEvent
 from dovetail.kube.typed import Intake
-from dovetail.testing.troubled_kube import ApiCall, Trouble, TroubledKube
 from dovetail.testing.virtual_time import VirtualTime
+from tests.doubles.troubled_kube import ApiCall, Trouble, TroubledKube
 
 MINUTE = timedelta(minutes=1)
 STORAGE_CLASS = api.KINDS["storage.k8s.io", "StorageClass"]

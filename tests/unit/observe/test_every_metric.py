@@ -1,6 +1,6 @@
 """No metric of the reference is forgotten: each is in a scrape, by its exact name and labels.
 
-The list is spec/core.md 8.4, written out.
+The list is that of the reference, written out.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from dovetail.model.plan import Cost, Plan
 from dovetail.model.snapshot import Snapshot
 from dovetail.present.bound import BoundIs, bound_is, closeness
 from dovetail.present.plan import Timings, plan_json
-from dovetail.testing.border import snapshot_of
 from dovetail.testing.given import Given
+from dovetail.testing.scenario import snapshot_of
 from tests.laws.strategies import NOW
 
 Words = Mapping[str, object]

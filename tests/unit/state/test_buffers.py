@@ -1,4 +1,4 @@
-"""CapacityBuffers: virtual pods that room is kept for (spec/core.md 7.4)."""
+"""CapacityBuffers: virtual pods that room is kept for."""
 
 from __future__ import annotations
 

@@ -288,15 +288,6 @@ def test_an_evicted_pod_is_leaving_before_the_watch_says_so() -> None:
     assert [one.deleting_at for one in known.snapshot(NOW).pods] == [NOW + 30 * SECOND]
 
 
-def test_it_is_in_step_once_all_that_the_api_lists_was_heard_of() -> None:
-    """Claims that are not launched yet are no reason to wait; and it stays in step."""
-    known = cluster(node("n"), claim("c", is_launched=False))
-    assert not known.is_synced(nodes=["n", "m"], node_claims=["c"])
-    assert not known.is_synced(nodes=["n"], node_claims=["c", "d"])
-    assert known.is_synced(nodes=["n"], node_claims=["c"])
-    assert known.is_synced(nodes=["m"], node_claims=[])
-
-
 def test_an_object_that_makes_no_sense_is_left_out_and_named() -> None:
     """Until it does make sense; the others go on."""
     known = cluster(node("n"))

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import msgspec
 import pytest
 
 from dovetail.decide.candidates import waiting
 from dovetail.decide.nodes import leaving
+from dovetail.model.ending import InstanceEnding
 from dovetail.model.ledger import Departure, Nomination, Proposal, Refusal, Setback
 from dovetail.state.changes import (
     NOTHING,
     Change,
     Disrupting,
     DisruptionEnded,
+    EndingAnnounced,
     InstanceLaunchEnded,
     InstanceLaunchFailed,
     Nominated,
@@ -25,7 +28,7 @@ from dovetail.state.changes import (
     Vanished,
 )
 from dovetail.state.cluster import Cluster
-from tests.unit.state.heard import node, pod, vanished
+from tests.unit.state.heard import node, observed, pod, vanished
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -196,3 +199,38 @@ def test_failed_launches_of_a_claim_are_counted_until_it_has_an_instance() -> No
     assert (known.book.n_failed_launches("u"), known.book.n_failed_launches("v")) == (2, 0)
     known.apply(InstanceLaunchEnded("u"))
     assert known.book.n_failed_launches("u") == 0
+
+
+ENDING = InstanceEnding("cloud://n", "SpotInterrupted", "taken back", at=NOW + timedelta(minutes=2))
+
+
+def test_an_instance_that_ends_is_known_with_its_instant_until_its_node_is_gone() -> None:
+    """Announcing it again changes nothing; its node counts as leaving."""
+    known = cluster(observed("Node", "n", spec={"providerID": "cloud://n"}))
+    assert known.apply(EndingAnnounced(ENDING, NOW)) == Touched.NODES
+    assert known.apply(EndingAnnounced(ENDING, NOW + SECOND)) == NOTHING
+    snapshot = known.snapshot(NOW)
+    assert snapshot.ledger.endings == (ENDING,)
+    assert leaving(snapshot) == {"n"}
+    assert known.book.ending("cloud://n") == ENDING
+    known.apply(vanished("Node", "n"))
+    snapshot = known.snapshot(NOW + SECOND)
+    assert snapshot.ledger.endings == ()
+    assert known.book.ending("cloud://n") is None
+
+
+def test_an_ending_may_be_announced_before_its_instance_is_known() -> None:
+    """It is kept for a while, and then forgotten: it was some other cluster's."""
+    known = cluster(EndingAnnounced(ENDING, NOW))
+    assert known.snapshot(NOW + timedelta(minutes=14)).ledger.endings == (ENDING,)
+    assert known.snapshot(NOW + timedelta(minutes=15)).ledger.endings == ()
+
+
+def test_a_later_word_on_an_ending_takes_the_place_of_the_earlier() -> None:
+    """And an instance without an id is none."""
+    known = cluster(EndingAnnounced(ENDING, NOW))
+    sooner = msgspec.structs.replace(ENDING, at=NOW)
+    assert known.apply(EndingAnnounced(sooner, NOW)) == Touched.NODES
+    nobody = msgspec.structs.replace(ENDING, provider_id="")
+    assert known.apply(EndingAnnounced(nobody, NOW)) == NOTHING
+    assert known.snapshot(NOW).ledger.endings == (sooner,)

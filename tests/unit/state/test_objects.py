@@ -15,6 +15,8 @@ from dovetail.model.node import Condition
 from dovetail.model.pool import NodeClassRef
 from dovetail.model.requirements import requirement
 from dovetail.model.taints import Effect, Taint
+from dovetail.providers.aws.node_class.types import EC2NodeClass
+from dovetail.providers.kwok.node_class import KWOKNodeClass
 from dovetail.state.objects import (
     attachment,
     claim_object,
@@ -211,12 +213,12 @@ def test_a_node_class_says_whether_it_is_ready() -> None:
         "message": "none",
     }
     wire = api.decode(
-        api.EC2NodeClass,
+        EC2NodeClass,
         {"metadata": {"name": "n", "generation": 4}, "status": {"conditions": [LAUNCHED, ready]}},
     )
     said = Condition("Ready", "False", "NoSubnets", "none")
     assert node_class_state(wire) == NodeClassState(4, ready=said)
-    going = api.decode(api.KWOKNodeClass, {"metadata": {"name": "n", "deletionTimestamp": AT_NOON}})
+    going = api.decode(KWOKNodeClass, {"metadata": {"name": "n", "deletionTimestamp": AT_NOON}})
     assert node_class_state(going) == NodeClassState(is_deleting=True)
     assert node_class_state(api.Object()) == NodeClassState()
 

@@ -94,7 +94,7 @@ def test_pods_of_one_workload_share_labels_and_annotations() -> None:
     ],
 )
 def test_a_live_pod_waits_once_kube_scheduler_says_so(reason: str, node: str, want: bool) -> None:  # noqa: FBT001  a parameter of the table
-    """Before that it may be bound at any moment (spec/core.md 3.1)."""
+    """Before that it may be bound at any moment."""
     conditions: api.Tree = [{"type": "PodScheduled", "status": "False", "reason": reason}]
     wire = pod(spec={"nodeName": node}, status={"conditions": conditions})
     assert (live_pod(wire, Templates()) is not None) == want

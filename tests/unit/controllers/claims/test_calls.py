@@ -9,7 +9,7 @@ import pytest
 from dovetail.controllers.cache import NODE, NODE_CLAIM
 from dovetail.kube.errors import ApiError, ConflictError, TooManyRequestsError, UnavailableError
 from dovetail.kube.seam import Kube, Patch, Ref
-from dovetail.testing.troubled_kube import ApiCall, Trouble, TroubledKube, When
+from tests.doubles.troubled_kube import ApiCall, Trouble, TroubledKube, When
 from tests.unit.controllers.claiming import CountingCloud, seeing_to_claims
 from tests.unit.controllers.worlds import (
     SECOND,

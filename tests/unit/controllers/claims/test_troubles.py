@@ -9,8 +9,8 @@ import msgspec
 from dovetail.controllers.cache import NODE_CLAIM
 from dovetail.kube.errors import ConflictError, UnavailableError
 from dovetail.providers.kwok.provider import KwokProvider
-from dovetail.testing.troubled_kube import ApiCall, Trouble, TroubledKube
 from dovetail.testing.virtual_time import VirtualTime
+from tests.doubles.troubled_kube import ApiCall, Trouble, TroubledKube
 from tests.unit.controllers.claiming import initialized, seeing_to_claims
 from tests.unit.controllers.worlds import HOUR, MINUTE, SECOND, FlakyKube, World
 

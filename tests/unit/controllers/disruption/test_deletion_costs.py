@@ -16,7 +16,7 @@ from dovetail.kube.seam import Body, Deletion, Json, Kube, Patch, Ref
 from dovetail.model.plan import Yield
 from dovetail.model.policy import Policy
 from dovetail.sim.controller_manager.replicas import REPLICA_SET
-from dovetail.testing.troubled_kube import TroubledKube
+from tests.doubles.troubled_kube import TroubledKube
 from tests.unit.controllers.living import Leader, living
 from tests.unit.controllers.worlds import World, at_work
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from dovetail import api, labels
-from dovetail.controllers.cache import NODE, NODE_CLAIM
+from dovetail.controllers.cache import NODE, NODE_CLAIM, NODE_POOL
 from dovetail.kube.errors import ConflictError, UnavailableError
 from dovetail.kube.seam import Body, Patch, Ref
 from dovetail.model.plan import Disrupt, Launch
@@ -101,6 +101,25 @@ async def test_a_node_that_got_a_pod_meanwhile_is_put_back() -> None:
     assert metered(
         process.dependencies.meters, "karpenter_voluntary_disruption_failed_validations_total"
     ) == [1]
+
+
+async def test_an_empty_node_stays_when_a_budget_closes_meanwhile() -> None:
+    """Budgets are checked again before claims are deleted; nodes that they still allow go."""
+    world = World()
+    await world.node("a")
+    await world.node("b")
+    async with running(world) as process:
+        budgets: Body = {"spec": {"disruption": {"budgets": [{"nodes": "1"}]}}}
+        await world.kube.patch(Ref(NODE_POOL, "default"), Patch(budgets))
+        await world.pass_()
+        await process.disruptions.begin(Disrupt(EMPTY, ("b", "a")))
+        assert await is_going(world, "b")
+        assert not await is_going(world, "a")
+        assert await disrupted_nodes(world, "a") == []
+        assert departing(process, world) == ["b"]
+        assert metered(
+            process.dependencies.meters, "karpenter_voluntary_disruption_failed_validations_total"
+        ) == [1]
 
 
 async def test_daemons_do_not_keep_a_node() -> None:

@@ -17,7 +17,6 @@ from dovetail.kube.seam import Body, Patch, Ref
 from dovetail.model.plan import Disrupt, Launch, Nominate
 from dovetail.model.pool import NodeClassRef, NodePool
 from dovetail.model.verdict import Score
-from dovetail.state.changes import Catalogued
 from tests.unit.controllers.disruption.test_loop import departing, disrupted_nodes, is_going
 from tests.unit.controllers.leaving import BUDGET, Process, World, running
 from tests.unit.controllers.worlds import TYPES
@@ -61,11 +60,9 @@ def moved(*nodes: str, reason: str = DRIFTED, **changes: object) -> Disrupt:
 @asynccontextmanager
 async def replacing(world: World) -> AsyncIterator[Process]:
     """A process at work that sees to claims too, with a pod on node a."""
-    await _pool(world)
     await world.node("a")
     await world.pod("p", "a")
     async with running(world, ends_claims=True) as process, asyncio.TaskGroup() as group:
-        process.cache.cluster.apply(Catalogued("default", TYPES))
         task = group.create_task(process.disruptions.run())
         await world.pass_()
         yield process
@@ -76,33 +73,11 @@ async def replacing(world: World) -> AsyncIterator[Process]:
 async def taking_over(world: World) -> AsyncIterator[Process]:
     """The process that comes next."""
     async with running(world, ends_claims=True) as process, asyncio.TaskGroup() as group:
-        process.cache.cluster.apply(Catalogued("default", TYPES))
         await process.disruptions.take_over()
         task = group.create_task(process.disruptions.run())
         await world.pass_()
         yield process
         task.cancel()
-
-
-async def _pool(world: World) -> None:
-    body: Body = {
-        "apiVersion": "karpenter.sh/v1",
-        "kind": "NodePool",
-        "metadata": {"name": "default"},
-        "spec": {
-            "template": {
-                "spec": {
-                    "nodeClassRef": {
-                        "group": "karpenter.kwok.sh",
-                        "kind": "KWOKNodeClass",
-                        "name": "default",
-                    },
-                    "requirements": [],
-                }
-            }
-        },
-    }
-    await world.kube.create(NODE_POOL, body)
 
 
 async def start(world: World, name: str = "new") -> None:

@@ -15,7 +15,7 @@ from dovetail.controllers.disruption.emptying import SoftTaints
 from dovetail.kube.errors import ApiError, ConflictError, UnavailableError
 from dovetail.kube.seam import Body, Json, Kube, Patch, Ref
 from dovetail.model.plan import Disrupt
-from dovetail.testing.slow_kube import SlowKube
+from tests.doubles.slow_kube import SlowKube
 from tests.unit.controllers.leaving import CLASS_LABEL, Process, World, deaf, running
 
 MARK: Json = {"key": labels.DISCOURAGED, "effect": "PreferNoSchedule"}

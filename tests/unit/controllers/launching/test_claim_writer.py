@@ -13,8 +13,8 @@ from dovetail.controllers.cache import NODE_CLAIM
 from dovetail.controllers.launching.claim_creation import ClaimWriter, TakenNameError
 from dovetail.kube.errors import InvalidError, UnavailableError
 from dovetail.kube.seam import Json, Scope
-from dovetail.testing.troubled_kube import ApiCall, Trouble, TroubledKube, When
 from dovetail.testing.virtual_time import VirtualTime
+from tests.doubles.troubled_kube import ApiCall, Trouble, TroubledKube, When
 
 BODY: dict[str, Json] = {
     "apiVersion": "karpenter.sh/v1",

@@ -19,7 +19,7 @@ from dovetail.model.plan import Disrupt, Plan
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Snapshot
 from dovetail.state.changes import Catalogued, Touched
-from dovetail.testing.troubled_kube import ApiCall, Trouble, TroubledKube
+from tests.doubles.troubled_kube import ApiCall, Trouble, TroubledKube
 from tests.unit.controllers.replicas import Notes
 from tests.unit.controllers.worlds import HOUR, MINUTE, SECOND, TYPES, World, at_work
 

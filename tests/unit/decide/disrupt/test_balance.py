@@ -42,7 +42,7 @@ def ground() -> Ground:
     ],
 )
 def test_the_score_compares_shares(saving: int, cost: int, held: Stake, want: Fraction) -> None:
-    """Of cost and of disturbance (spec/core.md 6.10)."""
+    """Of cost and of disturbance."""
     assert score(Fraction(saving), cost, held) == want
 
 

@@ -91,7 +91,7 @@ def test_what_a_node_says_itself_may_keep_it(subject: Node, want: Blocker | None
 def test_a_pod_that_wants_to_be_left_alone_keeps_its_node(
     pods: list[Pod], want: Blocker | None
 ) -> None:
-    """As long as it is active (spec/core.md 5.14)."""
+    """As long as it is active."""
     assert verdict(PLAIN, *pods) == want
 
 
@@ -131,7 +131,7 @@ def test_protection_for_a_time_ends_by_itself() -> None:
 def test_a_disruption_budget_keeps_the_nodes_of_its_pods(
     there: Pod, budget: dict[str, object], want: Blocker | None
 ) -> None:
-    """While it allows nothing (spec/core.md 6.2)."""
+    """While it allows nothing."""
     held = msgspec.structs.replace(NONE_ALLOWED, **budget)
     assert verdict(PLAIN, there, disruption_budgets=(held,)) == want
 

@@ -35,7 +35,7 @@ DAY = timedelta(days=1)
     ],
 )
 def test_a_pod_costs_by_priority_and_deletion_cost(words: dict[str, object], want: int) -> None:
-    """One, and its own word, within bounds (spec/core.md 6.2)."""
+    """One, and its own word, within bounds."""
     assert eviction_cost(pod("p", **words)) == want
 
 

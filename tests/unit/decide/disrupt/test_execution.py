@@ -14,6 +14,7 @@ from dovetail.decide.disrupt.execution import (
     is_passing,
     outlook,
     patience,
+    removal_objections,
     second_look,
 )
 from dovetail.model.claim import ClaimObject
@@ -53,7 +54,7 @@ NEW = claim("new")
     ],
 )
 def test_patience_grows_with_what_is_under_way(n_candidates: int, want: timedelta) -> None:
-    """(spec/core.md 6.12)"""
+    """At least ten minutes, at most an hour."""
     assert patience(n_candidates) == want
 
 
@@ -132,6 +133,28 @@ def test_a_budget_of_pods_may_pass() -> None:
         msgspec.structs.replace(cluster, pods=(PROTECTED,)), ("a",), "Drifted", NOW
     )
     assert not is_passing(kept)
+
+
+@pytest.mark.parametrize(
+    ("budget", "want"), [("3", []), ("1", ["b", "c"]), ("0", ["b", "a", "c"])], ids=str
+)
+def test_nodes_without_replacements_stay_as_far_as_budgets_shrank(
+    budget: str, want: list[str]
+) -> None:
+    """Of those that are about to go, the first may, as many as the pool still allows; a node with
+    another objection does not take its share.
+    """
+    names = ("b", "a", "c", "d")
+    nodes = [node(name, pool="default") for name in names]
+    pool = msgspec.structs.replace(node_pool(), disruption=Disruption(budgets=(Budget(budget),)))
+    protected = pod("protected", node="b", annotations={labels.DO_NOT_DISRUPT: "true"})
+    departures = tuple(Departure(name, "Empty", NOW) for name in names[:3])
+    cluster = msgspec.structs.replace(
+        snapshot([protected], nodes=nodes, node_pools=[pool]), ledger=Ledger(disrupting=departures)
+    )
+    assert [one.node for one in removal_objections(cluster, names[:3], "Empty", NOW)] == (
+        want or ["b"]
+    )
 
 
 def test_a_pool_that_lets_nobody_go_any_more_is_heard() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dovetail.decide.disrupt.probe import Move, Stuck, ground_of, hurried, probe, probe_within
+from dovetail.decide.disrupt.probe import Move, Stuck, ground_of, probe, probe_within, quick_ground
 from dovetail.model.plan import Nominate
 from dovetail.model.pod import Pod
 from dovetail.testing import instance_type, node, node_pool, pod, snapshot
@@ -78,7 +78,7 @@ def test_in_a_hurry_nobody_is_moved_to_nodes_that_are_shunned() -> None:
     there = snapshot(nodes=nodes, node_pools=[node_pool()], types=TYPES, pods=pods)
     ground = ground_of(there, NOW, is_saving=False)
     for shunned, taken in (("b", "c"), ("c", "b")):
-        found = probe(hurried(ground, frozenset(shunned)), ("a",))
+        found = probe(quick_ground(ground, frozenset(shunned)), ("a",))
         assert isinstance(found, Move)
         assert found.places == (Nominate(taken, ("default/p",)),)
 

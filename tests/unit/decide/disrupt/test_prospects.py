@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dovetail.decide.disrupt.prospects import Prospect, keepers
 from dovetail.decide.disrupt.savings import Candidate
+from dovetail.decide.disrupt.walk import Prospect, keepers
 from dovetail.testing import instance_type, node
 
 TYPES = (instance_type("small", cpu=2, price=0.1), instance_type("large", cpu=8, price=0.4))

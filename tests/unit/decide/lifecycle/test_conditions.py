@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
@@ -26,6 +26,7 @@ from dovetail.decide.lifecycle.conditions import (
     complete,
     fail,
     hold,
+    rfc3339,
     wait,
 )
 from dovetail.model.node import Condition
@@ -231,3 +232,9 @@ def test_dates_never_run_back(changes: list[ConditionChange], is_deleting: bool)
 def test_initialized_alone_does_not_make_ready() -> None:
     """Each dependent counts."""
     assert not fresh().after((hold(INITIALIZED),), NOW).is_true(ROOT)
+
+
+def test_times_are_written_in_utc() -> None:
+    """To the second."""
+    moment = datetime(2026, 1, 1, 2, tzinfo=UTC) + timedelta(milliseconds=999)
+    assert rfc3339(moment) == "2026-01-01T02:00:00Z"

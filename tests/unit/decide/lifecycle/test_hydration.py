@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from dovetail.decide.lifecycle.claim import (
-    claims_of,
     hydration_step,
     is_managed,
     is_managed_node,
@@ -57,10 +56,8 @@ def test_what_the_provider_cannot_launch_is_not_managed(
     assert not is_managed_node(node(), supported)
 
 
-def test_claims_and_nodes_find_each_other_by_provider_id() -> None:
+def test_a_claim_finds_its_nodes_by_provider_id() -> None:
     """An empty id matches nobody."""
     ours, other = launched(), claim()
-    assert claims_of(node(), (ours, other)) == (ours,)
-    assert claims_of(node(provider_id=""), (ours, other)) == ()
     assert nodes_of(ours, (node(), node(provider_id="x"))) == (node(),)
     assert nodes_of(other, (node(provider_id=""),)) == ()

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from dovetail import labels
-from dovetail.decide.lifecycle.protection import Protection, is_node_protected, protection
+from dovetail.decide.lifecycle.protection import Protection, protection
 from dovetail.model.pod import Pod
-from tests.unit.decide.lifecycle.claims import BORN, DAEMON, MINUTE, NOW, SECOND, node, pod
+from tests.unit.decide.lifecycle.claims import BORN, DAEMON, MINUTE, NOW, SECOND, pod
 
 
 def asking(stated: str, **fields: object) -> Pod:
@@ -48,9 +48,3 @@ def test_a_protection_says_when_it_ends() -> None:
     assert protection(one, until - SECOND).until == until
     assert not protection(one, until).is_active
     assert protection(pod(), NOW) == Protection()
-
-
-def test_a_node_is_protected_by_the_word_true_alone() -> None:
-    """Durations are for pods."""
-    assert is_node_protected(node(annotations={labels.DO_NOT_DISRUPT: "true"}))
-    assert not is_node_protected(node(annotations={labels.DO_NOT_DISRUPT: "1h"}))

@@ -16,9 +16,9 @@ from dovetail.decide.lifecycle.conditions import (
     Status,
     conditions_of_claim,
     hold,
+    rfc3339,
     wait,
 )
-from dovetail.decide.lifecycle.finalization import rfc3339
 from dovetail.decide.lifecycle.step import (
     STAY,
     DeleteClaim,

@@ -16,7 +16,6 @@ from dovetail.model.backoff import Backoff
     [
         ("LAUNCH_TIMEOUT", 300),
         ("REGISTRATION_TIMEOUT", 900),
-        ("LAUNCH_RESULT_KEPT_FOR", 3600),
         ("INSTANCE_POLL", 5),
         ("DRAIN_POLL", 1),
         ("MIN_DRAIN", 5),
@@ -31,7 +30,7 @@ from dovetail.model.backoff import Backoff
     ],
 )
 def test_times_are_the_references(name: str, want_seconds: int) -> None:
-    """As the table of constants has them (spec/core.md 13)."""
+    """As the table of constants has them."""
     assert getattr(timing, name) == timedelta(seconds=want_seconds)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from dovetail.kube.http.limits import RateLimit
+from dovetail.kube.http.transport import RateLimit
 from tests.unit.kube.surroundings import VirtualTimer
 
 

@@ -8,9 +8,10 @@ import msgspec
 
 from dovetail.decide import decide
 from dovetail.model.decision import Decision
-from dovetail.model.plan import DisruptionReason
+from dovetail.model.plan import DisruptionReason, Plan
 from dovetail.model.policy import Policy
 from dovetail.model.snapshot import Snapshot
+from dovetail.observe.journal.records import digest
 from dovetail.testing import deployment, node, snapshot
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -44,3 +45,10 @@ def decided() -> tuple[Decision, ...]:
         )
         for place, cluster in enumerate(clusters())
     )
+
+
+def stripped(decision: Decision) -> Decision:
+    """A decision as a journal gives it back: without its certificate."""
+    plan = msgspec.structs.replace(decision.plan, certificate=Plan().certificate)
+    kept = decision.certificate_digest or digest(decision.plan.certificate)
+    return msgspec.structs.replace(decision, plan=plan, certificate_digest=kept)

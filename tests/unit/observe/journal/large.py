@@ -18,7 +18,7 @@ from dovetail.model.pod import Owner, Pod
 from dovetail.model.requirements import requirement
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.verdict import Blocked, Blocker, PoolReason, Unschedulable
-from dovetail.providers.choose import by_name
+from dovetail.providers.aws.catalogue import offline as aws
 from dovetail.testing import node_pool, pod
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -38,7 +38,7 @@ class LargeCluster:
 
     def __init__(self) -> None:
         self._chance = Random(7)  # noqa: S311  repeatable
-        self._types = by_name("aws")
+        self._types = aws.instance_types()
         self._now = START
         self._workloads = [self._template(number) for number in range(N_WORKLOADS)]
         self._nodes = {f"ip-10-{at // 256}-{at % 256}-7": at for at in range(N_NODES)}

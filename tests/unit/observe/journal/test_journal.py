@@ -14,10 +14,9 @@ from dovetail.model.decision import Decision
 from dovetail.observe.journal.frames import MAGIC
 from dovetail.observe.journal.reader import JournalReader
 from dovetail.observe.journal.recent import RecentDecisions
-from dovetail.observe.journal.records import stripped
 from dovetail.observe.journal.segments import Bounds, segments
 from dovetail.observe.journal.writer import JournalWriter
-from tests.unit.observe.journal.decisions import SECOND, START, decided
+from tests.unit.observe.journal.decisions import SECOND, START, decided, stripped
 
 DECISIONS = decided()
 DAY = timedelta(days=1)

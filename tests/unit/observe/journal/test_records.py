@@ -11,9 +11,9 @@ import pytest
 from dovetail.decide import decide
 from dovetail.model.decision import Decision
 from dovetail.model.plan import Plan
-from dovetail.observe.journal.records import RecordError, RecordReader, RecordWriter, stripped
+from dovetail.observe.journal.records import RecordError, RecordReader, RecordWriter
 from dovetail.testing import load
-from tests.unit.observe.journal.decisions import START, decided
+from tests.unit.observe.journal.decisions import START, decided, stripped
 
 ROOT = Path(__file__).parents[4]
 SCENARIOS = sorted((ROOT / "scenarios").rglob("*.yaml"))

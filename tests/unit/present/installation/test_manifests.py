@@ -9,13 +9,14 @@ import pytest
 import dovetail.api.crds as definitions
 from dovetail.present.installation import manifests
 from dovetail.present.installation.choices import Choices
+from tests.installing import AWS, KWOK
 
-CHOICES = Choices(version="1.2.3", image="dovetail:1.2.3")
+CHOICES = Choices(version="1.2.3", image="dovetail:1.2.3", **KWOK)
 
 
 def made(**changes: Any) -> dict[tuple[str, str], Any]:
     """The objects by kind and name."""
-    choices = Choices(**{"version": "1.2.3", "image": "dovetail:1.2.3"} | changes)
+    choices = Choices(**KWOK | {"version": "1.2.3", "image": "dovetail:1.2.3"} | changes)
     trees: list[Any] = list(manifests(choices))
     return {(tree["kind"], tree["metadata"]["name"]): tree for tree in trees}
 
@@ -31,7 +32,7 @@ def test_namespace_and_definitions_come_first() -> None:
     kinds = [tree["kind"] for tree in trees]
     assert kinds[0] == "Namespace"
     assert kinds[1:6] == ["CustomResourceDefinition"] * 5
-    assert trees[1:6] == list(definitions.crds())
+    assert trees[1:6] == list(definitions.crds(KWOK["extensions"]))
     assert kinds[-1] == "Deployment"
 
 
@@ -61,8 +62,8 @@ def test_choices_reach_the_controller() -> None:
 def test_only_kwok_may_make_nodes() -> None:
     """A real cloud's nodes make themselves."""
     assert ("ClusterRole", "dovetail-kwok") in made()
-    assert ("ClusterRole", "dovetail-kwok") not in made(provider="aws", kubelets=True)
-    leases = made(provider="aws", kubelets=True)["Role", "dovetail-node-leases"]
+    assert ("ClusterRole", "dovetail-kwok") not in made(**AWS, kubelets=True)
+    leases = made(**AWS, kubelets=True)["Role", "dovetail-node-leases"]
     assert "create" not in leases["rules"][0]["verbs"]
 
 
@@ -92,6 +93,6 @@ def test_a_shadow_is_one_replica_that_may_only_read() -> None:
     rules = objects["ClusterRole", "dovetail"]["rules"]
     assert {verb for rule in rules for verb in rule["verbs"]} == {"get", "list", "watch"}
     assert "kwoknodeclasses" in {name for rule in rules for name in rule["resources"]}
-    other = made(is_shadow=True, provider="aws")["ClusterRole", "dovetail"]["rules"]
+    other = made(**AWS, is_shadow=True)["ClusterRole", "dovetail"]["rules"]
     assert "kwoknodeclasses" not in {name for rule in other for name in rule["resources"]}
     assert container(is_shadow=True)["args"] == ["--provider=kwok", "--dry-run"]

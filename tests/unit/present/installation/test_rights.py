@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from dovetail import api
+from dovetail.api.rbac import PolicyRule
 from dovetail.controllers.feed import watched_kinds
 from dovetail.controllers.pods import eviction_counts
 from dovetail.present.installation import rights
-from dovetail.present.installation.rights import Rule
+from dovetail.providers.kwok import node_class as kwok_node_class
 from dovetail.settings import FEATURE_GATES
+from tests import installing
 
-KWOK = rights.kwok(kubelets=True)
+KWOK = installing.RIGHTS_WITH_KUBELETS
 LEASES = rights.node_leases(kubelets=True)
 CONTROLLER = (*rights.CORE, *KWOK, *rights.HOME, *LEASES)
 READ = {"get", "list", "watch"}
 
 
-def verbs(rules: tuple[Rule, ...], group: str, resource: str) -> set[str]:
+def verbs(rules: tuple[PolicyRule, ...], group: str, resource: str) -> set[str]:
     """What may be done with a resource."""
     found = [rule for rule in rules if rule.group == group and resource in rule.resources]
     return {verb for rule in found for verb in rule.verbs}
@@ -33,17 +34,17 @@ def test_nothing_is_granted_wholesale() -> None:
 
 def test_every_kind_that_the_feed_watches_may_be_read() -> None:
     """With every gate open."""
-    node_class = api.KINDS["karpenter.kwok.sh", "KWOKNodeClass"]
+    node_class = kwok_node_class.KIND
     kinds = watched_kinds([node_class], dict.fromkeys(FEATURE_GATES, True))
     assert len(kinds) > 20
-    rules = (*rights.CORE, *rights.kwok(kubelets=False))
+    rules = (*rights.CORE, *installing.RIGHTS)
     unread = [kind.name for kind in kinds if not verbs(rules, kind.group, kind.plural) >= READ]
     assert unread == []
 
 
 def test_nothing_may_be_read_that_nobody_watches() -> None:
     """Definitions of resources, for one: whether our kinds are there is seen by listing them."""
-    node_class = api.KINDS["karpenter.kwok.sh", "KWOKNodeClass"]
+    node_class = kwok_node_class.KIND
     watched = watched_kinds([node_class], dict.fromkeys(FEATURE_GATES, True))
     known = {(kind.group, kind.plural) for kind in watched}
     granted = {
@@ -85,7 +86,7 @@ def test_only_the_one_lease_can_be_taken_and_the_one_memory_kept() -> None:
 
 def test_without_stand_ins_nobody_writes_what_kubelets_write() -> None:
     """Neither the status of nodes nor their leases."""
-    rules = (*rights.CORE, *rights.kwok(kubelets=False))
+    rules = (*rights.CORE, *installing.RIGHTS)
     assert verbs(rules, "", "nodes/status") == set()
     leases = verbs(rights.node_leases(kubelets=False), "coordination.k8s.io", "leases")
     assert leases == READ | {"delete"}
@@ -93,9 +94,9 @@ def test_without_stand_ins_nobody_writes_what_kubelets_write() -> None:
 
 def test_a_shadow_may_read_what_the_controller_reads_and_nothing_else() -> None:
     """No verb but those of a reader, on exactly what the feed watches."""
-    node_class = api.KINDS["karpenter.kwok.sh", "KWOKNodeClass"]
+    node_class = kwok_node_class.KIND
     kinds = watched_kinds([node_class], dict.fromkeys(FEATURE_GATES, True))
-    rules = (*rights.READING, *rights.kwok_shadow())
+    rules = (*rights.READING, *installing.READING)
     assert {verb for rule in rules for verb in rule.verbs} == READ
     granted = {(rule.group, resource) for rule in rules for resource in rule.resources}
     assert granted == {(kind.group, kind.plural) for kind in kinds}

@@ -9,11 +9,12 @@ from dovetail.present.installation.workload import objects
 from dovetail.settings import sources
 from dovetail.settings.flags import FLAGS
 from dovetail.settings.operator import OperatorSettings
+from tests.installing import KWOK
 
 
 def container() -> Any:
     """The controller's container."""
-    *_, deployment = objects(Choices(version="1", image="dovetail:1"))
+    *_, deployment = objects(Choices(version="1", image="dovetail:1", **KWOK))
     tree: Any = deployment
     return tree["spec"]["template"]["spec"]["containers"][0]
 
@@ -21,7 +22,6 @@ def container() -> Any:
 # The pod's limits, files that must be there, and what is best left alone.
 ELSEWHERE = {
     "CPU_REQUESTS",
-    "INSTANCE_TYPES_FILE_PATH",
     "KUBE_CLIENT_BURST",
     "KUBE_CLIENT_QPS",
     "MEMORY_LIMIT",
