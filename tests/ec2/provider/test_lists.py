@@ -45,21 +45,21 @@ def launch_directly(aws: Aws, count: int, tags: dict[str, str] = TAGS) -> list[s
 async def test_a_list_holds_the_instances_of_this_cluster_and_no_others(
     control: Ec2Control, aws: Aws
 ) -> None:
-    """In pages of two hundred, so that none of them holds up the event loop for long."""
+    """In pages of 250, so that none of them holds up the event loop for long."""
     async with aws_cloud(control, aws) as cloud:
-        mine = launch_directly(aws, 250)
+        mine = launch_directly(aws, 300)
         launch_directly(aws, 3, {**TAGS, keys.CLUSTER_TAG: "another"})
         launch_directly(aws, 3, {keys.CLUSTER_TAG: CLUSTER})
         control.terminate(mine[0])
         listed = await cloud.provider.list()
-        assert len(listed) == 250
+        assert len(listed) == 300
         assert [one.provider_id.rpartition("/")[2] for one in listed if one.is_terminating] == [
             mine[0]
         ]
         sizes = [one.parameters["MaxResults"] for one in control.calls("DescribeInstances")]
-        assert sizes == [200, 200]
+        assert sizes == [250, 250]
         cloud.advance(timedelta(minutes=1))
-        assert len(await cloud.provider.list()) == 249
+        assert len(await cloud.provider.list()) == 299
 
 
 async def test_an_instance_has_the_labels_and_the_size_of_its_type(
@@ -254,6 +254,28 @@ async def test_drift_is_found_by_what_the_instance_is_and_what_the_class_selects
         await cloud.set_status()
         gone = Node("b", provider_id=f"aws:///{A}/i-0123456789abcdef0")
         assert await cloud.restarted().drift_reason(gone) == ""
+
+
+async def test_nodes_that_were_just_listed_are_checked_for_drift_without_a_call(
+    control: Ec2Control, aws: Aws
+) -> None:
+    """A list serves for five minutes, and an instance that seems to have drifted is read again."""
+    async with aws_cloud(control, aws) as cloud:
+        provider = cloud.provider
+        made = await provider.create(await cloud.claim("a", LARGE))
+        node = Node("a", labels=made.labels, provider_id=made.provider_id)
+        await provider.list()
+        n_calls = len(control.calls("DescribeInstances"))
+        assert await provider.drift_reason(node) == ""
+        assert len(control.calls("DescribeInstances")) == n_calls
+        cloud.advance(timedelta(minutes=5))
+        assert await provider.drift_reason(node) == ""
+        assert len(control.calls("DescribeInstances")) == n_calls + 1
+        await provider.list()
+        await cloud.set_status(securityGroups=[{"id": "sg-other", "name": "other"}])
+        cloud.advance(timedelta(minutes=1))
+        assert await provider.drift_reason(node) == "SecurityGroupDrift"
+        assert len(control.calls("DescribeInstances")) == n_calls + 3
 
 
 async def test_what_a_node_reports_of_its_memory_replaces_the_estimate(

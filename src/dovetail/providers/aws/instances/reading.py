@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from dovetail import labels
-from dovetail.clock import Timer
+from dovetail.clock import Clock, Timer
 from dovetail.cloud.errors import CloudError, NodeClaimNotFoundError
 from dovetail.providers.aws.calls import CallFailedError, calling
+from dovetail.providers.aws.expiring_cache import ExpiringCache
 from dovetail.providers.aws.instances.described import (
     LISTED,
     TERMINATED,
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
     from types_aiobotocore_ec2 import EC2Client
     from types_aiobotocore_ec2.type_defs import FilterTypeDef
 
-_PAGE: Final = 200  # a longer page holds up the event loop: make bench-aws
+_PAGE: Final = 250  # a longer page holds up the event loop: make bench-aws
+_RECENT: Final = timedelta(minutes=5)  # as often as nodes are checked for drift
 _WINDOW: Final = BatchWindow(idle_seconds=0.1, max_seconds=1.0, max_items=200)
 _ALL: Final = ""
 
@@ -32,9 +35,10 @@ _ALL: Final = ""
 class Ec2Instances:
     """The instances of one cluster."""
 
-    def __init__(self, ec2: EC2Client, timer: Timer, cluster_name: str) -> None:
+    def __init__(self, ec2: EC2Client, clock: Clock, timer: Timer, cluster_name: str) -> None:
         self._ec2 = ec2
         self._cluster_name = cluster_name
+        self._listing: ExpiringCache[str, dict[str, Ec2Instance]] = ExpiringCache(clock)
         self._reading: Batcher[str, str, Ec2Instance] = Batcher(
             self._read_batch, window=_WINDOW, timer=timer
         )
@@ -53,7 +57,14 @@ class Ec2Instances:
             {"Name": f"tag:{keys.CLUSTER_TAG}", "Values": [self._cluster_name]},
             {"Name": "instance-state-name", "Values": [*LISTED, TERMINATED]},
         ]
-        return await self._described(filters)
+        instances = await self._described(filters)
+        by_provider_id = {instance.provider_id: instance for instance in instances}
+        self._listing.put(_ALL, by_provider_id, keep_for=_RECENT)
+        return instances
+
+    def recent(self, provider_id: str) -> Ec2Instance | None:
+        """The instance as the last list had it, if that is at most five minutes old."""
+        return (self._listing.get(_ALL) or {}).get(provider_id)
 
     async def of_token(self, token: str) -> list[Ec2Instance]:
         """The instances of one fleet request by id, in whatever state. Raises CloudError."""
