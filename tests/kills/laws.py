@@ -12,7 +12,7 @@ from dovetail.decide.lifecycle.draining import DISRUPTED
 from dovetail.decide.lifecycle.timing import GARBAGE_PERIOD, ORPHAN_GRACE
 from dovetail.kube.seam import Scope
 from dovetail.model.pod import TERMINAL_PHASES
-from dovetail.providers.kwok.store import Machine, recorded
+from dovetail.providers.kwok.store import recorded
 from dovetail.sim import wire
 from dovetail.sim.controller_manager.replicas import REPLICA_SET
 from tests.kills.world import World
@@ -33,7 +33,7 @@ class AtRest:
         self.nodes: list[api.Node] = []
         self.claims: list[api.NodeClaim] = []
         self.pools: set[str] = set()
-        self.machines: dict[str, Machine] = {}
+        self.machines: dict[str, str] = {}  # the uid of the claim, by provider id
 
     async def look(self) -> None:
         """See what is there now."""
@@ -43,12 +43,7 @@ class AtRest:
         page = await kube.list(Scope(NODE_CLAIM))
         self.claims = [api.decode(api.NodeClaim, raw) for raw in page.items]
         self.pools = set(await self._world.names(NODE_POOL))
-        if self._world.aloof is not None:
-            held_by = self._world.aloof.held
-            self.machines = {place: one.machine for place, one in held_by.items()}
-        else:
-            found = (recorded(one.metadata.annotations) for one in (*self.claims, *self.nodes))
-            self.machines = {one.provider_id: one for one in found if one is not None}
+        self.machines = await self._world.machines()
 
     async def complaints(self) -> list[str]:
         """Everything that is not as it must be."""
@@ -85,9 +80,9 @@ class AtRest:
         """Claim, machine and Node belong together, all three or none."""
         held = {claim.status.provider_id: claim for claim in self.claims}
         nodes = {node.spec.provider_id: node for node in self.nodes}
-        for place, machine in self.machines.items():
+        for place, claim_uid in self.machines.items():
             claim = held.get(place)
-            if claim is None or claim.metadata.uid != machine.claim_uid:
+            if claim is None or claim.metadata.uid != claim_uid:
                 yield f"instance {place} has no claim"
             if place not in nodes:
                 yield f"instance {place} has no node"
@@ -138,23 +133,11 @@ def _app(pod: api.Pod) -> str:
 # ---- all the way
 
 
-def machines_made(world: World) -> dict[str, set[tuple[str, datetime]]]:
-    """Every machine there ever was: name and moment of launch, by its claim's uid."""
-    if world.aloof is not None:
-        return world.aloof.made
-    made: dict[str, set[tuple[str, datetime]]] = {}
-    for one in world.history:
-        held = recorded(one.object.metadata.annotations)
-        if held is not None:
-            made.setdefault(held.claim_uid, set()).add((held.name, held.launched_at))
-    return made
-
-
 def breaches(world: World, excused_after: datetime | None = None) -> list[str]:
     """What was not right on the way; budgets do not bind once `excused_after` has come."""
     found = [
         f"{len(made)} instances were launched for claim {uid}"
-        for uid, made in machines_made(world).items()
+        for uid, made in world.machines_made().items()
         if len(made) > 1
     ]
     return [

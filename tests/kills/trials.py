@@ -11,7 +11,7 @@ from dovetail.controllers.cache import NODE_CLAIM
 from dovetail.decide import decide
 from dovetail.testing.virtual_time import START
 from tests.doubles.troubled_kube import ApiCall, When
-from tests.kills.laws import AtRest, breaches, machines_made
+from tests.kills.laws import AtRest, breaches
 from tests.kills.scenarios import LONGEST_SECONDS, Scenario
 from tests.kills.storms import Storm
 from tests.kills.world import Decide, Process, World, living, running
@@ -42,10 +42,14 @@ def kill_points(calls: list[ApiCall]) -> list[int]:
 
 
 async def left_alone(
-    scenario: Scenario, seed: int | None = None, decide: Decide = decide
+    scenario: Scenario,
+    seed: int | None = None,
+    decide: Decide = decide,
+    *,
+    world: World | None = None,
 ) -> tuple[list[ApiCall], list[str]]:
     """What a controller asks API and cloud for that nobody kills, and what is wrong in the end."""
-    world = World(is_aloof=scenario.is_aloof, seed=seed, decide=decide)
+    world = world or World(is_aloof=scenario.is_aloof, seed=seed, decide=decide)
     async with living(world), running(world) as process:
         await _act(scenario, world, process)
         complaints = await judged(scenario, world)
@@ -53,10 +57,15 @@ async def left_alone(
 
 
 async def killed(
-    scenario: Scenario, dies_at: int, when: When, seed: int | None = None
+    scenario: Scenario,
+    dies_at: int,
+    when: When,
+    seed: int | None = None,
+    *,
+    world: World | None = None,
 ) -> list[str]:
     """Kill the controller at that call and start another; what is wrong in the end."""
-    world = World(is_aloof=scenario.is_aloof, seed=seed)
+    world = world or World(is_aloof=scenario.is_aloof, seed=seed)
     async with living(world):
         async with running(world) as process:
             await _act(scenario, world, process, dies_at, when)
@@ -160,11 +169,11 @@ async def judged(scenario: Scenario, world: World) -> list[str]:
     if scenario.drain_grace is not None:
         excused = _deadline(world, scenario.drain_grace)
     complaints += breaches(world, excused)
-    if scenario.n_made not in (None, len(machines_made(world))):
-        complaints.append(f"{len(machines_made(world))} instances came, not {scenario.n_made}")
+    if scenario.n_made not in (None, len(world.machines_made())):
+        complaints.append(f"{len(world.machines_made())} instances came, not {scenario.n_made}")
     if scenario.is_scale_up:
         complaints += [f"node {name} was launched in vain" for name in seen.idle_nodes()]
-        n_made = len(machines_made(world))
+        n_made = len(world.machines_made())
         if n_made != len(seen.nodes):
             complaints.append(f"{n_made} instances were launched for {len(seen.nodes)} nodes")
     if scenario.laws is not None:

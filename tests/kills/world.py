@@ -11,7 +11,7 @@ from random import Random
 from dovetail import api, labels
 from dovetail.api.crds import crds
 from dovetail.apiserver import MemoryKube
-from dovetail.cloud.provider import CloudWorker
+from dovetail.cloud.provider import CloudProvider, CloudWorker
 from dovetail.cloud.registry import ProviderContext
 from dovetail.controllers.cache import NODE, NODE_CLAIM, NODE_POOL
 from dovetail.controllers.controller import Controller, Setup
@@ -32,6 +32,7 @@ from dovetail.providers.kwok.catalogue import instance_types
 from dovetail.providers.kwok.faults import Faults
 from dovetail.providers.kwok.plugin import PLUGIN as KWOK_PLUGIN
 from dovetail.providers.kwok.provider import KwokProvider
+from dovetail.providers.kwok.store import recorded
 from dovetail.sim.controller_manager.budgets import BUDGET
 from dovetail.sim.controller_manager.replicas import REPLICA_SET
 from dovetail.sim.controller_manager.workloads import Workloads
@@ -62,6 +63,7 @@ _QUICKLY = Policy(
     eviction_cost=timedelta(0),  # pods are moved here that are minutes old
 )
 _GATES = {"CapacityBuffer": True, "NodeRepair": True, "StaticCapacity": True}
+HABITS = Habits(ready_after_seconds=1.0, start_pod_seconds=1.0, lease_seconds=0)
 _METERS = Meters()  # nobody reads them here, and to make them takes long
 
 Decide = Callable[[Snapshot, datetime], Plan]
@@ -73,12 +75,16 @@ class World:
     With a seed, whatever goes to the API and comes from it takes some chance time.
     """
 
+    extensions: tuple[api.Extension, ...] = (KWOK_PLUGIN.extension,)
+    definitions = _DEFINITIONS
+    class_kind = KWOK
+
     def __init__(
         self, *, is_aloof: bool = False, seed: int | None = None, decide: Decide = decide
     ) -> None:
         self.decide = decide
         self.time = VirtualTime()
-        self.api = MemoryKube(self.time, definitions=_DEFINITIONS)
+        self.api = MemoryKube(self.time, definitions=self.definitions)
         self.faults = Faults()
         self.aloof = AloofCloud(self.api, self.time, self.faults, TYPES) if is_aloof else None
         self.history = History(self.api, self.time)
@@ -91,19 +97,22 @@ class World:
 
     async def run(self) -> None:
         """Be everybody else, until cancelled."""
-        habits = Habits(ready_after_seconds=1.0, start_pod_seconds=1.0, lease_seconds=0)
         async with self._network as group:
             group.create_task(self.history.run())
             group.create_task(self.starter.run())
-            kubelets = TroubledKube(self.api, self._silence)
             for one in (
-                Scheduler(self.api, self.time, self.time, chance=_halfway),
-                Kubelets(kubelets, self.time, self.time, chance=_halfway, habits=habits),
-                Workloads(self.api, self.time, self.time, chance=_halfway),
+                Scheduler(self.api, self.time, self.time, chance=halfway),
+                self.kubelets(),
+                Workloads(self.api, self.time, self.time, chance=halfway),
             ):
                 group.create_task(one.run())
             if self.aloof is not None:
                 group.create_task(self.aloof.run())
+
+    def kubelets(self) -> CloudWorker:
+        """The kubelets of all nodes."""
+        kube = TroubledKube(self.api, self._silence)
+        return Kubelets(kube, self.time, self.time, chance=halfway, habits=HABITS)
 
     async def pass_(self, seconds: float = 0.0) -> None:
         """Let time pass."""
@@ -118,18 +127,40 @@ class World:
             self.api, self.time, lambda: _SLOWEST_SECONDS * chance.random(), self._network
         )
 
-    def cloud(self, kube: Kube, mortal: Mortal) -> KwokProvider | CloudOfAProcess:
-        """The cloud, as a process reaches it that sees this API."""
+    def cloud(self, context: ProviderContext[Kube], mortal: Mortal) -> CloudProvider:
+        """The cloud, as a process reaches it that works with these."""
         if self.aloof is not None:
             return CloudOfAProcess(self.aloof, mortal)
-        around = ProviderContext(kube=kube, clock=self.time, timer=self.time)
-        return KwokProvider(around, types=TYPES, ordered=self.faults)
+        return KwokProvider(context, types=TYPES, ordered=self.faults)
+
+    async def machines(self) -> dict[str, str]:
+        """Every machine that is there: the uid of its claim, by provider id."""
+        if self.aloof is not None:
+            return {place: one.machine.claim_uid for place, one in self.aloof.held.items()}
+        bearers = [
+            api.decode(api.Object, raw)
+            for kind in (NODE_CLAIM, NODE)
+            for raw in (await self.api.list(Scope(kind))).items
+        ]
+        records = (recorded(bearer.metadata.annotations) for bearer in bearers)
+        return {one.provider_id: one.claim_uid for one in records if one is not None}
+
+    def machines_made(self) -> dict[str, set[tuple[str, datetime]]]:
+        """Every machine there ever was: name and moment of launch, by its claim's uid."""
+        if self.aloof is not None:
+            return self.aloof.made
+        made: dict[str, set[tuple[str, datetime]]] = {}
+        for happened in self.history:
+            record = recorded(happened.object.metadata.annotations)
+            if record is not None:
+                made.setdefault(record.claim_uid, set()).add((record.name, record.launched_at))
+        return made
 
     # ---- what users do
 
     async def node_class(self, delay: str = "5s") -> None:
         """The node class."""
-        body: dict[str, Json] = {**_head(KWOK, "default"), "spec": {"nodeRegistrationDelay": delay}}
+        body: dict[str, Json] = {**head(KWOK, "default"), "spec": {"nodeRegistrationDelay": delay}}
         await self.api.create(KWOK, body)
 
     async def pool(
@@ -151,7 +182,11 @@ class World:
         if types:
             wanted.append({"key": labels.INSTANCE_TYPE, "operator": "In", "values": [*types]})
         spec: dict[str, Json] = {
-            "nodeClassRef": {"group": KWOK.group, "kind": KWOK.name, "name": "default"},
+            "nodeClassRef": {
+                "group": self.class_kind.group,
+                "kind": self.class_kind.name,
+                "name": "default",
+            },
             "requirements": wanted,
         }
         if grace:
@@ -159,7 +194,7 @@ class World:
         disruption: Json = {"consolidateAfter": after, "budgets": [{"nodes": budget}]}
         size: dict[str, Json] = {"weight": weight} if replicas is None else {"replicas": replicas}
         body: dict[str, Json] = {
-            **_head(NODE_POOL, name),
+            **head(NODE_POOL, name),
             "spec": {"template": {"spec": spec}, "disruption": disruption, **size},
         }
         await self.api.create(NODE_POOL, body)
@@ -218,7 +253,7 @@ class World:
         requests: Json = {"cpu": cpu, "memory": "256Mi"}
         container: Json = {"name": "c", "image": "i", "resources": {"requests": requests}}
         body: dict[str, Json] = {
-            **_head(REPLICA_SET, name),
+            **head(REPLICA_SET, name),
             "spec": {
                 "replicas": n_pods,
                 "selector": {"matchLabels": {"app": name}},
@@ -233,7 +268,7 @@ class World:
     async def budget(self, app: str, least: int) -> None:
         """So many pods of an app must be available."""
         body: dict[str, Json] = {
-            **_head(BUDGET, app),
+            **head(BUDGET, app),
             "spec": {"minAvailable": least, "selector": {"matchLabels": {"app": app}}},
         }
         await self.api.create(BUDGET, body, "default")
@@ -243,12 +278,12 @@ class World:
         requests: Json = {"cpu": cpu, "memory": "256Mi"}
         container: Json = {"name": "c", "image": "i", "resources": {"requests": requests}}
         template: dict[str, Json] = {
-            **_head(POD_TEMPLATE, name),
+            **head(POD_TEMPLATE, name),
             "template": {"spec": {"containers": [container]}},
         }
         await self.api.create(POD_TEMPLATE, template, "default")
         spec: Json = {"podTemplateRef": {"name": name}, "replicas": n_pods}
-        body: dict[str, Json] = {**_head(CAPACITY_BUFFER, name), "spec": spec}
+        body: dict[str, Json] = {**head(CAPACITY_BUFFER, name), "spec": spec}
         await self.api.create(CAPACITY_BUFFER, body, "default")
 
     async def dismiss(self, app: str) -> None:
@@ -291,10 +326,18 @@ class Process:
         self._is_elected = is_elected
         kube = TroubledKube(world.reached(), self.mortal.meet)
         self._beside = TroubledKube(world.api, self.mortal.meet_uncounted)
-        self._cloud = world.cloud(kube, self.mortal)
         self._recorder = Recorder(self._beside, world.time, world.time)
+        context: ProviderContext[Kube] = ProviderContext(
+            kube=kube,
+            clock=world.time,
+            timer=world.time,
+            tell=self._recorder.tell,
+            types_changed=self._refresh_types,
+            gates=_GATES,
+        )
+        self._cloud = world.cloud(context, self.mortal)
         means = Dependencies(
-            extensions=(KWOK_PLUGIN.extension,),
+            extensions=world.extensions,
             kube=kube,
             cloud=self._cloud,
             clock=world.time,
@@ -339,6 +382,9 @@ class Process:
             for task in tasks:
                 task.cancel()
 
+    def _refresh_types(self) -> None:
+        self._controller.refresh_types()
+
     async def _computed(self, snapshot: Snapshot, now: datetime) -> Plan:
         self.revisions.append(snapshot.revision)
         self.plans.append(self._decide(snapshot, now))
@@ -380,10 +426,11 @@ def _unseen(_: Snapshot, __: Plan, ___: datetime, ____: float) -> None:
     """Nobody looks at decisions here."""
 
 
-def _halfway() -> float:
+def halfway() -> float:
     """Chance that repeats itself."""
     return 0.5
 
 
-def _head(kind: api.Kind, name: str) -> dict[str, Json]:
+def head(kind: api.Kind, name: str) -> dict[str, Json]:
+    """The first fields of an object."""
     return {"apiVersion": kind.api_version, "kind": kind.name, "metadata": {"name": name}}

@@ -37,8 +37,9 @@ from dovetail.api.facts import (
     about,
 )
 from dovetail.api.meta import (
-    NO_LABELS,
     NO_RESOURCES,
+    NOT_GIVEN_LIST,
+    NOT_GIVEN_MAP,
     Condition,
     Object,
     ResourceList,
@@ -151,8 +152,8 @@ class NodeClaimTemplateSpec(Wire, frozen=True):
         tuple[Requirement, ...],
         about("Constraints on the labels of the nodes; all must hold.", max_items=100),
     ]
-    taints: Annotated[tuple[Taint, ...], _TAINTS] = ()
-    startup_taints: Annotated[tuple[Taint, ...], _STARTUP_TAINTS] = ()
+    taints: Annotated[tuple[Taint, ...], _TAINTS] = NOT_GIVEN_LIST
+    startup_taints: Annotated[tuple[Taint, ...], _STARTUP_TAINTS] = NOT_GIVEN_LIST
     termination_grace_period: Annotated[str | None, _GRACE] = None
     expire_after: Annotated[str, _EXPIRE] = "720h"
 
@@ -167,10 +168,10 @@ class TemplateMeta(Wire, frozen=True):
             max_properties=100,
             rules=(NO_RESTRICTED_LABELS, NO_NODE_POOL_LABEL, NO_HOSTNAME_LABEL),
         ),
-    ] = NO_LABELS
+    ] = NOT_GIVEN_MAP
     annotations: Annotated[
         dict[str, str], about("Annotations that every node of this pool gets.")
-    ] = NO_LABELS
+    ] = NOT_GIVEN_MAP
 
 
 class NodeClaimTemplate(Wire, frozen=True):

@@ -15,6 +15,20 @@ IntOrString = int | str
 
 NO_LABELS: Final[dict[str, str]] = {}
 NO_RESOURCES: Final[ResourceList] = {}
+
+
+class _NoEntries(dict[str, str]):
+    """A map that a manifest does not give; one that it gives empty is a plain one."""
+
+
+class _NoItems(tuple[()]):
+    """The same for a list."""
+
+    __slots__ = ()
+
+
+NOT_GIVEN_MAP: Final[dict[str, str]] = _NoEntries()
+NOT_GIVEN_LIST: Final[tuple[()]] = _NoItems()
 ABSENT: Final = msgspec.Raw(b"")  # a part that was not there
 
 

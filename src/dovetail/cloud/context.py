@@ -10,6 +10,7 @@ import msgspec
 from dovetail.clock import Clock, Timer
 from dovetail.decide.lifecycle.step import Event
 from dovetail.model.ending import InstanceEnding
+from dovetail.model.instance import InstanceType
 
 KubeT_co = TypeVar("KubeT_co", covariant=True)
 
@@ -62,6 +63,12 @@ def ignore_change() -> None:
     """Nobody keeps instance types."""
 
 
+def no_types(pool: str) -> tuple[InstanceType, ...]:
+    """Nothing is planned."""
+    del pool
+    return ()
+
+
 class ProviderContext(msgspec.Struct, Generic[KubeT_co], frozen=True):
     """What a provider is given to work with. `kube` is a `dovetail.kube.seam.Kube`.
 
@@ -70,6 +77,8 @@ class ProviderContext(msgspec.Struct, Generic[KubeT_co], frozen=True):
     after a restart whatever it can still find out. `types_changed` says that instance types, their
     offerings or prices have changed: all pools are asked for theirs again. `api_authority` is what
     the certificate of the API server is verified with, as PEM; empty if the machine's own is used.
+    `planned_types` has the types of a NodePool by name, as launches are planned with them: prices
+    are those of NodeOverlays where these apply. There are none until the controller has asked.
     `gates` are the feature gates by name; those that are missing have their default.
     """
 
@@ -80,5 +89,6 @@ class ProviderContext(msgspec.Struct, Generic[KubeT_co], frozen=True):
     tell: Callable[[Event], None] = ignore_event
     announce: Callable[[InstanceEnding], None] = ignore_ending
     types_changed: Callable[[], None] = ignore_change
+    planned_types: Callable[[str], tuple[InstanceType, ...]] = no_types
     api_authority: bytes = b""
     gates: Mapping[str, bool] = {}

@@ -10,12 +10,13 @@ import msgspec
 from dovetail import api
 from dovetail.clock import Clock, Timer
 from dovetail.cloud import registry
-from dovetail.cloud.context import ProviderContext
+from dovetail.cloud.context import ProviderContext, no_types
 from dovetail.cloud.plugin import ProviderPlugin
 from dovetail.cloud.provider import CloudProvider
 from dovetail.decide.lifecycle.step import Event
 from dovetail.kube.seam import Kube
 from dovetail.model.ending import InstanceEnding
+from dovetail.model.instance import InstanceType
 from dovetail.observe.logs import Log
 
 
@@ -28,6 +29,7 @@ class ProviderVoice:
         self._tell: Callable[[Event], None] | None = None
         self._announce: Callable[[InstanceEnding], None] | None = None
         self._refresh: Callable[[], None] | None = None
+        self._planned: Callable[[str], tuple[InstanceType, ...]] = no_types
         self._events: list[Event] = []
         self._endings: list[InstanceEnding] = []
 
@@ -49,6 +51,14 @@ class ProviderVoice:
         """Instance types have changed. A controller that is not connected yet will ask anyway."""
         if self._refresh is not None:
             self._refresh()
+
+    def planned_types(self, pool: str) -> tuple[InstanceType, ...]:
+        """The types of a pool as launches are planned with them."""
+        return self._planned(pool)
+
+    def plan_with(self, planned: Callable[[str], tuple[InstanceType, ...]]) -> None:
+        """From now on, these are the types that launches are planned with."""
+        self._planned = planned
 
     def connect(
         self,
@@ -100,6 +110,7 @@ async def provided(
         tell=voice.tell,
         announce=voice.announce,
         types_changed=voice.types_changed,
+        planned_types=voice.planned_types,
         api_authority=means.api_authority,
         gates=means.gates,
     )

@@ -102,6 +102,7 @@ class Replica:
             self._controller.announce,
             self._controller.refresh_types,
         )
+        provided.voice.plan_with(self._controller.cache.cluster.instance_types)
         self._is_leading = False
         self._unsynced_since: float | None = outside.timer.elapsed_seconds()
 

@@ -62,6 +62,7 @@ class NodePool(msgspec.Struct, frozen=True, gc=False):
 
     `expire_after` None means never. `replicas` set makes the pool static: it never grows for pods.
     `node_price_nanousd` takes the place of the policy's (see there); None: the policy's holds.
+    `blank_fields` names the fields below that the template gives empty, such as `labels: {}`.
     """
 
     name: str
@@ -81,4 +82,5 @@ class NodePool(msgspec.Struct, frozen=True, gc=False):
     is_deleting: bool = False
     uid: str = ""
     node_price_nanousd: int | None = None
+    blank_fields: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Final, TypeVar
 
 from dovetail import api, labels
+from dovetail.api.meta import NOT_GIVEN_LIST, NOT_GIVEN_MAP
 from dovetail.decide.lifecycle.pool import NodeClassState, PoolView
 from dovetail.errors import InputError
 from dovetail.model.claim import Attachment, ClaimObject, NodeObject
@@ -180,6 +181,24 @@ def _node_pool(wire: api.NodePool) -> NodePool:
         is_deleting=wire.metadata.deletion_timestamp is not None,
         uid=wire.metadata.uid,
         node_price_nanousd=_read(wire.metadata.annotations, labels.NODE_PRICE, knobs.node_price),
+        blank_fields=_blank_fields(wire),
+    )
+
+
+def _blank_fields(wire: api.NodePool) -> tuple[str, ...]:
+    """The fields that are given and have nothing in them: the hash of a template counts those."""
+    template = wire.spec.template
+    given = {
+        "labels": template.metadata.labels,
+        "annotations": template.metadata.annotations,
+        "taints": template.spec.taints,
+        "startup_taints": template.spec.startup_taints,
+    }
+    absent = (NOT_GIVEN_MAP, NOT_GIVEN_LIST)
+    return tuple(
+        name
+        for name, value in given.items()
+        if not value and not any(value is one for one in absent)
     )
 
 

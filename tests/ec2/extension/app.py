@@ -6,6 +6,7 @@ import io
 import json
 import time
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
@@ -34,6 +35,7 @@ from tests.ec2.extension.wire import Answer, AwsError, Request, Tree
 from tests.ec2.extension.world import World
 
 CONTROL = "/ec2-for-tests/"
+TIME = "HTTP_X_EC2_FOR_TESTS_TIME"  # a header: the time of whoever calls, which becomes EC2's
 Environ = dict[str, Any]
 Handler = Callable[[World, Tree], Tree]
 
@@ -83,6 +85,8 @@ class Application:
         length = int(environ.get("CONTENT_LENGTH") or 0)
         body = environ["wsgi.input"].read(length)
         path: str = environ["PATH_INFO"]
+        if TIME in environ:
+            self._world.clock.set(datetime.fromisoformat(environ[TIME]))
         if path.startswith(CONTROL):
             answer = self._control.answer(path.removeprefix(CONTROL), body)
         else:

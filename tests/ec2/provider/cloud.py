@@ -13,13 +13,14 @@ import msgspec
 from dovetail import api, labels
 from dovetail.apiserver import MemoryKube
 from dovetail.clock import LoopTimer, Timer
-from dovetail.cloud.context import ProviderContext, ignore_ending
+from dovetail.cloud.context import ProviderContext, ignore_ending, no_types
 from dovetail.cloud.errors import SoldOut
 from dovetail.decide.lifecycle import garbage
 from dovetail.decide.lifecycle.step import DeleteInstance
 from dovetail.kube.seam import Body, Deletion, Json, Kube, Patch, Ref, Scope
 from dovetail.model.claim import ClaimObject, InstanceRecord
 from dovetail.model.ending import InstanceEnding
+from dovetail.model.instance import InstanceType
 from dovetail.model.pool import NodeClassRef, NodePool
 from dovetail.model.requirements import Requirement
 from dovetail.providers.aws.apis import AwsApis, connect
@@ -152,10 +153,15 @@ class AwsCloud:
         apis: AwsApis | None = None,
         kube: Kube | None = None,
         announce: Callable[[InstanceEnding], None] = ignore_ending,
+        planned_types: Callable[[str], tuple[InstanceType, ...]] = no_types,
     ) -> AwsProvider:
         """Another provider of the same cloud."""
         context = ProviderContext(
-            kube=kube or self.kube, clock=self.clock, timer=self.timer, announce=announce
+            kube=kube or self.kube,
+            clock=self.clock,
+            timer=self.timer,
+            announce=announce,
+            planned_types=planned_types,
         )
         return AwsProvider(context, apis or self.apis, SETTINGS, source=self.inputs)
 

@@ -14,6 +14,8 @@ from dovetail.cloud.errors import (
     NodeClassNotReadyError,
     SoldOut,
 )
+from dovetail.cloud.overlays import Overlay, apply_overlays
+from dovetail.cloud.prices import price_change
 from dovetail.model.requirements import requirement
 from dovetail.providers.aws.launching import keys
 from dovetail.providers.aws.launching.failures import UNFULFILLABLE
@@ -95,6 +97,31 @@ async def test_prices_of_an_overlay_let_ec2_go_by_priority(control: Ec2Control, 
         spot, on_demand = requests(control)
         assert spot["SpotOptions"] == {"AllocationStrategy": "capacity-optimized-prioritized"}
         assert on_demand["OnDemandOptions"] == {"AllocationStrategy": "prioritized"}
+
+
+async def test_the_price_of_an_overlay_is_the_priority_of_an_override(
+    control: Ec2Control, aws: Aws
+) -> None:
+    """An overlay makes the dearer type the cheaper one; others keep their price."""
+    async with aws_cloud(control, aws) as cloud:
+        listed = await cloud.provider.instance_types(cloud.pool)
+        xlarge = requirement(labels.INSTANCE_TYPE, "In", ["m5.xlarge"])
+        overlay = Overlay("cheap", requirements=(xlarge,), price=price_change("0.001", ""))
+        planned, _ = apply_overlays(cloud.pool, listed, [overlay])
+        provider = cloud.restarted(planned_types={cloud.pool.name: planned}.__getitem__)
+        marks = {labels.PRICE_OVERLAY_APPLIED: "true"}
+        await provider.create(await cloud.claim("a", M5, ON_DEMAND, annotations=marks))
+        await provider.create(await cloud.claim("b", M5, ON_DEMAND))
+        overlaid, plain = (
+            {
+                one["InstanceType"]: one["Priority"]
+                for config in request["LaunchTemplateConfigs"]
+                for one in config["Overrides"]
+            }
+            for request in requests(control)
+        )
+        assert overlaid == {"m5.xlarge": 0.001, "m5.large": plain["m5.large"]}
+        assert plain["m5.xlarge"] > plain["m5.large"] > 0.001
 
 
 async def test_one_subnet_of_a_zone_is_used_and_it_is_the_one_with_most_addresses(

@@ -256,30 +256,32 @@ _REMEMBERED: Final[dict[str, Health]] = {
 
 def template_hash(pool: NodePool) -> str:
     """The hash of what claims are made from; requirements, limits, weight, replicas and
-    everything about disruption do not count.
+    everything about disruption do not count. A list or map counts that is given and empty.
     """
+    blank = pool.blank_fields
     spec = structure_hash.struct(
         "NodeClaimTemplateSpec",
-        ("Taints", _taints(pool.taints)),
-        ("StartupTaints", _taints(pool.startup_taints)),
+        ("Taints", _taints(pool.taints, is_given="taints" in blank)),
+        ("StartupTaints", _taints(pool.startup_taints, is_given="startup_taints" in blank)),
         ("NodeClassRef", _node_class(pool.node_class)),
         ("TerminationGracePeriod", _grace(pool.termination_grace_period)),
         ("ExpireAfter", _expiry(pool.expire_after)),
     )
     meta = structure_hash.struct(
-        "ObjectMeta", ("Labels", _map(pool.labels)), ("Annotations", _map(pool.annotations))
+        "ObjectMeta",
+        ("Labels", _map(pool.labels, is_given="labels" in blank)),
+        ("Annotations", _map(pool.annotations, is_given="annotations" in blank)),
     )
-    has_meta = bool(pool.labels or pool.annotations)
     template = structure_hash.struct(
         "NodeClaimTemplate",
-        ("ObjectMeta", meta if has_meta else None),
+        ("ObjectMeta", meta if meta != structure_hash.text("ObjectMeta") else None),
         ("Spec", spec if spec != structure_hash.text("NodeClaimTemplateSpec") else None),
     )
     return str(template)
 
 
-def _taints(taints: Sequence[Taint]) -> int | None:
-    return structure_hash.members(map(_taint, taints)) if taints else None
+def _taints(taints: Sequence[Taint], *, is_given: bool) -> int | None:
+    return structure_hash.members(map(_taint, taints)) if taints or is_given else None
 
 
 def _taint(taint: Taint) -> int:
@@ -319,8 +321,8 @@ def _nanos(span: timedelta) -> int:
     return structure_hash.integer(span // timedelta(microseconds=1) * 1000)
 
 
-def _map(by_key: Mapping[str, str]) -> int | None:
-    return structure_hash.texts(by_key) if by_key else None
+def _map(by_key: Mapping[str, str], *, is_given: bool) -> int | None:
+    return structure_hash.texts(by_key) if by_key or is_given else None
 
 
 def _text(text: str) -> int | None:

@@ -57,7 +57,7 @@ def marked(reason: str) -> SetCondition:
         pytest.param(
             seen(pool_annotations=CHANGED),
             marked("NodePoolDrifted"),
-            id="the template changed",
+            id="NodePoolDrifted: the template changed",
         ),
         pytest.param(
             seen(
@@ -70,20 +70,22 @@ def marked(reason: str) -> SetCondition:
         pytest.param(
             seen(pool=NodePool("x", requirements=(requirement(labels.ZONE, "In", ["b"], None),))),
             marked("RequirementsDrifted"),
-            id="its zone is no longer allowed",
+            id="RequirementsDrifted: its zone is no longer allowed",
         ),
         pytest.param(
             seen(pool=NodePool("x", requirements=(requirement("team", "Exists", [], None),))),
             marked("RequirementsDrifted"),
-            id="a label is wanted that it does not have",
+            id="RequirementsDrifted: a label is wanted that it does not have",
         ),
         pytest.param(
-            seen(instance_types=()), marked("InstanceTypeNotFound"), id="its type is gone"
+            seen(instance_types=()),
+            marked("InstanceTypeNotFound"),
+            id="InstanceTypeNotFound: its type is gone",
         ),
         pytest.param(
             seen(instance_types=(machine(offering("b", "spot")),)),
             marked("InstanceTypeNotFound"),
-            id="its type is no longer offered there",
+            id="InstanceTypeNotFound: its type is no longer offered there",
         ),
         pytest.param(seen(provider_reason="ImageDrift"), marked("ImageDrift"), id="the cloud says"),
         pytest.param(

@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dovetail import api
 from dovetail.decide.lifecycle.pool import HASH_VERSION, template_hash
 from dovetail.model.pool import Budget, Disruption, NodeClassRef, NodePool
 from dovetail.model.requirements import requirement
 from dovetail.model.taints import Taint
+from dovetail.state.objects import node_pool
 
 KWOK = NodeClassRef("karpenter.kwok.sh", "KWOKNodeClass", "default")
 NEVER = NodePool("default", expire_after=None)
@@ -61,6 +63,39 @@ def test_the_hash_is_the_references_bit_for_bit(pool: NodePool, want: str) -> No
     """So that a fleet which it made does not drift when Dovetail takes over."""
     assert template_hash(pool) == want
     assert HASH_VERSION == "v3"
+
+
+@pytest.mark.parametrize(
+    ("metadata", "spec", "want"),
+    [  # as the reference's library, 1.14.1, computes them
+        pytest.param({}, {}, "14193706301438959238", id="metadata: {}"),
+        pytest.param({"labels": {}}, {}, "17923232244478515236", id="labels: {}"),
+        pytest.param({"annotations": {}}, {}, "670430611327961222", id="annotations: {}"),
+        pytest.param(
+            {"labels": {}, "annotations": {}}, {}, "11935815012535734840", id="both are empty"
+        ),
+        pytest.param({}, {"taints": []}, "2251796471377694400", id="taints: []"),
+        pytest.param({}, {"startupTaints": []}, "4581828550197377535", id="startupTaints: []"),
+        pytest.param(
+            {"labels": {}},
+            {"taints": [], "startupTaints": []},
+            "10118467603414073305",
+            id="maps and lists are empty",
+        ),
+    ],
+)
+def test_what_a_template_gives_empty_counts_in_the_hash(
+    metadata: dict[str, object], spec: dict[str, object], want: str
+) -> None:
+    """The reference, written in Go, tells an empty map or list from one that is not there."""
+    reference = {"group": "", "kind": "", "name": ""}
+    template = {
+        "metadata": metadata,
+        "spec": {"nodeClassRef": reference, "requirements": [], "expireAfter": "720h", **spec},
+    }
+    manifest = {"metadata": {"name": "default"}, "spec": {"template": template}}
+    pool = node_pool(api.decode(api.NodePool, msgspec.json.encode(manifest)))
+    assert template_hash(pool) == want
 
 
 def fnv1(data: bytes) -> int:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from typing import NamedTuple
 
+from dovetail import labels
 from dovetail.cloud.context import ProviderContext
 from dovetail.cloud.price_list import PriceList
 from dovetail.kube.seam import Kube
+from dovetail.model.claim import ClaimObject
 from dovetail.model.instance import InstanceType
 from dovetail.providers.aws.apis import AwsApis
 from dovetail.providers.aws.bootstrap.families import family_of
@@ -22,6 +25,7 @@ from dovetail.providers.aws.launching.fleet_answer import FleetAnswer
 from dovetail.providers.aws.launching.node_classes import NodeClassReader
 from dovetail.providers.aws.launching.orders import LaunchOrder, OrderInputs
 from dovetail.providers.aws.launching.outcomes import OrderPlace, unavailability
+from dovetail.providers.aws.launching.overlaid_prices import repriced
 from dovetail.providers.aws.launching.reservations import ReservationCounts
 from dovetail.providers.aws.launching.subnets import FreeAddresses, zonal_subnets
 from dovetail.providers.aws.launching.unavailable import UnavailableOfferings
@@ -49,6 +53,14 @@ class _Resolved:
         self.machines: Mapping[str, MachineType] = {one.name: one for one in inputs.machines}
 
 
+class _Overlaid(NamedTuple):
+    """Prices with those of overlays among them, and what they were worked out from."""
+
+    resolved: _Resolved
+    planned: Types
+    prices: PriceList
+
+
 class ClassCatalogue:
     """What the node classes can launch; launches teach it what there is no capacity for."""
 
@@ -73,6 +85,8 @@ class ClassCatalogue:
         )
         self._resolved: dict[str, _Resolved] = {}
         self._resolving = asyncio.Lock()
+        self._planned_types = context.planned_types
+        self._overlaid: dict[str, _Overlaid] = {}  # by pool
 
     async def types(self, node_class: EC2NodeClass) -> Types:
         """Everything that the class could launch. Raises CallFailedError."""
@@ -82,8 +96,8 @@ class ClassCatalogue:
         """The same by name. Raises CallFailedError."""
         return (await self._resolve(node_class)).by_name
 
-    async def order_inputs(self, node_class: EC2NodeClass) -> OrderInputs:
-        """Everything that an order depends on besides its claim. Raises CallFailedError."""
+    async def order_inputs(self, node_class: EC2NodeClass, claim: ClaimObject) -> OrderInputs:
+        """Everything that the order for a claim depends on. Raises CallFailedError."""
         resolved = await self._resolve(node_class)
         without = self.unavailable.subnets()
         subnets = [one for one in node_class.status.subnets if one.id not in without]
@@ -91,13 +105,24 @@ class ClassCatalogue:
         return OrderInputs(
             node_class=node_class,
             facts=resolved.facts,
-            prices=resolved.prices,
+            prices=self._prices(resolved, claim),
             machines=resolved.machines,
             subnets=zonal_subnets(subnets, free),
             network=await self._network.read(family_of(node_class.spec)),
             settings=self.settings,
             knows_reservations=self._knows_reservations,
         )
+
+    def _prices(self, resolved: _Resolved, claim: ClaimObject) -> PriceList:
+        """The prices that the claim was planned with: those of overlays where these apply."""
+        if labels.PRICE_OVERLAY_APPLIED not in claim.annotations:
+            return resolved.prices
+        planned = self._planned_types(claim.node_pool)
+        kept = self._overlaid.get(claim.node_pool)
+        if kept is None or kept.resolved is not resolved or kept.planned is not planned:
+            prices = PriceList(repriced(resolved.types, planned))
+            kept = self._overlaid[claim.node_pool] = _Overlaid(resolved, planned, prices)
+        return kept.prices
 
     async def placement_group(self, node_class: EC2NodeClass) -> PlacementGroupFacts:
         """The placement group that the class selects; one without an id if it selects none.

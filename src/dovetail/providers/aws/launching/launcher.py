@@ -164,7 +164,7 @@ class Launcher:
         self._n_ordering += 1
         try:
             node_class = await self._catalogue.node_classes.ready(claim.node_class)
-            order = self._order(claim, await self._catalogue.order_inputs(node_class))
+            order = self._order(claim, await self._catalogue.order_inputs(node_class, claim))
             await self.templates.ensure(order.templates)
         finally:
             self._n_ordering -= 1

@@ -47,7 +47,9 @@ def test_the_alias_is_that_of_the_term_that_has_one() -> None:
         pytest.param(
             Family.BOTTLEROCKET, [("/dev/xvda", "4Gi"), ("/dev/xvdb", "20Gi")], id="Bottlerocket"
         ),
-        pytest.param(Family.WINDOWS2019, [("/dev/sda1", "50Gi")], id="Windows"),
+        pytest.param(Family.WINDOWS2019, [("/dev/sda1", "50Gi")], id="Windows2019"),
+        pytest.param(Family.WINDOWS2022, [("/dev/sda1", "50Gi")], id="Windows2022"),
+        pytest.param(Family.WINDOWS2025, [("/dev/sda1", "50Gi")], id="Windows2025"),
         pytest.param(Family.CUSTOM, [], id="Custom has none"),
     ],
 )

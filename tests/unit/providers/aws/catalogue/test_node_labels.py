@@ -140,6 +140,29 @@ def test_zones_and_their_ids_are_those_in_which_the_type_is_offered() -> None:
     assert got[labels.INSTANCE_TYPE].values == {"m5.large"}
 
 
+@pytest.mark.parametrize(
+    ("key", "want"),
+    [
+        ("node.kubernetes.io/instance-type", {"m5.large"}),
+        ("kubernetes.io/arch", {"amd64"}),
+        ("kubernetes.io/os", {"linux"}),
+        ("topology.kubernetes.io/zone", {A, B, C}),
+        ("topology.kubernetes.io/region", {"us-west-2"}),
+        ("node.kubernetes.io/windows-build", set()),
+        ("karpenter.sh/capacity-type", {"on-demand", "spot"}),
+        ("topology.k8s.aws/zone-id", {"usw2-az1", "usw2-az2", "usw2-az3"}),
+    ],
+)
+def test_a_label_of_kubernetes_has_the_values_of_the_type(key: str, want: set[str]) -> None:
+    """On a plain Linux machine that is offered in all zones."""
+    assert resolved(machine(), node_class()).requirements[key].values == want
+
+
+def test_topology_ebs_csi_aws_com_zone_is_another_name_of_the_zone() -> None:
+    """The EBS driver puts it on volumes."""
+    assert labels.normalize("topology.ebs.csi.aws.com/zone") == labels.ZONE
+
+
 def test_capacity_types_are_those_that_are_offered() -> None:
     """Not every type is sold as spot."""
     key = labels.CAPACITY_TYPE

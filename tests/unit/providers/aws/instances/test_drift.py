@@ -79,43 +79,47 @@ def test_an_instance_as_its_class_asks_for_has_not_drifted() -> None:
         pytest.param(
             msgspec.structs.replace(VIEW, annotations={**HASHES, keys.NODE_CLASS_HASH: "2"}),
             "NodeClassDrift",
-            id="the hash of the class has changed",
+            id="NodeClassDrift: the hash of the class has changed",
         ),
         pytest.param(
             with_status(amis=(AMI(id="ami-new", requirements=(AMD,)), *STATUS.amis)),
             "AMIDrift",
-            id="a newer image comes first",
+            id="AMIDrift: a newer image comes first",
         ),
         pytest.param(
-            with_status(amis=STATUS.amis[:1]), "AMIDrift", id="no image boots the type any more"
+            with_status(amis=STATUS.amis[:1]),
+            "AMIDrift",
+            id="AMIDrift: no image boots the type any more",
         ),
         pytest.param(
             with_instance(security_groups=frozenset({"sg-1"})),
             "SecurityGroupDrift",
-            id="a group is missing",
+            id="SecurityGroupDrift: a group is missing",
         ),
         pytest.param(
             with_instance(security_groups=frozenset({"sg-1", "sg-2", "sg-3"})),
             "SecurityGroupDrift",
-            id="there is one group too many",
+            id="SecurityGroupDrift: there is one group too many",
         ),
         pytest.param(
-            with_instance(subnet_id="subnet-3"), "SubnetDrift", id="the subnet is not selected"
+            with_instance(subnet_id="subnet-3"),
+            "SubnetDrift",
+            id="SubnetDrift: the subnet is not selected",
         ),
         pytest.param(
             with_status(capacity_reservations=(CapacityReservation(id="cr-2"),)),
             "CapacityReservationDrift",
-            id="the reservation is not selected",
+            id="CapacityReservationDrift: the reservation is not selected",
         ),
         pytest.param(
             msgspec.structs.replace(VIEW, placement_group="pg-2"),
             "PlacementGroupDrift",
-            id="another placement group is selected",
+            id="PlacementGroupDrift: another placement group is selected",
         ),
         pytest.param(
             msgspec.structs.replace(VIEW, placement_group=""),
             "PlacementGroupDrift",
-            id="no placement group is selected any more",
+            id="PlacementGroupDrift: no placement group is selected any more",
         ),
     ],
 )

@@ -6,8 +6,6 @@ import pytest
 
 from dovetail.providers.aws.calls import CallFailedError, Failure
 from dovetail.providers.aws.launching.failures import (
-    NOT_FOUND,
-    UNFULFILLABLE,
     FleetError,
     is_not_found,
     is_undecided,
@@ -57,7 +55,19 @@ def test_each_code_has_its_reason(code: str, message: str, want: str) -> None:
     assert FleetError(code, message).reason == want
 
 
-@pytest.mark.parametrize("code", sorted(UNFULFILLABLE))
+@pytest.mark.parametrize(
+    "code",
+    [
+        "InsufficientInstanceCapacity",
+        "MaxSpotInstanceCountExceeded",
+        "VcpuLimitExceeded",
+        "UnfulfillableCapacity",
+        "Unsupported",
+        "InsufficientFreeAddressesInSubnet",
+        "MaxFleetCountExceeded",
+        "ReservationCapacityExceeded",
+    ],
+)
 def test_an_unfulfillable_code_means_insufficient_capacity(code: str) -> None:
     """Something else has to be asked for."""
     assert FleetError(code).is_unfulfillable
@@ -70,7 +80,19 @@ def test_the_limit_of_a_spread_placement_group_is_unfulfillable() -> None:
     assert not FleetError("InvalidParameterValue", "something else").is_unfulfillable
 
 
-@pytest.mark.parametrize("code", [*sorted(NOT_FOUND), "InvalidInstanceID.Malformed"])
+@pytest.mark.parametrize(
+    "code",
+    [
+        "InvalidInstanceID.NotFound",
+        "InvalidInstanceID.Malformed",
+        "InvalidLaunchTemplateName.NotFoundException",
+        "InvalidLaunchTemplateId.NotFound",
+        "InvalidCapacityReservationId.NotFound",
+        "QueueDoesNotExist",
+        "NoSuchEntity",
+        "ParameterNotFound",
+    ],
+)
 def test_a_not_found_code_means_that_there_is_no_such_resource(code: str) -> None:
     """Which ends a deletion."""
     assert is_not_found(CallFailedError("ec2:X", code, "", Failure.REJECTED))

@@ -1,0 +1,67 @@
+"""Killed anywhere on AWS: no instance is launched twice or left behind.
+
+The controller with the AWS provider dies before the first and after every call to AWS and every
+write to Kubernetes; the next controller finishes what was begun. Calls are answered at once here:
+to die before the next call would leave the same behind as to die after this one.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from dovetail.testing import idle_loop
+from tests.doubles.troubled_kube import ApiCall, When
+from tests.ec2.kills.blocking import AWS
+from tests.ec2.kills.scenarios import SCENARIOS
+from tests.ec2.kills.world import AwsWorld
+from tests.ec2.setting import Aws
+from tests.kills.scenarios import Scenario
+from tests.kills.trials import killed, left_alone
+
+pytestmark = pytest.mark.xdist_group("ec2")
+LEAST_POINTS = 300
+_READS = ("describe_", "get_", "list_")
+
+
+def changes(call: ApiCall) -> bool:
+    """Whether the call changes anything in AWS or Kubernetes."""
+    return call.is_write or (call.kind == AWS and not call.verb.startswith(_READS))
+
+
+def kill_points(calls: list[ApiCall]) -> list[tuple[int, When]]:
+    """Before the first and after every call to AWS and every write, up to the last that changes
+    anything: from then on the cluster is at rest.
+    """
+    last = max(number for number, call in enumerate(calls, start=1) if changes(call))
+    numbers = [
+        number
+        for number, call in enumerate(calls[:last], start=1)
+        if call.is_write or call.kind == AWS
+    ]
+    return [(numbers[0], When.BEFORE), *((number, When.AFTER) for number in numbers)]
+
+
+def undisturbed(scenario: Scenario, aws: Aws) -> list[ApiCall]:
+    """The calls of a controller that nobody kills."""
+    calls, complaints = idle_loop.run(left_alone(scenario, world=AwsWorld(aws)))
+    assert complaints == [], scenario.name
+    return calls
+
+
+def test_there_are_at_least_three_hundred_points_to_die_at_on_aws(aws: Aws) -> None:
+    """In all scenarios together, each of which comes out well when nobody is killed."""
+    n_points = sum(len(kill_points(undisturbed(scenario, aws))) for scenario in SCENARIOS)
+    print(f"{n_points} kill points")  # noqa: T201  shown by pytest -s
+    assert n_points >= LEAST_POINTS
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda one: one.name)
+def test_no_instance_is_doubled_or_leaked_wherever_the_controller_is_killed(
+    scenario: Scenario, aws: Aws
+) -> None:
+    """Every law holds once the next controller has brought the cluster to rest."""
+    calls = undisturbed(scenario, aws)
+    for number, when in kill_points(calls):
+        world = AwsWorld(aws)
+        complaints = idle_loop.run(killed(scenario, number, when, world=world))
+        assert complaints == [], f"killed {when} call {number}: {calls[number - 1]}"
