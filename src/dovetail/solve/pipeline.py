@@ -31,8 +31,9 @@ from dovetail.solve.finishing.soundness import is_sound
 from dovetail.solve.launching.decode import decode, unplaced_pods
 from dovetail.solve.packing.attempt import Attempt, PackingResult, left_of, new_attempt
 from dovetail.solve.packing.bulk import run_attempt
+from dovetail.solve.packing.pack import is_very_large
 from dovetail.solve.patterns.proof import PricedPlan, pattern_bound
-from dovetail.solve.patterns.rearrange import rearrange
+from dovetail.solve.patterns.rearrange import rearrange, rearrange_widely
 from dovetail.solve.program.bound import better, certify, fit_existing, is_as_good
 from dovetail.solve.program.multipliers import Values
 from dovetail.solve.program.pod_worth import rough
@@ -131,7 +132,10 @@ def _best_plan(enc: Encoded, offers: Int, values: Values) -> PackingResult:
     """The best of the plan in bulk, a cheaper one by search, and one by exact search."""
     attempt = run_attempt(enc, offers, values)
     if enc.problem.policy.effort and not is_small(enc):
-        rearrange(attempt)
+        if is_very_large(enc):
+            rearrange_widely(attempt)
+        else:
+            rearrange(attempt)
         attempt = with_fewer_nodes(attempt)
     cheaper = cheaper_plan(attempt)
     best = _finish(attempt)

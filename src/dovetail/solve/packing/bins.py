@@ -6,6 +6,8 @@ It never escapes `solve`. All questions are answered for a slice of nodes at onc
 
 from __future__ import annotations
 
+from typing import Final, NamedTuple
+
 import numpy as np
 
 from dovetail.solve.axes import UNLIMITED, Bool, Int
@@ -18,6 +20,27 @@ from dovetail.solve.packing.units import ANY_CELL, ANY_WEIGHT, PodUnit
 EXISTING = -1
 
 Queue = tuple[Int, Int]  # where the compiled loops find units, and the weights these ask for
+_COLUMNS: Final = (
+    "free",
+    "offer",
+    "cell",
+    "dead",
+    "weight",
+    "accept",
+    "match",
+    "own",
+    "attached",
+)
+
+
+class SavedBins(NamedTuple):
+    """All nodes at one moment, to go back to."""
+
+    columns: tuple[np.ndarray[tuple[int, ...], np.dtype[np.generic]], ...]
+    n: int
+    log: list[tuple[int, Int, Int]]
+    limits_left: list[int]
+    supply: Int
 
 
 class Bins:
@@ -173,21 +196,26 @@ class Bins:
 
     def _grow(self, need: int) -> None:
         more = max(need, 2 * len(self.offer)) - len(self.offer)
-        for name in (
-            "free",
-            "offer",
-            "cell",
-            "dead",
-            "weight",
-            "accept",
-            "match",
-            "own",
-            "attached",
-        ):
+        for name in _COLUMNS:
             held = getattr(self, name)
             width = [(0, 0)] * (held.ndim - 1) + [(0, more)]
             setattr(self, name, np.pad(held, width))
         self._compiled = None
+
+    def save(self) -> SavedBins:
+        """All nodes as they are now."""
+        columns = tuple(getattr(self, name)[..., : self.n].copy() for name in _COLUMNS)
+        limits = self.limits
+        return SavedBins(columns, self.n, [*self.log], [*limits.left], limits.supply.copy())
+
+    def restore(self, saved: SavedBins) -> None:
+        """Go back to a moment at which the nodes were saved."""
+        self.n = saved.n
+        for name, column in zip(_COLUMNS, saved.columns, strict=True):
+            getattr(self, name)[..., : self.n] = column
+        self.log = [*saved.log]
+        self.limits.left[:] = saved.limits_left
+        self.limits.supply[:] = saved.supply
 
     def room(self, unit: PodUnit, span: slice) -> Int:
         """How many pods of the unit every node of the span could take, by all host-level laws."""

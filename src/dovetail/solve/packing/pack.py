@@ -12,27 +12,52 @@ for its memory, and the next small pod goes where cpu is plentiful.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from dovetail.solve.axes import Float, Int
 from dovetail.solve.encoding.encode import Encoded
 from dovetail.solve.kernel.loops import SNUG, WATER
-from dovetail.solve.packing.bins import Bins
+from dovetail.solve.packing.bins import Bins, SavedBins
 from dovetail.solve.packing.dissolve import dissolve_poor
 from dovetail.solve.packing.filling import snug_fill, water_fill
 from dovetail.solve.packing.squeeze import squeeze
 from dovetail.solve.packing.tail import pack_tail
 from dovetail.solve.packing.takers import with_takers
 from dovetail.solve.packing.units import ANY_CELL, PodUnit
+from dovetail.solve.patterns.planning import CLOSE
 from dovetail.solve.program.answers import SolvedProgram
 from dovetail.solve.program.assignment import Assignment
 from dovetail.solve.program.lots import Lot
 from dovetail.solve.program.sifting import without_sifting
 
-_POOR: Final = 0.85  # a node whose pods are worth less of its price is packed again
+Bought = tuple[SolvedProgram, Assignment, Int]  # what the program buys for which units
+
+_MANY_PODS: Final = 10_000  # so many are packed in several ways, unless they are
+_MANY_UNITS: Final = 2_000  # of so many kinds that each way takes long
+_LEFT: Final = 10.0  # times its worth: what a pod that is left out counts
 _FEW_PODS: Final = 8.0  # nodes that hold fewer are filled snugly
+
+
+class Rounding(NamedTuple):
+    """How the program's fractions of nodes become whole ones."""
+
+    up: float = 0.5  # a fraction of a node that is larger than 1 less this is a node
+    poor: float = 0.85  # a node whose pods are worth less of its price is packed again
+
+
+ROUNDINGS: Final = (
+    Rounding(),
+    Rounding(up=0.0, poor=0.92),
+    Rounding(up=0.0),
+    Rounding(up=0.2),
+)
+
+
+def is_very_large(enc: Encoded) -> bool:
+    """Whether there are so many pods that a plan is worth several tries."""
+    return enc.problem.policy.effort > 0 and int(enc.count_g.sum()) >= _MANY_PODS
 
 
 def mean_capacity(enc: Encoded, offers: Int) -> Float:
@@ -49,9 +74,45 @@ def pack(bins: Bins, units: list[PodUnit], left: Int, offers: Int, good: tuple[I
     favourites, worth_u = good
     open_now = bins.limits.open_offers()[offers]
     bought = buy(bins, units, left, offers[open_now], favourites)
+    if bought is None or not is_very_large(bins.enc) or len(bought[2]) > _MANY_UNITS:
+        _pack_once(bins, units, left, offers, (bought, worth_u, Rounding()))
+        return
+    start, pending, before = bins.save(), left.copy(), _price(bins)
+    close = (1 + CLOSE) * float(pending @ worth_u)
+    best: tuple[float, SavedBins, Int] | None = None
+    for rounding in ROUNDINGS:
+        if best is not None:
+            bins.restore(start)
+            left[:] = pending
+        _pack_once(bins, units, left, offers, (bought, worth_u, rounding))
+        price = _price(bins) - before + _LEFT * float(left @ worth_u)
+        if best is None or price < best[0]:
+            best = price, bins.save(), left.copy()
+        if price <= close:
+            return
+    if best is not None:
+        bins.restore(best[1])
+        left[:] = best[2]
+
+
+def _price(bins: Bins) -> int:
+    """What all new nodes cost."""
+    new = slice(bins.n_existing, bins.n)
+    return int(bins.enc.plan_price_o[bins.offer[new][~bins.dead[new]]].sum())
+
+
+def _pack_once(
+    bins: Bins,
+    units: list[PodUnit],
+    left: Int,
+    offers: Int,
+    chosen: tuple[Bought | None, Float, Rounding],
+) -> None:
+    """Open and fill what the program bought, then pack what is left node by node."""
+    bought, worth_u, rounding = chosen
     if bought is not None:
-        _fill(bins, units, left, bought, worth_u)
-        if left.any() and dissolve_poor(bins, units, left, worth_u, _POOR):
+        _fill(bins, units, left, bought, (worth_u, rounding.up))
+        if left.any() and dissolve_poor(bins, units, left, worth_u, rounding.poor):
             _fill_gaps(bins, units, left, worth_u)
     pack_tail(bins, units, left, offers, worth_u)
     squeeze(bins, units, left, worth_u)
@@ -65,9 +126,7 @@ def _fill_gaps(bins: Bins, units: list[PodUnit], left: Int, worth_u: Float) -> N
         left[number] -= snug_fill(bins, number, units[number], int(left[number]), span)
 
 
-def buy(
-    bins: Bins, units: list[PodUnit], left: Int, offers: Int, favourites: Int
-) -> tuple[SolvedProgram, Assignment, Int] | None:
+def buy(bins: Bins, units: list[PodUnit], left: Int, offers: Int, favourites: Int) -> Bought | None:
     """What the program would buy for what is left; None when there is nothing to be had."""
     numbers, lots = lots_left(bins, units, left, offers)
     if not lots:
@@ -92,13 +151,14 @@ def _fill(
     bins: Bins,
     units: list[PodUnit],
     left: Int,
-    bought: tuple[SolvedProgram, Assignment, Int],
-    worth_u: Float,
+    bought: Bought,
+    how: tuple[Float, float],
 ) -> None:
     """Open the whole nodes and fill them: each unit's share of each offer, then the rest, those
-    first that can use only some of the nodes.
+    first that can use only some of the nodes. `how`: what units are worth, and how to round.
     """
-    spans, shares = _open(bins, bought[0], bought[1])
+    worth_u, up = how
+    spans, shares = _open(bins, bought[0], bought[1], up)
     if not spans:
         return
     bins.mean = mean_capacity(bins.enc, bought[0].offers)
@@ -121,7 +181,7 @@ class _Filler:
         bins: Bins,
         units: list[PodUnit],
         left: Int,
-        bought: tuple[SolvedProgram, Assignment, Int],
+        bought: Bought,
         opened: tuple[dict[int, slice], dict[int, float]],
     ) -> None:
         self._bins, self._units, self._left = bins, units, left
@@ -227,14 +287,14 @@ class _Filler:
 
 
 def _open(
-    bins: Bins, found: SolvedProgram, answer: Assignment
+    bins: Bins, found: SolvedProgram, answer: Assignment, up: float
 ) -> tuple[dict[int, slice], dict[int, float]]:
     """Open the whole part of every number of nodes; says which share of the wish that is."""
     spans: dict[int, slice] = {}
     shares: dict[int, float] = {}
     for place, amount in enumerate(answer.nodes_o.tolist()):
         offer = int(found.offers[place])
-        whole = min(int(amount + 0.5), bins.limits.most(offer))
+        whole = min(int(amount + up), bins.limits.most(offer))
         if whole > 0:
             spans[place] = bins.open(offer, whole)
             shares[place] = whole / amount

@@ -23,12 +23,15 @@ from dovetail.solve.zones.settle import settle_all
 
 _MUCH: Final = 0.05  # of what all pods are worth
 _MOST_ZONES: Final = 6
+_MOST_GROUPS: Final = 1_000  # in all: with more, each trial takes long
 _MOST_COMPONENTS: Final = 2  # that are tried, one after the other
 
 
 def best_zones(enc: Encoded, offers: Int, values: Values) -> Prefer:
     """The zone of every group that matters, if some zone is better than what looks best."""
     prefer: dict[int, tuple[int, ...]] = {}
+    if len(enc.groups) > _MOST_GROUPS:
+        return prefer
     for groups in _large_components(enc, values):
         is_open_c = np.all([np.isfinite(values.cell_worth(group)) for group in groups], axis=0)
         cells = np.flatnonzero(is_open_c)[:_MOST_ZONES].tolist()

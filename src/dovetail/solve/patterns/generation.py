@@ -111,6 +111,7 @@ class Generator:
         """
         value_s = worth_s.astype(np.int64)
         ways = self._ways(value_s)
+        prices = ways, np.array([vector for _, vector in ways]).T
         paid = self._paid if self._paid and not is_whole else [True] * len(self.market.segments)
         found, ratio, self._paid = [], 0.0, list(paid)
         for place, segment in enumerate(self.market.segments):
@@ -119,7 +120,7 @@ class Generator:
             most_i = np.minimum(segment.items.most_i, demand_s[segment.rows])
             items = Items(segment.items.request_ir, most_i, segment.items.apart_ii)
             filled = self._fill_segment(
-                segment, (items, value_s[segment.rows]), ways, (steps, idle)
+                segment, (items, value_s[segment.rows]), prices, (steps, idle)
             )
             found.append((segment, filled))
             self._paid[place] = bool(filled.count_oi.any())
@@ -130,16 +131,17 @@ class Generator:
         self,
         segment: MarketSegment,
         pods: tuple[Items, Int],
-        ways: Sequence[tuple[int, Float]],
+        prices: tuple[Sequence[tuple[int, Float]], Float],
         effort: tuple[int, int],
     ) -> KnapsackFill:
         """The best pods for the nodes of one segment. Nodes for which prices of resources alone
         prove that nothing pays are left out.
         """
         items, value_i = pods
+        ways, price_rk = prices
         steps, idle = effort
         floor_o = segment.price_o + idle * (segment.price_o // _IDLE)
-        bound_o = simple_bounds(items, value_i, [vector for _, vector in ways], segment.cap_or)
+        bound_o = simple_bounds(items, value_i, price_rk, segment.bounded_or)
         open_o = np.flatnonzero(bound_o > floor_o)
         worth_o = floor_o.copy()
         count_oi = np.zeros((len(floor_o), len(value_i)), dtype=np.int64)

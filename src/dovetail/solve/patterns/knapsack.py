@@ -59,14 +59,18 @@ class KnapsackFill:
     bound_o: Int
 
 
-def simple_bounds(items: Items, value_i: Int, vectors: Sequence[Float], cap_or: Int) -> Int:
+def bounded(cap_or: Int) -> Float:
+    """Capacities as numbers to multiply with prices."""
+    return np.minimum(cap_or, _BOUNDLESS).astype(np.float64)
+
+
+def simple_bounds(items: Items, value_i: Int, price_rk: Float, bounded_or: Float) -> Int:
     """Upper bounds on what pods of every kind of node are worth, by prices of resources alone: what
-    the node has at these prices, and what pods are worth beyond them.
+    the node has at these prices, and what pods are worth beyond them. `bounded_or` are capacities
+    as `bounded` gives them.
     """
-    price_kr = np.array(vectors)
-    caps = np.minimum(cap_or, _BOUNDLESS).astype(np.float64)
-    beyond_ik = np.maximum(value_i[:, None] - items.request_ir @ price_kr.T, 0.0)
-    bound_o = (caps @ price_kr.T + items.most_i @ beyond_ik).min(axis=1)
+    beyond_ik = np.maximum(value_i[:, None] - items.request_ir @ price_rk, 0.0)
+    bound_o = (bounded_or @ price_rk + items.most_i @ beyond_ik).min(axis=1)
     # Floating point is off by far less than this.
     bound_o = np.minimum(np.ceil(bound_o * (1 + _MARGIN)), _LARGEST)
     found: Int = bound_o.astype(np.int64) + 1

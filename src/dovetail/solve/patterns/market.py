@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 
-from dovetail.solve.axes import UNLIMITED, Bool, Int
+from dovetail.solve.axes import UNLIMITED, Bool, Float, Int
 from dovetail.solve.encoding.encode import Encoded
 from dovetail.solve.encoding.terms import TermKind
 from dovetail.solve.packing.units import ANY_CELL, ANY_WEIGHT, PodUnit
-from dovetail.solve.patterns.knapsack import Items
+from dovetail.solve.patterns.knapsack import Items, bounded
 
 _DOUBLINGS: Final = 2.0  # of size, from the smallest node of a segment to the largest
 
@@ -26,6 +26,11 @@ class MarketSegment:
     offers: Int
     cap_or: Int
     price_o: Int
+    bounded_or: Float = field(init=False)  # capacities, for `simple_bounds`
+
+    def __post_init__(self) -> None:
+        """Work out what every round needs."""
+        object.__setattr__(self, "bounded_or", bounded(self.cap_or))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
-from dovetail.solve.axes import UNLIMITED, Bool
+from dovetail.solve.axes import UNLIMITED, Bool, Float
 from dovetail.solve.encoding.terms import TermKind
 from dovetail.solve.packing.attempt import Attempt
 from dovetail.solve.packing.contents import entries, loads
@@ -25,18 +25,97 @@ from dovetail.solve.search.rates import NO_WAY, Load, Rates, WorkBudget
 
 _FEW_SORTS: Final = 150  # of pods, and
 _FEW_NODES: Final = 30  # in a plan that is rearranged as a whole
-_LOOKS: Final = 500_000  # at nodes, for each unit of effort
-_TRIES: Final = 600  # ruins
-_MOST_POOR: Final = 40  # nodes filled badly that are rearranged
-_MOST_OTHERS: Final = 120
+_MARKET_TRIES: Final = 2_000  # over all markets,
+_SMALL_SHARE: Final = 0.05  # of which those that waste less than this share of all waste are left
+_MOST_IN_MARKET: Final = 12
 _POOR: Final = 0.02  # of its price: a node that wastes more is filled badly
 _OTHERS: Final = 1.5  # times what is wasted: so much other nodes may cost
 
 
-def rearrange(attempt: Attempt) -> None:
+class Breadth(NamedTuple):
+    """How much of a plan is rearranged, and how hard that is tried."""
+
+    most_poor: int = 40  # nodes filled badly
+    most_others: int = 120
+    looks: int = 500_000  # at nodes, for each unit of effort
+    tries: int = 600  # ruins
+
+
+_WIDE: Final = Breadth(most_poor=80, most_others=200, looks=2_000_000, tries=2_000)
+
+
+def rearrange(attempt: Attempt, breadth: Breadth | None = None) -> None:
     """Give the pods of new nodes cheaper nodes, if such are found."""
+    breadth = breadth or Breadth()
+    chosen_n = _nodes_to_rearrange(attempt, _free_to_change(attempt), breadth)
+    _rearrange_nodes(attempt, chosen_n, breadth)
+
+
+def rearrange_widely(attempt: Attempt) -> None:
+    """The same for very large plans: each market by itself, then more nodes of all, then each
+    market once more.
+    """
+    if not _is_close(attempt):
+        rearrange_by_market(attempt)
+        rearrange(attempt, _WIDE)
+        rearrange_by_market(attempt)
+
+
+def _is_close(attempt: Attempt) -> bool:
+    """Whether all pods are worth about what all new nodes cost."""
+    price = attempt.price()
+    return float(_waste(attempt).sum()) <= CLOSE * price
+
+
+def rearrange_by_market(attempt: Attempt) -> None:
+    """The same within each market (nodes of one cell, capacity type and zone), where the pods that
+    fill a node badly find others to share with. Markets that waste most are tried most often.
+    """
+    bins, market = attempt.bins, attempt.enc.market
+    waste_n = _waste(attempt) * _free_to_change(attempt)
+    new = np.arange(bins.n_kept, bins.n)
+    code_n = np.full(bins.n, -1)
+    offer = bins.offer[new]
+    code_n[new] = attempt.enc.cell_o[offer] * len(market.ways) + market.way_o[offer]
+    waste_by_market = {
+        int(code): float(np.maximum(waste_n[code_n == code], 0.0).sum())
+        for code in np.unique(code_n[new])
+    }
+    total = sum(waste_by_market.values())
+    for code, waste in sorted(waste_by_market.items(), key=lambda item: (-item[1], item[0])):
+        if waste > _SMALL_SHARE * total:
+            chosen_n = _worst_of(attempt, code_n == code)
+            tries = int(_MARKET_TRIES * waste / total)
+            _rearrange_nodes(attempt, chosen_n, Breadth(looks=_WIDE.looks, tries=tries))
+            code_n = np.pad(code_n, (0, bins.n - len(code_n)), constant_values=-1)
+
+
+def _worst_of(attempt: Attempt, here_n: Bool) -> Bool:
+    """The nodes of a market that waste most, and those that hold least for their price."""
+    bins = attempt.bins
+    chosen_n = np.zeros(bins.n, dtype=bool)
+    free = np.flatnonzero(_free_to_change(attempt) & here_n)
+    price = np.maximum(attempt.enc.plan_price_o[bins.offer[free]], 1).astype(np.float64)
+    waste = _waste(attempt)[free]
+    chosen_n[free[np.argsort(-waste, kind="stable")[:_MOST_IN_MARKET]]] = True
+    chosen_n[free[np.argsort(-waste / price, kind="stable")[: 2 * _MOST_IN_MARKET]]] = True
+    return chosen_n
+
+
+def _waste(attempt: Attempt) -> Float:
+    """What each new node costs, beyond what its pods are worth; nothing for all others."""
+    bins = attempt.bins
+    waste_n = np.zeros(bins.n)
+    new = np.arange(bins.n_existing, bins.n)
+    new = new[~bins.dead[new]]
+    worth_n = worth_of_nodes(bins, attempt.worths())
+    waste_n[new] = attempt.enc.plan_price_o[bins.offer[new]] - worth_n[new]
+    return waste_n
+
+
+def _rearrange_nodes(attempt: Attempt, chosen_n: Bool, breadth: Breadth) -> None:
+    """Give the pods of these nodes cheaper nodes, if such are found."""
     enc, bins = attempt.enc, attempt.bins
-    chosen_n = _nodes_to_rearrange(attempt, _free_to_change(attempt))
     held = {node: pods for node, pods in sorted(loads(bins.log).items()) if chosen_n[node]}
     rates = Rates(enc, attempt.offers, WorkBudget(int(UNLIMITED)))
     numbers: dict[int, Counter[int]] = {}  # sort -> how many pods of which unit
@@ -50,7 +129,7 @@ def rearrange(attempt: Attempt) -> None:
         before.append(rates.load(tuple(sorted(load.items()))))
     if not before or NO_WAY in before:
         return
-    effort = Effort(_LOOKS * enc.problem.policy.effort, _TRIES)
+    effort = Effort(breadth.looks * enc.problem.policy.effort, breadth.tries)
     rebuilder = Rebuilder(enc, rates, attempt.offers, is_keeping=False)
     after = rebuilder.rebuild(before, bins.limits, effort)
     price = sum(int(enc.plan_price_o[bins.offer[node]]) for node in held)
@@ -59,7 +138,7 @@ def rearrange(attempt: Attempt) -> None:
         _replace(attempt, chosen_n, nodes, numbers)
 
 
-def _nodes_to_rearrange(attempt: Attempt, free_n: Bool) -> Bool:
+def _nodes_to_rearrange(attempt: Attempt, free_n: Bool, breadth: Breadth) -> Bool:
     """The nodes to rearrange: none if all pods are worth about what all nodes cost, all of them if
     they are few, else those whose pods are worth least of what they cost, and as many others as
     those have room for.
@@ -78,13 +157,13 @@ def _nodes_to_rearrange(attempt: Attempt, free_n: Bool) -> Bool:
     if len(free) <= _FEW_NODES and len(np.unique(numbers[free_n[nodes]])) <= _FEW_SORTS:
         return free_n
     order = np.argsort(-waste, kind="stable")
-    is_poor = waste[order[:_MOST_POOR]] > _POOR * price[order[:_MOST_POOR]]
-    poor = order[:_MOST_POOR][is_poor]
+    worst = order[: breadth.most_poor]
+    poor = worst[waste[worst] > _POOR * price[worst]]
     others = np.setdiff1d(order, poor)
     others = others[np.argsort((worth / np.maximum(price, 1.0))[others], kind="stable")]
     n_others = int(np.searchsorted(np.cumsum(price[others]), _OTHERS * waste[poor].sum())) + 1
     chosen_n[free[poor]] = True
-    chosen_n[free[others[: min(n_others, _MOST_OTHERS)]]] = True
+    chosen_n[free[others[: min(n_others, breadth.most_others)]]] = True
     return chosen_n
 
 

@@ -269,3 +269,29 @@ def test_a_selected_pod_keeps_to_the_spread_of_those_who_are_there() -> None:
     assert bins.room(counted, slice(0, 1))[0] > 2
     bins.shift(spread, np.array([0]), np.array([1]))
     assert bins.room(counted, slice(0, 1))[0] == 1
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_saved_nodes_come_back_as_they_were(seed: int) -> None:
+    """Whatever was opened, filled and given up since."""
+    enc = encode(random_puzzle(seed))
+    bins, units = opened(enc), units_of(enc)
+    for number, unit in enumerate(units):
+        bins.fill(number, unit, 2, slice(0, bins.n), 0)
+    want, saved = nodes_of(bins), bins.save()
+    for offer in range(enc.n_offers):
+        bins.open(offer, 40)
+    for number, unit in enumerate(units):
+        bins.fill(number, unit, 5, slice(0, bins.n), 0)
+    bins.accept[:, : bins.n : 2] = False
+    bins.dead[: bins.n : 3] = True
+    bins.restore(saved)
+    assert nodes_of(bins) == want
+
+
+def nodes_of(bins: Bins) -> object:
+    """All that is known of the nodes."""
+    columns = (bins.free, bins.offer, bins.cell, bins.dead, bins.accept, bins.match, bins.own)
+    log = [(number, nodes.tolist(), counts.tolist()) for number, nodes, counts in bins.log]
+    limits = (list(bins.limits.left), bins.limits.supply.tolist())
+    return bins.n, [column[..., : bins.n].tolist() for column in columns], log, limits

@@ -11,6 +11,7 @@ from dovetail.model.instance import InstanceType
 from dovetail.model.pod import Pod
 from dovetail.solve.axes import Int
 from dovetail.solve.encoding.encode import Encoded
+from dovetail.solve.packing import pack as packing
 from dovetail.solve.packing.bins import Bins
 from dovetail.solve.packing.pack import lot_of, mean_capacity, pack
 from dovetail.solve.packing.units import unit_of
@@ -139,3 +140,30 @@ def test_the_mean_capacity_is_never_nothing() -> None:
         [5000.0, 20 * 2**30, 110.0, 1.0]
     )
     assert mean_capacity(enc, np.zeros(0, dtype=np.int64)).tolist() == [1.0] * 4
+
+
+def test_many_pods_are_packed_in_several_ways_of_which_the_cheapest_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No way by itself is cheaper, and all pods are on nodes in the end."""
+    pods = [
+        one
+        for number in range(12)
+        for one in deployment(
+            1000, f"d{number:02}", cpu=f"{150 + 430 * number}m", memory=f"{1 + 5 * number % 9}Gi"
+        )
+    ]
+    enc, prices = encoded(pods), []
+    for rounding in packing.ROUNDINGS:
+        monkeypatch.setattr(packing, "ROUNDINGS", (rounding,))
+        prices.append(price_of(packed(enc)[0]))
+    monkeypatch.undo()
+    bins, left = packed(enc)
+    assert not left.any()
+    assert price_of(bins) == min(prices)
+
+
+def price_of(bins: Bins) -> int:
+    """What the nodes cost that are kept."""
+    live = ~bins.dead[: bins.n]
+    return int(bins.enc.price_o[bins.offer[: bins.n][live]].sum())

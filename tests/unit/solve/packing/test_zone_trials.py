@@ -54,3 +54,13 @@ def test_free_pods_have_no_zone() -> None:
     """Nothing ties them together."""
     _, prefer = trial([pod("web", cpu=2)], *machines("a", 0.2), *machines("b", 0.18))
     assert prefer == {}
+
+
+def test_with_very_many_groups_no_zone_is_tried() -> None:
+    """Each trial would take as long as a plan."""
+    pods = [
+        *deployment(4000, "together", cpu=2, affinity=[ZONE]),
+        *(pod(f"p{n:04}", cpu=f"{100 + n}m") for n in range(1000)),
+    ]
+    _, prefer = trial(pods, *machines("a", 0.2), *machines("b", 0.18))
+    assert prefer == {}

@@ -9,7 +9,7 @@ from dovetail.model.policy import Policy
 from dovetail.solve.finishing.soundness import is_sound
 from dovetail.solve.packing.attempt import Attempt, left_of
 from dovetail.solve.packing.contents import loads
-from dovetail.solve.patterns.rearrange import rearrange
+from dovetail.solve.patterns.rearrange import rearrange, rearrange_by_market, rearrange_widely
 from dovetail.testing.builders import deployment, instance_type, pod
 from tests.unit.solve.patterns.instances import base_of
 
@@ -179,3 +179,53 @@ def test_pods_of_an_empty_plan_stay_out(effort: int) -> None:
     attempt = base_of(deployment(3), *TYPES, policy=Policy(effort=effort))
     rearrange(attempt)
     assert attempt.bins.n == 0
+
+
+def test_each_market_is_rearranged_by_itself() -> None:
+    """Nodes for each pod in two zones, whose pods may not leave them."""
+    zones = ("a", "b")
+    types = [
+        instance_type(kind.name, cpu=cpu, memory=f"{4 * cpu}Gi", price=price, zones=zones)
+        for kind, cpu, price in zip(TYPES, (2, 4, 16), (0.11, 0.2, 0.7), strict=True)
+    ]
+    pods = [
+        one
+        for zone in zones
+        for one in deployment(12, f"in-{zone}", cpu=1, node_selector={"zone": zone})
+    ]
+    attempt = base_of(pods, *types)
+    market = attempt.enc.market
+    for group in range(2):
+        wanted = attempt.enc.groups[group].pods[0].spec.node_selector
+        offer = next(
+            number
+            for number, one in enumerate(market.offers)
+            if market.types[one.type].name == "s" and one.offering.zone in wanted.values()
+        )
+        number = attempt.book.add(group, -1, 12)
+        span = attempt.bins.open(offer, 12)
+        nodes = np.arange(span.start, span.stop)
+        attempt.bins.put(number, attempt.units[number], nodes, np.ones(12, dtype=np.int64))
+    attempt.left_u = left_of(attempt)
+    before = attempt.price()
+    rearrange_by_market(attempt)
+    assert attempt.price() < 0.6 * before
+    assert sorted(held(attempt).values()) == [12, 12]
+    assert is_sound(attempt)
+
+
+def test_a_wide_search_is_no_dearer_than_a_narrow_one_here() -> None:
+    """Sixty Deployments of one to three pods, each pod on a node of its own."""
+    pods = [
+        one
+        for n in range(60)
+        for one in deployment(
+            1 + n % 3, f"d{n:02}", cpu=f"{100 + 37 * n}m", memory=f"{1 + n % 7}Gi"
+        )
+    ]
+    narrow, wide = (alone(base_of(pods, *TYPES), "l") for _ in range(2))
+    rearrange(narrow)
+    rearrange_widely(wide)
+    assert wide.price() <= narrow.price()
+    assert sorted(held(wide).values()) == sorted(held(narrow).values())
+    assert is_sound(wide)
