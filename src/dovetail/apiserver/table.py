@@ -132,7 +132,7 @@ class KindTable:
             del self._log[:n_oldest]
 
     def _index(self, version: int) -> int:
-        return bisect_right(self._log, version, key=_version)
+        return bisect_right(self._log, version, key=lambda one: one.version)
 
     def _range(self, prefix: str, after: str) -> Iterator[str]:
         start = bisect_right(self._keys, after) if after else bisect_left(self._keys, prefix)
@@ -141,7 +141,3 @@ class KindTable:
             if not key.startswith(prefix):
                 return
             yield key
-
-
-def _version(one: Logged) -> int:
-    return one.version

@@ -45,35 +45,23 @@ def _unbound(wait: _Wait) -> datetime | None:
     return None if wait.is_bound else wait.created_at
 
 
-def _placed_unstarted(wait: _Wait) -> datetime | None:
-    return wait.placed_at
-
-
-def _placed_unbound(wait: _Wait) -> datetime | None:
-    return None if wait.is_bound else wait.placed_at
-
-
-def _undecided_since(wait: _Wait) -> datetime | None:
-    return None if wait.is_bound or wait.decided_at is not None else wait.seen_at
-
-
 _GAUGES: Final[tuple[tuple[str, str, _Since], ...]] = (
     ("unstarted_time_seconds", "Time since creation of pods that are not running.", _waiting_since),
     ("unbound_time_seconds", "Time since creation of pods without a node.", _unbound),
     (
         "provisioning_unstarted_time_seconds",
         "Time since planning of pods that are not running.",
-        _placed_unstarted,
+        lambda wait: wait.placed_at,
     ),
     (
         "provisioning_unbound_time_seconds",
         "Time since planning of pods without a node.",
-        _placed_unbound,
+        lambda wait: None if wait.is_bound else wait.placed_at,
     ),
     (
         "provisioning_scheduling_undecided_time_seconds",
         "Time since pods without a decision were first seen.",
-        _undecided_since,
+        lambda wait: None if wait.is_bound or wait.decided_at is not None else wait.seen_at,
     ),
 )
 

@@ -51,7 +51,15 @@ def plan_json(
         "unschedulable": [unschedulable_json(verdict) for verdict in plan.unschedulable],
         "disruptions": [disruption_json(disruption) for disruption in plan.disruptions],
         "cost": _cost(plan, snapshot),
-        "stats": _stats(plan, snapshot, timings),
+        "stats": {
+            "pods": plan.n_pods,
+            "groups": plan.n_groups,
+            "readSeconds": timings.read_seconds,
+            "encodeSeconds": timings.encode_seconds,
+            "solveSeconds": timings.solve_seconds,
+            "nodes": len(snapshot.nodes),
+            "nodePools": len(snapshot.node_pools),
+        },
         "notes": list(notes),
         "blocked": [blocked_json(verdict) for verdict in plan.blocked],
     }
@@ -163,29 +171,13 @@ def _cost(plan: Plan, snapshot: Snapshot) -> dict[str, Json]:
         "clusterAfterPerHour": money.dollars(cost.cluster_after_nanousd),
         "clusterTargetPerHour": money.dollars(cost.cluster_target_nanousd),
         "lowerBoundIs": str(close.verdict),
-        "lowerBoundWhy": _sentence(close.why),
+        "lowerBoundWhy": f"{close.why[0].upper()}{close.why[1:]}." if close.why else "",
     }
     if any(map(snapshot.policy.node_price_of, snapshot.node_pools)):
         bound = cost.lower_bound_with_nodes_nanousd
         shown["nodePricePerHour"] = money.dollars(cost.node_price_nanousd)
         shown["lowerBoundWithNodesPerHour"] = money.dollars(bound)
     return shown
-
-
-def _sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}." if text else ""
-
-
-def _stats(plan: Plan, snapshot: Snapshot, timings: Timings) -> dict[str, Json]:
-    return {
-        "pods": plan.n_pods,
-        "groups": plan.n_groups,
-        "readSeconds": timings.read_seconds,
-        "encodeSeconds": timings.encode_seconds,
-        "solveSeconds": timings.solve_seconds,
-        "nodes": len(snapshot.nodes),
-        "nodePools": len(snapshot.node_pools),
-    }
 
 
 def certificate_json(certificate: Certificate) -> Json:

@@ -167,7 +167,7 @@ def _disrupting(one: Disrupt, snapshot: Snapshot, plan: Plan, now: datetime) -> 
             ("after", f"{instead}; the pods move to nodes with room"),
             ("money", f"it {saving_of(one)}"),
         ),
-        verdict=_why(one),
+        verdict=_REASONS.get(one.reason, f"It can be removed for reason {one.reason}."),
         sections=(
             Section("Nodes to remove", (), ("node", "instance", "$/hour", "pods"), tuple(before)),
             *_moves(one),
@@ -183,10 +183,6 @@ _REASONS = {
     "Expired": "It is older than expireAfter of its NodePool.",
     "Overprovisioned": "Its NodePool has more nodes than replicas.",
 }
-
-
-def _why(disruption: Disrupt) -> str:
-    return _REASONS.get(disruption.reason, f"It can be removed for reason {disruption.reason}.")
 
 
 def _moves(disruption: Disrupt) -> Iterator[Section]:

@@ -110,10 +110,6 @@ def _value(kind: str, raw: int | bytes, depth: int) -> Json:
     return read(held) if read is not None else _message(kind, held, depth + 1)
 
 
-def _quantity(raw: bytes) -> Json:
-    return _bytes(dict(_fields(raw)).get(1, b"0")).decode()
-
-
 def _int_or_string(raw: bytes) -> Json:
     held = dict(_fields(raw))
     return _bytes(held.get(3, b"")).decode() if held.get(1) == 1 else int(held.get(2, 0) or 0)
@@ -134,7 +130,7 @@ def _json(raw: bytes) -> Json:
 
 _MACHINERY: Final = "k8s.io.apimachinery."
 _SPECIAL: Final = {
-    "Quantity": _quantity,
+    "Quantity": lambda raw: _bytes(dict(_fields(raw)).get(1, b"0")).decode(),
     "IntOrString": _int_or_string,
     "Time": _time,
     "MicroTime": _time,

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dovetail.present.plan import Json
 from dovetail.sim.fast.figures import FigureRow, Report
 from dovetail.sim.report.sides import FIGURES, Side, differences, labels
-from dovetail.sim.scenario.case import Outcome
 from dovetail.units import duration
 
 
@@ -46,13 +45,9 @@ def _side(side: Side, label: str) -> dict[str, Json]:
         "seeds": [held.seed for held in side.outcomes],
         "figures": {figure.key: side.mean(figure) for figure in FIGURES},
         "evictionsByReason": dict(side.evictions()),
-        "bySeed": [_seed_data(held) for held in side.outcomes],
+        "bySeed": [{"seed": held.seed, **_figures(held.report)} for held in side.outcomes],
         "samples": [_sample(sample) for sample in outcome.report.samples],
     }
-
-
-def _seed_data(outcome: Outcome) -> dict[str, Json]:
-    return {"seed": outcome.seed, **_figures(outcome.report)}
 
 
 def _figures(report: Report) -> dict[str, Json]:

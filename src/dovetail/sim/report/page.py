@@ -84,7 +84,12 @@ def page(sides: Sequence[Side], *, notes: Sequence[str], is_compared: bool) -> s
         *_tables(sides, is_compared=is_compared),
         "<h2>Over time</h2>",
         _legend(names),
-        *(_figure(plot) for plot in plots(shown, names)),
+        *(
+            f"<figure><figcaption>{escape(plot.title)}</figcaption>\n{svg(plot)}\n"
+            f"<details><summary>{escape(plot.title)} as a table</summary>"
+            f"<p>{escape(described(plot))}</p>{_table(_sample_rows(plot))}</details></figure>"
+            for plot in plots(shown, names)
+        ),
         "</main>\n</body>\n</html>\n",
     ]
     if len(sides) > _MOST_LINES:
@@ -121,14 +126,6 @@ def _legend(names: Sequence[str]) -> str:
         for at, name in enumerate(names)
     )
     return f'<ul class="legend">{items}</ul>'
-
-
-def _figure(plot: Plot) -> str:
-    return (
-        f"<figure><figcaption>{escape(plot.title)}</figcaption>\n{svg(plot)}\n"
-        f"<details><summary>{escape(plot.title)} as a table</summary>"
-        f"<p>{escape(described(plot))}</p>{_table(_sample_rows(plot))}</details></figure>"
-    )
 
 
 def _sample_rows(plot: Plot) -> Grid:

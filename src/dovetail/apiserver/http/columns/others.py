@@ -56,14 +56,6 @@ def _source(tree: Obj, _: datetime) -> str:
     return f"{component}, {host}" if host else component
 
 
-def _count(tree: Obj, _: datetime) -> int:
-    return number(tree, ".series.count") or number(tree, ".count") or 1
-
-
-def _message(tree: Obj, _: datetime) -> str:
-    return word(tree, ".message").strip()
-
-
 def _ports(tree: Obj, _: datetime) -> str:
     told = []
     for item in found(tree, ".spec.ports[*]"):
@@ -81,10 +73,6 @@ def _external(tree: Obj, _: datetime) -> str:
     outside = joined(balanced + found(tree, ".spec.externalIPs[*]"))
     is_waiting = outside == NONE and word(tree, ".spec.type") == "LoadBalancer"
     return "<pending>" if is_waiting else outside
-
-
-def _role(tree: Obj, _: datetime) -> str:
-    return f"{word(tree, '.roleRef.kind')}/{word(tree, '.roleRef.name')}"
 
 
 def _subjects(kind: str) -> Cell:
@@ -121,9 +109,9 @@ EVENTS: Final = (
     Column("Object", _object),
     wide("Subobject", at(".involvedObject.fieldPath")),
     wide("Source", _source),
-    Column("Message", _message),
+    Column("Message", lambda tree, _: word(tree, ".message").strip()),
     wide("First Seen", _first_seen),
-    wide("Count", _count),
+    wide("Count", lambda tree, _: number(tree, ".series.count") or number(tree, ".count") or 1),
     wide("Name", at(".metadata.name")),
 )
 BUDGETS: Final = (
@@ -161,7 +149,7 @@ QUOTAS: Final = (
 ROLES: Final = (NAME, CREATED)
 BINDINGS: Final = (
     NAME,
-    Column("Role", _role),
+    Column("Role", lambda tree, _: f"{word(tree, '.roleRef.kind')}/{word(tree, '.roleRef.name')}"),
     AGE,
     wide("Users", _subjects("User")),
     wide("Groups", _subjects("Group")),

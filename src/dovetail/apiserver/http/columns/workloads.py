@@ -90,10 +90,6 @@ def _suspended(tree: Obj, _: datetime) -> str:
     return UNSET if said is None else str(said)
 
 
-def _active(tree: Obj, _: datetime) -> int:
-    return len(found(tree, ".status.active[*]"))
-
-
 def _target(tree: Obj, _: datetime) -> str:
     kind, name = word(tree, ".spec.scaleTargetRef.kind"), word(tree, ".spec.scaleTargetRef.name")
     return f"{kind}/{name}"
@@ -146,7 +142,7 @@ CRON_JOBS: Final = (
     Column("Schedule", at(".spec.schedule")),
     Column("Timezone", said(".spec.timeZone")),
     Column("Suspend", _suspended),
-    Column("Active", _active, "integer"),
+    Column("Active", lambda tree, _: len(found(tree, ".status.active[*]")), "integer"),
     Column("Last Schedule", _last_schedule),
     AGE,
     wide("Containers", joined_at(".spec.jobTemplate.spec.template.spec.containers[*].name", "")),
