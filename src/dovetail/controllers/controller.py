@@ -7,7 +7,7 @@ alone: whatever an earlier leader left undone is done by this one.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from datetime import datetime
 from typing import Final
 
@@ -26,8 +26,7 @@ from dovetail.controllers.claims.garbage_collection import GarbageCollection
 from dovetail.controllers.claims.loop import ClaimEffects, ClaimLoop
 from dovetail.controllers.dependencies import Dependencies
 from dovetail.controllers.disruption.emptying import DeletionCosts, SoftTaints
-from dovetail.controllers.disruption.loop import Disruptions
-from dovetail.controllers.disruption.static_scale_down import StaticScaleDown
+from dovetail.controllers.disruption.loop import Disruptions, StaticScaleDown
 from dovetail.controllers.feed import Feed, Listener, watched_kinds
 from dovetail.controllers.launching.claim_creation import ClaimCreation, ClaimWriter
 from dovetail.controllers.nodes.termination import NodeTermination
@@ -75,7 +74,7 @@ class Work(msgspec.Struct, frozen=True):
     """One loop: how it runs until cancelled, and how it ends what it has begun."""
 
     name: str
-    run: Callable[[], Awaitable[None]]
+    run: Callable[[], Coroutine[object, object, None]]
     finish: Callable[[], Awaitable[None]]
 
 
@@ -98,9 +97,10 @@ class Controller:
         self._eviction_queue = EvictionQueue(dependencies, self.cache)
         self._eviction_counts = EvictionCountStore(dependencies, cluster.evictions, setup.namespace)
         self._termination = NodeTermination(dependencies, self.cache, self._eviction_queue)
-        self._claim_creation = ClaimCreation(
-            dependencies, self.cache, _claim_writer(dependencies, setup.mark)
+        writer = ClaimWriter(
+            dependencies.kube, mark=setup.mark, timer=dependencies.timer, chance=dependencies.chance
         )
+        self._claim_creation = ClaimCreation(dependencies, self.cache, writer)
         self._disruptions = Disruptions(dependencies, self.cache, self._claim_creation)
         self._soft_taints = SoftTaints(dependencies, self.cache)
         self._deletion_costs = DeletionCosts(dependencies, self.cache)
@@ -115,8 +115,8 @@ class Controller:
         self.feed.subscribe(self._catalogue.handle, (NODE_OVERLAY, NODE_POOL, *node_classes))
         has_buffers = setup.gates.get("CapacityBuffer", False)
         self._buffers = BufferLoop(dependencies, self.cache) if has_buffers else None
-        writer = NominationWriter(dependencies.kube) if setup.nominates_pods else None
-        self._nominations = Nominations(dependencies, self.cache, writer)
+        steering = NominationWriter(dependencies.kube) if setup.nominates_pods else None
+        self._nominations = Nominations(dependencies, self.cache, steering)
         self._decisions = DecisionLoop(dependencies, self.cache, self._effects(setup), setup.window)
         self._claims = ClaimLoop(dependencies, self.cache, self._claim_effects(setup))
         self._garbage_collection = GarbageCollection(dependencies, self.cache)
@@ -226,7 +226,7 @@ class Controller:
         await self.take_over()
         async with asyncio.TaskGroup() as group:
             for work in self.work():
-                group.create_task(_running(work))
+                group.create_task(work.run())
 
     async def finish(self) -> None:
         """Begin nothing new, and return when what was begun has ended."""
@@ -272,21 +272,11 @@ class Controller:
             await self._dependencies.timer.sleep(_HEARD_SECONDS)
 
 
-async def _running(work: Work) -> None:
-    await work.run()
-
-
 def _gates(setup: Setup) -> CatalogueGates:
     return CatalogueGates(
         overlays=setup.gates.get("NodeOverlay", False),
         reservations=setup.gates.get("ReservedCapacity", True),
         tells=setup.acts,
-    )
-
-
-def _claim_writer(dependencies: Dependencies, mark: str) -> ClaimWriter:
-    return ClaimWriter(
-        dependencies.kube, mark=mark, timer=dependencies.timer, chance=dependencies.chance
     )
 
 

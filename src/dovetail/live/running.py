@@ -167,13 +167,8 @@ async def _shown(outside: Outside, replica: Replica) -> AsyncIterator[None]:
     place = ListenAddress(settings.dashboard_port, settings.dashboard_host, "--dashboard-port")
     async with serving(DashboardContent(stream, Asking(lookout, recent).explain), place) as port:
         outside.log.info("showing the cluster", address=f"http://{settings.dashboard_host}:{port}/")
-        supervisor = _supervisor(outside, [Loop("page", stream.run)])
-        async with asyncio.TaskGroup() as group:
-            group.create_task(supervisor.run())
-            try:
-                yield
-            finally:
-                supervisor.stop()
+        async with _kept_up(outside, [Loop("page", stream.run)]):
+            yield
 
 
 @asynccontextmanager
@@ -185,6 +180,13 @@ async def _in_the_background(
     limit = outside.settings.memory_limit_bytes
     if limit is not None:
         loops.append(Loop("memory", lambda: watch_memory(limit, outside.timer, outside.log)))
+    async with _kept_up(outside, loops):
+        yield
+
+
+@asynccontextmanager
+async def _kept_up(outside: Outside, loops: Iterable[Loop]) -> AsyncIterator[None]:
+    """Loops that go on for as long as the block lasts."""
     supervisor = _supervisor(outside, loops)
     async with asyncio.TaskGroup() as group:
         group.create_task(supervisor.run())

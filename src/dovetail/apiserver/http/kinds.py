@@ -10,6 +10,7 @@ import msgspec
 from dovetail import api
 from dovetail.api.crds import crds
 from dovetail.apiserver.http.surface import Resource, Subresource, surface
+from dovetail.apiserver.trees import items, mapping
 from dovetail.cloud import registry
 from dovetail.kube.seam import Json
 
@@ -71,38 +72,30 @@ def _built_in(one: Resource) -> Offered:
 
 
 def _identity(definition: Mapping[str, Json]) -> tuple[str, str]:
-    spec = _mapping(definition.get("spec"))
-    return str(spec.get("group")), str(_mapping(spec.get("names")).get("kind"))
+    spec = mapping(definition.get("spec"))
+    return str(spec.get("group")), str(mapping(spec.get("names")).get("kind"))
 
 
 def _custom(kind: api.Kind, definition: Mapping[str, Json]) -> Offered:
-    spec = _mapping(definition.get("spec"))
-    names = _mapping(spec.get("names"))
-    version = _mapping(next(iter(_list(spec.get("versions"))), None))
+    spec = mapping(definition.get("spec"))
+    names = mapping(spec.get("names"))
+    version = mapping(next(iter(items(spec.get("versions"))), None))
     parts = {
         name: Subresource("Scale", _STATUS_VERBS, "autoscaling", "v1")
         if name == "scale"
         else Subresource(kind.name, _STATUS_VERBS)
-        for name in _mapping(version.get("subresources"))
+        for name in mapping(version.get("subresources"))
     }
     return Offered(
         kind,
         str(names.get("singular")),
         _VERBS,
-        tuple(str(item) for item in _list(names.get("shortNames"))),
-        tuple(str(item) for item in _list(names.get("categories"))),
+        tuple(str(item) for item in items(names.get("shortNames"))),
+        tuple(str(item) for item in items(names.get("categories"))),
         parts,
-        tuple(_mapping(item) for item in _list(version.get("additionalPrinterColumns"))),
-        _mapping(_mapping(version.get("schema")).get("openAPIV3Schema")),
+        tuple(mapping(item) for item in items(version.get("additionalPrinterColumns"))),
+        mapping(mapping(version.get("schema")).get("openAPIV3Schema")),
     )
-
-
-def _mapping(tree: Json) -> dict[str, Json]:
-    return tree if isinstance(tree, dict) else {}
-
-
-def _list(tree: Json) -> list[Json]:
-    return tree if isinstance(tree, list) else []
 
 
 OFFERED: Final = tuple(_offered())

@@ -12,9 +12,8 @@ from typing import Final
 from dovetail.apiserver.http.kinds import OFFERED, Offered
 from dovetail.apiserver.http.openapi_v2 import PARAMETERS
 from dovetail.apiserver.http.surface import names_by_kind, schema
+from dovetail.apiserver.trees import Obj
 from dovetail.kube.seam import Json
-
-Obj = dict[str, Json]
 
 _ROOT: Final = "/openapi/v3"
 _REFERENCE: Final = "#/components/schemas/"

@@ -14,9 +14,8 @@ from typing import Final
 import msgspec
 
 from dovetail.apiserver.http.surface import message
+from dovetail.apiserver.trees import Obj
 from dovetail.kube.seam import Json
-
-Obj = dict[str, Json]
 
 CONTENT_TYPE: Final = "application/vnd.kubernetes.protobuf"
 _MAGIC: Final = b"k8s\x00"

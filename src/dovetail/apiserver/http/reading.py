@@ -12,7 +12,8 @@ from typing import Final
 import msgspec
 from aiohttp import web
 
-from dovetail.apiserver.http import refusals, tables
+from dovetail.apiserver import refusals
+from dovetail.apiserver.http import statuses, tables
 from dovetail.apiserver.http.tables import TablePrinter
 from dovetail.apiserver.http.targets import Target
 from dovetail.clock import Clock
@@ -87,7 +88,7 @@ class Reading:
         await self._kube.list(scope, limit=1)  # selectors that cannot be read are refused at once
         sends_all = query.get("sendInitialEvents") in _TRUE
         changes = self._kube.watch(scope, since="" if sends_all else since)
-        response = web.StreamResponse(headers={"Content-Type": refusals.JSON_TYPE})
+        response = web.StreamResponse(headers={"Content-Type": statuses.JSON_TYPE})
         response.enable_chunked_encoding()
         await response.prepare(request)
         try:
@@ -120,7 +121,7 @@ class Reading:
                     shown = self._tables(request, target).encoded([change.object])
                 await response.write(_line(change.type, shown))
         except ApiError as error:
-            event = {"type": "ERROR", "object": refusals.status_of(error)}
+            event = {"type": "ERROR", "object": statuses.status_of(error)}
             await response.write(msgspec.json.encode(event) + b"\n")
 
 
@@ -142,7 +143,7 @@ def answer(
     body: bytes | msgspec.Raw, status: int = 200, warnings: tuple[str, ...] = ()
 ) -> web.Response:
     """An object as it is, with warnings that clients show to people."""
-    response = web.Response(body=bytes(body), status=status, content_type=refusals.JSON_TYPE)
+    response = web.Response(body=bytes(body), status=status, content_type=statuses.JSON_TYPE)
     for warning in warnings:
         response.headers.add("Warning", f"299 - {msgspec.json.encode(warning).decode()}")
     return response
@@ -157,7 +158,7 @@ async def _in_pieces(
     request: web.Request, head: bytes, items: tuple[msgspec.Raw, ...]
 ) -> web.StreamResponse:
     """A list, some objects at a time."""
-    response = web.StreamResponse(headers={"Content-Type": refusals.JSON_TYPE})
+    response = web.StreamResponse(headers={"Content-Type": statuses.JSON_TYPE})
     response.enable_chunked_encoding()
     await response.prepare(request)
     lead = head[:-1] + b',"items":['

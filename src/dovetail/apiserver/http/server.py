@@ -14,8 +14,8 @@ from typing import Final
 import msgspec
 from aiohttp import web
 
-from dovetail.apiserver import MemoryKube
-from dovetail.apiserver.http import discovery, openapi_v2, refusals
+from dovetail.apiserver import MemoryKube, refusals
+from dovetail.apiserver.http import discovery, openapi_v2, statuses
 from dovetail.apiserver.http.reading import Reading
 from dovetail.apiserver.http.targets import target
 from dovetail.apiserver.http.writing import Writing
@@ -131,4 +131,4 @@ class _Front:
                 raise refusals.no_such_method(request.method)
             return await respond(request, meant)
         except ApiError as error:
-            return refusals.answer(error)
+            return statuses.answer(error)

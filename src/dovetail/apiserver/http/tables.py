@@ -9,19 +9,18 @@ from typing import Final
 
 import msgspec
 
-from dovetail.apiserver.http.columns import nodes, others, pods, storage, workloads
+from dovetail.apiserver.http.columns import others, pods, storage, workloads
 from dovetail.apiserver.http.columns.cells import (
     CREATED,
     NAME,
     Cell,
     Column,
-    Obj,
     found,
-    mapping,
     shown,
     since,
 )
 from dovetail.apiserver.http.kinds import Offered
+from dovetail.apiserver.trees import Obj, mapping
 from dovetail.kube.seam import Json
 
 _decoder: Final = msgspec.json.Decoder(dict)
@@ -123,7 +122,7 @@ _BY_KIND: Final[Mapping[tuple[str, str], tuple[Column, ...]]] = {
     ("", "events"): others.EVENTS,
     ("", "limitranges"): others.ROLES,
     ("", "namespaces"): others.NAMESPACES,
-    ("", "nodes"): nodes.NODES,
+    ("", "nodes"): pods.NODES,
     ("", "persistentvolumeclaims"): storage.CLAIMS,
     ("", "persistentvolumes"): storage.VOLUMES,
     ("", "pods"): pods.PODS,

@@ -53,7 +53,7 @@ class DisruptedNodes:
         self._dependencies = dependencies
         self._cache = cache
         self._log = dependencies.log.named("disruption")
-        self._supported = supported(dependencies)
+        self._supported = dependencies.node_classes
         self._untainting: set[str] = set()  # nodes that nobody begins anything with just now
 
     # ---- which nodes
@@ -150,7 +150,7 @@ class DisruptedNodes:
 
     def _is_unfounded(self, claim: api.NodeClaim) -> bool:
         """Whether a claim says that its node is being taken away, and nobody does that."""
-        if not _has_reason(claim) or is_deleted(claim):
+        if not _reason(claim) or is_deleted(claim):
             return False
         nodes = self._cache.nodes_with(claim.status.provider_id)
         return not any(self._is_taken(node.metadata.name) for node in nodes)
@@ -170,7 +170,7 @@ class DisruptedNodes:
         try:
             if node is not None:
                 self._put(NODE, await remove_disruption_taint(kube, node))
-            if claim is not None and _has_reason(claim):
+            if claim is not None and _reason(claim):
                 self._put(NODE_CLAIM, await clear_disruption_reason(kube, claim, now))
         except NotFoundError:
             return  # there is nothing left to put back
@@ -192,23 +192,12 @@ def is_disrupted(node: api.Node) -> bool:
     return any(taint.key == DISRUPTED.key for taint in node.spec.taints)
 
 
-def supported(dependencies: Dependencies) -> tuple[NodeClassRef, ...]:
-    """The kinds of node classes that our cloud launches with."""
-    return tuple(
-        NodeClassRef(kind.group, kind.kind) for kind in dependencies.cloud.supported_node_classes
-    )
-
-
 def is_ours(node: api.Node, kinds: tuple[NodeClassRef, ...]) -> bool:
     """Whether it was launched with one of these kinds of node classes."""
     try:
         return is_managed_node(node_object(node), kinds)
     except InputError:
         return False  # it is left alone, whatever it is
-
-
-def _has_reason(claim: api.NodeClaim) -> bool:
-    return bool(_reason(claim))
 
 
 def _reason(claim: api.NodeClaim) -> str:

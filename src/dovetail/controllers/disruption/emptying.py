@@ -13,7 +13,7 @@ earlier process left are dealt with as our own.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Final
 
 import msgspec
@@ -27,7 +27,6 @@ from dovetail.controllers.disruption.disrupted_nodes import (
     is_deleted,
     is_disrupted,
     is_ours,
-    supported,
 )
 from dovetail.decide.disrupt.cost import may_yield
 from dovetail.decide.lifecycle.protection import is_active
@@ -83,7 +82,7 @@ class SoftTaints:
         self._dependencies = dependencies
         self._cache = cache
         self._log = dependencies.log.named("disruption")
-        self._supported = supported(dependencies)
+        self._supported = dependencies.node_classes
         self._wanted: frozenset[str] = frozenset()
         self._failed: frozenset[str] = frozenset()  # in the last round: others come first
         self._writer = BatchWriter(self._write)
@@ -178,7 +177,8 @@ class DeletionCosts:
                 return
 
     def _listen(self, meta: api.ObjectMeta) -> None:
-        stated, ours = _words(meta.annotations)
+        stated = meta.annotations.get(labels.DELETION_COST)
+        ours = meta.annotations.get(labels.YIELDS)
         key = f"{meta.namespace}/{meta.name}"
         if ours is not None:
             self._said[key] = _Said(meta.uid, ours, is_ours=stated == ours)
@@ -240,8 +240,3 @@ class DeletionCosts:
             return False
         self._cache.put(POD, answer)
         return True
-
-
-def _words(annotations: Mapping[str, str]) -> tuple[str | None, str | None]:
-    """What a pod says that it costs, and what we said."""
-    return annotations.get(labels.DELETION_COST), annotations.get(labels.YIELDS)

@@ -25,7 +25,7 @@ from dovetail.controllers.disruption.disrupted_nodes import (
     is_deleted,
 )
 from dovetail.controllers.disruption.reporting import DisruptionReporter
-from dovetail.controllers.workqueue import WorkQueue
+from dovetail.controllers.workqueue import WorkQueue, failure_log
 from dovetail.decide.disrupt.emptiness import is_empty
 from dovetail.decide.disrupt.execution import (
     Futile,
@@ -89,9 +89,10 @@ class Replacements:
         self._move_by_claim: dict[str, int] = {}
         self._queue: WorkQueue[int] = WorkQueue(
             self._see_to,
-            failed=self._report_failure,
+            failed=failure_log(self._log, "disrupting node failed", "disruption"),
             queue_settings=dependencies.queue_settings(Backoff(1.0, 30.0), _N_WORKERS),
         )
+        self.run, self.finish = self._queue.run, self._queue.finish
 
     def await_(self, disrupt: Disrupt, going: Sequence[DisruptedNode]) -> None:
         """Take these nodes away once their replacements have started."""
@@ -124,17 +125,6 @@ class Replacements:
                     self._queue.add(key)
             case _:
                 return
-
-    async def run(self) -> None:
-        """Wait and act until cancelled."""
-        await self._queue.run()
-
-    async def finish(self) -> None:
-        """Begin nothing new, and return when what was begun is done."""
-        await self._queue.finish()
-
-    def _report_failure(self, key: int, error: Exception) -> None:
-        self._log.error("disrupting node failed", disruption=key, error=str(error))
 
     # ---- one look
 

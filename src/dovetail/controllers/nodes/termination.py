@@ -41,7 +41,6 @@ from dovetail.errors import InputError
 from dovetail.kube.errors import ConflictError, NotFoundError
 from dovetail.kube.mirror import Absent, Notice, Present
 from dovetail.model.claim import InstanceState, NodeObject
-from dovetail.model.pool import NodeClassRef
 from dovetail.observe.cloud import on_behalf_of
 from dovetail.observe.steps import count_node_step
 from dovetail.state.objects import attachment, claim_object, node_object
@@ -84,16 +83,14 @@ class NodeTermination:
         self._cache = cache
         self._eviction_queue = evictions
         self._log = dependencies.log.named(_NAME)
-        self._supported = tuple(
-            NodeClassRef(supported_node_class.group, supported_node_class.kind)
-            for supported_node_class in dependencies.cloud.supported_node_classes
-        )
+        self._supported = dependencies.node_classes
         self._leaving: dict[str, _Leaving] = {}
         self._queue: WorkQueue[str] = WorkQueue(
             self._see_to,
             failed=self._report_failure,
             queue_settings=dependencies.queue_settings(EVICTION_BACKOFF, _N_WORKERS),
         )
+        self.finish = self._queue.finish
 
     def handle(self, notice: Notice) -> None:
         """A Node is to leave, or something happened to one that does."""
@@ -119,10 +116,6 @@ class NodeTermination:
         """Work until cancelled."""
         with on_behalf_of(_NAME):
             await self._queue.run()
-
-    async def finish(self) -> None:
-        """Begin nothing new and return when what was begun is done."""
-        await self._queue.finish()
 
     def _meet(self, wire: api.Node) -> None:
         name, uid = wire.metadata.name, wire.metadata.uid

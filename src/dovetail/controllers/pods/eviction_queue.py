@@ -58,6 +58,7 @@ class EvictionQueue:
             failed=self._report_failure,
             queue_settings=dependencies.queue_settings(EVICTION_BACKOFF, _N_WORKERS),
         )
+        self.run, self.finish = self._queue.run, self._queue.finish
 
     def __len__(self) -> int:
         """How many pods are on their way out."""
@@ -79,14 +80,6 @@ class EvictionQueue:
                 self._forget((f"{meta.namespace}/{meta.name}", meta.uid))
             case _:
                 return
-
-    async def run(self) -> None:
-        """Work until cancelled."""
-        await self._queue.run()
-
-    async def finish(self) -> None:
-        """Begin nothing new and return when what was begun is done."""
-        await self._queue.finish()
 
     async def _see_to(self, key: _Key) -> float | None:
         entry = self._entries.get(key)

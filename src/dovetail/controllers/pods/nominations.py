@@ -17,7 +17,7 @@ from typing import Final
 from dovetail import api
 from dovetail.controllers.cache import POD, WatchCache
 from dovetail.controllers.dependencies import Dependencies
-from dovetail.controllers.workqueue import WorkQueue
+from dovetail.controllers.workqueue import WorkQueue, failure_log
 from dovetail.decide.spread import Steerable
 from dovetail.kube.errors import ApiError
 from dovetail.kube.mirror import Absent, Notice, Present
@@ -44,9 +44,10 @@ class Nominations:
         self._later: dict[PodKey, str] = {}  # who is to follow, and where to
         self._queue: WorkQueue[PodKey] = WorkQueue(
             self._say_again,
-            failed=self._report_failure,
+            failed=failure_log(self._log, "steering a pod failed", "Pod"),
             queue_settings=dependencies.queue_settings(Backoff(1.0, 10.0), _N_WORKERS),
         )
+        self.run, self.finish = self._queue.run, self._queue.finish
 
     def consider(self, pods: Iterable[Pod]) -> None:
         """These are the pods that wait now: who may be sent depends on the others."""
@@ -78,14 +79,6 @@ class Nominations:
         for other, place in self._later.items():
             if place == node:
                 self._queue.add(other)
-
-    async def run(self) -> None:
-        """Say again what was struck out, until cancelled."""
-        await self._queue.run()
-
-    async def finish(self) -> None:
-        """Begin nothing new, and return when what was begun is done."""
-        await self._queue.finish()
 
     async def steer(self, node: str, pods: Iterable[PodKey]) -> int:
         """Tell the scheduler that these pods, as far as they still wait, are meant for the node;
@@ -132,9 +125,6 @@ class Nominations:
         else:
             self._told.pop(key, None)
             self._later.pop(key, None)
-
-    def _report_failure(self, key: PodKey, error: Exception) -> None:
-        self._log.error("steering a pod failed", Pod=key, error=error)
 
 
 class NominationWriter:

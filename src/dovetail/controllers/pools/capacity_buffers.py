@@ -57,6 +57,7 @@ class BufferLoop:
             failed=self._untold,
             queue_settings=dependencies.queue_settings(Backoff(1.0, 60.0), _N_WORKERS),
         )
+        self.run, self.finish = self._queue.run, self._queue.finish
 
     def handle(self, notice: Notice) -> None:
         """A buffer is there, or gone."""
@@ -83,14 +84,6 @@ class BufferLoop:
         for key, outlook in self._outlooks.items():
             if before.get(key) != outlook:
                 self._queue.add(key)
-
-    async def run(self) -> None:
-        """Write until cancelled."""
-        await self._queue.run()
-
-    async def finish(self) -> None:
-        """Begin nothing new, and return when what was begun is done."""
-        await self._queue.finish()
 
     async def _tell(self, key: BufferKey) -> float | None:
         wire, outlook = self._wires.get(key), self._outlooks.get(key)

@@ -22,7 +22,7 @@ from dovetail.cloud.overlays import Overlay, PooledTypes, apply_to_pools
 from dovetail.controllers.cache import WatchCache
 from dovetail.controllers.dependencies import Dependencies
 from dovetail.controllers.pools.loop import pools_of
-from dovetail.controllers.workqueue import WorkQueue
+from dovetail.controllers.workqueue import WorkQueue, failure_log
 from dovetail.decide.lifecycle.conditions import (
     VALIDATION_SUCCEEDED,
     Conditions,
@@ -120,12 +120,12 @@ class CatalogueLoop:
         self._seen: dict[tuple[str, str], tuple[str, int, str]] = {}
         self._pools: WorkQueue[str] = WorkQueue(
             self._ask,
-            failed=self._report_failure,
+            failed=failure_log(self._log, "could not list instance types", "node_pool"),
             queue_settings=dependencies.queue_settings(Backoff(1.0, 60.0), _N_WORKERS),
         )
         self._statuses: WorkQueue[str] = WorkQueue(
             self._tell,
-            failed=self._untold,
+            failed=failure_log(self._log, "could not write overlay status", "node_overlay"),
             queue_settings=dependencies.queue_settings(Backoff(1.0, 60.0), _N_WORKERS),
         )
 
@@ -208,9 +208,6 @@ class CatalogueLoop:
             self._publish({name: types})
         return REFRESH_SECONDS
 
-    def _report_failure(self, name: str, error: Exception) -> None:
-        self._log.error("could not list instance types", node_pool=name, error=error)
-
     def _publish(self, types_by_pool: Mapping[str, tuple[InstanceType, ...]]) -> None:
         touched = NOTHING
         for name, types in types_by_pool.items():
@@ -256,9 +253,6 @@ class CatalogueLoop:
         except (ConflictError, NotFoundError):
             return _SOON_SECONDS  # the watch will have shown what has changed
         return None
-
-    def _untold(self, name: str, error: Exception) -> None:
-        self._log.error("could not write overlay status", node_overlay=name, error=error)
 
 
 def _without_reservations(kind: InstanceType) -> InstanceType:

@@ -12,7 +12,6 @@ from dovetail.apiserver.http.columns.cells import (
     NONE,
     Cell,
     Column,
-    Obj,
     at,
     count,
     first,
@@ -29,6 +28,7 @@ from dovetail.apiserver.http.columns.cells import (
     wide,
     word,
 )
+from dovetail.apiserver.trees import Obj
 
 
 def _or_not_applicable(path: str) -> Cell:

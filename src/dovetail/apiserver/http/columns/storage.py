@@ -11,7 +11,6 @@ from dovetail.apiserver.http.columns.cells import (
     UNSET,
     Cell,
     Column,
-    Obj,
     at,
     first,
     found,
@@ -19,6 +18,7 @@ from dovetail.apiserver.http.columns.cells import (
     wide,
     word,
 )
+from dovetail.apiserver.trees import Obj
 from dovetail.kube.seam import Json
 
 _DEFAULT_CLASS: Final = r".metadata.annotations.storageclass\.kubernetes\.io/is-default-class"

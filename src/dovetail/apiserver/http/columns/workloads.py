@@ -12,12 +12,10 @@ from dovetail.apiserver.http.columns.cells import (
     UNKNOWN,
     UNSET,
     Column,
-    Obj,
     at,
     count,
     first,
     found,
-    fraction,
     joined_at,
     labels,
     number,
@@ -28,37 +26,33 @@ from dovetail.apiserver.http.columns.cells import (
     wide,
     word,
 )
+from dovetail.apiserver.trees import Obj
 
 _CONTAINERS: Final = (
     wide("Containers", joined_at(".spec.template.spec.containers[*].name", "")),
     wide("Images", joined_at(".spec.template.spec.containers[*].image", "")),
 )
 _WIDE: Final = (*_CONTAINERS, wide("Selector", selector(".spec.selector")))
-_READY: Final = Column("Ready", fraction(".status.readyReplicas", ".spec.replicas"))
+_READY: Final = Column(
+    "Ready",
+    lambda tree, _: f"{number(tree, '.status.readyReplicas')}/{number(tree, '.spec.replicas')}",
+)
 _COUNTED: Final = (
     count("Desired", ".spec.replicas"),
     count("Current", ".status.replicas"),
     count("Ready", ".status.readyReplicas"),
 )
-_JOB_ENDS: Final = (
-    ("Complete", "Complete"),
-    ("Failed", "Failed"),
-)
-_JOB_STATES: Final = (
-    ("Suspended", "Suspended"),
-    ("FailureTarget", "FailureTarget"),
-    ("SuccessCriteriaMet", "SuccessCriteriaMet"),
-)
+_JOB_STATES: Final = ("Suspended", "FailureTarget", "SuccessCriteriaMet")
 
 
 def _job_status(tree: Obj, _: datetime) -> str:
     holding = found(tree, '.status.conditions[?(@.status=="True")].type')
-    for condition, shown in _JOB_ENDS:
-        if condition in holding:
-            return shown
+    for end in ("Complete", "Failed"):
+        if end in holding:
+            return end
     if found(tree, ".metadata.deletionTimestamp"):
         return "Terminating"
-    return next((shown for condition, shown in _JOB_STATES if condition in holding), "Running")
+    return next((state for state in _JOB_STATES if state in holding), "Running")
 
 
 def _completions(tree: Obj, _: datetime) -> str:

@@ -7,7 +7,7 @@ import math
 import msgspec
 from aiohttp import web
 
-from dovetail.kube.errors import ApiError, InvalidError, NotFoundError, TooManyRequestsError
+from dovetail.kube.errors import ApiError, TooManyRequestsError
 from dovetail.kube.seam import Json
 
 JSON_TYPE = "application/json"
@@ -46,31 +46,3 @@ def answer(error: ApiError) -> web.Response:
         headers=headers,
         content_type=JSON_TYPE,
     )
-
-
-def no_such_resource() -> NotFoundError:
-    """The path means nothing."""
-    return NotFoundError(404, "NotFound", "the server could not find the requested resource")
-
-
-def no_such_method(method: str) -> InvalidError:
-    """That cannot be done there."""
-    message = f"the server does not allow this method on the requested resource: {method}"
-    return InvalidError(405, "MethodNotAllowed", message)
-
-
-def no_containers() -> InvalidError:
-    """Whoever asks for logs or a shell learns why there are none."""
-    message = "pods are only pretended here: there are no containers to read from or to enter"
-    return InvalidError(501, "NotImplemented", message)
-
-
-def bad_request(why: str) -> InvalidError:
-    """The request makes no sense."""
-    return InvalidError(400, "BadRequest", why)
-
-
-def unsupported(content_type: str) -> InvalidError:
-    """The body is written in a way that is not read here."""
-    message = f"the body of the request was in an unknown format: {content_type}"
-    return InvalidError(415, "UnsupportedMediaType", message)
