@@ -13,7 +13,7 @@ import msgspec
 from dovetail import api, labels
 from dovetail.kube.seam import Json
 from dovetail.providers.kwok.settings import KwokSettings
-from dovetail.settings import FEATURE_GATES
+from dovetail.settings.gates import FEATURE_GATES
 from dovetail.settings.operator import OperatorSettings
 from tests.coverage.stage import KWOK, NODE, NODE_CLAIM, NODE_POOL, POD, Seen, Stage, playing
 

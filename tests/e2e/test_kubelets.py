@@ -10,7 +10,7 @@ import pytest
 
 from dovetail import api, labels
 from dovetail.clock import LoopTimer, SystemClock
-from dovetail.cloud.registry import ProviderContext
+from dovetail.cloud.context import ProviderContext
 from dovetail.kube.http import kubeconfig
 from dovetail.kube.http.client import HttpKube
 from dovetail.kube.http.transport import HttpSettings, World

@@ -11,8 +11,8 @@ from random import Random
 from dovetail import api, labels
 from dovetail.api.crds import crds
 from dovetail.apiserver import MemoryKube
+from dovetail.cloud.context import ProviderContext
 from dovetail.cloud.provider import CloudProvider, CloudWorker
-from dovetail.cloud.registry import ProviderContext
 from dovetail.controllers.cache import NODE, NODE_CLAIM, NODE_POOL
 from dovetail.controllers.controller import Controller, Setup
 from dovetail.controllers.dependencies import Dependencies

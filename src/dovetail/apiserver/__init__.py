@@ -24,5 +24,3 @@ Rule 2: no clock, chance or task of its own: the same calls give the same object
 from __future__ import annotations
 
 from dovetail.apiserver.server import MemoryKube
-
-__all__ = ["MemoryKube"]

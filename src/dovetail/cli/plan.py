@@ -53,9 +53,9 @@ def plan(  # noqa: PLR0913  typer reads one flag from each argument
       dovetail plan -f cluster/ --frontier
       dovetail plan -f cluster/ --node-price 0.025
     """  # noqa: D301  \b keeps the examples' lines apart in the help
-    from dovetail import settings
     from dovetail.app import PlanRequest
     from dovetail.settings import policies
+    from dovetail.settings.scheduler import default_spread
 
     _mention_gates(feature_gates)
     policy = policies.policy(
@@ -63,7 +63,7 @@ def plan(  # noqa: PLR0913  typer reads one flag from each argument
         min_values_policy=min_values_policy,
         effort=effort,
         spot_robustness=spot_robustness,
-        default_spread=settings.default_spread(scheduler_config),
+        default_spread=default_spread(scheduler_config),
     )
     calm = policies.Calm(
         options.dollars(least_saving_per_eviction),
@@ -88,10 +88,10 @@ def plan(  # noqa: PLR0913  typer reads one flag from each argument
 
 
 def _mention_gates(feature_gates: str) -> None:
-    from dovetail import settings
+    from dovetail.settings import gates
 
     if feature_gates:
-        settings.feature_gates(feature_gates)
+        gates.feature_gates(feature_gates)
         say("Feature gates bind 'run' only: offline every kind in the input is honoured.")
 
 

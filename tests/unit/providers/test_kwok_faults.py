@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from dovetail import labels
+from dovetail.cloud.context import ProviderContext
 from dovetail.cloud.errors import (
     CloudError,
     CreateError,
@@ -16,7 +17,6 @@ from dovetail.cloud.errors import (
     NodeClaimNotFoundError,
     SoldOut,
 )
-from dovetail.cloud.registry import ProviderContext
 from dovetail.errors import InputError
 from dovetail.kube.seam import Deletion, Patch, Ref
 from dovetail.model.claim import ClaimObject
