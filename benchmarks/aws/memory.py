@@ -138,7 +138,7 @@ async def _create_objects(kube: Kube, n_nodes: int) -> None:
 
 async def _with_kwok(n_nodes: int) -> float:
     from dovetail.providers.kwok import plugin
-    from dovetail.providers.kwok.settings import KwokSettings
+    from dovetail.providers.kwok.plugin import KwokSettings
 
     context = _context()
     provider = plugin.make(context, KwokSettings())

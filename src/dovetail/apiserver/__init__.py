@@ -10,7 +10,7 @@ the caller asks for it (`collect_garbage`); kubelets, a scheduler and workload c
 `sim`.
 
     server      the API, as `kube/seam` describes it
-    creation, updating, deletion, binding, eviction, scaling, garbage, reading
+    creation, updating, deletion, binding, eviction, garbage, reading
                 one module for each kind of request
     storage     all objects and their versions; `table` is one kind, `record` one object
     admission   defaults and validation

@@ -88,10 +88,10 @@ def plan(  # noqa: PLR0913  typer reads one flag from each argument
 
 
 def _mention_gates(feature_gates: str) -> None:
-    from dovetail.settings import gates
+    from dovetail.settings import readings
 
     if feature_gates:
-        gates.feature_gates(feature_gates)
+        readings.feature_gates(feature_gates)
         say("Feature gates bind 'run' only: offline every kind in the input is honoured.")
 
 

@@ -12,13 +12,15 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from dovetail import labels
+from dovetail import api, labels
 from dovetail.cloud.declare import huge_pages, single
-from dovetail.cloud.prices import PriceChange, changed
+from dovetail.cloud.prices import PriceChange, changed, price_change
+from dovetail.errors import InputError
 from dovetail.model.instance import InstanceType, Offering
 from dovetail.model.pool import NodePool
-from dovetail.model.requirements import Requirement, Requirements
+from dovetail.model.requirements import Requirement, Requirements, requirement
 from dovetail.model.resources import MEMORY
+from dovetail.units import quantity
 
 
 class Overlay(msgspec.Struct, frozen=True, gc=False):
@@ -189,3 +191,22 @@ def _enlarged(held: InstanceType, extra: Mapping[str, int]) -> InstanceType:
     return msgspec.structs.replace(
         held, capacity=capacity, allocatable=allocatable, is_overlaid=True
     )
+
+
+def overlay(manifest: api.NodeOverlay) -> Overlay:
+    """The overlay. Raises InputError that names the object and the field."""
+    spec, name = manifest.spec, manifest.metadata.name
+    try:
+        return Overlay(
+            name=name,
+            weight=spec.weight or 0,
+            requirements=tuple(
+                requirement(one.key, one.operator, one.values, one.min_values)
+                for one in spec.requirements
+            ),
+            price=price_change(spec.price or "", spec.price_adjustment or ""),
+            capacity={key: quantity.amount(key, text) for key, text in spec.capacity.items()},
+        )
+    except ValueError as error:
+        msg = f"NodeOverlay {name}: {error}"
+        raise InputError(msg) from None

@@ -32,11 +32,18 @@ from dovetail.providers.aws.catalogue import offline as aws
 from dovetail.providers.kwok.faults import Faults
 from dovetail.providers.kwok.plugin import PLUGIN
 from dovetail.providers.kwok.provider import KwokProvider
-from dovetail.settings.gates import FEATURE_GATES
 from dovetail.settings.operator import LogLevel, OperatorSettings
-from dovetail.sim.demo.setting import Setting, brought, jobs, settle, shipped, skipped_remark
+from dovetail.settings.readings import FEATURE_GATES
+from dovetail.sim.demo.setting import (
+    Setting,
+    brought,
+    forget_the_old,
+    jobs,
+    settle,
+    shipped,
+    skipped_remark,
+)
 from dovetail.sim.demo.story import DAWN, Story
-from dovetail.sim.demo.upkeep import forget_the_old
 from dovetail.sim.kubelets import Habits
 from dovetail.sim.tempo import Tempo
 from dovetail.sim.world import run_world

@@ -32,9 +32,8 @@ from dovetail.model.snapshot import Snapshot
 from dovetail.observe.cloud import measured
 from dovetail.observe.decisions import DecisionMeters
 from dovetail.observe.events import Recorder
-from dovetail.observe.journal.keeping import JournalKeeper
 from dovetail.observe.journal.segments import Bounds
-from dovetail.observe.journal.writer import JournalWriter
+from dovetail.observe.journal.writer import JournalKeeper, JournalWriter
 from dovetail.observe.logs import Log
 from dovetail.observe.meters import Meters
 from dovetail.observe.onlooker import Onlooker

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dovetail.model.frontier import FrontierPoint
+from dovetail.model.plan import FrontierPoint
 from dovetail.present.plan import Json
 from dovetail.present.table import price
 from dovetail.units import money

@@ -1,6 +1,9 @@
 """Makes the object that `plan -o json` prints, which scripts rely on.
 
 New fields may be added at the end of an object; the ones here stay, with their names and order.
+
+A static pool's nodes are launched for nobody; pods that fit there are nominated to them, as to a
+node that exists. Shown they are with the node, like the pods of any other launch.
 """
 
 from __future__ import annotations
@@ -13,10 +16,10 @@ import msgspec
 
 from dovetail import labels
 from dovetail.model.plan import Certificate, Disrupt, Launch, Nominate, Plan
+from dovetail.model.resources import total
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.verdict import Blocked, Unschedulable
 from dovetail.present.bound import closeness
-from dovetail.present.housing import housed
 from dovetail.units import money, quantity
 
 Json = bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"] | None
@@ -203,3 +206,23 @@ def _plain(value: object) -> Json:
 def _camel(name: str) -> str:
     first, *rest = name.split("_")
     return first + "".join(part.capitalize() for part in rest)
+
+
+def housed(plan: Plan, snapshot: Snapshot) -> Plan:
+    """The plan with every pod of a new node shown there, and what they take of it."""
+    promised = {nomination.node: nomination.pods for nomination in plan.nominations}
+    if not any(item.name in promised for item in plan.launches):
+        return plan
+    pods = {pod.key: pod for pod in snapshot.pods}
+
+    def shown(launch: Launch) -> Launch:
+        more = promised.get(launch.name, ())
+        requests = total((launch.requests, *(pods[key].spec.requests for key in more)))
+        return msgspec.structs.replace(launch, pods=(*launch.pods, *more), requests=requests)
+
+    new = {item.name for item in plan.launches}
+    return msgspec.structs.replace(
+        plan,
+        launches=tuple(shown(item) if item.name in promised else item for item in plan.launches),
+        nominations=tuple(item for item in plan.nominations if item.node not in new),
+    )

@@ -8,8 +8,8 @@ from typing import Final
 
 import msgspec
 
-from dovetail.model.decision import Decision
 from dovetail.model.plan import Disrupt, Launch, Plan
+from dovetail.model.snapshot import Decision
 from dovetail.present.explanation import saving_of
 from dovetail.present.plan import Json, instant
 from dovetail.present.table import listing, price

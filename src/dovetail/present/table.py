@@ -13,8 +13,7 @@ from dovetail.model.plan import Cost, Disrupt, Launch, Nominate, Plan
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.verdict import Blocked, PoolReason, Unschedulable
 from dovetail.present.bound import BoundIs, closeness
-from dovetail.present.housing import housed
-from dovetail.present.plan import destinations, instant
+from dovetail.present.plan import destinations, housed, instant
 
 _NANO: Final = 1_000_000_000
 _ORDINARY: Final = frozenset(

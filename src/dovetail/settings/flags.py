@@ -15,8 +15,8 @@ import msgspec
 from dovetail import labels
 from dovetail.model.policy import MinValuesPolicy, PreferencePolicy
 from dovetail.settings import readings
-from dovetail.settings.gates import feature_gates
 from dovetail.settings.operator import LogLevel, OperatorSettings
+from dovetail.settings.readings import feature_gates
 from dovetail.settings.table import Flag, SettingsTable
 
 _ANY_PORT: Final = readings.between(0, 65535)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from enum import StrEnum
 from typing import Final, TypeVar
 
+from dovetail.errors import InputError
 from dovetail.units import duration, knobs, quantity
 
 _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,18}")
@@ -150,3 +151,25 @@ def one_of(words: type[WordT]) -> Callable[[str], WordT]:
 def shown(given: str) -> str:
     """The text as a message quotes it, cut where it is long."""
     return repr(given if len(given) <= _LONGEST_SHOWN else given[: _LONGEST_SHOWN - 3] + "...")
+
+
+FEATURE_GATES: Final[Mapping[str, bool]] = {
+    "NodeRepair": False,
+    "ReservedCapacity": True,
+    "SpotToSpotConsolidation": False,
+    "NodeOverlay": False,
+    "StaticCapacity": False,
+    "CapacityBuffer": False,
+}
+
+
+def feature_gates(text: str, origin: str = "--feature-gates") -> dict[str, bool]:
+    """All gates, with what `text` ("Name=true,Other=false") sets; unknown names are let through."""
+    gates = dict(FEATURE_GATES)
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, _, value = (piece.strip() for piece in part.partition("="))
+        if not name or value not in {"true", "false"}:
+            msg = f"{origin}: expected Name=true or Name=false, not {part!r}"
+            raise InputError(msg)
+        gates[name] = value == "true"
+    return gates

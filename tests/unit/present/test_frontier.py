@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dovetail.model.frontier import FrontierPoint
+from dovetail.model.plan import FrontierPoint
 from dovetail.present.frontier import frontier_json, frontier_rows
 
 CHOICES = (

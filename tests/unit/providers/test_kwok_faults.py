@@ -34,7 +34,7 @@ from dovetail.providers.kwok.faults import (
     SlowLaunch,
     Throttling,
 )
-from dovetail.providers.kwok.settings import KwokSettings
+from dovetail.providers.kwok.plugin import KwokSettings
 from dovetail.testing.cloud_conformance import ERRORS
 from dovetail.testing.virtual_time import START
 from tests.conformance.cloud.pretended import NODE, NODE_CLAIM, pretended_cloud

@@ -27,7 +27,7 @@ from dovetail.model.requirements import requirement
 from dovetail.providers.kwok import plugin as kwok
 from dovetail.providers.kwok.catalogue import instance_types
 from dovetail.providers.kwok.faults import NoCapacity
-from dovetail.providers.kwok.settings import KwokSettings
+from dovetail.providers.kwok.plugin import KwokSettings
 from dovetail.providers.kwok.store import RECORD
 from dovetail.testing import instance_type
 from dovetail.testing.cloud_under_test import breaks_off

@@ -8,7 +8,7 @@ import pytest
 
 from dovetail.errors import InputError
 from dovetail.model.topology import NOTHING, Spread
-from dovetail.settings.gates import FEATURE_GATES, feature_gates
+from dovetail.settings.readings import FEATURE_GATES, feature_gates
 from dovetail.settings.scheduler import default_spread
 
 ZONE = "topology.kubernetes.io/zone"

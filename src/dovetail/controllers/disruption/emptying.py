@@ -19,7 +19,7 @@ from typing import Final
 import msgspec
 
 from dovetail import api, labels
-from dovetail.actuate.deletion_cost import CostAnnotation, annotate
+from dovetail.actuate.evicting import CostAnnotation, annotate
 from dovetail.actuate.taints import add_soft_taint, remove_soft_taint
 from dovetail.controllers.cache import NODE, POD, WatchCache
 from dovetail.controllers.dependencies import Dependencies

@@ -17,8 +17,7 @@ import msgspec
 
 from dovetail import api, labels
 from dovetail.actuate.writing import STATUS, condition_list
-from dovetail.cloud.overlay_manifest import overlay
-from dovetail.cloud.overlays import Overlay, PooledTypes, apply_to_pools
+from dovetail.cloud.overlays import Overlay, PooledTypes, apply_to_pools, overlay
 from dovetail.controllers.cache import WatchCache
 from dovetail.controllers.dependencies import Dependencies
 from dovetail.controllers.pools.loop import pools_of

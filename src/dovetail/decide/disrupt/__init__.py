@@ -8,8 +8,7 @@
     consolidation  nodes whose pods could run for less money elsewhere
     walk         which moves are made, one after another
     savings      whether one move saves money for sure
-    parts        which parts of a move have nothing to do with each other
-    probe        what would happen if some nodes went
+    probe        what would happen if some nodes went, and which parts of that depend on each other
     replacing    what may come instead of nodes that go, so that it is sure to be cheaper
     cost         what moving pods costs the cluster
     calm         who is better left alone for now

@@ -21,8 +21,7 @@ from dovetail.decide.disrupt.blockers import blocked
 from dovetail.decide.disrupt.calm import changes_at, evicted_often, overtaxed
 from dovetail.decide.disrupt.cost import moving_cost, parts_left
 from dovetail.decide.disrupt.course import Course, launches_of
-from dovetail.decide.disrupt.parts import Part, parts_of
-from dovetail.decide.disrupt.probe import Ground, Stuck, movable_pods, probe_within
+from dovetail.decide.disrupt.probe import Ground, Part, Stuck, movable_pods, parts_of, probe_within
 from dovetail.decide.disrupt.replacing import bought, replacements
 from dovetail.decide.disrupt.toll import Toll, toll_of
 from dovetail.decide.lifecycle.step import soonest

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from dovetail.errors import InputError
-from dovetail.model.decision import Decision
+from dovetail.model.snapshot import Decision
 from dovetail.observe.journal.frames import NoJournalError, TornError, frames
 from dovetail.observe.journal.records import RecordError, RecordReader
 from dovetail.observe.journal.segments import SUFFIX, Segment, segments

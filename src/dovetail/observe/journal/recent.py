@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
-from dovetail.model.decision import Decision
 from dovetail.model.plan import Plan
-from dovetail.model.snapshot import Snapshot
+from dovetail.model.snapshot import Decision, Snapshot
 
 _HELD: Final = 256
 

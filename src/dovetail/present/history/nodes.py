@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import msgspec
 
 from dovetail.decide.lifecycle.conditions import DRIFTED
-from dovetail.model.decision import Decision
 from dovetail.model.node import Node
 from dovetail.model.plan import Disrupt, Launch
+from dovetail.model.snapshot import Decision
 from dovetail.present.explanation import departure
 from dovetail.present.history.alternatives import Alternative, alternatives
 from dovetail.present.history.happenings import Happening, Telling, departure_reason, is_going

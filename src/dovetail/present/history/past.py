@@ -13,11 +13,11 @@ from typing import Final, assert_never
 import msgspec
 
 from dovetail.errors import InputError
-from dovetail.model.decision import Decision
 from dovetail.model.node import Node
 from dovetail.model.plan import Launch
 from dovetail.model.pod import Pod
 from dovetail.model.pool import NodePool
+from dovetail.model.snapshot import Decision
 from dovetail.present.answer import answer
 from dovetail.present.explanation import Explanation, Section
 from dovetail.present.history.happenings import (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dovetail.model.decision import Decision
 from dovetail.model.plan import Disrupt, Plan
 from dovetail.model.pod import Pod, PodKey
+from dovetail.model.snapshot import Decision
 from dovetail.present.history.happenings import Happening, Telling, departure_reason, is_going
 from dovetail.present.plan import destinations
 from dovetail.present.table import price

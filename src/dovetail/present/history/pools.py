@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
-from dovetail.model.decision import Decision
 from dovetail.model.pool import NodePool
+from dovetail.model.snapshot import Decision
 from dovetail.present.explanation import coming, saving_of
 from dovetail.present.history.happenings import Happening, Telling, departure_reason, is_going
 from dovetail.present.table import counted, listing

@@ -21,8 +21,8 @@ from dovetail.model.claim import ClaimObject
 from dovetail.model.node import Condition, Node
 from dovetail.model.pod import Pod, PodKey
 from dovetail.model.snapshot import DisruptionBudget, Snapshot
-from dovetail.sim.fast.agenda import Agenda
 from dovetail.sim.fast.figures import Figures
+from dovetail.sim.fast.windows import Agenda
 from dovetail.sim.placing import Placing
 from dovetail.state.ledger import Book, nominated_for
 from dovetail.state.shelf import Key

@@ -16,11 +16,10 @@ import msgspec
 
 from dovetail.decide.nodes import census, leaving
 from dovetail.decide.pools import Prices, prices
-from dovetail.model.decision import Decision
 from dovetail.model.node import Node
 from dovetail.model.plan import Plan
 from dovetail.model.pod import Pod
-from dovetail.model.snapshot import Snapshot
+from dovetail.model.snapshot import Decision, Snapshot
 from dovetail.observe.journal.recent import RecentDecisions
 from dovetail.present.board import (
     NodeBox,

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from dovetail.errors import InputError
-from dovetail.model.decision import Decision
+from dovetail.model.snapshot import Decision
 from dovetail.observe.journal.frames import MAGIC
 from dovetail.observe.journal.reader import JournalReader
 from dovetail.observe.journal.recent import RecentDecisions
