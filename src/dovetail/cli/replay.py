@@ -80,8 +80,10 @@ def _replay_text(found: Replay) -> str:
 
 def _block(replayed_decision: ReplayedDecision) -> str:
     from dovetail.present.plan import instant
-    from dovetail.present.replay import difference_rows
 
-    table = aligned(_COLUMNS, difference_rows(replayed_decision), right=())
+    rows = [
+        (one.what, one.name, one.recorded, one.recomputed) for one in replayed_decision.differences
+    ]
+    table = aligned(_COLUMNS, rows, right=())
     lines = "".join(f"  {line}\n" for line in table.splitlines())
     return f"Decision {replayed_decision.number} of {instant(replayed_decision.now)}:\n{lines}\n"

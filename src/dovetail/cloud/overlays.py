@@ -60,14 +60,6 @@ _PriceKey = tuple[str, str, int]  # pool, type, offering
 _TypeKey = tuple[str, str]  # pool, type
 
 
-def apply_overlays(
-    pool: NodePool, types: Sequence[InstanceType], overlays: Sequence[Overlay]
-) -> tuple[tuple[InstanceType, ...], tuple[OverlayConflict, ...]]:
-    """The pool's types as the overlays change them, and the overlays that were left out."""
-    by_pool, conflicts = apply_to_pools([PooledTypes(pool, tuple(types))], overlays)
-    return by_pool[pool.name], conflicts
-
-
 def apply_to_pools(
     pooled: Sequence[PooledTypes], overlays: Sequence[Overlay]
 ) -> tuple[dict[str, tuple[InstanceType, ...]], tuple[OverlayConflict, ...]]:

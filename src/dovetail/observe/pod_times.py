@@ -13,13 +13,12 @@ from typing import Final
 import msgspec
 
 from dovetail import api
-from dovetail.model.pod import Pod
+from dovetail.model.pod import TERMINAL_PHASES, Pod
 from dovetail.observe.cluster_metrics import gauge, label_text, series
 from dovetail.observe.meters import Meters
 from dovetail.observe.pod_limits import pod_key
 from dovetail.state.conversions import instant
 
-_TERMINAL: Final = frozenset({"Succeeded", "Failed"})
 _PENDING: Final = frozenset({"", "Pending"})
 
 
@@ -87,7 +86,7 @@ class PodTimes:
         if pod.spec.node_name and not wait.is_bound:
             wait.is_bound = True
             self._bound(wait, _turned_at(pod, "PodScheduled") or now)
-        if pod.status.phase in _TERMINAL:
+        if pod.status.phase in TERMINAL_PHASES:
             del self._waits[key]
         elif (ready_at := _turned_at(pod, "Ready")) is not None:
             self._note_start(wait, ready_at)

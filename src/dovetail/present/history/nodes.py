@@ -12,7 +12,7 @@ from dovetail.model.plan import Disrupt, Launch
 from dovetail.model.snapshot import Decision
 from dovetail.present.explanation import departure
 from dovetail.present.history.alternatives import Alternative, alternatives
-from dovetail.present.history.happenings import Happening, Telling, departure_reason, is_going
+from dovetail.present.history.happenings import Telling, departure_reason, is_going
 from dovetail.present.table import counted, price
 
 _STAGE = "stage"
@@ -46,17 +46,13 @@ class NodeHistory:
     def __init__(self, *names: str) -> None:
         self._names = frozenset(filter(None, names))
         self._telling = Telling()
+        self.happenings = self._telling.happenings
         self._is_there = False
         self._had_guests = False
         self.node: Node | None = None
         self.birth: Birth | None = None
         self.end: End | None = None
         self.gone: Decision | None = None
-
-    @property
-    def happenings(self) -> tuple[Happening, ...]:
-        """All that happened."""
-        return tuple(self._telling.happenings)
 
     def see(self, decision: Decision) -> None:
         """What the next decision tells of it."""

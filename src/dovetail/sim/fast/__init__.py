@@ -10,7 +10,7 @@ quiet hour costs nothing.
     adoption    nodes and pods that are there already
     market      what can be bought now, and for how much
     machines    orders that become nodes, and instances that end; claimed: what such a node is like
-    departures  disruptions: taints, and replacements first; draining and evictions, by the live laws
+    departures  disruptions: taints, replacements first; draining and evictions, by the live laws
     interruptions  instances that the cloud takes back
     windows     what happens when, when is decided, and when disruption is thought about
     figures     what is counted: money, evictions, waiting, utilisation

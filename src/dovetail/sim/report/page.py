@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from html import escape
+from importlib.resources import files
 from typing import Final
 
 import msgspec
@@ -23,37 +24,7 @@ _NOTHING_FROM_ELSEWHERE: Final = (
     "content=\"default-src 'none'; style-src 'unsafe-inline'\">"
 )
 
-_STYLE: Final = """
-:root { color-scheme: light dark; --ink: #1c1e21; --soft: #5b626b; --rule: #d7dbe0; --back: #fff;
-  --panel: #f6f7f9; --s0: #0b5fb0; --s1: #b3451b; --s2: #2c7a3f; --s3: #7a3ea8; --s4: #8a6a00;
-  --s5: #a1205f; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6e8eb; --soft: #a3abb5; --rule: #3a4048;
-  --back: #15181c; --panel: #1e2227; --s0: #6db3f8; --s1: #f19a6e; --s2: #7ccf90; --s3: #c69bf0;
-  --s4: #e0c050; --s5: #f08bbb; } }
-body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--back);
-  max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
-p.note { color: var(--soft); }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-caption { text-align: left; color: var(--soft); padding-bottom: .3rem; }
-th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--rule); text-align: right; }
-th:first-child, td:first-child { text-align: left; }
-thead th { background: var(--panel); }
-.scroll { overflow-x: auto; margin: 1.2rem 0; }
-figure { margin: 1.2rem 0; } figcaption { font-weight: 600; }
-svg.plot { width: 100%; height: auto; background: var(--panel); border-radius: 6px; }
-.grid { stroke: var(--rule); } .tick { fill: var(--soft); font-size: 11px; }
-.line { fill: none; stroke-width: 1.8; stroke-linejoin: round; }
-.key { stroke-width: 3; }
-.s0 { stroke: var(--s0); } .s1 { stroke: var(--s1); stroke-dasharray: 6 3; }
-.s2 { stroke: var(--s2); stroke-dasharray: 2 3; }
-.s3 { stroke: var(--s3); stroke-dasharray: 9 3 2 3; }
-.s4 { stroke: var(--s4); stroke-dasharray: 12 4; } .s5 { stroke: var(--s5); stroke-dasharray: 1 4; }
-ul.legend { list-style: none; padding: 0; display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; }
-ul.legend svg { width: 2.2rem; height: .7rem; margin-right: .4rem; }
-summary { cursor: pointer; color: var(--soft); }
-@media print { details { display: none; } }
-"""
+_STYLE: Final = files("dovetail.sim.report") / "page.css"
 
 _PLOTS: Final[tuple[tuple[str, str, Callable[[FigureRow], float], Callable[[float], str]], ...]] = (
     (
@@ -73,12 +44,12 @@ _PLOTS: Final[tuple[tuple[str, str, Callable[[FigureRow], float], Callable[[floa
 def page(sides: Sequence[Side], *, notes: Sequence[str], is_compared: bool) -> str:
     """The whole page."""
     shown, names = sides[:_MOST_LINES], labels(sides)[:_MOST_LINES]
-    title = heading(sides)
+    title, style = heading(sides), _STYLE.read_text(encoding="utf-8")
     parts = [
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         _NOTHING_FROM_ELSEWHERE,
-        f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>",
+        f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main>",
         f"<h1>{escape(title)}</h1>",
         *(f'<p class="note">Note: {escape(note)}</p>' for note in notes),
         *_tables(sides, is_compared=is_compared),
