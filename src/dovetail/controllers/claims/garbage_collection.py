@@ -130,7 +130,7 @@ class GarbageCollection:
 
     def _nodes(self) -> tuple[NodeObject, ...]:
         nodes: list[NodeObject] = []
-        for wire in self._cache.nodes():
+        for wire in self._cache.nodes.all():
             try:
                 nodes.append(node_object(wire))
             except InputError:

@@ -96,7 +96,7 @@ class SoftTaints:
 
     async def _write(self) -> None:
         due = sorted(
-            (node for node in self._cache.nodes() if self._is_due(node)),
+            (node for node in self._cache.nodes.all() if self._is_due(node)),
             key=lambda node: (node.metadata.name in self._failed, node.metadata.name),
         )[:_MOST_NODES]
         async with asyncio.TaskGroup() as group:
@@ -115,7 +115,7 @@ class SoftTaints:
         return not self._is_leaving(node) and is_ours(node, self._supported)
 
     def _is_leaving(self, node: api.Node) -> bool:
-        claims = self._cache.claims_with(node.spec.provider_id)
+        claims = self._cache.claims.under(node.spec.provider_id)
         return is_disrupted(node) or is_deleted(node) or any(is_deleted(claim) for claim in claims)
 
     async def _change(self, node: api.Node) -> bool:
@@ -210,7 +210,7 @@ class DeletionCosts:
         meant: set[PodKey] = set()
         spoken = frozenset(self._owners.values())
         for item in self._wanted:
-            for pod in filter(may_yield, self._cache.pods_on(item.node)):
+            for pod in filter(may_yield, self._cache.cluster.pods_on(item.node)):
                 if pod.owner is not None and pod.owner.uid in spoken:
                     continue
                 meant.add(pod.key)
@@ -223,10 +223,10 @@ class DeletionCosts:
 
     def _stays(self, key: PodKey) -> bool:
         """Whether a pod is neither leaving nor on a node that is."""
-        pod = self._cache.pod(key)
+        pod = self._cache.cluster.pod(key)
         if pod is None or not is_active(pod):
             return False
-        node = self._cache.node(pod.node_name)
+        node = self._cache.nodes.get(pod.node_name)
         return node is None or not (is_disrupted(node) or is_deleted(node))
 
     async def _say(self, word: CostAnnotation) -> bool:

@@ -169,7 +169,8 @@ class Disruptions:
         occupied = {
             name: "A pod has come to it."
             for name in names
-            if disrupt.reason == DisruptionReason.EMPTY and not is_empty(self._cache.pods_on(name))
+            if disrupt.reason == DisruptionReason.EMPTY
+            and not is_empty(self._cache.cluster.pods_on(name))
         }
         free = [name for name in names if name not in occupied]
         verdicts = removal_objections(self._cache.cluster.view(now), free, disrupt.reason, now)
@@ -249,9 +250,9 @@ class StaticScaleDown:
 
     def _claim(self, name: str) -> api.NodeClaim | None:
         """The claim of a node, or of that name, unless it is leaving already."""
-        node = self._cache.node(name)
-        claims = () if node is None else self._cache.claims_with(node.spec.provider_id)
-        claim = claims[0] if len(claims) == 1 else self._cache.claim(name)
+        node = self._cache.nodes.get(name)
+        claims = () if node is None else self._cache.claims.under(node.spec.provider_id)
+        claim = claims[0] if len(claims) == 1 else self._cache.claims.get(name)
         if claim is None or claim.metadata.deletion_timestamp is not None:
             return None
         return claim

@@ -106,7 +106,7 @@ class Replacements:
     def resume(self) -> None:
         """Go on waiting for what an earlier process began to wait for. Once everything is known."""
         now = self._dependencies.clock.now()
-        swaps = [one for claim in self._cache.claims() if (one := _swap_of(claim)) is not None]
+        swaps = [one for claim in self._cache.claims.all() if (one := _swap_of(claim)) is not None]
         for swap in sorted(set(swaps), key=lambda one: one.since, reverse=True):
             going = self._disrupted_nodes.left_by_earlier_leader(swap.nodes)
             if going:
@@ -152,7 +152,7 @@ class Replacements:
         return {launch.name: self._claim(launch.name) for launch in disrupt.replacements}
 
     def _claim(self, name: str) -> ClaimObject | None:
-        wire = self._cache.claim(name)
+        wire = self._cache.claims.get(name)
         try:
             return None if wire is None else claim_object(wire)
         except InputError:
@@ -226,9 +226,9 @@ class Replacements:
         """Delete replacements that have not started and that nobody else was given: no node that
         has yet to start is ever taken away for being empty.
         """
-        moving = {pod.key for name in disrupt.nodes for pod in self._cache.pods_on(name)}
+        moving = {pod.key for name in disrupt.nodes for pod in self._cache.cluster.pods_on(name)}
         for name in (replacement.name for replacement in disrupt.replacements):
-            claim = self._cache.claim(name)
+            claim = self._cache.claims.get(name)
             if claim is None or is_deleted(claim) or self._is_of_use(claim, moving):
                 continue
             try:
@@ -243,11 +243,11 @@ class Replacements:
             for condition in claim.status.conditions
         ):
             return True
-        nodes = self._cache.nodes_with(claim.status.provider_id)
+        nodes = self._cache.nodes.under(claim.status.provider_id)
         names = (claim.metadata.name, *(node.metadata.name for node in nodes))
         if not moving.issuperset(self._cache.cluster.promised_to(*names)):
             return True
-        return not all(is_empty(self._cache.pods_on(name)) for name in names)
+        return not all(is_empty(self._cache.cluster.pods_on(name)) for name in names)
 
 
 def marks_of(disrupt: Disrupt, now: datetime) -> Mapping[str, str]:

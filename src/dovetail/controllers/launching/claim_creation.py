@@ -113,7 +113,7 @@ class ClaimCreation:
     def tell_nominated(self, pods: tuple[str, ...], where: str) -> None:
         """Say to whoever looks at these pods where they are meant to go."""
         for pod in pods:
-            found = self._cache.pod(pod)
+            found = self._cache.cluster.pod(pod)
             if found is not None:
                 message = f"Pod should schedule on: {where}"
                 event = Event("Pod", pod, NOMINATED, message, uid=found.uid)

@@ -107,7 +107,7 @@ class NodeTermination:
             ):
                 self._wake(held.spec.node_name)
             case Present(object=api.NodeClaim() as claim) | Absent(object=api.NodeClaim() as claim):
-                for node in self._cache.nodes_with(claim.status.provider_id):
+                for node in self._cache.nodes.under(claim.status.provider_id):
                     self._wake(node.metadata.name)
             case _:
                 return
@@ -144,7 +144,7 @@ class NodeTermination:
             return False  # one that makes no sense is left alone
 
     async def _see_to(self, name: str) -> float | None:
-        wire, leaving = self._cache.node(name), self._leaving.get(name)
+        wire, leaving = self._cache.nodes.get(name), self._leaving.get(name)
         if wire is None or leaving is None or not self._is_leaving(wire):
             self._drop(name)
             return None
@@ -173,15 +173,15 @@ class NodeTermination:
 
     def _observe(self, wire: api.Node, instance: InstanceState) -> _Seen:
         cache, name = self._cache, wire.metadata.name
-        claims = cache.claims_with(wire.spec.provider_id)
-        pods = cache.pods_on(name)
-        attachments = tuple(attachment(item) for item in cache.attachments_on(name))
+        claims = cache.claims.under(wire.spec.provider_id)
+        pods = cache.cluster.pods_on(name)
+        attachments = tuple(attachment(item) for item in cache.attachments.under(name))
         view = TerminationView(
             node=node_object(wire),
             claims=tuple(claim_object(claim) for claim in claims),
             pods=pods,
             attachments=attachments,
-            volumes_by_pod={pod.key: cache.volumes_of(pod) for pod in pods if attachments},
+            volumes_by_pod={pod.key: cache.cluster.volumes_of(pod) for pod in pods if attachments},
             instance=instance,
         )
         return _Seen(view, wire, claims[0] if len(claims) == 1 else None)

@@ -86,7 +86,7 @@ class EvictionQueue:
         if entry is None:
             return None
         now = self._dependencies.clock.now()
-        pod = self._cache.pod(entry.pod)
+        pod = self._cache.cluster.pod(entry.pod)
         decided = step(entry, pod, now)
         if pod is not None and any(isinstance(action, EvictPod) for action in decided.actions):
             self._tell(decided)
@@ -114,7 +114,7 @@ class EvictionQueue:
     async def _do(self, action: Action) -> None:
         match action:
             case DeletePod():
-                pod = self._cache.pod(action.pod)
+                pod = self._cache.cluster.pod(action.pod)
                 await delete_pod(self._dependencies.kube, action)
                 self._count_deleted(pod, action.uid)
                 self._log.info("deleted pod", pod=action.pod, grace_seconds=action.grace_seconds)

@@ -86,7 +86,7 @@ class Nominations:
         """
         if self._steering is None:
             return 0
-        found = [self._cache.pod(pod) for pod in pods]
+        found = [self._cache.cluster.pod(pod) for pod in pods]
         meant = [item for item in found if item is not None and not item.node_name]
         chosen = self._steerable.chosen(meant, self._pods_told_of(node, meant))
         waiting = [(item.key, item.uid) for item in chosen]
@@ -105,7 +105,7 @@ class Nominations:
         """The pods that wait and that the node was told of, but for these."""
         ours = {beside.key for beside in besides}
         keys = [key for key, (_, place) in self._told.items() if place == node and key not in ours]
-        pods = (self._cache.pod(key) for key in keys)
+        pods = (self._cache.cluster.pod(key) for key in keys)
         return [pod for pod in pods if pod is not None and not pod.node_name]
 
     async def take_back(self) -> None:

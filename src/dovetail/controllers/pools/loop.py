@@ -187,7 +187,7 @@ class PoolLoop:
         return held[1]
 
     def _claims_of(self, pool: str) -> Iterator[ClaimObject]:
-        for wire in self._cache.claims():
+        for wire in self._cache.claims.all():
             if wire.metadata.labels.get(labels.NODE_POOL) != pool:
                 continue
             try:
@@ -198,7 +198,7 @@ class PoolLoop:
     async def _write(self, wire: api.NodePool, view: PoolView, step: Step, now: datetime) -> None:
         """Claims first: the pool's word is that they have been brought over."""
         for patch in step.claims:
-            claim = self._cache.claim(patch.name)
+            claim = self._cache.claims.get(patch.name)
             if claim is not None:
                 after = claim_after(claim_object(claim), (patch,))
                 for raw in await write_claim(self._dependencies.kube, claim, after):
