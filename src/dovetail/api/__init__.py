@@ -39,7 +39,7 @@ from dovetail.api.meta import (
     OwnerReference,
     ResourceList,
 )
-from dovetail.api.node import RuntimeClass
+from dovetail.api.node import PriorityClass, RuntimeClass
 from dovetail.api.node_classes import NodeClass, NodeClassStatus
 from dovetail.api.overlay import NodeOverlay
 from dovetail.api.parts import (
@@ -55,6 +55,5 @@ from dovetail.api.parts import (
 )
 from dovetail.api.podrules import pod_problems
 from dovetail.api.policy import PodDisruptionBudget
-from dovetail.api.scheduling import PriorityClass
 from dovetail.api.storage import CSINode, StorageClass, VolumeAttachment
 from dovetail.api.validation import problems

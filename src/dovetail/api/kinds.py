@@ -24,10 +24,9 @@ from dovetail.api.core import (
 from dovetail.api.decoding import FieldProblem, Tree, decode
 from dovetail.api.karpenter import NodeClaim, NodePool
 from dovetail.api.meta import Object
-from dovetail.api.node import RuntimeClass
+from dovetail.api.node import PriorityClass, RuntimeClass
 from dovetail.api.overlay import NodeOverlay
 from dovetail.api.policy import PodDisruptionBudget
-from dovetail.api.scheduling import PriorityClass
 from dovetail.api.storage import CSINode, StorageClass, VolumeAttachment
 
 

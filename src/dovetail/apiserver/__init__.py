@@ -12,7 +12,7 @@ the caller asks for it (`collect_garbage`); kubelets, a scheduler and workload c
     server      the API, as `kube/seam` describes it
     creation, updating, deletion, binding, eviction, garbage, reading
                 one module for each kind of request
-    storage     all objects and their versions; `table` is one kind, `record` one object
+    storage     all objects and their versions; `table` is one kind
     admission   defaults and validation
     patches     merge, strategic merge and JSON patches, server-side apply
     http        the same API for kubectl and for other processes

@@ -6,8 +6,8 @@ from datetime import timedelta
 from typing import Final
 
 from dovetail.apiserver import refusals
-from dovetail.apiserver.record import Stored
 from dovetail.apiserver.storage import ObjectStore
+from dovetail.apiserver.table import Stored
 from dovetail.apiserver.trees import Obj, at, moment, number, part, put, stamp, text, texts
 from dovetail.kube.seam import Deletion, Json, Propagation, Ref
 

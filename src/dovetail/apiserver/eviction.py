@@ -10,9 +10,9 @@ from dovetail import api
 from dovetail.apiserver import refusals
 from dovetail.apiserver.binding import POD
 from dovetail.apiserver.deletion import check_preconditions, delete
-from dovetail.apiserver.record import Stored
 from dovetail.apiserver.selectors import selects
 from dovetail.apiserver.storage import ObjectStore, ref_of
+from dovetail.apiserver.table import Stored
 from dovetail.apiserver.trees import (
     Obj,
     at,

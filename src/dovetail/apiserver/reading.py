@@ -11,10 +11,9 @@ from typing import Final
 import msgspec
 
 from dovetail.apiserver import refusals
-from dovetail.apiserver.record import stamped
 from dovetail.apiserver.selectors import Selector, of_scope, prefix_of
 from dovetail.apiserver.storage import ObjectStore
-from dovetail.apiserver.table import KindTable, Logged
+from dovetail.apiserver.table import KindTable, Logged, stamped
 from dovetail.apiserver.trees import Obj, encoded
 from dovetail.kube.seam import Page, Scope, WatchEvent, WatchEventType
 

@@ -10,8 +10,8 @@ from typing import Final
 import msgspec
 
 from dovetail import api
-from dovetail.apiserver.record import Stored
 from dovetail.apiserver.refusals import bad_request
+from dovetail.apiserver.table import Stored
 from dovetail.apiserver.traits import Traits
 from dovetail.apiserver.trees import items, labels_of, mapping, text, texts
 from dovetail.kube.seam import Json, Scope

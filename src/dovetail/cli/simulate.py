@@ -187,7 +187,7 @@ def _output_text(
     held: tuple[Side, ...], notes: tuple[str, ...], output: Output, *, is_compared: bool
 ) -> str:
     if output in {Output.TABLE, Output.WIDE}:
-        from dovetail.sim.report.text import grids
+        from dovetail.sim.report.data import grids
 
         texts = [
             f"{grid.title}\n\n{aligned(grid.columns, grid.rows, right=grid.columns[1:])}"

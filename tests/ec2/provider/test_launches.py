@@ -14,8 +14,7 @@ from dovetail.cloud.errors import (
     NodeClassNotReadyError,
     SoldOut,
 )
-from dovetail.cloud.overlays import Overlay, PooledTypes, apply_to_pools
-from dovetail.cloud.prices import price_change
+from dovetail.cloud.overlays import Overlay, PooledTypes, apply_to_pools, price_change
 from dovetail.model.requirements import requirement
 from dovetail.providers.aws.launching import keys
 from dovetail.providers.aws.launching.failures import UNFULFILLABLE

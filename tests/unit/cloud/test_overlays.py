@@ -8,15 +8,16 @@ from itertools import permutations
 import pytest
 
 from dovetail import labels
-from dovetail.cloud.declare import placed
-from dovetail.cloud.kwok_labels import Make, declared
+from dovetail.cloud.declare import Make, declared, placed
 from dovetail.cloud.overlays import (
+    FixedPrice,
     Overlay,
     OverlayConflict,
     PooledTypes,
+    PriceScale,
+    PriceShift,
     apply_to_pools,
 )
-from dovetail.cloud.prices import FixedPrice, PriceScale, PriceShift
 from dovetail.model.instance import InstanceType, Offering
 from dovetail.model.pool import NodePool
 from dovetail.model.requirements import Requirement, requirement

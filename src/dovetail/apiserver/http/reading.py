@@ -14,8 +14,8 @@ from aiohttp import web
 
 from dovetail.apiserver import refusals
 from dovetail.apiserver.http import statuses, tables
+from dovetail.apiserver.http.kinds import Target
 from dovetail.apiserver.http.tables import TablePrinter
-from dovetail.apiserver.http.targets import Target
 from dovetail.clock import Clock
 from dovetail.kube.errors import ApiError
 from dovetail.kube.seam import Json, Kube, Patch, Scope, WatchEvent, WatchEventType

@@ -16,8 +16,8 @@ from aiohttp import web
 
 from dovetail.apiserver import MemoryKube, refusals
 from dovetail.apiserver.http import discovery, openapi_v2, statuses
+from dovetail.apiserver.http.kinds import target
 from dovetail.apiserver.http.reading import Reading
-from dovetail.apiserver.http.targets import target
 from dovetail.apiserver.http.writing import Writing
 from dovetail.clock import Clock, Timer
 from dovetail.kube.errors import ApiError

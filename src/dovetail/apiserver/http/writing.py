@@ -18,9 +18,8 @@ from dovetail.apiserver.http.bodies import (
     object_in,
     patch_in,
 )
-from dovetail.apiserver.http.kinds import Offered
+from dovetail.apiserver.http.kinds import Offered, Target
 from dovetail.apiserver.http.reading import answer, scope_of
-from dovetail.apiserver.http.targets import Target
 from dovetail.apiserver.trees import Obj, mapping
 from dovetail.kube.errors import NotFoundError
 from dovetail.kube.seam import Deletion, Json, Patch, PatchType, Ref, Servable

@@ -10,9 +10,8 @@
     savings      whether one move saves money for sure
     probe        what would happen if some nodes went, and which parts of that depend on each other
     replacing    what may come instead of nodes that go, so that it is sure to be cheaper
-    cost         what moving pods costs the cluster
+    cost         what moving pods costs the cluster, and what a move must save to pay for it
     calm         who is better left alone for now
-    toll         what a move must save to pay for what it disturbs
     discouraged  nodes that new pods should rather keep off, so that they empty by themselves
     course       what was decided so far, and what follows for the next method
     why          why each node stays, also those that no plan speaks of

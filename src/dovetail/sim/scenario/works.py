@@ -11,7 +11,7 @@ import msgspec
 from dovetail import api
 from dovetail.api.validation import problems
 from dovetail.decide.hints import closest_key
-from dovetail.kube.figures import figure_problems
+from dovetail.kube.manifests import figure_problems
 from dovetail.model.pod import Pod, PodSpec
 from dovetail.model.snapshot import Snapshot
 from dovetail.sim.demand import AppDemand, CronWork
