@@ -81,7 +81,6 @@ LabelValue = Annotated[str, Facts(pattern=LABEL_VALUE, max_length=63, expected=A
 
 
 if TYPE_CHECKING:
-    from dovetail.api.autoscaling import CapacityBufferSpec
     from dovetail.api.karpenter import Requirement
 
 NODE_POOL: Final = "karpenter.sh/nodepool"
@@ -159,10 +158,6 @@ def is_number(value: str) -> bool:
     return value.isascii() and value.isdigit() and int(value) < 2**63
 
 
-def _in_has_min_values(one: Requirement) -> bool:
-    return one.operator != "In" or one.min_values is None or len(one.values) >= one.min_values
-
-
 IN_HAS_VALUES: Final = Rule(
     cel="self.operator != 'In' || (has(self.values) && size(self.values) > 0)",
     message="expected at least one value for operator In",
@@ -183,7 +178,9 @@ IN_HAS_MIN_VALUES: Final = Rule(
         "(has(self.values) && size(self.values) >= self.minValues)"
     ),
     message="expected at least minValues values for operator In",
-    holds=_in_has_min_values,
+    holds=lambda one: (
+        one.operator != "In" or one.min_values is None or len(one.values) >= one.min_values
+    ),
 )
 NOT_IN_HAS_VALUES: Final = Rule(
     cel="self.operator != 'NotIn' || (has(self.values) && size(self.values) > 0)",
@@ -206,10 +203,6 @@ STATIC_STAYS: Final = Rule(
 )
 
 # ---- across the fields of one object
-
-
-def _buffer_is_counted(spec: CapacityBufferSpec) -> bool:
-    return spec.pod_template_ref is None or spec.replicas is not None or bool(spec.limits)
 
 
 STATIC_LIMITS_NODES_ONLY: Final = Rule(
@@ -251,7 +244,9 @@ EXTENDED_RESOURCES_ONLY: Final = Rule(
 BUFFER_IS_COUNTED: Final = Rule(
     cel="!has(self.podTemplateRef) || has(self.replicas) || has(self.limits)",
     message="expected replicas or limits beside podTemplateRef",
-    holds=_buffer_is_counted,
+    holds=lambda spec: (
+        spec.pod_template_ref is None or spec.replicas is not None or bool(spec.limits)
+    ),
 )
 ONE_BUFFER_SOURCE: Final = Rule(
     cel="!has(self.podTemplateRef) || !has(self.scalableRef)",

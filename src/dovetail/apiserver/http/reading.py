@@ -119,14 +119,12 @@ class Reading:
                 shown: bytes | msgspec.Raw = change.object
                 if as_table and change.type is not WatchEventType.BOOKMARK:
                     shown = self._tables(request, target).encoded([change.object])
-                await response.write(_line(change.type, shown))
+                await response.write(
+                    b'{"type":"%b","object":%b}\n' % (change.type.value.encode(), bytes(shown))
+                )
         except ApiError as error:
             event = {"type": "ERROR", "object": statuses.status_of(error)}
             await response.write(msgspec.json.encode(event) + b"\n")
-
-
-def _line(kind: WatchEventType, shown: bytes | msgspec.Raw) -> bytes:
-    return b'{"type":"%b","object":%b}\n' % (kind.value.encode(), bytes(shown))
 
 
 def scope_of(target: Target, query: Mapping[str, str]) -> Scope:

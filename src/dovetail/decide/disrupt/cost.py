@@ -4,12 +4,12 @@ Counted twice. To compare moves, in parts of an ordinary pod, as a whole number:
 each pod that moves is one more, or less by its priority and by the deletion cost that it states;
 and the pods count less the nearer the node is to the end of its life.
 
-To say whether a move is worth it, in money (`toll_of`, designs/0008): what a pod occupies is paid for until it is
-again what it was, what a Job has worked is paid for once more, and a node that is replaced is paid
-for until its replacement has started. A saving is expected to last as long as the pods that move
-have stood where they are, at most a week: who has just come may be gone again soon, who has stood
-for days likely stays. So a pod is moved again only for a saving that has made up for it by the time
-it has stood as long as before, and the same pods are not moved back and forth.
+To say whether a move is worth it, in money (`toll_of`, designs/0008): what a pod occupies is paid
+for until it is again what it was, what a Job has worked is paid for once more, and a node that is
+replaced is paid for until its replacement has started. A saving is expected to last as long as the
+pods that move have stood where they are, at most a week: who has just come may be gone again soon,
+who has stood for days likely stays. So a pod is moved again only for a saving that has made up for
+it by the time it has stood as long as before, and the same pods are not moved back and forth.
 
 Pods of one Job, and of the Jobs of one CronJob, do the same work: one that has started is expected
 to end about as long after as the slowest that has ended did (`expected_end`). Pods of nodes that
