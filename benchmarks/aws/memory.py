@@ -20,7 +20,7 @@ from dovetail import api, labels
 from dovetail.apiserver import MemoryKube
 from dovetail.clock import LoopTimer, SystemClock
 from dovetail.cloud.context import ProviderContext
-from dovetail.controllers.leadership.memory_limit import resident_bytes, tidy
+from dovetail.controllers.leadership.readiness import resident_bytes, tidy
 from dovetail.kube.seam import Json, Kube, Patch, Ref
 from dovetail.model.pool import NodeClassRef, NodePool
 from dovetail.model.requirements import requirement

@@ -26,7 +26,7 @@ from dovetail.controllers.leadership.supervisor import Loop, Supervisor
 from dovetail.live.asking import Asking
 from dovetail.live.providing import Provided, ProviderVoice
 from dovetail.live.replica import Outside, Replica
-from dovetail.observe.journal.recent import RecentDecisions
+from dovetail.observe.journal.reader import RecentDecisions
 from dovetail.observe.logs import LogSettings, open_log
 from dovetail.providers.aws.catalogue import offline as aws
 from dovetail.providers.kwok.faults import Faults

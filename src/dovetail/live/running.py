@@ -27,19 +27,18 @@ from dovetail.controllers.leadership.election import (
     LeaderCandidate,
     LeadershipLostError,
 )
-from dovetail.controllers.leadership.memory_limit import watch_memory
-from dovetail.controllers.leadership.readiness import Readiness
+from dovetail.controllers.leadership.readiness import Readiness, watch_memory
 from dovetail.controllers.leadership.supervisor import GRACE_SECONDS, Loop, Supervisor
 from dovetail.kube.http import kubeconfig
-from dovetail.kube.http.access import Access
 from dovetail.kube.http.client import HttpKube
+from dovetail.kube.http.plugin import Access
 from dovetail.kube.http.retry import Retries
 from dovetail.kube.http.transport import HttpSettings, World
 from dovetail.kube.seam import Kube, Ref
 from dovetail.live.asking import Asking
 from dovetail.live.providing import Means, provided
 from dovetail.live.replica import Outside, Replica
-from dovetail.observe.journal.recent import RecentDecisions
+from dovetail.observe.journal.reader import RecentDecisions
 from dovetail.observe.logs import Log, LogSettings, open_log
 from dovetail.settings.operator import OperatorSettings
 from dovetail.web import ops

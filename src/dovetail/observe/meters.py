@@ -27,7 +27,7 @@ from prometheus_client import (
 )
 
 from dovetail import labels
-from dovetail.observe import buckets
+from dovetail.observe import quantiles
 from dovetail.observe.quantiles import Summary
 
 
@@ -76,7 +76,7 @@ class ConditionMeters:
             f"{kind.prefix}_status_condition_transition_seconds",
             "Time that a condition had its previous status.",
             ("type", "status", *own),
-            buckets=buckets.CONDITIONS,
+            buckets=quantiles.CONDITIONS,
             registry=registry,
         )
         self.transitions_total = Counter(
@@ -89,7 +89,7 @@ class ConditionMeters:
             f"{kind.prefix}_termination_duration_seconds",
             "Time from deletion to removal of an object.",
             own,
-            buckets=buckets.CONDITIONS,
+            buckets=quantiles.CONDITIONS,
             registry=registry,
         )
 
@@ -117,7 +117,7 @@ class Series(msgspec.Struct, frozen=True, gc=False):
 
     help: str
     labels: tuple[str, ...] = ()
-    buckets: tuple[float, ...] = buckets.DURATIONS
+    buckets: tuple[float, ...] = quantiles.DURATIONS
     prefix: str = PREFIX
 
 
@@ -201,7 +201,9 @@ class Meters:
     nodeclaims_instance_termination_duration_seconds: Annotated[
         Histogram,
         Series(
-            "Time that an instance took to terminate.", ("nodepool",), buckets.INSTANCE_TERMINATION
+            "Time that an instance took to terminate.",
+            ("nodepool",),
+            quantiles.INSTANCE_TERMINATION,
         ),
     ]
     nodeclaims_termination_duration_seconds: Annotated[
@@ -209,7 +211,7 @@ class Meters:
         Series(
             "Time from deletion to removal of a NodeClaim.",
             ("nodepool",),
-            buckets.CLAIM_TERMINATION,
+            quantiles.CLAIM_TERMINATION,
         ),
     ]
 
@@ -221,7 +223,7 @@ class Meters:
         Summary, Series("Time from deletion to removal of a Node.", ("nodepool",))
     ]
     nodes_lifetime_duration_seconds: Annotated[
-        Histogram, Series("Lifetime of Nodes.", ("nodepool",), buckets.LIFETIMES)
+        Histogram, Series("Lifetime of Nodes.", ("nodepool",), quantiles.LIFETIMES)
     ]
 
     # Pools
@@ -259,7 +261,7 @@ class Meters:
         Counter, Series("Decisions that could not be executed.", _BY_DECISION)
     ]
     consolidation_score: Annotated[
-        Histogram, Series("Savings by disruption of each move.", _BY_SCORE, buckets.SCORES)
+        Histogram, Series("Savings by disruption of each move.", _BY_SCORE, quantiles.SCORES)
     ]
     consolidation_moves_total: Annotated[
         Counter, Series("Consolidation moves that were evaluated.", _BY_SCORE)
@@ -267,14 +269,14 @@ class Meters:
 
     # Clouds and the API server
     cloudprovider_duration_seconds: Annotated[
-        Histogram, Series("Time that calls to the cloud take.", _BY_CALL, buckets.DEFAULT)
+        Histogram, Series("Time that calls to the cloud take.", _BY_CALL, quantiles.DEFAULT)
     ]
     cloudprovider_errors_total: Annotated[
         Counter, Series("Calls to the cloud that failed.", (*_BY_CALL, "error"))
     ]
     client_go_request_duration_seconds: Annotated[
         Histogram,
-        Series("Time that requests to the API server take.", _BY_REQUEST, buckets.REQUESTS, ""),
+        Series("Time that requests to the API server take.", _BY_REQUEST, quantiles.REQUESTS, ""),
     ]
     client_go_request_total: Annotated[
         Counter, Series("Requests to the API server.", ("code", "method"), prefix="")
@@ -286,7 +288,7 @@ class Meters:
         Series(
             "Time that a condition had its previous status.",
             ("type", "status", "group", "kind"),
-            buckets.DEFAULT,
+            quantiles.DEFAULT,
             "",
         ),
     ]
@@ -303,7 +305,7 @@ class Meters:
         Series(
             "Time from deletion to removal of an object.",
             ("group", "kind"),
-            buckets.DEFAULT,
+            quantiles.DEFAULT,
             "",
         ),
     ]

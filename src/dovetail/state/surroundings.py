@@ -18,8 +18,7 @@ from dovetail.model.topology import LabelSelector
 from dovetail.model.volumes import StorageClass, Volume, VolumeClaim
 from dovetail.state.buffers import Buffer, buffers
 from dovetail.state.changes import NOTHING, Touched
-from dovetail.state.freeze import service
-from dovetail.state.protection import disruption_budget
+from dovetail.state.freeze import disruption_budget, service
 from dovetail.state.shelf import Derived, Inventory, Keeper, Key, Shelf, namespace_labels
 from dovetail.state.specs import Judged, Templates
 from dovetail.state.storage import default_of, listed_claim, storage_class, volume, with_class

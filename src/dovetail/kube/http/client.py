@@ -19,7 +19,7 @@ import msgspec
 from dovetail import api
 from dovetail.kube.errors import UnavailableError
 from dovetail.kube.http import answers, retry
-from dovetail.kube.http.access import Access
+from dovetail.kube.http.plugin import Access
 from dovetail.kube.http.retry import Repeat
 from dovetail.kube.http.transport import HttpSettings, Request, Transport, World
 from dovetail.kube.seam import Body, Deletion, Json, Page, Patch, PatchType, Ref, Scope, WatchEvent

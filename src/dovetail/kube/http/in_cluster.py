@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from dovetail.errors import InputError
-from dovetail.kube.http.access import Access
 from dovetail.kube.http.credentials import Material, StoredIdentity
+from dovetail.kube.http.plugin import Access
 from dovetail.kube.http.tls import Trust
 
 MOUNT: Final = "/var/run/secrets/kubernetes.io/serviceaccount"

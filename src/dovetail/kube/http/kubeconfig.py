@@ -20,7 +20,6 @@ import msgspec
 
 from dovetail.errors import InputError
 from dovetail.kube.http import in_cluster, kubeconfig_files
-from dovetail.kube.http.access import Access
 from dovetail.kube.http.credentials import Material, StoredIdentity, is_header_value
 from dovetail.kube.http.kubeconfig_files import (
     Kubeconfig,
@@ -29,7 +28,7 @@ from dovetail.kube.http.kubeconfig_files import (
     KubeconfigEntry,
     User,
 )
-from dovetail.kube.http.plugin import VERSIONS, Plugin
+from dovetail.kube.http.plugin import VERSIONS, Access, Plugin
 from dovetail.kube.http.tls import Trust
 from dovetail.kube.seam import Body, Json
 

@@ -5,8 +5,7 @@
     frames     records in a file: length, checksum, number, moment; a torn one is noticed
     segments   the files of a journal: which there are, which may go
     writer     adds decisions to a folder, within bounds, and never stops the controller
-    reader     reads them again, oldest or newest first
-    recent     the same for the last few, in memory
+    reader     reads them again, oldest or newest first; keeps the last few in memory
 
 A record holds what changed since the record before it; the first of each file is whole, so that
 files can be removed one by one, oldest first.

@@ -16,8 +16,7 @@ from dovetail.model.pod import Pod, PodSpec
 from dovetail.model.snapshot import Snapshot
 from dovetail.sim.demand import AppDemand, CronWork
 from dovetail.sim.fast.adoption import kept, name_of
-from dovetail.sim.scenario.chances import stream
-from dovetail.sim.scenario.curves import LoadCurve, Replicas, replicas
+from dovetail.sim.scenario.curves import LoadCurve, Replicas, replicas, stream
 from dovetail.sim.scenario.reading import begins_at
 from dovetail.sim.scenario.strict import Object, Place
 from dovetail.sim.scenario.written import (

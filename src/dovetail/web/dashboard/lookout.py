@@ -20,7 +20,7 @@ from dovetail.model.node import Node
 from dovetail.model.plan import Plan
 from dovetail.model.pod import Pod
 from dovetail.model.snapshot import Decision, Snapshot
-from dovetail.observe.journal.recent import RecentDecisions
+from dovetail.observe.journal.reader import RecentDecisions
 from dovetail.present.board import (
     NodeBox,
     Totals,

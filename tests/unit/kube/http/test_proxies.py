@@ -7,7 +7,7 @@ from aiohttp import web
 
 from dovetail.errors import InputError
 from dovetail.kube.http import kubeconfig
-from dovetail.kube.http.access import Access
+from dovetail.kube.http.plugin import Access
 from dovetail.kube.seam import Ref
 from tests.unit.kube.http.servers import NODES, client, pod, served
 
