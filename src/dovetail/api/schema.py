@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from dovetail.api.checks import Hint, fields, known_keys
+from dovetail.api.checks import INT_OR_STRING, Hint, fields, known_keys
 from dovetail.api.decoding import Tree
 from dovetail.api.facts import QUANTITY, Facts, Rule
 from dovetail.api.meta import Wire
@@ -45,7 +45,7 @@ def of_hint(hint: Hint) -> Schema:
 def _bare(hint: Hint) -> Schema:
     if hint.is_quantity:
         return _int_or_string() | {"pattern": QUANTITY}
-    if hint.is_int_or_string:
+    if hint.base == INT_OR_STRING:
         return _int_or_string()
     if hint.struct is not None:
         return of_struct(hint.struct)

@@ -35,11 +35,6 @@ _SUCCESS: Final[Obj] = {
 }
 
 
-def is_binding(kind: api.Kind) -> bool:
-    """Whether what is created is no object, but the word that binds a pod."""
-    return (kind.group, kind.name) == ("", "Binding")
-
-
 def bind(storage: ObjectStore, binding: Obj, namespace: str) -> msgspec.Raw:
     """Give a pod its node. Raises NotFoundError, ConflictError, InvalidError."""
     ref = Ref(POD, text(binding, "metadata", "name"), namespace)

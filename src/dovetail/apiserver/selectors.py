@@ -71,11 +71,6 @@ class Selector(msgspec.Struct, frozen=True, gc=False):
             for field, value, is_equal in self.fields
         )
 
-    @property
-    def selects_all(self) -> bool:
-        """Whether nothing is demanded."""
-        return not self.labels and not self.fields
-
 
 def of_scope(scope: Scope, traits: Traits) -> Selector:
     """What a scope demands. Raises InvalidError where it cannot be read."""

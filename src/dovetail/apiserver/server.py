@@ -81,7 +81,7 @@ class MemoryKube:
     async def create(self, kind: api.Kind, body: Body, namespace: str = "") -> msgspec.Raw:
         """Make an object; a Binding binds the pod of its name. Raises AlreadyExistsError, ..."""
         with self._storage.acting(self._manner):
-            if eviction.is_binding(kind):
+            if (kind.group, kind.name) == ("", "Binding"):
                 return eviction.bind(self._storage, creation.readable(body), namespace)
             return creation.create(self._storage, kind, body, namespace).raw
 

@@ -106,7 +106,7 @@ class KindTable:
         self._held: dict[str, Stored] = {}
         self._keys: list[str] = []
         self._log: list[Logged] = []
-        self._n_dropped = 0
+        self.n_dropped = 0  # changes that the log has moved on past
         self._known_since = version  # every later change is in the log
         self._waiting: list[asyncio.Future[None]] = []
 
@@ -161,15 +161,11 @@ class KindTable:
 
     def place(self, version: int) -> int:
         """The place in the log where the changes after a version begin."""
-        return self._n_dropped + self._index(version)
-
-    def has_dropped(self, place: int) -> bool:
-        """Whether the log has moved on past a place."""
-        return place < self._n_dropped
+        return self.n_dropped + self._index(version)
 
     def after(self, place: int) -> Logged | None:
         """The change at a place, if it has happened."""
-        index = place - self._n_dropped
+        index = place - self.n_dropped
         return self._log[index] if index < len(self._log) else None
 
     async def changed(self) -> None:
@@ -198,7 +194,7 @@ class KindTable:
     def _drop(self, n_oldest: int) -> None:
         if n_oldest:
             self._known_since = self._log[n_oldest - 1].version
-            self._n_dropped += n_oldest
+            self.n_dropped += n_oldest
             del self._log[:n_oldest]
 
     def _index(self, version: int) -> int:

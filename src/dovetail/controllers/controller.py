@@ -111,6 +111,7 @@ class Controller:
         self._catalogue = CatalogueLoop(
             dependencies, self.cache, touched=self._wake_for, gates=_gates(setup)
         )
+        self.refresh_types = self._catalogue.refresh  # a provider says that they have changed
         # From the start: it alone knows which overlays there are.
         self.feed.subscribe(self._catalogue.handle, (NODE_OVERLAY, NODE_POOL, *node_classes))
         has_buffers = setup.gates.get("CapacityBuffer", False)
@@ -247,10 +248,6 @@ class Controller:
         self._wake_for(touched)
         if self._is_leading and self._acts:
             self._claims.announce(ending.provider_id)
-
-    def refresh_types(self) -> None:
-        """A provider says that instance types have changed: every pool is asked for its own."""
-        self._catalogue.refresh()
 
     def _log_failed_listener(self, about: str, error: Exception) -> None:
         problem = f"{type(error).__name__}: {error}"

@@ -15,7 +15,7 @@ from itertools import chain
 import msgspec
 
 from dovetail import labels
-from dovetail.model.plan import Certificate, Disrupt, Launch, Nominate, Plan
+from dovetail.model.plan import Disrupt, Launch, Nominate, Plan
 from dovetail.model.resources import total
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.verdict import Blocked, Unschedulable
@@ -183,22 +183,18 @@ def _cost(plan: Plan, snapshot: Snapshot) -> dict[str, Json]:
     return shown
 
 
-def certificate_json(certificate: Certificate) -> Json:
+def certificate_json(value: object) -> Json:
     """The proof of the lower bound, every field of it, spelled as JSON spells names."""
-    return _plain(certificate)
-
-
-def _plain(value: object) -> Json:
     match value:
         case msgspec.Struct():
             named = ((name, getattr(value, name)) for name in value.__struct_fields__)
-            return {_camel(name): _plain(held) for name, held in named}
+            return {_camel(name): certificate_json(held) for name, held in named}
         case None | bool() | int() | float() | str():
             return value
         case Mapping():
-            return {str(key): _plain(held) for key, held in value.items()}
+            return {str(key): certificate_json(held) for key, held in value.items()}
         case tuple() | list():
-            return [_plain(held) for held in value]
+            return [certificate_json(held) for held in value]
         case _:
             return str(value)
 

@@ -18,6 +18,7 @@ from dovetail.settings import readings
 from dovetail.settings.operator import LogLevel, OperatorSettings
 from dovetail.settings.readings import feature_gates
 from dovetail.settings.table import Flag, SettingsTable
+from dovetail.units import knobs
 
 _ANY_PORT: Final = readings.between(0, 65535)
 
@@ -31,14 +32,14 @@ _METAVARS: Final[Mapping[object, str]] = {
     readings.truth: "true|false",
     readings.span: "DURATION",
     readings.paths: "PATHS",
-    readings.text: "TEXT",
+    str: "TEXT",
 }
 
 
 def _theirs(
     name: str,
     help_text: str,
-    read: Callable[[str], object] = readings.text,
+    read: Callable[[str], object] = str,
     metavar: str = "",
     prefix: str = "",
 ) -> Flag:
@@ -168,7 +169,7 @@ _DECISIONS: Final = (
         "Cost of evicting a pod, as the time for which the resources that it requests are paid. "
         "A move must save this cost within the time that its pods have run. The annotation "
         f"{labels.EVICTION_COST} on a NodePool overrides it.",
-        readings.cost,
+        knobs.eviction_cost,
         "DURATION",
     ),
     _ours(

@@ -25,11 +25,6 @@ class MalformedError(ValueError):
     """The text is no number, no truth value or no span."""
 
 
-def text(given: str) -> str:
-    """Any text."""
-    return given
-
-
 def paths(given: str) -> tuple[str, ...]:
     """Paths with commas between them."""
     return tuple(part.strip() for part in given.split(",") if part.strip())
@@ -98,11 +93,6 @@ def node_price(given: str) -> str:
     """Dollars an hour for each node, as they were written."""
     knobs.node_price(given)
     return given.strip()
-
-
-def cost(given: str) -> timedelta:
-    """What evicting a pod is worth, in time."""
-    return knobs.eviction_cost(given)
 
 
 def evictions(given: str) -> int:

@@ -13,7 +13,6 @@ import msgspec
 
 from dovetail import api
 from dovetail.model.pod import DaemonSet, Pod, PodKey
-from dovetail.model.snapshot import DisruptionBudget, Service
 from dovetail.model.topology import LabelSelector
 from dovetail.model.volumes import StorageClass, Volume, VolumeClaim
 from dovetail.state.buffers import Buffer, buffers
@@ -33,6 +32,7 @@ class Surroundings:
     def __init__(self) -> None:
         self._budgets = Shelf(api.PodDisruptionBudget, disruption_budget)
         self._services = Shelf(api.Service, service)
+        self.services, self.disruption_budgets = self._services.all, self._budgets.all
         self._namespaces = Shelf(api.Namespace, namespace_labels)
         self._volumes = Shelf(api.PersistentVolume, volume)
         self._claims = Shelf(api.PersistentVolumeClaim, listed_claim)
@@ -79,14 +79,6 @@ class Surroundings:
             for volume_claim in self._claims.all()
         }
         return dict(sorted(found.items()))
-
-    def services(self) -> tuple[Service, ...]:
-        """Every Service that selects pods."""
-        return self._services.all()
-
-    def disruption_budgets(self) -> tuple[DisruptionBudget, ...]:
-        """Every PodDisruptionBudget."""
-        return self._budgets.all()
 
     def daemon_sets(self) -> tuple[DaemonSet, ...]:
         """Every DaemonSet that stays."""

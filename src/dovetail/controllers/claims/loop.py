@@ -36,11 +36,11 @@ from dovetail.controllers.dependencies import Dependencies
 from dovetail.controllers.launching.instance_launch import InstanceLaunches
 from dovetail.controllers.workqueue import WorkQueue
 from dovetail.decide.lifecycle.claim import (
+    NEVER_STARTED,
     ClaimContext,
     claim_step,
     claim_to_write,
     look_again_at,
-    never_started,
 )
 from dovetail.decide.lifecycle.registration import TAINT_MISSING_EVENT, awaits_hooks
 from dovetail.decide.lifecycle.running import PodChange
@@ -299,7 +299,7 @@ class ClaimLoop:
                 await delete_claim(kube, action)
                 self._deleted.add(uid)
                 self._log.info("deleted node claim", node_claim=action.claim, reason=action.reason)
-                if never_started(action):
+                if action.reason in NEVER_STARTED:
                     self._cache.cluster.apply(LaunchRefused(action.claim, now))
             case _:
                 msg = f"no law of a claim orders {type(action).__name__}"

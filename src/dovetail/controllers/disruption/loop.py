@@ -24,7 +24,6 @@ from dovetail.decide.disrupt.emptiness import is_empty
 from dovetail.decide.disrupt.execution import removal_objections
 from dovetail.decide.lifecycle.step import DeleteClaim
 from dovetail.errors import DovetailError
-from dovetail.kube.mirror import Notice
 from dovetail.kube.seam import Scope
 from dovetail.model.plan import Disrupt, DisruptionReason
 from dovetail.model.pool import NodePool
@@ -49,14 +48,11 @@ class Disruptions:
         self._replacements = Replacements(
             dependencies, cache, self._disrupted_nodes, self._reporter
         )
+        self.handle = self._replacements.handle
         self._slots = asyncio.Semaphore(_AT_ONCE)
         self._is_closing = False
         self._is_at_rest = asyncio.Event()
         self._is_at_rest.set()
-
-    def handle(self, notice: Notice) -> None:
-        """Something has happened that may matter to a disruption under way."""
-        self._replacements.handle(notice)
 
     async def run(self) -> None:
         """Wait for replacements, and tidy up now and then, until cancelled."""

@@ -15,7 +15,6 @@ import math
 from collections.abc import Callable, Coroutine, Mapping
 from datetime import datetime
 from enum import StrEnum
-from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -90,12 +89,7 @@ class _Try(StrEnum):
 
 def namespace(environment: Mapping[str, str], mount: str = in_cluster.MOUNT) -> str:
     """Where the lease lies when nobody says: with the pod, outside of one in `default`."""
-    if named := environment.get("POD_NAMESPACE", ""):
-        return named
-    try:
-        return (Path(mount) / "namespace").read_text(encoding="utf-8").strip() or "default"
-    except (OSError, UnicodeDecodeError):
-        return "default"
+    return environment.get("POD_NAMESPACE", "") or in_cluster.namespace(mount)
 
 
 class LeaderCandidate:

@@ -33,13 +33,14 @@ def access(environment: Mapping[str, str], mount: str = MOUNT) -> Access:
         server=f"https://{f'[{host}]' if ':' in host else host}:{port}",
         trust=Trust(authority=authority, origin=origin),
         identity=StoredIdentity(Material(path=f"{mount}/token", field=f"{origin}: token")),
-        namespace=_namespace(Path(mount) / "namespace"),
+        namespace=namespace(mount),
         origin=origin,
     )
 
 
-def _namespace(path: Path) -> str:
+def namespace(mount: str = MOUNT) -> str:
+    """The namespace of the pod; outside of one `default`."""
     try:
-        return path.read_text(encoding="utf-8").strip() or "default"
+        return (Path(mount) / "namespace").read_text(encoding="utf-8").strip() or "default"
     except (OSError, UnicodeDecodeError):
         return "default"

@@ -49,6 +49,7 @@ class Departures:
         self._machines = machines
         self._pending: list[tuple[Disrupt, set[str]]] = []  # and the replacements that still start
         self._drains = Drains(cluster, machines)
+        self.lost = self._drains.forget  # a node is no more, whatever was meant to become of it
 
     def begin(self, disrupt: Disrupt) -> None:
         """Fence the nodes, order what comes instead, and go on once that has started."""
@@ -91,10 +92,6 @@ class Departures:
             for going in disrupt.nodes:
                 if going in self._cluster.nodes:
                     self._give_up(going, failed_at=self._cluster.now)
-
-    def lost(self, name: str) -> None:
-        """A node is no more, whatever was meant to become of it."""
-        self._drains.forget(name)
 
     def _fence(self, node: Node) -> None:
         fenced = msgspec.structs.replace(node, taints=(*node.taints, DISRUPTED))

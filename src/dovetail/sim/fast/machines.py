@@ -62,10 +62,7 @@ class Machines:
         self._hearers = hearers
         self._prices: dict[str, int] = {}  # of the instances that run, by node
         self._market = Market(cluster, weather, self._reprice)
-
-    def begin(self) -> None:
-        """Plan how prices move."""
-        self._market.begin()
+        self.begin = self._market.begin
 
     def adopt(self, nodes: Iterable[Node]) -> None:
         """These run already, or start."""
