@@ -383,7 +383,7 @@ class Process:
                 task.cancel()
 
     def _refresh_types(self) -> None:
-        self._controller.refresh_types()
+        self._controller.catalogue.refresh()
 
     async def _computed(self, snapshot: Snapshot, now: datetime) -> Plan:
         self.revisions.append(snapshot.revision)

@@ -46,14 +46,6 @@ Answers = tuple[msgspec.Raw, ...]
 ObjectT = TypeVar("ObjectT", bound=api.Object)
 
 
-class _Version(msgspec.Struct, frozen=True):
-    resource_version: str = msgspec.field(default="", name="resourceVersion")
-
-
-class _Answer(msgspec.Struct, frozen=True):
-    metadata: _Version = _Version()
-
-
 async def write_claim(kube: Writer, claim: api.NodeClaim, after: ClaimObject) -> Answers:
     """Make a NodeClaim what it is to be. Raises ConflictError, NotFoundError."""
     before = claim_object(claim)
@@ -153,7 +145,7 @@ class _Writing:
                 "metadata": {**(metadata if isinstance(metadata, dict) else {}), **known},
             }
         answer = await self._kube.patch(self._ref, Patch(body, subresource=subresource))
-        self._version = msgspec.json.decode(answer, type=_Answer).metadata.resource_version
+        self._version = api.decode(api.Object, answer).metadata.resource_version
         self.answers.append(answer)
 
 

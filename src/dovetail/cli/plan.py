@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from dovetail.cli import options
-from dovetail.cli.output import Output, aligned, emit, json_text, say, yaml_text
+from dovetail.cli.output import Output, Progress, aligned, emit, json_text, say, yaml_text
 from dovetail.model.policy import MinValuesPolicy, Policy, PreferencePolicy
 
 if TYPE_CHECKING:
@@ -97,7 +97,6 @@ def _mention_gates(feature_gates: str) -> None:
 
 def _plan(request: PlanRequest) -> Planned:
     from dovetail.app import plan_from
-    from dovetail.cli.progress import Progress
 
     with Progress() as progress:
         return plan_from(request, stdin=sys.stdin.buffer, tell=progress.tell)
@@ -123,7 +122,7 @@ def _output_text(planned: Planned, output: Output, *, with_certificate: bool) ->
     )
     shown["staying"] = [blocked_json(verdict) for verdict in planned.staying]
     if planned.frontier:
-        from dovetail.present.frontier import frontier_json
+        from dovetail.present.table import frontier_json
 
         shown["frontier"] = frontier_json(planned.frontier)
     return json_text(shown) if output is Output.JSON else yaml_text(shown)
@@ -133,7 +132,7 @@ def _frontier(planned: Planned) -> str:
     """Price against number of nodes, where that was asked for."""
     if not planned.frontier:
         return ""
-    from dovetail.present.frontier import COLUMNS, frontier_rows
+    from dovetail.present.table import COLUMNS, frontier_rows
 
     rows = aligned(COLUMNS, frontier_rows(planned.frontier), right=COLUMNS)
     return f"\nPrice against nodes\n{rows}"

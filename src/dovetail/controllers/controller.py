@@ -108,12 +108,11 @@ class Controller:
             self.feed.subscribe(self._deletion_costs.handle, (POD,))
         self._static_scale_down = StaticScaleDown(dependencies, self.cache)
         self._pools = PoolLoop(dependencies, self.cache)
-        self._catalogue = CatalogueLoop(
+        self.catalogue = CatalogueLoop(
             dependencies, self.cache, touched=self._wake_for, gates=_gates(setup)
         )
-        self.refresh_types = self._catalogue.refresh  # a provider says that they have changed
         # From the start: it alone knows which overlays there are.
-        self.feed.subscribe(self._catalogue.handle, (NODE_OVERLAY, NODE_POOL, *node_classes))
+        self.feed.subscribe(self.catalogue.handle, (NODE_OVERLAY, NODE_POOL, *node_classes))
         has_buffers = setup.gates.get("CapacityBuffer", False)
         self._buffers = BufferLoop(dependencies, self.cache) if has_buffers else None
         steering = NominationWriter(dependencies.kube) if setup.nominates_pods else None
@@ -198,7 +197,7 @@ class Controller:
         """
         thinking = (
             Work("decisions", self._decisions.run, self._decisions.finish),
-            Work("catalogue", self._catalogue.run, self._catalogue.finish),
+            Work("catalogue", self.catalogue.run, self.catalogue.finish),
         )
         if not self._acts:
             return thinking
@@ -263,7 +262,7 @@ class Controller:
         """
         await self._decisions.wait_decided()
         name = node.metadata.name
-        pods = self.cache.cluster.promised_to(name, claim.metadata.name)
+        pods = self.cache.cluster.book.promised_to(name, claim.metadata.name)
         if await self._nominations.steer(name, pods):
             # It hears of pods and of nodes by different watches: of the pods first, please.
             await self._dependencies.timer.sleep(_HEARD_SECONDS)

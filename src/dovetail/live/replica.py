@@ -99,7 +99,7 @@ class Replica:
         provided.voice.connect(
             _ignored if settings.dry_run else self._recorder.tell,
             self._controller.announce,
-            self._controller.refresh_types,
+            self._controller.catalogue.refresh,
         )
         provided.voice.plan_with(self._controller.cache.cluster.instance_types)
         self._is_leading = False

@@ -44,17 +44,13 @@ class Deed(msgspec.Struct, frozen=True, rename="camel", gc=False):
     reason: str = ""
 
 
-def deeds(plan: Plan) -> tuple[Deed, ...]:
-    """Everything that a plan does, launches first."""
-    return tuple(_deeds(plan))
-
-
 def news(title: str) -> Deed:
     """Something that happened to the cluster, which no plan did."""
     return Deed(DeedKind.NEWS, 0, title, 0.0, 0, ())
 
 
-def _deeds(plan: Plan) -> Iterator[Deed]:
+def deeds(plan: Plan) -> Iterator[Deed]:
+    """Everything that a plan does, launches first."""
     if plan.launches:
         yield Deed(
             DeedKind.LAUNCH,

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from dovetail.apiserver.http.surface import message
+from dovetail.apiserver.http.kinds import message
 from dovetail.apiserver.trees import Obj
 from dovetail.kube.seam import Json
 

@@ -15,7 +15,7 @@ import msgspec
 from aiohttp import web
 
 from dovetail.apiserver import MemoryKube, refusals
-from dovetail.apiserver.http import discovery, openapi_v2, statuses
+from dovetail.apiserver.http import discovery, openapi, reading
 from dovetail.apiserver.http.kinds import target
 from dovetail.apiserver.http.reading import Reading
 from dovetail.apiserver.http.writing import Writing
@@ -115,7 +115,7 @@ class _Front:
             return web.Response(text="ok")
         if path == _OPENAPI_V2:
             return web.Response(
-                body=openapi_v2.document(), headers={"Content-Type": openapi_v2.CONTENT_TYPE}
+                body=openapi.document_v2(), headers={"Content-Type": openapi.CONTENT_TYPE}
             )
         about = discovery.document(path)
         if about is not None:
@@ -131,4 +131,4 @@ class _Front:
                 raise refusals.no_such_method(request.method)
             return await respond(request, meant)
         except ApiError as error:
-            return statuses.answer(error)
+            return reading.refused(error)

@@ -245,7 +245,7 @@ class Replacements:
             return True
         nodes = self._cache.nodes.under(claim.status.provider_id)
         names = (claim.metadata.name, *(node.metadata.name for node in nodes))
-        if not moving.issuperset(self._cache.cluster.promised_to(*names)):
+        if not moving.issuperset(self._cache.cluster.book.promised_to(*names)):
             return True
         return not all(is_empty(self._cache.cluster.pods_on(name)) for name in names)
 

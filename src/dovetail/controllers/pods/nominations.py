@@ -112,7 +112,7 @@ class Nominations:
         """Withdraw what was said of nodes that pods are not meant for any more."""
         if self._steering is None:
             return
-        stale = self._cache.cluster.stale_nominations()
+        stale = self._cache.cluster.book.stale()
         for pod, error in await self._steering.withdraw(stale):
             self._log.debug("withdrawing a nomination", Pod=pod, error=str(error))
 
@@ -120,7 +120,7 @@ class Nominations:
         node = self._told[key][1] if key in self._told else self._later.get(key)
         if node is None:
             return
-        if key in self._cache.cluster.promised_to(node):
+        if key in self._cache.cluster.book.promised_to(node):
             await self.steer(node, (key,))
         else:
             self._told.pop(key, None)

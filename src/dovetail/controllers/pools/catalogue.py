@@ -24,7 +24,6 @@ from dovetail.controllers.pools.loop import pools_of
 from dovetail.controllers.workqueue import WorkQueue, failure_log
 from dovetail.decide.lifecycle.conditions import (
     VALIDATION_SUCCEEDED,
-    Conditions,
     complete,
     fail,
     hold,
@@ -37,8 +36,7 @@ from dovetail.model.backoff import Backoff
 from dovetail.model.instance import InstanceType
 from dovetail.observe.cloud import on_behalf_of
 from dovetail.state.changes import NOTHING, Catalogued, Touched
-from dovetail.state.conversions import instant
-from dovetail.state.objects import conditions, node_pool
+from dovetail.state.objects import conditions_about, node_pool
 
 REFRESH_SECONDS: Final = 300.0
 _N_WORKERS: Final = 10
@@ -60,20 +58,14 @@ async def write_verdict(
 ) -> None:
     """Write it down, unless the status says so already. Raises ConflictError, NotFoundError."""
     meta = wire.metadata
-    held = Conditions(
-        (VALIDATION_SUCCEEDED,),
-        meta.generation or 1,
-        instant(meta.creation_timestamp),
-        meta.deletion_timestamp is not None,
-        conditions(wire.status.conditions),
-    )
+    before = conditions_about(meta, wire.status.conditions, (VALIDATION_SUCCEEDED,))
     change = (
         fail(VALIDATION_SUCCEEDED, finding.reason, finding.message)
         if finding.reason
         else hold(VALIDATION_SUCCEEDED)
     )
-    after = complete(held, now).after((change,), now)
-    if after.held == held.held:
+    after = complete(before, now).after((change,), now)
+    if after.held == before.held:
         return
     body: Body = {
         "metadata": {"resourceVersion": meta.resource_version},

@@ -2,8 +2,8 @@
 
     edits      what differs between two lists of lines
     records    a decision as bytes, given the one before, and back
-    frames     records in a file: length, checksum, number, moment; a torn one is noticed
-    segments   the files of a journal: which there are, which may go
+    segments   the files of a journal: which there are, which may go; the frame of each record
+               in them: length, checksum, number, moment, so that a torn one is noticed
     writer     adds decisions to a folder, within bounds, and never stops the controller
     reader     reads them again, oldest or newest first; keeps the last few in memory
 

@@ -14,9 +14,15 @@ from typing import Final
 from dovetail.errors import InputError
 from dovetail.model.plan import Plan
 from dovetail.model.snapshot import Decision, Snapshot
-from dovetail.observe.journal.frames import NoJournalError, TornError, frames
 from dovetail.observe.journal.records import RecordError, RecordReader
-from dovetail.observe.journal.segments import SUFFIX, Segment, segments
+from dovetail.observe.journal.segments import (
+    SUFFIX,
+    NoJournalError,
+    Segment,
+    TornError,
+    frames,
+    segments,
+)
 
 Tell = Callable[[str], None]
 _FIRST_NUMBER: Final = 1

@@ -18,12 +18,14 @@ import msgspec
 
 from dovetail.model.plan import Plan
 from dovetail.model.snapshot import Decision, Snapshot
-from dovetail.observe.journal.frames import MAGIC, Mark, sealed
 from dovetail.observe.journal.records import RecordWriter
 from dovetail.observe.journal.segments import (
+    MAGIC,
     Bounds,
+    Mark,
     Segment,
     next_number,
+    sealed,
     segment_path,
     segments,
     surplus,

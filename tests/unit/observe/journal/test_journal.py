@@ -11,9 +11,8 @@ import pytest
 
 from dovetail.errors import InputError
 from dovetail.model.snapshot import Decision
-from dovetail.observe.journal.frames import MAGIC
 from dovetail.observe.journal.reader import JournalReader, RecentDecisions
-from dovetail.observe.journal.segments import Bounds, segments
+from dovetail.observe.journal.segments import MAGIC, Bounds, segments
 from dovetail.observe.journal.writer import JournalWriter
 from tests.unit.observe.journal.decisions import SECOND, START, decided, stripped
 
