@@ -210,12 +210,8 @@ def _series(pod: Pod) -> str:
 def may_yield(pod: Pod) -> bool:
     """Whether it may say that it costs less than others."""
     is_asked = pod.owner is not None and pod.owner.kind == "ReplicaSet"
-    return is_asked and is_active(pod) and not _has_spoken(pod) and not _is_spread(pod)
-
-
-def _has_spoken(pod: Pod) -> bool:
-    """Whether its owner says what it costs."""
-    return labels.DELETION_COST in pod.annotations
+    is_priced = labels.DELETION_COST in pod.annotations
+    return is_asked and is_active(pod) and not is_priced and not _is_spread(pod)
 
 
 def _is_spread(pod: Pod) -> bool:
