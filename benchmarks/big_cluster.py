@@ -30,8 +30,7 @@ from dovetail.providers.kwok import node_class as kwok_node_class
 from dovetail.providers.kwok.catalogue import instance_types
 from dovetail.providers.kwok.store import Machine
 from dovetail.providers.kwok.store import node as registered
-from dovetail.sim.statuses import ready_node, running_pod
-from dovetail.sim.wire import condition, owner, stamp
+from dovetail.sim.wire import condition, owner, ready_node, running_pod, stamp
 from dovetail.state.objects import node_pool
 from dovetail.units import quantity
 

@@ -20,7 +20,7 @@ from dovetail import api, labels
 from dovetail.apiserver import MemoryKube
 from dovetail.clock import LoopTimer, SystemClock
 from dovetail.cloud.context import ProviderContext
-from dovetail.controllers.leadership.memory_limit import resident_bytes, tidy
+from dovetail.controllers.leadership.readiness import resident_bytes, tidy
 from dovetail.kube.seam import Json, Kube, Patch, Ref
 from dovetail.model.pool import NodeClassRef, NodePool
 from dovetail.model.requirements import requirement
@@ -138,7 +138,7 @@ async def _create_objects(kube: Kube, n_nodes: int) -> None:
 
 async def _with_kwok(n_nodes: int) -> float:
     from dovetail.providers.kwok import plugin
-    from dovetail.providers.kwok.settings import KwokSettings
+    from dovetail.providers.kwok.plugin import KwokSettings
 
     context = _context()
     provider = plugin.make(context, KwokSettings())

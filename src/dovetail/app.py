@@ -17,9 +17,8 @@ import msgspec
 
 from dovetail import api
 from dovetail.errors import InputError
-from dovetail.model.frontier import FrontierPoint
 from dovetail.model.instance import InstanceType
-from dovetail.model.plan import DisruptionReason, Plan
+from dovetail.model.plan import DisruptionReason, FrontierPoint, Plan
 from dovetail.model.policy import Policy
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Snapshot
@@ -315,7 +314,7 @@ def _given(request: PlanRequest, manifests: Manifests) -> Seen:
         return _scenario(request, manifests)
     from dovetail.clock import SystemClock
     from dovetail.cloud.catalogues import OfflineCatalogues
-    from dovetail.cloud.overlay_manifest import overlay
+    from dovetail.cloud.overlays import overlay
     from dovetail.state import freeze
 
     catalogues = OfflineCatalogues()

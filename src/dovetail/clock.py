@@ -7,8 +7,11 @@ when the machine's clock is set.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Protocol, TypeVar
+
+WorkT = TypeVar("WorkT")
 
 
 class Clock(Protocol):
@@ -56,10 +59,18 @@ async def happens_within(event: asyncio.Event, seconds: float | None, timer: Tim
     if event.is_set() or seconds is None:
         await event.wait()
         return True
-    async with asyncio.TaskGroup() as group:
-        nap = group.create_task(timer.sleep(max(seconds, 0.0)))
-        happening = group.create_task(event.wait())
-        await asyncio.wait({nap, happening}, return_when=asyncio.FIRST_COMPLETED)
-        nap.cancel()
-        happening.cancel()
+    await ends_within(event.wait(), max(seconds, 0.0), timer)
     return event.is_set()
+
+
+async def ends_within(
+    work: Coroutine[object, object, WorkT], seconds: float, timer: Timer
+) -> WorkT | None:
+    """What the work returns; None if it was cancelled because the time was up."""
+    async with asyncio.TaskGroup() as group:
+        working = group.create_task(work)
+        alarm = group.create_task(timer.sleep(seconds))
+        await asyncio.wait({working, alarm}, return_when=asyncio.FIRST_COMPLETED)
+        working.cancel()
+        alarm.cancel()
+    return None if working.cancelled() else working.result()

@@ -12,9 +12,9 @@ import msgspec
 
 from dovetail import api, labels
 from dovetail.kube.seam import Json
-from dovetail.providers.kwok.settings import KwokSettings
-from dovetail.settings import FEATURE_GATES
+from dovetail.providers.kwok.plugin import KwokSettings
 from dovetail.settings.operator import OperatorSettings
+from dovetail.settings.readings import FEATURE_GATES
 from tests.coverage.stage import KWOK, NODE, NODE_CLAIM, NODE_POOL, POD, Seen, Stage, playing
 
 DAEMON_SET = api.KINDS["apps", "DaemonSet"]

@@ -24,8 +24,7 @@ from dovetail.live.providing import Provided
 from dovetail.live.replica import Outside, Replica
 from dovetail.observe.logs import Level, Log, Sink
 from dovetail.providers.kwok import node_class as kwok_node_class
-from dovetail.providers.kwok.plugin import PLUGIN, make
-from dovetail.providers.kwok.settings import KwokSettings
+from dovetail.providers.kwok.plugin import PLUGIN, KwokSettings, make
 from dovetail.settings.operator import OperatorSettings
 from dovetail.sim.kubelets import Habits
 from dovetail.sim.world import run_world

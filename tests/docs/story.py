@@ -17,7 +17,7 @@ from dovetail.model.plan import DisruptionReason, Plan
 from dovetail.model.pod import Pod
 from dovetail.model.policy import Policy
 from dovetail.model.snapshot import Snapshot
-from dovetail.observe.journal.recent import RecentDecisions
+from dovetail.observe.journal.reader import RecentDecisions
 from dovetail.observe.journal.writer import JournalWriter
 from dovetail.sim.demand import AppDemand, Demand
 from dovetail.sim.fast.machines import MachinePace

@@ -22,7 +22,7 @@ from dovetail.kube.seam import Deletion, Kube, Patch, Ref, Scope
 from dovetail.present.installation import manifests
 from dovetail.present.installation.choices import Choices
 from dovetail.providers.kwok import node_class as kwok_node_class
-from dovetail.settings import FEATURE_GATES
+from dovetail.settings.readings import FEATURE_GATES
 from tests.controlplane.charts import CHARTS, Tree, controller_kubeconfig, helm, rendered
 from tests.controlplane.plane import ControlPlane
 from tests.installing import KWOK

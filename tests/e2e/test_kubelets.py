@@ -10,13 +10,13 @@ import pytest
 
 from dovetail import api, labels
 from dovetail.clock import LoopTimer, SystemClock
-from dovetail.cloud.registry import ProviderContext
+from dovetail.cloud.context import ProviderContext
 from dovetail.kube.http import kubeconfig
 from dovetail.kube.http.client import HttpKube
 from dovetail.kube.http.transport import HttpSettings, World
 from dovetail.kube.seam import Kube
 from dovetail.providers.kwok import plugin as kwok
-from dovetail.providers.kwok.settings import KwokSettings
+from dovetail.providers.kwok.plugin import KwokSettings
 from dovetail.sim.kubelets import Kubelets
 from dovetail.state.objects import claim_object
 from tests.conformance.kube.objects import NODE_CLAIM, named

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Final
 
-from dovetail.testing import idle_loop
+from dovetail.testing import virtual_time
 from tests.doubles.troubled_kube import When
 from tests.kills.plots import scenario_of
 from tests.kills.trials import kill_points, killed, left_alone
@@ -21,13 +21,13 @@ def wrong(seed: int, most: int = MOST_KILLS) -> list[str]:
     scenario = scenario_of(seed)
     is_slow = seed % SLOW_EVERY == 0
     pace, when = (seed, When.BEFORE) if is_slow else (None, When.AFTER)
-    calls, complaints = idle_loop.run(left_alone(scenario, pace))
+    calls, complaints = virtual_time.run(left_alone(scenario, pace))
     if complaints:
         return [f"{scenario.name}, left alone: {one}" for one in complaints]
     points = kill_points(calls)
     found = []
     for number in sorted(Random(seed).sample(points, min(most, len(points)))):
-        complaints = idle_loop.run(killed(scenario, number, when, pace))
+        complaints = virtual_time.run(killed(scenario, number, when, pace))
         call = calls[number - 1]
         where = f"{scenario.name}, killed {when} call {number}, {call.verb} {call.kind} {call.name}"
         found += [f"{where}: {one}" for one in complaints]

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from dovetail import api
 from dovetail.kube.seam import Json
-from dovetail.testing import idle_loop
+from dovetail.testing import virtual_time
 from tests.house.modules import PACKAGE, ROOT
 from tests.kills.world import World, living, running
 
@@ -45,7 +45,7 @@ class Walk(NamedTuple):
 def walk() -> Walk:
     """Trace the walk."""
     trace = _Trace()
-    idle_loop.run(_launch(trace))
+    virtual_time.run(_launch(trace))
     paths = (Path(path).relative_to(PACKAGE).as_posix() for path in trace.files)
     return Walk(tuple(path for path in paths if not path.startswith(LEFT_OUT)))
 

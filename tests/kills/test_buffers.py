@@ -6,7 +6,7 @@ from dovetail import api
 from dovetail.controllers.cache import NODE_CLAIM
 from dovetail.controllers.pools.capacity_buffers import CAPACITY_BUFFER
 from dovetail.kube.seam import Ref
-from dovetail.testing import idle_loop
+from dovetail.testing import virtual_time
 from tests.kills.world import World, living, running
 
 N_MINUTES = 20
@@ -63,9 +63,9 @@ async def moved_once() -> None:
 
 def test_room_for_a_buffer_is_bought_once() -> None:
     """And is neither taken for an empty node nor bought again."""
-    idle_loop.run(bought_once())
+    virtual_time.run(bought_once())
 
 
 def test_room_for_a_buffer_moves_to_a_cheaper_node_once() -> None:
     """A node that only holds the room of a buffer is too large for it."""
-    idle_loop.run(moved_once())
+    virtual_time.run(moved_once())

@@ -8,7 +8,7 @@ import pytest
 from dovetail.controllers.pods.eviction_counts import CONFIG_MAP, NAME
 from dovetail.kube.seam import Ref
 from dovetail.state.evictions import read
-from dovetail.testing import idle_loop
+from dovetail.testing import virtual_time
 from tests.doubles.troubled_kube import ApiCall, When
 from tests.kills.scenarios import drain, two_nodes
 from tests.kills.world import World, living, running
@@ -46,7 +46,7 @@ async def drained(dies_at: int | None, when: When) -> tuple[list[ApiCall], int]:
 
 def test_every_eviction_is_remembered() -> None:
     """When nobody is killed before the work is done."""
-    calls, n_counted = idle_loop.run(drained(None, When.BEFORE))
+    calls, n_counted = virtual_time.run(drained(None, When.BEFORE))
     assert sum(call.verb == "evict" for call in calls) >= N_EVICTED
     assert n_counted == N_EVICTED
 
@@ -54,13 +54,13 @@ def test_every_eviction_is_remembered() -> None:
 @pytest.mark.parametrize("when", list(When))
 def test_a_kill_loses_only_what_was_not_written_yet(when: When) -> None:
     """One eviction at most is so young that nobody has written it down, and none counts twice."""
-    calls, _ = idle_loop.run(drained(None, When.BEFORE))
+    calls, _ = virtual_time.run(drained(None, When.BEFORE))
     writes = [
         at for at, call in enumerate(calls, 1) if call.verb == "evict" or call.kind == "ConfigMap"
     ]
     assert len(writes) >= 2 * N_EVICTED
     for number in writes:
-        _, n_counted = idle_loop.run(drained(number, when))
+        _, n_counted = virtual_time.run(drained(number, when))
         assert n_counted in {N_EVICTED - 1, N_EVICTED}, f"killed at {calls[number - 1]}"
         call = calls[number - 1]
         is_written = call.kind == "ConfigMap" and call.is_write and when is When.AFTER

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import pytest
 
-from dovetail.testing import idle_loop
+from dovetail.testing import virtual_time
 from tests.doubles.troubled_kube import When
 from tests.kills.moves import SCENARIOS
 from tests.kills.scenarios import Scenario
@@ -31,7 +31,7 @@ def test_there_are_at_least_five_hundred_places_to_die_at() -> None:
     """In all scenarios together, each of which comes out well when nobody is killed."""
     n_points = 0
     for scenario, seed in (*PROMPT, *SLOW):
-        calls, complaints = idle_loop.run(left_alone(scenario, seed))
+        calls, complaints = virtual_time.run(left_alone(scenario, seed))
         assert complaints == [], scenario.name
         n_points += len(kill_points(calls))
     print(f"{n_points} kill points")  # noqa: T201  shown by pytest -s
@@ -44,8 +44,8 @@ def test_nothing_is_lost_wherever_the_controller_is_killed(
     scenario: Scenario, seed: int | None, part: int
 ) -> None:
     """Every law holds once the next controller has brought the cluster to rest."""
-    calls, _ = idle_loop.run(left_alone(scenario, seed))
+    calls, _ = virtual_time.run(left_alone(scenario, seed))
     when = When.AFTER if seed is None else When.BEFORE
     for number in kill_points(calls)[part :: N_PARTS * scenario.dies_at_every]:
-        complaints = idle_loop.run(killed(scenario, number, when, seed))
+        complaints = virtual_time.run(killed(scenario, number, when, seed))
         assert complaints == [], f"killed {when} call {number}: {calls[number - 1]}"

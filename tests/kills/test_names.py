@@ -8,7 +8,7 @@ import asyncio
 from datetime import timedelta
 
 from dovetail import api
-from dovetail.testing import idle_loop
+from dovetail.testing import virtual_time
 from dovetail.web.dashboard.lookout import Lookout
 from tests.doubles.troubled_kube import When
 from tests.kills.world import Process, World, living, running
@@ -71,7 +71,7 @@ def test_a_page_open_for_a_week_moves_no_revision_and_a_restart_reuses_no_name()
                     decided.extend(process.revisions)
             assert len(claim_names(world)) == len(claim_uids(world)) >= 9
 
-    idle_loop.run(week())
+    virtual_time.run(week())
     assert len(read) > 7 * DAY / LOOKS_EVERY_SECONDS
     assert set(read) <= {0, *decided}
     assert len(set(decided)) == len(decided)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dovetail.testing import idle_loop
+from dovetail.testing import virtual_time
 from tests.fuzz.kills import wrong
 from tests.kills.plots import overdrawn
 from tests.kills.world import World, living, running
@@ -35,6 +35,6 @@ def test_a_pool_whose_budget_is_overdrawn_is_found() -> None:
             await world.pass_(120)
         return overdrawn(world, {"first": "1"}), overdrawn(world, {"first": "2"})
 
-    too_tight, right = idle_loop.run(live())
+    too_tight, right = virtual_time.run(live())
     assert too_tight
     assert right == []

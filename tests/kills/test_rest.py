@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from dovetail.model.plan import DisruptionReason, Plan
-from dovetail.testing import idle_loop
+from dovetail.testing import virtual_time
 from tests.kills.moves import (
     drift,
     lose_the_large_ones,
@@ -51,7 +51,7 @@ def test_a_cluster_at_rest_is_not_thought_about(given: Happens, action: Happens)
             await world.pass_(MOST_OF_AN_HOUR_SECONDS)
             return process.plans[n_before:]
 
-    assert len(idle_loop.run(play())) <= MOST_DECISIONS
+    assert len(virtual_time.run(play())) <= MOST_DECISIONS
 
 
 def test_what_is_proposed_is_done_once_it_has_stood_for_a_while() -> None:
@@ -64,7 +64,7 @@ def test_what_is_proposed_is_done_once_it_has_stood_for_a_while() -> None:
             await lose_the_large_ones(world)
             return await _until_disrupted(world, process)
 
-    plans = idle_loop.run(play())
+    plans = virtual_time.run(play())
     gone = {name for one in plans[-1].disruptions for name in one.nodes}
     proposed = {
         one.node: one.since

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from dovetail.testing import idle_loop
+from dovetail.testing import virtual_time
 from tests.kills.moves import SCENARIOS
 from tests.kills.scenarios import Scenario
 from tests.kills.storms import STORMS, Storm
@@ -26,11 +26,11 @@ def test_after_a_storm_everything_is_as_it_should_be(storm: Storm) -> None:
     """In every scenario, by turns with an API that answers at once and one that is slow."""
     for number, scenario in enumerate(CALM):
         seed = SEEDS[number % len(SEEDS)]
-        assert idle_loop.run(weathered(scenario, storm, seed)) == [], scenario.name
+        assert virtual_time.run(weathered(scenario, storm, seed)) == [], scenario.name
 
 
 @each_scenario
 def test_controllers_that_crash_one_after_the_other_lose_nothing(scenario: Scenario) -> None:
     """Also when one dies while it takes over from another that has died."""
     for seed in range(N_CRASHING):
-        assert idle_loop.run(crashed_again_and_again(scenario, seed)) == [], f"seed {seed}"
+        assert virtual_time.run(crashed_again_and_again(scenario, seed)) == [], f"seed {seed}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dovetail.controllers.cache import NODE_CLAIM, POD
-from dovetail.testing import idle_loop
+from dovetail.testing import virtual_time
 from tests.kills.world import World, living, running
 
 HOUR_SECONDS = 3_600.0
@@ -34,7 +34,7 @@ async def claims_seen(n_pods: int, least: int) -> tuple[set[str], list[str], lis
 @pytest.mark.parametrize(("n_pods", "least"), [(1, 1), (2, 2), (2, 5)])
 def test_a_pod_that_can_never_leave_makes_no_node(n_pods: int, least: int) -> None:
     """Its place would stay empty, be removed, and be made again."""
-    seen, left, pods = idle_loop.run(claims_seen(n_pods, least))
+    seen, left, pods = virtual_time.run(claims_seen(n_pods, least))
     assert len(seen) == 1
     assert left == sorted(seen)
     assert len(pods) == n_pods
@@ -42,7 +42,7 @@ def test_a_pod_that_can_never_leave_makes_no_node(n_pods: int, least: int) -> No
 
 def test_a_pod_that_may_leave_makes_one_node() -> None:
     """One is made for both, and the old one goes."""
-    seen, left, pods = idle_loop.run(claims_seen(2, 1))
+    seen, left, pods = virtual_time.run(claims_seen(2, 1))
     assert len(seen) == 2
     assert len(left) == 1
     assert len(pods) == 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dovetail.testing import idle_loop
+from dovetail.testing import virtual_time
 from tests.doubles.troubled_kube import When
 from tests.kills.moves import SCENARIOS
 from tests.kills.scenarios import Scenario
@@ -20,7 +20,7 @@ def test_another_replica_takes_over_wherever_the_leader_is_killed(
     scenario: Scenario, seed: int | None
 ) -> None:
     """It leads when the lease has run out, not before, and every law holds."""
-    calls, _ = idle_loop.run(left_alone(scenario, seed))
+    calls, _ = virtual_time.run(left_alone(scenario, seed))
     for number in kill_points(calls)[::EVERY]:
-        complaints = idle_loop.run(taken_over(scenario, number, When.AFTER, seed))
+        complaints = virtual_time.run(taken_over(scenario, number, When.AFTER, seed))
         assert complaints == [], f"killed after call {number}: {calls[number - 1]}"

@@ -10,7 +10,7 @@ import pytest
 from dovetail import api
 from dovetail.controllers.cache import NODE_CLAIM
 from dovetail.providers.kwok.faults import ErrorClass, FailedLaunch
-from dovetail.testing import idle_loop
+from dovetail.testing import virtual_time
 from tests.kills.laws import AtRest
 from tests.kills.world import World, living, running
 
@@ -42,7 +42,7 @@ def lived(play: Callable[[World], Awaitable[None]]) -> None:
             await world.node_class()
             await play(world)
 
-    idle_loop.run(living_world())
+    virtual_time.run(living_world())
 
 
 @pytest.mark.parametrize(

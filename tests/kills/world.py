@@ -11,8 +11,8 @@ from random import Random
 from dovetail import api, labels
 from dovetail.api.crds import crds
 from dovetail.apiserver import MemoryKube
+from dovetail.cloud.context import ProviderContext
 from dovetail.cloud.provider import CloudProvider, CloudWorker
-from dovetail.cloud.registry import ProviderContext
 from dovetail.controllers.cache import NODE, NODE_CLAIM, NODE_POOL
 from dovetail.controllers.controller import Controller, Setup
 from dovetail.controllers.dependencies import Dependencies
@@ -383,7 +383,7 @@ class Process:
                 task.cancel()
 
     def _refresh_types(self) -> None:
-        self._controller.refresh_types()
+        self._controller.catalogue.refresh()
 
     async def _computed(self, snapshot: Snapshot, now: datetime) -> Plan:
         self.revisions.append(snapshot.revision)

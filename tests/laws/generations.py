@@ -14,7 +14,7 @@ import msgspec
 
 from dovetail import api, labels
 from dovetail.apiserver import MemoryKube
-from dovetail.cloud.registry import ProviderContext
+from dovetail.cloud.context import ProviderContext
 from dovetail.controllers.cache import NODE, NODE_CLAIM, NODE_POOL, POD
 from dovetail.controllers.controller import Controller, Setup
 from dovetail.controllers.dependencies import Dependencies

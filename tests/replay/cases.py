@@ -20,7 +20,7 @@ from dovetail.decide import decide
 from dovetail.model.snapshot import Snapshot
 from dovetail.sim.fast.run import Manner, simulate
 from dovetail.sim.reference.policy import Reference
-from dovetail.testing import idle_loop, load
+from dovetail.testing import load, virtual_time
 from tests.fuzz import judge
 from tests.fuzz.tiny import built, words_of
 from tests.kills.plots import scenario_of
@@ -116,7 +116,7 @@ def _budgets(seed: int) -> Digest:
 def _kills(seed: int) -> Digest:
     """The decisions of a controller that is not killed, in the world of this seed."""
     recorder = Recorder()
-    idle_loop.run(left_alone(scenario_of(seed), decide=recorder.decide))
+    virtual_time.run(left_alone(scenario_of(seed), decide=recorder.decide))
     return recorder.digest
 
 

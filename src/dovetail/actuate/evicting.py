@@ -1,6 +1,10 @@
-"""Evicts pods through the eviction API, or deletes them when time is up.
+"""Evicts pods, deletes them when time is up, and writes their deletion cost.
 
-Both name the pod's uid, so that whoever took its name meanwhile is left alone.
+All name the pod's uid, so that whoever took its name meanwhile is left alone. By its deletion cost
+(`controller.kubernetes.io/pod-deletion-cost`) a ReplicaSet chooses which pod to delete first. An
+annotation of ours beside it repeats the cost, and so says whose word it is: where the two differ,
+an owner has spoken since. It is written by way of the pod's status, which needs no right to change
+pods.
 """
 
 from __future__ import annotations
@@ -10,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from dovetail import api
+from dovetail import api, labels
 from dovetail.decide.lifecycle.eviction import EvictionAnswer
 from dovetail.decide.lifecycle.step import DeletePod, EvictPod
 from dovetail.kube.errors import (
@@ -20,7 +24,7 @@ from dovetail.kube.errors import (
     NotFoundError,
     TooManyRequestsError,
 )
-from dovetail.kube.seam import Deletion, Ref, Writer
+from dovetail.kube.seam import Deletion, Json, Kube, Patch, Ref, Writer
 from dovetail.model.pod import PodKey
 
 _POD: Final = api.KINDS["", "Pod"]
@@ -85,3 +89,25 @@ def _meaning(error: ApiError) -> EvictionAnswer:
             return EvictionAnswer.AMBIGUOUS
         case _:
             return EvictionAnswer.FAILED
+
+
+class CostAnnotation(msgspec.Struct, frozen=True):
+    """The deletion cost that a pod is to have. Without a cost the annotation is removed, unless its
+    owner set it (`is_owners`).
+    """
+
+    pod: PodKey
+    uid: str
+    cost: int | None = None
+    is_owners: bool = False
+
+
+async def annotate(kube: Kube, word: CostAnnotation) -> msgspec.Raw:
+    """Write it on this very pod. Raises ApiError."""
+    said = None if word.cost is None else str(word.cost)
+    annotations: dict[str, Json] = {labels.YIELDS: said}
+    if not word.is_owners:
+        annotations[labels.DELETION_COST] = said
+    # A uid that differs is refused: the pod was made anew.
+    body: dict[str, Json] = {"metadata": {"uid": word.uid, "annotations": annotations}}
+    return await kube.patch(pod_ref(word.pod), Patch(body, subresource="status"))

@@ -6,12 +6,13 @@ overwritten: on a conflict the object is read again, and the same change is made
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 
 import msgspec
 
 from dovetail import api
-from dovetail.actuate.writing import NODE_CLAIM, TRIES, Answers, change_node, write_claim
+from dovetail.actuate.writing import NODE, NODE_CLAIM, Answers, change, write_claim, write_node
 from dovetail.decide.lifecycle.conditions import (
     DISRUPTION_REASON,
     ClearCondition,
@@ -21,11 +22,10 @@ from dovetail.decide.lifecycle.conditions import (
 )
 from dovetail.decide.lifecycle.draining import DISRUPTED
 from dovetail.decide.lifecycle.step import Step, claim_with
-from dovetail.kube.errors import ConflictError
 from dovetail.kube.seam import Kube, Ref
-from dovetail.model.claim import ClaimObject, NodeObject
+from dovetail.model.claim import NodeObject
 from dovetail.model.taints import DISCOURAGED, is_discouraging
-from dovetail.state.objects import claim_object
+from dovetail.state.objects import claim_object, node_object
 
 
 async def add_disruption_taint(kube: Kube, node: api.Node) -> Answers:
@@ -35,7 +35,7 @@ async def add_disruption_taint(kube: Kube, node: api.Node) -> Answers:
         others = tuple(taint for taint in held.taints if taint.key != DISRUPTED.key)
         return msgspec.structs.replace(held, taints=(*others, DISRUPTED))
 
-    return await change_node(kube, node, fenced)
+    return await _node_changed(kube, node, fenced)
 
 
 async def remove_disruption_taint(kube: Kube, node: api.Node) -> Answers:
@@ -45,7 +45,7 @@ async def remove_disruption_taint(kube: Kube, node: api.Node) -> Answers:
         left = tuple(taint for taint in held.taints if taint.key != DISRUPTED.key)
         return msgspec.structs.replace(held, taints=left)
 
-    return await change_node(kube, node, unfenced)
+    return await _node_changed(kube, node, unfenced)
 
 
 async def set_disruption_reason(
@@ -62,21 +62,22 @@ async def clear_disruption_reason(kube: Kube, claim: api.NodeClaim, now: datetim
 
 
 async def _claim_changed(
-    kube: Kube, claim: api.NodeClaim, change: ConditionChange, now: datetime
+    kube: Kube, claim: api.NodeClaim, condition: ConditionChange, now: datetime
 ) -> Answers:
-    for _ in range(TRIES - 1):
-        try:
-            return await write_claim(kube, claim, _saying(claim_object(claim), change, now))
-        except ConflictError:
-            fresh = api.decode(api.NodeClaim, await kube.get(Ref(NODE_CLAIM, claim.metadata.name)))
-            if fresh.metadata.uid != claim.metadata.uid:
-                raise
-            claim = fresh
-    return await write_claim(kube, claim, _saying(claim_object(claim), change, now))
+    async def write(held: api.NodeClaim) -> Answers:
+        after = claim_with(claim_object(held), Step(conditions=(condition,)), now)
+        return await write_claim(kube, held, after)
+
+    return await change(kube, Ref(NODE_CLAIM, claim.metadata.name), claim, write)
 
 
-def _saying(claim: ClaimObject, change: ConditionChange, now: datetime) -> ClaimObject:
-    return claim_with(claim, Step(conditions=(change,)), now)
+async def _node_changed(
+    kube: Kube, node: api.Node, changed: Callable[[NodeObject], NodeObject]
+) -> Answers:
+    async def write(held: api.Node) -> Answers:
+        return await write_node(kube, held, changed(node_object(held)))
+
+    return await change(kube, Ref(NODE, node.metadata.name), node, write)
 
 
 async def add_soft_taint(kube: Kube, node: api.Node) -> Answers:
@@ -88,7 +89,7 @@ async def add_soft_taint(kube: Kube, node: api.Node) -> Answers:
             return held
         return msgspec.structs.replace(held, taints=(*held.taints, DISCOURAGED))
 
-    return await change_node(kube, node, marked)
+    return await _node_changed(kube, node, marked)
 
 
 async def remove_soft_taint(kube: Kube, node: api.Node) -> Answers:
@@ -98,4 +99,4 @@ async def remove_soft_taint(kube: Kube, node: api.Node) -> Answers:
         left = tuple(taint for taint in held.taints if not is_discouraging(taint))
         return msgspec.structs.replace(held, taints=left)
 
-    return await change_node(kube, node, unmarked)
+    return await _node_changed(kube, node, unmarked)

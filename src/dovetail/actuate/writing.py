@@ -8,8 +8,8 @@ where nothing differs. Each function returns what the API answered, the latest l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Final
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -39,18 +39,11 @@ NODE: Final = api.KINDS["", "Node"]
 NODE_CLAIM: Final = api.KINDS["karpenter.sh", "NodeClaim"]
 NODE_POOL: Final = api.KINDS["karpenter.sh", "NodePool"]
 STATUS: Final = "status"
-TRIES: Final = 5  # at changing what others change as well
+_TRIES: Final = 5  # at changing what others change as well
 
 _Part = dict[str, Json]
 Answers = tuple[msgspec.Raw, ...]
-
-
-class _Version(msgspec.Struct, frozen=True):
-    resource_version: str = msgspec.field(default="", name="resourceVersion")
-
-
-class _Answer(msgspec.Struct, frozen=True):
-    metadata: _Version = _Version()
+ObjectT = TypeVar("ObjectT", bound=api.Object)
 
 
 async def write_claim(kube: Writer, claim: api.NodeClaim, after: ClaimObject) -> Answers:
@@ -91,21 +84,21 @@ async def write_node(
     return tuple(writing.answers)
 
 
-async def change_node(
-    kube: Kube, node: api.Node, change: Callable[[NodeObject], NodeObject]
+async def change(
+    kube: Kube, ref: Ref, wire: ObjectT, write: Callable[[ObjectT], Awaitable[Answers]]
 ) -> Answers:
-    """Change this very Node; where somebody else has written meanwhile, it is read again and the
+    """Change this very object; where somebody else has written meanwhile, it is read again and the
     same change made to that. Raises ApiError.
     """
-    for _ in range(TRIES - 1):
+    for _ in range(_TRIES - 1):
         try:
-            return await write_node(kube, node, change(node_object(node)))
+            return await write(wire)
         except ConflictError:
-            fresh = api.decode(api.Node, await kube.get(Ref(NODE, node.metadata.name)))
-            if fresh.metadata.uid != node.metadata.uid:
+            fresh = api.decode(type(wire), await kube.get(ref))
+            if fresh.metadata.uid != wire.metadata.uid:
                 raise
-            node = fresh
-    return await write_node(kube, node, change(node_object(node)))
+            wire = fresh
+    return await write(wire)
 
 
 async def write_pool(kube: Writer, pool: api.NodePool, after: PoolView) -> Answers:
@@ -152,7 +145,7 @@ class _Writing:
                 "metadata": {**(metadata if isinstance(metadata, dict) else {}), **known},
             }
         answer = await self._kube.patch(self._ref, Patch(body, subresource=subresource))
-        self._version = msgspec.json.decode(answer, type=_Answer).metadata.resource_version
+        self._version = api.decode(api.Object, answer).metadata.resource_version
         self.answers.append(answer)
 
 
@@ -238,34 +231,15 @@ def _taints(node: api.Node, taints: Iterable[Taint]) -> list[Json]:
 
 def _owners(node: api.Node, uids: Iterable[str], claims: Iterable[ClaimObject]) -> list[Json]:
     """References to all of these: to those that are there already as they are."""
-    known = {owner.uid: owner for owner in node.metadata.owner_references}
-    names = {claim.uid: claim.name for claim in claims}
-    return [
-        _reference(known[uid]) if uid in known else _owner(names[uid], uid)
-        for uid in uids
-        if uid in known or uid in names
-    ]
-
-
-def _reference(owner: api.OwnerReference) -> _Part:
-    result: _Part = {
-        "apiVersion": owner.api_version,
-        "kind": owner.kind,
-        "name": owner.name,
-        "uid": owner.uid,
+    kind = NODE_CLAIM
+    known = {
+        claim.uid: api.OwnerReference(
+            kind.api_version, kind.name, claim.name, claim.uid, block_owner_deletion=True
+        )
+        for claim in claims
     }
-    if owner.controller:
-        result["controller"] = True
-    if owner.block_owner_deletion:
-        result["blockOwnerDeletion"] = True
-    return result
-
-
-def _owner(name: str, uid: str) -> _Part:
-    reference = api.OwnerReference(
-        NODE_CLAIM.api_version, NODE_CLAIM.name, name, uid, block_owner_deletion=True
-    )
-    return _reference(reference)
+    known |= {owner.uid: owner for owner in node.metadata.owner_references}
+    return [msgspec.to_builtins(known[uid]) for uid in uids if uid in known]
 
 
 async def delete_claim(kube: Kube, action: DeleteClaim) -> bool:

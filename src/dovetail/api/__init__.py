@@ -7,9 +7,16 @@ Rule 3: outside this package a wire type wears its module: `api.Pod`, never a ba
 
 from __future__ import annotations
 
-from dovetail.api.apps import DaemonSet, Deployment, ReplicaSet, StatefulSet
+from dovetail.api.apps import (
+    CronJob,
+    DaemonSet,
+    Deployment,
+    Job,
+    PodDisruptionBudget,
+    ReplicaSet,
+    StatefulSet,
+)
 from dovetail.api.autoscaling import CapacityBuffer
-from dovetail.api.batch import CronJob, Job
 from dovetail.api.core import (
     LimitRange,
     Namespace,
@@ -26,7 +33,15 @@ from dovetail.api.core import (
     VolumeClaimTemplate,
 )
 from dovetail.api.decoding import DecodeError, FieldProblem, Tree, decode, decode_at, encode
-from dovetail.api.extension import Column, Definition, Extension, extended, find_extended
+from dovetail.api.extension import (
+    Column,
+    Definition,
+    Extension,
+    NodeClass,
+    NodeClassStatus,
+    extended,
+    find_extended,
+)
 from dovetail.api.karpenter import NodeClaim, NodePool
 from dovetail.api.kinds import KINDS, Kind, find, read
 from dovetail.api.meta import (
@@ -39,8 +54,7 @@ from dovetail.api.meta import (
     OwnerReference,
     ResourceList,
 )
-from dovetail.api.node import RuntimeClass
-from dovetail.api.node_classes import NodeClass, NodeClassStatus
+from dovetail.api.node import PriorityClass, RuntimeClass
 from dovetail.api.overlay import NodeOverlay
 from dovetail.api.parts import (
     Affinity,
@@ -54,75 +68,5 @@ from dovetail.api.parts import (
     TopologySpreadConstraint,
 )
 from dovetail.api.podrules import pod_problems
-from dovetail.api.policy import PodDisruptionBudget
-from dovetail.api.scheduling import PriorityClass
 from dovetail.api.storage import CSINode, StorageClass, VolumeAttachment
 from dovetail.api.validation import problems
-
-__all__ = [
-    "KINDS",
-    "Affinity",
-    "CSINode",
-    "CapacityBuffer",
-    "Column",
-    "Condition",
-    "Container",
-    "CronJob",
-    "DaemonSet",
-    "DecodeError",
-    "Definition",
-    "Deployment",
-    "Envelope",
-    "Extension",
-    "FieldProblem",
-    "Job",
-    "Kind",
-    "LabelSelector",
-    "LabelSelectorRequirement",
-    "LimitRange",
-    "Namespace",
-    "Node",
-    "NodeClaim",
-    "NodeClass",
-    "NodeClassStatus",
-    "NodeOverlay",
-    "NodePool",
-    "NodeSelectorRequirement",
-    "NodeSelectorTerm",
-    "Object",
-    "ObjectMeta",
-    "OwnerReference",
-    "PersistentVolume",
-    "PersistentVolumeClaim",
-    "Pod",
-    "PodAffinityTerm",
-    "PodDisruptionBudget",
-    "PodParts",
-    "PodSpec",
-    "PodTemplate",
-    "PodTemplateSpec",
-    "PriorityClass",
-    "ReplicaSet",
-    "ReplicationController",
-    "ResourceList",
-    "ResourceRequirements",
-    "RuntimeClass",
-    "Service",
-    "StatefulSet",
-    "StorageClass",
-    "Taint",
-    "Toleration",
-    "TopologySpreadConstraint",
-    "Tree",
-    "VolumeAttachment",
-    "VolumeClaimTemplate",
-    "decode",
-    "decode_at",
-    "encode",
-    "extended",
-    "find",
-    "find_extended",
-    "pod_problems",
-    "problems",
-    "read",
-]

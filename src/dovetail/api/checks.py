@@ -21,7 +21,7 @@ from dovetail.units import quantity
 
 _LONGEST: Final = 32768  # of any text, so that patterns are never tried on endless ones
 NO_FACTS: Final = Facts()
-_INT_OR_STRING: Final = frozenset({int, str})
+INT_OR_STRING: Final = frozenset({int, str})
 _QUANTITY: Final = frozenset({int, str, float})
 
 
@@ -37,11 +37,6 @@ class Hint(msgspec.Struct, frozen=True):
     def is_quantity(self) -> bool:
         """Whether it is an amount with a suffix, or a bare number."""
         return self.base == _QUANTITY
-
-    @property
-    def is_int_or_string(self) -> bool:
-        """Whether it may be a number or text."""
-        return self.base == _INT_OR_STRING
 
 
 class Field(msgspec.Struct, frozen=True):
@@ -105,10 +100,6 @@ def known_keys(of: Hint) -> type[Wire] | None:
 
 def check(value: Wire, at: str = "") -> Iterator[FieldProblem]:
     """Everything wrong with an object by the facts of its type."""
-    yield from _struct(value, at)
-
-
-def _struct(value: Wire, at: str) -> Iterator[FieldProblem]:
     for field in fields(type(value)):
         held = getattr(value, field.attribute)
         if not field.has_default or held != field.default:
@@ -139,7 +130,7 @@ def _by_type(value: object, hint: Hint, at: str) -> Iterator[FieldProblem]:
         case dict():
             yield from _map(value, hint, at)
         case Wire():
-            yield from _struct(value, at)
+            yield from check(value, at)
         case _:
             pass  # moments and absent values have no further rules
 
@@ -206,4 +197,4 @@ def _known_keys(value: dict[str, object], shape: type[Wire], at: str) -> Iterato
     except msgspec.ValidationError as error:
         yield problem_of(error, at)
         return
-    yield from _struct(known, at)
+    yield from check(known, at)

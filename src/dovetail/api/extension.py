@@ -1,14 +1,19 @@
-"""Defines what a provider adds to the API: kinds of node classes, and rules for requirements."""
+"""Defines what a provider adds to the API: kinds of node classes, and rules for requirements.
+
+All node classes have in common that they say whether they can be used.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Annotated
 
 import msgspec
 
 from dovetail.api.decoding import Tree
-from dovetail.api.facts import Rule
+from dovetail.api.facts import Rule, about
 from dovetail.api.kinds import KINDS, Kind, find
+from dovetail.api.meta import Condition, Object, Wire
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -58,3 +63,16 @@ def find_extended(api_version: str, name: str, extensions: Iterable[Extension]) 
     if kind is not None:
         return kind
     return find(api_version, name, extended(extensions))
+
+
+class NodeClassStatus(Wire, frozen=True):
+    """Whether the class can be used."""
+
+    conditions: Annotated[tuple[Condition, ...], about("Whether the class can be used.")] = ()
+
+
+class NodeClass(Object, frozen=True):
+    """A provider's settings of nodes. Its condition Ready says whether nodes can be launched."""
+
+    spec: Wire = Wire()
+    status: NodeClassStatus = NodeClassStatus()

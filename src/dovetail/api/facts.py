@@ -8,7 +8,7 @@ here (`checks`). Rules of the custom resources are written in CEL, in words and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
@@ -81,9 +81,7 @@ LabelValue = Annotated[str, Facts(pattern=LABEL_VALUE, max_length=63, expected=A
 
 
 if TYPE_CHECKING:
-    from dovetail.api.autoscaling import CapacityBufferSpec
-    from dovetail.api.karpenter import Budget, NodePoolSpec, Requirement
-    from dovetail.api.overlay import NodeOverlaySpec
+    from dovetail.api.karpenter import Requirement
 
 NODE_POOL: Final = "karpenter.sh/nodepool"
 HOSTNAME: Final = "kubernetes.io/hostname"
@@ -96,10 +94,6 @@ _CATALOGUE_RESOURCES: Final = ("cpu", "memory", "ephemeral-storage", "pods")
 def _is_open(key: str) -> bool:
     # The API server compares the end of the text only, so notkarpenter.sh/x is refused as well.
     return key in _OPEN_KEYS or not key.partition("/")[0].endswith("karpenter.sh")
-
-
-def _all_open(labels: Mapping[str, str]) -> bool:
-    return all(_is_open(key) for key in labels)
 
 
 # ---- keys of requirements
@@ -137,7 +131,7 @@ def keys_of_domain(domain: str, keys: tuple[str, ...], *, owner: str) -> Rule:
 NO_RESTRICTED_LABELS: Final = Rule(
     cel=(f"self.all(key, key in {_OPEN_KEYS_CEL} || !key.split('/')[0].endsWith('karpenter.sh'))"),
     message="labels of karpenter.sh are set by the autoscaler; expected others",
-    holds=_all_open,
+    holds=lambda labels: all(_is_open(key) for key in labels),
 )
 NO_NODE_POOL_LABEL: Final = Rule(
     cel=f"!('{NODE_POOL}' in self)",
@@ -153,10 +147,6 @@ NO_HOSTNAME_LABEL: Final = Rule(
 # ---- operators and their values
 
 
-def _in_has_values(one: Requirement) -> bool:
-    return one.operator != "In" or bool(one.values)
-
-
 def _bound_is_one_number(one: Requirement) -> bool:
     if one.operator not in _BOUNDS:
         return True
@@ -168,14 +158,10 @@ def is_number(value: str) -> bool:
     return value.isascii() and value.isdigit() and int(value) < 2**63
 
 
-def _in_has_min_values(one: Requirement) -> bool:
-    return one.operator != "In" or one.min_values is None or len(one.values) >= one.min_values
-
-
 IN_HAS_VALUES: Final = Rule(
     cel="self.operator != 'In' || (has(self.values) && size(self.values) > 0)",
     message="expected at least one value for operator In",
-    holds=_in_has_values,
+    holds=lambda one: one.operator != "In" or bool(one.values),
 )
 BOUND_IS_ONE_NUMBER: Final = Rule(
     cel=(
@@ -192,7 +178,9 @@ IN_HAS_MIN_VALUES: Final = Rule(
         "(has(self.values) && size(self.values) >= self.minValues)"
     ),
     message="expected at least minValues values for operator In",
-    holds=_in_has_min_values,
+    holds=lambda one: (
+        one.operator != "In" or one.min_values is None or len(one.values) >= one.min_values
+    ),
 )
 NOT_IN_HAS_VALUES: Final = Rule(
     cel="self.operator != 'NotIn' || (has(self.values) && size(self.values) > 0)",
@@ -217,51 +205,23 @@ STATIC_STAYS: Final = Rule(
 # ---- across the fields of one object
 
 
-def _static_limits_nodes_only(spec: NodePoolSpec) -> bool:
-    return spec.replicas is None or set(spec.limits) <= {"nodes"}
-
-
-def _static_has_no_weight(spec: NodePoolSpec) -> bool:
-    return spec.replicas is None or spec.weight is None
-
-
-def _schedule_with_duration(budget: Budget) -> bool:
-    return (budget.schedule is None) == (budget.duration is None)
-
-
-def _one_price(spec: NodeOverlaySpec) -> bool:
-    return spec.price is None or spec.price_adjustment is None
-
-
-def _extended_resources_only(capacity: Mapping[str, object]) -> bool:
-    return not any(name in capacity for name in _CATALOGUE_RESOURCES)
-
-
-def _buffer_is_counted(spec: CapacityBufferSpec) -> bool:
-    return spec.pod_template_ref is None or spec.replicas is not None or bool(spec.limits)
-
-
-def _one_buffer_source(spec: CapacityBufferSpec) -> bool:
-    return spec.pod_template_ref is None or spec.scalable_ref is None
-
-
 STATIC_LIMITS_NODES_ONLY: Final = Rule(
     cel=(
         "!has(self.replicas) || !has(self.limits) || size(self.limits) == 0 || "
         "(size(self.limits) == 1 && 'nodes' in self.limits)"
     ),
     message='expected no limit but "nodes" in a pool with replicas',
-    holds=_static_limits_nodes_only,
+    holds=lambda spec: spec.replicas is None or set(spec.limits) <= {"nodes"},
 )
 STATIC_HAS_NO_WEIGHT: Final = Rule(
     cel="!has(self.replicas) || !has(self.weight)",
     message="expected no weight in a pool with replicas",
-    holds=_static_has_no_weight,
+    holds=lambda spec: spec.replicas is None or spec.weight is None,
 )
 SCHEDULE_WITH_DURATION: Final = Rule(
     cel="has(self.schedule) == has(self.duration)",
     message="expected schedule and duration together, or neither",
-    holds=_schedule_with_duration,
+    holds=lambda budget: (budget.schedule is None) == (budget.duration is None),
 )
 # `poolrules` names the very field of the schedule that is wrong.
 SCHEDULE_READABLE: Final = Rule(
@@ -274,20 +234,22 @@ SCHEDULE_READABLE: Final = Rule(
 ONE_PRICE: Final = Rule(
     cel="!has(self.price) || !has(self.priceAdjustment)",
     message="expected price or priceAdjustment, not both",
-    holds=_one_price,
+    holds=lambda spec: spec.price is None or spec.price_adjustment is None,
 )
 EXTENDED_RESOURCES_ONLY: Final = Rule(
     cel=" && ".join(f"!('{name}' in self)" for name in _CATALOGUE_RESOURCES),
     message="expected other resources than " + ", ".join(_CATALOGUE_RESOURCES),
-    holds=_extended_resources_only,
+    holds=lambda capacity: not any(name in capacity for name in _CATALOGUE_RESOURCES),
 )
 BUFFER_IS_COUNTED: Final = Rule(
     cel="!has(self.podTemplateRef) || has(self.replicas) || has(self.limits)",
     message="expected replicas or limits beside podTemplateRef",
-    holds=_buffer_is_counted,
+    holds=lambda spec: (
+        spec.pod_template_ref is None or spec.replicas is not None or bool(spec.limits)
+    ),
 )
 ONE_BUFFER_SOURCE: Final = Rule(
     cel="!has(self.podTemplateRef) || !has(self.scalableRef)",
     message="expected podTemplateRef or scalableRef, not both",
-    holds=_one_buffer_source,
+    holds=lambda spec: spec.pod_template_ref is None or spec.scalable_ref is None,
 )

@@ -50,6 +50,16 @@ from dovetail.units import cron
 OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte")
 
 
+def _constrained(*rules: Rule) -> Facts:
+    return about(
+        "The label that is constrained.",
+        pattern=QUALIFIED_NAME,
+        max_length=316,
+        expected=A_QUALIFIED_NAME,
+        rules=rules,
+    )
+
+
 class Requirement(Wire, frozen=True):
     """A constraint on one label of the nodes."""
 
@@ -58,16 +68,7 @@ class Requirement(Wire, frozen=True):
         BOUND_IS_ONE_NUMBER,
         IN_HAS_MIN_VALUES,
     )
-    key: Annotated[
-        str,
-        about(
-            "The label that is constrained.",
-            pattern=QUALIFIED_NAME,
-            max_length=316,
-            expected=A_QUALIFIED_NAME,
-            rules=(RESTRICTED_KEY, NOT_NODE_POOL, NOT_HOSTNAME),
-        ),
-    ]
+    key: Annotated[str, _constrained(RESTRICTED_KEY, NOT_NODE_POOL, NOT_HOSTNAME)]
     operator: Annotated[
         str, about("How the label's value is compared with `values`.", enum=OPERATORS)
     ]
@@ -91,16 +92,7 @@ class Requirement(Wire, frozen=True):
 class ClaimRequirement(Requirement, frozen=True):
     """As in a pool, but a claim may name its pool."""
 
-    key: Annotated[
-        str,
-        about(
-            "The label that is constrained.",
-            pattern=QUALIFIED_NAME,
-            max_length=316,
-            expected=A_QUALIFIED_NAME,
-            rules=(RESTRICTED_KEY, NOT_HOSTNAME),
-        ),
-    ]
+    key: Annotated[str, _constrained(RESTRICTED_KEY, NOT_HOSTNAME)]
 
 
 class NodeClassReference(Wire, frozen=True):

@@ -7,9 +7,16 @@ from typing import Final
 
 import msgspec
 
-from dovetail.api.apps import DaemonSet, Deployment, ReplicaSet, StatefulSet
+from dovetail.api.apps import (
+    CronJob,
+    DaemonSet,
+    Deployment,
+    Job,
+    PodDisruptionBudget,
+    ReplicaSet,
+    StatefulSet,
+)
 from dovetail.api.autoscaling import CapacityBuffer
-from dovetail.api.batch import CronJob, Job
 from dovetail.api.core import (
     LimitRange,
     Namespace,
@@ -24,10 +31,8 @@ from dovetail.api.core import (
 from dovetail.api.decoding import FieldProblem, Tree, decode
 from dovetail.api.karpenter import NodeClaim, NodePool
 from dovetail.api.meta import Object
-from dovetail.api.node import RuntimeClass
+from dovetail.api.node import PriorityClass, RuntimeClass
 from dovetail.api.overlay import NodeOverlay
-from dovetail.api.policy import PodDisruptionBudget
-from dovetail.api.scheduling import PriorityClass
 from dovetail.api.storage import CSINode, StorageClass, VolumeAttachment
 
 

@@ -1,4 +1,4 @@
-"""What does the node group store? Container runtimes, with their overhead."""
+"""What do node.k8s.io and scheduling.k8s.io store? Classes that pods name."""
 
 from __future__ import annotations
 
@@ -31,3 +31,11 @@ class RuntimeClass(Object, frozen=True):
     handler: str = ""
     overhead: RuntimeOverhead = RuntimeOverhead()
     scheduling: RuntimeScheduling = RuntimeScheduling()
+
+
+class PriorityClass(Object, frozen=True):
+    """A priority with a name."""
+
+    value: int = 0
+    global_default: bool = False
+    preemption_policy: str = ""

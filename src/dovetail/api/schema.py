@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from dovetail.api.checks import Field, Hint, fields, known_keys
+from dovetail.api.checks import INT_OR_STRING, Hint, fields, known_keys
 from dovetail.api.decoding import Tree
 from dovetail.api.facts import QUANTITY, Facts, Rule
 from dovetail.api.meta import Wire
@@ -24,7 +24,9 @@ def of_struct(struct: type[Wire]) -> Schema:
     described: Schema = {"type": "object"}
     if known:
         described["properties"] = {one.name: of_hint(one.hint) for one in known}
-    required: list[Tree] = [one.name for one in known if _is_required(one)]
+    required: list[Tree] = [
+        one.name for one in known if one.hint.facts.is_required or not one.has_default
+    ]
     if required:
         described["required"] = required
     rules: tuple[Rule, ...] = getattr(struct, "rules", ())
@@ -40,14 +42,10 @@ def of_hint(hint: Hint) -> Schema:
     return described
 
 
-def _is_required(field: Field) -> bool:
-    return field.hint.facts.is_required or not field.has_default
-
-
 def _bare(hint: Hint) -> Schema:
     if hint.is_quantity:
         return _int_or_string() | {"pattern": QUANTITY}
-    if hint.is_int_or_string:
+    if hint.base == INT_OR_STRING:
         return _int_or_string()
     if hint.struct is not None:
         return of_struct(hint.struct)

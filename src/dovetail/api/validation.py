@@ -7,9 +7,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from dovetail import labels
-from dovetail.api.apps import DaemonSet, Deployment, ReplicaSet, StatefulSet
+from dovetail.api.apps import (
+    CronJob,
+    DaemonSet,
+    Deployment,
+    Job,
+    JobSpec,
+    PodDisruptionBudget,
+    ReplicaSet,
+    StatefulSet,
+)
 from dovetail.api.autoscaling import CapacityBuffer
-from dovetail.api.batch import CronJob, Job, JobSpec
 from dovetail.api.checks import check
 from dovetail.api.core import (
     LimitRange,
@@ -23,12 +31,11 @@ from dovetail.api.core import (
     ReplicationController,
 )
 from dovetail.api.decoding import DecodeError, FieldProblem
-from dovetail.api.extension import Extension, find_extended
+from dovetail.api.extension import Extension, NodeClass, find_extended
 from dovetail.api.karpenter import NodeClaim, NodePool
 from dovetail.api.kinds import Kind
 from dovetail.api.meta import IntOrString, Object, ObjectMeta
 from dovetail.api.node import RuntimeClass
-from dovetail.api.node_classes import NodeClass
 from dovetail.api.overlay import NodeOverlay
 from dovetail.api.podrules import (
     amount_problems,
@@ -39,7 +46,6 @@ from dovetail.api.podrules import (
     resource_problems,
     toleration_problems,
 )
-from dovetail.api.policy import PodDisruptionBudget
 from dovetail.api.poolrules import (
     buffer_problems,
     claim_problems,

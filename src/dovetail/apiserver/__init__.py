@@ -10,9 +10,9 @@ the caller asks for it (`collect_garbage`); kubelets, a scheduler and workload c
 `sim`.
 
     server      the API, as `kube/seam` describes it
-    creation, updating, deletion, binding, eviction, scaling, garbage, reading
+    creation, updating, deletion, binding, eviction, garbage, reading
                 one module for each kind of request
-    storage     all objects and their versions; `table` is one kind, `record` one object
+    storage     all objects and their versions; `table` is one kind
     admission   defaults and validation
     patches     merge, strategic merge and JSON patches, server-side apply
     http        the same API for kubectl and for other processes
@@ -24,5 +24,3 @@ Rule 2: no clock, chance or task of its own: the same calls give the same object
 from __future__ import annotations
 
 from dovetail.apiserver.server import MemoryKube
-
-__all__ = ["MemoryKube"]

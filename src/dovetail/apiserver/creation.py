@@ -14,8 +14,8 @@ from dovetail.apiserver.admission.plugins import admit, identify
 from dovetail.apiserver.admission.validation import object_problems
 from dovetail.apiserver.patches import ownership
 from dovetail.apiserver.patches.ownership import UPDATE, Owner, Stamp
-from dovetail.apiserver.record import Stored
 from dovetail.apiserver.storage import ObjectStore
+from dovetail.apiserver.table import Stored
 from dovetail.apiserver.traits import Traits
 from dovetail.apiserver.trees import Obj, decoded, encoded, items, mapping, part, put, text
 from dovetail.kube.seam import Body, Json, Ref

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from dovetail.apiserver import refusals
-from dovetail.apiserver.record import Stored
 from dovetail.apiserver.storage import ObjectStore
-from dovetail.apiserver.trees import Obj, at, moment, number, part, put, stamp, text, texts
+from dovetail.apiserver.table import Stored
+from dovetail.apiserver.trees import Obj, at, number, part, put, stamp, text, texts
 from dovetail.kube.seam import Deletion, Json, Propagation, Ref
 
 FOREGROUND: Final = "foregroundDeletion"
@@ -101,8 +101,8 @@ def _mark(storage: ObjectStore, tree: Obj, grace: int) -> None:
     going_at = text(metadata, "deletionTimestamp")
     if going_at:
         spent = timedelta(seconds=number(metadata, "deletionGracePeriodSeconds"))
-        began = stamp(moment(going_at) - spent)
+        began = stamp(datetime.fromisoformat(going_at) - spent)
     elif at(metadata, "generation") is not None:
         metadata["generation"] = number(metadata, "generation") + 1
-    metadata["deletionTimestamp"] = stamp(moment(began) + timedelta(seconds=grace))
+    metadata["deletionTimestamp"] = stamp(datetime.fromisoformat(began) + timedelta(seconds=grace))
     metadata["deletionGracePeriodSeconds"] = grace

@@ -11,8 +11,8 @@ import msgspec
 
 from dovetail.apiserver.creation import NAMESPACE
 from dovetail.apiserver.deletion import FOREGROUND, ORPHAN, delete, may_go
-from dovetail.apiserver.record import Stored
 from dovetail.apiserver.storage import ObjectStore, ref_of
+from dovetail.apiserver.table import Stored
 from dovetail.apiserver.trees import Obj, at, items, part, put, text, texts
 from dovetail.apiserver.updating import update
 from dovetail.kube.seam import Deletion, Json, Propagation, Ref

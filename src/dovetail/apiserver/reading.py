@@ -11,10 +11,9 @@ from typing import Final
 import msgspec
 
 from dovetail.apiserver import refusals
-from dovetail.apiserver.record import stamped
 from dovetail.apiserver.selectors import Selector, of_scope, prefix_of
 from dovetail.apiserver.storage import ObjectStore
-from dovetail.apiserver.table import KindTable, Logged
+from dovetail.apiserver.table import KindTable, Logged, stamped
 from dovetail.apiserver.trees import Obj, encoded
 from dovetail.kube.seam import Page, Scope, WatchEvent, WatchEventType
 
@@ -41,7 +40,9 @@ def page(storage: ObjectStore, scope: Scope, limit: int, token: str) -> Page:
     if where.version < table.oldest:
         raise refusals.expired_token()
     found = table.at(where.version, prefix, where.after)
-    meant = found if selector.selects_all else (pair for pair in found if selector.matches(pair[1]))
+    meant = (
+        found if selector == Selector() else (pair for pair in found if selector.matches(pair[1]))
+    )
     shown = list(islice(meant, limit)) if limit > 0 else list(meant)
     has_more = limit > 0 and next(meant, None) is not None
     return Page(
@@ -111,7 +112,7 @@ class _Watcher:
     async def follow(self, place: int) -> AsyncIterator[WatchEvent]:
         """Every change from a place in the log on, until the watch is cut or falls behind."""
         table = self._table
-        while not table.has_dropped(place) and self._n_cuts == table.n_cuts:
+        while place >= table.n_dropped and self._n_cuts == table.n_cuts:
             logged = table.after(place)
             if logged is not None:
                 place += 1

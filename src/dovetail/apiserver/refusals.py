@@ -39,7 +39,7 @@ def not_found(ref: Ref) -> errors.NotFoundError:
 
 
 def no_such_resource() -> errors.NotFoundError:
-    """There is no such subresource."""
+    """There is no such subresource, or the path means nothing."""
     message = "the server could not find the requested resource"
     return errors.NotFoundError(404, "NotFound", message)
 
@@ -87,6 +87,24 @@ def _cause(problem: api.FieldProblem) -> errors.Cause:
 def bad_request(why: str) -> errors.InvalidError:
     """The request makes no sense."""
     return errors.InvalidError(400, "BadRequest", why)
+
+
+def no_such_method(method: str) -> errors.InvalidError:
+    """That cannot be done there."""
+    message = f"the server does not allow this method on the requested resource: {method}"
+    return errors.InvalidError(405, "MethodNotAllowed", message)
+
+
+def no_containers() -> errors.InvalidError:
+    """Whoever asks for logs or a shell learns why there are none."""
+    message = "pods are only pretended here: there are no containers to read from or to enter"
+    return errors.InvalidError(501, "NotImplemented", message)
+
+
+def unsupported(content_type: str) -> errors.InvalidError:
+    """The body is written in a way that is not read here."""
+    message = f"the body of the request was in an unknown format: {content_type}"
+    return errors.InvalidError(415, "UnsupportedMediaType", message)
 
 
 def unsupported_patch(why: str) -> errors.InvalidError:

@@ -10,8 +10,8 @@ from typing import Final
 import msgspec
 
 from dovetail import api
-from dovetail.apiserver.record import Stored
 from dovetail.apiserver.refusals import bad_request
+from dovetail.apiserver.table import Stored
 from dovetail.apiserver.traits import Traits
 from dovetail.apiserver.trees import items, labels_of, mapping, text, texts
 from dovetail.kube.seam import Json, Scope
@@ -70,11 +70,6 @@ class Selector(msgspec.Struct, frozen=True, gc=False):
             (stored.fields.get(field) == value) is is_equal
             for field, value, is_equal in self.fields
         )
-
-    @property
-    def selects_all(self) -> bool:
-        """Whether nothing is demanded."""
-        return not self.labels and not self.fields
 
 
 def of_scope(scope: Scope, traits: Traits) -> Selector:

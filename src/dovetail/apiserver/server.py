@@ -15,7 +15,7 @@ import msgspec
 
 from dovetail import api
 from dovetail.api.crds import crds
-from dovetail.apiserver import binding, creation, deletion, eviction, garbage, reading
+from dovetail.apiserver import creation, deletion, eviction, garbage, reading
 from dovetail.apiserver.patches import patching
 from dovetail.apiserver.storage import ObjectStore
 from dovetail.clock import Clock
@@ -81,8 +81,8 @@ class MemoryKube:
     async def create(self, kind: api.Kind, body: Body, namespace: str = "") -> msgspec.Raw:
         """Make an object; a Binding binds the pod of its name. Raises AlreadyExistsError, ..."""
         with self._storage.acting(self._manner):
-            if binding.is_binding(kind):
-                return binding.bind(self._storage, creation.readable(body), namespace)
+            if (kind.group, kind.name) == ("", "Binding"):
+                return eviction.bind(self._storage, creation.readable(body), namespace)
             return creation.create(self._storage, kind, body, namespace).raw
 
     async def patch(self, ref: Ref, patch: Patch) -> msgspec.Raw:

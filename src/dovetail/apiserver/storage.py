@@ -10,11 +10,9 @@ from typing import Final
 import msgspec
 
 from dovetail import api
-from dovetail.apiserver.patches.lists import Lists
-from dovetail.apiserver.record import Stored, stored
 from dovetail.apiserver.refusals import not_found
-from dovetail.apiserver.table import KindTable
-from dovetail.apiserver.traits import Traits, from_definitions, of_kind
+from dovetail.apiserver.table import KindTable, Stored, stored
+from dovetail.apiserver.traits import Lists, Traits, from_definitions, of_kind
 from dovetail.apiserver.trees import Obj, encoded, part, stamp, text
 from dovetail.clock import Clock
 from dovetail.kube.seam import Json, Ref, WriteOptions

@@ -1,4 +1,5 @@
-"""Stores the objects of one kind, with recent versions and changes for watches.
+"""Stores the objects of one kind, with recent versions and changes for watches; of each its JSON,
+with what selectors and owners are looked up by.
 
 Every change is logged with the object before and after it. A watch is a place in that log, so a
 slow watcher costs nothing: when the log has moved on without it, it is cut. A list that is read in
@@ -10,11 +11,80 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator
+from functools import cache
 from heapq import merge
 
 import msgspec
 
-from dovetail.apiserver.record import Stored
+from dovetail.apiserver.traits import Traits
+from dovetail.apiserver.trees import Obj, at, decoded, encoded, items, labels_of, part, text
+from dovetail.kube.seam import Json
+
+
+class Stored(msgspec.Struct, frozen=True, gc=False):
+    """One version of an object. `owners` are the uids of those it belongs to."""
+
+    raw: msgspec.Raw
+    version: int
+    uid: str
+    labels: dict[str, str]
+    fields: dict[str, str]
+    owners: tuple[str, ...] = ()
+    is_going: bool = False
+
+    def tree(self) -> Obj:
+        """The object, to change at will."""
+        return decoded(self.raw)
+
+
+def stored(tree: Obj, traits: Traits, version: int) -> Stored:
+    """A tree as it is kept, marked with its version."""
+    metadata = part(tree, "metadata")
+    metadata["resourceVersion"] = str(version)
+    owners = tuple(text(item, "uid") for item in items(metadata.get("ownerReferences")))
+    return Stored(
+        raw=encoded(tree),
+        version=version,
+        uid=text(metadata, "uid"),
+        labels=labels_of(metadata, "labels"),
+        fields=_fields(tree, traits),
+        owners=owners,
+        is_going="deletionTimestamp" in metadata,
+    )
+
+
+def stamped(one: Stored, version: int) -> msgspec.Raw:
+    """The object as it last was, marked with the version in which it went."""
+    tree = one.tree()
+    part(tree, "metadata")["resourceVersion"] = str(version)
+    return encoded(tree)
+
+
+def _fields(tree: Obj, traits: Traits) -> dict[str, str]:
+    fields = {
+        "metadata.name": text(tree, "metadata", "name"),
+        "metadata.namespace": text(tree, "metadata", "namespace"),
+    }
+    for path, absent in traits.fields.items():
+        fields[path] = _plain(at(tree, *_steps(path)), absent)
+    return fields
+
+
+@cache
+def _steps(path: str) -> tuple[str, ...]:
+    return tuple(path.split("."))
+
+
+def _plain(value: Json, absent: str) -> str:
+    match value:
+        case None:
+            return absent
+        case bool():
+            return "true" if value else "false"
+        case str() | int() | float():
+            return str(value)
+        case _:
+            return ""
 
 
 class Logged(msgspec.Struct, frozen=True, gc=False):
@@ -36,7 +106,7 @@ class KindTable:
         self._held: dict[str, Stored] = {}
         self._keys: list[str] = []
         self._log: list[Logged] = []
-        self._n_dropped = 0
+        self.n_dropped = 0  # changes that the log has moved on past
         self._known_since = version  # every later change is in the log
         self._waiting: list[asyncio.Future[None]] = []
 
@@ -91,15 +161,11 @@ class KindTable:
 
     def place(self, version: int) -> int:
         """The place in the log where the changes after a version begin."""
-        return self._n_dropped + self._index(version)
-
-    def has_dropped(self, place: int) -> bool:
-        """Whether the log has moved on past a place."""
-        return place < self._n_dropped
+        return self.n_dropped + self._index(version)
 
     def after(self, place: int) -> Logged | None:
         """The change at a place, if it has happened."""
-        index = place - self._n_dropped
+        index = place - self.n_dropped
         return self._log[index] if index < len(self._log) else None
 
     async def changed(self) -> None:
@@ -128,11 +194,11 @@ class KindTable:
     def _drop(self, n_oldest: int) -> None:
         if n_oldest:
             self._known_since = self._log[n_oldest - 1].version
-            self._n_dropped += n_oldest
+            self.n_dropped += n_oldest
             del self._log[:n_oldest]
 
     def _index(self, version: int) -> int:
-        return bisect_right(self._log, version, key=_version)
+        return bisect_right(self._log, version, key=lambda one: one.version)
 
     def _range(self, prefix: str, after: str) -> Iterator[str]:
         start = bisect_right(self._keys, after) if after else bisect_left(self._keys, prefix)
@@ -141,7 +207,3 @@ class KindTable:
             if not key.startswith(prefix):
                 return
             yield key
-
-
-def _version(one: Logged) -> int:
-    return one.version

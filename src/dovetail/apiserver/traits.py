@@ -1,4 +1,9 @@
-"""Describes what is special about each kind, which a real server has in its code."""
+"""Describes what is special about each kind, which a real server has in its code.
+
+That includes which lists are merged item by item, and by which keys. Built-in kinds say so in their
+code, custom ones in their definitions. All other lists are one value: whoever writes them writes
+them whole.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +13,7 @@ from typing import Final
 import msgspec
 
 from dovetail import api
-from dovetail.apiserver.trees import Obj, at, items, mapping, text
+from dovetail.apiserver.trees import Obj, at, items, mapping, text, texts
 from dovetail.kube.seam import Json
 
 _NOTHING: Final[Mapping[str, str]] = {}
@@ -168,3 +173,61 @@ def _rule_messages(schema: Json) -> frozenset[str]:
     own = [text(item, "message") for item in items(held.get("x-kubernetes-validations"))]
     inner = [_rule_messages(item) for item in held.values() if isinstance(item, dict | list)]
     return frozenset(own).union(*inner)
+
+
+Keys = tuple[str, ...]
+SET: Final[Keys] = ()  # items are their own keys
+
+_BUILT_IN: Final[Mapping[str, Keys]] = {
+    "addresses": ("type",),
+    "conditions": ("type",),
+    "containers": ("name",),
+    "env": ("name",),
+    "ephemeralContainers": ("name",),
+    "hostAliases": ("ip",),
+    "hostIPs": ("ip",),
+    "imagePullSecrets": ("name",),
+    "initContainers": ("name",),
+    "podIPs": ("ip",),
+    "resourceClaims": ("name",),
+    "topologySpreadConstraints": ("topologyKey", "whenUnsatisfiable"),
+    "volumeDevices": ("devicePath",),
+    "volumeMounts": ("mountPath",),
+    "volumes": ("name",),
+    "podCIDRs": SET,
+}
+_EVERYWHERE: Final[Mapping[str, Keys]] = {"finalizers": SET, "ownerReferences": ("uid",)}
+_METADATA: Final = ("metadata",)
+
+
+class Lists:
+    """What of a kind's lists is merged."""
+
+    def __init__(self, traits: Traits) -> None:
+        self._by_path = dict(_from_schema(traits.schema)) if traits.schema is not None else None
+        self._is_custom = traits.is_custom
+
+    def keys(self, path: tuple[str, ...], items: list[Json]) -> Keys | None:
+        """What tells a list's items apart, by the fields that lead to it; None: it is one value."""
+        field = path[-1] if path else ""
+        if path[:-1] == _METADATA and field in _EVERYWHERE:
+            return _EVERYWHERE[field]
+        if self._is_custom:
+            return (self._by_path or {}).get(path)
+        if field == "ports":
+            is_service = not any("containerPort" in mapping(item) for item in items)
+            return ("port", "protocol") if is_service else ("containerPort", "protocol")
+        return _BUILT_IN.get(field)
+
+
+def _from_schema(schema: Obj, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], Keys]:
+    result: dict[tuple[str, ...], Keys] = {}
+    if schema.get("x-kubernetes-list-type") == "map":
+        result[path] = tuple(texts(schema, "x-kubernetes-list-map-keys"))
+    elif schema.get("x-kubernetes-list-type") == "set":
+        result[path] = SET
+    for name, inner in mapping(schema.get("properties")).items():
+        result |= _from_schema(mapping(inner), (*path, name))
+    if isinstance(schema.get("items"), dict):
+        result |= _from_schema(mapping(schema["items"]), path)
+    return result

@@ -98,11 +98,6 @@ def stamp(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime(_STAMP)
 
 
-def moment(stamped: str) -> datetime:
-    """The moment that a stamp means."""
-    return datetime.fromisoformat(stamped)
-
-
 def condition(tree: Json, kind: str) -> Obj:
     """The status condition of that type, or an empty mapping."""
     for item in items(at(tree, "status", "conditions")):

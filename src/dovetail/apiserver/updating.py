@@ -12,8 +12,8 @@ from dovetail.apiserver.creation import check_identity, tidy
 from dovetail.apiserver.deletion import may_go
 from dovetail.apiserver.patches.applying import tracked
 from dovetail.apiserver.patches.ownership import UPDATE, Stamp
-from dovetail.apiserver.record import Stored
 from dovetail.apiserver.storage import ObjectStore
+from dovetail.apiserver.table import Stored
 from dovetail.apiserver.traits import Traits
 from dovetail.apiserver.trees import Obj, at, canonical, number, part, put, text
 from dovetail.kube.seam import Ref

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dovetail.cli import options
-from dovetail.cli.output import Output, aligned, emit, json_text, say, yaml_text
+from dovetail.cli.output import Output, Progress, aligned, emit, json_text, say, yaml_text
 
 if TYPE_CHECKING:
     from dovetail.present.budgets import BudgetBlock, BudgetCalendar, WeekPicture
@@ -45,7 +45,6 @@ def budgets(
       kubectl get nodepools,nodes,nodeclaims -o yaml | dovetail budgets -f -
     """  # noqa: D301  \b keeps the examples' lines apart in the help
     from dovetail import app
-    from dovetail.cli.progress import Progress
 
     span = _span(next_span)
     request = app.PlanRequest(sources=options.sources(files, more), now=options.instant(now))

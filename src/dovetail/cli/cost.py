@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dovetail.cli import options
-from dovetail.cli.output import Output, aligned, emit, json_text, say, yaml_text
+from dovetail.cli.output import Output, Progress, aligned, emit, json_text, say, yaml_text
 from dovetail.cli.seeing import ClusterSource, seen
 from dovetail.present.cost import By
 
@@ -72,7 +72,6 @@ def cost(  # noqa: PLR0913  typer reads one flag from each argument
 
 
 def _report(found: Seen, label: str) -> CostReport:
-    from dovetail.cli.progress import Progress
     from dovetail.present.cost_report import report
     from dovetail.sim.comparison import compared, target
 
@@ -104,7 +103,7 @@ def _output_text(
 def _wrap(text: str) -> list[str]:
     import textwrap
 
-    from dovetail.cli.terminal import drawn_width
+    from dovetail.cli.render import drawn_width
 
     width = drawn_width()
     return textwrap.wrap(text, width, break_on_hyphens=False) if width else [text]

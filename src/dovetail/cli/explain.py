@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dovetail.cli import options
-from dovetail.cli.output import Output, aligned, emit, json_text, say, yaml_text
+from dovetail.cli.output import Output, Progress, aligned, emit, json_text, say, yaml_text
 
 if TYPE_CHECKING:
     from dovetail.app import Explained, PlanRequest, Seen
@@ -125,7 +125,6 @@ def _journal(files: list[str], journal: str) -> str:
 
 def _from_journal(path: str, asked: LookupSubject, at: str) -> Explained:
     from dovetail import app
-    from dovetail.cli.progress import Progress
 
     until = _end_of_second(options.instant(at, "--at"))
     with Progress() as progress:
@@ -140,7 +139,6 @@ def _end_of_second(at: datetime | None) -> datetime | None:
 def _explain_planned(request: PlanRequest, asked: LookupSubject, kubeconfig: str) -> Explained:
     """From manifests, or from the live cluster where none are named."""
     from dovetail import app
-    from dovetail.cli.progress import Progress
 
     def see() -> Seen:
         if request.sources:

@@ -20,6 +20,7 @@ from dovetail.present.node_list import NodeList, age, arranged, percent
 from dovetail.present.table import bar, counted
 
 _GAP: Final = 2
+SIGNS: Final = "█░…"  # else ASCII
 _NAME: Final = 24  # so much of a name is shown if any column can give way instead
 _LEAST_NAME: Final = 8
 _AROUND: Final = 4  # lines of the screen that show no node: sums, a gap, headings, keys

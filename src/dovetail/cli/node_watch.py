@@ -15,9 +15,10 @@ from typing import Final
 import msgspec
 
 from dovetail.cli.node_keys import Viewing, keys_in, pressed, within
-from dovetail.cli.node_screen import Look, frame, room
-from dovetail.cli.progress import Progress
-from dovetail.cli.terminal import Terminal, is_plain
+from dovetail.cli.node_screen import SIGNS, Look, frame, room
+from dovetail.cli.output import Progress
+from dovetail.cli.render import is_plain
+from dovetail.cli.terminal import Terminal
 from dovetail.clock import LoopTimer, SystemClock, happens_within
 from dovetail.live.following import Following, Whose, follow
 from dovetail.present.node_list import NodeList, NodeListView, node_list
@@ -30,7 +31,7 @@ Handlers = Mapping[signal.Signals, Callable[[], None]]
 
 def watch(whose: Whose, wish: NodeListView, *, is_wide: bool) -> None:
     """Show the nodes until somebody has seen enough. Raises InputError."""
-    look = Look(is_wide=is_wide, is_plain=is_plain())
+    look = Look(is_wide=is_wide, is_plain=is_plain(SIGNS))
     with ExitStack() as reading:
         reading.enter_context(Progress()).tell("reading the cluster")
         asyncio.run(_watch(whose, Viewing(wish), look, reading.close))

@@ -91,10 +91,11 @@ def _output_text(
     if output in {Output.TABLE, Output.WIDE}:
         from rich.text import Text
 
-        from dovetail.cli.node_screen import Look, sums, table
-        from dovetail.cli.terminal import drawn_width, inked, is_plain
+        from dovetail.cli.node_screen import SIGNS, Look, sums, table
+        from dovetail.cli.render import drawn_width, is_plain
+        from dovetail.cli.terminal import inked
 
-        look = Look(drawn_width(), is_wide=output is Output.WIDE, is_plain=is_plain())
+        look = Look(drawn_width(), is_wide=output is Output.WIDE, is_plain=is_plain(SIGNS))
         lines = [*table(shown, listed.now, look), Text(), sums(listed.totals, look)]
         return "".join(f"{line}\n" for line in inked(lines))
     data = nodes_json(listed, shown, notes)

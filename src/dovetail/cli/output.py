@@ -1,4 +1,7 @@
-"""Writes results to stdout, whole and at the end, and progress and warnings to stderr."""
+"""Writes results to stdout, whole and at the end, and warnings to stderr; shows progress there.
+
+Work that takes over a second shows a line, only on a terminal.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,11 @@ import typer
 
 if TYPE_CHECKING:
     from dovetail.present.plan import Json
+import threading
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from rich.status import Status
 
 _PIECE = 65536
 BROKEN_PIPE = 141  # 128 + SIGPIPE, what a shell reports for any other program
@@ -74,3 +82,47 @@ def aligned(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Seq
         )
         text += "   ".join(padded).rstrip() + "\n"
     return text
+
+
+PATIENCE_SECONDS = 1.0
+
+
+class Progress:
+    """Shows what is being done once it has taken a while; shows nothing in pipes and logs."""
+
+    def __init__(self) -> None:
+        self._stage = ""
+        self._is_over = False
+        self._status: Status | None = None
+        self._lock = threading.Lock()
+        self._timer = threading.Timer(PATIENCE_SECONDS, self.show)
+        self._timer.daemon = True
+
+    def __enter__(self) -> Self:
+        if sys.stderr.isatty():
+            self._timer.start()
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._timer.cancel()
+        with self._lock:
+            self._is_over = True
+            if self._status is not None:
+                self._status.stop()
+
+    def tell(self, stage: str) -> None:
+        """Say what is being done from now on."""
+        with self._lock:
+            self._stage = stage
+            if self._status is not None:
+                self._status.update(stage)
+
+    def show(self) -> None:
+        """Stop being patient; nothing happens when the work is over or shown already."""
+        from rich.console import Console
+
+        with self._lock:
+            if self._is_over or self._status is not None:
+                return
+            self._status = Console(stderr=True).status(self._stage)
+            self._status.start()

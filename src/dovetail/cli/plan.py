@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from dovetail.cli import options
-from dovetail.cli.output import Output, aligned, emit, json_text, say, yaml_text
+from dovetail.cli.output import Output, Progress, aligned, emit, json_text, say, yaml_text
 from dovetail.model.policy import MinValuesPolicy, Policy, PreferencePolicy
 
 if TYPE_CHECKING:
@@ -53,9 +53,9 @@ def plan(  # noqa: PLR0913  typer reads one flag from each argument
       dovetail plan -f cluster/ --frontier
       dovetail plan -f cluster/ --node-price 0.025
     """  # noqa: D301  \b keeps the examples' lines apart in the help
-    from dovetail import settings
     from dovetail.app import PlanRequest
     from dovetail.settings import policies
+    from dovetail.settings.scheduler import default_spread
 
     _mention_gates(feature_gates)
     policy = policies.policy(
@@ -63,7 +63,7 @@ def plan(  # noqa: PLR0913  typer reads one flag from each argument
         min_values_policy=min_values_policy,
         effort=effort,
         spot_robustness=spot_robustness,
-        default_spread=settings.default_spread(scheduler_config),
+        default_spread=default_spread(scheduler_config),
     )
     calm = policies.Calm(
         options.dollars(least_saving_per_eviction),
@@ -88,16 +88,15 @@ def plan(  # noqa: PLR0913  typer reads one flag from each argument
 
 
 def _mention_gates(feature_gates: str) -> None:
-    from dovetail import settings
+    from dovetail.settings import readings
 
     if feature_gates:
-        settings.feature_gates(feature_gates)
+        readings.feature_gates(feature_gates)
         say("Feature gates bind 'run' only: offline every kind in the input is honoured.")
 
 
 def _plan(request: PlanRequest) -> Planned:
     from dovetail.app import plan_from
-    from dovetail.cli.progress import Progress
 
     with Progress() as progress:
         return plan_from(request, stdin=sys.stdin.buffer, tell=progress.tell)
@@ -123,7 +122,7 @@ def _output_text(planned: Planned, output: Output, *, with_certificate: bool) ->
     )
     shown["staying"] = [blocked_json(verdict) for verdict in planned.staying]
     if planned.frontier:
-        from dovetail.present.frontier import frontier_json
+        from dovetail.present.table import frontier_json
 
         shown["frontier"] = frontier_json(planned.frontier)
     return json_text(shown) if output is Output.JSON else yaml_text(shown)
@@ -133,7 +132,7 @@ def _frontier(planned: Planned) -> str:
     """Price against number of nodes, where that was asked for."""
     if not planned.frontier:
         return ""
-    from dovetail.present.frontier import COLUMNS, frontier_rows
+    from dovetail.present.table import COLUMNS, frontier_rows
 
     rows = aligned(COLUMNS, frontier_rows(planned.frontier), right=COLUMNS)
     return f"\nPrice against nodes\n{rows}"

@@ -32,42 +32,58 @@ from dovetail.units import quantity
 
 _PIPE_WIDTH: Final = 160  # nobody is looking: do not squeeze
 _NARROW: Final = 110  # below this, bars give way to plain percentages
+_SIGNS: Final = "█░─"
 _TINY: Final = 70  # below this, columns give way to lines
 
 
 def drawn(table: PlanTable, *, is_wide: bool, notes: Sequence[str] = ()) -> str:
     """The whole plan as text for stdout, coloured only when stdout is a terminal."""
-    console = _console()
-    _print_nodes(console, table.nodes, is_wide=is_wide)
+    paper = console(drawn_width() or _PIPE_WIDTH)
+    _print_nodes(paper, table.nodes, is_wide=is_wide)
     for part in (
         _existing(table.existing),
         _disruptions(table.disruptions, is_wide=is_wide),
         _staying(table.staying, is_wide=is_wide),
     ):
         if part is not None:
-            console.print(part)
-            console.print()
-    _print_waiting(console, table.waiting, is_wide=is_wide)
+            paper.print(part)
+            paper.print()
+    _print_waiting(paper, table.waiting, is_wide=is_wide)
     for line in table.totals:
-        _print_prose(console, line, style="bold")
+        _print_prose(paper, line, style="bold")
     for note in notes:
-        _print_prose(console, f"Note: {note}")
-    return _text_of(console)
+        _print_prose(paper, f"Note: {note}")
+    return _text_of(paper)
 
 
-def _console() -> Console:
-    is_terminal = sys.stdout.isatty()
-    width = shutil.get_terminal_size().columns if is_terminal or "COLUMNS" in os.environ else 0
+def console(width: int) -> Console:
+    """A console that writes into memory, coloured only when stdout is a terminal."""
     return Console(
         file=io.StringIO(),
-        force_terminal=is_terminal,
+        force_terminal=sys.stdout.isatty(),
         color_system=None if os.environ.get("NO_COLOR") else "auto",
-        width=width or _PIPE_WIDTH,
+        width=width,
         highlight=False,
         markup=False,
         emoji=False,
         legacy_windows=False,
     )
+
+
+def drawn_width() -> int:
+    """How wide stdout is; 0 where nobody is looking and nothing need be squeezed."""
+    if sys.stdout.isatty() or "COLUMNS" in os.environ:
+        return shutil.get_terminal_size().columns
+    return 0
+
+
+def is_plain(signs: str) -> bool:
+    """Whether stdout cannot show these signs, and gets ASCII alone."""
+    try:
+        signs.encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return True
+    return False
 
 
 def _text_of(console: Console) -> str:
@@ -92,21 +108,12 @@ def _print_prose(
         console.print(Text(line, style=style), soft_wrap=True)
 
 
-def _is_plain() -> bool:
-    """Whether stdout can only show ASCII."""
-    try:
-        "█░─".encode(sys.stdout.encoding or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        return True
-    return False
-
-
 def _table(title: str) -> Table:
     return Table(
         title=title or None,
         title_justify="left",
         title_style="bold",
-        box=box.ASCII if _is_plain() else box.SIMPLE_HEAD,
+        box=box.ASCII if is_plain(_SIGNS) else box.SIMPLE_HEAD,
         pad_edge=False,
         show_edge=False,
         header_style="bold",
@@ -173,7 +180,7 @@ def _device(fill: Fill) -> str:
 def _fill_text(fill: Fill, console: Console) -> str:
     if console.width < _NARROW:
         return f"{fill.percent:3d} %"
-    if _is_plain():
+    if is_plain(_SIGNS):
         return bar(fill.percent, filled="#", empty="-")
     return bar(fill.percent)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dovetail.cli import options
-from dovetail.cli.output import Output, aligned, emit, json_text, say, yaml_text
+from dovetail.cli.output import Output, Progress, aligned, emit, json_text, say, yaml_text
 
 if TYPE_CHECKING:
     from dovetail.present.replay import Replay, ReplayedDecision
@@ -48,7 +48,6 @@ def replay(
       dovetail replay 000000000257.journal
     """  # noqa: D301  \b keeps the examples' lines apart in the help
     from dovetail import app
-    from dovetail.cli.progress import Progress
 
     with Progress() as progress:
         found = app.replayed_from(journal, last or 0, tell=progress.tell)
@@ -80,8 +79,10 @@ def _replay_text(found: Replay) -> str:
 
 def _block(replayed_decision: ReplayedDecision) -> str:
     from dovetail.present.plan import instant
-    from dovetail.present.replay import difference_rows
 
-    table = aligned(_COLUMNS, difference_rows(replayed_decision), right=())
+    rows = [
+        (one.what, one.name, one.recorded, one.recomputed) for one in replayed_decision.differences
+    ]
+    table = aligned(_COLUMNS, rows, right=())
     lines = "".join(f"  {line}\n" for line in table.splitlines())
     return f"Decision {replayed_decision.number} of {instant(replayed_decision.now)}:\n{lines}\n"

@@ -10,7 +10,7 @@ import msgspec
 import typer
 
 from dovetail.cli import options
-from dovetail.cli.output import say
+from dovetail.cli.output import Progress, say
 
 if TYPE_CHECKING:
     from dovetail.app import Seen
@@ -52,7 +52,6 @@ def whose(source: ClusterSource) -> Whose:
 def seen(source: ClusterSource) -> Seen:
     """The cluster as it is at one moment; remarks are said. Raises InputError."""
     from dovetail import app
-    from dovetail.cli.progress import Progress
 
     with Progress() as progress:
         if source.is_live:

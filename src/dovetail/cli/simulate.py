@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dovetail.cli.output import Output, aligned, emit, json_text, say, yaml_text
+from dovetail.cli.output import Output, Progress, aligned, emit, json_text, say, yaml_text
 from dovetail.errors import InputError
 
 if TYPE_CHECKING:
@@ -143,7 +143,6 @@ def simulate(  # noqa: PLR0913  typer reads one flag from each argument
       dovetail simulate day.yaml --vary policy.evictionCost=0s,2h,8h -o json
     """  # noqa: D301  \b keeps the examples' lines apart in the help
     from dovetail import app
-    from dovetail.cli.progress import Progress
     from dovetail.sim.rehearsal import Rehearsal
 
     if html:
@@ -187,7 +186,7 @@ def _output_text(
     held: tuple[Side, ...], notes: tuple[str, ...], output: Output, *, is_compared: bool
 ) -> str:
     if output in {Output.TABLE, Output.WIDE}:
-        from dovetail.sim.report.text import grids
+        from dovetail.sim.report.data import grids
 
         texts = [
             f"{grid.title}\n\n{aligned(grid.columns, grid.rows, right=grid.columns[1:])}"

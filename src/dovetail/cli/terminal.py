@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import os
-import shutil
 import sys
 import termios
 import tty
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Final, Self
 
-from rich.console import Console
 from rich.text import Text
+
+from dovetail.cli.render import console
 
 _ENTER: Final = "\x1b[?1049h\x1b[?25l"  # the other screen, and no cursor
 _LEAVE: Final = "\x1b[?25h\x1b[?1049l"
@@ -28,39 +26,13 @@ def is_interactive() -> bool:
     return can_draw and sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def is_plain() -> bool:
-    """Whether stdout can only show ASCII."""
-    try:
-        "█░…".encode(sys.stdout.encoding or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        return True
-    return False
-
-
-def drawn_width() -> int:
-    """How wide stdout is; 0 where nobody is looking and nothing need be squeezed."""
-    if sys.stdout.isatty() or "COLUMNS" in os.environ:
-        return shutil.get_terminal_size().columns
-    return 0
-
-
 def inked(lines: Sequence[Text]) -> list[str]:
     """Lines as a terminal takes them; coloured only where stdout is one and NO_COLOR is not set."""
-    is_terminal = sys.stdout.isatty()
-    console = Console(
-        file=io.StringIO(),
-        force_terminal=is_terminal,
-        color_system=None if os.environ.get("NO_COLOR") else "auto",
-        width=10_000,
-        highlight=False,
-        markup=False,
-        emoji=False,
-        legacy_windows=False,
-    )
+    paper = console(10_000)
     made = []
     for line in lines:
-        with console.capture() as caught:
-            console.print(line, end="", soft_wrap=True)
+        with paper.capture() as caught:
+            paper.print(line, end="", soft_wrap=True)
         made.append(caught.get())
     return made
 
@@ -78,12 +50,7 @@ class Terminal:
         self.enter()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.leave()
 
     def enter(self) -> None:

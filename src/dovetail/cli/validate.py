@@ -7,7 +7,7 @@ import sys
 import typer
 
 from dovetail.cli import options
-from dovetail.cli.output import emit, say
+from dovetail.cli.output import Progress, emit, say
 
 BAD_INPUT = 2
 
@@ -28,7 +28,6 @@ def validate(
       kubectl get nodepools -o yaml | dovetail validate -f -
     """  # noqa: D301  \b keeps the examples' lines apart in the help
     from dovetail import app
-    from dovetail.cli.progress import Progress
     from dovetail.present.table import counted
 
     paths = options.sources(files, more)

@@ -21,8 +21,7 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
-from dovetail.cloud.declare import allocatable, among, reservation_id
-from dovetail.cloud.kwok_labels import Make, declared
+from dovetail.cloud.declare import Make, allocatable, among, declared, reservation_id
 from dovetail.errors import InputError
 from dovetail.model.instance import InstanceType, Offering
 from dovetail.model.requirements import Operator, Requirement, Requirements, requirement

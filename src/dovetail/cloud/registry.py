@@ -20,8 +20,6 @@ from dovetail.cloud.plugin import ProviderPlugin
 from dovetail.cloud.provider import CloudProvider
 from dovetail.errors import InputError
 
-__all__ = ["GROUP", "ProviderContext", "extensions", "load", "made", "names", "plugins"]
-
 GROUP: Final = "dovetail.providers"
 KubeT = TypeVar("KubeT")
 _Plugin = ProviderPlugin[KubeT, msgspec.Struct]

@@ -18,7 +18,6 @@ from dovetail.kube.errors import ConflictError, NotFoundError
 from dovetail.kube.mirror import Absent, Mirror, Notice, Present
 from dovetail.kube.seam import Reader, Ref
 from dovetail.model.backoff import Backoff, Chance
-from dovetail.model.pod import Pod, PodKey
 from dovetail.model.pool import NodeClassRef
 from dovetail.state.changes import NOTHING, Observed, Touched, Vanished
 from dovetail.state.cluster import Cluster
@@ -45,35 +44,11 @@ class WatchCache:
         self._is_everything_ours = node_classes is None
         self._node_classes = {(kind.group, kind.name): kind for kind in node_classes or ()}
         self._mirrors: dict[str, Mirror] = {}
-        self._claims: _Indexed[api.NodeClaim] = _Indexed()
-        self._nodes: _Indexed[api.Node] = _Indexed()
-        self._attachments: _Indexed[api.VolumeAttachment] = _Indexed()
+        self.claims: Indexed[api.NodeClaim] = Indexed()  # ours, and by their instance
+        self.nodes: Indexed[api.Node] = Indexed()  # whoever made them, and by their instance
+        self.attachments: Indexed[api.VolumeAttachment] = Indexed()  # and by their node
         self._pools: dict[str, api.NodePool] = {}
         self._classes: dict[tuple[str, str], api.Object] = {}
-
-    def claim(self, name: str) -> api.NodeClaim | None:
-        """The claim of that name, if it is ours."""
-        return self._claims.get(name)
-
-    def claims(self) -> tuple[api.NodeClaim, ...]:
-        """Every claim of ours."""
-        return self._claims.all()
-
-    def claims_with(self, provider_id: str) -> tuple[api.NodeClaim, ...]:
-        """Claims for this instance: one, unless something is wrong."""
-        return self._claims.under(provider_id)
-
-    def node(self, name: str) -> api.Node | None:
-        """The Node of that name, whoever made it."""
-        return self._nodes.get(name)
-
-    def nodes(self) -> tuple[api.Node, ...]:
-        """Every Node, whoever made it."""
-        return self._nodes.all()
-
-    def nodes_with(self, provider_id: str) -> tuple[api.Node, ...]:
-        """Nodes on this instance: one, unless something is wrong."""
-        return self._nodes.under(provider_id)
 
     def pool(self, name: str) -> api.NodePool | None:
         """The pool of that name, if it is ours."""
@@ -87,22 +62,6 @@ class WatchCache:
         """The node class that a pool or claim refers to."""
         kind = self._node_classes.get((ref.group, ref.kind))
         return None if kind is None else self._classes.get((kind.name, ref.name))
-
-    def attachments_on(self, node: str) -> tuple[api.VolumeAttachment, ...]:
-        """Volumes that are attached to a node."""
-        return self._attachments.under(node)
-
-    def pods_on(self, node: str) -> tuple[Pod, ...]:
-        """Pods that are bound to a node."""
-        return self.cluster.pods_on(node)
-
-    def pod(self, key: PodKey) -> Pod | None:
-        """The pod of that name, bound or waiting."""
-        return self.cluster.pod(key)
-
-    def volumes_of(self, pod: Pod) -> tuple[str, ...]:
-        """The PersistentVolumes of a pod."""
-        return self.cluster.volumes_of(pod)
 
     def put(self, kind: api.Kind, raw: msgspec.Raw) -> None:
         """What the API answered to a write of ours; as if the watch had shown it just now."""
@@ -130,15 +89,15 @@ class WatchCache:
             case api.NodeClaim():
                 if not self._is_ours(found.spec.node_class_ref):
                     return self._absent(found)
-                self._claims.put(name, found, found.status.provider_id)
+                self.claims.put(name, found, found.status.provider_id)
             case api.Node():
-                self._nodes.put(name, found, found.spec.provider_id)
+                self.nodes.put(name, found, found.spec.provider_id)
             case api.NodePool():
                 if not self._is_ours(found.spec.template.spec.node_class_ref):
                     return self._absent(found)
                 self._pools[name] = found
             case api.VolumeAttachment():
-                self._attachments.put(name, found, found.spec.node_name)
+                self.attachments.put(name, found, found.spec.node_name)
                 return NOTHING
             case _ if self.is_node_class(found):
                 self._classes[found.kind, name] = found
@@ -149,13 +108,13 @@ class WatchCache:
         name = gone.metadata.name
         match gone:
             case api.NodeClaim():
-                self._claims.drop(name)
+                self.claims.drop(name)
             case api.Node():
-                self._nodes.drop(name)
+                self.nodes.drop(name)
             case api.NodePool():
                 self._pools.pop(name, None)
             case api.VolumeAttachment():
-                self._attachments.drop(name)
+                self.attachments.drop(name)
                 return NOTHING
             case _ if self.is_node_class(gone):
                 self._classes.pop((gone.kind, name), None)
@@ -173,7 +132,7 @@ class WatchCache:
         return self._is_everything_ours or (ref.group, ref.kind) in self._node_classes
 
 
-class _Indexed(Generic[ObjectT]):
+class Indexed(Generic[ObjectT]):
     """Objects by name, and by one other thing that several may share."""
 
     def __init__(self) -> None:

@@ -7,7 +7,7 @@ alone: whatever an earlier leader left undone is done by this one.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from datetime import datetime
 from typing import Final
 
@@ -26,8 +26,7 @@ from dovetail.controllers.claims.garbage_collection import GarbageCollection
 from dovetail.controllers.claims.loop import ClaimEffects, ClaimLoop
 from dovetail.controllers.dependencies import Dependencies
 from dovetail.controllers.disruption.emptying import DeletionCosts, SoftTaints
-from dovetail.controllers.disruption.loop import Disruptions
-from dovetail.controllers.disruption.static_scale_down import StaticScaleDown
+from dovetail.controllers.disruption.loop import Disruptions, StaticScaleDown
 from dovetail.controllers.feed import Feed, Listener, watched_kinds
 from dovetail.controllers.launching.claim_creation import ClaimCreation, ClaimWriter
 from dovetail.controllers.nodes.termination import NodeTermination
@@ -75,7 +74,7 @@ class Work(msgspec.Struct, frozen=True):
     """One loop: how it runs until cancelled, and how it ends what it has begun."""
 
     name: str
-    run: Callable[[], Awaitable[None]]
+    run: Callable[[], Coroutine[object, object, None]]
     finish: Callable[[], Awaitable[None]]
 
 
@@ -98,9 +97,10 @@ class Controller:
         self._eviction_queue = EvictionQueue(dependencies, self.cache)
         self._eviction_counts = EvictionCountStore(dependencies, cluster.evictions, setup.namespace)
         self._termination = NodeTermination(dependencies, self.cache, self._eviction_queue)
-        self._claim_creation = ClaimCreation(
-            dependencies, self.cache, _claim_writer(dependencies, setup.mark)
+        writer = ClaimWriter(
+            dependencies.kube, mark=setup.mark, timer=dependencies.timer, chance=dependencies.chance
         )
+        self._claim_creation = ClaimCreation(dependencies, self.cache, writer)
         self._disruptions = Disruptions(dependencies, self.cache, self._claim_creation)
         self._soft_taints = SoftTaints(dependencies, self.cache)
         self._deletion_costs = DeletionCosts(dependencies, self.cache)
@@ -108,15 +108,15 @@ class Controller:
             self.feed.subscribe(self._deletion_costs.handle, (POD,))
         self._static_scale_down = StaticScaleDown(dependencies, self.cache)
         self._pools = PoolLoop(dependencies, self.cache)
-        self._catalogue = CatalogueLoop(
+        self.catalogue = CatalogueLoop(
             dependencies, self.cache, touched=self._wake_for, gates=_gates(setup)
         )
         # From the start: it alone knows which overlays there are.
-        self.feed.subscribe(self._catalogue.handle, (NODE_OVERLAY, NODE_POOL, *node_classes))
+        self.feed.subscribe(self.catalogue.handle, (NODE_OVERLAY, NODE_POOL, *node_classes))
         has_buffers = setup.gates.get("CapacityBuffer", False)
         self._buffers = BufferLoop(dependencies, self.cache) if has_buffers else None
-        writer = NominationWriter(dependencies.kube) if setup.nominates_pods else None
-        self._nominations = Nominations(dependencies, self.cache, writer)
+        steering = NominationWriter(dependencies.kube) if setup.nominates_pods else None
+        self._nominations = Nominations(dependencies, self.cache, steering)
         self._decisions = DecisionLoop(dependencies, self.cache, self._effects(setup), setup.window)
         self._claims = ClaimLoop(dependencies, self.cache, self._claim_effects(setup))
         self._garbage_collection = GarbageCollection(dependencies, self.cache)
@@ -197,7 +197,7 @@ class Controller:
         """
         thinking = (
             Work("decisions", self._decisions.run, self._decisions.finish),
-            Work("catalogue", self._catalogue.run, self._catalogue.finish),
+            Work("catalogue", self.catalogue.run, self.catalogue.finish),
         )
         if not self._acts:
             return thinking
@@ -226,7 +226,7 @@ class Controller:
         await self.take_over()
         async with asyncio.TaskGroup() as group:
             for work in self.work():
-                group.create_task(_running(work))
+                group.create_task(work.run())
 
     async def finish(self) -> None:
         """Begin nothing new, and return when what was begun has ended."""
@@ -248,10 +248,6 @@ class Controller:
         if self._is_leading and self._acts:
             self._claims.announce(ending.provider_id)
 
-    def refresh_types(self) -> None:
-        """A provider says that instance types have changed: every pool is asked for its own."""
-        self._catalogue.refresh()
-
     def _log_failed_listener(self, about: str, error: Exception) -> None:
         problem = f"{type(error).__name__}: {error}"
         self._dependencies.log.error("could not take in a change", about=about, problem=problem)
@@ -266,14 +262,10 @@ class Controller:
         """
         await self._decisions.wait_decided()
         name = node.metadata.name
-        pods = self.cache.cluster.promised_to(name, claim.metadata.name)
+        pods = self.cache.cluster.book.promised_to(name, claim.metadata.name)
         if await self._nominations.steer(name, pods):
             # It hears of pods and of nodes by different watches: of the pods first, please.
             await self._dependencies.timer.sleep(_HEARD_SECONDS)
-
-
-async def _running(work: Work) -> None:
-    await work.run()
 
 
 def _gates(setup: Setup) -> CatalogueGates:
@@ -281,12 +273,6 @@ def _gates(setup: Setup) -> CatalogueGates:
         overlays=setup.gates.get("NodeOverlay", False),
         reservations=setup.gates.get("ReservedCapacity", True),
         tells=setup.acts,
-    )
-
-
-def _claim_writer(dependencies: Dependencies, mark: str) -> ClaimWriter:
-    return ClaimWriter(
-        dependencies.kube, mark=mark, timer=dependencies.timer, chance=dependencies.chance
     )
 
 

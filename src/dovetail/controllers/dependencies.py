@@ -10,6 +10,7 @@ from dovetail.cloud.provider import CloudProvider
 from dovetail.controllers.workqueue import QueueSettings
 from dovetail.kube.seam import Kube
 from dovetail.model.backoff import Backoff, Chance
+from dovetail.model.pool import NodeClassRef
 from dovetail.observe.events import Recorder
 from dovetail.observe.logs import Log
 from dovetail.observe.meters import Meters
@@ -30,6 +31,11 @@ class Dependencies(msgspec.Struct, frozen=True):
     log: Log
     breadth: float = 1.0
     extensions: tuple[api.Extension, ...] = ()
+
+    @property
+    def node_classes(self) -> tuple[NodeClassRef, ...]:
+        """The kinds of node classes that our cloud launches with."""
+        return tuple(NodeClassRef(one.group, one.kind) for one in self.cloud.supported_node_classes)
 
     def queue_settings(self, backoff: Backoff, n_workers: int) -> QueueSettings:
         """How a queue is worked off with these."""

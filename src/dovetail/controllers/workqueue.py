@@ -16,12 +16,18 @@ import msgspec
 
 from dovetail.clock import Timer, happens_within
 from dovetail.model.backoff import Backoff, Chance
+from dovetail.observe.logs import Log
 
 KeyT = TypeVar("KeyT", bound=Hashable)
 
 # Moments are told by a clock that may be set, waits are not: nobody sleeps longer than this.
 LONGEST_WAIT_SECONDS: Final = 600.0
 _SPARE: Final = 1000  # so many entries may stand in vain before the schedule is swept
+
+
+def failure_log(log: Log, message: str, field: str) -> Callable[[object, Exception], None]:
+    """Logs what a handler raised, with its key in this field."""
+    return lambda key, error: log.error(message, **{field: key, "error": str(error)})
 
 
 class QueueSettings(msgspec.Struct, frozen=True):

@@ -26,8 +26,6 @@ from dovetail.decide.static import joined, static
 from dovetail.model.plan import Plan
 from dovetail.model.snapshot import Snapshot
 
-__all__ = ["decide"]
-
 
 def decide(snapshot: Snapshot, now: datetime) -> Plan:
     """Return everything worth doing now, why, and when to ask again."""

@@ -20,7 +20,7 @@ import msgspec
 
 from dovetail import labels
 from dovetail.decide.explain import say
-from dovetail.decide.lifecycle.protection import protection
+from dovetail.decide.lifecycle.protection import protected_for, protection
 from dovetail.decide.nodes import Census, census, leaving, recalled
 from dovetail.decide.pdbs import is_kept_for_ever
 from dovetail.model.ledger import Nomination
@@ -29,7 +29,6 @@ from dovetail.model.pod import TERMINAL_PHASES, Pod, PodSpec
 from dovetail.model.resources import PODS, Resources, fits, subtract, total
 from dovetail.model.snapshot import DisruptionBudget, Snapshot
 from dovetail.model.verdict import Problem, Reason
-from dovetail.units import duration
 
 DEFAULT_SCHEDULER: Final = "default-scheduler"
 _TIED_TO_NODE: Final = frozenset({"DaemonSet", "Node"})
@@ -281,18 +280,10 @@ def _is_protected(pod: Pod, now: datetime | None) -> bool:
         return False
     if wish == "true":
         return True
-    span = _span(wish)
+    span = protected_for(wish)
     if span is None:
         return False
     return now is None or pod.started_at is None or now < pod.started_at + span
-
-
-def _span(text: str) -> timedelta | None:
-    try:
-        span = duration.parse(text)
-    except ValueError:
-        return None
-    return span if span > timedelta(0) else None
 
 
 def with_room_of_parting(snapshot: Snapshot, now: datetime) -> Snapshot:

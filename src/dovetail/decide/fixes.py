@@ -185,16 +185,12 @@ def _spread(case: PodCase) -> Change:
 
 def _no_offering(case: PodCase) -> Change:
     shelf = case.bench.shelf
+    rows = shelf.rows({}) & shelf.table.rows_of(case.finding.left)
     places = {
-        f"{offering.zone} {offering.capacity_type}"
-        for offering in shelf.table.offerings(shelf.rows({}) & _rows_of(case))
+        f"{offering.zone} {offering.capacity_type}" for offering in shelf.table.offerings(rows)
     }
     shown = ", ".join(sorted(places)[:5])
     return case.change(f"allow what is available: {shown}")
-
-
-def _rows_of(case: PodCase) -> Bits:
-    return case.bench.shelf.table.rows_of(case.finding.left)
 
 
 def _volume_topology(case: PodCase) -> Change:

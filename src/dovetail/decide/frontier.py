@@ -20,7 +20,7 @@ from typing import Final
 import msgspec
 
 from dovetail.decide.provision import provision
-from dovetail.model.frontier import FrontierPoint
+from dovetail.model.plan import FrontierPoint
 from dovetail.model.snapshot import Snapshot
 
 MOST_PLANS: Final = 12

@@ -205,7 +205,20 @@ def bare_launches(
     most = snapshot.policy.max_instance_types
     named = tuple(others)
     chosen = _bare_choices(offers, n_nodes, _reserved_by_id(snapshot, named))
-    planned = [_bare_node(pool, kind, at, names[:most]) for kind, at in chosen]
+    planned = [
+        PlannedNode(
+            node_pool=pool,
+            instance_type=kind,
+            offering=at,
+            alternatives=tuple(dict.fromkeys((kind.name, *names[:most]))),
+            zones=(at.zone,),
+            capacity_types=(at.capacity_type,),
+            labels=node_labels(pool, kind, at),
+            requests={},
+            pods=(),
+        )
+        for kind, at in chosen
+    ]
     return tuple(
         msgspec.structs.replace(named_launch, requirements=())  # the pool's own are all it asks for
         for named_launch in named_launches(planned, snapshot, named)
@@ -254,19 +267,3 @@ def _bare_choices(offers: Sequence[_Offer], n_nodes: int, used: Counter[str]) ->
             used[at.reservation_id] += n_here
         yield from [(kind, at)] * n_here
         n_left -= n_here
-
-
-def _bare_node(
-    pool: NodePool, kind: InstanceType, at: Offering, names: Sequence[str]
-) -> PlannedNode:
-    return PlannedNode(
-        node_pool=pool,
-        instance_type=kind,
-        offering=at,
-        alternatives=tuple(dict.fromkeys((kind.name, *names))),
-        zones=(at.zone,),
-        capacity_types=(at.capacity_type,),
-        labels=node_labels(pool, kind, at),
-        requests={},
-        pods=(),
-    )

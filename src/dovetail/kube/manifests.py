@@ -1,7 +1,8 @@
 """Reads manifests into typed, validated objects that know where they come from.
 
 YAML and JSON, one object or many, `List` objects and typed lists (`PodList`) all come out as one
-flat sequence. `read` stops at the first thing wrong; `read_all_problems` collects them all.
+flat sequence. `read` stops at the first thing wrong; `read_all_problems` collects them all. Numbers
+beyond any cluster are typing mistakes.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from typing import BinaryIO, Final
 import msgspec
 
 from dovetail import api
+from dovetail.api.checks import quantity_problems
 from dovetail.api.validation import problems as field_problems
 from dovetail.errors import InputError
 from dovetail.kube import json_trees, sources, yaml_trees
-from dovetail.kube.figures import figure_problems
 from dovetail.kube.typed import Intake
 
 _SCENARIO_KEYS: Final = frozenset({"given", "now", "want", "because"})
@@ -298,3 +299,33 @@ def _read(kind: api.Kind, data: msgspec.Raw) -> api.Object:
 def _name_of(tree: api.Tree) -> str:
     names = {str: "text", list: "a list", type(None): "null", bool: "true or false"}
     return names.get(type(tree), "a number")
+
+
+MOST_PODS: Final = 1_000_000
+
+
+def figure_problems(found: api.Object) -> Iterator[api.FieldProblem]:
+    """Every number of pods that is out of reach, and every bad amount in a claim's status."""
+    for field, stated in _pod_counts(found):
+        if stated is not None and stated > MOST_PODS:
+            yield api.FieldProblem(field, f"{stated} is too large; expected at most {MOST_PODS}")
+    if isinstance(found, api.NodeClaim):
+        held = (("capacity", found.status.capacity), ("allocatable", found.status.allocatable))
+        for field, amounts in held:
+            for name, amount in sorted(amounts.items()):
+                yield from quantity_problems(amount, f"status.{field}.{name}")
+
+
+def _pod_counts(found: api.Object) -> Iterator[tuple[str, int | None]]:
+    match found:
+        case api.Deployment() | api.ReplicaSet() | api.StatefulSet() | api.ReplicationController():
+            yield "spec.replicas", found.spec.replicas
+        case api.Job():
+            yield "spec.parallelism", found.spec.parallelism
+        case api.CronJob():
+            yield "spec.jobTemplate.spec.parallelism", found.spec.job_template.spec.parallelism
+        case api.CapacityBuffer():
+            yield "spec.replicas", found.spec.replicas
+            yield "spec.percentage", found.spec.percentage
+        case _:
+            return

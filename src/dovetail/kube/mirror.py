@@ -63,10 +63,6 @@ class Pace(msgspec.Struct, frozen=True):
     n_page: int = _PAGE
 
 
-def _whole(found: api.Object) -> api.Object:
-    return found
-
-
 class Mirror:
     """Follows all objects of one scope; `tell` hears of every change, in order, in this task.
 
@@ -82,7 +78,7 @@ class Mirror:
         self._tell = tell
         self._intake = intake
         self._pace = pace
-        self.keep: Callable[[api.Object], api.Object] = _whole
+        self.keep: Callable[[api.Object], api.Object] = lambda found: found
         self._held: dict[Key, api.Object] = {}
         self._buried: dict[str, None] = {}  # uids of objects that are gone, the latest last
         self._version = ""  # where to go on watching; empty means from the beginning

@@ -3,5 +3,3 @@
 from __future__ import annotations
 
 from dovetail.live.running import run
-
-__all__ = ["run"]

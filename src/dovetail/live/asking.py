@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from dovetail.errors import InputError
-from dovetail.observe.journal.recent import RecentDecisions
+from dovetail.observe.journal.reader import RecentDecisions
 from dovetail.present.answer import answer
 from dovetail.present.explanation import Explanation
 from dovetail.present.history.past import explain

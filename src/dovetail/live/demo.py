@@ -26,17 +26,24 @@ from dovetail.controllers.leadership.supervisor import Loop, Supervisor
 from dovetail.live.asking import Asking
 from dovetail.live.providing import Provided, ProviderVoice
 from dovetail.live.replica import Outside, Replica
-from dovetail.observe.journal.recent import RecentDecisions
+from dovetail.observe.journal.reader import RecentDecisions
 from dovetail.observe.logs import LogSettings, open_log
 from dovetail.providers.aws.catalogue import offline as aws
 from dovetail.providers.kwok.faults import Faults
 from dovetail.providers.kwok.plugin import PLUGIN
 from dovetail.providers.kwok.provider import KwokProvider
-from dovetail.settings.gates import FEATURE_GATES
 from dovetail.settings.operator import LogLevel, OperatorSettings
-from dovetail.sim.demo.setting import Setting, brought, jobs, settle, shipped, skipped_remark
+from dovetail.settings.readings import FEATURE_GATES
+from dovetail.sim.demo.setting import (
+    Setting,
+    brought,
+    forget_the_old,
+    jobs,
+    settle,
+    shipped,
+    skipped_remark,
+)
 from dovetail.sim.demo.story import DAWN, Story
-from dovetail.sim.demo.upkeep import forget_the_old
 from dovetail.sim.kubelets import Habits
 from dovetail.sim.tempo import Tempo
 from dovetail.sim.world import run_world

@@ -18,8 +18,7 @@ import msgspec
 from dovetail import api
 from dovetail.clock import LoopTimer, SystemClock
 from dovetail.cloud.catalogues import OfflineCatalogues
-from dovetail.cloud.overlay_manifest import overlay
-from dovetail.cloud.overlays import PooledTypes, apply_to_pools
+from dovetail.cloud.overlays import PooledTypes, apply_to_pools, overlay
 from dovetail.controllers.cache import WatchCache
 from dovetail.controllers.feed import Feed, watched_kinds
 from dovetail.errors import InputError

@@ -32,9 +32,8 @@ from dovetail.model.snapshot import Snapshot
 from dovetail.observe.cloud import measured
 from dovetail.observe.decisions import DecisionMeters
 from dovetail.observe.events import Recorder
-from dovetail.observe.journal.keeping import JournalKeeper
 from dovetail.observe.journal.segments import Bounds
-from dovetail.observe.journal.writer import JournalWriter
+from dovetail.observe.journal.writer import JournalKeeper, JournalWriter
 from dovetail.observe.logs import Log
 from dovetail.observe.meters import Meters
 from dovetail.observe.onlooker import Onlooker
@@ -100,7 +99,7 @@ class Replica:
         provided.voice.connect(
             _ignored if settings.dry_run else self._recorder.tell,
             self._controller.announce,
-            self._controller.refresh_types,
+            self._controller.catalogue.refresh,
         )
         provided.voice.plan_with(self._controller.cache.cluster.instance_types)
         self._is_leading = False

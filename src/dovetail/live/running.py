@@ -27,19 +27,18 @@ from dovetail.controllers.leadership.election import (
     LeaderCandidate,
     LeadershipLostError,
 )
-from dovetail.controllers.leadership.memory_limit import watch_memory
-from dovetail.controllers.leadership.readiness import Readiness
+from dovetail.controllers.leadership.readiness import Readiness, watch_memory
 from dovetail.controllers.leadership.supervisor import GRACE_SECONDS, Loop, Supervisor
 from dovetail.kube.http import kubeconfig
-from dovetail.kube.http.access import Access
 from dovetail.kube.http.client import HttpKube
+from dovetail.kube.http.plugin import Access
 from dovetail.kube.http.retry import Retries
 from dovetail.kube.http.transport import HttpSettings, World
 from dovetail.kube.seam import Kube, Ref
 from dovetail.live.asking import Asking
 from dovetail.live.providing import Means, provided
 from dovetail.live.replica import Outside, Replica
-from dovetail.observe.journal.recent import RecentDecisions
+from dovetail.observe.journal.reader import RecentDecisions
 from dovetail.observe.logs import Log, LogSettings, open_log
 from dovetail.settings.operator import OperatorSettings
 from dovetail.web import ops
@@ -167,13 +166,8 @@ async def _shown(outside: Outside, replica: Replica) -> AsyncIterator[None]:
     place = ListenAddress(settings.dashboard_port, settings.dashboard_host, "--dashboard-port")
     async with serving(DashboardContent(stream, Asking(lookout, recent).explain), place) as port:
         outside.log.info("showing the cluster", address=f"http://{settings.dashboard_host}:{port}/")
-        supervisor = _supervisor(outside, [Loop("page", stream.run)])
-        async with asyncio.TaskGroup() as group:
-            group.create_task(supervisor.run())
-            try:
-                yield
-            finally:
-                supervisor.stop()
+        async with _kept_up(outside, [Loop("page", stream.run)]):
+            yield
 
 
 @asynccontextmanager
@@ -185,6 +179,13 @@ async def _in_the_background(
     limit = outside.settings.memory_limit_bytes
     if limit is not None:
         loops.append(Loop("memory", lambda: watch_memory(limit, outside.timer, outside.log)))
+    async with _kept_up(outside, loops):
+        yield
+
+
+@asynccontextmanager
+async def _kept_up(outside: Outside, loops: Iterable[Loop]) -> AsyncIterator[None]:
+    """Loops that go on for as long as the block lasts."""
     supervisor = _supervisor(outside, loops)
     async with asyncio.TaskGroup() as group:
         group.create_task(supervisor.run())

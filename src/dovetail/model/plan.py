@@ -200,3 +200,13 @@ class Plan(msgspec.Struct, frozen=True, gc=False):
     n_pods: int = 0
     n_groups: int = 0
     wake_at: datetime | None = None
+
+
+class FrontierPoint(msgspec.Struct, frozen=True):
+    """A plan that no other beats in both nodes and price, and from which price per node on it is
+    the best of all; None where a plan with more and one with fewer nodes always beat it.
+    """
+
+    n_nodes: int
+    price_nanousd: int
+    best_from_nanousd: int | None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 
 import msgspec
 
 from dovetail.model.instance import InstanceType
 from dovetail.model.ledger import Ledger
 from dovetail.model.node import Node
+from dovetail.model.plan import Plan
 from dovetail.model.pod import DaemonSet, Pod
 from dovetail.model.policy import Policy
 from dovetail.model.pool import NodePool
@@ -70,3 +72,18 @@ class Snapshot(msgspec.Struct, frozen=True, gc=False):
         kept = self.policy.keeps_replicas if keeps_replicas is None else keeps_replicas
         policy = msgspec.structs.replace(self.policy, disrupts_for=(), keeps_replicas=kept)
         return msgspec.structs.replace(self, policy=policy)
+
+
+class Decision(msgspec.Struct, frozen=True, gc=False):
+    """A snapshot, the moment, the plan that came of them, and how long that took.
+
+    `number` counts the decisions of a journal. A journal does not keep the proof of the bound: its
+    plans have an empty certificate, and `certificate_digest` tells whether another is the same one.
+    """
+
+    number: int
+    now: datetime
+    seconds: float
+    snapshot: Snapshot
+    plan: Plan
+    certificate_digest: str = ""

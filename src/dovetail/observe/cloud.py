@@ -20,7 +20,6 @@ from dovetail.cloud.errors import (
 )
 from dovetail.cloud.provider import (
     CloudProvider,
-    CloudWorker,
     Instance,
     NodeClassKind,
     NodeLifecycleHook,
@@ -107,20 +106,6 @@ class Measured:
             self._meters.cloudprovider_duration_seconds.labels(**called).observe(spent)
 
 
-class _Working(Measured):
-    """A cloud with work of its own."""
-
-    def __init__(
-        self, cloud: CloudProvider, worker: CloudWorker, meters: Meters, timer: Timer
-    ) -> None:
-        super().__init__(cloud, meters, timer)
-        self._worker = worker
-
-    async def run(self) -> None:
-        """Work until cancelled."""
-        await self._worker.run()
-
-
 class _Hooked(Measured):
     """A cloud that wants a step taken before a node counts as registered."""
 
@@ -135,33 +120,10 @@ class _Hooked(Measured):
         return await self._hook.registered(node)
 
 
-class _HookedAndWorking(_Hooked):
-    """Both."""
-
-    def __init__(
-        self,
-        cloud: CloudProvider,
-        hook: NodeLifecycleHook,
-        worker: CloudWorker,
-        meters: Meters,
-        timer: Timer,
-    ) -> None:
-        super().__init__(cloud, hook, meters, timer)
-        self._worker = worker
-
-    async def run(self) -> None:
-        """Work until cancelled."""
-        await self._worker.run()
-
-
 def measured(cloud: CloudProvider, meters: Meters, timer: Timer) -> Measured:
-    """The cloud, each call timed; what else it can do, it can still do."""
-    if isinstance(cloud, NodeLifecycleHook) and isinstance(cloud, CloudWorker):
-        return _HookedAndWorking(cloud, cloud, cloud, meters, timer)
+    """The cloud, each call timed; where it has a hook, with that. Its workers are not calls."""
     if isinstance(cloud, NodeLifecycleHook):
         return _Hooked(cloud, cloud, meters, timer)
-    if isinstance(cloud, CloudWorker):
-        return _Working(cloud, cloud, meters, timer)
     return Measured(cloud, meters, timer)
 
 

@@ -71,12 +71,8 @@ def node_count_text(snapshot: Snapshot) -> Iterator[str]:
     yield from gauge(
         name,
         "Nodes in the cluster state, including nodes that are starting.",
-        [_bare(name, snapshot)],
+        [f"{name} {len(snapshot.nodes)}\n"],
     )
-
-
-def _bare(name: str, snapshot: Snapshot) -> str:
-    return f"{name} {len(snapshot.nodes)}\n"
 
 
 class _Nodes:
@@ -134,13 +130,13 @@ def _node_labels(node: Node) -> dict[str, str]:
 
 def _node_gauges(nodes: _Nodes, now: datetime) -> Iterator[str]:
     for suffix, help_text, amounts in (
-        ("allocatable", "Allocatable resources of a node.", _allocatable),
+        ("allocatable", "Allocatable resources of a node.", lambda _nodes, node: node.allocatable),
         ("total_pod_requests", "Resource requests of the pods on a node.", _pod_requests),
         ("total_pod_limits", "Resource limits of the pods on a node.", _pod_limits),
         (
             "total_daemon_requests",
             "Resource requests of the DaemonSet pods on a node.",
-            _daemon_requests,
+            lambda nodes, node: nodes.requests[node.name][1],
         ),
         ("total_daemon_limits", "Resource limits of the DaemonSet pods on a node.", _daemon_limits),
         ("system_overhead", "Resources that a node reserves for the system.", _overhead),
@@ -160,16 +156,8 @@ def _node_gauges(nodes: _Nodes, now: datetime) -> Iterator[str]:
     yield from gauge(_LIFETIME, "Age of nodes.", ages)
 
 
-def _allocatable(_nodes: _Nodes, node: Node) -> Resources:
-    return node.allocatable
-
-
 def _pod_requests(nodes: _Nodes, node: Node) -> Resources:
     return nodes.requests[node.name][0]
-
-
-def _daemon_requests(nodes: _Nodes, node: Node) -> Resources:
-    return nodes.requests[node.name][1]
 
 
 def _pod_limits(nodes: _Nodes, node: Node) -> Resources:

@@ -18,8 +18,7 @@ from dovetail.decide.lifecycle.step import Event
 from dovetail.model.claim import ClaimObject, NodeObject
 from dovetail.model.node import Condition
 from dovetail.observe.cluster_metrics import escaped, gauge, label_text, series
-from dovetail.observe.condition_meters import ConditionMeters, metric_label
-from dovetail.observe.meters import Meters
+from dovetail.observe.meters import ConditionMeters, Meters, metric_label
 
 _COUNT: Final = "status_condition_count"
 _CURRENT: Final = "status_condition_current_status_seconds"

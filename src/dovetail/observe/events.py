@@ -12,8 +12,6 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
-import msgspec
-
 from dovetail import api
 from dovetail.clock import Clock, Timer
 from dovetail.decide.lifecycle.step import Event
@@ -82,14 +80,6 @@ class TokenBucket:
             return False
         self._n_tokens -= 1
         return True
-
-
-class _Meta(msgspec.Struct, frozen=True):
-    uid: str = ""
-
-
-class _Named(msgspec.Struct, frozen=True):
-    metadata: _Meta = _Meta()
 
 
 class Recorder:
@@ -193,8 +183,8 @@ class Recorder:
             return ""
         try:
             raw = await self._kube.get(Ref(kind, name, namespace))
-            return msgspec.json.decode(raw, type=_Named).metadata.uid
-        except (ApiError, msgspec.DecodeError):
+            return api.decode(api.Object, raw).metadata.uid
+        except (ApiError, api.DecodeError):
             return ""
 
     def _drop(self) -> None:

@@ -6,7 +6,8 @@
 
 The declaration of an attribute is the metric: its type, what it means, its labels. Gauges that
 follow from a snapshot, one series for each pod, node or pool, are not here but in
-`cluster_metrics.py`, those of status conditions in `condition_metrics.py`.
+`cluster_metrics.py`, those of status conditions in `condition_metrics.py`, but for what is counted
+and timed: `ConditionMeters`, one set for each kind of object that has conditions.
 """
 
 from __future__ import annotations
@@ -25,9 +26,73 @@ from prometheus_client import (
     generate_latest,
 )
 
-from dovetail.observe import buckets
-from dovetail.observe.condition_meters import ConditionMeters, condition_kinds
+from dovetail import labels
+from dovetail.observe import quantiles
 from dovetail.observe.quantiles import Summary
+
+
+class ConditionKind(msgspec.Struct, frozen=True, gc=False):
+    """A kind whose conditions are watched, and which of an object's labels its series carry.
+
+    `has_deprecated` says whether it is counted under the reference's old names too.
+    """
+
+    kind: str
+    group: str = labels.GROUP
+    labels: tuple[str, ...] = ()
+    has_deprecated: bool = True
+
+    @property
+    def prefix(self) -> str:
+        """How the names of its metrics begin."""
+        return f"operator_{self.kind.lower()}"
+
+
+def condition_kinds(node_class_labels: Iterable[str] = ()) -> tuple[ConditionKind, ...]:
+    """The kinds, where nodes carry these labels that name their node class."""
+    owned = (*node_class_labels, labels.NODE_POOL)
+    return (
+        ConditionKind("NodeClaim", labels=owned),
+        ConditionKind("NodePool"),
+        ConditionKind("Node", "", (*owned, labels.INITIALIZED), has_deprecated=False),
+    )
+
+
+def metric_label(key: str) -> str:
+    """How a metric spells a label key of Kubernetes."""
+    return key.translate(_PLAIN)
+
+
+_PLAIN: Final = str.maketrans("/.-", "___")
+
+
+class ConditionMeters:
+    """The counters and histograms of one kind."""
+
+    def __init__(self, kind: ConditionKind, registry: CollectorRegistry) -> None:
+        own = tuple(metric_label(key) for key in kind.labels)
+        self.kind = kind
+        self.transition_seconds = Histogram(
+            f"{kind.prefix}_status_condition_transition_seconds",
+            "Time that a condition had its previous status.",
+            ("type", "status", *own),
+            buckets=quantiles.CONDITIONS,
+            registry=registry,
+        )
+        self.transitions_total = Counter(
+            f"{kind.prefix}_status_condition_transitions_total",
+            "Number of condition transitions.",
+            ("type", "status", "reason", *own),
+            registry=registry,
+        )
+        self.termination_duration_seconds = Histogram(
+            f"{kind.prefix}_termination_duration_seconds",
+            "Time from deletion to removal of an object.",
+            own,
+            buckets=quantiles.CONDITIONS,
+            registry=registry,
+        )
+
 
 # The reference has no series for the moment at which a counter began.
 disable_created_metrics()  # type: ignore[no-untyped-call]  # the library forgot to say `-> None`
@@ -52,7 +117,7 @@ class Series(msgspec.Struct, frozen=True, gc=False):
 
     help: str
     labels: tuple[str, ...] = ()
-    buckets: tuple[float, ...] = buckets.DURATIONS
+    buckets: tuple[float, ...] = quantiles.DURATIONS
     prefix: str = PREFIX
 
 
@@ -136,7 +201,9 @@ class Meters:
     nodeclaims_instance_termination_duration_seconds: Annotated[
         Histogram,
         Series(
-            "Time that an instance took to terminate.", ("nodepool",), buckets.INSTANCE_TERMINATION
+            "Time that an instance took to terminate.",
+            ("nodepool",),
+            quantiles.INSTANCE_TERMINATION,
         ),
     ]
     nodeclaims_termination_duration_seconds: Annotated[
@@ -144,7 +211,7 @@ class Meters:
         Series(
             "Time from deletion to removal of a NodeClaim.",
             ("nodepool",),
-            buckets.CLAIM_TERMINATION,
+            quantiles.CLAIM_TERMINATION,
         ),
     ]
 
@@ -156,7 +223,7 @@ class Meters:
         Summary, Series("Time from deletion to removal of a Node.", ("nodepool",))
     ]
     nodes_lifetime_duration_seconds: Annotated[
-        Histogram, Series("Lifetime of Nodes.", ("nodepool",), buckets.LIFETIMES)
+        Histogram, Series("Lifetime of Nodes.", ("nodepool",), quantiles.LIFETIMES)
     ]
 
     # Pools
@@ -194,7 +261,7 @@ class Meters:
         Counter, Series("Decisions that could not be executed.", _BY_DECISION)
     ]
     consolidation_score: Annotated[
-        Histogram, Series("Savings by disruption of each move.", _BY_SCORE, buckets.SCORES)
+        Histogram, Series("Savings by disruption of each move.", _BY_SCORE, quantiles.SCORES)
     ]
     consolidation_moves_total: Annotated[
         Counter, Series("Consolidation moves that were evaluated.", _BY_SCORE)
@@ -202,14 +269,14 @@ class Meters:
 
     # Clouds and the API server
     cloudprovider_duration_seconds: Annotated[
-        Histogram, Series("Time that calls to the cloud take.", _BY_CALL, buckets.DEFAULT)
+        Histogram, Series("Time that calls to the cloud take.", _BY_CALL, quantiles.DEFAULT)
     ]
     cloudprovider_errors_total: Annotated[
         Counter, Series("Calls to the cloud that failed.", (*_BY_CALL, "error"))
     ]
     client_go_request_duration_seconds: Annotated[
         Histogram,
-        Series("Time that requests to the API server take.", _BY_REQUEST, buckets.REQUESTS, ""),
+        Series("Time that requests to the API server take.", _BY_REQUEST, quantiles.REQUESTS, ""),
     ]
     client_go_request_total: Annotated[
         Counter, Series("Requests to the API server.", ("code", "method"), prefix="")
@@ -221,7 +288,7 @@ class Meters:
         Series(
             "Time that a condition had its previous status.",
             ("type", "status", "group", "kind"),
-            buckets.DEFAULT,
+            quantiles.DEFAULT,
             "",
         ),
     ]
@@ -238,7 +305,7 @@ class Meters:
         Series(
             "Time from deletion to removal of an object.",
             ("group", "kind"),
-            buckets.DEFAULT,
+            quantiles.DEFAULT,
             "",
         ),
     ]

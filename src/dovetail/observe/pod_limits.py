@@ -12,10 +12,10 @@ from typing import Final
 import msgspec
 
 from dovetail import api
+from dovetail.model.pod import TERMINAL_PHASES
 from dovetail.model.resources import PODS
 from dovetail.state.specs import pod_requests
 
-_TERMINAL: Final = frozenset({"Succeeded", "Failed"})
 _MOST_TEMPLATES: Final = 1 << 14
 
 Amounts = Mapping[str, int]
@@ -56,7 +56,7 @@ class PodLimits:
         """A pod as it is now."""
         key = pod_key(pod)
         node = pod.spec.node_name
-        amounts = {} if not node or pod.status.phase in _TERMINAL else self._amounts(pod.spec)
+        amounts = {} if not node or pod.status.phase in TERMINAL_PHASES else self._amounts(pod.spec)
         held = self._shares.get(key)
         if held is not None and held.node == node and held.amounts is amounts:
             return

@@ -13,13 +13,12 @@ from typing import Final
 import msgspec
 
 from dovetail import api
-from dovetail.model.pod import Pod
+from dovetail.model.pod import TERMINAL_PHASES, Pod
 from dovetail.observe.cluster_metrics import gauge, label_text, series
 from dovetail.observe.meters import Meters
 from dovetail.observe.pod_limits import pod_key
 from dovetail.state.conversions import instant
 
-_TERMINAL: Final = frozenset({"Succeeded", "Failed"})
 _PENDING: Final = frozenset({"", "Pending"})
 
 
@@ -45,35 +44,23 @@ def _unbound(wait: _Wait) -> datetime | None:
     return None if wait.is_bound else wait.created_at
 
 
-def _placed_unstarted(wait: _Wait) -> datetime | None:
-    return wait.placed_at
-
-
-def _placed_unbound(wait: _Wait) -> datetime | None:
-    return None if wait.is_bound else wait.placed_at
-
-
-def _undecided_since(wait: _Wait) -> datetime | None:
-    return None if wait.is_bound or wait.decided_at is not None else wait.seen_at
-
-
 _GAUGES: Final[tuple[tuple[str, str, _Since], ...]] = (
     ("unstarted_time_seconds", "Time since creation of pods that are not running.", _waiting_since),
     ("unbound_time_seconds", "Time since creation of pods without a node.", _unbound),
     (
         "provisioning_unstarted_time_seconds",
         "Time since planning of pods that are not running.",
-        _placed_unstarted,
+        lambda wait: wait.placed_at,
     ),
     (
         "provisioning_unbound_time_seconds",
         "Time since planning of pods without a node.",
-        _placed_unbound,
+        lambda wait: None if wait.is_bound else wait.placed_at,
     ),
     (
         "provisioning_scheduling_undecided_time_seconds",
         "Time since pods without a decision were first seen.",
-        _undecided_since,
+        lambda wait: None if wait.is_bound or wait.decided_at is not None else wait.seen_at,
     ),
 )
 
@@ -99,7 +86,7 @@ class PodTimes:
         if pod.spec.node_name and not wait.is_bound:
             wait.is_bound = True
             self._bound(wait, _turned_at(pod, "PodScheduled") or now)
-        if pod.status.phase in _TERMINAL:
+        if pod.status.phase in TERMINAL_PHASES:
             del self._waits[key]
         elif (ready_at := _turned_at(pod, "Ready")) is not None:
             self._note_start(wait, ready_at)

@@ -189,7 +189,14 @@ def _fresh_fields(fresh: Fresh) -> dict[str, object]:
         "n_launches": len(fresh.launches),
         "launches_per_hour": money.dollars(sum(launch.price_nanousd for launch in fresh.launches)),
         "disruptions": [
-            _disruption_fields(disruption) for disruption in fresh.disruptions[:_MOST_SHOWN]
+            {
+                "reason": disruption.reason,
+                "nodes": list(disruption.nodes),
+                "replacements": [_launch_fields(new) for new in disruption.replacements],
+                "pods": len(disruption.pods),
+                "saving_per_hour": money.dollars(disruption.saving_nanousd),
+            }
+            for disruption in fresh.disruptions[:_MOST_SHOWN]
         ],
         "n_disruptions": len(fresh.disruptions),
         "saving_per_hour": money.dollars(sum(item.saving_nanousd for item in fresh.disruptions)),
@@ -204,14 +211,4 @@ def _launch_fields(launch: Launch) -> dict[str, object]:
         "capacity_type": launch.capacity_type,
         "price_per_hour": money.dollars(launch.price_nanousd),
         "pods": len(launch.pods),
-    }
-
-
-def _disruption_fields(disruption: Disrupt) -> dict[str, object]:
-    return {
-        "reason": disruption.reason,
-        "nodes": list(disruption.nodes),
-        "replacements": [_launch_fields(new) for new in disruption.replacements],
-        "pods": len(disruption.pods),
-        "saving_per_hour": money.dollars(disruption.saving_nanousd),
     }

@@ -281,19 +281,15 @@ def _card(pool: NodePool, block: BudgetBlock, snapshot: Snapshot) -> PoolCard:
         weight=pool.weight,
         nodes=len(nodes),
         price_per_hour=money.dollars(sum(price_of(node, known) for node in nodes)),
-        limits=_limits(pool, result),
+        limits=tuple(
+            LimitRow(
+                name,
+                quantity.render(name, result.get(name, 0)),
+                quantity.render(name, limit),
+                result.get(name, 0) / limit if limit else 1.0,
+            )
+            for name, limit in sorted(pool.limits.items())
+        ),
         budgets=block,
         problems=tuple(problem.message for problem in pool.problems),
-    )
-
-
-def _limits(pool: NodePool, held: Mapping[str, int]) -> tuple[LimitRow, ...]:
-    return tuple(
-        LimitRow(
-            name,
-            quantity.render(name, held.get(name, 0)),
-            quantity.render(name, limit),
-            held.get(name, 0) / limit if limit else 1.0,
-        )
-        for name, limit in sorted(pool.limits.items())
     )

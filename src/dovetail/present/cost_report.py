@@ -89,12 +89,8 @@ def share(part: int, whole: int) -> str:
 # ------------------------------------------------------------------ in words
 
 
-def sentences(told: CostReport) -> tuple[str, ...]:
+def sentences(told: CostReport) -> Iterator[str]:
     """What it all comes to."""
-    return tuple(_sentences(told))
-
-
-def _sentences(told: CostReport) -> Iterator[str]:
     paid = f"{price(told.nanousd)} an hour, {monthly(told.nanousd)} a month"
     unused = share(told.unused_nanousd, told.nanousd)
     yield f"The cluster costs {paid}; {unused} of that is unused."

@@ -23,6 +23,7 @@ from dovetail.present.explanation import (
     Explanation,
     Section,
     age,
+    allowance_text,
     amounts,
     coming,
     departure,
@@ -34,7 +35,6 @@ from dovetail.present.plan import (
     blocked_json,
     claim_json,
     disruption_json,
-    instant,
     unschedulable_json,
 )
 from dovetail.present.table import Fill, counted, price, remedy
@@ -123,13 +123,8 @@ def _budget(found: _Found) -> str:
     allowance = allowances(found.snapshot, found.reason, found.now).get(found.node.node_pool)
     if allowance is None:
         return "none, because its NodePool does not exist"
-    allowed = min(allowance.n_allowed, allowance.n_nodes)
-    text = f"{allowed} of {counted(allowance.n_nodes, 'node')} may be disrupted for {found.reason}"
     which = tightest(found.node.node_pool, found.snapshot, found.reason, found.now)
-    text += f" ({which})" if which else ""
-    away = f", {allowance.n_disrupting} already unavailable" if allowance.n_disrupting else ""
-    until = f", until {instant(allowance.changes_at)}" if allowance.changes_at else ""
-    return f"{text}{away}{until}"
+    return allowance_text(allowance, which, f" may be disrupted for {found.reason}")
 
 
 def _verdict(found: _Found) -> str:

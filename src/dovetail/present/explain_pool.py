@@ -16,8 +16,8 @@ from dovetail.model.plan import DisruptionReason, Launch, Plan
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.verdict import Problem
-from dovetail.present.explanation import Explanation, Section, age, coming
-from dovetail.present.plan import Json, amounts_json, claim_json, instant
+from dovetail.present.explanation import Explanation, Section, age, allowance_text, coming
+from dovetail.present.plan import Json, amounts_json, claim_json
 from dovetail.present.table import counted, listing, price
 from dovetail.units import duration, money, quantity
 
@@ -120,13 +120,8 @@ def _sections(found: _Found) -> Iterator[Section]:
 
 
 def _allowance(found: _Found, reason: DisruptionReason) -> str:
-    allowance = found.allowed[reason]
-    allowed = min(allowance.n_allowed, allowance.n_nodes)
     which = tightest(found.pool.name, found.snapshot, reason, found.now)
-    text = f"{allowed} of {counted(allowance.n_nodes, 'node')}" + (f" ({which})" if which else "")
-    away = f", {allowance.n_disrupting} already unavailable" if allowance.n_disrupting else ""
-    until = f", until {instant(allowance.changes_at)}" if allowance.changes_at else ""
-    return f"{text}{away}{until}"
+    return allowance_text(found.allowed[reason], which)
 
 
 def _nodes(found: _Found) -> Section:

@@ -9,15 +9,26 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from dovetail.model.plan import Disrupt, Launch
-from dovetail.present.plan import Json
-from dovetail.present.table import described, node_rows, price
+from dovetail.present.plan import Json, instant
+from dovetail.present.table import counted, described, node_rows, price
 from dovetail.units import duration, quantity
 
 if TYPE_CHECKING:  # reading manifests needs no solver
+    from dovetail.decide.disrupt.budgets import Allowance
     from dovetail.decide.disrupt.removal import Removal
 
 _DAY = timedelta(days=1)
 _MINUTE = timedelta(minutes=1)
+
+
+def allowance_text(allowance: Allowance, which: str, reason: str = "") -> str:
+    """How many nodes may go, by which budget, and until when that is so."""
+    allowed = min(allowance.n_allowed, allowance.n_nodes)
+    text = f"{allowed} of {counted(allowance.n_nodes, 'node')}{reason}"
+    text += f" ({which})" if which else ""
+    away = f", {allowance.n_disrupting} already unavailable" if allowance.n_disrupting else ""
+    until = f", until {instant(allowance.changes_at)}" if allowance.changes_at else ""
+    return f"{text}{away}{until}"
 
 
 class Section(msgspec.Struct, frozen=True):

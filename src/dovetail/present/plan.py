@@ -1,6 +1,9 @@
 """Makes the object that `plan -o json` prints, which scripts rely on.
 
 New fields may be added at the end of an object; the ones here stay, with their names and order.
+
+A static pool's nodes are launched for nobody; pods that fit there are nominated to them, as to a
+node that exists. Shown they are with the node, like the pods of any other launch.
 """
 
 from __future__ import annotations
@@ -12,11 +15,11 @@ from itertools import chain
 import msgspec
 
 from dovetail import labels
-from dovetail.model.plan import Certificate, Disrupt, Launch, Nominate, Plan
+from dovetail.model.plan import Disrupt, Launch, Nominate, Plan
+from dovetail.model.resources import total
 from dovetail.model.snapshot import Snapshot
 from dovetail.model.verdict import Blocked, Unschedulable
 from dovetail.present.bound import closeness
-from dovetail.present.housing import housed
 from dovetail.units import money, quantity
 
 Json = bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"] | None
@@ -51,7 +54,15 @@ def plan_json(
         "unschedulable": [unschedulable_json(verdict) for verdict in plan.unschedulable],
         "disruptions": [disruption_json(disruption) for disruption in plan.disruptions],
         "cost": _cost(plan, snapshot),
-        "stats": _stats(plan, snapshot, timings),
+        "stats": {
+            "pods": plan.n_pods,
+            "groups": plan.n_groups,
+            "readSeconds": timings.read_seconds,
+            "encodeSeconds": timings.encode_seconds,
+            "solveSeconds": timings.solve_seconds,
+            "nodes": len(snapshot.nodes),
+            "nodePools": len(snapshot.node_pools),
+        },
         "notes": list(notes),
         "blocked": [blocked_json(verdict) for verdict in plan.blocked],
     }
@@ -163,7 +174,7 @@ def _cost(plan: Plan, snapshot: Snapshot) -> dict[str, Json]:
         "clusterAfterPerHour": money.dollars(cost.cluster_after_nanousd),
         "clusterTargetPerHour": money.dollars(cost.cluster_target_nanousd),
         "lowerBoundIs": str(close.verdict),
-        "lowerBoundWhy": _sentence(close.why),
+        "lowerBoundWhy": f"{close.why[0].upper()}{close.why[1:]}." if close.why else "",
     }
     if any(map(snapshot.policy.node_price_of, snapshot.node_pools)):
         bound = cost.lower_bound_with_nodes_nanousd
@@ -172,38 +183,18 @@ def _cost(plan: Plan, snapshot: Snapshot) -> dict[str, Json]:
     return shown
 
 
-def _sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}." if text else ""
-
-
-def _stats(plan: Plan, snapshot: Snapshot, timings: Timings) -> dict[str, Json]:
-    return {
-        "pods": plan.n_pods,
-        "groups": plan.n_groups,
-        "readSeconds": timings.read_seconds,
-        "encodeSeconds": timings.encode_seconds,
-        "solveSeconds": timings.solve_seconds,
-        "nodes": len(snapshot.nodes),
-        "nodePools": len(snapshot.node_pools),
-    }
-
-
-def certificate_json(certificate: Certificate) -> Json:
+def certificate_json(value: object) -> Json:
     """The proof of the lower bound, every field of it, spelled as JSON spells names."""
-    return _plain(certificate)
-
-
-def _plain(value: object) -> Json:
     match value:
         case msgspec.Struct():
             named = ((name, getattr(value, name)) for name in value.__struct_fields__)
-            return {_camel(name): _plain(held) for name, held in named}
+            return {_camel(name): certificate_json(held) for name, held in named}
         case None | bool() | int() | float() | str():
             return value
         case Mapping():
-            return {str(key): _plain(held) for key, held in value.items()}
+            return {str(key): certificate_json(held) for key, held in value.items()}
         case tuple() | list():
-            return [_plain(held) for held in value]
+            return [certificate_json(held) for held in value]
         case _:
             return str(value)
 
@@ -211,3 +202,23 @@ def _plain(value: object) -> Json:
 def _camel(name: str) -> str:
     first, *rest = name.split("_")
     return first + "".join(part.capitalize() for part in rest)
+
+
+def housed(plan: Plan, snapshot: Snapshot) -> Plan:
+    """The plan with every pod of a new node shown there, and what they take of it."""
+    promised = {nomination.node: nomination.pods for nomination in plan.nominations}
+    if not any(item.name in promised for item in plan.launches):
+        return plan
+    pods = {pod.key: pod for pod in snapshot.pods}
+
+    def shown(launch: Launch) -> Launch:
+        more = promised.get(launch.name, ())
+        requests = total((launch.requests, *(pods[key].spec.requests for key in more)))
+        return msgspec.structs.replace(launch, pods=(*launch.pods, *more), requests=requests)
+
+    new = {item.name for item in plan.launches}
+    return msgspec.structs.replace(
+        plan,
+        launches=tuple(shown(item) if item.name in promised else item for item in plan.launches),
+        nominations=tuple(item for item in plan.nominations if item.node not in new),
+    )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
 import msgspec
 
-from dovetail.model.decision import Decision
 from dovetail.model.plan import Disrupt, Launch, Plan
+from dovetail.model.snapshot import Decision
 from dovetail.present.explanation import saving_of
 from dovetail.present.plan import Json, instant
 from dovetail.present.table import listing, price
@@ -137,18 +137,5 @@ def _decision_json(replayed_decision: ReplayedDecision) -> dict[str, Json]:
     return {
         "number": replayed_decision.number,
         "now": instant(replayed_decision.now),
-        "differences": [
-            {
-                "what": each.what,
-                "name": each.name,
-                "recorded": each.recorded,
-                "recomputed": each.recomputed,
-            }
-            for each in replayed_decision.differences
-        ],
+        "differences": [msgspec.structs.asdict(one) for one in replayed_decision.differences],
     }
-
-
-def difference_rows(decision: ReplayedDecision) -> Sequence[tuple[str, str, str, str]]:
-    """What a person sees of a decision that came out differently."""
-    return [(each.what, each.name, each.recorded, each.recomputed) for each in decision.differences]

@@ -44,17 +44,13 @@ class Deed(msgspec.Struct, frozen=True, rename="camel", gc=False):
     reason: str = ""
 
 
-def deeds(plan: Plan) -> tuple[Deed, ...]:
-    """Everything that a plan does, launches first."""
-    return tuple(_deeds(plan))
-
-
 def news(title: str) -> Deed:
     """Something that happened to the cluster, which no plan did."""
     return Deed(DeedKind.NEWS, 0, title, 0.0, 0, ())
 
 
-def _deeds(plan: Plan) -> Iterator[Deed]:
+def deeds(plan: Plan) -> Iterator[Deed]:
+    """Everything that a plan does, launches first."""
     if plan.launches:
         yield Deed(
             DeedKind.LAUNCH,
@@ -167,7 +163,7 @@ def _disrupting(one: Disrupt, snapshot: Snapshot, plan: Plan, now: datetime) -> 
             ("after", f"{instead}; the pods move to nodes with room"),
             ("money", f"it {saving_of(one)}"),
         ),
-        verdict=_why(one),
+        verdict=_REASONS.get(one.reason, f"It can be removed for reason {one.reason}."),
         sections=(
             Section("Nodes to remove", (), ("node", "instance", "$/hour", "pods"), tuple(before)),
             *_moves(one),
@@ -183,10 +179,6 @@ _REASONS = {
     "Expired": "It is older than expireAfter of its NodePool.",
     "Overprovisioned": "Its NodePool has more nodes than replicas.",
 }
-
-
-def _why(disruption: Disrupt) -> str:
-    return _REASONS.get(disruption.reason, f"It can be removed for reason {disruption.reason}.")
 
 
 def _moves(disruption: Disrupt) -> Iterator[Section]:

@@ -5,24 +5,3 @@ Rule 1: a flag wins over its environment name. A number, a truth value or a span
         wrong stops the program before it starts, with the name of the flag or variable.
 Rule 2: nothing below reads the environment again; whoever needs a setting is handed it.
 """
-
-from __future__ import annotations
-
-from dovetail.settings.gates import FEATURE_GATES, feature_gates
-from dovetail.settings.scheduler import (
-    DefaultConstraint,
-    SchedulerConfig,
-    SpreadDefaults,
-    WhenUnsatisfiable,
-    default_spread,
-)
-
-__all__ = [
-    "FEATURE_GATES",
-    "DefaultConstraint",
-    "SchedulerConfig",
-    "SpreadDefaults",
-    "WhenUnsatisfiable",
-    "default_spread",
-    "feature_gates",
-]

@@ -15,7 +15,7 @@ import msgspec
 from dovetail.model.policy import MinValuesPolicy, Policy, PreferencePolicy
 from dovetail.model.topology import Spread
 from dovetail.settings import policies
-from dovetail.settings.gates import FEATURE_GATES
+from dovetail.settings.readings import FEATURE_GATES
 from dovetail.units import quantity
 
 DEFAULT_PROVIDER: Final = "kwok"

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from enum import StrEnum
 from typing import Final, TypeVar
 
+from dovetail.errors import InputError
 from dovetail.units import duration, knobs, quantity
 
 _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,18}")
@@ -22,11 +23,6 @@ WordT = TypeVar("WordT", bound=StrEnum)
 
 class MalformedError(ValueError):
     """The text is no number, no truth value or no span."""
-
-
-def text(given: str) -> str:
-    """Any text."""
-    return given
 
 
 def paths(given: str) -> tuple[str, ...]:
@@ -99,11 +95,6 @@ def node_price(given: str) -> str:
     return given.strip()
 
 
-def cost(given: str) -> timedelta:
-    """What evicting a pod is worth, in time."""
-    return knobs.eviction_cost(given)
-
-
 def evictions(given: str) -> int:
     """So many a day; -1 for any number."""
     return -1 if given.strip() == "-1" else knobs.most_evictions(given)
@@ -150,3 +141,25 @@ def one_of(words: type[WordT]) -> Callable[[str], WordT]:
 def shown(given: str) -> str:
     """The text as a message quotes it, cut where it is long."""
     return repr(given if len(given) <= _LONGEST_SHOWN else given[: _LONGEST_SHOWN - 3] + "...")
+
+
+FEATURE_GATES: Final[Mapping[str, bool]] = {
+    "NodeRepair": False,
+    "ReservedCapacity": True,
+    "SpotToSpotConsolidation": False,
+    "NodeOverlay": False,
+    "StaticCapacity": False,
+    "CapacityBuffer": False,
+}
+
+
+def feature_gates(text: str, origin: str = "--feature-gates") -> dict[str, bool]:
+    """All gates, with what `text` ("Name=true,Other=false") sets; unknown names are let through."""
+    gates = dict(FEATURE_GATES)
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, _, value = (piece.strip() for piece in part.partition("="))
+        if not name or value not in {"true", "false"}:
+            msg = f"{origin}: expected Name=true or Name=false, not {part!r}"
+            raise InputError(msg)
+        gates[name] = value == "true"
+    return gates

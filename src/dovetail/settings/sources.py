@@ -13,9 +13,8 @@ import msgspec
 from dovetail.errors import InputError
 from dovetail.model.topology import Spread
 from dovetail.settings.flags import FLAGS, TABLE
-from dovetail.settings.gates import feature_gates
 from dovetail.settings.operator import OperatorSettings
-from dovetail.settings.readings import MalformedError
+from dovetail.settings.readings import MalformedError, feature_gates
 from dovetail.settings.scheduler import default_spread
 from dovetail.settings.table import Flag, SettingsTable
 

@@ -23,7 +23,7 @@ class Flag(msgspec.Struct, frozen=True):
     environment: str
     panel: str
     help: str
-    read: Callable[[str], object] = readings.text
+    read: Callable[[str], object] = str
     metavar: str = "TEXT"
     sets: str = ""
 

@@ -26,7 +26,7 @@ from dovetail.kube.typed import Intake
 from dovetail.model.backoff import Chance
 from dovetail.model.pod import TERMINAL_PHASES
 from dovetail.providers.kwok.store import FAKE, recorded
-from dovetail.sim import statuses, wire
+from dovetail.sim import wire
 from dovetail.sim.wire import patient, tolerated
 from dovetail.units import duration
 
@@ -179,7 +179,7 @@ class Kubelets:
     async def _tend_node(self, node: api.Node) -> None:
         ref = Ref(wire.NODE, node.metadata.name)
         if not wire.is_true(node.status.conditions, "Ready"):
-            body = statuses.ready_node(node, self._clock.now())
+            body = wire.ready_node(node, self._clock.now())
             await self._kube.patch(ref, Patch(body, PatchType.STRATEGIC, _STATUS))
         # The last first, so that the others keep their places.
         places = [at for at, taint in enumerate(node.spec.taints) if taint.key == _NOT_READY]
@@ -202,7 +202,7 @@ class Kubelets:
             if pod.metadata.deletion_timestamp is not None:
                 await self._kube.delete(ref, Deletion(uid=pod.metadata.uid, grace_seconds=0))
             elif pod.status.phase == "Pending":
-                body = statuses.running_pod(pod, node, now)
+                body = wire.running_pod(pod, node, now)
                 await self._kube.patch(ref, Patch(body, PatchType.STRATEGIC, _STATUS))
             elif pod.status.phase not in TERMINAL_PHASES:
                 return await self._end_in_time(ref, pod, now)
@@ -218,7 +218,7 @@ class Kubelets:
         left = (ends_at - now).total_seconds()
         if left > 0:
             return left
-        body = statuses.succeeded_pod(pod, now)
+        body = wire.succeeded_pod(pod, now)
         await self._kube.patch(ref, Patch(body, PatchType.STRATEGIC, _STATUS))
         return None
 

@@ -3,23 +3,29 @@
 A pod that was promised a node (`nominatedNodeName`) is tried there first, and its promise keeps
 room there from pods of equal or lower priority: room, ports and attachments, not the company of
 other pods. Nobody is evicted for another.
+
+Of the scores, room left and balance count once, preferences of nodes and pods twice, soft taints
+three times. Of equal nodes kube-scheduler takes any; here it is the first by name, so that runs
+repeat.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
+
+import msgspec
 
 from dovetail.model.node import Node
 from dovetail.model.pod import Pod, PodKey
-from dovetail.model.resources import CPU, total
+from dovetail.model.resources import CPU, MEMORY, total
+from dovetail.model.taints import DISCOURAGED, Effect
 from dovetail.model.verdict import Problem
 from dovetail.model.volumes import NO_VOLUMES, PodVolumes
-from dovetail.sim.company import Company
+from dovetail.sim.company import Company, Namespaces, spread_selects, term_selects
 from dovetail.sim.filters import Question, objection
 from dovetail.sim.rooms import Room, Rooms
-from dovetail.sim.scores import Choice, best
 from dovetail.sim.volumes import Storage
 
 _NOTHING: Final[Mapping[str, int]] = {}
@@ -117,3 +123,125 @@ class Placing:
             for other in others.values()
             if other.key != pod.key and other.spec.priority >= pod.spec.priority
         ]
+
+
+_BEST: Final = 100.0
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """A pod, and the nodes that would do."""
+
+    pod: Pod
+    feasible: Sequence[tuple[Node, Room]]
+    rooms: Rooms
+    namespaces: Namespaces
+
+
+def best(choice: Choice) -> str:
+    """The name of the best node."""
+    if len(choice.feasible) == 1:
+        return choice.feasible[0][0].name
+    totals = {node.name: 0.0 for node, _ in choice.feasible}
+    for weight, score, is_reversed in _SCORES:
+        found = score(choice)
+        highest = max(found.values(), default=0.0)
+        lowest = min(min(found.values(), default=0.0), 0.0)
+        for name, value in found.items():
+            share = (value - lowest) / (highest - lowest) if highest > lowest else 0.0
+            totals[name] += weight * _BEST * (1.0 - share if is_reversed else share)
+    for name, value in _room(choice).items():
+        totals[name] += value
+    return min(totals, key=lambda name: (-round(totals[name], 6), name))
+
+
+def _room(choice: Choice) -> dict[str, float]:
+    """How much would be left, and how evenly; both between 0 and 100, as they are."""
+    result: dict[str, float] = {}
+    for node, room in choice.feasible:
+        shares = []
+        for name in (CPU, MEMORY):
+            held = node.allocatable.get(name, 0)
+            asked = room.used.get(name, 0) + choice.pod.spec.requests.get(name, 0)
+            shares.append(min(asked / held, 1.0) if held else 1.0)
+        left = sum(1.0 - share for share in shares) / len(shares)
+        balance = 1.0 - abs(shares[0] - shares[1]) / 2
+        result[node.name] = _BEST * (left + balance)
+    return result
+
+
+def _preferred_nodes(choice: Choice) -> dict[str, float]:
+    terms = choice.pod.spec.preferred_terms
+    if not terms:
+        return {}
+    return {
+        node.name: float(
+            sum(weight for weight, node_term in terms if node_term.matches(node.labels, node.name))
+        )
+        for node, _ in choice.feasible
+    }
+
+
+def _soft_taints(choice: Choice) -> dict[str, float]:
+    tolerations = choice.pod.spec.tolerations
+    if not any(node.taints or node.is_discouraged for node, _ in choice.feasible):
+        return {}
+    is_deterred = not any(toleration.tolerates(DISCOURAGED) for toleration in tolerations)
+    return {
+        node.name: float(
+            sum(
+                taint.effect == Effect.PREFER_NO_SCHEDULE
+                and not any(toleration.tolerates(taint) for toleration in tolerations)
+                for taint in node.taints
+            )
+            + (node.is_discouraged and is_deterred)
+        )
+        for node, _ in choice.feasible
+    }
+
+
+def _crowding(choice: Choice) -> dict[str, float]:
+    """How many pods that a soft constraint counts are in the node's domains."""
+    if all(spread.is_hard for spread in choice.pod.spec.spread):
+        return {}
+    result = dict.fromkeys((node.name for node, _ in choice.feasible), 0.0)
+    for spread in choice.pod.spec.spread:
+        if spread.is_hard:
+            continue
+        by_domain: dict[str, int] = {}
+        for breed in choice.rooms.breeds():
+            if spread_selects(spread, choice.pod, breed.sample):
+                for node, n_pods in choice.rooms.places(breed):
+                    domain = node.labels.get(spread.topology_key, "")
+                    by_domain[domain] = by_domain.get(domain, 0) + n_pods
+        for node, _ in choice.feasible:
+            result[node.name] += by_domain.get(node.labels.get(spread.topology_key, ""), 0)
+    return result
+
+
+def _liked_company(choice: Choice) -> dict[str, float]:
+    spec = choice.pod.spec
+    wishes = [(weight, term) for weight, term in spec.preferred_affinity]
+    wishes += [(-weight, term) for weight, term in spec.preferred_anti_affinity]
+    if not wishes:
+        return {}
+    result = dict.fromkeys((node.name for node, _ in choice.feasible), 0.0)
+    for weight, term in wishes:
+        by_domain: dict[str, int] = {}
+        for breed in choice.rooms.breeds():
+            if term_selects(term, choice.pod, breed.sample, choice.namespaces):
+                for node, n_pods in choice.rooms.places(breed):
+                    domain = node.labels.get(term.topology_key, "")
+                    by_domain[domain] = by_domain.get(domain, 0) + weight * n_pods
+        for node, _ in choice.feasible:
+            domain = node.labels.get(term.topology_key, "")
+            result[node.name] += by_domain.get(domain, 0) if domain else 0
+    return result
+
+
+_Score = Callable[[Choice], Mapping[str, float]]
+_SCORES: Final[tuple[tuple[int, _Score, bool], ...]] = (
+    (3, _soft_taints, True),
+    (2, _preferred_nodes, False),
+    (2, _crowding, True),
+    (2, _liked_company, False),
+)

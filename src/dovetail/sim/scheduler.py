@@ -184,14 +184,12 @@ class Scheduler:
     # ---- what is done
 
     async def _round(self) -> None:
-        for key in [pod.key for pod in self._in_order()]:
+        pods = [pod for pod, _ in self._waiting.values()]
+        pods.sort(key=lambda pod: (-pod.spec.priority, str(pod.created_at), pod.key))
+        for key in [pod.key for pod in pods]:
             held = self._waiting.get(key)
             if held is not None and self._may_try(key):
                 await self._try(*held)
-
-    def _in_order(self) -> list[Pod]:
-        pods = [pod for pod, _ in self._waiting.values()]
-        return sorted(pods, key=lambda one: (-one.spec.priority, str(one.created_at), one.key))
 
     def _may_try(self, key: PodKey) -> bool:
         tried = self._tried.get(key)

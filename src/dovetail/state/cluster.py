@@ -304,14 +304,6 @@ class Cluster:
             for key, message in sorted(keeper.problems.items())
         )
 
-    def stale_nominations(self) -> tuple[tuple[PodKey, str], ...]:
-        """Pods whose status still names a node that we named but no longer mean, and that node."""
-        return self.book.stale()
-
-    def promised_to(self, *targets: str) -> tuple[PodKey, ...]:
-        """The pods that are meant for a node, by its name or its claim's."""
-        return self.book.promised_to(*targets)
-
     def conversions(self) -> Conversions:
         """How much work was done so far."""
         n_specs = self._n_specs + self._around.templates.n_converted

@@ -137,19 +137,16 @@ def label_selector(wire: api.LabelSelector | None) -> LabelSelector:
         return NOTHING
     return LabelSelector(
         (
-            *_equalities(wire.match_labels),
+            *(
+                Requirement(key, False, frozenset({value}))
+                for key, value in sorted(wire.match_labels.items())
+            ),
             *(
                 # Not normalised: the labels of pods are their own business.
                 Requirement(one.key, Operator(one.operator) in _COMPLEMENTS, frozenset(one.values))
                 for one in wire.match_expressions
             ),
         )
-    )
-
-
-def _equalities(labels_by_key: Mapping[str, str]) -> Iterable[Requirement]:
-    return (
-        Requirement(key, False, frozenset({value})) for key, value in sorted(labels_by_key.items())
     )
 
 

@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 
 from dovetail import api, labels
 from dovetail.api.meta import NOT_GIVEN_LIST, NOT_GIVEN_MAP
+from dovetail.decide.lifecycle.conditions import Conditions
 from dovetail.decide.lifecycle.pool import NodeClassState, PoolView
 from dovetail.errors import InputError
 from dovetail.model.claim import Attachment, ClaimObject, NodeObject
@@ -117,6 +118,19 @@ def attachment(wire: api.VolumeAttachment) -> Attachment:
 def node_class_ref(wire: api.karpenter.NodeClassReference) -> NodeClassRef:
     """Which node class is meant."""
     return NodeClassRef(wire.group, wire.kind, wire.name)
+
+
+def conditions_about(
+    meta: api.ObjectMeta, wire: Iterable[api.Condition], dependents: tuple[str, ...] = ()
+) -> Conditions:
+    """What is said of an object, with what of the object it depends on."""
+    return Conditions(
+        dependents,
+        meta.generation or 1,
+        instant(meta.creation_timestamp),
+        meta.deletion_timestamp is not None,
+        conditions(wire),
+    )
 
 
 def conditions(wire: Iterable[api.Condition]) -> tuple[Condition, ...]:

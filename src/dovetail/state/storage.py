@@ -56,13 +56,8 @@ def storage_class(wire: api.StorageClass) -> StorageClass:
     )
 
 
-def default_class(inventory: Inventory) -> str | None:
-    """The class of claims that name none: of several defaults the newest, then by name."""
-    return default_of(inventory.all(api.StorageClass))
-
-
 def default_of(classes: Iterable[api.StorageClass]) -> str | None:
-    """The same, of these classes."""
+    """The class of claims that name none: of several defaults the newest, then by name."""
     defaults = [class_ for class_ in classes if storage_class(class_).is_default]
     if not defaults:
         return None
@@ -149,7 +144,7 @@ class Claims:
     """Every claim, listed or to be made with its pod, by "namespace/name"."""
 
     def __init__(self, inventory: Inventory) -> None:
-        self._default_class = default_class(inventory)
+        self._default_class = default_of(inventory.all(api.StorageClass))
         self.by_key: dict[str, VolumeClaim] = {}
         for wire in inventory.all(api.PersistentVolumeClaim):
             claim = with_class(listed_claim(wire), self._default_class)

@@ -13,13 +13,11 @@ import msgspec
 
 from dovetail import api
 from dovetail.model.pod import DaemonSet, Pod, PodKey
-from dovetail.model.snapshot import DisruptionBudget, Service
 from dovetail.model.topology import LabelSelector
 from dovetail.model.volumes import StorageClass, Volume, VolumeClaim
 from dovetail.state.buffers import Buffer, buffers
 from dovetail.state.changes import NOTHING, Touched
-from dovetail.state.freeze import service
-from dovetail.state.protection import disruption_budget
+from dovetail.state.freeze import disruption_budget, service
 from dovetail.state.shelf import Derived, Inventory, Keeper, Key, Shelf, namespace_labels
 from dovetail.state.specs import Judged, Templates
 from dovetail.state.storage import default_of, listed_claim, storage_class, volume, with_class
@@ -34,6 +32,7 @@ class Surroundings:
     def __init__(self) -> None:
         self._budgets = Shelf(api.PodDisruptionBudget, disruption_budget)
         self._services = Shelf(api.Service, service)
+        self.services, self.disruption_budgets = self._services.all, self._budgets.all
         self._namespaces = Shelf(api.Namespace, namespace_labels)
         self._volumes = Shelf(api.PersistentVolume, volume)
         self._claims = Shelf(api.PersistentVolumeClaim, listed_claim)
@@ -80,14 +79,6 @@ class Surroundings:
             for volume_claim in self._claims.all()
         }
         return dict(sorted(found.items()))
-
-    def services(self) -> tuple[Service, ...]:
-        """Every Service that selects pods."""
-        return self._services.all()
-
-    def disruption_budgets(self) -> tuple[DisruptionBudget, ...]:
-        """Every PodDisruptionBudget."""
-        return self._budgets.all()
 
     def daemon_sets(self) -> tuple[DaemonSet, ...]:
         """Every DaemonSet that stays."""

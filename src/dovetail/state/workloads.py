@@ -76,7 +76,7 @@ def workloads(inventory: Inventory) -> Iterator[Workload]:
     for cron in inventory.all(api.CronJob):
         if not cron.metadata.uid and not cron.spec.suspend:
             spec = cron.spec.job_template.spec
-            yield Workload("Job", cron, spec.template, _job_pods(spec, api.batch.JobStatus()))
+            yield Workload("Job", cron, spec.template, _job_pods(spec, api.apps.JobStatus()))
 
 
 def _replicas(stated: int | None) -> int:
@@ -115,7 +115,7 @@ def _is_owned(wire: api.ReplicaSet, by: api.Deployment) -> bool:
     )
 
 
-def _job_pods(spec: api.batch.JobSpec, status: api.batch.JobStatus) -> int:
+def _job_pods(spec: api.apps.JobSpec, status: api.apps.JobStatus) -> int:
     """How many may run now: no more than are still to succeed."""
     is_over = any(
         condition.type in ("Complete", "Failed") and condition.status == "True"

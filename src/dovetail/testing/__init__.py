@@ -17,17 +17,3 @@ from dovetail.testing.builders import (
 )
 from dovetail.testing.scenario import Scenario, is_scenario, load, parse
 from dovetail.testing.want import Want
-
-__all__ = [
-    "Scenario",
-    "Want",
-    "deployment",
-    "instance_type",
-    "is_scenario",
-    "load",
-    "node",
-    "node_pool",
-    "parse",
-    "pod",
-    "snapshot",
-]

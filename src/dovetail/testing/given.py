@@ -12,9 +12,8 @@ from dovetail.model.instance import InstanceType
 from dovetail.model.ledger import Ledger, Refusal, Setback
 from dovetail.model.node import Node
 from dovetail.model.plan import DisruptionReason
-from dovetail.model.pod import DaemonSet, Pod
+from dovetail.model.pod import Pod
 from dovetail.model.policy import MinValuesPolicy, Policy, PreferencePolicy
-from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Service, Snapshot
 from dovetail.model.topology import NOTHING, NodeTerm, Spread
 from dovetail.model.volumes import StorageClass, Volume, VolumeClaim
@@ -189,9 +188,11 @@ class Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Snapshot(
             pods=self._pods(),
             nodes=self._nodes({instance_type.name: instance_type for instance_type in types}),
-            node_pools=_node_pools(pools),
+            node_pools=tuple(pools[name].node_pool(name) for name in sorted(pools)),
             instance_types={name: _on_sale(pool, types) for name, pool in sorted(pools.items())},
-            daemon_sets=self._daemon_sets(),
+            daemon_sets=tuple(
+                given.daemon_set() for given in sorted(self.daemon_sets, key=lambda pod: pod.name)
+            ),
             volume_claims={
                 f"{given.namespace}/{name}": given.claim(name)
                 for name, given in sorted(self.claims.items())
@@ -221,11 +222,6 @@ class Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         made = [given.node(types) for given in self.nodes]
         return tuple(sorted(made, key=lambda node: node.name))
 
-    def _daemon_sets(self) -> tuple[DaemonSet, ...]:
-        return tuple(
-            given.daemon_set() for given in sorted(self.daemon_sets, key=lambda pod: pod.name)
-        )
-
     def _namespaces(self) -> dict[str, Mapping[str, str]]:
         used = {given.namespace for given in self.pods}
         used |= {given.namespace for node in self.nodes for given in node.pods}
@@ -242,10 +238,6 @@ class Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             evictions=tuple(eviction.count() for eviction in self.evictions),
             setbacks=tuple(Setback(node, until) for node, until in sorted(self.setbacks.items())),
         )
-
-
-def _node_pools(pools: Mapping[str, GivenPool]) -> tuple[NodePool, ...]:
-    return tuple(pools[name].node_pool(name) for name in sorted(pools))
 
 
 def _on_sale(pool: GivenPool, types: tuple[InstanceType, ...]) -> tuple[InstanceType, ...]:

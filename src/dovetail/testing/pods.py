@@ -9,7 +9,7 @@ import msgspec
 
 from dovetail.model.pod import DaemonSet, Owner, Pod, PodSpec
 from dovetail.model.resources import PODS, without_zeros
-from dovetail.model.topology import NodePolicy, NodeTerm, PodTerm, Spread
+from dovetail.model.topology import NodePolicy, PodTerm, Spread
 from dovetail.model.verdict import Problem, Reason
 from dovetail.testing import shorthand
 
@@ -81,10 +81,6 @@ class GivenPreference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     term: list[str]
     weight: int = 100
 
-    def weighted(self) -> tuple[int, NodeTerm]:
-        """Its weight and the term."""
-        return self.weight, shorthand.term(self.term)
-
 
 class GivenPod(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A pod, or with `replicas` that many of one template, named NAME-0, NAME-1 and so on.
@@ -140,7 +136,10 @@ class GivenPod(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             requests=without_zeros(shorthand.resources(asked)),
             node_selector=shorthand.keys(self.node_selector),
             required_terms=tuple(shorthand.term(term) for term in self.node_affinity),
-            preferred_terms=tuple(item.weighted() for item in self.preferred_node_affinity),
+            preferred_terms=tuple(
+                (node_term.weight, shorthand.term(node_term.term))
+                for node_term in self.preferred_node_affinity
+            ),
             tolerations=tuple(shorthand.toleration(text) for text in self.tolerations),
             spread=tuple(spread.spread(own) for spread in self.spread),
             affinity=tuple(pod_term.term(own) for pod_term in self.affinity),

@@ -9,6 +9,7 @@ there, as in Kubernetes.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
 from typing import Final
@@ -110,3 +111,8 @@ def _render_bytes(amount: int) -> str:
         if amount and amount % 1024**power == 0:
             return f"{amount // 1024**power}{prefix}i"
     return str(amount)
+
+
+def rendered(amounts: Mapping[str, int]) -> dict[str, str]:
+    """Each amount as text, by the name of its resource."""
+    return {name: render(name, amount) for name, amount in amounts.items()}

@@ -11,8 +11,8 @@ import msgspec
 
 from dovetail import api, labels
 from dovetail.apiserver import MemoryKube
+from dovetail.cloud.context import ProviderContext
 from dovetail.cloud.errors import SoldOut
-from dovetail.cloud.registry import ProviderContext
 from dovetail.kube.seam import Body, Deletion, Json, Kube, Page, Patch, Ref, Scope, WatchEvent
 from dovetail.model.claim import ClaimObject
 from dovetail.model.instance import InstanceType

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pytest
 
-from dovetail.testing import idle_loop
+from dovetail.testing import virtual_time
 from tests.doubles.troubled_kube import ApiCall, When
 from tests.ec2.kills.blocking import AWS
 from tests.ec2.kills.scenarios import SCENARIOS
@@ -43,7 +43,7 @@ def kill_points(calls: list[ApiCall]) -> list[tuple[int, When]]:
 
 def undisturbed(scenario: Scenario, aws: Aws) -> list[ApiCall]:
     """The calls of a controller that nobody kills."""
-    calls, complaints = idle_loop.run(left_alone(scenario, world=AwsWorld(aws)))
+    calls, complaints = virtual_time.run(left_alone(scenario, world=AwsWorld(aws)))
     assert complaints == [], scenario.name
     return calls
 
@@ -63,5 +63,5 @@ def test_no_instance_is_doubled_or_leaked_wherever_the_controller_is_killed(
     calls = undisturbed(scenario, aws)
     for number, when in kill_points(calls):
         world = AwsWorld(aws)
-        complaints = idle_loop.run(killed(scenario, number, when, world=world))
+        complaints = virtual_time.run(killed(scenario, number, when, world=world))
         assert complaints == [], f"killed {when} call {number}: {calls[number - 1]}"

@@ -14,8 +14,7 @@ from dovetail.cloud.errors import (
     NodeClassNotReadyError,
     SoldOut,
 )
-from dovetail.cloud.overlays import Overlay, apply_overlays
-from dovetail.cloud.prices import price_change
+from dovetail.cloud.overlays import Overlay, PooledTypes, apply_to_pools, price_change
 from dovetail.model.requirements import requirement
 from dovetail.providers.aws.launching import keys
 from dovetail.providers.aws.launching.failures import UNFULFILLABLE
@@ -107,8 +106,8 @@ async def test_the_price_of_an_overlay_is_the_priority_of_an_override(
         listed = await cloud.provider.instance_types(cloud.pool)
         xlarge = requirement(labels.INSTANCE_TYPE, "In", ["m5.xlarge"])
         overlay = Overlay("cheap", requirements=(xlarge,), price=price_change("0.001", ""))
-        planned, _ = apply_overlays(cloud.pool, listed, [overlay])
-        provider = cloud.restarted(planned_types={cloud.pool.name: planned}.__getitem__)
+        planned, _ = apply_to_pools([PooledTypes(cloud.pool, tuple(listed))], [overlay])
+        provider = cloud.restarted(planned_types=planned.__getitem__)
         marks = {labels.PRICE_OVERLAY_APPLIED: "true"}
         await provider.create(await cloud.claim("a", M5, ON_DEMAND, annotations=marks))
         await provider.create(await cloud.claim("b", M5, ON_DEMAND))

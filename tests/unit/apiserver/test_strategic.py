@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from dovetail.apiserver.patches.lists import Lists
 from dovetail.apiserver.patches.strategic import Strategic
-from dovetail.apiserver.traits import Traits
+from dovetail.apiserver.traits import Lists, Traits
 from dovetail.kube.errors import InvalidError
 
 CONTAINERS = {"containers": [{"name": "a", "image": "1"}, {"name": "b", "image": "1"}]}

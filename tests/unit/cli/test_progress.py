@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from dovetail.cli.progress import Progress
+from dovetail.cli.output import Progress
 
 
 class Terminal(io.StringIO):

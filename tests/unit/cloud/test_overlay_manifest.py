@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dovetail import api
-from dovetail.cloud.overlay_manifest import overlay
-from dovetail.cloud.overlays import Overlay
-from dovetail.cloud.prices import PriceScale
+from dovetail.cloud.overlays import Overlay, PriceScale, overlay
 from dovetail.errors import InputError
 from dovetail.model.requirements import requirement
 

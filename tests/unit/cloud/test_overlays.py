@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import permutations
 
 import pytest
 
 from dovetail import labels
-from dovetail.cloud.declare import placed
-from dovetail.cloud.kwok_labels import Make, declared
+from dovetail.cloud.declare import Make, declared, placed
 from dovetail.cloud.overlays import (
+    FixedPrice,
     Overlay,
     OverlayConflict,
     PooledTypes,
-    apply_overlays,
+    PriceScale,
+    PriceShift,
     apply_to_pools,
 )
-from dovetail.cloud.prices import FixedPrice, PriceScale, PriceShift
 from dovetail.model.instance import InstanceType, Offering
 from dovetail.model.pool import NodePool
 from dovetail.model.requirements import Requirement, requirement
@@ -40,6 +40,14 @@ def instance_type(name: str, *, price: int = 100) -> InstanceType:
 TYPES = (instance_type("small"), instance_type("large", price=200))
 
 
+def applied(
+    overlays: Sequence[Overlay],
+) -> tuple[tuple[InstanceType, ...], tuple[OverlayConflict, ...]]:
+    """The types of the pool as the overlays change them, and the overlays that were left out."""
+    by_pool, conflicts = apply_to_pools([PooledTypes(POOL, TYPES)], overlays)
+    return by_pool[POOL.name], conflicts
+
+
 def named(*names: str) -> Requirement:
     """Only these types."""
     return requirement(labels.INSTANCE_TYPE, "In", names)
@@ -52,7 +60,7 @@ def prices(types: tuple[InstanceType, ...]) -> dict[str, list[int]]:
 
 def test_an_overlay_without_requirements_changes_every_price() -> None:
     """And marks what it changed."""
-    types, conflicts = apply_overlays(POOL, TYPES, [Overlay("all", price=FixedPrice(7))])
+    types, conflicts = applied([Overlay("all", price=FixedPrice(7))])
     assert prices(types) == {"small": [7, 7], "large": [7, 7]}
     assert all(held.is_overlaid for one in types for held in one.offerings)
     assert conflicts == ()
@@ -95,7 +103,7 @@ def test_an_overlay_touches_what_its_requirements_describe(
 ) -> None:
     """By labels of the pool, of the type and of the single offering."""
     overlay = Overlay("one", requirements=(wanted,), price=FixedPrice(7))
-    types, _ = apply_overlays(POOL, TYPES, [overlay])
+    types, _ = applied([overlay])
     assert prices(types) == changed
 
 
@@ -105,7 +113,7 @@ def test_the_heavier_overlay_wins_and_the_lighter_fills_the_gaps() -> None:
         "heavy", 10, (named("small"),), price=FixedPrice(7), capacity={"x.io/a": 1, "x.io/b": 1}
     )
     light = Overlay("light", 5, (), price=PriceShift(1), capacity={"x.io/b": 2, "x.io/c": 2})
-    types, conflicts = apply_overlays(POOL, TYPES, [light, heavy])
+    types, conflicts = applied([light, heavy])
     assert prices(types) == {"small": [7, 7], "large": [201, 201]}
     extra = [{k: v for k, v in one.capacity.items() if "/" in k} for one in types]
     assert extra == [{"x.io/a": 1, "x.io/b": 1, "x.io/c": 2}, {"x.io/b": 2, "x.io/c": 2}]
@@ -116,7 +124,7 @@ def test_overlays_of_one_weight_that_touch_one_price_conflict() -> None:
     """The later name stays, even if both say the same; the other is left out altogether."""
     first = Overlay("a", 5, price=FixedPrice(7), capacity={"x.io/a": 1})
     second = Overlay("b", 5, (named("small"),), price=FixedPrice(7))
-    types, conflicts = apply_overlays(POOL, TYPES, [first, second])
+    types, conflicts = applied([first, second])
     assert prices(types) == {"small": [7, 7], "large": [200, 200]}
     assert all("x.io/a" not in one.capacity for one in types)
     message = (
@@ -134,7 +142,7 @@ def test_overlays_of_one_weight_that_set_one_resource_conflict() -> None:
         Overlay("c", price=PriceShift(1)),
         Overlay("d", capacity={"x.io/a": 2}),
     ]
-    types, conflicts = apply_overlays(POOL, TYPES, overlays)
+    types, conflicts = applied(overlays)
     assert [(one.overlay, one.other) for one in conflicts] == [("a", "d")]
     assert (types[0].capacity["x.io/a"], types[0].capacity["x.io/b"]) == (2, 1)
     assert prices(types)["small"] == [101, 101]
@@ -147,7 +155,7 @@ def test_a_rejected_overlay_settles_nothing() -> None:
         Overlay("y", 5, (), price=FixedPrice(2)),
         Overlay("x", 1, (), price=FixedPrice(3)),
     ]
-    types, conflicts = apply_overlays(POOL, TYPES, overlays)
+    types, conflicts = applied(overlays)
     assert prices(types) == {"small": [1, 1], "large": [3, 3]}
     assert [one.overlay for one in conflicts] == ["y"]
 
@@ -169,7 +177,7 @@ def test_a_conflict_in_one_pool_leaves_the_overlay_out_of_all() -> None:
 def test_capacity_is_added_to_what_pods_may_use() -> None:
     """And huge pages are taken out of memory."""
     overlay = Overlay("huge", capacity={"hugepages-2Mi": 512 * MIB, "x.io/fpga": 2})
-    (small, _), _ = apply_overlays(POOL, TYPES, [overlay])
+    (small, _), _ = applied([overlay])
     assert small.capacity == {
         "cpu": 4000,
         "memory": 1024 * MIB,
@@ -184,7 +192,7 @@ def test_capacity_is_added_to_what_pods_may_use() -> None:
 def test_what_no_overlay_touches_stays_the_same_object() -> None:
     """So that what was worked out for it before still holds."""
     overlay = Overlay("one", requirements=(named("small"),), price=PriceScale(1, 2))
-    types, _ = apply_overlays(POOL, TYPES, [overlay])
+    types, _ = applied([overlay])
     assert types[1] is TYPES[1]
 
 
@@ -195,5 +203,5 @@ def test_the_order_in_which_overlays_are_listed_does_not_matter() -> None:
         Overlay("b", 5, (), price=FixedPrice(2)),
         Overlay("c", 7, (named("large"),), price=FixedPrice(3)),
     ]
-    results = [apply_overlays(POOL, TYPES, listed) for listed in permutations(overlays)]
+    results = [applied(listed) for listed in permutations(overlays)]
     assert all(one == results[0] for one in results)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dovetail.cloud.prices import (
+from dovetail.cloud.overlays import (
     FixedPrice,
     PriceChange,
     PriceScale,

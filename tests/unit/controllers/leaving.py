@@ -13,7 +13,7 @@ import msgspec
 
 from dovetail import api, labels
 from dovetail.apiserver import MemoryKube
-from dovetail.cloud.registry import ProviderContext
+from dovetail.cloud.context import ProviderContext
 from dovetail.controllers.cache import NODE, NODE_CLAIM, NODE_POOL, POD, WatchCache
 from dovetail.controllers.claims.loop import ClaimEffects, ClaimLoop
 from dovetail.controllers.dependencies import Dependencies

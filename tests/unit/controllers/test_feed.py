@@ -86,13 +86,13 @@ async def test_what_is_made_and_deleted_is_known() -> None:
     async with following() as world:
         await world.kube.create(NODE_CLAIM, claim("a"))
         await world.time.advance()
-        assert world.cache.claim("a") is not None
+        assert world.cache.claims.get("a") is not None
         assert any(
             isinstance(one, Present) and one.object.metadata.name == "a" for one in world.notices
         )
         await world.kube.delete(Ref(NODE_CLAIM, "a"), Deletion())
         await world.time.advance()
-        assert world.cache.claims() == ()
+        assert world.cache.claims.all() == ()
         assert isinstance(world.notices[-1], Absent)
 
 
@@ -101,7 +101,7 @@ async def test_claims_of_another_cloud_are_not_ours() -> None:
     async with following() as world:
         await world.kube.create(NODE_CLAIM, claim("theirs", "EC2NodeClass", "karpenter.k8s.aws"))
         await world.time.advance()
-        assert world.cache.claim("theirs") is None
+        assert world.cache.claims.get("theirs") is None
         assert not world.cache.cluster.keys(NODE_CLAIM)
 
 
@@ -110,15 +110,15 @@ async def test_a_write_of_ours_is_known_before_the_watch_shows_it() -> None:
     async with following() as world:
         made = await world.kube.create(NODE_CLAIM, claim("a"))
         world.cache.put(NODE_CLAIM, made)
-        found = world.cache.claim("a")
+        found = world.cache.claims.get("a")
         assert found is not None
         patch = Patch({"status": {"providerID": "kwok://a"}}, subresource="status")
         later = await world.kube.patch(Ref(NODE_CLAIM, "a"), patch)
         world.cache.put(NODE_CLAIM, later)
         world.cache.put(NODE_CLAIM, made)
-        assert [one.metadata.name for one in world.cache.claims_with("kwok://a")] == ["a"]
+        assert [one.metadata.name for one in world.cache.claims.under("kwok://a")] == ["a"]
         await world.time.advance()
-        assert [one.metadata.name for one in world.cache.claims_with("kwok://a")] == ["a"]
+        assert [one.metadata.name for one in world.cache.claims.under("kwok://a")] == ["a"]
 
 
 async def test_the_answer_to_a_write_does_not_bring_back_what_is_gone() -> None:
@@ -129,7 +129,7 @@ async def test_the_answer_to_a_write_does_not_bring_back_what_is_gone() -> None:
         await world.kube.delete(Ref(NODE_CLAIM, "a"), Deletion())
         await world.time.advance()
         world.cache.put(NODE_CLAIM, made)
-        assert world.cache.claim("a") is None
+        assert world.cache.claims.get("a") is None
 
 
 async def test_pods_are_found_by_their_node() -> None:
@@ -141,12 +141,12 @@ async def test_pods_are_found_by_their_node() -> None:
         await world.kube.create(POD, pod("one", "n"), "default")
         await world.kube.create(POD, pod("two"), "default")
         await world.time.advance()
-        assert [one.name for one in world.cache.pods_on("n")] == ["one"]
+        assert [one.name for one in world.cache.cluster.pods_on("n")] == ["one"]
         assert world.touched & Touched.NODES
         await world.kube.delete(Ref(POD, "one", "default"), Deletion(grace_seconds=0))
         await world.time.advance()
-        assert world.cache.pods_on("n") == ()
-        assert world.cache.pod("default/one") is None
+        assert world.cache.cluster.pods_on("n") == ()
+        assert world.cache.cluster.pod("default/one") is None
 
 
 async def test_a_node_class_is_found_by_reference() -> None:

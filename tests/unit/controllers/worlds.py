@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from dovetail import api, labels
 from dovetail.apiserver import MemoryKube
-from dovetail.cloud.registry import ProviderContext
+from dovetail.cloud.context import ProviderContext
 from dovetail.controllers.cache import NODE, NODE_CLAIM, NODE_POOL, POD, WatchCache
 from dovetail.controllers.dependencies import Dependencies
 from dovetail.controllers.feed import Feed, watched_kinds

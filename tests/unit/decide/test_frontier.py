@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from dovetail.decide.frontier import MOST_PLANS, Sample, frontier, sampled
-from dovetail.model.frontier import FrontierPoint
+from dovetail.model.plan import FrontierPoint
 from tests.fuzz import tiny
 from tests.laws.strategies import NOW
 

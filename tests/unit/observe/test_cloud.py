@@ -16,7 +16,6 @@ from dovetail.cloud.errors import (
 )
 from dovetail.cloud.provider import (
     CloudProvider,
-    CloudWorker,
     Instance,
     NodeClassKind,
     NodeLifecycleHook,
@@ -79,14 +78,6 @@ class Slow:
         return node.name
 
 
-class Busy(Slow):
-    """A cloud with work of its own."""
-
-    async def run(self) -> None:
-        """A second's work."""
-        await self._time.sleep(1)
-
-
 class Particular(Slow):
     """A cloud with a hook."""
 
@@ -94,10 +85,6 @@ class Particular(Slow):
         """Not yet."""
         del node
         return timedelta(seconds=3)
-
-
-class Both(Busy, Particular):
-    """A cloud with both."""
 
 
 async def test_every_call_is_timed_by_its_method_and_passed_on() -> None:
@@ -164,22 +151,11 @@ async def _failing(cloud: CloudProvider) -> CloudError:
     return caught.value
 
 
-@pytest.mark.parametrize(
-    ("kind", "is_worker", "is_hook"),
-    [(Slow, False, False), (Busy, True, False), (Particular, False, True), (Both, True, True)],
-)
-async def test_what_else_a_cloud_can_do_it_can_still_do(
-    kind: type[Slow], *, is_worker: bool, is_hook: bool
-) -> None:
-    """And nothing that it cannot."""
+@pytest.mark.parametrize(("kind", "is_hook"), [(Slow, False), (Particular, True)])
+async def test_a_cloud_with_a_hook_still_has_it(kind: type[Slow], *, is_hook: bool) -> None:
+    """And one without has none."""
     time = VirtualTime()
     cloud = measured(kind(time), Meters(), time)
-    assert isinstance(cloud, CloudWorker) is is_worker
     assert isinstance(cloud, NodeLifecycleHook) is is_hook
     if isinstance(cloud, NodeLifecycleHook):
         assert await cloud.registered(Node("n1")) == timedelta(seconds=3)
-    if isinstance(cloud, CloudWorker):
-        async with asyncio.TaskGroup() as tasks:
-            working = tasks.create_task(cloud.run())
-            await time.advance(timedelta(seconds=1))
-            assert working.done()

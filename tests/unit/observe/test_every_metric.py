@@ -15,7 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from dovetail.kube.mirror import Present
 from dovetail.model.pod import Owner
-from dovetail.observe import buckets
+from dovetail.observe import quantiles
 from dovetail.observe.meters import Meters
 from dovetail.observe.onlooker import Onlooker
 from dovetail.observe.quantiles import Summary
@@ -238,12 +238,16 @@ def test_timeouts_of_consolidation_are_there_before_any_happened() -> None:
 
 def test_durations_are_divided_as_dashboards_expect() -> None:
     """45 bounds from 5 ms to 10 minutes; lifetimes from a quarter of an hour to 30 days."""
-    assert (len(buckets.DURATIONS), buckets.DURATIONS[0], buckets.DURATIONS[-1]) == (45, 0.005, 600)
-    assert list(buckets.DURATIONS) == sorted(buckets.DURATIONS)
-    assert (buckets.LIFETIMES[0], buckets.LIFETIMES[-1]) == (900, 30 * 86_400)
-    assert (buckets.CONDITIONS[0], buckets.CONDITIONS[-1]) == (0.5, 8_192)
-    assert (len(buckets.CLAIM_TERMINATION), len(buckets.INSTANCE_TERMINATION)) == (12, 11)
-    assert buckets.SCORES == (0.1, 0.25, 0.33, 0.5, 1, 2, 5, 10)
+    assert (len(quantiles.DURATIONS), quantiles.DURATIONS[0], quantiles.DURATIONS[-1]) == (
+        45,
+        0.005,
+        600,
+    )
+    assert list(quantiles.DURATIONS) == sorted(quantiles.DURATIONS)
+    assert (quantiles.LIFETIMES[0], quantiles.LIFETIMES[-1]) == (900, 30 * 86_400)
+    assert (quantiles.CONDITIONS[0], quantiles.CONDITIONS[-1]) == (0.5, 8_192)
+    assert (len(quantiles.CLAIM_TERMINATION), len(quantiles.INSTANCE_TERMINATION)) == (12, 11)
+    assert quantiles.SCORES == (0.1, 0.25, 0.33, 0.5, 1, 2, 5, 10)
 
 
 def test_a_build_says_what_it_is() -> None:

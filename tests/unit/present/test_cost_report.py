@@ -50,7 +50,7 @@ def test_a_report_says_what_is_paid_and_what_others_would_pay() -> None:
         "(20.0 %); "
         "Dovetail would pay $0.9000, which would save $0.1000 an hour, $73.00 a month."
     )
-    assert sentences(told()) == (
+    assert tuple(sentences(told())) == (
         "The cluster costs $1.0000 an hour, $730.00 a month; 75.0 % of that is unused.",
         others,
         "The lower bound for the same pods is $0.8000 an hour; the nodes cost 25.0 % more.",
@@ -66,7 +66,7 @@ def test_pods_that_found_no_place_are_not_passed_over() -> None:
 def test_without_pods_nothing_is_compared() -> None:
     """And nothing divided by nothing."""
     nothing = Comparison(0, 0, 0, 0, 0, 0, 0, 0)
-    assert "nothing to compare with" in sentences(told(nothing))[1]
+    assert "nothing to compare with" in tuple(sentences(told(nothing)))[1]
     assert report_json(told(nothing), (), ())["comparison"]["aboveBound"] == 0.0  # type: ignore[index,call-overload]  # it is a mapping
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dovetail.model.frontier import FrontierPoint
-from dovetail.present.frontier import frontier_json, frontier_rows
+from dovetail.model.plan import FrontierPoint
+from dovetail.present.table import frontier_json, frontier_rows
 
 CHOICES = (
     FrontierPoint(10, 1_000_000_000, 0),

@@ -8,8 +8,7 @@ import msgspec
 
 from dovetail.decide import decide
 from dovetail.model.policy import Policy
-from dovetail.present.housing import housed
-from dovetail.present.plan import Timings, plan_json
+from dovetail.present.plan import Timings, housed, plan_json
 from dovetail.testing import deployment, node, node_pool, snapshot
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -34,7 +34,7 @@ def test_launches_are_one_deed_and_pods_that_stay_out_another() -> None:
 def test_a_launch_says_for_whom_and_what_else_would_have_done() -> None:
     """With the price of each alternative where it was planned."""
     cluster, plan = planned()
-    answer = told(deeds(plan)[0], cluster, plan, NOW)
+    answer = told(next(deeds(plan)), cluster, plan, NOW)
     assert "5 pods did not fit on any existing node" in answer.verdict
     section = answer.sections[0]
     assert plan.launches[0].name in section.title
@@ -51,7 +51,7 @@ def test_a_departure_says_who_moves_where_and_what_it_saves() -> None:
         (Nominate("n2", ("default/a",)),),
     )  # fmt: skip
     plan = Plan(launches=(new,), disruptions=(one,))
-    deed = deeds(plan)[1]
+    deed = list(deeds(plan))[1]
     assert (deed.kind, deed.place, deed.money_per_hour) == (DeedKind.DISRUPT, 1, -1.0)
     answer = told(deed, snapshot(nodes=[old]), plan, NOW)
     assert ("money", "it saves $1.0000 an hour") in answer.facts
@@ -61,7 +61,7 @@ def test_a_departure_says_who_moves_where_and_what_it_saves() -> None:
 def test_a_pod_that_stays_out_is_told_with_its_reasons() -> None:
     """Summary, each pool's reason, and the remedy."""
     cluster, plan = planned()
-    answer = told(deeds(plan)[1], cluster, plan, NOW)
+    answer = told(list(deeds(plan))[1], cluster, plan, NOW)
     assert answer.sections[0].title == "default/huge"
     assert len(answer.sections[0].lines) > 1
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from dovetail import labels
+from dovetail.cloud.context import ProviderContext
 from dovetail.cloud.errors import (
     CloudError,
     CreateError,
@@ -16,7 +17,6 @@ from dovetail.cloud.errors import (
     NodeClaimNotFoundError,
     SoldOut,
 )
-from dovetail.cloud.registry import ProviderContext
 from dovetail.errors import InputError
 from dovetail.kube.seam import Deletion, Patch, Ref
 from dovetail.model.claim import ClaimObject
@@ -34,7 +34,7 @@ from dovetail.providers.kwok.faults import (
     SlowLaunch,
     Throttling,
 )
-from dovetail.providers.kwok.settings import KwokSettings
+from dovetail.providers.kwok.plugin import KwokSettings
 from dovetail.testing.cloud_conformance import ERRORS
 from dovetail.testing.virtual_time import START
 from tests.conformance.cloud.pretended import NODE, NODE_CLAIM, pretended_cloud

@@ -11,6 +11,7 @@ import pytest
 
 from dovetail import api, labels
 from dovetail.cloud import catalogue_file
+from dovetail.cloud.context import ProviderContext
 from dovetail.cloud.errors import (
     CloudError,
     CreateError,
@@ -19,7 +20,6 @@ from dovetail.cloud.errors import (
     NodeClassNotReadyError,
 )
 from dovetail.cloud.provider import CloudProvider, CloudWorker
-from dovetail.cloud.registry import ProviderContext
 from dovetail.errors import InputError
 from dovetail.kube.errors import NotFoundError, UnavailableError
 from dovetail.kube.seam import Body, Deletion, Json, Page, Patch, Ref, Scope
@@ -27,7 +27,7 @@ from dovetail.model.requirements import requirement
 from dovetail.providers.kwok import plugin as kwok
 from dovetail.providers.kwok.catalogue import instance_types
 from dovetail.providers.kwok.faults import NoCapacity
-from dovetail.providers.kwok.settings import KwokSettings
+from dovetail.providers.kwok.plugin import KwokSettings
 from dovetail.providers.kwok.store import RECORD
 from dovetail.testing import instance_type
 from dovetail.testing.cloud_under_test import breaks_off

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from dovetail import settings
 from dovetail.errors import InputError
 from dovetail.model.topology import NOTHING, Spread
+from dovetail.settings.readings import FEATURE_GATES, feature_gates
+from dovetail.settings.scheduler import default_spread
 
 ZONE = "topology.kubernetes.io/zone"
 
@@ -31,7 +32,7 @@ SOUND = f"maxSkew: 1, topologyKey: {ZONE}, whenUnsatisfiable: ScheduleAnyway"
 def test_default_constraints_become_spread_without_a_selector(tmp_path: Path) -> None:
     """The selector is deduced later, from services and owners."""
     path = written(tmp_path, one_constraint(SOUND))
-    assert settings.default_spread(path) == (Spread(ZONE, NOTHING, is_hard=False),)
+    assert default_spread(path) == (Spread(ZONE, NOTHING, is_hard=False),)
 
 
 def test_json_is_yaml_too(tmp_path: Path) -> None:
@@ -41,13 +42,13 @@ def test_json_is_yaml_too(tmp_path: Path) -> None:
         ' "whenUnsatisfiable": "DoNotSchedule", "minDomains": 2}]}}'
     )
     path = written(tmp_path, text)
-    assert settings.default_spread(path) == (Spread("rack", NOTHING, max_skew=3, min_domains=2),)
+    assert default_spread(path) == (Spread("rack", NOTHING, max_skew=3, min_domains=2),)
 
 
 def test_no_file_means_no_defaults(tmp_path: Path) -> None:
     """Neither does an empty one."""
-    assert settings.default_spread("") == ()
-    assert settings.default_spread(written(tmp_path, "")) == ()
+    assert default_spread("") == ()
+    assert default_spread(written(tmp_path, "")) == ()
 
 
 @pytest.mark.parametrize(
@@ -93,7 +94,7 @@ def test_a_bad_configuration_is_refused_by_file_and_field(
     """The message names the file, the field and what was expected."""
     path = written(tmp_path, text)
     with pytest.raises(InputError) as caught:
-        settings.default_spread(path)
+        default_spread(path)
     assert path in str(caught.value)
     for word in words:
         assert word in str(caught.value)
@@ -102,17 +103,17 @@ def test_a_bad_configuration_is_refused_by_file_and_field(
 def test_a_missing_configuration_file_is_refused() -> None:
     """By its name."""
     with pytest.raises(InputError, match=r"not-there\.yaml"):
-        settings.default_spread("not-there.yaml")
+        default_spread("not-there.yaml")
 
 
 def test_feature_gates_overlay_the_defaults() -> None:
     """Unknown gates are let through, white space is tolerated."""
-    gates = settings.feature_gates(" NodeOverlay = true , Newer=false,")
-    assert gates == {**settings.FEATURE_GATES, "NodeOverlay": True, "Newer": False}
+    gates = feature_gates(" NodeOverlay = true , Newer=false,")
+    assert gates == {**FEATURE_GATES, "NodeOverlay": True, "Newer": False}
 
 
 @pytest.mark.parametrize("text", ["NodeOverlay", "NodeOverlay=yes", "=true"])
 def test_a_gate_without_a_truth_value_is_refused(text: str) -> None:
     """Only true and false are understood."""
     with pytest.raises(InputError, match="expected Name=true"):
-        settings.feature_gates(text)
+        feature_gates(text)

@@ -12,9 +12,9 @@ from dovetail.errors import InputError
 from dovetail.model.plan import DisruptionReason
 from dovetail.model.policy import MinValuesPolicy, Policy, PreferencePolicy
 from dovetail.model.topology import NOTHING, Spread
-from dovetail.settings import FEATURE_GATES
 from dovetail.settings.flags import FLAGS, TABLE
 from dovetail.settings.operator import LogLevel, OperatorSettings
+from dovetail.settings.readings import FEATURE_GATES
 from dovetail.settings.sources import read
 from dovetail.settings.table import Flag, written
 

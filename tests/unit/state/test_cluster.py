@@ -262,12 +262,12 @@ def test_our_own_word_in_a_status_is_not_taken_for_preemption() -> None:
     assert known.apply(pod("a", promised="n")) == NOTHING
     known.apply(pod("b", promised="n"))
     assert [one.nominated_node_name for one in known.snapshot(NOW).pods] == ["", "n"]
-    assert known.stale_nominations() == ()
+    assert known.book.stale() == ()
     later = NOW + timedelta(minutes=1)
     assert [one.nominated_node_name for one in known.snapshot(later).pods] == ["", "n"]
-    assert known.stale_nominations() == (("default/a", "n"),)
+    assert known.book.stale() == (("default/a", "n"),)
     known.apply(pod("a"))
-    assert known.stale_nominations() == ()
+    assert known.book.stale() == ()
 
 
 def test_a_refused_offering_is_remembered_for_three_minutes() -> None:

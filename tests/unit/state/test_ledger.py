@@ -98,10 +98,10 @@ def test_a_leader_takes_over_the_promises_that_it_finds() -> None:
     first = known.snapshot(NOW)
     assert first.ledger.nominations == (Nomination("uid-a", "n", NOW + WINDOW),)
     assert [one.node_name for one in waiting(first, NOW).reserved] == ["n"]
-    assert known.stale_nominations() == ()
+    assert known.book.stale() == ()
     late = NOW + WINDOW
     assert [one.name for one in waiting(known.snapshot(late), late).pods] == ["a"]
-    assert known.stale_nominations() == (("default/a", "n"),)
+    assert known.book.stale() == (("default/a", "n"),)
 
 
 def test_a_promise_of_a_node_that_is_gone_is_not_waited_for() -> None:
@@ -109,7 +109,7 @@ def test_a_promise_of_a_node_that_is_gone_is_not_waited_for() -> None:
     known = cluster(pod("a", promised="gone"))
     known.adopt(NOW)
     assert [one.name for one in waiting(known.snapshot(NOW), NOW).pods] == ["a"]
-    assert known.stale_nominations() == (("default/a", "gone"),)
+    assert known.book.stale() == (("default/a", "gone"),)
 
 
 @pytest.mark.parametrize(

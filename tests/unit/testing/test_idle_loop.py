@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 
-from dovetail.testing import idle_loop
-from dovetail.testing.idle_loop import IdleLoop
-from dovetail.testing.virtual_time import VirtualTime
+from dovetail.testing import virtual_time
+from dovetail.testing.virtual_time import IdleLoop, VirtualTime
 
 N_TURNS = 1_000  # more than anybody would guess
 
@@ -31,7 +30,7 @@ def test_whoever_waits_for_idleness_waits_for_everybody() -> None:
             await loop.idle()
             return len(turned)
 
-    assert idle_loop.run(main()) == N_TURNS
+    assert virtual_time.run(main()) == N_TURNS
 
 
 def test_virtual_time_stands_until_everybody_has_done_what_there_is_to_do() -> None:
@@ -45,7 +44,7 @@ def test_virtual_time_stands_until_everybody_has_done_what_there_is_to_do() -> N
             await time.advance(timedelta(0))
             return len(turned)
 
-    assert idle_loop.run(main()) == N_TURNS
+    assert virtual_time.run(main()) == N_TURNS
 
 
 def test_the_outside_is_heard_when_nobody_waits_for_idleness() -> None:
@@ -54,4 +53,4 @@ def test_the_outside_is_heard_when_nobody_waits_for_idleness() -> None:
     async def main() -> str:
         return await asyncio.to_thread(lambda: "heard")
 
-    assert idle_loop.run(main()) == "heard"
+    assert virtual_time.run(main()) == "heard"

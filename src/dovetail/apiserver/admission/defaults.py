@@ -42,17 +42,16 @@ def _pod(tree: Obj) -> None:
     spec.setdefault("enableServiceLinks", True)
 
 
-def _pod_template(tree: Obj) -> None:
-    fill_template(tree, "template")
+def _roll(strategy: Obj, standard: Obj) -> None:
+    strategy.setdefault("type", "RollingUpdate")
+    if strategy["type"] == "RollingUpdate":
+        fill(part(strategy, "rollingUpdate"), standard)
 
 
 def _deployment(tree: Obj) -> None:
     spec = part(tree, "spec")
     fill(spec, {"replicas": 1, "revisionHistoryLimit": 10, "progressDeadlineSeconds": 600})
-    strategy = part(spec, "strategy")
-    strategy.setdefault("type", "RollingUpdate")
-    if strategy["type"] == "RollingUpdate":
-        fill(part(strategy, "rollingUpdate"), {"maxUnavailable": _QUARTER, "maxSurge": _QUARTER})
+    _roll(part(spec, "strategy"), {"maxUnavailable": _QUARTER, "maxSurge": _QUARTER})
     fill_template(spec, "template")
 
 
@@ -67,10 +66,7 @@ def _stateful_set(tree: Obj) -> None:
     fill(spec, {"replicas": 1, "revisionHistoryLimit": 10, "podManagementPolicy": "OrderedReady"})
     kept = {"whenDeleted": "Retain", "whenScaled": "Retain"}
     fill(part(spec, "persistentVolumeClaimRetentionPolicy"), kept)
-    strategy = part(spec, "updateStrategy")
-    strategy.setdefault("type", "RollingUpdate")
-    if strategy["type"] == "RollingUpdate":
-        fill(part(strategy, "rollingUpdate"), {"partition": 0})
+    _roll(part(spec, "updateStrategy"), {"partition": 0})
     fill_template(spec, "template")
     for claim in items(spec.get("volumeClaimTemplates")):
         held = mapping(claim)
@@ -82,10 +78,7 @@ def _stateful_set(tree: Obj) -> None:
 def _daemon_set(tree: Obj) -> None:
     spec = part(tree, "spec")
     spec.setdefault("revisionHistoryLimit", 10)
-    strategy = part(spec, "updateStrategy")
-    strategy.setdefault("type", "RollingUpdate")
-    if strategy["type"] == "RollingUpdate":
-        fill(part(strategy, "rollingUpdate"), {"maxUnavailable": 1, "maxSurge": 0})
+    _roll(part(spec, "updateStrategy"), {"maxUnavailable": 1, "maxSurge": 0})
     fill_template(spec, "template")
 
 
@@ -137,27 +130,6 @@ def _service(tree: Obj) -> None:
             port.setdefault("targetPort", port["port"])
 
 
-def _claim(tree: Obj) -> None:
-    part(tree, "spec").setdefault("volumeMode", "Filesystem")
-
-
-def _volume(tree: Obj) -> None:
-    standard: Obj = {"persistentVolumeReclaimPolicy": "Retain", "volumeMode": "Filesystem"}
-    fill(part(tree, "spec"), standard)
-
-
-def _storage_class(tree: Obj) -> None:
-    fill(tree, {"reclaimPolicy": "Delete", "volumeBindingMode": "Immediate"})
-
-
-def _priority_class(tree: Obj) -> None:
-    tree.setdefault("preemptionPolicy", "PreemptLowerPriority")
-
-
-def _secret(tree: Obj) -> None:
-    tree.setdefault("type", "Opaque")
-
-
 def _role_binding(tree: Obj) -> None:
     reference = at(tree, "roleRef")
     if isinstance(reference, dict):
@@ -166,11 +138,16 @@ def _role_binding(tree: Obj) -> None:
 
 _BY_KIND: Final[Mapping[tuple[str, str], _Fill]] = {
     ("", "Pod"): _pod,
-    ("", "PodTemplate"): _pod_template,
-    ("", "PersistentVolume"): _volume,
-    ("", "PersistentVolumeClaim"): _claim,
+    ("", "PodTemplate"): lambda tree: fill_template(tree, "template"),
+    ("", "PersistentVolume"): lambda tree: fill(
+        part(tree, "spec"),
+        {"persistentVolumeReclaimPolicy": "Retain", "volumeMode": "Filesystem"},
+    ),
+    ("", "PersistentVolumeClaim"): lambda tree: fill(
+        part(tree, "spec"), {"volumeMode": "Filesystem"}
+    ),
     ("", "ReplicationController"): _replica_set,
-    ("", "Secret"): _secret,
+    ("", "Secret"): lambda tree: fill(tree, {"type": "Opaque"}),
     ("", "Service"): _service,
     ("apps", "DaemonSet"): _daemon_set,
     ("apps", "Deployment"): _deployment,
@@ -180,6 +157,10 @@ _BY_KIND: Final[Mapping[tuple[str, str], _Fill]] = {
     ("batch", "Job"): _job,
     ("rbac.authorization.k8s.io", "ClusterRoleBinding"): _role_binding,
     ("rbac.authorization.k8s.io", "RoleBinding"): _role_binding,
-    ("scheduling.k8s.io", "PriorityClass"): _priority_class,
-    ("storage.k8s.io", "StorageClass"): _storage_class,
+    ("scheduling.k8s.io", "PriorityClass"): lambda tree: fill(
+        tree, {"preemptionPolicy": "PreemptLowerPriority"}
+    ),
+    ("storage.k8s.io", "StorageClass"): lambda tree: fill(
+        tree, {"reclaimPolicy": "Delete", "volumeBindingMode": "Immediate"}
+    ),
 }

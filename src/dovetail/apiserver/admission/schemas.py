@@ -166,11 +166,7 @@ def _formed_object(value: Obj, schema: Obj) -> Json:
         inner = mapping(item)
         found = value.get(key)
         if found is None and "default" in inner:
-            found = _copy(inner["default"])
+            found = decoded(encoded({"": inner["default"]}))[""]
         if found is not None:
             formed[key] = _formed(found, inner)
     return formed
-
-
-def _copy(value: Json) -> Json:
-    return decoded(encoded({"": value}))[""]

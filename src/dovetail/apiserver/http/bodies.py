@@ -8,15 +8,15 @@ from typing import Final
 import msgspec
 from aiohttp import web
 
-from dovetail.apiserver.http import protobuf, refusals
+from dovetail.apiserver import refusals
+from dovetail.apiserver.http import protobuf
+from dovetail.apiserver.trees import Obj
 from dovetail.kube.seam import Deletion, Json, Patch, PatchType, Propagation, WriteOptions
 from dovetail.kube.yaml_trees import YamlError, trees
 
 _JSON: Final = "application/json"
 _YAML: Final = "application/yaml"
 _decoder: Final = msgspec.json.Decoder()
-
-Obj = dict[str, Json]
 
 
 async def object_in(request: web.Request) -> Obj:

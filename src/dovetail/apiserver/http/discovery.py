@@ -7,8 +7,7 @@ from functools import cache
 from typing import Final
 
 from dovetail.apiserver.http import openapi
-from dovetail.apiserver.http.kinds import OFFERED, Offered
-from dovetail.apiserver.http.surface import Subresource
+from dovetail.apiserver.http.kinds import OFFERED, Offered, Subresource
 from dovetail.kube.seam import Json
 
 _VERSION: Final[dict[str, Json]] = {

@@ -11,13 +11,11 @@ from typing import Final
 
 import msgspec
 
-from dovetail.apiserver.http.kinds import Offered
+from dovetail.apiserver.http.kinds import Offered, schema
 from dovetail.apiserver.http.openapi import type_name, type_schema
-from dovetail.apiserver.http.surface import schema
+from dovetail.apiserver.trees import Obj
 from dovetail.kube.errors import ApiError, Cause, Details, InvalidError, UnavailableError
 from dovetail.kube.seam import Json, Patch, PatchType
-
-Obj = dict[str, Json]
 
 STRICT: Final = "Strict"
 IGNORE: Final = "Ignore"

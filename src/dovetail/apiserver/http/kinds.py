@@ -1,17 +1,98 @@
-"""Lists the kinds that are served: the server's own, and those of CustomResourceDefinitions."""
+"""Lists the kinds that are served, holds their schemas, and parses the paths of requests.
+
+Served are the server's own kinds and those of CustomResourceDefinitions. The former and the schemas
+are read from a file, for which `tools/make_surface.py` has asked a real kube-apiserver. Schemas are
+decoded when somebody asks for them; most never are. A path names a kind, one namespace or all, one
+object or many, a subresource.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.resources import files
 from typing import Final
+from urllib.parse import unquote
 
 import msgspec
 
 from dovetail import api
 from dovetail.api.crds import crds
-from dovetail.apiserver.http.surface import Resource, Subresource, surface
+from dovetail.apiserver.trees import items, mapping
 from dovetail.cloud import registry
-from dovetail.kube.seam import Json
+from dovetail.kube.seam import Json, Ref
+
+_FILE: Final = "surface.json"
+
+
+class Subresource(msgspec.Struct, frozen=True):
+    """A subresource. Without a group and version it is of its resource's own."""
+
+    kind: str
+    verbs: tuple[str, ...]
+    group: str = ""
+    version: str = ""
+
+
+class Resource(msgspec.Struct, frozen=True, rename="camel"):
+    """One of the server's own kinds, as discovery tells of it."""
+
+    group: str
+    version: str
+    plural: str
+    kind: str
+    namespaced: bool
+    verbs: tuple[str, ...]
+    singular_name: str = ""
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    parts: dict[str, Subresource] = {}
+
+
+class Surface(msgspec.Struct, frozen=True):
+    """All of it."""
+
+    resources: tuple[Resource, ...]
+    schemas: dict[str, msgspec.Raw]
+    messages: dict[str, msgspec.Raw]
+
+
+@cache
+def surface() -> Surface:
+    """What the file holds."""
+    data = (files("dovetail.apiserver.http") / _FILE).read_bytes()
+    return msgspec.json.decode(data, type=Surface)
+
+
+@cache
+def schema(name: str) -> dict[str, Json]:
+    """What a type is made of; references are names of other types. Not to be changed."""
+    raw = surface().schemas.get(name)
+    result: dict[str, Json] = msgspec.json.decode(raw) if raw is not None else {}
+    return result
+
+
+@cache
+def message(name: str) -> dict[int, tuple[str, str, str]] | None:
+    """A message's fields by their numbers: name, type, and "repeated", "map" or "optional"."""
+    raw = surface().messages.get(name)
+    if raw is None:
+        return None
+    return msgspec.json.decode(raw, type=dict[int, tuple[str, str, str]])
+
+
+@cache
+def names_by_kind() -> dict[tuple[str, str, str], str]:
+    """The name of each kind's type, by group, version and kind."""
+    names: dict[tuple[str, str, str], str] = {}
+    for name in surface().schemas:
+        match schema(name).get("x-kubernetes-group-version-kind"):
+            case [{"group": str(group), "version": str(version), "kind": str(kind)}]:
+                names[group, version, kind] = name
+            case _:
+                pass  # no kind, or a type that many kinds share
+    return names
+
 
 _NO_PARTS: Final[Mapping[str, Subresource]] = {}
 # Other views on objects of another kind, which nobody here translates.
@@ -71,39 +152,79 @@ def _built_in(one: Resource) -> Offered:
 
 
 def _identity(definition: Mapping[str, Json]) -> tuple[str, str]:
-    spec = _mapping(definition.get("spec"))
-    return str(spec.get("group")), str(_mapping(spec.get("names")).get("kind"))
+    spec = mapping(definition.get("spec"))
+    return str(spec.get("group")), str(mapping(spec.get("names")).get("kind"))
 
 
 def _custom(kind: api.Kind, definition: Mapping[str, Json]) -> Offered:
-    spec = _mapping(definition.get("spec"))
-    names = _mapping(spec.get("names"))
-    version = _mapping(next(iter(_list(spec.get("versions"))), None))
+    spec = mapping(definition.get("spec"))
+    names = mapping(spec.get("names"))
+    version = mapping(next(iter(items(spec.get("versions"))), None))
     parts = {
         name: Subresource("Scale", _STATUS_VERBS, "autoscaling", "v1")
         if name == "scale"
         else Subresource(kind.name, _STATUS_VERBS)
-        for name in _mapping(version.get("subresources"))
+        for name in mapping(version.get("subresources"))
     }
     return Offered(
         kind,
         str(names.get("singular")),
         _VERBS,
-        tuple(str(item) for item in _list(names.get("shortNames"))),
-        tuple(str(item) for item in _list(names.get("categories"))),
+        tuple(str(item) for item in items(names.get("shortNames"))),
+        tuple(str(item) for item in items(names.get("categories"))),
         parts,
-        tuple(_mapping(item) for item in _list(version.get("additionalPrinterColumns"))),
-        _mapping(_mapping(version.get("schema")).get("openAPIV3Schema")),
+        tuple(mapping(item) for item in items(version.get("additionalPrinterColumns"))),
+        mapping(mapping(version.get("schema")).get("openAPIV3Schema")),
     )
-
-
-def _mapping(tree: Json) -> dict[str, Json]:
-    return tree if isinstance(tree, dict) else {}
-
-
-def _list(tree: Json) -> list[Json]:
-    return tree if isinstance(tree, list) else []
 
 
 OFFERED: Final = tuple(_offered())
 BY_PATH: Final = {(one.kind.group, one.kind.version, one.kind.plural): one for one in OFFERED}
+
+
+_NAMESPACES = "namespaces"
+
+
+class Target(msgspec.Struct, frozen=True):
+    """What is asked about. No `name`: all objects of the kind."""
+
+    offered: Offered
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+
+    @property
+    def kind(self) -> api.Kind:
+        """Its kind."""
+        return self.offered.kind
+
+    @property
+    def ref(self) -> Ref:
+        """The one object."""
+        return Ref(self.kind, self.name, self.namespace)
+
+
+def target(raw_path: str) -> Target | None:
+    """What a path means, still quoted; None if it means nothing."""
+    steps = [unquote(step) for step in raw_path.strip("/").split("/")]
+    match steps:
+        case ["api", version, *rest]:
+            return _within("", version, rest)
+        case ["apis", group, version, *rest]:
+            return _within(group, version, rest)
+        case _:
+            return None
+
+
+def _within(group: str, version: str, steps: list[str]) -> Target | None:
+    namespace = ""
+    # A namespace has parts of its own, which are no kinds.
+    if len(steps) > 2 and steps[0] == _NAMESPACES and (group, version, steps[2]) in BY_PATH:
+        namespace, steps = steps[1], steps[2:]
+    if not 1 <= len(steps) <= 3:
+        return None
+    offered = BY_PATH.get((group, version, steps[0]))
+    if offered is None or (namespace and not offered.kind.is_namespaced):
+        return None
+    name, subresource = [*steps[1:], "", ""][:2]
+    return Target(offered, namespace, name, subresource)

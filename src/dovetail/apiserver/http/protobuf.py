@@ -13,10 +13,9 @@ from typing import Final
 
 import msgspec
 
-from dovetail.apiserver.http.surface import message
+from dovetail.apiserver.http.kinds import message
+from dovetail.apiserver.trees import Obj
 from dovetail.kube.seam import Json
-
-Obj = dict[str, Json]
 
 CONTENT_TYPE: Final = "application/vnd.kubernetes.protobuf"
 _MAGIC: Final = b"k8s\x00"
@@ -110,10 +109,6 @@ def _value(kind: str, raw: int | bytes, depth: int) -> Json:
     return read(held) if read is not None else _message(kind, held, depth + 1)
 
 
-def _quantity(raw: bytes) -> Json:
-    return _bytes(dict(_fields(raw)).get(1, b"0")).decode()
-
-
 def _int_or_string(raw: bytes) -> Json:
     held = dict(_fields(raw))
     return _bytes(held.get(3, b"")).decode() if held.get(1) == 1 else int(held.get(2, 0) or 0)
@@ -134,7 +129,7 @@ def _json(raw: bytes) -> Json:
 
 _MACHINERY: Final = "k8s.io.apimachinery."
 _SPECIAL: Final = {
-    "Quantity": _quantity,
+    "Quantity": lambda raw: _bytes(dict(_fields(raw)).get(1, b"0")).decode(),
     "IntOrString": _int_or_string,
     "Time": _time,
     "MicroTime": _time,

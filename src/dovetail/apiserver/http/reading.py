@@ -1,4 +1,4 @@
-"""Serves objects, lists and watches over HTTP.
+"""Serves objects, lists and watches over HTTP, and errors as a Status.
 
 Lists are sent in pieces, so that one of 150,000 pods costs little more memory than they do.
 """
@@ -6,18 +6,58 @@ Lists are sent in pieces, so that one of 150,000 pods costs little more memory t
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, Mapping
 from typing import Final
 
 import msgspec
 from aiohttp import web
 
-from dovetail.apiserver.http import refusals, tables
+from dovetail.apiserver import refusals
+from dovetail.apiserver.http import tables
+from dovetail.apiserver.http.kinds import Target
 from dovetail.apiserver.http.tables import TablePrinter
-from dovetail.apiserver.http.targets import Target
 from dovetail.clock import Clock
-from dovetail.kube.errors import ApiError
+from dovetail.kube.errors import ApiError, TooManyRequestsError
 from dovetail.kube.seam import Json, Kube, Patch, Scope, WatchEvent, WatchEventType
+
+JSON_TYPE = "application/json"
+
+
+def status_of(error: ApiError) -> dict[str, Json]:
+    """The Status that says it."""
+    told = error.details
+    details: dict[str, Json] = msgspec.to_builtins(told) if told is not None else {}
+    if isinstance(error, TooManyRequestsError):
+        if error.retry_after is not None:
+            details["retryAfterSeconds"] = math.ceil(error.retry_after.total_seconds())
+        if error.cause:
+            details.setdefault("causes", [{"reason": error.cause, "message": str(error)}])
+    return {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": str(error),
+        "reason": error.reason,
+        "details": details,
+        "code": error.status,
+    }
+
+
+def refused(error: ApiError) -> web.Response:
+    """The whole answer."""
+    body = status_of(error)
+    headers: dict[str, str] = {}
+    if isinstance(error, TooManyRequestsError) and error.retry_after is not None:
+        headers["Retry-After"] = str(math.ceil(error.retry_after.total_seconds()))
+    return web.Response(
+        body=msgspec.json.encode(body),
+        status=error.status,
+        headers=headers,
+        content_type=JSON_TYPE,
+    )
+
 
 _PIECE: Final = 200  # objects
 _ANY_VERSION: Final = ("", "0")
@@ -87,7 +127,7 @@ class Reading:
         await self._kube.list(scope, limit=1)  # selectors that cannot be read are refused at once
         sends_all = query.get("sendInitialEvents") in _TRUE
         changes = self._kube.watch(scope, since="" if sends_all else since)
-        response = web.StreamResponse(headers={"Content-Type": refusals.JSON_TYPE})
+        response = web.StreamResponse(headers={"Content-Type": JSON_TYPE})
         response.enable_chunked_encoding()
         await response.prepare(request)
         try:
@@ -118,14 +158,12 @@ class Reading:
                 shown: bytes | msgspec.Raw = change.object
                 if as_table and change.type is not WatchEventType.BOOKMARK:
                     shown = self._tables(request, target).encoded([change.object])
-                await response.write(_line(change.type, shown))
+                await response.write(
+                    b'{"type":"%b","object":%b}\n' % (change.type.value.encode(), bytes(shown))
+                )
         except ApiError as error:
-            event = {"type": "ERROR", "object": refusals.status_of(error)}
+            event = {"type": "ERROR", "object": status_of(error)}
             await response.write(msgspec.json.encode(event) + b"\n")
-
-
-def _line(kind: WatchEventType, shown: bytes | msgspec.Raw) -> bytes:
-    return b'{"type":"%b","object":%b}\n' % (kind.value.encode(), bytes(shown))
 
 
 def scope_of(target: Target, query: Mapping[str, str]) -> Scope:
@@ -142,7 +180,7 @@ def answer(
     body: bytes | msgspec.Raw, status: int = 200, warnings: tuple[str, ...] = ()
 ) -> web.Response:
     """An object as it is, with warnings that clients show to people."""
-    response = web.Response(body=bytes(body), status=status, content_type=refusals.JSON_TYPE)
+    response = web.Response(body=bytes(body), status=status, content_type=JSON_TYPE)
     for warning in warnings:
         response.headers.add("Warning", f"299 - {msgspec.json.encode(warning).decode()}")
     return response
@@ -157,7 +195,7 @@ async def _in_pieces(
     request: web.Request, head: bytes, items: tuple[msgspec.Raw, ...]
 ) -> web.StreamResponse:
     """A list, some objects at a time."""
-    response = web.StreamResponse(headers={"Content-Type": refusals.JSON_TYPE})
+    response = web.StreamResponse(headers={"Content-Type": JSON_TYPE})
     response.enable_chunked_encoding()
     await response.prepare(request)
     lead = head[:-1] + b',"items":['

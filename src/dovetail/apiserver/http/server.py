@@ -14,10 +14,10 @@ from typing import Final
 import msgspec
 from aiohttp import web
 
-from dovetail.apiserver import MemoryKube
-from dovetail.apiserver.http import discovery, openapi_v2, refusals
+from dovetail.apiserver import MemoryKube, refusals
+from dovetail.apiserver.http import discovery, openapi, reading
+from dovetail.apiserver.http.kinds import target
 from dovetail.apiserver.http.reading import Reading
-from dovetail.apiserver.http.targets import target
 from dovetail.apiserver.http.writing import Writing
 from dovetail.clock import Clock, Timer
 from dovetail.kube.errors import ApiError
@@ -115,7 +115,7 @@ class _Front:
             return web.Response(text="ok")
         if path == _OPENAPI_V2:
             return web.Response(
-                body=openapi_v2.document(), headers={"Content-Type": openapi_v2.CONTENT_TYPE}
+                body=openapi.document_v2(), headers={"Content-Type": openapi.CONTENT_TYPE}
             )
         about = discovery.document(path)
         if about is not None:
@@ -131,4 +131,4 @@ class _Front:
                 raise refusals.no_such_method(request.method)
             return await respond(request, meant)
         except ApiError as error:
-            return refusals.answer(error)
+            return reading.refused(error)

@@ -9,19 +9,18 @@ from typing import Final
 
 import msgspec
 
-from dovetail.apiserver.http.columns import nodes, others, pods, storage, workloads
+from dovetail.apiserver.http.columns import others, pods
 from dovetail.apiserver.http.columns.cells import (
     CREATED,
     NAME,
     Cell,
     Column,
-    Obj,
     found,
-    mapping,
     shown,
     since,
 )
 from dovetail.apiserver.http.kinds import Offered
+from dovetail.apiserver.trees import Obj, mapping
 from dovetail.kube.seam import Json
 
 _decoder: Final = msgspec.json.Decoder(dict)
@@ -117,30 +116,30 @@ def _dated(path: str) -> Cell:
 
 
 _RBAC: Final = "rbac.authorization.k8s.io"
-_STORAGE: Final = "storage.k8s.io"
+_STORAGE: Final = "others.k8s.io"
 _BY_KIND: Final[Mapping[tuple[str, str], tuple[Column, ...]]] = {
     ("", "configmaps"): others.CONFIG_MAPS,
     ("", "events"): others.EVENTS,
     ("", "limitranges"): others.ROLES,
     ("", "namespaces"): others.NAMESPACES,
-    ("", "nodes"): nodes.NODES,
-    ("", "persistentvolumeclaims"): storage.CLAIMS,
-    ("", "persistentvolumes"): storage.VOLUMES,
+    ("", "nodes"): pods.NODES,
+    ("", "persistentvolumeclaims"): others.CLAIMS,
+    ("", "persistentvolumes"): others.VOLUMES,
     ("", "pods"): pods.PODS,
     ("", "podtemplates"): others.TEMPLATES,
-    ("", "replicationcontrollers"): workloads.REPLICATION_CONTROLLERS,
+    ("", "replicationcontrollers"): pods.REPLICATION_CONTROLLERS,
     ("", "resourcequotas"): others.QUOTAS,
     ("", "secrets"): others.SECRETS,
     ("", "serviceaccounts"): others.ACCOUNTS,
     ("", "services"): others.SERVICES,
     ("apps", "controllerrevisions"): others.REVISIONS,
-    ("apps", "daemonsets"): workloads.DAEMON_SETS,
-    ("apps", "deployments"): workloads.DEPLOYMENTS,
-    ("apps", "replicasets"): workloads.REPLICA_SETS,
-    ("apps", "statefulsets"): workloads.STATEFUL_SETS,
-    ("autoscaling", "horizontalpodautoscalers"): workloads.AUTOSCALERS,
-    ("batch", "cronjobs"): workloads.CRON_JOBS,
-    ("batch", "jobs"): workloads.JOBS,
+    ("apps", "daemonsets"): pods.DAEMON_SETS,
+    ("apps", "deployments"): pods.DEPLOYMENTS,
+    ("apps", "replicasets"): pods.REPLICA_SETS,
+    ("apps", "statefulsets"): pods.STATEFUL_SETS,
+    ("autoscaling", "horizontalpodautoscalers"): pods.AUTOSCALERS,
+    ("batch", "cronjobs"): pods.CRON_JOBS,
+    ("batch", "jobs"): pods.JOBS,
     ("coordination.k8s.io", "leases"): others.LEASES,
     ("networking.k8s.io", "ingresses"): others.INGRESSES,
     ("networking.k8s.io", "networkpolicies"): others.POLICIES,
@@ -151,7 +150,7 @@ _BY_KIND: Final[Mapping[tuple[str, str], tuple[Column, ...]]] = {
     (_RBAC, "rolebindings"): others.BINDINGS,
     (_RBAC, "roles"): others.ROLES,
     ("scheduling.k8s.io", "priorityclasses"): others.PRIORITY_CLASSES,
-    (_STORAGE, "csinodes"): storage.CSI_NODES,
-    (_STORAGE, "storageclasses"): storage.STORAGE_CLASSES,
-    (_STORAGE, "volumeattachments"): storage.ATTACHMENTS,
+    (_STORAGE, "csinodes"): others.CSI_NODES,
+    (_STORAGE, "storageclasses"): others.STORAGE_CLASSES,
+    (_STORAGE, "volumeattachments"): others.ATTACHMENTS,
 }

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Final
 
 from dovetail.apiserver.patches import ownership
-from dovetail.apiserver.patches.lists import SET, Keys, Lists
 from dovetail.apiserver.patches.ownership import APPLY, UPDATE, Owned, Owner, Path, Stamp
 from dovetail.apiserver.refusals import bad_request
+from dovetail.apiserver.traits import SET, Keys, Lists
 from dovetail.apiserver.trees import Obj, at, canonical, items, mapping
 from dovetail.kube.errors import Cause, ConflictError, Details
 from dovetail.kube.seam import Json, Patch

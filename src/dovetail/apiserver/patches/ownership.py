@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from dovetail.apiserver.patches.lists import SET, Keys, Lists
+from dovetail.apiserver.traits import SET, Keys, Lists
 from dovetail.apiserver.trees import Obj, at, canonical, items, mapping, part, put, text
 from dovetail.kube.seam import Json
 

@@ -11,8 +11,8 @@ from dovetail.apiserver.patches.applying import applied, check_appliable
 from dovetail.apiserver.patches.json_patch import json_patched
 from dovetail.apiserver.patches.ownership import Stamp
 from dovetail.apiserver.patches.strategic import Strategic
-from dovetail.apiserver.record import Stored
 from dovetail.apiserver.storage import ObjectStore
+from dovetail.apiserver.table import Stored
 from dovetail.apiserver.trees import Obj, at, decoded, encoded, labels_of, number, part, text
 from dovetail.apiserver.updating import STATUS, update
 from dovetail.kube.seam import Json, Patch, PatchType, Ref

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from dovetail.apiserver.patches.lists import SET, Keys, Lists
 from dovetail.apiserver.refusals import bad_request
+from dovetail.apiserver.traits import SET, Keys, Lists
 from dovetail.apiserver.trees import Obj, canonical, items, mapping
 from dovetail.kube.seam import Json
 

@@ -160,7 +160,7 @@ class NodeHealth:
         name = claim.node_pool
         nodes = [
             node
-            for node in self._cache.nodes()
+            for node in self._cache.nodes.all()
             if not name or node.metadata.labels.get(labels.NODE_POOL) == name
         ]
         pool = self._cache.pool(name) if name else None

@@ -23,7 +23,6 @@ from dovetail.decide.lifecycle.timing import GARBAGE_PERIOD
 from dovetail.errors import DovetailError, InputError
 from dovetail.kube.seam import Scope
 from dovetail.model.claim import ClaimObject, InstanceRecord, NodeObject
-from dovetail.model.pool import NodeClassRef
 from dovetail.observe.cloud import on_behalf_of
 from dovetail.observe.steps import count_deletions
 from dovetail.state.objects import claim_object, node_class_ref, node_object
@@ -40,10 +39,7 @@ class GarbageCollection:
         self._dependencies = dependencies
         self._cache = cache
         self._log = dependencies.log.named(_NAME)
-        self._supported = tuple(
-            NodeClassRef(supported_node_class.group, supported_node_class.kind)
-            for supported_node_class in dependencies.cloud.supported_node_classes
-        )
+        self._supported = dependencies.node_classes
         self._slots = asyncio.Semaphore(_AT_ONCE)
         self._is_closing = False
         self._is_at_rest = asyncio.Event()
@@ -134,7 +130,7 @@ class GarbageCollection:
 
     def _nodes(self) -> tuple[NodeObject, ...]:
         nodes: list[NodeObject] = []
-        for wire in self._cache.nodes():
+        for wire in self._cache.nodes.all():
             try:
                 nodes.append(node_object(wire))
             except InputError:

@@ -36,11 +36,11 @@ from dovetail.controllers.dependencies import Dependencies
 from dovetail.controllers.launching.instance_launch import InstanceLaunches
 from dovetail.controllers.workqueue import WorkQueue
 from dovetail.decide.lifecycle.claim import (
+    NEVER_STARTED,
     ClaimContext,
     claim_step,
     claim_to_write,
     look_again_at,
-    never_started,
 )
 from dovetail.decide.lifecycle.registration import TAINT_MISSING_EVENT, awaits_hooks
 from dovetail.decide.lifecycle.running import PodChange
@@ -139,14 +139,14 @@ class ClaimLoop:
 
     def announce(self, provider_id: str) -> None:
         """The instance of some claim will be gone: see to that claim."""
-        for one in self._cache.claims():
+        for one in self._cache.claims.all():
             if one.status.provider_id == provider_id:
                 self._queue.add(one.metadata.name)
 
     async def run(self) -> None:
         """See to claims until cancelled. What is known by now is no news."""
         self._router.begin()
-        for claim in self._cache.claims():
+        for claim in self._cache.claims.all():
             self._unread.add(claim.metadata.uid)
             self._queue.add(claim.metadata.name)
         async with asyncio.TaskGroup() as group:
@@ -167,7 +167,7 @@ class ClaimLoop:
                 )  # whoever comes next launches it again, which is once
 
     def _launch_ended(self, claim: ClaimObject) -> None:
-        held = self._cache.claim(claim.name)
+        held = self._cache.claims.get(claim.name)
         if held is None or held.metadata.uid != claim.uid:
             self._launches.forget(claim.uid)  # what was launched for nobody is garbage
         else:
@@ -223,14 +223,14 @@ class ClaimLoop:
 
     def _observe(self, name: str) -> _Seen | None:
         """What there is to see to, if there is anything."""
-        wire = self._cache.claim(name)
+        wire = self._cache.claims.get(name)
         if wire is None:
             self._pod_changes.pop(name, None)
             return None
         is_deleted = wire.metadata.uid in self._deleted and not wire.metadata.deletion_timestamp
         if is_deleted or wire.metadata.uid in self._ended:
             return None  # until the watch has shown it
-        nodes = self._cache.nodes_with(wire.status.provider_id)
+        nodes = self._cache.nodes.under(wire.status.provider_id)
         try:
             read = tuple(node_object(node) for node in nodes)
             return _Seen(wire, claim_object(wire), nodes, read)
@@ -259,7 +259,7 @@ class ClaimLoop:
         if claim.uid not in self._unread:
             return None
         self._unread.discard(claim.uid)
-        pods = (pod for node in seen.nodes for pod in self._cache.pods_on(node.name))
+        pods = (pod for node in seen.nodes for pod in self._cache.cluster.pods_on(node.name))
         return found_on(pods, claim.last_pod_event_at)
 
     async def _steer(self, seen: _Seen) -> None:
@@ -299,7 +299,7 @@ class ClaimLoop:
                 await delete_claim(kube, action)
                 self._deleted.add(uid)
                 self._log.info("deleted node claim", node_claim=action.claim, reason=action.reason)
-                if never_started(action):
+                if action.reason in NEVER_STARTED:
                     self._cache.cluster.apply(LaunchRefused(action.claim, now))
             case _:
                 msg = f"no law of a claim orders {type(action).__name__}"

@@ -49,9 +49,9 @@ class ClaimRouter:
 
     def begin(self) -> None:
         """From now on, what pods do is news; those on our Nodes are there already."""
-        for claim in self._cache.claims():
-            for node in self._cache.nodes_with(claim.status.provider_id):
-                self._pods.begin(self._cache.pods_on(node.metadata.name))
+        for claim in self._cache.claims.all():
+            for node in self._cache.nodes.under(claim.status.provider_id):
+                self._pods.begin(self._cache.cluster.pods_on(node.metadata.name))
         self._pods.begin(())
 
     def route(self, notice: Notice) -> Routed:
@@ -67,7 +67,7 @@ class ClaimRouter:
             case api.NodeClaim():
                 return Routed((found.metadata.name,), gone_uid=gone_uid)
             case api.Node():
-                claims = self._cache.claims_with(found.spec.provider_id)
+                claims = self._cache.claims.under(found.spec.provider_id)
                 return Routed(_names(claims), gone_uid=gone_uid)
             case api.NodePool():
                 return self._all_if_changed(found, is_gone=bool(gone_uid))
@@ -79,10 +79,10 @@ class ClaimRouter:
     def _pod(self, notice: Notice) -> Routed:
         change = self._pods.change(notice, self._clock.now())
         pod = (change.after or change.before) if change is not None else None
-        node = self._cache.node(pod.node_name) if pod is not None else None
+        node = self._cache.nodes.get(pod.node_name) if pod is not None else None
         if change is None or node is None:
             return _SILENCE
-        names = _names(self._cache.claims_with(node.spec.provider_id))
+        names = _names(self._cache.claims.under(node.spec.provider_id))
         return Routed(names, tuple((name, change) for name in names))
 
     def _all_if_changed(self, found: api.Object, *, is_gone: bool) -> Routed:
@@ -102,7 +102,7 @@ class ClaimRouter:
             return _SILENCE
         else:
             self._marks[key] = mark
-        return Routed(_names(claim for claim in self._cache.claims() if _is_of(claim, found)))
+        return Routed(_names(claim for claim in self._cache.claims.all() if _is_of(claim, found)))
 
 
 def _is_of(claim: api.NodeClaim, owner: api.Object) -> bool:

@@ -53,7 +53,7 @@ class DisruptedNodes:
         self._dependencies = dependencies
         self._cache = cache
         self._log = dependencies.log.named("disruption")
-        self._supported = supported(dependencies)
+        self._supported = dependencies.node_classes
         self._untainting: set[str] = set()  # nodes that nobody begins anything with just now
 
     # ---- which nodes
@@ -75,8 +75,8 @@ class DisruptedNodes:
         ]
 
     def _disrupted_node(self, name: str, reason: str) -> DisruptedNode | None:
-        node = self._cache.node(name)
-        claims = () if node is None else self._cache.claims_with(node.spec.provider_id)
+        node = self._cache.nodes.get(name)
+        claims = () if node is None else self._cache.claims.under(node.spec.provider_id)
         if node is None or len(claims) != 1 or self._is_taken(name):
             return None
         if is_deleted(node) or is_deleted(claims[0]):
@@ -85,7 +85,7 @@ class DisruptedNodes:
 
     def is_there(self, node: DisruptedNode) -> bool:
         """Whether its claim still stands, and nobody else has it deleted."""
-        claim = self._cache.claim(node.claim.metadata.name)
+        claim = self._cache.claims.get(node.claim.metadata.name)
         return (
             claim is not None
             and claim.metadata.uid == node.claim.metadata.uid
@@ -117,19 +117,22 @@ class DisruptedNodes:
         """
         if not self.is_there(one):
             return
-        node, claim = self._cache.node(one.name), self._cache.claim(one.claim.metadata.name)
+        node, claim = (
+            self._cache.nodes.get(one.name),
+            self._cache.claims.get(one.claim.metadata.name),
+        )
         await self._put_back(node, claim)
 
     async def untaint_leftovers(self) -> None:
         """Remove taints and reasons that nobody stands behind. What fails is told, and tried
         the next time. Only once everything is known.
         """
-        nodes = [item for item in self._cache.nodes() if self._is_left_over(item)]
-        claims = [item for item in self._cache.claims() if self._is_unfounded(item)]
+        nodes = [item for item in self._cache.nodes.all() if self._is_left_over(item)]
+        claims = [item for item in self._cache.claims.all() if self._is_unfounded(item)]
         places = {item.spec.provider_id for item in nodes} | {
             item.status.provider_id for item in claims
         }
-        held = {item.metadata.name for place in places for item in self._cache.nodes_with(place)}
+        held = {item.metadata.name for place in places for item in self._cache.nodes.under(place)}
         self._untainting |= held
         try:
             async with asyncio.TaskGroup() as group:
@@ -144,15 +147,15 @@ class DisruptedNodes:
         """Whether somebody is taking this node away, or is putting it back."""
         if name in self._untainting:
             return True
-        node, uid = self._cache.node(name), self._cache.cluster.book.departing_claim(name)
-        claims = () if node is None else self._cache.claims_with(node.spec.provider_id)
+        node, uid = self._cache.nodes.get(name), self._cache.cluster.book.departing_claim(name)
+        claims = () if node is None else self._cache.claims.under(node.spec.provider_id)
         return any(claim.metadata.uid == uid and not is_deleted(claim) for claim in claims)
 
     def _is_unfounded(self, claim: api.NodeClaim) -> bool:
         """Whether a claim says that its node is being taken away, and nobody does that."""
-        if not _has_reason(claim) or is_deleted(claim):
+        if not _reason(claim) or is_deleted(claim):
             return False
-        nodes = self._cache.nodes_with(claim.status.provider_id)
+        nodes = self._cache.nodes.under(claim.status.provider_id)
         return not any(self._is_taken(node.metadata.name) for node in nodes)
 
     def _is_left_over(self, node: api.Node) -> bool:
@@ -160,7 +163,7 @@ class DisruptedNodes:
             return False
         if self._is_taken(node.metadata.name):
             return False
-        if any(is_deleted(claim) for claim in self._cache.claims_with(node.spec.provider_id)):
+        if any(is_deleted(claim) for claim in self._cache.claims.under(node.spec.provider_id)):
             return False
         return is_ours(node, self._supported)
 
@@ -170,7 +173,7 @@ class DisruptedNodes:
         try:
             if node is not None:
                 self._put(NODE, await remove_disruption_taint(kube, node))
-            if claim is not None and _has_reason(claim):
+            if claim is not None and _reason(claim):
                 self._put(NODE_CLAIM, await clear_disruption_reason(kube, claim, now))
         except NotFoundError:
             return  # there is nothing left to put back
@@ -192,23 +195,12 @@ def is_disrupted(node: api.Node) -> bool:
     return any(taint.key == DISRUPTED.key for taint in node.spec.taints)
 
 
-def supported(dependencies: Dependencies) -> tuple[NodeClassRef, ...]:
-    """The kinds of node classes that our cloud launches with."""
-    return tuple(
-        NodeClassRef(kind.group, kind.kind) for kind in dependencies.cloud.supported_node_classes
-    )
-
-
 def is_ours(node: api.Node, kinds: tuple[NodeClassRef, ...]) -> bool:
     """Whether it was launched with one of these kinds of node classes."""
     try:
         return is_managed_node(node_object(node), kinds)
     except InputError:
         return False  # it is left alone, whatever it is
-
-
-def _has_reason(claim: api.NodeClaim) -> bool:
-    return bool(_reason(claim))
 
 
 def _reason(claim: api.NodeClaim) -> str:

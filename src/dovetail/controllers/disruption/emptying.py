@@ -13,13 +13,13 @@ earlier process left are dealt with as our own.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Final
 
 import msgspec
 
 from dovetail import api, labels
-from dovetail.actuate.deletion_cost import CostAnnotation, annotate
+from dovetail.actuate.evicting import CostAnnotation, annotate
 from dovetail.actuate.taints import add_soft_taint, remove_soft_taint
 from dovetail.controllers.cache import NODE, POD, WatchCache
 from dovetail.controllers.dependencies import Dependencies
@@ -27,7 +27,6 @@ from dovetail.controllers.disruption.disrupted_nodes import (
     is_deleted,
     is_disrupted,
     is_ours,
-    supported,
 )
 from dovetail.decide.disrupt.cost import may_yield
 from dovetail.decide.lifecycle.protection import is_active
@@ -83,7 +82,7 @@ class SoftTaints:
         self._dependencies = dependencies
         self._cache = cache
         self._log = dependencies.log.named("disruption")
-        self._supported = supported(dependencies)
+        self._supported = dependencies.node_classes
         self._wanted: frozenset[str] = frozenset()
         self._failed: frozenset[str] = frozenset()  # in the last round: others come first
         self._writer = BatchWriter(self._write)
@@ -97,7 +96,7 @@ class SoftTaints:
 
     async def _write(self) -> None:
         due = sorted(
-            (node for node in self._cache.nodes() if self._is_due(node)),
+            (node for node in self._cache.nodes.all() if self._is_due(node)),
             key=lambda node: (node.metadata.name in self._failed, node.metadata.name),
         )[:_MOST_NODES]
         async with asyncio.TaskGroup() as group:
@@ -116,7 +115,7 @@ class SoftTaints:
         return not self._is_leaving(node) and is_ours(node, self._supported)
 
     def _is_leaving(self, node: api.Node) -> bool:
-        claims = self._cache.claims_with(node.spec.provider_id)
+        claims = self._cache.claims.under(node.spec.provider_id)
         return is_disrupted(node) or is_deleted(node) or any(is_deleted(claim) for claim in claims)
 
     async def _change(self, node: api.Node) -> bool:
@@ -178,7 +177,8 @@ class DeletionCosts:
                 return
 
     def _listen(self, meta: api.ObjectMeta) -> None:
-        stated, ours = _words(meta.annotations)
+        stated = meta.annotations.get(labels.DELETION_COST)
+        ours = meta.annotations.get(labels.YIELDS)
         key = f"{meta.namespace}/{meta.name}"
         if ours is not None:
             self._said[key] = _Said(meta.uid, ours, is_ours=stated == ours)
@@ -210,7 +210,7 @@ class DeletionCosts:
         meant: set[PodKey] = set()
         spoken = frozenset(self._owners.values())
         for item in self._wanted:
-            for pod in filter(may_yield, self._cache.pods_on(item.node)):
+            for pod in filter(may_yield, self._cache.cluster.pods_on(item.node)):
                 if pod.owner is not None and pod.owner.uid in spoken:
                     continue
                 meant.add(pod.key)
@@ -223,10 +223,10 @@ class DeletionCosts:
 
     def _stays(self, key: PodKey) -> bool:
         """Whether a pod is neither leaving nor on a node that is."""
-        pod = self._cache.pod(key)
+        pod = self._cache.cluster.pod(key)
         if pod is None or not is_active(pod):
             return False
-        node = self._cache.node(pod.node_name)
+        node = self._cache.nodes.get(pod.node_name)
         return node is None or not (is_disrupted(node) or is_deleted(node))
 
     async def _say(self, word: CostAnnotation) -> bool:
@@ -240,8 +240,3 @@ class DeletionCosts:
             return False
         self._cache.put(POD, answer)
         return True
-
-
-def _words(annotations: Mapping[str, str]) -> tuple[str | None, str | None]:
-    """What a pod says that it costs, and what we said."""
-    return annotations.get(labels.DELETION_COST), annotations.get(labels.YIELDS)

@@ -12,6 +12,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Final
 
+from dovetail import api
 from dovetail.actuate.writing import delete_claim
 from dovetail.controllers.cache import POD, WatchCache
 from dovetail.controllers.dependencies import Dependencies
@@ -23,14 +24,13 @@ from dovetail.decide.disrupt.emptiness import is_empty
 from dovetail.decide.disrupt.execution import removal_objections
 from dovetail.decide.lifecycle.step import DeleteClaim
 from dovetail.errors import DovetailError
-from dovetail.kube.mirror import Notice
 from dovetail.kube.seam import Scope
 from dovetail.model.plan import Disrupt, DisruptionReason
 from dovetail.model.pool import NodePool
 from dovetail.observe.steps import snake_case
-from dovetail.state.changes import Nominated
+from dovetail.state.changes import Disrupting, DisruptionEnded, Nominated
 
-_AT_ONCE: Final = 50  # nodes of disruptions that are written about
+_AT_ONCE: Final = 50  # nodes of disruptions that are written about, claims that are deleted
 _TIDY_SECONDS: Final = 30.0
 
 
@@ -48,14 +48,11 @@ class Disruptions:
         self._replacements = Replacements(
             dependencies, cache, self._disrupted_nodes, self._reporter
         )
+        self.handle = self._replacements.handle
         self._slots = asyncio.Semaphore(_AT_ONCE)
         self._is_closing = False
         self._is_at_rest = asyncio.Event()
         self._is_at_rest.set()
-
-    def handle(self, notice: Notice) -> None:
-        """Something has happened that may matter to a disruption under way."""
-        self._replacements.handle(notice)
 
     async def run(self) -> None:
         """Wait for replacements, and tidy up now and then, until cancelled."""
@@ -168,7 +165,8 @@ class Disruptions:
         occupied = {
             name: "A pod has come to it."
             for name in names
-            if disrupt.reason == DisruptionReason.EMPTY and not is_empty(self._cache.pods_on(name))
+            if disrupt.reason == DisruptionReason.EMPTY
+            and not is_empty(self._cache.cluster.pods_on(name))
         }
         free = [name for name in names if name not in occupied]
         verdicts = removal_objections(self._cache.cluster.view(now), free, disrupt.reason, now)
@@ -215,3 +213,54 @@ class Disruptions:
                 for launch, pool in wanted
             ]
         return all(task.result() for task in tasks)
+
+
+class StaticScaleDown:
+    """Deletes the claims of nodes that a static pool has too many of. No budget is asked: the
+    pool's replicas were lowered. From the moment that it is decided such a node counts as leaving;
+    draining waits for its pods as ever.
+    """
+
+    def __init__(self, dependencies: Dependencies, cache: WatchCache) -> None:
+        self._dependencies = dependencies
+        self._cache = cache
+        self._log = dependencies.log.named("static.deprovisioning")
+        self._slots = asyncio.Semaphore(_AT_ONCE)
+
+    async def take_away(self, disrupt: Disrupt) -> bool:
+        """Delete the claims of these nodes. Whatever fails is told and stays; nothing is raised.
+        Whether nothing failed: what did is worth another try.
+        """
+        found = [(name, self._claim(name)) for name in disrupt.nodes]
+        going = [(name, claim) for name, claim in found if claim is not None]
+        names = tuple(name for name, _ in going)
+        now, cluster = self._dependencies.clock.now(), self._cache.cluster
+        cluster.apply(Disrupting(names, disrupt.reason, now))
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(self._delete(name, claim)) for name, claim in going]
+        except BaseException:  # cut short: whoever comes next counts again
+            cluster.apply(DisruptionEnded(names))
+            raise
+        return all(task.result() for task in tasks)
+
+    def _claim(self, name: str) -> api.NodeClaim | None:
+        """The claim of a node, or of that name, unless it is leaving already."""
+        node = self._cache.nodes.get(name)
+        claims = () if node is None else self._cache.claims.under(node.spec.provider_id)
+        claim = claims[0] if len(claims) == 1 else self._cache.claims.get(name)
+        if claim is None or claim.metadata.deletion_timestamp is not None:
+            return None
+        return claim
+
+    async def _delete(self, name: str, claim: api.NodeClaim) -> bool:
+        meta = claim.metadata
+        try:
+            async with self._slots:
+                await delete_claim(self._dependencies.kube, DeleteClaim(meta.name, meta.uid))
+        except DovetailError as error:
+            self._log.error("deleting nodeclaim", NodeClaim=meta.name, error=str(error))
+            self._cache.cluster.apply(DisruptionEnded((name,)))
+            return False
+        self._log.info("deleted surplus nodeclaim", NodeClaim=meta.name, Node=name)
+        return True

@@ -25,7 +25,7 @@ from dovetail.controllers.disruption.disrupted_nodes import (
     is_deleted,
 )
 from dovetail.controllers.disruption.reporting import DisruptionReporter
-from dovetail.controllers.workqueue import WorkQueue
+from dovetail.controllers.workqueue import WorkQueue, failure_log
 from dovetail.decide.disrupt.emptiness import is_empty
 from dovetail.decide.disrupt.execution import (
     Futile,
@@ -89,9 +89,10 @@ class Replacements:
         self._move_by_claim: dict[str, int] = {}
         self._queue: WorkQueue[int] = WorkQueue(
             self._see_to,
-            failed=self._report_failure,
+            failed=failure_log(self._log, "disrupting node failed", "disruption"),
             queue_settings=dependencies.queue_settings(Backoff(1.0, 30.0), _N_WORKERS),
         )
+        self.run, self.finish = self._queue.run, self._queue.finish
 
     def await_(self, disrupt: Disrupt, going: Sequence[DisruptedNode]) -> None:
         """Take these nodes away once their replacements have started."""
@@ -105,7 +106,7 @@ class Replacements:
     def resume(self) -> None:
         """Go on waiting for what an earlier process began to wait for. Once everything is known."""
         now = self._dependencies.clock.now()
-        swaps = [one for claim in self._cache.claims() if (one := _swap_of(claim)) is not None]
+        swaps = [one for claim in self._cache.claims.all() if (one := _swap_of(claim)) is not None]
         for swap in sorted(set(swaps), key=lambda one: one.since, reverse=True):
             going = self._disrupted_nodes.left_by_earlier_leader(swap.nodes)
             if going:
@@ -124,17 +125,6 @@ class Replacements:
                     self._queue.add(key)
             case _:
                 return
-
-    async def run(self) -> None:
-        """Wait and act until cancelled."""
-        await self._queue.run()
-
-    async def finish(self) -> None:
-        """Begin nothing new, and return when what was begun is done."""
-        await self._queue.finish()
-
-    def _report_failure(self, key: int, error: Exception) -> None:
-        self._log.error("disrupting node failed", disruption=key, error=str(error))
 
     # ---- one look
 
@@ -162,7 +152,7 @@ class Replacements:
         return {launch.name: self._claim(launch.name) for launch in disrupt.replacements}
 
     def _claim(self, name: str) -> ClaimObject | None:
-        wire = self._cache.claim(name)
+        wire = self._cache.claims.get(name)
         try:
             return None if wire is None else claim_object(wire)
         except InputError:
@@ -236,9 +226,9 @@ class Replacements:
         """Delete replacements that have not started and that nobody else was given: no node that
         has yet to start is ever taken away for being empty.
         """
-        moving = {pod.key for name in disrupt.nodes for pod in self._cache.pods_on(name)}
+        moving = {pod.key for name in disrupt.nodes for pod in self._cache.cluster.pods_on(name)}
         for name in (replacement.name for replacement in disrupt.replacements):
-            claim = self._cache.claim(name)
+            claim = self._cache.claims.get(name)
             if claim is None or is_deleted(claim) or self._is_of_use(claim, moving):
                 continue
             try:
@@ -253,11 +243,11 @@ class Replacements:
             for condition in claim.status.conditions
         ):
             return True
-        nodes = self._cache.nodes_with(claim.status.provider_id)
+        nodes = self._cache.nodes.under(claim.status.provider_id)
         names = (claim.metadata.name, *(node.metadata.name for node in nodes))
-        if not moving.issuperset(self._cache.cluster.promised_to(*names)):
+        if not moving.issuperset(self._cache.cluster.book.promised_to(*names)):
             return True
-        return not all(is_empty(self._cache.pods_on(name)) for name in names)
+        return not all(is_empty(self._cache.cluster.pods_on(name)) for name in names)
 
 
 def marks_of(disrupt: Disrupt, now: datetime) -> Mapping[str, str]:

@@ -58,7 +58,7 @@ class DisruptionReporter:
                 "disrupted-node-count": len(going),
                 "replacement-node-count": len(disrupt.replacements),
                 # Without those of capacity buffers, of whom nobody is disturbed.
-                "pod-count": sum(self._cache.pod(pod) is not None for pod in disrupt.pods),
+                "pod-count": sum(self._cache.cluster.pod(pod) is not None for pod in disrupt.pods),
                 "disrupted-nodes": [node.name for node in going],
                 "replacement-nodes": [replacement.name for replacement in disrupt.replacements],
                 "savings_per_hour": saved,
@@ -88,7 +88,7 @@ class DisruptionReporter:
                 self._dependencies.meters,
                 claim,
                 disrupt.reason,
-                n_pods=sum(not is_empty([pod]) for pod in self._cache.pods_on(node.name)),
+                n_pods=sum(not is_empty([pod]) for pod in self._cache.cluster.pods_on(node.name)),
                 consolidation_policy=pool.spec.disruption.consolidation_policy if pool else "",
             )
 
@@ -130,7 +130,7 @@ class DisruptionReporter:
                 self._tell_of(kind, meta, reason, message)
 
     def _tell_claim(self, name: str, reason: str, message: str) -> None:
-        claim = self._cache.claim(name)
+        claim = self._cache.claims.get(name)
         if claim is not None:
             self._tell_of("NodeClaim", claim.metadata, reason, message)
 

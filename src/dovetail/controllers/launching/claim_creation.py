@@ -113,7 +113,7 @@ class ClaimCreation:
     def tell_nominated(self, pods: tuple[str, ...], where: str) -> None:
         """Say to whoever looks at these pods where they are meant to go."""
         for pod in pods:
-            found = self._cache.pod(pod)
+            found = self._cache.cluster.pod(pod)
             if found is not None:
                 message = f"Pod should schedule on: {where}"
                 event = Event("Pod", pod, NOMINATED, message, uid=found.uid)
@@ -125,9 +125,7 @@ def described(launch: Launch) -> dict[str, object]:
     return {
         "NodePool": launch.node_pool,
         "NodeClaim": launch.name,
-        "requests": {
-            name: quantity.render(name, amount) for name, amount in launch.requests.items()
-        },
+        "requests": quantity.rendered(launch.requests),
         "instance-types": shown(launch.instance_types),
         "zone": launch.zone,
         "capacity-type": launch.capacity_type,
@@ -236,11 +234,7 @@ def _spec(launch: Launch, pool: NodePool) -> dict[str, Json]:
     spec: dict[str, Json] = {
         "nodeClassRef": {"group": ref.group, "kind": ref.kind, "name": ref.name},
         "requirements": _requirements(launch, pool),
-        "resources": {
-            "requests": {
-                name: quantity.render(name, amount) for name, amount in launch.requests.items()
-            }
-        },
+        "resources": {"requests": {**quantity.rendered(launch.requests)}},
         "expireAfter": _span(pool.expire_after) or NEVER,
     }
     if pool.taints:

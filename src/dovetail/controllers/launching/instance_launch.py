@@ -58,6 +58,7 @@ class InstanceLaunches:
             failed=self._note_unexpected_failure,
             queue_settings=dependencies.queue_settings(Backoff(1.0, 60.0), N_AT_ONCE),
         )
+        self.run, self.finish = self._queue.run, self._queue.finish
 
     def outcome(self, uid: str, now: datetime) -> Outcome | None:
         """What became of it; None when it is time to try, for the first time or again."""
@@ -87,14 +88,6 @@ class InstanceLaunches:
         """Names of claims that have an instance and do not know it yet."""
         held = self._held.values()
         return tuple(item.claim.name for item in held if isinstance(item.outcome, Launched))
-
-    async def run(self) -> None:
-        """Launch until cancelled."""
-        await self._queue.run()
-
-    async def finish(self) -> None:
-        """Begin no other launch, and return when those under way have ended."""
-        await self._queue.finish()
 
     async def _launch(self, uid: str) -> None:
         held = self._held.get(uid)

@@ -12,26 +12,26 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from datetime import datetime
 from enum import StrEnum
-from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from dovetail import api
-from dovetail.clock import Clock, Timer, happens_within
+from dovetail.clock import Clock, Timer, ends_within, happens_within
 from dovetail.errors import DovetailError
 from dovetail.kube.errors import AlreadyExistsError, ApiError, ConflictError, NotFoundError
 from dovetail.kube.http import in_cluster
-from dovetail.kube.seam import Json, Kube, Patch, Ref
+from dovetail.kube.seam import Body, Json, Kube, Patch, Ref
 from dovetail.model.backoff import Chance
 from dovetail.observe.logs import Log
 
 LEASE: Final = api.Kind("coordination.k8s.io", "v1", "Lease", "leases", api.Object)
 _JITTER: Final = 0.2  # of a retry, so that replicas that began together do not stay together
 _SHORTEST_WAIT_SECONDS: Final = 0.01  # a timer may not tell smaller spans apart
+Job = Callable[[], Coroutine[object, object, None]]
 _RELEASED_SECONDS: Final = 1  # the shortest span that a Lease may state
 
 
@@ -89,12 +89,7 @@ class _Try(StrEnum):
 
 def namespace(environment: Mapping[str, str], mount: str = in_cluster.MOUNT) -> str:
     """Where the lease lies when nobody says: with the pod, outside of one in `default`."""
-    if named := environment.get("POD_NAMESPACE", ""):
-        return named
-    try:
-        return (Path(mount) / "namespace").read_text(encoding="utf-8").strip() or "default"
-    except (OSError, UnicodeDecodeError):
-        return "default"
+    return environment.get("POD_NAMESPACE", "") or in_cluster.namespace(mount)
 
 
 class LeaderCandidate:
@@ -130,7 +125,7 @@ class LeaderCandidate:
         """Who held the lease when it was last seen; empty for nobody."""
         return (self._seen and self._seen.holder_identity) or ""
 
-    async def lead(self, work: Callable[[], Awaitable[None]], stopping: asyncio.Event) -> None:
+    async def lead(self, work: Job, stopping: asyncio.Event) -> None:
         """Wait to be elected, then work for as long as the lease is renewed; at the end let it go.
 
         When `stopping` is set there is no more waiting; ending the work is the work's own affair,
@@ -155,9 +150,9 @@ class LeaderCandidate:
             await happens_within(stopping, self._retry_seconds(), self._timer)
         return False
 
-    async def _work_while_renewing(self, work: Callable[[], Awaitable[None]]) -> None:
+    async def _work_while_renewing(self, work: Job) -> None:
         async with asyncio.TaskGroup() as group:
-            working = group.create_task(_run(work))
+            working = group.create_task(work())
             renewing = group.create_task(self._renewed_until_lost())
             await asyncio.wait({working, renewing}, return_when=asyncio.FIRST_COMPLETED)
             working.cancel()
@@ -182,13 +177,7 @@ class LeaderCandidate:
 
     async def _tried_within(self, seconds: float) -> _Try:
         """One attempt, given up after so long."""
-        async with asyncio.TaskGroup() as group:
-            trying = group.create_task(self._try_once())
-            alarm = group.create_task(self._timer.sleep(seconds))
-            await asyncio.wait({trying, alarm}, return_when=asyncio.FIRST_COMPLETED)
-            trying.cancel()
-            alarm.cancel()
-        return _Try.FAILED if trying.cancelled() else trying.result()
+        return await ends_within(self._try_once(), seconds, self._timer) or _Try.FAILED
 
     async def _try_once(self) -> _Try:
         began_at = self._timer.elapsed_seconds()
@@ -219,7 +208,7 @@ class LeaderCandidate:
         try:
             self._see(await self._kube.get(self._lease))
         except NotFoundError:
-            body: dict[str, Json] = {
+            body: Body = {
                 "metadata": {"name": self._lease.name},
                 "spec": self._spec(LeaseSpec()),
             }
@@ -260,10 +249,7 @@ class LeaderCandidate:
         }
 
     async def _write(self, spec: dict[str, Json]) -> None:
-        body: dict[str, Json] = {
-            "metadata": {"resourceVersion": self._version},
-            "spec": spec,
-        }
+        body: Body = {"metadata": {"resourceVersion": self._version}, "spec": spec}
         self._see(await self._kube.patch(self._lease, Patch(body)))
 
     async def _let_go(self) -> None:
@@ -271,12 +257,7 @@ class LeaderCandidate:
         if not self.is_leading:
             return
         self._leads_until = -math.inf  # whatever becomes of the write
-        async with asyncio.TaskGroup() as group:
-            releasing = group.create_task(self._release())
-            alarm = group.create_task(self._timer.sleep(self._terms.retry_seconds))
-            await asyncio.wait({releasing, alarm}, return_when=asyncio.FIRST_COMPLETED)
-            releasing.cancel()
-            alarm.cancel()
+        await ends_within(self._release(), self._terms.retry_seconds, self._timer)
 
     async def _release(self) -> None:
         now = _moment(self._clock.now())
@@ -303,10 +284,6 @@ class LeaderCandidate:
         if self.leader == self._identity:
             await self._write(spec)
         return None
-
-
-async def _run(work: Callable[[], Awaitable[None]]) -> None:
-    await work()
 
 
 def _moment(at: datetime) -> str:

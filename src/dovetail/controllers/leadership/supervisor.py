@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from dovetail.clock import Timer, happens_within
+from dovetail.clock import Timer, ends_within, happens_within
 from dovetail.model.backoff import Backoff, Chance
 from dovetail.observe.logs import Log
 
@@ -75,12 +75,7 @@ class Supervisor:
                 self._asked_to_finish(loop, loop.finish)
         if not finishing:
             return
-        async with asyncio.TaskGroup() as group:
-            grace = group.create_task(self._timer.sleep(self._grace_seconds))
-            done = group.create_task(_all(finishing))
-            await asyncio.wait({grace, done}, return_when=asyncio.FIRST_COMPLETED)
-            grace.cancel()
-            done.cancel()
+        await ends_within(asyncio.wait(finishing), self._grace_seconds, self._timer)
         for name, task in running.items():
             if not task.done():
                 self._log.warning("loop was cut off at the end", loop=name)
@@ -114,10 +109,6 @@ class Supervisor:
                 )
             if await happens_within(self._stopping, wait, self._timer):
                 return None
-
-
-async def _all(tasks: set[asyncio.Task[None]]) -> None:
-    await asyncio.wait(tasks)
 
 
 def _error_text(error: BaseException) -> str:

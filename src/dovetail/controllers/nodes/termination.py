@@ -41,7 +41,6 @@ from dovetail.errors import InputError
 from dovetail.kube.errors import ConflictError, NotFoundError
 from dovetail.kube.mirror import Absent, Notice, Present
 from dovetail.model.claim import InstanceState, NodeObject
-from dovetail.model.pool import NodeClassRef
 from dovetail.observe.cloud import on_behalf_of
 from dovetail.observe.steps import count_node_step
 from dovetail.state.objects import attachment, claim_object, node_object
@@ -84,16 +83,14 @@ class NodeTermination:
         self._cache = cache
         self._eviction_queue = evictions
         self._log = dependencies.log.named(_NAME)
-        self._supported = tuple(
-            NodeClassRef(supported_node_class.group, supported_node_class.kind)
-            for supported_node_class in dependencies.cloud.supported_node_classes
-        )
+        self._supported = dependencies.node_classes
         self._leaving: dict[str, _Leaving] = {}
         self._queue: WorkQueue[str] = WorkQueue(
             self._see_to,
             failed=self._report_failure,
             queue_settings=dependencies.queue_settings(EVICTION_BACKOFF, _N_WORKERS),
         )
+        self.finish = self._queue.finish
 
     def handle(self, notice: Notice) -> None:
         """A Node is to leave, or something happened to one that does."""
@@ -110,7 +107,7 @@ class NodeTermination:
             ):
                 self._wake(held.spec.node_name)
             case Present(object=api.NodeClaim() as claim) | Absent(object=api.NodeClaim() as claim):
-                for node in self._cache.nodes_with(claim.status.provider_id):
+                for node in self._cache.nodes.under(claim.status.provider_id):
                     self._wake(node.metadata.name)
             case _:
                 return
@@ -119,10 +116,6 @@ class NodeTermination:
         """Work until cancelled."""
         with on_behalf_of(_NAME):
             await self._queue.run()
-
-    async def finish(self) -> None:
-        """Begin nothing new and return when what was begun is done."""
-        await self._queue.finish()
 
     def _meet(self, wire: api.Node) -> None:
         name, uid = wire.metadata.name, wire.metadata.uid
@@ -151,7 +144,7 @@ class NodeTermination:
             return False  # one that makes no sense is left alone
 
     async def _see_to(self, name: str) -> float | None:
-        wire, leaving = self._cache.node(name), self._leaving.get(name)
+        wire, leaving = self._cache.nodes.get(name), self._leaving.get(name)
         if wire is None or leaving is None or not self._is_leaving(wire):
             self._drop(name)
             return None
@@ -180,15 +173,15 @@ class NodeTermination:
 
     def _observe(self, wire: api.Node, instance: InstanceState) -> _Seen:
         cache, name = self._cache, wire.metadata.name
-        claims = cache.claims_with(wire.spec.provider_id)
-        pods = cache.pods_on(name)
-        attachments = tuple(attachment(item) for item in cache.attachments_on(name))
+        claims = cache.claims.under(wire.spec.provider_id)
+        pods = cache.cluster.pods_on(name)
+        attachments = tuple(attachment(item) for item in cache.attachments.under(name))
         view = TerminationView(
             node=node_object(wire),
             claims=tuple(claim_object(claim) for claim in claims),
             pods=pods,
             attachments=attachments,
-            volumes_by_pod={pod.key: cache.volumes_of(pod) for pod in pods if attachments},
+            volumes_by_pod={pod.key: cache.cluster.volumes_of(pod) for pod in pods if attachments},
             instance=instance,
         )
         return _Seen(view, wire, claims[0] if len(claims) == 1 else None)

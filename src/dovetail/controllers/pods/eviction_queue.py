@@ -58,6 +58,7 @@ class EvictionQueue:
             failed=self._report_failure,
             queue_settings=dependencies.queue_settings(EVICTION_BACKOFF, _N_WORKERS),
         )
+        self.run, self.finish = self._queue.run, self._queue.finish
 
     def __len__(self) -> int:
         """How many pods are on their way out."""
@@ -80,20 +81,12 @@ class EvictionQueue:
             case _:
                 return
 
-    async def run(self) -> None:
-        """Work until cancelled."""
-        await self._queue.run()
-
-    async def finish(self) -> None:
-        """Begin nothing new and return when what was begun is done."""
-        await self._queue.finish()
-
     async def _see_to(self, key: _Key) -> float | None:
         entry = self._entries.get(key)
         if entry is None:
             return None
         now = self._dependencies.clock.now()
-        pod = self._cache.pod(entry.pod)
+        pod = self._cache.cluster.pod(entry.pod)
         decided = step(entry, pod, now)
         if pod is not None and any(isinstance(action, EvictPod) for action in decided.actions):
             self._tell(decided)
@@ -121,7 +114,7 @@ class EvictionQueue:
     async def _do(self, action: Action) -> None:
         match action:
             case DeletePod():
-                pod = self._cache.pod(action.pod)
+                pod = self._cache.cluster.pod(action.pod)
                 await delete_pod(self._dependencies.kube, action)
                 self._count_deleted(pod, action.uid)
                 self._log.info("deleted pod", pod=action.pod, grace_seconds=action.grace_seconds)

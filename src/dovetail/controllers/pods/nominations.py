@@ -17,7 +17,7 @@ from typing import Final
 from dovetail import api
 from dovetail.controllers.cache import POD, WatchCache
 from dovetail.controllers.dependencies import Dependencies
-from dovetail.controllers.workqueue import WorkQueue
+from dovetail.controllers.workqueue import WorkQueue, failure_log
 from dovetail.decide.spread import Steerable
 from dovetail.kube.errors import ApiError
 from dovetail.kube.mirror import Absent, Notice, Present
@@ -44,9 +44,10 @@ class Nominations:
         self._later: dict[PodKey, str] = {}  # who is to follow, and where to
         self._queue: WorkQueue[PodKey] = WorkQueue(
             self._say_again,
-            failed=self._report_failure,
+            failed=failure_log(self._log, "steering a pod failed", "Pod"),
             queue_settings=dependencies.queue_settings(Backoff(1.0, 10.0), _N_WORKERS),
         )
+        self.run, self.finish = self._queue.run, self._queue.finish
 
     def consider(self, pods: Iterable[Pod]) -> None:
         """These are the pods that wait now: who may be sent depends on the others."""
@@ -79,21 +80,13 @@ class Nominations:
             if place == node:
                 self._queue.add(other)
 
-    async def run(self) -> None:
-        """Say again what was struck out, until cancelled."""
-        await self._queue.run()
-
-    async def finish(self) -> None:
-        """Begin nothing new, and return when what was begun is done."""
-        await self._queue.finish()
-
     async def steer(self, node: str, pods: Iterable[PodKey]) -> int:
         """Tell the scheduler that these pods, as far as they still wait, are meant for the node;
         how many it was told of.
         """
         if self._steering is None:
             return 0
-        found = [self._cache.pod(pod) for pod in pods]
+        found = [self._cache.cluster.pod(pod) for pod in pods]
         meant = [item for item in found if item is not None and not item.node_name]
         chosen = self._steerable.chosen(meant, self._pods_told_of(node, meant))
         waiting = [(item.key, item.uid) for item in chosen]
@@ -112,14 +105,14 @@ class Nominations:
         """The pods that wait and that the node was told of, but for these."""
         ours = {beside.key for beside in besides}
         keys = [key for key, (_, place) in self._told.items() if place == node and key not in ours]
-        pods = (self._cache.pod(key) for key in keys)
+        pods = (self._cache.cluster.pod(key) for key in keys)
         return [pod for pod in pods if pod is not None and not pod.node_name]
 
     async def take_back(self) -> None:
         """Withdraw what was said of nodes that pods are not meant for any more."""
         if self._steering is None:
             return
-        stale = self._cache.cluster.stale_nominations()
+        stale = self._cache.cluster.book.stale()
         for pod, error in await self._steering.withdraw(stale):
             self._log.debug("withdrawing a nomination", Pod=pod, error=str(error))
 
@@ -127,14 +120,11 @@ class Nominations:
         node = self._told[key][1] if key in self._told else self._later.get(key)
         if node is None:
             return
-        if key in self._cache.cluster.promised_to(node):
+        if key in self._cache.cluster.book.promised_to(node):
             await self.steer(node, (key,))
         else:
             self._told.pop(key, None)
             self._later.pop(key, None)
-
-    def _report_failure(self, key: PodKey, error: Exception) -> None:
-        self._log.error("steering a pod failed", Pod=key, error=error)
 
 
 class NominationWriter:

@@ -19,7 +19,6 @@ from dovetail.controllers.cache import WatchCache
 from dovetail.controllers.dependencies import Dependencies
 from dovetail.controllers.workqueue import WorkQueue
 from dovetail.decide.buffers import BufferKey, BufferRoom, buffer_conditions, buffer_rooms
-from dovetail.decide.lifecycle.conditions import Conditions
 from dovetail.kube.errors import ConflictError, NotFoundError
 from dovetail.kube.mirror import Absent, Notice, Present
 from dovetail.kube.seam import Body, Json, Patch, Ref
@@ -27,8 +26,7 @@ from dovetail.model.backoff import Backoff
 from dovetail.model.plan import Plan
 from dovetail.model.snapshot import Snapshot
 from dovetail.state.buffers import Buffer
-from dovetail.state.conversions import instant
-from dovetail.state.objects import conditions
+from dovetail.state.objects import conditions_about
 from dovetail.state.shelf import key_of
 
 CAPACITY_BUFFER: Final = api.KINDS["autoscaling.x-k8s.io", "CapacityBuffer"]
@@ -57,6 +55,7 @@ class BufferLoop:
             failed=self._untold,
             queue_settings=dependencies.queue_settings(Backoff(1.0, 60.0), _N_WORKERS),
         )
+        self.run, self.finish = self._queue.run, self._queue.finish
 
     def handle(self, notice: Notice) -> None:
         """A buffer is there, or gone."""
@@ -84,14 +83,6 @@ class BufferLoop:
             if before.get(key) != outlook:
                 self._queue.add(key)
 
-    async def run(self) -> None:
-        """Write until cancelled."""
-        await self._queue.run()
-
-    async def finish(self) -> None:
-        """Begin nothing new, and return when what was begun is done."""
-        await self._queue.finish()
-
     async def _tell(self, key: BufferKey) -> float | None:
         wire, outlook = self._wires.get(key), self._outlooks.get(key)
         if wire is None or outlook is None:
@@ -113,17 +104,11 @@ class BufferLoop:
 
 def _reporter(wire: api.CapacityBuffer, outlook: _Outlook, now: datetime) -> Body | None:
     """What is to be written; None where the status says so already."""
-    meta, capacity_buffer_status, buffer = wire.metadata, wire.status, outlook.buffer
-    held = Conditions(
-        (),
-        meta.generation or 1,
-        instant(meta.creation_timestamp),
-        meta.deletion_timestamp is not None,
-        conditions(capacity_buffer_status.conditions),
-    )
+    capacity_buffer_status, buffer = wire.status, outlook.buffer
+    before = conditions_about(wire.metadata, capacity_buffer_status.conditions)
     problem = "" if buffer.problem is None else str(buffer.problem)
     changes = buffer_conditions(len(buffer.pods), outlook.room, problem, buffer.message)
-    after = held.said(changes, now)
+    after = before.said(changes, now)
     fresh = api.autoscaling.CapacityBufferStatus(
         pod_template_ref=api.autoscaling.LocalObjectRef(buffer.template)
         if buffer.template
@@ -133,7 +118,7 @@ def _reporter(wire: api.CapacityBuffer, outlook: _Outlook, now: datetime) -> Bod
         provisioning_strategy=wire.spec.provisioning_strategy or ACTIVE_CAPACITY,
         conditions=capacity_buffer_status.conditions,
     )
-    if fresh == capacity_buffer_status and after.held == held.held:
+    if fresh == capacity_buffer_status and after.held == before.held:
         return None
     reference: Json = {"name": buffer.template} if buffer.template else None
     status: dict[str, Json] = {
@@ -143,4 +128,4 @@ def _reporter(wire: api.CapacityBuffer, outlook: _Outlook, now: datetime) -> Bod
         "provisioningStrategy": fresh.provisioning_strategy,
         "conditions": condition_list(after.held),
     }
-    return {"metadata": {"resourceVersion": meta.resource_version}, STATUS: status}
+    return {"metadata": {"resourceVersion": wire.metadata.resource_version}, STATUS: status}

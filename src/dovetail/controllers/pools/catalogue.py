@@ -17,15 +17,13 @@ import msgspec
 
 from dovetail import api, labels
 from dovetail.actuate.writing import STATUS, condition_list
-from dovetail.cloud.overlay_manifest import overlay
-from dovetail.cloud.overlays import Overlay, PooledTypes, apply_to_pools
+from dovetail.cloud.overlays import Overlay, PooledTypes, apply_to_pools, overlay
 from dovetail.controllers.cache import WatchCache
 from dovetail.controllers.dependencies import Dependencies
 from dovetail.controllers.pools.loop import pools_of
-from dovetail.controllers.workqueue import WorkQueue
+from dovetail.controllers.workqueue import WorkQueue, failure_log
 from dovetail.decide.lifecycle.conditions import (
     VALIDATION_SUCCEEDED,
-    Conditions,
     complete,
     fail,
     hold,
@@ -38,8 +36,7 @@ from dovetail.model.backoff import Backoff
 from dovetail.model.instance import InstanceType
 from dovetail.observe.cloud import on_behalf_of
 from dovetail.state.changes import NOTHING, Catalogued, Touched
-from dovetail.state.conversions import instant
-from dovetail.state.objects import conditions, node_pool
+from dovetail.state.objects import conditions_about, node_pool
 
 REFRESH_SECONDS: Final = 300.0
 _N_WORKERS: Final = 10
@@ -61,20 +58,14 @@ async def write_verdict(
 ) -> None:
     """Write it down, unless the status says so already. Raises ConflictError, NotFoundError."""
     meta = wire.metadata
-    held = Conditions(
-        (VALIDATION_SUCCEEDED,),
-        meta.generation or 1,
-        instant(meta.creation_timestamp),
-        meta.deletion_timestamp is not None,
-        conditions(wire.status.conditions),
-    )
+    before = conditions_about(meta, wire.status.conditions, (VALIDATION_SUCCEEDED,))
     change = (
         fail(VALIDATION_SUCCEEDED, finding.reason, finding.message)
         if finding.reason
         else hold(VALIDATION_SUCCEEDED)
     )
-    after = complete(held, now).after((change,), now)
-    if after.held == held.held:
+    after = complete(before, now).after((change,), now)
+    if after.held == before.held:
         return
     body: Body = {
         "metadata": {"resourceVersion": meta.resource_version},
@@ -120,12 +111,12 @@ class CatalogueLoop:
         self._seen: dict[tuple[str, str], tuple[str, int, str]] = {}
         self._pools: WorkQueue[str] = WorkQueue(
             self._ask,
-            failed=self._report_failure,
+            failed=failure_log(self._log, "could not list instance types", "node_pool"),
             queue_settings=dependencies.queue_settings(Backoff(1.0, 60.0), _N_WORKERS),
         )
         self._statuses: WorkQueue[str] = WorkQueue(
             self._tell,
-            failed=self._untold,
+            failed=failure_log(self._log, "could not write overlay status", "node_overlay"),
             queue_settings=dependencies.queue_settings(Backoff(1.0, 60.0), _N_WORKERS),
         )
 
@@ -208,9 +199,6 @@ class CatalogueLoop:
             self._publish({name: types})
         return REFRESH_SECONDS
 
-    def _report_failure(self, name: str, error: Exception) -> None:
-        self._log.error("could not list instance types", node_pool=name, error=error)
-
     def _publish(self, types_by_pool: Mapping[str, tuple[InstanceType, ...]]) -> None:
         touched = NOTHING
         for name, types in types_by_pool.items():
@@ -256,9 +244,6 @@ class CatalogueLoop:
         except (ConflictError, NotFoundError):
             return _SOON_SECONDS  # the watch will have shown what has changed
         return None
-
-    def _untold(self, name: str, error: Exception) -> None:
-        self._log.error("could not write overlay status", node_overlay=name, error=error)
 
 
 def _without_reservations(kind: InstanceType) -> InstanceType:

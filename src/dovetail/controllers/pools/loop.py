@@ -22,7 +22,7 @@ from dovetail.controllers.cache import (
     unreadable_event,
 )
 from dovetail.controllers.dependencies import Dependencies
-from dovetail.controllers.workqueue import WorkQueue
+from dovetail.controllers.workqueue import WorkQueue, failure_log
 from dovetail.decide.lifecycle.pool import (
     Health,
     NodeClassState,
@@ -68,9 +68,10 @@ class PoolLoop:
         self._conflicts = Conflicts(dependencies.chance)
         self._queue: WorkQueue[str] = WorkQueue(
             self._see_to,
-            failed=self._report_failure,
+            failed=failure_log(self._log, "could not see to node pool", "node_pool"),
             queue_settings=dependencies.queue_settings(Backoff(1.0, 60.0), _N_WORKERS),
         )
+        self.finish = self._queue.finish
 
     def handle(self, notice: Notice) -> None:
         """Something has happened that may matter to a pool."""
@@ -98,18 +99,11 @@ class PoolLoop:
             group.create_task(self._queue.run())
             group.create_task(self._count())
 
-    async def finish(self) -> None:
-        """Begin nothing new, and return when writes under way have ended."""
-        await self._queue.finish()
-
     def _forget(self, meta: api.ObjectMeta) -> None:
         self._health.pop(meta.uid, None)
         self._problems.pop(meta.uid, None)
         if self._cache.pool(meta.name) is None:
             self._notes.pop(meta.name, None)
-
-    def _report_failure(self, name: str, error: Exception) -> None:
-        self._log.error("could not see to node pool", node_pool=name, error=error)
 
     async def _count(self) -> None:
         """Add up what pools have, again and again."""
@@ -193,7 +187,7 @@ class PoolLoop:
         return held[1]
 
     def _claims_of(self, pool: str) -> Iterator[ClaimObject]:
-        for wire in self._cache.claims():
+        for wire in self._cache.claims.all():
             if wire.metadata.labels.get(labels.NODE_POOL) != pool:
                 continue
             try:
@@ -204,7 +198,7 @@ class PoolLoop:
     async def _write(self, wire: api.NodePool, view: PoolView, step: Step, now: datetime) -> None:
         """Claims first: the pool's word is that they have been brought over."""
         for patch in step.claims:
-            claim = self._cache.claim(patch.name)
+            claim = self._cache.claims.get(patch.name)
             if claim is not None:
                 after = claim_after(claim_object(claim), (patch,))
                 for raw in await write_claim(self._dependencies.kube, claim, after):

@@ -239,5 +239,5 @@ class DecisionLoop:
     async def _steer(self, nominate: Nominate) -> None:
         """Tell the scheduler, if the node is there; otherwise it is told when it joins."""
         self._effects.claim_creation.tell_nominated(nominate.pods, f"node/{nominate.node}")
-        if self._cache.node(nominate.node) is not None:
+        if self._cache.nodes.get(nominate.node) is not None:
             await self._effects.nominations.steer(nominate.node, nominate.pods)

@@ -92,8 +92,8 @@ class DecisionReporter:
             reason, told_for = DISRUPTION_BLOCKED, DEDUPE_FOR
             if verdict.reason in _FOR_GOOD:
                 reason, told_for = UNCONSOLIDATABLE, _UNCONSOLIDATABLE_FOR
-            node = self._cache.node(verdict.node)
-            claims = () if node is None else self._cache.claims_with(node.spec.provider_id)
+            node = self._cache.nodes.get(verdict.node)
+            claims = () if node is None else self._cache.claims.under(node.spec.provider_id)
             subjects = [("Node", node.metadata)] if node is not None else []
             subjects += [("NodeClaim", claim.metadata) for claim in claims]
             for kind, meta in subjects:
@@ -104,7 +104,7 @@ class DecisionReporter:
 
     def _tell_unschedulable(self, plan: Plan) -> None:
         for item in plan.unschedulable:
-            pod = self._cache.pod(item.pod)
+            pod = self._cache.cluster.pod(item.pod)
             if pod is None:
                 continue
             message = f"{item.summary} What would help: {item.fix}." if item.fix else item.summary

@@ -5,21 +5,14 @@
     budgets      how many nodes of a pool may go at once
     emptiness    nodes that nobody needs
     drift        nodes that their pool would not make like this any more
-    static       the same for pools that say how many nodes they want
     consolidation  nodes whose pods could run for less money elsewhere
     walk         which moves are made, one after another
-    prospects    which nodes are worth a closer look
     savings      whether one move saves money for sure
-    parts        which parts of a move have nothing to do with each other
-    probe        what would happen if some nodes went
-    balance      whether a move saves enough for what it disturbs
+    probe        what would happen if some nodes went, and which parts of that depend on each other
     replacing    what may come instead of nodes that go, so that it is sure to be cheaper
-    cost         what moving pods costs the cluster
+    cost         what moving pods costs the cluster, and what a move must save to pay for it
     calm         who is better left alone for now
-    toll         what a move must save to pay for what it disturbs
     discouraged  nodes that new pods should rather keep off, so that they empty by themselves
-    rollouts     which workloads are being rolled out
-    endings      which pods end by themselves, and when
     course       what was decided so far, and what follows for the next method
     why          why each node stays, also those that no plan speaks of
 
@@ -40,8 +33,6 @@ from dovetail.decide.disrupt.drift import drift, static_drift
 from dovetail.decide.disrupt.emptiness import emptiness
 from dovetail.model.plan import DisruptionReason, Plan
 from dovetail.model.snapshot import Snapshot
-
-__all__ = ["disrupt"]
 
 
 def disrupt(snapshot: Snapshot, plan: Plan, now: datetime) -> Plan:

@@ -87,13 +87,9 @@ def discouraged(course: Course) -> Course:
     plan = msgspec.structs.replace(
         course.plan,
         discouraged=tuple(sorted(names)) if policy.discourages else (),
-        yielding=tuple(sorted(yielding, key=_node_of)) if policy.yields else (),
+        yielding=tuple(sorted(yielding, key=lambda one: one.node)) if policy.yields else (),
     )
     return msgspec.structs.replace(course, plan=plan)
-
-
-def _node_of(one: Yield) -> str:
-    return one.node
 
 
 def _shrinks(pool: NodePool) -> bool:
@@ -123,7 +119,7 @@ def _by_turn(nodes: Iterable[Node], held: Mapping[str, Iterable[Pod]]) -> list[_
 
 def _filled_node(node: Node, held: Iterable[Pod]) -> _Filled:
     pods = [pod for pod in held if is_active(pod)]
-    used = tuple(_requested_amount(pods, name) for name in _COUNTED)
+    used = tuple(sum(pod.spec.requests.get(name, 0) for pod in pods) for name in _COUNTED)
     return _Filled(
         node,
         used,
@@ -132,10 +128,6 @@ def _filled_node(node: Node, held: Iterable[Pod]) -> _Filled:
             for name, taken in zip(_COUNTED, used, strict=True)
         ),
     )
-
-
-def _requested_amount(pods: Iterable[Pod], name: str) -> int:
-    return sum(pod.spec.requests.get(name, 0) for pod in pods)
 
 
 def _nodes_moved_to(nodes: Sequence[Node], course: Course) -> Iterator[str]:

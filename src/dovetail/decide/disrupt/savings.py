@@ -19,12 +19,10 @@ import msgspec
 
 from dovetail.decide.disrupt.blockers import blocked
 from dovetail.decide.disrupt.calm import changes_at, evicted_often, overtaxed
-from dovetail.decide.disrupt.cost import moving_cost, parts_left
+from dovetail.decide.disrupt.cost import Toll, moving_cost, parts_left, toll_of
 from dovetail.decide.disrupt.course import Course, launches_of
-from dovetail.decide.disrupt.parts import Part, parts_of
-from dovetail.decide.disrupt.probe import Ground, Stuck, movable_pods, probe_within
+from dovetail.decide.disrupt.probe import Ground, Part, Stuck, movable_pods, parts_of, probe_within
 from dovetail.decide.disrupt.replacing import bought, replacements
-from dovetail.decide.disrupt.toll import Toll, toll_of
 from dovetail.decide.lifecycle.step import soonest
 from dovetail.decide.nodes import recalled
 from dovetail.decide.pools import launch_price, node_saving, pools_by_name, price_of, whole_prices

@@ -30,7 +30,6 @@ from dovetail.decide.lifecycle.running import DriftView, PodChange
 from dovetail.decide.lifecycle.step import (
     STAY,
     CreateInstance,
-    DeleteClaim,
     Step,
     claim_after,
     claim_patches,
@@ -47,7 +46,7 @@ from dovetail.model.pool import NodeClassRef, NodePool
 # While a launch takes no longer than this, the claim does not say what it waits for.
 _SLOW_LAUNCH: Final = timedelta(seconds=2)
 # Claims that are deleted for one of these reasons never had a node for their pods.
-_NEVER_STARTED: Final = frozenset(
+NEVER_STARTED: Final = frozenset(
     {"insufficient_capacity", "nodeclass_not_ready", "launch_timeout", "registration_timeout"}
 )
 _STARTUP_LAWS: Final = (
@@ -146,11 +145,6 @@ def look_again_at(step: Step, retry_at: datetime | None, now: datetime) -> datet
     """
     slow_at = now + _SLOW_LAUNCH if _launches(step) else None
     return soonest(step.look_again_at, retry_at, slow_at)
-
-
-def never_started(action: DeleteClaim) -> bool:
-    """Whether the claim is deleted before it had a node for its pods."""
-    return action.reason in _NEVER_STARTED
 
 
 def _launches(step: Step) -> bool:

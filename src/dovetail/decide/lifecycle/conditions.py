@@ -234,7 +234,14 @@ def complete(bare: Conditions, now: datetime) -> Conditions:
     """With everything that the root depends on, and the root itself, Unknown where unsaid."""
     created_at = bare.created_at or now
     missing = [
-        _awaiting(condition, changed_at, bare.generation)
+        Condition(
+            type=condition,
+            status=Status.UNKNOWN,
+            reason=AWAITING,
+            message=AWAITING_MESSAGE,
+            changed_at=whole_second(changed_at),
+            observed_generation=bare.generation,
+        )
         for condition, changed_at in (
             *((dependent, created_at) for dependent in bare.dependents),
             (ROOT, now),
@@ -243,17 +250,6 @@ def complete(bare: Conditions, now: datetime) -> Conditions:
     ]
     conditions = _in_order((*bare.held, *missing)) if missing else bare.held
     return msgspec.structs.replace(bare, held=conditions)
-
-
-def _awaiting(condition: str, changed_at: datetime, generation: int) -> Condition:
-    return Condition(
-        type=condition,
-        status=Status.UNKNOWN,
-        reason=AWAITING,
-        message=AWAITING_MESSAGE,
-        changed_at=whole_second(changed_at),
-        observed_generation=generation,
-    )
 
 
 def _in_order(conditions: Iterable[Condition]) -> tuple[Condition, ...]:

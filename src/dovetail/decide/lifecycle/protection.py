@@ -37,7 +37,7 @@ def protection(pod: Pod, now: datetime) -> Protection:
         return Protection()
     if stated == "true":
         return Protection(is_active=True)
-    span = _span(stated)
+    span = protected_for(stated)
     if span is None:
         message = (
             f"{labels.DO_NOT_DISRUPT}={stated} is not valid and has no effect; "
@@ -59,7 +59,8 @@ def is_active(pod: Pod) -> bool:
     return not pod.is_terminal and pod.deleting_at is None
 
 
-def _span(stated: str) -> timedelta | None:
+def protected_for(stated: str) -> timedelta | None:
+    """How long after its start a pod is protected, if its annotation says so."""
     try:
         span = duration.parse(stated)
     except ValueError:

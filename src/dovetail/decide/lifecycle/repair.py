@@ -19,7 +19,7 @@ from dovetail.decide.lifecycle.conditions import rfc3339
 from dovetail.decide.lifecycle.finalization import termination_deadline
 from dovetail.decide.lifecycle.step import DeleteClaim, Event, EventType, Step, claim_patches
 from dovetail.model.claim import ClaimObject, NodeObject
-from dovetail.model.node import Condition, RepairPolicy
+from dovetail.model.node import RepairPolicy
 
 UNHEALTHY: Final = "unhealthy"
 REPAIR_BLOCKED: Final = "NodeRepairBlocked"
@@ -65,7 +65,7 @@ def unhealthy_condition(
         UnhealthyCondition(condition.type, condition.status, since + policy.tolerated_for)
         for policy in policies
         for condition in node.conditions
-        if _matches(condition, policy)
+        if (condition.type, condition.status) == (policy.condition_type, policy.condition_status)
         and (since := condition.changed_at or node.created_at) is not None
     ]
     return min(conditions, key=lambda one: (one.due_at, one.condition, one.status), default=None)
@@ -77,10 +77,6 @@ def is_unhealthy(said: Iterable[tuple[str, str]], policies: Sequence[RepairPolic
     """
     broken = [(policy.condition_type, policy.condition_status) for policy in policies]
     return any(pair in broken for pair in said)
-
-
-def _matches(condition: Condition, policy: RepairPolicy) -> bool:
-    return (condition.type, condition.status) == (policy.condition_type, policy.condition_status)
 
 
 class UnhealthyNode(msgspec.Struct, frozen=True, gc=False):

@@ -64,43 +64,28 @@ _MERGED = ("labels", "annotations")
 
 def claim_patches(before: ClaimObject, after: ClaimObject) -> tuple[ClaimPatch, ...]:
     """What it takes to get there: one patch, or none."""
-    patch = ClaimPatch(
-        before.name,
-        labels=_added_entries(before.labels, after.labels),
-        annotations=_added_entries(before.annotations, after.annotations),
-        finalizers=_if_changed(before.finalizers, after.finalizers),
-        provider_id=_if_changed(before.provider_id, after.provider_id),
-        node_name=_if_changed(before.node_name, after.node_name),
-        image_id=_if_changed(before.image_id, after.image_id),
-        capacity=_if_changed(before.capacity, after.capacity),
-        allocatable=_if_changed(before.allocatable, after.allocatable),
-        last_pod_event_at=_if_changed(before.last_pod_event_at, after.last_pod_event_at),
-    )
-    return () if patch == ClaimPatch(before.name) else (patch,)
+    return _changes(ClaimPatch(before.name), before, after)
 
 
 def node_patches(before: NodeObject, after: NodeObject) -> tuple[NodePatch, ...]:
     """What it takes to get there: one patch, or none."""
-    patch = NodePatch(
-        before.name,
-        labels=_added_entries(before.labels, after.labels),
-        annotations=_added_entries(before.annotations, after.annotations),
-        taints=_if_changed(before.taints, after.taints),
-        finalizers=_if_changed(before.finalizers, after.finalizers),
-        owner_uids=_if_changed(before.owner_uids, after.owner_uids),
-    )
-    return () if patch == NodePatch(before.name) else (patch,)
+    return _changes(NodePatch(before.name), before, after)
 
 
-_Value = TypeVar("_Value")
+_Changed = TypeVar("_Changed", ClaimObject, NodeObject)
 
 
-def _if_changed(before: _Value, after: _Value) -> _Value | None:
-    return None if before == after else after
-
-
-def _added_entries(before: Mapping[str, str], after: Mapping[str, str]) -> Mapping[str, str]:
-    return {key: value for key, value in after.items() if before.get(key) != value}
+def _changes(bare: _Patch, before: _Changed, after: _Changed) -> tuple[_Patch, ...]:
+    """The patch with every field that differs, of labels and annotations what is new or changed."""
+    changes: dict[str, object] = {}
+    for name in bare.__struct_fields__:
+        held, wanted = getattr(before, name), getattr(after, name)
+        if name in _MERGED:
+            changes[name] = {key: item for key, item in wanted.items() if held.get(key) != item}
+        elif wanted != held:
+            changes[name] = wanted
+    patch = msgspec.structs.replace(bare, **changes)
+    return () if patch == bare else (patch,)
 
 
 def claim_after(claim: ClaimObject, patches: Iterable[ClaimPatch]) -> ClaimObject:

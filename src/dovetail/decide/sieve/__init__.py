@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from dovetail.decide.sieve import neighbours, room, selection
+from dovetail.decide.sieve import room, selection
 from dovetail.decide.sieve.state import Ask, Bench, Finding, Sifting, Waiver
 
 _STEPS: Final[tuple[Callable[[Sifting], Finding | None], ...]] = (
@@ -23,12 +23,12 @@ _STEPS: Final[tuple[Callable[[Sifting], Finding | None], ...]] = (
     room.attach_limits,
     room.host_ports,
     room.min_values,
-    neighbours.topology_keys,
-    neighbours.lonely,
+    selection.topology_keys,
+    selection.lonely,
     room.limits,
     room.min_values,  # again: types that exceed a limit do not count
     room.reservations,
-    neighbours.between_pods,
+    selection.between_pods,
 )
 _NOTHING_WAIVED: Final = Waiver()
 

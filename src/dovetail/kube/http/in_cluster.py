@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from dovetail.errors import InputError
-from dovetail.kube.http.access import Access
 from dovetail.kube.http.credentials import Material, StoredIdentity
+from dovetail.kube.http.plugin import Access
 from dovetail.kube.http.tls import Trust
 
 MOUNT: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -33,13 +33,14 @@ def access(environment: Mapping[str, str], mount: str = MOUNT) -> Access:
         server=f"https://{f'[{host}]' if ':' in host else host}:{port}",
         trust=Trust(authority=authority, origin=origin),
         identity=StoredIdentity(Material(path=f"{mount}/token", field=f"{origin}: token")),
-        namespace=_namespace(Path(mount) / "namespace"),
+        namespace=namespace(mount),
         origin=origin,
     )
 
 
-def _namespace(path: Path) -> str:
+def namespace(mount: str = MOUNT) -> str:
+    """The namespace of the pod; outside of one `default`."""
     try:
-        return path.read_text(encoding="utf-8").strip() or "default"
+        return (Path(mount) / "namespace").read_text(encoding="utf-8").strip() or "default"
     except (OSError, UnicodeDecodeError):
         return "default"

@@ -1,7 +1,8 @@
 """Reads one context of the kubeconfig, and validates it.
 
 Looked for in this order: the file that was asked for, the files of KUBECONFIG, the service account
-of the pod we run in, ~/.kube/config.
+of the pod we run in, ~/.kube/config. The proxy for its server is the kubeconfig's or the
+environment's.
 """
 
 from __future__ import annotations
@@ -10,15 +11,15 @@ import base64
 import binascii
 import os
 from collections.abc import Iterator, Mapping
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Final, TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import msgspec
 
 from dovetail.errors import InputError
-from dovetail.kube.http import in_cluster, kubeconfig_files, proxies
-from dovetail.kube.http.access import Access
+from dovetail.kube.http import in_cluster, kubeconfig_files
 from dovetail.kube.http.credentials import Material, StoredIdentity, is_header_value
 from dovetail.kube.http.kubeconfig_files import (
     Kubeconfig,
@@ -27,7 +28,7 @@ from dovetail.kube.http.kubeconfig_files import (
     KubeconfigEntry,
     User,
 )
-from dovetail.kube.http.plugin import VERSIONS, Plugin
+from dovetail.kube.http.plugin import VERSIONS, Access, Plugin
 from dovetail.kube.http.tls import Trust
 from dovetail.kube.seam import Body, Json
 
@@ -51,7 +52,7 @@ def load(environment: Mapping[str, str], *, path: str = "", context: str = "") -
         return _chosen(kubeconfig, context, environment)
     if in_cluster.is_in_cluster(environment):
         found_inside = in_cluster.access(environment)
-        proxy = proxies.from_environment(found_inside.server, environment)
+        proxy = from_environment(found_inside.server, environment)
         return msgspec.structs.replace(found_inside, proxy=proxy)
     home = str(Path(environment.get("HOME", "~")).expanduser() / ".kube" / "config")
     return _chosen(kubeconfig_files.read((home,), may_lack=True), context, environment)
@@ -94,16 +95,16 @@ def _access(
     environment: Mapping[str, str],
 ) -> Access:
     server = cluster.value.server
-    if not proxies.is_address(server):
+    if not is_address(server):
         msg = f"{cluster.at('server')}: expected a URL such as https://host:6443, not {server!r}"
         raise InputError(msg)
-    proxy = proxies.checked(cluster.value.proxy_url, cluster.at("proxy-url"))
+    proxy = checked(cluster.value.proxy_url, cluster.at("proxy-url"))
     trust = _trust(cluster)
     return Access(
         server=server.rstrip("/"),
         trust=trust,
         identity=_identity(user, cluster, trust),
-        proxy=proxy or proxies.from_environment(server, environment),
+        proxy=proxy or from_environment(server, environment),
         headers=_impersonation(user),
         namespace=context.value.namespace or "default",
         origin=f"{context.file}: {context.field}",
@@ -244,3 +245,54 @@ def _acting(value: User) -> Iterator[tuple[str, str]]:
             for item in held
         ),
     )
+
+
+def checked(proxy: str, field: str) -> str:
+    """The proxy, if it is of a kind that can be used. Raises InputError."""
+    if proxy and not is_address(proxy):
+        msg = f"{field}: expected an http or https proxy, not {proxy!r}"
+        raise InputError(msg)
+    return proxy
+
+
+def is_address(url: str) -> bool:
+    """Whether this names a host to reach by HTTP."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number, or half an IPv6 address
+        return False
+
+
+def from_environment(server: str, environment: Mapping[str, str]) -> str:
+    """The proxy for this server; none for this machine itself and for what NO_PROXY lists."""
+    parts = urlsplit(server)
+    name = f"{parts.scheme}_proxy"
+    proxy = _variable(environment, name)
+    if not proxy or _is_direct(parts.hostname or "", _variable(environment, "no_proxy")):
+        return ""
+    return checked(proxy if "://" in proxy else f"http://{proxy}", name.upper())
+
+
+def _variable(environment: Mapping[str, str], name: str) -> str:
+    return environment.get(name.upper()) or environment.get(name) or ""
+
+
+def _is_direct(host: str, exceptions: str) -> bool:
+    if host == "localhost" or _lies_in(host, "127.0.0.0/8") or host == "::1":
+        return True
+    listed = (part.strip() for part in exceptions.split(","))
+    return any(_matches(host, item.partition(":")[0] or item) for item in listed if item)
+
+
+def _matches(host: str, exception: str) -> bool:
+    if exception in {"*", host} or _lies_in(host, exception):
+        return True
+    return host.endswith("." + exception.lstrip("*").lstrip("."))
+
+
+def _lies_in(host: str, network: str) -> bool:
+    try:
+        return ip_address(host) in ip_network(network, strict=False)
+    except ValueError:
+        return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -143,41 +143,27 @@ def read(paths: Sequence[str], *, may_lack: bool = False) -> Kubeconfig | None:
         return None
     return Kubeconfig(
         files=tuple(found),
-        clusters=_first((named_cluster.name, entry) for named_cluster, entry in _clusters(found)),
-        users=_first((named_user.name, entry) for named_user, entry in _users(found)),
-        contexts=_first((named_context.name, entry) for named_context, entry in _contexts(found)),
+        clusters=_entries(
+            found, "cluster", lambda file: ((c.name, c.cluster) for c in file.clusters)
+        ),
+        users=_entries(found, "user", lambda file: ((u.name, u.user) for u in file.users)),
+        contexts=_entries(
+            found, "context", lambda file: ((c.name, c.context) for c in file.contexts)
+        ),
         current_context=next(
             (file.current_context for file in found.values() if file.current_context), ""
         ),
     )
 
 
-def _clusters(
-    found: dict[str, _File],
-) -> Iterator[tuple[_NamedCluster, KubeconfigEntry[KubeconfigCluster]]]:
-    for path, file in found.items():
-        for at, cluster in enumerate(file.clusters):
-            yield cluster, KubeconfigEntry(cluster.cluster, path, f"clusters[{at}].cluster")
-
-
-def _users(found: dict[str, _File]) -> Iterator[tuple[_NamedUser, KubeconfigEntry[User]]]:
-    for path, file in found.items():
-        for at, user in enumerate(file.users):
-            yield user, KubeconfigEntry(user.user, path, f"users[{at}].user")
-
-
-def _contexts(
-    found: dict[str, _File],
-) -> Iterator[tuple[_NamedContext, KubeconfigEntry[KubeconfigContext]]]:
-    for path, file in found.items():
-        for at, context in enumerate(file.contexts):
-            yield context, KubeconfigEntry(context.context, path, f"contexts[{at}].context")
-
-
-def _first(entries: Iterable[tuple[str, KubeconfigEntry[T]]]) -> dict[str, KubeconfigEntry[T]]:
+def _entries(
+    found: dict[str, _File], kind: str, named: Callable[[_File], Iterable[tuple[str, T]]]
+) -> dict[str, KubeconfigEntry[T]]:
+    """Clusters, users or contexts by name; whatever is named twice is as its first file has it."""
     result: dict[str, KubeconfigEntry[T]] = {}
-    for name, entry in entries:
-        result.setdefault(name, entry)
+    for path, file in found.items():
+        for at, (name, value) in enumerate(named(file)):
+            result.setdefault(name, KubeconfigEntry(value, path, f"{kind}s[{at}].{kind}"))
     return result
 
 

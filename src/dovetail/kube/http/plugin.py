@@ -1,4 +1,4 @@
-"""Runs exec plugins for credentials, such as those of EKS, GKE and AKS.
+"""Runs exec plugins for credentials, such as those of EKS, GKE and AKS; defines access to a server.
 
 The program is run at first need, when what it gave expires, and when the server refuses that; many
 requests that need it at once wait for one run.
@@ -16,7 +16,8 @@ import msgspec
 from dovetail import api
 from dovetail.clock import Clock
 from dovetail.kube.errors import UnauthorizedError
-from dovetail.kube.http.credentials import Identity, is_token
+from dovetail.kube.http.credentials import Identity, StoredIdentity, is_token
+from dovetail.kube.http.tls import Trust
 from dovetail.kube.seam import Body
 
 VERSIONS: Final = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
@@ -155,3 +156,15 @@ class PluginCredentials:
 
 def _in_utc(instant: datetime | None) -> datetime | None:
     return instant.replace(tzinfo=UTC) if instant and instant.tzinfo is None else instant
+
+
+class Access(msgspec.Struct, frozen=True):
+    """One server and who we are to it. `origin` says where that is written, for messages."""
+
+    server: str
+    trust: Trust = Trust()
+    identity: StoredIdentity | Plugin = StoredIdentity()
+    proxy: str = ""
+    headers: tuple[tuple[str, str], ...] = ()  # whom we act for
+    namespace: str = "default"
+    origin: str = ""

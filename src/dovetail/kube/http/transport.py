@@ -20,9 +20,8 @@ from dovetail.clock import Clock, Timer
 from dovetail.errors import InputError
 from dovetail.kube.errors import ApiError, UnauthorizedError, UnavailableError
 from dovetail.kube.http import answers
-from dovetail.kube.http.access import Access
 from dovetail.kube.http.credentials import Credentials, Identity, StoredCredentials
-from dovetail.kube.http.plugin import Plugin, PluginCredentials
+from dovetail.kube.http.plugin import Access, Plugin, PluginCredentials
 from dovetail.kube.http.retry import Repeat, Retries, UnsentError, UntrustedError
 from dovetail.kube.http.tls import Contexts
 from dovetail.model.backoff import Chance

@@ -1,14 +1,11 @@
 """journal — stores every decision with its snapshot, compactly, to be asked about later.
 
     edits      what differs between two lists of lines
-    tables     what many lines share (pod templates, instance types): written once, then by number
     records    a decision as bytes, given the one before, and back
-    frames     records in a file: length, checksum, number, moment; a torn one is noticed
-    segments   the files of a journal: which there are, which may go
-    writer     adds decisions to a folder, within bounds
-    reader     reads them again, oldest or newest first
-    recent     the same for the last few, in memory
-    keeping    writes beside the work of a controller, and never stops it
+    segments   the files of a journal: which there are, which may go; the frame of each record
+               in them: length, checksum, number, moment, so that a torn one is noticed
+    writer     adds decisions to a folder, within bounds, and never stops the controller
+    reader     reads them again, oldest or newest first; keeps the last few in memory
 
 A record holds what changed since the record before it; the first of each file is whole, so that
 files can be removed one by one, oldest first.

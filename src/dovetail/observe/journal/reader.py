@@ -1,4 +1,4 @@
-"""Reads the decisions of a journal from its files, oldest or newest first.
+"""Reads the decisions of a journal from its files, oldest or newest first, or keeps the last few.
 
 What cannot be read is told in one sentence and left out; the files after it are read all the same.
 """
@@ -12,10 +12,17 @@ from pathlib import Path
 from typing import Final
 
 from dovetail.errors import InputError
-from dovetail.model.decision import Decision
-from dovetail.observe.journal.frames import NoJournalError, TornError, frames
+from dovetail.model.plan import Plan
+from dovetail.model.snapshot import Decision, Snapshot
 from dovetail.observe.journal.records import RecordError, RecordReader
-from dovetail.observe.journal.segments import SUFFIX, Segment, segments
+from dovetail.observe.journal.segments import (
+    SUFFIX,
+    NoJournalError,
+    Segment,
+    TornError,
+    frames,
+    segments,
+)
 
 Tell = Callable[[str], None]
 _FIRST_NUMBER: Final = 1
@@ -101,3 +108,46 @@ def _torn(segment: Segment, n_read: int, why: str) -> str:
     number = segment.number + n_read
     before = f"the {n_read} before it are whole" if n_read else "it is the first of its file"
     return f"{segment.path}: decision {number} is lost, since {why}; {before}"
+
+
+_HELD: Final = 256
+
+
+class RecentDecisions:
+    """Adds decisions as a journal does, and forgets the oldest. What did not change between two of
+    them is the same object, so that many cost little more than one.
+    """
+
+    def __init__(self, n_held: int = _HELD, first_number: int = 1) -> None:
+        self._held: deque[Decision] = deque(maxlen=n_held)
+        self._number = first_number
+
+    def add(self, snapshot: Snapshot, plan: Plan, now: datetime, seconds: float) -> None:
+        """Remember a decision."""
+        self.keep(Decision(self._number, now, seconds, snapshot, plan))
+        self._number += 1
+
+    def keep(self, decision: Decision) -> None:
+        """Remember a decision that has its number already."""
+        self._held.append(decision)
+
+    def numbered(self, number: int) -> Decision | None:
+        """The decision of that number; None if it is forgotten."""
+        return next((decision for decision in self._held if decision.number == number), None)
+
+    def oldest_first(
+        self, until: datetime | None = None, since: datetime | None = None
+    ) -> Iterator[Decision]:
+        """Every decision that is remembered as of now, or those up to a moment, or since one."""
+        decisions = (decision for decision in self._held if until is None or decision.now <= until)
+        return iter([decision for decision in decisions if since is None or decision.now >= since])
+
+    def newest_first(self, until: datetime | None = None) -> Iterator[Decision]:
+        """The same, the last one first."""
+        return reversed(list(self.oldest_first(until)))
+
+    def still(self) -> RecentDecisions:
+        """What is remembered now, for somebody in another thread while more is added here."""
+        copied = RecentDecisions(self._held.maxlen or _HELD, self._number)
+        copied._held.extend(self._held)
+        return copied

@@ -16,14 +16,38 @@ from typing import Final, get_args, get_origin
 
 import msgspec
 
-from dovetail.model.decision import Decision
 from dovetail.model.instance import InstanceType
 from dovetail.model.ledger import Ledger
 from dovetail.model.plan import Certificate, Plan
 from dovetail.model.pod import Pod, PodSpec
-from dovetail.model.snapshot import Snapshot
+from dovetail.model.requirements import Requirement, Requirements
+from dovetail.model.snapshot import Decision, Snapshot
 from dovetail.observe.journal.edits import Edit, edit, edited
-from dovetail.observe.journal.nouns import encoder, restored
+
+_LISTED: Final = tuple[Requirement, ...]
+
+
+def _plainer(value: object) -> object:
+    """Requirements as the list that they are made of, any other mapping as a dictionary."""
+    if isinstance(value, Requirements):
+        return tuple(value.values())
+    if isinstance(value, Mapping):
+        return dict(value)
+    msg = f"a {type(value).__name__} cannot be written down"
+    raise TypeError(msg)
+
+
+def restored(wanted: type, value: object) -> object:
+    """Requirements of the list that was written."""
+    if wanted is Requirements:
+        return Requirements(msgspec.convert(value, _LISTED))
+    msg = f"a {wanted.__name__} cannot be read back"
+    raise TypeError(msg)
+
+
+encoder: Final = msgspec.msgpack.Encoder(enc_hook=_plainer)
+"""Writes any noun."""
+
 
 PODS: Final = "snapshot.pods"
 INSTANCE_TYPES: Final = "snapshot.instance_types"

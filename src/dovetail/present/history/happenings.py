@@ -8,8 +8,8 @@ from typing import Final, Protocol
 
 import msgspec
 
-from dovetail.model.decision import Decision
 from dovetail.model.node import Node
+from dovetail.model.snapshot import Decision
 from dovetail.present.explanation import Section
 from dovetail.present.plan import Json, instant
 

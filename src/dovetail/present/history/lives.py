@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from dovetail.model.plan import Disrupt
 from dovetail.present.explanation import Section, amounts, coming, saving_of
-from dovetail.present.history.alternatives import alternatives_section
 from dovetail.present.history.happenings import decision_of
-from dovetail.present.history.nodes import Birth, End, NodeHistory
+from dovetail.present.history.nodes import Birth, End, NodeHistory, alternatives_section
 from dovetail.present.plan import Json, claim_json, destinations, disruption_json, instant
 from dovetail.present.table import counted, listing, optimality, paid_for_new, price
 from dovetail.units import money

@@ -6,23 +6,22 @@ of that name. Then its life is followed from the oldest decision on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from typing import Final, assert_never
 
 import msgspec
 
 from dovetail.errors import InputError
-from dovetail.model.decision import Decision
 from dovetail.model.node import Node
 from dovetail.model.plan import Launch
 from dovetail.model.pod import Pod
 from dovetail.model.pool import NodePool
+from dovetail.model.snapshot import Decision
 from dovetail.present.answer import answer
 from dovetail.present.explanation import Explanation, Section
 from dovetail.present.history.happenings import (
     Decided,
-    Happening,
     decision_of,
     history,
     history_json,
@@ -145,7 +144,10 @@ def explain(
         told,
         facts=facts,
         verdict=_verdict(meant, told.verdict, life),
-        sections=(*_sections(meant, told, life), *_story(life.happenings)),
+        sections=(
+            *_sections(meant, told, life),
+            *([history(life.happenings)] if life.happenings else ()),
+        ),
         data={
             **told.data,
             "asOf": {"decision": meant.moment.number, "at": instant(meant.moment.now)},
@@ -254,12 +256,6 @@ def _balance(life: PoolHistory) -> str:
     reasons = ", ".join(f"{n} {reason}" for reason, n in sorted(life.lost.items()))
     lost = f"{counted(n_lost, 'node')} removed" + (f" ({reasons})" if reasons else "")
     return f"{counted(life.n_launched, 'node')} launched, {lost}, within this journal."
-
-
-def _story(happenings: Iterable[Happening]) -> Iterator[Section]:
-    told = tuple(happenings)
-    if told:
-        yield history(told)
 
 
 def _life_json(life: _History) -> dict[str, Json]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dovetail.model.decision import Decision
 from dovetail.model.plan import Disrupt, Plan
 from dovetail.model.pod import Pod, PodKey
-from dovetail.present.history.happenings import Happening, Telling, departure_reason, is_going
+from dovetail.model.snapshot import Decision
+from dovetail.present.history.happenings import Telling, departure_reason, is_going
 from dovetail.present.plan import destinations
 from dovetail.present.table import price
 
@@ -23,17 +23,13 @@ class PodHistory:
     def __init__(self, key: PodKey) -> None:
         self._key = key
         self._telling = Telling()
+        self.happenings = self._telling.happenings
         self._place = 0  # where it stood in the last snapshot: mostly it still does
         self._is_there = False
         self.pod: Pod | None = None
         self.moved: tuple[Decision, Disrupt] | None = None
         self.left: str | None = None  # the reason for which its node was going when last seen
         self.gone: Decision | None = None
-
-    @property
-    def happenings(self) -> tuple[Happening, ...]:
-        """All that happened."""
-        return tuple(self._telling.happenings)
 
     def see(self, decision: Decision) -> None:
         """What the next decision tells of it."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
-from dovetail.model.decision import Decision
 from dovetail.model.pool import NodePool
+from dovetail.model.snapshot import Decision
 from dovetail.present.explanation import coming, saving_of
-from dovetail.present.history.happenings import Happening, Telling, departure_reason, is_going
+from dovetail.present.history.happenings import Telling, departure_reason, is_going
 from dovetail.present.table import counted, listing
 
 _SILENT: Final = frozenset({"problems", "uid"})
@@ -22,17 +22,13 @@ class PoolHistory:
     def __init__(self, name: str) -> None:
         self._name = name
         self._telling = Telling()
+        self.happenings = self._telling.happenings
         self._nodes: dict[str, str] = {}  # names by claim
         self._going: set[str] = set()
         self.pool: NodePool | None = None
         self.gone: Decision | None = None
         self.n_launched = 0
         self.lost: Counter[str] = Counter()
-
-    @property
-    def happenings(self) -> tuple[Happening, ...]:
-        """All that happened."""
-        return tuple(self._telling.happenings)
 
     def see(self, decision: Decision) -> None:
         """What the next decision tells of it."""

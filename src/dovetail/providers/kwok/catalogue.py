@@ -11,8 +11,7 @@ from itertools import product
 from typing import Final
 
 from dovetail import labels
-from dovetail.cloud.declare import allocatable, placed
-from dovetail.cloud.kwok_labels import Make, declared
+from dovetail.cloud.declare import Make, allocatable, declared, placed
 from dovetail.model.instance import InstanceType, Offering
 from dovetail.model.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+import msgspec
+
 from dovetail import api, labels
 from dovetail.api.facts import keys_of_domain
 from dovetail.api.rbac import PolicyRule, ProviderAccess
@@ -11,10 +13,40 @@ from dovetail.cloud.context import ProviderContext
 from dovetail.cloud.plugin import OfflineCatalogue, ProviderPlugin
 from dovetail.kube.seam import Kube
 from dovetail.model.instance import InstanceType
-from dovetail.providers.kwok import settings as kwok_settings
 from dovetail.providers.kwok.node_class import DEFINITION, KIND
 from dovetail.providers.kwok.provider import KwokProvider
-from dovetail.providers.kwok.settings import KwokSettings
+from dovetail.settings.table import Flag, SettingsTable
+
+_PANEL: Final = "Provider kwok"
+
+
+class KwokSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Files of instance types and of faults; without them the generic grid, and no faults."""
+
+    instance_types_file_path: str = ""
+    kwok_faults_file_path: str = ""
+
+
+TABLE: Final = SettingsTable(
+    KwokSettings(),
+    (
+        Flag(
+            "instance-types-file-path",
+            "INSTANCE_TYPES_FILE_PATH",
+            _PANEL,
+            "Instance types of the kwok provider, a file in its format. Default: the generic grid.",
+            metavar="FILE",
+        ),
+        Flag(
+            "kwok-faults-file-path",
+            "KWOK_FAULTS_FILE_PATH",
+            _PANEL,
+            "Faults that the kwok provider simulates, a JSON list. Default: none.",
+            metavar="FILE",
+        ),
+    ),
+)
+
 
 _READ: Final = ("get", "list", "watch")
 _EDIT: Final = (*_READ, "create", "update", "patch", "delete")
@@ -53,7 +85,7 @@ PLUGIN: Final = ProviderPlugin[Kube, KwokSettings](
     make=make,
     extension=api.Extension(node_classes=(DEFINITION,), requirement_rules=(REQUIREMENT_RULE,)),
     label_keys=LABEL_KEYS,
-    settings=kwok_settings.TABLE,
+    settings=TABLE,
     access=ProviderAccess(
         reading=(PolicyRule(KIND.group, (KIND.plural,), _READ),),
         writing=(

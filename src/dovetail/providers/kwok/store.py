@@ -141,14 +141,10 @@ def node(
         },
         "status": {
             "phase": "Pending",
-            "capacity": _quantities(machine.capacity),
-            "allocatable": _quantities(machine.allocatable),
+            "capacity": {**quantity.rendered(machine.capacity)},
+            "allocatable": {**quantity.rendered(machine.allocatable)},
         },
     }
-
-
-def _quantities(amounts: Mapping[str, int]) -> dict[str, Json]:
-    return {name: quantity.render(name, amount) for name, amount in sorted(amounts.items())}
 
 
 class Bare(api.Object, frozen=True):

@@ -14,17 +14,15 @@ from dovetail.model.pod import DaemonSet
 from dovetail.model.taints import Effect, Toleration, tolerates
 from dovetail.sim import wire
 from dovetail.sim.controller_manager.pod_control import (
+    TEMPLATE,
     Obj,
     PodControl,
     WorkloadObject,
     is_active,
+    is_outdated,
     is_ready,
     listed,
     mapping,
-)
-from dovetail.sim.controller_manager.rollouts import (
-    TEMPLATE,
-    is_outdated,
     replaces_pods,
     template_hash,
 )

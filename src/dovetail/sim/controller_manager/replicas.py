@@ -13,17 +13,15 @@ from dovetail import api
 from dovetail.decide.disrupt.cost import deletion_cost
 from dovetail.kube.seam import Json, Patch, Ref
 from dovetail.sim.controller_manager.pod_control import (
+    REVISION,
     Obj,
     PodControl,
     WorkloadObject,
+    conditions,
     controller_uid,
     is_active,
     is_ready,
     mapping,
-)
-from dovetail.sim.controller_manager.rollouts import (
-    REVISION,
-    conditions,
     mark,
     next_revision,
     template_hash,

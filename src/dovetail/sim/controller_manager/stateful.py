@@ -14,17 +14,15 @@ from dovetail import api
 from dovetail.kube.errors import AlreadyExistsError
 from dovetail.kube.seam import Json
 from dovetail.sim.controller_manager.pod_control import (
+    TEMPLATE,
     Obj,
     PodControl,
     WorkloadObject,
     is_active,
+    is_outdated,
     is_ready,
     listed,
     mapping,
-)
-from dovetail.sim.controller_manager.rollouts import (
-    TEMPLATE,
-    is_outdated,
     replaces_pods,
     template_hash,
 )

@@ -1,18 +1,24 @@
-"""Creates the objects with which the demo begins, from manifests."""
+"""Creates the objects with which the demo begins, from manifests, and deletes old ones.
+
+A demo may run for weeks: as a control plane does, events are deleted after an hour, and jobs after
+a day.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from datetime import timedelta
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
 from dovetail import api
+from dovetail.clock import Clock, Timer
 from dovetail.errors import InputError
 from dovetail.kube import yaml_trees
-from dovetail.kube.errors import AlreadyExistsError, ApiError
-from dovetail.kube.seam import Json, Kube
+from dovetail.kube.errors import AlreadyExistsError, ApiError, NotFoundError
+from dovetail.kube.seam import Deletion, Json, Kube, Ref, Scope
 from dovetail.providers.kwok.plugin import PLUGIN
 
 Obj = dict[str, Json]
@@ -154,3 +160,31 @@ def skipped_remark(kinds: Iterable[tuple[str, int]]) -> str:
     """What was left out, in a sentence; empty if nothing was."""
     told = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds))
     return f"left out, since the demo does not know these kinds: {told}" if told else ""
+
+
+_EVERY: Final = timedelta(minutes=30)
+_KEPT_FOR: Final = (
+    (api.Kind("", "v1", "Event", "events", api.Object), timedelta(hours=1)),
+    (api.KINDS["batch", "Job"], timedelta(days=1)),
+)
+
+
+async def forget_the_old(kube: Kube, clock: Clock, timer: Timer) -> None:
+    """Until cancelled."""
+    while True:
+        await timer.sleep(_EVERY.total_seconds())
+        for kind, kept_for in _KEPT_FOR:
+            await _forget(kube, clock, kind, kept_for)
+
+
+async def _forget(kube: Kube, clock: Clock, kind: api.Kind, kept_for: timedelta) -> None:
+    page = await kube.list(Scope(kind))
+    oldest = clock.now() - kept_for
+    for raw in page.items:
+        meta = api.decode(api.Object, raw).metadata
+        if meta.creation_timestamp is None or meta.creation_timestamp > oldest:
+            continue
+        try:
+            await kube.delete(Ref(kind, meta.name, meta.namespace), Deletion(uid=meta.uid))
+        except NotFoundError:
+            continue

@@ -12,8 +12,7 @@ from dovetail.model.pod import Pod
 from dovetail.model.snapshot import DisruptionBudget
 from dovetail.sim.demand import AppDemand
 from dovetail.sim.fast.binding import Binder
-from dovetail.sim.fast.claimed import DAEMON
-from dovetail.sim.fast.cluster import FastCluster
+from dovetail.sim.fast.cluster import DAEMON, FastCluster
 from dovetail.sim.fast.crews import Crew
 
 

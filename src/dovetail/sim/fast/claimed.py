@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 import msgspec
@@ -96,32 +96,6 @@ def daemon_pods(node: Node, daemon_sets: Iterable[DaemonSet], now: datetime) -> 
                 created_at=now,
                 started_at=now,
             )
-
-
-class _Daemon:
-    """Daemon pods come and go with their nodes."""
-
-    ends_after = timedelta(0)
-
-    def was_bound(self, pod: Pod) -> None:
-        """Nobody cares."""
-
-    def became_ready(self, pod: Pod) -> None:
-        """Nobody cares."""
-
-    def is_leaving(self, pod: Pod) -> None:
-        """Nobody cares."""
-
-    def is_gone(self, pod: Pod) -> None:
-        """Nobody cares."""
-
-    def lets_go(self, pod: Pod) -> bool:
-        """Nothing guards it."""
-        del pod
-        return True
-
-
-DAEMON = _Daemon()
 
 
 def fixed_labels(kind: InstanceType, offering: Offering) -> dict[str, str]:

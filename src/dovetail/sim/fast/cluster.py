@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Final, Protocol
+from typing import Final
 
 import msgspec
 
@@ -21,8 +21,8 @@ from dovetail.model.claim import ClaimObject
 from dovetail.model.node import Condition, Node
 from dovetail.model.pod import Pod, PodKey
 from dovetail.model.snapshot import DisruptionBudget, Snapshot
-from dovetail.sim.fast.agenda import Agenda
 from dovetail.sim.fast.figures import Figures
+from dovetail.sim.fast.windows import Agenda
 from dovetail.sim.placing import Placing
 from dovetail.state.ledger import Book, nominated_for
 from dovetail.state.shelf import Key
@@ -30,8 +30,10 @@ from dovetail.state.shelf import Key
 _QUIET: Final = Condition(CONSOLIDATABLE, "True")
 
 
-class FastKeeper(Protocol):
-    """Whoever makes pods hears what becomes of them."""
+class FastKeeper:
+    """Whoever makes pods hears what becomes of them. By itself it does nothing about it."""
+
+    ends_after = timedelta(0)  # how long its pods take to end
 
     def was_bound(self, pod: Pod) -> None:
         """It has a node."""
@@ -47,10 +49,11 @@ class FastKeeper(Protocol):
 
     def lets_go(self, pod: Pod) -> bool:
         """Whether its disruption budget allows an eviction now."""
+        del pod
+        return True
 
-    @property
-    def ends_after(self) -> timedelta:
-        """How long its pods take to end."""
+
+DAEMON: Final = FastKeeper()  # daemon pods come and go with their nodes
 
 
 class FastCluster:
@@ -65,8 +68,8 @@ class FastCluster:
         self.pods: dict[PodKey, Pod] = {}
         self.nodes: dict[str, Node] = {}
         self.book = Book(nominated_for(LONGEST))
-        self.touched: Callable[[bool], None] = _nobody_hears  # whether pods came that wait
-        self.wait: Callable[[Pod], None] = _nobody_binds
+        self.touched: Callable[[bool], None] = lambda _: None  # whether pods came that wait
+        self.wait: Callable[[Pod], None] = lambda _: None
         self.keepers: dict[PodKey, FastKeeper] = {}
         self.yielding: dict[str, int] = {}  # what pods of these nodes cost to give up
         self._pools = {pool.name: pool for pool in given.node_pools}
@@ -338,11 +341,3 @@ class FastCluster:
 
 def _key(pod: Pod) -> Key:
     return pod.namespace, pod.name
-
-
-def _nobody_hears(is_waiting: bool) -> None:  # noqa: FBT001  the only thing to say
-    del is_waiting
-
-
-def _nobody_binds(pod: Pod) -> None:
-    del pod

@@ -16,10 +16,10 @@ from dovetail.model.pod import Owner, Pod, PodKey
 from dovetail.model.snapshot import DisruptionBudget
 from dovetail.model.topology import equality
 from dovetail.sim.demand import AppDemand, CronWork
-from dovetail.sim.fast.cluster import FastCluster
+from dovetail.sim.fast.cluster import FastCluster, FastKeeper
 
 
-class Crew:
+class Crew(FastKeeper):
     """The pods of one workload."""
 
     def __init__(self, workload: AppDemand, cluster: FastCluster) -> None:
@@ -33,11 +33,7 @@ class Crew:
         self._going: set[PodKey] = set()
         self._numbers = count(1)
         self._is_planned = False
-
-    @property
-    def ends_after(self) -> timedelta:
-        """How long its pods take to end."""
-        return self._workload.ends_after
+        self.ends_after = workload.ends_after
 
     def begin(self) -> None:
         """Plan all that is known to come."""
@@ -242,7 +238,7 @@ _N_KEPT = 3  # runs that are over and still listed
 _MINUTE = 60
 
 
-class CronCrew:
+class CronCrew(FastKeeper):
     """The pods of one CronJob."""
 
     def __init__(self, work: CronWork, cluster: FastCluster) -> None:
@@ -251,11 +247,7 @@ class CronCrew:
         self._numbers = count(1)
         self._labels = {"job": work.name}
         self._over: dict[str, list[PodKey]] = {}  # pods that have succeeded, by job
-
-    @property
-    def ends_after(self) -> timedelta:
-        """How long its pods take to end."""
-        return self._work.ends_after
+        self.ends_after = work.ends_after
 
     def begin(self) -> None:
         """Plan the first run."""
@@ -308,18 +300,7 @@ class CronCrew:
         if pod is not None:
             self._cluster.part(key, pod.uid)
 
-    def became_ready(self, pod: Pod) -> None:
-        """It runs."""
-
     def is_leaving(self, pod: Pod) -> None:
         """It was sent away before it was done: another begins anew."""
         if pod.owner is not None:
             self._make(pod.owner.name)
-
-    def is_gone(self, pod: Pod) -> None:
-        """It is no more."""
-
-    def lets_go(self, pod: Pod) -> bool:
-        """Nothing guards it."""
-        del pod
-        return True

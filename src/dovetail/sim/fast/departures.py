@@ -1,18 +1,40 @@
-"""Carries out disruptions: taints nodes, waits for their replacements, then has them drained."""
+"""Carries out disruptions: taints nodes, waits for their replacements, then drains them.
+
+What is next for a claim, its Node and each pod is computed by the same functions of
+`decide/lifecycle` that the controllers call. `Drains` holds the claims and the queue of evictions,
+and carries out the steps in virtual time.
+"""
 
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 from typing import Final
 
 import msgspec
 
+from dovetail import labels
 from dovetail.decide.disrupt.emptiness import is_empty
+from dovetail.decide.lifecycle import eviction, termination
+from dovetail.decide.lifecycle.claim import ClaimContext, claim_step
+from dovetail.decide.lifecycle.conditions import DISRUPTION_REASON
 from dovetail.decide.lifecycle.draining import DISRUPTED
-from dovetail.model.node import Node
+from dovetail.decide.lifecycle.eviction import EvictionAnswer, QueuedEviction
+from dovetail.decide.lifecycle.step import (
+    DeleteInstance,
+    DeletePod,
+    EnqueueEviction,
+    EvictPod,
+    RetryEviction,
+    Step,
+    claim_with,
+)
+from dovetail.model.claim import ClaimObject, ClaimView, NodeObject
+from dovetail.model.node import Condition, Node
 from dovetail.model.plan import Disrupt, DisruptionReason
+from dovetail.model.pod import Pod, PodKey
+from dovetail.sim.fast.claimed import claim_of
 from dovetail.sim.fast.cluster import FastCluster
-from dovetail.sim.fast.draining import Drains
 from dovetail.sim.fast.machines import Machines
 from dovetail.state.changes import Disrupting, DisruptionEnded
 
@@ -27,6 +49,7 @@ class Departures:
         self._machines = machines
         self._pending: list[tuple[Disrupt, set[str]]] = []  # and the replacements that still start
         self._drains = Drains(cluster, machines)
+        self.lost = self._drains.forget  # a node is no more, whatever was meant to become of it
 
     def begin(self, disrupt: Disrupt) -> None:
         """Fence the nodes, order what comes instead, and go on once that has started."""
@@ -70,10 +93,6 @@ class Departures:
                 if going in self._cluster.nodes:
                     self._give_up(going, failed_at=self._cluster.now)
 
-    def lost(self, name: str) -> None:
-        """A node is no more, whatever was meant to become of it."""
-        self._drains.forget(name)
-
     def _fence(self, node: Node) -> None:
         fenced = msgspec.structs.replace(node, taints=(*node.taints, DISRUPTED))
         self._cluster.fence(fenced)
@@ -104,3 +123,104 @@ class Departures:
         kept = tuple(taint for taint in node.taints if taint != DISRUPTED)
         self._cluster.fence(msgspec.structs.replace(node, taints=kept))
         self._cluster.book.apply(DisruptionEnded((name,), failed_at))
+
+
+_READY = Condition("Ready", "True")
+
+
+class Drains:
+    """The claims of nodes that are being drained, and the pods that must leave them."""
+
+    def __init__(self, cluster: FastCluster, machines: Machines) -> None:
+        self._cluster = cluster
+        self._machines = machines
+        self._claims: dict[str, ClaimObject] = {}  # by node
+        self._queue: dict[tuple[PodKey, str], QueuedEviction] = {}  # by pod and its uid
+
+    def begin(self, node: Node, reason: str) -> None:
+        """Delete the claim of a node, and with it the node once it is drained."""
+        now = self._cluster.now
+        deleted = msgspec.structs.replace(node, deleting_at=node.deleting_at or now)
+        self._cluster.put_node(deleted)
+        stated = Condition(DISRUPTION_REASON, "True", reason=reason, changed_at=now)
+        claim = claim_of(deleted)
+        claim = msgspec.structs.replace(claim, conditions=(*claim.conditions, stated))
+        view = ClaimView(claim, (_node_object(deleted),))
+        self._claims[node.name] = claim_with(claim, claim_step(view, ClaimContext(), now), now)
+        self._drain(node.name)
+
+    def forget(self, name: str) -> None:
+        """The instance of a node has ended before the node was drained."""
+        self._claims.pop(name, None)
+
+    def _drain(self, name: str) -> None:
+        """Carry out the next step of the termination of a node."""
+        cluster, claim = self._cluster, self._claims.get(name)
+        if claim is None:
+            return
+        node = cluster.nodes[name]
+        view = termination.TerminationView(_node_object(node), (claim,), cluster.pods_on(name))
+        step = termination.step(view, cluster.now)
+        self._claims[name] = claim_with(claim, step, cluster.now)
+        self._taint(node, step)
+        for action in step.actions:
+            match action:
+                case EnqueueEviction():
+                    self._enqueue(action)
+                case DeleteInstance():
+                    self.forget(name)
+                    self._machines.end(name)
+                case _:
+                    continue
+        if step.look_again_at is not None:
+            cluster.agenda.at(step.look_again_at, partial(self._drain, name))
+
+    def _taint(self, node: Node, step: Step) -> None:
+        for patch in step.nodes:
+            if patch.taints is not None:
+                self._cluster.fence(msgspec.structs.replace(node, taints=patch.taints))
+
+    def _enqueue(self, wanted: EnqueueEviction) -> None:
+        key = (wanted.pod, wanted.uid)
+        before = self._queue.get(key)
+        entry = eviction.queued(before, wanted)
+        if entry != before:
+            self._queue[key] = entry
+            self._evict(key)
+
+    def _evict(self, key: tuple[PodKey, str]) -> None:
+        """Carry out the next step of the eviction of a pod."""
+        cluster, entry = self._cluster, self._queue.pop(key, None)
+        if entry is None:
+            return
+        pod = cluster.pods.get(entry.pod)
+        step = eviction.step(entry, pod, cluster.now)
+        if pod is not None and any(isinstance(action, EvictPod) for action in step.actions):
+            step = self._ask(entry, pod)
+        for action in step.actions:
+            match action:
+                case RetryEviction():
+                    self._queue[key] = msgspec.structs.replace(entry, n_failures=action.n_failures)
+                case DeletePod():
+                    cluster.delete(action.pod, entry.reason, action.grace_seconds)
+                case _:
+                    continue
+        if step.look_again_at is not None:
+            cluster.agenda.at(step.look_again_at, partial(self._evict, key))
+
+    def _ask(self, entry: QueuedEviction, pod: Pod) -> Step:
+        is_evicted = self._cluster.evict(pod.key, entry.reason)
+        answer = EvictionAnswer.EVICTED if is_evicted else EvictionAnswer.BLOCKED
+        return eviction.answered(entry, pod, answer, self._cluster.now)
+
+
+def _node_object(node: Node) -> NodeObject:
+    """The Node as the laws of its termination see it."""
+    return NodeObject(
+        node.name,
+        provider_id=node.provider_id,
+        taints=node.taints,
+        finalizers=(labels.TERMINATION_FINALIZER,),
+        conditions=(_READY,) if node.is_ready else (),
+        deleting_at=node.deleting_at,
+    )

@@ -19,8 +19,8 @@ from dovetail.model.backoff import Chance
 from dovetail.model.claim import ClaimObject, ClaimView, LaunchFailed, LaunchFailure
 from dovetail.model.node import Node
 from dovetail.model.plan import Launch
-from dovetail.sim.fast.claimed import DAEMON, claim_of, claimed, daemon_pods, started
-from dovetail.sim.fast.cluster import FastCluster
+from dovetail.sim.fast.claimed import claim_of, claimed, daemon_pods, started
+from dovetail.sim.fast.cluster import DAEMON, FastCluster
 from dovetail.sim.fast.market import Market, bought
 from dovetail.sim.weather import FAIR, Weather
 from dovetail.state.changes import InstanceLaunchEnded, InstanceLaunchFailed
@@ -62,10 +62,7 @@ class Machines:
         self._hearers = hearers
         self._prices: dict[str, int] = {}  # of the instances that run, by node
         self._market = Market(cluster, weather, self._reprice)
-
-    def begin(self) -> None:
-        """Plan how prices move."""
-        self._market.begin()
+        self.begin = self._market.begin
 
     def adopt(self, nodes: Iterable[Node]) -> None:
         """These run already, or start."""

@@ -18,7 +18,6 @@ from dovetail.model.plan import Disrupt, Plan
 from dovetail.model.snapshot import Snapshot
 from dovetail.sim.demand import Demand
 from dovetail.sim.fast.adoption import adopt_pods
-from dovetail.sim.fast.agenda import Agenda
 from dovetail.sim.fast.binding import Binder
 from dovetail.sim.fast.claimed import claim_of
 from dovetail.sim.fast.cluster import FastCluster
@@ -27,7 +26,7 @@ from dovetail.sim.fast.departures import Departures
 from dovetail.sim.fast.figures import Figures, Report
 from dovetail.sim.fast.interruptions import Interruptions
 from dovetail.sim.fast.machines import Hearers, MachinePace, Machines
-from dovetail.sim.fast.windows import Rhythm, Windows
+from dovetail.sim.fast.windows import Agenda, Rhythm, Windows
 from dovetail.sim.weather import FAIR, Weather
 from dovetail.state.changes import Proposed
 

@@ -86,18 +86,15 @@ class Eligibility:
             is_drained_anyway = are_pods_ignored and node.termination_grace_period is not None
             if not is_drained_anyway and self._is_kept(place, standing, scene.now):
                 continue
-            pods = self._moving(place, standing, scene.now)
+            pods = tuple(
+                pod
+                for pod in place.pods.values()
+                if is_reschedulable(pod)
+                and is_movable(pod, self._guards(standing.tallies.kind(pod)), scene.now)
+            )
             cost = moving_cost(pods)
             removables.append(Removable(place, pods, price_of(node, known), cost))
         return removables
-
-    def _moving(self, place: HostPlace, standing: Occupancy, now: datetime) -> tuple[Pod, ...]:
-        return tuple(
-            pod
-            for pod in place.pods.values()
-            if is_reschedulable(pod)
-            and is_movable(pod, self._guards(standing.tallies.kind(pod)), now)
-        )
 
     def _is_kept(self, place: HostPlace, standing: Occupancy, now: datetime) -> bool:
         """Whether a pod forbids it: protected, or held by a budget that allows nothing now."""

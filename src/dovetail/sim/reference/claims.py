@@ -14,6 +14,7 @@ from dovetail import labels
 from dovetail.model.instance import InstanceType, Offering
 from dovetail.model.plan import Launch
 from dovetail.model.requirements import Requirement, Requirements
+from dovetail.sim.fast.claimed import fixed_labels
 from dovetail.sim.reference.menus import Bits
 from dovetail.sim.reference.places import Claim
 
@@ -69,14 +70,6 @@ def launch(
         allocatable=kind.allocatable,
         reservation_id=offering.reservation_id,
     )
-
-
-def fixed_labels(kind: InstanceType, offering: Offering) -> dict[str, str]:
-    """The labels of a node of this type, bought so."""
-    stated = kind.requirements & offering.requirements
-    return {
-        one.key: min(one.values) for one in stated.sorted() if one.values and not one.complement
-    }
 
 
 def _with_daemons(claim: Claim, kind: InstanceType) -> Mapping[str, int]:

@@ -18,8 +18,7 @@ from dovetail import labels
 from dovetail.model.pod import Pod
 from dovetail.model.resources import CPU, MEMORY
 from dovetail.model.taints import repelling
-from dovetail.sim.reference.demands import PodDemand
-from dovetail.sim.reference.menus import Bits, Menu
+from dovetail.sim.reference.menus import Bits, Menu, PodDemand
 from dovetail.sim.reference.places import Claim, HostPlace
 from dovetail.sim.reference.standing import Occupancy
 from dovetail.sim.reference.tallies import Kind

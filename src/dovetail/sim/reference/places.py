@@ -9,8 +9,7 @@ from dovetail.model.node import Node
 from dovetail.model.pod import Pod
 from dovetail.model.requirements import Requirements
 from dovetail.model.taints import Taint, repelling
-from dovetail.sim.reference.demands import PodDemand
-from dovetail.sim.reference.menus import Bits, Menu
+from dovetail.sim.reference.menus import Bits, Menu, PodDemand
 
 
 class HostPlace:

@@ -35,9 +35,16 @@ from dovetail.sim.reference.candidates import (
     is_idle,
 )
 from dovetail.sim.reference.claims import launches
-from dovetail.sim.reference.consolidation import Command, computed, many, one_by_one, placed
+from dovetail.sim.reference.consolidation import (
+    Command,
+    SimBase,
+    computed,
+    many,
+    one_by_one,
+    placed,
+    simulated,
+)
 from dovetail.sim.reference.first_fit import FirstFit
-from dovetail.sim.reference.simulations import SimBase, simulated
 from dovetail.sim.reference.standing import Occupancy
 
 

@@ -9,7 +9,7 @@ from dovetail.model.pod import Pod
 from dovetail.model.requirements import Requirements
 from dovetail.model.topology import NodePolicy, PodTerm, Spread, narrowed
 from dovetail.sim.company import Namespaces, spread_selects, term_selects
-from dovetail.sim.reference.demands import PodDemand, demands
+from dovetail.sim.reference.menus import PodDemand, demands
 from dovetail.sim.reference.places import Claim, HostPlace
 
 Spot = HostPlace | Claim

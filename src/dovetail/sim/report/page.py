@@ -1,18 +1,22 @@
-"""Renders simulations as one HTML page without scripts or other files."""
+"""Renders simulations as one HTML page without scripts or other files.
+
+Figures over time are lines in one SVG, which can be told apart without colour.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from html import escape
+from importlib.resources import files
 from typing import Final
 
 import msgspec
 
 from dovetail.sim.fast.figures import FigureRow
-from dovetail.sim.report.plots import Line, Plot, described, svg
+from dovetail.sim.report.data import Grid, grids, heading
 from dovetail.sim.report.sides import Side, labels
-from dovetail.sim.report.text import Grid, grids, heading
 
 _HOUR: Final = timedelta(hours=1)
 _MOST_LINES: Final = 6
@@ -23,37 +27,7 @@ _NOTHING_FROM_ELSEWHERE: Final = (
     "content=\"default-src 'none'; style-src 'unsafe-inline'\">"
 )
 
-_STYLE: Final = """
-:root { color-scheme: light dark; --ink: #1c1e21; --soft: #5b626b; --rule: #d7dbe0; --back: #fff;
-  --panel: #f6f7f9; --s0: #0b5fb0; --s1: #b3451b; --s2: #2c7a3f; --s3: #7a3ea8; --s4: #8a6a00;
-  --s5: #a1205f; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6e8eb; --soft: #a3abb5; --rule: #3a4048;
-  --back: #15181c; --panel: #1e2227; --s0: #6db3f8; --s1: #f19a6e; --s2: #7ccf90; --s3: #c69bf0;
-  --s4: #e0c050; --s5: #f08bbb; } }
-body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--back);
-  max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
-p.note { color: var(--soft); }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-caption { text-align: left; color: var(--soft); padding-bottom: .3rem; }
-th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--rule); text-align: right; }
-th:first-child, td:first-child { text-align: left; }
-thead th { background: var(--panel); }
-.scroll { overflow-x: auto; margin: 1.2rem 0; }
-figure { margin: 1.2rem 0; } figcaption { font-weight: 600; }
-svg.plot { width: 100%; height: auto; background: var(--panel); border-radius: 6px; }
-.grid { stroke: var(--rule); } .tick { fill: var(--soft); font-size: 11px; }
-.line { fill: none; stroke-width: 1.8; stroke-linejoin: round; }
-.key { stroke-width: 3; }
-.s0 { stroke: var(--s0); } .s1 { stroke: var(--s1); stroke-dasharray: 6 3; }
-.s2 { stroke: var(--s2); stroke-dasharray: 2 3; }
-.s3 { stroke: var(--s3); stroke-dasharray: 9 3 2 3; }
-.s4 { stroke: var(--s4); stroke-dasharray: 12 4; } .s5 { stroke: var(--s5); stroke-dasharray: 1 4; }
-ul.legend { list-style: none; padding: 0; display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; }
-ul.legend svg { width: 2.2rem; height: .7rem; margin-right: .4rem; }
-summary { cursor: pointer; color: var(--soft); }
-@media print { details { display: none; } }
-"""
+_STYLE: Final = files("dovetail.sim.report") / "page.css"
 
 _PLOTS: Final[tuple[tuple[str, str, Callable[[FigureRow], float], Callable[[float], str]], ...]] = (
     (
@@ -73,18 +47,23 @@ _PLOTS: Final[tuple[tuple[str, str, Callable[[FigureRow], float], Callable[[floa
 def page(sides: Sequence[Side], *, notes: Sequence[str], is_compared: bool) -> str:
     """The whole page."""
     shown, names = sides[:_MOST_LINES], labels(sides)[:_MOST_LINES]
-    title = heading(sides)
+    title, style = heading(sides), _STYLE.read_text(encoding="utf-8")
     parts = [
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         _NOTHING_FROM_ELSEWHERE,
-        f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>",
+        f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main>",
         f"<h1>{escape(title)}</h1>",
         *(f'<p class="note">Note: {escape(note)}</p>' for note in notes),
         *_tables(sides, is_compared=is_compared),
         "<h2>Over time</h2>",
         _legend(names),
-        *(_figure(plot) for plot in plots(shown, names)),
+        *(
+            f"<figure><figcaption>{escape(plot.title)}</figcaption>\n{svg(plot)}\n"
+            f"<details><summary>{escape(plot.title)} as a table</summary>"
+            f"<p>{escape(described(plot))}</p>{_table(_sample_rows(plot))}</details></figure>"
+            for plot in plots(shown, names)
+        ),
         "</main>\n</body>\n</html>\n",
     ]
     if len(sides) > _MOST_LINES:
@@ -123,14 +102,6 @@ def _legend(names: Sequence[str]) -> str:
     return f'<ul class="legend">{items}</ul>'
 
 
-def _figure(plot: Plot) -> str:
-    return (
-        f"<figure><figcaption>{escape(plot.title)}</figcaption>\n{svg(plot)}\n"
-        f"<details><summary>{escape(plot.title)} as a table</summary>"
-        f"<p>{escape(described(plot))}</p>{_table(_sample_rows(plot))}</details></figure>"
-    )
-
-
 def _sample_rows(plot: Plot) -> Grid:
     """The lines as rows, few enough to be read."""
     hours = [x for x, _ in plot.lines[0].points]
@@ -159,3 +130,116 @@ def _cells(row: Sequence[str]) -> str:
     first, *others = row
     cells = "".join(f"<td>{escape(item)}</td>" for item in others)
     return f'<th scope="row">{escape(first)}</th>{cells}'
+
+
+Point = tuple[float, float]  # hours since the start, value
+
+_WIDTH: Final = 760
+_HEIGHT: Final = 220
+_LEFT: Final = 64
+_RIGHT: Final = 20
+_TOP: Final = 12
+_BOTTOM: Final = 28
+_MOST_POINTS: Final = 600
+_N_TICKS: Final = 5
+_HOUR_STEPS: Final = (1, 2, 3, 6, 12, 24, 48, 168, 336, 720)
+_N_STYLES: Final = 6
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One line: whose it is, and where it goes."""
+
+    label: str
+    points: tuple[Point, ...]
+
+
+class Plot(msgspec.Struct, frozen=True):
+    """Lines over the same time. `shown` writes a value of the vertical axis."""
+
+    name: str
+    title: str
+    lines: tuple[Line, ...]
+    shown: Callable[[float], str]
+
+
+def svg(plot: Plot) -> str:
+    """The plot. Everything in it that came from outside is escaped."""
+    longest = max((x for line in plot.lines for x, _ in line.points), default=1.0) or 1.0
+    highest = max((y for line in plot.lines for _, y in line.points), default=0.0)
+    ticks = tick_values(highest)
+    scale = _Scale(longest, ticks[-1])
+    parts = [
+        _opening(plot.name),
+        f'<title id="{plot.name}-title">{escape(plot.title)}</title>',
+        f'<desc id="{plot.name}-desc">{escape(described(plot))}</desc>',
+        *_grid(scale, ticks, plot.shown),
+        *(_line_svg(line, scale, at) for at, line in enumerate(plot.lines)),
+        "</svg>",
+    ]
+    return "\n".join(parts)
+
+
+def _opening(name: str) -> str:
+    said_by = f"{name}-title {name}-desc"
+    size = f"0 0 {_WIDTH} {_HEIGHT}"
+    return f'<svg class="plot" viewBox="{size}" role="img" aria-labelledby="{said_by}">'
+
+
+def described(plot: Plot) -> str:
+    """The plot in a sentence for each line."""
+    said = []
+    for line in plot.lines:
+        values = [value for _, value in line.points]
+        if values:
+            low, high, last = (plot.shown(item) for item in (min(values), max(values), values[-1]))
+            said.append(f"{line.label}: between {low} and {high}, at the end {last}.")
+    return " ".join(said)
+
+
+def tick_values(highest: float) -> list[float]:
+    """Round values from nothing to at least the highest."""
+    if highest <= 0:
+        return [0.0, 1.0]
+    raw = highest / _N_TICKS
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(item * power for item in (1, 2, 2.5, 5, 10) if item * power >= raw * 0.999)
+    return [step * at for at in range(math.ceil(highest / step - 1e-9) + 1)]
+
+
+class _Scale(msgspec.Struct, frozen=True):
+    longest: float
+    highest: float
+
+    def x(self, hours: float) -> float:
+        return _LEFT + (_WIDTH - _LEFT - _RIGHT) * hours / self.longest
+
+    def y(self, value: float) -> float:
+        return _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * value / self.highest
+
+
+def _grid(scale: _Scale, ticks: Sequence[float], shown: Callable[[float], str]) -> Iterator[str]:
+    for value in ticks:
+        y = scale.y(value)
+        yield f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
+        yield (
+            f'<text class="tick" x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">'
+            f"{escape(shown(value))}</text>"
+        )
+    step = next((item for item in _HOUR_STEPS if scale.longest / item <= 12), _HOUR_STEPS[-1])
+    for number in range(int(scale.longest // step) + 1):
+        hours = number * step
+        yield (
+            f'<text class="tick" x="{scale.x(hours):.1f}" y="{_HEIGHT - 8}" '
+            f'text-anchor="middle">{hours} h</text>'
+        )
+
+
+def _line_svg(line: Line, scale: _Scale, at: int) -> str:
+    points = " ".join(f"{scale.x(x):.1f},{scale.y(y):.1f}" for x, y in thinned(line.points))
+    return f'<polyline class="line s{at % _N_STYLES}" points="{points}"/>'
+
+
+def thinned(points: Sequence[Point]) -> Sequence[Point]:
+    """Every so many of very many points, and the last."""
+    every = -(-len(points) // _MOST_POINTS)
+    return points if every <= 1 else (*points[::every], points[-1])

@@ -2,8 +2,7 @@
 
     written   the words of a file, each with its default
     strict    how a tree becomes those words, and what is said when it cannot
-    reading   the file itself, and settings that change it
-    beginning  when it begins
+    reading   the file itself, settings that change it, and when the simulation begins
     curves    how many replicas when
     works     workloads and cron works as the simulator takes them
     trace     the same as recorded in a CSV file

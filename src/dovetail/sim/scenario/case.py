@@ -23,9 +23,8 @@ from dovetail.sim.fast.run import Manner, simulate
 from dovetail.sim.fast.run import Policy as Decides
 from dovetail.sim.fast.windows import Rhythm
 from dovetail.sim.reference.policy import Reference
-from dovetail.sim.scenario.beginning import begins_at, latest
-from dovetail.sim.scenario.chances import stream
-from dovetail.sim.scenario.reading import ScenarioText, scenario
+from dovetail.sim.scenario.curves import stream
+from dovetail.sim.scenario.reading import ScenarioText, begins_at, latest, scenario
 from dovetail.sim.scenario.strict import Object, Place
 from dovetail.sim.scenario.trace import Recorded, RecordedPods, read_trace
 from dovetail.sim.scenario.weather import weather

@@ -1,4 +1,4 @@
-"""Computes replicas over time from a number, steps, or a wave."""
+"""Computes replicas over time from a number, steps, or a wave, and makes streams of chance."""
 
 from __future__ import annotations
 
@@ -82,3 +82,8 @@ def _load(written: WrittenCurve, at: datetime) -> float:
     wave = (1 + math.cos((hour - written.peak / _HOUR) * math.pi / 12)) / 2
     load = written.low + (written.high - written.low) * wave
     return load * written.weekend if at.weekday() >= _SATURDAY else load
+
+
+def stream(seed: int, *names: str) -> Random:
+    """The chance of one part: the same for everybody who asks by the same names."""
+    return Random("/".join((str(seed), *names)))  # noqa: S311  it only has to repeat itself

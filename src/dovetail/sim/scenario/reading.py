@@ -1,9 +1,13 @@
-"""Reads a scenario file within bounds, applies settings, and validates it as a whole."""
+"""Reads a scenario file within bounds, applies settings, and validates it as a whole.
+
+A simulation begins when its file says, just after the cluster was seen, or on a Monday: one that
+began before the cluster's own pods were made would take them all for new ones.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import timedelta
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from pathlib import Path
 from typing import Final
@@ -13,6 +17,7 @@ import msgspec
 from dovetail import api
 from dovetail.errors import InputError
 from dovetail.kube import sources, yaml_trees
+from dovetail.model.snapshot import Snapshot
 from dovetail.sim.scenario.strict import Place, read
 from dovetail.sim.scenario.written import WrittenScenario
 
@@ -103,3 +108,28 @@ def _parse_value(path: str, value: str) -> api.Tree:
     except yaml_trees.YamlError as error:
         msg = f"--set {path}: {error.message}"
         raise InputError(msg) from None
+
+
+MONDAY: Final = datetime(2026, 1, 5, tzinfo=UTC)
+
+
+def begins_at(written: WrittenScenario, cluster: Snapshot) -> datetime:
+    """The moment from which all others are counted."""
+    if written.start is not None:
+        return written.start
+    seen = latest(cluster)
+    if seen is None:
+        return MONDAY
+    return seen.replace(second=0, microsecond=0) + timedelta(minutes=1)
+
+
+def latest(cluster: Snapshot) -> datetime | None:
+    """The last moment that the cluster speaks of, if it speaks of any."""
+    return max(_moments(cluster), default=None)
+
+
+def _moments(cluster: Snapshot) -> Iterator[datetime]:
+    for pod in cluster.pods:
+        yield from (moment for moment in (pod.created_at, pod.started_at) if moment is not None)
+    for node in cluster.nodes:
+        yield from (item for item in (node.created_at, node.last_pod_event_at) if item is not None)

@@ -173,10 +173,6 @@ def _text(tree: api.Tree) -> str | None:
     return str(tree) if isinstance(tree, str | int | float) else None
 
 
-def _truth(tree: api.Tree) -> bool | None:
-    return tree if isinstance(tree, bool) else None
-
-
 def _count(tree: api.Tree) -> int | None:
     return tree if isinstance(tree, int) and not isinstance(tree, bool) else None
 
@@ -223,7 +219,7 @@ def _instant(tree: api.Tree) -> datetime | None:
 
 
 _LEAVES: Final[Mapping[Any, tuple[typing.Callable[[api.Tree], Any], str]]] = {
-    bool: (_truth, "true or false"),
+    bool: (lambda tree: tree if isinstance(tree, bool) else None, "true or false"),
     int: (_count, "a whole number"),
     Share: (_share, "a share such as 25% or 0.25"),
     float: (_number, "a number"),

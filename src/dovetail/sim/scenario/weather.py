@@ -9,7 +9,7 @@ from typing import Final
 
 from dovetail import labels
 from dovetail.model.snapshot import Snapshot
-from dovetail.sim.scenario.chances import stream
+from dovetail.sim.scenario.curves import stream
 from dovetail.sim.scenario.strict import Place
 from dovetail.sim.scenario.written import (
     WrittenFailure,

@@ -11,14 +11,13 @@ import msgspec
 from dovetail import api
 from dovetail.api.validation import problems
 from dovetail.decide.hints import closest_key
-from dovetail.kube.figures import figure_problems
+from dovetail.kube.manifests import figure_problems
 from dovetail.model.pod import Pod, PodSpec
 from dovetail.model.snapshot import Snapshot
 from dovetail.sim.demand import AppDemand, CronWork
 from dovetail.sim.fast.adoption import kept, name_of
-from dovetail.sim.scenario.beginning import begins_at
-from dovetail.sim.scenario.chances import stream
-from dovetail.sim.scenario.curves import LoadCurve, Replicas, replicas
+from dovetail.sim.scenario.curves import LoadCurve, Replicas, replicas, stream
+from dovetail.sim.scenario.reading import begins_at
 from dovetail.sim.scenario.strict import Object, Place
 from dovetail.sim.scenario.written import (
     WrittenCronWork,

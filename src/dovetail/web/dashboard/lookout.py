@@ -16,12 +16,11 @@ import msgspec
 
 from dovetail.decide.nodes import census, leaving
 from dovetail.decide.pools import Prices, prices
-from dovetail.model.decision import Decision
 from dovetail.model.node import Node
 from dovetail.model.plan import Plan
 from dovetail.model.pod import Pod
-from dovetail.model.snapshot import Snapshot
-from dovetail.observe.journal.recent import RecentDecisions
+from dovetail.model.snapshot import Decision, Snapshot
+from dovetail.observe.journal.reader import RecentDecisions
 from dovetail.present.board import (
     NodeBox,
     Totals,
@@ -106,18 +105,18 @@ class Lookout:
         """A decision was made. Pods that cannot be placed are told when there are new ones."""
         self._n_decisions += 1
         self.plan = plan
-        found = deeds(plan)
+        fresh = list(deeds(plan))
         stuck = frozenset(verdict.pod for verdict in plan.unschedulable)
         if stuck <= self._stuck:
-            found = tuple(item for item in found if item.kind != DeedKind.STUCK)
+            fresh = [item for item in fresh if item.kind != DeedKind.STUCK]
         self._stuck = stuck
-        if not found:
+        if not fresh:
             return
         number = self._n_decisions
         self._decisions.keep(Decision(number, now, seconds, snapshot, plan))
-        fresh = [TimelineEntry(number, now, item) for item in found]
-        self._entries.extend(fresh)
-        self._fresh += fresh
+        entries = [TimelineEntry(number, now, item) for item in fresh]
+        self._entries.extend(entries)
+        self._fresh += entries
 
     def note(self, at: datetime, title: str) -> None:
         """Something happened that nobody here decided."""
@@ -204,7 +203,7 @@ class Lookout:
 
 def explain_deed(decision: Decision, place: int) -> Explanation | None:
     """One thing that a decision did, with all that bears it out; `place` counts them."""
-    done = deeds(decision.plan)
+    done = list(deeds(decision.plan))
     if not 0 <= place < len(done):
         return None
     return told(done[place], decision.snapshot, decision.plan, decision.now)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dovetail.apiserver.http import discovery, openapi_v2
+from dovetail.apiserver.http import discovery, openapi
 from dovetail.apiserver.http.kinds import OFFERED
 from dovetail.apiserver.http.tables import columns_of
 from tests.conformance.kube.objects import config_map, pod
@@ -52,7 +52,7 @@ def references(tree: Any) -> list[str]:
 
 def test_the_older_document_names_every_kind() -> None:
     """So that kubectl leaves it to the server to check fields."""
-    data = openapi_v2.document()
+    data = openapi.document_v2()
     for one in OFFERED:
         assert f"kind: {one.kind.name}\n".encode() in data
     assert data.count(b"fieldValidation") == len(OFFERED)

@@ -120,9 +120,9 @@ async def test_what_we_say_is_no_news_to_decisions() -> None:
     async with marking(world) as found:
         await pod(world, "a", "n1")
         await world.pass_(1)
-        before = world.cache.pod("default/a")
+        before = world.cache.cluster.pod("default/a")
         assert await found.decide(n1=-7) == ["a"]
-        assert world.cache.pod("default/a") == before
+        assert world.cache.cluster.pod("default/a") == before
 
 
 async def test_owners_who_say_what_a_pod_costs_keep_all_of_its_kind() -> None:
@@ -149,7 +149,7 @@ async def test_an_owner_who_speaks_later_has_the_last_word() -> None:
         assert await found.decide(n1=-7) == ["a"]
         assert await says(world, "a") == [{labels.DELETION_COST: "100"}]
         assert await found.decide(n1=-7) == []
-        cache = world.cache.pod("default/a")
+        cache = world.cache.cluster.pod("default/a")
         assert cache is not None
         assert cache.annotations == {labels.DELETION_COST: "100"}
 

@@ -91,7 +91,7 @@ async def test_a_node_that_got_a_pod_meanwhile_is_put_back() -> None:
     await world.node("b")
     process = await deaf(world)
     await world.pod("late", "a")
-    assert process.cache.pods_on("a") == ()
+    assert process.cache.cluster.pods_on("a") == ()
     await process.disruptions.begin(Disrupt(EMPTY, ("a", "b")))
     assert await disrupted_nodes(world, "a") == []
     assert await world.condition("a", "DisruptionReason") == ("", "")
@@ -272,7 +272,7 @@ async def test_tidying_leaves_alone_what_is_under_way() -> None:
     await world.node("a")
     process = await deaf(world)
     await process.disruptions.begin(Disrupt(EMPTY, ("a",)))
-    claim = process.cache.claim("a")
+    claim = process.cache.claims.get("a")
     assert claim is not None
     assert claim.metadata.deletion_timestamp is None
     assert await is_going(world, "a")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dovetail.controllers.cache import NODE, NODE_CLAIM, NODE_POOL
-from dovetail.controllers.disruption.static_scale_down import StaticScaleDown
+from dovetail.controllers.disruption.loop import StaticScaleDown
 from dovetail.decide.static import OVERPROVISIONED
 from dovetail.kube.errors import UnavailableError
 from dovetail.kube.seam import Json, Kube, Patch, Ref

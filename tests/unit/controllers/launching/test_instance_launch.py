@@ -57,7 +57,7 @@ async def test_a_claim_that_we_deleted_is_let_be_until_the_watch_shows_it() -> N
         await world.time.advance()
         world.kube.hears.clear()
         await world.time.advance(SECOND)
-        held = world.cache.claim("one")
+        held = world.cache.claims.get("one")
         assert held is not None
         assert held.metadata.deletion_timestamp is None
         claims.loop.handle(Present(held))

@@ -7,7 +7,7 @@ import gc
 import weakref
 from datetime import timedelta
 
-from dovetail.controllers.leadership.memory_limit import resident_bytes, tidy, watch_memory
+from dovetail.controllers.leadership.readiness import resident_bytes, tidy, watch_memory
 from dovetail.testing.virtual_time import VirtualTime
 from tests.unit.controllers.replicas import Notes
 

@@ -82,7 +82,7 @@ async def test_a_pod_that_was_evicted_is_known_to_leave_before_the_watch_shows_i
     process = await deaf(world)
     process.evictions.enqueue(await wanted(world))
     await working(world, process)
-    pod = process.cache.pod(KEY)
+    pod = process.cache.cluster.pod(KEY)
     assert pod is not None
     assert pod.deleting_at is not None
 

@@ -137,7 +137,9 @@ async def test_of_pods_that_a_hard_spread_counts_one_follows_the_other() -> None
             await without_a_node(world, name)
         await world.pass_(0.1)
         world.cluster.apply(Nominated("one", keys, world.time.now()))
-        steers.consider(found for key in keys if (found := world.cache.pod(key)) is not None)
+        steers.consider(
+            found for key in keys if (found := world.cache.cluster.pod(key)) is not None
+        )
         assert await steers.steer("one", keys) == 1
         assert [await word(world, name) for name in ("w-0", "w-1")] == ["one", ""]
         await world.api.create(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from dovetail.decide.disrupt.parts import Part, parts_of
-from dovetail.decide.disrupt.probe import Ground, Move, ground_of
+from dovetail.decide.disrupt.probe import Ground, Move, Part, ground_of, parts_of
 from dovetail.model.plan import Launch, Nominate
 from dovetail.testing import instance_type, node, node_pool, pod, snapshot
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from dovetail.decide.disrupt.calm import changes_at
-from dovetail.decide.disrupt.toll import Toll, toll_of
+from dovetail.decide.disrupt.cost import Toll, toll_of
 from dovetail.model.plan import Launch
 from dovetail.model.pod import Pod
 from dovetail.model.policy import Policy

@@ -12,8 +12,8 @@ import msgspec
 from aiohttp import web
 
 from dovetail import api
-from dovetail.kube.http.access import Access
 from dovetail.kube.http.client import HttpKube
+from dovetail.kube.http.plugin import Access
 from dovetail.kube.http.transport import HttpSettings, World
 from dovetail.kube.seam import Json
 from tests.unit.kube.surroundings import VirtualClock, VirtualTimer, no_chance

@@ -9,8 +9,8 @@ from aiohttp import web
 
 from dovetail.errors import InputError
 from dovetail.kube import errors
-from dovetail.kube.http.access import Access
 from dovetail.kube.http.credentials import Identity, Material, StoredCredentials, StoredIdentity
+from dovetail.kube.http.plugin import Access
 from dovetail.kube.seam import Ref
 from tests.unit.kube.http.servers import NODES, client, pod, served, status
 from tests.unit.kube.surroundings import VirtualTimer

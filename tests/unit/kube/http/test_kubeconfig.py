@@ -9,9 +9,8 @@ import pytest
 
 from dovetail.errors import InputError
 from dovetail.kube.http import in_cluster, kubeconfig
-from dovetail.kube.http.access import Access
 from dovetail.kube.http.credentials import Material, StoredIdentity
-from dovetail.kube.http.plugin import Plugin
+from dovetail.kube.http.plugin import Access, Plugin
 
 CERTIFICATE = base64.b64encode(b"PEM").decode()
 PLAIN = """

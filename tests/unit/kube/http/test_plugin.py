@@ -13,9 +13,8 @@ import pytest
 from aiohttp import web
 
 from dovetail.kube import errors
-from dovetail.kube.http.access import Access
 from dovetail.kube.http.credentials import Identity
-from dovetail.kube.http.plugin import VERSIONS, Plugin, PluginCredentials
+from dovetail.kube.http.plugin import VERSIONS, Access, Plugin, PluginCredentials
 from dovetail.kube.seam import Body, Ref
 from tests.unit.kube.http.servers import NODES, client, pod, served, status
 from tests.unit.kube.surroundings import VirtualClock

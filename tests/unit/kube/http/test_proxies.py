@@ -6,8 +6,8 @@ import pytest
 from aiohttp import web
 
 from dovetail.errors import InputError
-from dovetail.kube.http import proxies
-from dovetail.kube.http.access import Access
+from dovetail.kube.http import kubeconfig
+from dovetail.kube.http.plugin import Access
 from dovetail.kube.seam import Ref
 from tests.unit.kube.http.servers import NODES, client, pod, served
 
@@ -35,13 +35,13 @@ def test_the_environment_names_a_proxy_and_its_exceptions(
 ) -> None:
     """By domain, address and network; never for this machine."""
     environment = {"HTTPS_PROXY": "proxy.test:3128", "no_proxy": exceptions}
-    assert proxies.from_environment(server, environment) == want
+    assert kubeconfig.from_environment(server, environment) == want
 
 
 def test_a_proxy_of_another_kind_is_refused() -> None:
     """With the field that names it."""
     with pytest.raises(InputError, match="HTTPS_PROXY: expected an http or https proxy"):
-        proxies.from_environment("https://api.test", {"https_proxy": "socks5://proxy.test"})
+        kubeconfig.from_environment("https://api.test", {"https_proxy": "socks5://proxy.test"})
 
 
 async def test_requests_go_through_the_proxy() -> None:

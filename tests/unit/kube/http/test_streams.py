@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dovetail.kube.errors import UnavailableError
-from dovetail.kube.http import streams
+from dovetail.kube.http import client
 
 
 async def sent(chunks: Iterable[bytes]) -> AsyncIterator[bytes]:
@@ -21,7 +21,7 @@ async def sent(chunks: Iterable[bytes]) -> AsyncIterator[bytes]:
 
 async def read(*chunks: bytes, longest_bytes: int = 1 << 20) -> list[bytes]:
     """All lines of these chunks."""
-    return [line async for line in streams.lines(sent(chunks), longest_bytes)]
+    return [line async for line in client.lines(sent(chunks), longest_bytes)]
 
 
 @given(st.lists(st.binary(max_size=20)), st.lists(st.integers(0, 200)))
@@ -36,7 +36,7 @@ def test_lines_do_not_depend_on_where_chunks_end(written: list[bytes], cuts: lis
 
 async def test_a_stream_that_ends_within_an_event_is_cut() -> None:
     """Half an event is not handed out, and its loss is not silent."""
-    lines = streams.lines(sent([b"whole\nha", b"lf"]))
+    lines = client.lines(sent([b"whole\nha", b"lf"]))
     assert await anext(lines) == b"whole"
     with pytest.raises(UnavailableError, match="cut within an event"):
         await anext(lines)

@@ -10,8 +10,8 @@ from aiohttp import web
 
 from dovetail.errors import InputError
 from dovetail.kube import errors
-from dovetail.kube.http.access import Access
 from dovetail.kube.http.credentials import Identity, Material, StoredIdentity
+from dovetail.kube.http.plugin import Access
 from dovetail.kube.http.tls import Contexts, Trust
 from dovetail.kube.seam import Ref
 from tests.unit.kube.http.servers import CERTIFICATES, NODES, client, served

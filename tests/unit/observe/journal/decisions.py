@@ -7,10 +7,9 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from dovetail.decide import decide
-from dovetail.model.decision import Decision
 from dovetail.model.plan import DisruptionReason, Plan
 from dovetail.model.policy import Policy
-from dovetail.model.snapshot import Snapshot
+from dovetail.model.snapshot import Decision, Snapshot
 from dovetail.observe.journal.records import digest
 from dovetail.testing import deployment, node, snapshot
 

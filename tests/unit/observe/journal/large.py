@@ -10,13 +10,12 @@ from random import Random
 import msgspec
 
 from dovetail import labels
-from dovetail.model.decision import Decision
 from dovetail.model.instance import InstanceType
 from dovetail.model.node import Condition, Node
 from dovetail.model.plan import Launch, Nominate, Plan
 from dovetail.model.pod import Owner, Pod
 from dovetail.model.requirements import requirement
-from dovetail.model.snapshot import Snapshot
+from dovetail.model.snapshot import Decision, Snapshot
 from dovetail.model.verdict import Blocked, Blocker, PoolReason, Unschedulable
 from dovetail.providers.aws.catalogue import offline as aws
 from dovetail.testing import node_pool, pod

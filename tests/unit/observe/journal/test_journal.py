@@ -10,11 +10,9 @@ import msgspec
 import pytest
 
 from dovetail.errors import InputError
-from dovetail.model.decision import Decision
-from dovetail.observe.journal.frames import MAGIC
-from dovetail.observe.journal.reader import JournalReader
-from dovetail.observe.journal.recent import RecentDecisions
-from dovetail.observe.journal.segments import Bounds, segments
+from dovetail.model.snapshot import Decision
+from dovetail.observe.journal.reader import JournalReader, RecentDecisions
+from dovetail.observe.journal.segments import MAGIC, Bounds, segments
 from dovetail.observe.journal.writer import JournalWriter
 from tests.unit.observe.journal.decisions import SECOND, START, decided, stripped
 

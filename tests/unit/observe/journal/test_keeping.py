@@ -18,9 +18,8 @@ import pytest
 from dovetail.clock import SystemClock
 from dovetail.model.plan import Plan
 from dovetail.model.snapshot import Snapshot
-from dovetail.observe.journal.keeping import JournalKeeper
 from dovetail.observe.journal.reader import JournalReader
-from dovetail.observe.journal.writer import JournalWriter
+from dovetail.observe.journal.writer import JournalKeeper, JournalWriter
 from dovetail.observe.logs import Level, Log, Sink
 from tests.unit.observe.journal.decisions import SECOND, START, decided
 

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from dovetail.decide import decide
-from dovetail.model.decision import Decision
 from dovetail.model.plan import Plan
+from dovetail.model.snapshot import Decision
 from dovetail.observe.journal.records import RecordError, RecordReader, RecordWriter
 from dovetail.testing import load
 from tests.unit.observe.journal.decisions import START, decided, stripped

@@ -12,7 +12,7 @@ from dovetail.errors import InputError
 from dovetail.model.ledger import Departure, Ledger
 from dovetail.model.plan import Disrupt, Launch, Nominate, Plan
 from dovetail.model.snapshot import Snapshot
-from dovetail.observe.journal.recent import RecentDecisions
+from dovetail.observe.journal.reader import RecentDecisions
 from dovetail.present.explanation import Explanation
 from dovetail.present.history.past import explain
 from dovetail.present.lookup import subject

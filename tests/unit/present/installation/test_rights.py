@@ -9,7 +9,7 @@ from dovetail.controllers.feed import watched_kinds
 from dovetail.controllers.pods import eviction_counts
 from dovetail.present.installation import rights
 from dovetail.providers.kwok import node_class as kwok_node_class
-from dovetail.settings import FEATURE_GATES
+from dovetail.settings.readings import FEATURE_GATES
 from tests import installing
 
 KWOK = installing.RIGHTS_WITH_KUBELETS

@@ -8,7 +8,7 @@ import pytest
 
 from dovetail import api
 from dovetail.kube.seam import Ref
-from dovetail.sim.controller_manager.rollouts import REVISION
+from dovetail.sim.controller_manager.pod_control import REVISION
 from dovetail.sim.world import run_world
 from tests.conformance.kube.objects import DEPLOYMENT, POD, REPLICA_SET
 from tests.unit.sim.clusters import Tree

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from dovetail import api
 from dovetail.apiserver import MemoryKube
 from dovetail.kube.seam import Json, Scope
-from dovetail.sim.demo.upkeep import forget_the_old
+from dovetail.sim.demo.setting import forget_the_old
 from dovetail.testing.virtual_time import VirtualTime
 
 EVENT = api.Kind("", "v1", "Event", "events", api.Object)

@@ -15,7 +15,7 @@ import pytest
 from dovetail import api, labels
 from dovetail.api.crds import crds
 from dovetail.apiserver import MemoryKube
-from dovetail.cloud.registry import ProviderContext
+from dovetail.cloud.context import ProviderContext
 from dovetail.controllers.cache import NODE_POOL
 from dovetail.controllers.controller import Controller, Setup
 from dovetail.controllers.dependencies import Dependencies

@@ -3,8 +3,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from dovetail.model.plan import Plan
-from dovetail.sim.fast.agenda import Agenda
-from dovetail.sim.fast.windows import Rhythm, Windows
+from dovetail.sim.fast.windows import Agenda, Rhythm, Windows
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 RHYTHM = Rhythm(calm=timedelta(seconds=30), looks_every=timedelta(minutes=5))

@@ -3,8 +3,7 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
-from dovetail.sim.report.page import page, plots
-from dovetail.sim.report.plots import Line, Plot, described, svg, thinned, tick_values
+from dovetail.sim.report.page import Line, Plot, described, page, plots, svg, thinned, tick_values
 from dovetail.sim.report.sides import labels, sides
 from dovetail.sim.scenario.case import Decider
 from tests.unit.sim.report.outcomes import outcome, report

@@ -6,9 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from dovetail.sim.report.data import rehearsed_json
+from dovetail.sim.report.data import compared, evictions, figures, heading, rehearsed_json
 from dovetail.sim.report.sides import FIGURES, differences, labels, sides
-from dovetail.sim.report.text import compared, evictions, figures, heading
 from dovetail.sim.scenario.case import Decider
 from tests.unit.sim.report.outcomes import outcome, report
 

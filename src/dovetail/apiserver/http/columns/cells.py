@@ -9,9 +9,9 @@ from typing import Final
 
 import msgspec
 
+from dovetail.apiserver.trees import Obj, items, mapping
 from dovetail.kube.seam import Json
 
-Obj = dict[str, Json]
 Cell = Callable[[Obj, datetime], Json]
 
 NONE: Final = "<none>"
@@ -77,16 +77,6 @@ def number(tree: Json, path: str) -> int:
     return said if isinstance(said, int) else 0
 
 
-def mapping(tree: Json) -> Obj:
-    """The tree if it is a mapping, else an empty one."""
-    return tree if isinstance(tree, dict) else {}
-
-
-def items(tree: Json) -> list[Json]:
-    """The tree if it is a list, else an empty one."""
-    return tree if isinstance(tree, list) else []
-
-
 def at(path: str, absent: Json = "") -> Cell:
     """A cell that shows what stands at a path."""
     return lambda tree, _: shown(first(tree, path, absent))
@@ -114,11 +104,6 @@ def size(path: str) -> Cell:
         return len(held) if isinstance(held, dict | list) else 0
 
     return counted
-
-
-def fraction(part: str, whole: str) -> Cell:
-    """A cell such as 2/3."""
-    return lambda tree, _: f"{number(tree, part)}/{number(tree, whole)}"
 
 
 def joined(values: list[Json], absent: str = NONE) -> str:
@@ -167,11 +152,6 @@ def _term(one: Mapping[str, Json]) -> str:
     return key if how == "Exists" else f"!{key}"
 
 
-def age_at(path: str) -> Cell:
-    """A cell that says how long ago that was."""
-    return lambda tree, now: since(word(tree, path), now)
-
-
 def since(stamp: str, now: datetime) -> str:
     """How long ago a moment was."""
     if not stamp:
@@ -205,5 +185,5 @@ _SPANS: Final = (
 )
 
 NAME: Final = Column("Name", at(".metadata.name"))
-AGE: Final = Column("Age", age_at(".metadata.creationTimestamp"))
+AGE: Final = Column("Age", lambda tree, now: since(word(tree, ".metadata.creationTimestamp"), now))
 CREATED: Final = Column("Created At", said(".metadata.creationTimestamp"))

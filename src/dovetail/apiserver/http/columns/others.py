@@ -1,4 +1,4 @@
-"""Defines the columns of budgets, events, services, settings and rights."""
+"""Defines the columns of storage, budgets, events, services, settings and rights."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from dovetail.apiserver.http.columns.cells import (
     CREATED,
     NAME,
     NONE,
+    UNSET,
     Cell,
     Column,
-    Obj,
     at,
     count,
     first,
@@ -29,6 +29,8 @@ from dovetail.apiserver.http.columns.cells import (
     wide,
     word,
 )
+from dovetail.apiserver.trees import Obj
+from dovetail.kube.seam import Json
 
 
 def _or_not_applicable(path: str) -> Cell:
@@ -56,14 +58,6 @@ def _source(tree: Obj, _: datetime) -> str:
     return f"{component}, {host}" if host else component
 
 
-def _count(tree: Obj, _: datetime) -> int:
-    return number(tree, ".series.count") or number(tree, ".count") or 1
-
-
-def _message(tree: Obj, _: datetime) -> str:
-    return word(tree, ".message").strip()
-
-
 def _ports(tree: Obj, _: datetime) -> str:
     told = []
     for item in found(tree, ".spec.ports[*]"):
@@ -81,10 +75,6 @@ def _external(tree: Obj, _: datetime) -> str:
     outside = joined(balanced + found(tree, ".spec.externalIPs[*]"))
     is_waiting = outside == NONE and word(tree, ".spec.type") == "LoadBalancer"
     return "<pending>" if is_waiting else outside
-
-
-def _role(tree: Obj, _: datetime) -> str:
-    return f"{word(tree, '.roleRef.kind')}/{word(tree, '.roleRef.name')}"
 
 
 def _subjects(kind: str) -> Cell:
@@ -121,9 +111,9 @@ EVENTS: Final = (
     Column("Object", _object),
     wide("Subobject", at(".involvedObject.fieldPath")),
     wide("Source", _source),
-    Column("Message", _message),
+    Column("Message", lambda tree, _: word(tree, ".message").strip()),
     wide("First Seen", _first_seen),
-    wide("Count", _count),
+    wide("Count", lambda tree, _: number(tree, ".series.count") or number(tree, ".count") or 1),
     wide("Name", at(".metadata.name")),
 )
 BUDGETS: Final = (
@@ -161,7 +151,7 @@ QUOTAS: Final = (
 ROLES: Final = (NAME, CREATED)
 BINDINGS: Final = (
     NAME,
-    Column("Role", _role),
+    Column("Role", lambda tree, _: f"{word(tree, '.roleRef.kind')}/{word(tree, '.roleRef.name')}"),
     AGE,
     wide("Users", _subjects("User")),
     wide("Groups", _subjects("Group")),
@@ -188,3 +178,77 @@ REVISIONS: Final = (
     Column("Revision", at(".revision")),
     AGE,
 )
+
+
+_DEFAULT_CLASS: Final = r".metadata.annotations.storageclass\.kubernetes\.io/is-default-class"
+_MODES: Final = {
+    "ReadWriteOnce": "RWO",
+    "ReadOnlyMany": "ROX",
+    "ReadWriteMany": "RWX",
+    "ReadWriteOncePod": "RWOP",
+}
+
+
+def _class_name(tree: Obj, _: datetime) -> str:
+    is_default = word(tree, _DEFAULT_CLASS) == "true"
+    return word(tree, ".metadata.name") + (" (default)" if is_default else "")
+
+
+def _access(path: str) -> Cell:
+    return lambda tree, _: ",".join(_MODES.get(str(item), str(item)) for item in found(tree, path))
+
+
+def _claim(tree: Obj, _: datetime) -> str:
+    place, name = word(tree, ".spec.claimRef.namespace"), word(tree, ".spec.claimRef.name")
+    return f"{place}/{name}" if name else ""
+
+
+def _phase(tree: Obj, _: datetime) -> Json:
+    return (
+        "Terminating"
+        if found(tree, ".metadata.deletionTimestamp")
+        else first(tree, ".status.phase")
+    )
+
+
+STORAGE_CLASSES: Final = (
+    Column("Name", _class_name),
+    Column("Provisioner", at(".provisioner")),
+    Column("ReclaimPolicy", at(".reclaimPolicy")),
+    Column("VolumeBindingMode", at(".volumeBindingMode")),
+    Column("AllowVolumeExpansion", at(".allowVolumeExpansion", "false")),
+    AGE,
+)
+VOLUMES: Final = (
+    NAME,
+    Column("Capacity", at(".spec.capacity.storage")),
+    Column("Access Modes", _access(".spec.accessModes[*]")),
+    Column("Reclaim Policy", at(".spec.persistentVolumeReclaimPolicy")),
+    Column("Status", _phase),
+    Column("Claim", _claim),
+    Column("StorageClass", at(".spec.storageClassName")),
+    Column("VolumeAttributesClass", at(".spec.volumeAttributesClassName", UNSET)),
+    Column("Reason", at(".status.reason")),
+    AGE,
+    wide("VolumeMode", at(".spec.volumeMode", UNSET)),
+)
+CLAIMS: Final = (
+    NAME,
+    Column("Status", _phase),
+    Column("Volume", at(".spec.volumeName")),
+    Column("Capacity", at(".status.capacity.storage")),
+    Column("Access Modes", _access(".status.accessModes[*]")),
+    Column("StorageClass", at(".spec.storageClassName")),
+    Column("VolumeAttributesClass", at(".spec.volumeAttributesClassName", UNSET)),
+    AGE,
+    wide("VolumeMode", at(".spec.volumeMode", UNSET)),
+)
+ATTACHMENTS: Final = (
+    NAME,
+    Column("Attacher", at(".spec.attacher")),
+    Column("PV", at(".spec.source.persistentVolumeName")),
+    Column("Node", at(".spec.nodeName")),
+    Column("Attached", at(".status.attached", False), "boolean"),
+    AGE,
+)
+CSI_NODES: Final = (NAME, Column("Drivers", size(".spec.drivers"), "integer"), AGE)

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from dovetail import labels
-from dovetail.cloud import kwok_labels
+from dovetail.cloud import declare
 from dovetail.cloud.declare import ZONE_ID, absent, among, complete, single
 from dovetail.model.requirements import Requirement, Requirements
 from dovetail.providers.aws.catalogue.class_facts import PlaceFacts
@@ -130,4 +130,4 @@ def _spelled(name: str) -> str:
 
 
 _TENANCY: Final = among(f"{labels.AWS_GROUP}/instance-tenancy", _TENANCIES)
-_ABSENT: Final = tuple(absent(key) for key in kwok_labels.DERIVED)
+_ABSENT: Final = tuple(absent(key) for key in declare.DERIVED)
