@@ -14,6 +14,7 @@ from typing import Final
 
 from dovetail import labels
 from dovetail.decide.candidates import Waiting, waiting
+from dovetail.decide.first_places import first_places, losing_their_node
 from dovetail.decide.nodes import recalled, usable
 from dovetail.decide.pools import RefusedPool, eligible_pools, remaining_limits, running_price
 from dovetail.decide.reasons import Context, explain_refused, explain_unplaced
@@ -42,7 +43,7 @@ def provision(snapshot: Snapshot, now: datetime) -> Plan:
     volumes, unusable = volumes_by_pod(queue.pods, snapshot)
     refused = (*queue.refused, *unusable)
     puzzle, refused_pools = _puzzle(snapshot, now, queue, volumes)
-    solution = solve(puzzle)
+    solution = first_places(puzzle, solve(puzzle), losing_their_node(puzzle.pods, snapshot))
     context = _context(puzzle, solution, refused_pools)
     left_over = (*explain_refused(refused), *explain_unplaced(solution.unplaced, context))
     return Plan(
