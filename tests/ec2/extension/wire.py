@@ -22,7 +22,7 @@ from botocore.parsers import create_parser
 
 Tree = dict[str, Any]
 
-SERVICES = frozenset({"ec2", "eks", "iam", "pricing", "sqs", "ssm", "sts"})
+SERVICES = frozenset({"arc-zonal-shift", "ec2", "eks", "iam", "pricing", "sqs", "ssm", "sts"})
 _SCOPE = re.compile(r"Credential=[^/]+/[^/]+/(?P<region>[^/]+)/(?P<service>[^/]+)/aws4_request")
 _REQUEST_ID = "00000000-0000-4000-8000-000000000000"
 

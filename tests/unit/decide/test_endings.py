@@ -30,12 +30,16 @@ _endings = st.builds(
 )
 
 
-@given(_endings, st.booleans())
+def _planned(ending: InstanceEnding) -> KnownEnding:
+    return KnownEnding(ending, NOW, is_planned=True)
+
+
+@given(_endings.flatmap(lambda one: st.sampled_from([_planned(one), KnownEnding(one, NOW)])))
 def test_a_node_is_replaced_before_it_is_drained_and_drained_before_it_goes(
-    ending: InstanceEnding, is_planned: bool
+    known: KnownEnding,
 ) -> None:
     """As far as there is time: nothing begins before it is announced."""
-    begins_at = drained_at(KnownEnding(ending, NOW, is_planned))
+    ending, begins_at = known.ending, drained_at(known)
     due_at = replaced_at(ending)
     assert begins_at >= NOW
     assert due_at is None or due_at <= begins_at or ending.is_forced
