@@ -49,9 +49,9 @@ async def opened(
             catalogue=source.inputs, knows_reservations=knows_reservations(context.gates)
         )
         classes = NodeClassController(context, apis, known, options)
-        provider = AwsProvider(context, apis, known, source=source)
+        provider = AwsProvider(context, apis, known, source=source, workers=(classes,))
         interruptions = await interruption_workers(
             context, apis, known, catalogue=provider.catalogue, source=source
         )
-        provider.employ(classes, *interruptions)
+        provider.employ(*interruptions)
         yield provider

@@ -66,7 +66,7 @@ _NEW_NODE_PERIOD: Final = timedelta(seconds=5)  # after a node has joined: its i
 
 
 class AwsProvider:
-    """EC2 as a cloud for nodes."""
+    """EC2 as a cloud for nodes. `workers` work for as long as it does."""
 
     def __init__(
         self,
@@ -75,10 +75,11 @@ class AwsProvider:
         settings: AwsSettings,
         *,
         source: CatalogueSource,
+        workers: tuple[CloudWorker, ...] = (),
     ) -> None:
         self._announce = context.announce
         self._log = context.log
-        self._workers: list[CloudWorker] = []
+        self._workers = [*workers]
         self._upkeep = ClaimUpkeep(context, apis.ec2, settings.cluster_name)
         self._clock = context.clock
         self._timer = context.timer
@@ -101,7 +102,7 @@ class AwsProvider:
         self._reserved: dict[str, str] = {}  # reservations of instances that are terminating
 
     def employ(self, *workers: CloudWorker) -> None:
-        """These work for as long as the provider does."""
+        """These work as well."""
         self._workers.extend(workers)
 
     @property

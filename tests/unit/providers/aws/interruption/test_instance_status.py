@@ -23,7 +23,8 @@ def summary(since: datetime | None, status: str = "impaired") -> Any:
 
 def kinds(**status: Any) -> list[InterruptionKind]:
     """What follows now."""
-    got = list(interruptions_of({"InstanceId": "i-1", **status}, NOW))
+    described: Any = {"InstanceId": "i-1", **status}
+    got = list(interruptions_of(described, NOW))
     assert all(one.instance_ids == ("i-1",) for one in got)
     return [one.kind for one in got]
 

@@ -1,4 +1,4 @@
-"""Messages of the interruption queue are read; those that say nothing of an instance are ignored."""
+"""Messages of the interruption queue are read, unless they say nothing of an instance."""
 
 from __future__ import annotations
 
