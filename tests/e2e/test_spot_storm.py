@@ -156,8 +156,8 @@ def _fullest(plane: ControlPlane) -> dict[str, str]:
 
 
 def _check_launches(plane: ControlPlane, running: Running, before: set[str]) -> None:
-    """There is one for each node, by at most as many decisions as the warnings took calls; each name
-    says by which.
+    """There is one for each node, by as few decisions as the warnings took calls. Names of claims
+    say by which.
     """
     launched = _names(plane, "nodeclaims") - before
     assert len(launched) == N_WARNED

@@ -12,7 +12,6 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
-from dovetail.decide.endings import is_due
 from dovetail.model.ending import DRAINS_FOR, InstanceEnding
 from dovetail.providers.aws.interruption.claims import InstanceClaim
 from dovetail.providers.aws.interruption.messages import NOTICE, Interruption, InterruptionKind
@@ -78,8 +77,8 @@ def ending_of(interruption: Interruption, claim: InstanceClaim, now: datetime) -
 
 
 def is_far_away(ending: InstanceEnding, now: datetime) -> bool:
-    """Whether nothing is done about it yet."""
-    return not is_due(ending, now)
+    """Whether its node is not drained yet: what was said must be kept until then."""
+    return ending.at is not None and ending.at - ending.drains_for > now
 
 
 def kept(interruption: Interruption) -> str:

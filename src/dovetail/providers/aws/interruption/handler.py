@@ -76,7 +76,8 @@ class InterruptionHandler:
             if kind not in ENDED:
                 self._context.announce(ending)  # it sets a limit to its drain
             return False
-        if is_far_away(ending, now):
+        if is_far_away(ending, now) and kind is not InterruptionKind.SCHEDULED_EVENT:
+            # EC2 tells of scheduled events again and again; of a message there is one.
             await self.claims.annotate(claim, ENDING, kept(interruption))
         self._context.announce(ending)
         return not is_far_away(ending, now)

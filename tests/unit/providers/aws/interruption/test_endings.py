@@ -62,6 +62,7 @@ def test_an_instance_that_does_not_answer_is_not_drained(kind: InterruptionKind)
     ("at", "want_at", "is_far"),
     [
         pytest.param(NOW + timedelta(days=14), NOW + timedelta(days=14), True, id="in two weeks"),
+        pytest.param(NOW + 61 * MINUTE, NOW + 61 * MINUTE, True, id="in more than an hour"),
         pytest.param(NOW + 60 * MINUTE, NOW + 60 * MINUTE, False, id="in an hour"),
         pytest.param(NOW - MINUTE, None, False, id="it has begun: when it ends is not known"),
         pytest.param(None, None, False, id="nobody knows when"),
@@ -70,7 +71,7 @@ def test_an_instance_that_does_not_answer_is_not_drained(kind: InterruptionKind)
 def test_a_scheduled_change_is_drained_for_an_hour(
     at: datetime | None, want_at: datetime | None, is_far: object
 ) -> None:
-    """Before that it is only known."""
+    """Until that begins it is kept on the claim."""
     ending = ending_of(Interruption(InterruptionKind.SCHEDULED_CHANGE, ("i-1",), at=at), CLAIM, NOW)
     assert (ending.at, is_far_away(ending, NOW)) == (want_at, is_far)
     assert ending.drains_for == 60 * MINUTE
