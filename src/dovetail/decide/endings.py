@@ -18,6 +18,7 @@ import msgspec
 
 from dovetail.model.ending import InstanceEnding, KnownEnding
 from dovetail.model.node import Node
+from dovetail.model.pod import Pod, PodKey
 from dovetail.model.snapshot import Snapshot
 
 # Before the drain: about what a decision and a node take to start.
@@ -88,3 +89,12 @@ def doomed(endings: Iterable[InstanceEnding], nodes: Iterable[Node]) -> frozense
     if not ending:
         return frozenset()
     return frozenset(node.name for node in nodes if node.provider_id in ending)
+
+
+def losing_their_node(pods: Iterable[Pod], snapshot: Snapshot) -> frozenset[PodKey]:
+    """Those of the pods whose instances are about to end."""
+    ending = {one.provider_id for one in snapshot.ledger.endings}
+    if not ending:
+        return frozenset()
+    names = {node.name for node in snapshot.nodes if node.provider_id in ending}
+    return frozenset(pod.key for pod in pods if pod.node_name in names)

@@ -11,22 +11,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from dovetail.decide.nodes import leaving
 from dovetail.model.pod import Pod, PodKey, PodSpec
-from dovetail.model.snapshot import Snapshot
 from dovetail.solve import PlannedNode, Puzzle, Solution, solve
-
-
-def losing_their_node(pods: Iterable[Pod], snapshot: Snapshot) -> frozenset[PodKey]:
-    """Those of the pods whose instances are about to end."""
-    ending = {one.provider_id for one in snapshot.ledger.endings}
-    if not ending:
-        return frozenset()
-    gone = leaving(snapshot)
-    names = {
-        node.name for node in snapshot.nodes if node.name in gone and node.provider_id in ending
-    }
-    return frozenset(pod.key for pod in pods if pod.node_name in names)
 
 
 def first_places(puzzle: Puzzle, solution: Solution, first: frozenset[PodKey]) -> Solution:
