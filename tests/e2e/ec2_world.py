@@ -104,7 +104,7 @@ def _clients(url: str) -> dict[str, Any]:
             aws_secret_access_key="test",  # noqa: S106 -- any will do
             config=config,
         )
-        for name in ("ec2", "eks", "iam")
+        for name in ("ec2", "eks", "iam", "sqs")
     }
 
 

@@ -50,7 +50,7 @@ def control(server: Ec2Control) -> Ec2Control:
 @pytest.fixture(scope="session")
 def clients(server: Ec2Control, session: Session) -> dict[str, Any]:
     """One client of each service. Every answer is judged by the service model as it comes."""
-    names = ("ec2", "eks", "iam", "pricing", "sqs", "ssm", "sts")
+    names = ("arc-zonal-shift", "ec2", "eks", "iam", "pricing", "sqs", "ssm", "sts")
     return {name: _client(session, server.url, name) for name in names}
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
@@ -275,6 +275,16 @@ class Ec2Control:
     def impair(self, instance_id: str, part: Part, *, is_impaired: bool = True) -> None:
         """Let a status check fail from now on, or pass again."""
         self._order("impair", instance_id=instance_id, part=part, is_impaired=is_impaired)
+
+    def shift_zones(
+        self, zones: Sequence[str] = (), *, by_itself: Sequence[str] = (), is_managed: bool = True
+    ) -> None:
+        """Shift traffic of all clusters away from these zones (ids) and no others, by order of
+        somebody or by ARC itself. ARC knows a cluster only if it is managed.
+        """
+        self._order(
+            "shift_zones", zones=list(zones), autoshifted=list(by_itself), is_managed=is_managed
+        )
 
     def schedule_event(self, instance_id: str, code: str, after: timedelta) -> None:
         """Announce a scheduled event, such as `instance-retirement`."""

@@ -21,6 +21,7 @@ from dovetail.controllers.pools.capacity_buffers import CAPACITY_BUFFER
 from dovetail.decide import decide
 from dovetail.kube.errors import UnavailableError
 from dovetail.kube.seam import Deletion, Json, Kube, Patch, Ref, Scope
+from dovetail.model.ending import InstanceEnding
 from dovetail.model.plan import DisruptionReason, Plan
 from dovetail.model.policy import Policy
 from dovetail.model.snapshot import Snapshot
@@ -332,6 +333,7 @@ class Process:
             clock=world.time,
             timer=world.time,
             tell=self._recorder.tell,
+            announce=self._announce,
             types_changed=self._refresh_types,
             gates=_GATES,
         )
@@ -384,6 +386,9 @@ class Process:
 
     def _refresh_types(self) -> None:
         self._controller.catalogue.refresh()
+
+    def _announce(self, ending: InstanceEnding) -> None:
+        self._controller.announce(ending)
 
     async def _computed(self, snapshot: Snapshot, now: datetime) -> Plan:
         self.revisions.append(snapshot.revision)

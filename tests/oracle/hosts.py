@@ -31,9 +31,13 @@ _SIMULATED: Final = {well_known.REGISTERED: "true", well_known.INITIALIZED: "tru
 
 
 def is_leaving(snapshot: Snapshot, node: Node) -> bool:
-    """Whether the node is on its way out, by its own word or since a disruption has begun."""
+    """Whether the node is on its way out, by its own word, since a disruption has begun, or since
+    its instance will soon be gone.
+    """
     terminating = ("InstanceTerminating", "True")
-    is_marked = any(one.node == node.name for one in snapshot.ledger.disrupting)
+    is_marked = any(one.node == node.name for one in snapshot.ledger.disrupting) or any(
+        one.provider_id == node.provider_id for one in snapshot.ledger.endings
+    )
     is_ending = any((one.type, one.status) == terminating for one in node.conditions)
     return is_marked or is_ending or node.deleting_at is not None
 
@@ -163,7 +167,14 @@ def _must_leave(snapshot: Snapshot, pod: Pod, now: datetime) -> bool:
     """
     if pod.deleting_at is not None:
         return pod.owner is not None and pod.owner.kind == "StatefulSet"
-    return not is_protected(pod, now) and not cannot_be_evicted(snapshot, pod)
+    may_leave = not is_protected(pod, now) and not cannot_be_evicted(snapshot, pod)
+    return may_leave or (pod.owner is not None and _is_lost(snapshot, pod.node_name))
+
+
+def _is_lost(snapshot: Snapshot, name: str) -> bool:
+    """Whether the machine of that node goes at an instant that is known, whatever protects it."""
+    ids = {node.provider_id for node in snapshot.nodes if node.name == name}
+    return any(one.provider_id in ids and one.at is not None for one in snapshot.ledger.endings)
 
 
 def is_protected(pod: Pod, now: datetime) -> bool:

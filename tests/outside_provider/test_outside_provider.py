@@ -135,6 +135,75 @@ async def test_an_interrupted_node_is_drained_and_replaced_whatever_protects_it(
         assert snapshot.ledger.endings == ()
 
 
+async def test_nodes_that_are_interrupted_at_once_are_replaced_by_one_decision() -> None:
+    """And none of them is drained before that decision is carried out."""
+    from tests.outside_provider.world import living
+
+    async with living(made("deluge")) as world:
+        await world.set_up()
+        for number in range(6):  # two on each node, or four
+            await world.pod(f"sheep-{number}")
+        await world.pass_(30)
+        before = await world.claims()
+        first = {claim.metadata.name for claim in before}
+        assert len(first) > 1
+        at = world.time.now() + timedelta(minutes=2)
+        for claim in before:
+            world.region.interruptions[claim.status.provider_id] = at
+        await world.pass_(4)
+        launched = {claim.metadata.name for claim in await world.claims()} - first
+        assert len({name.rpartition("-")[0] for name in launched}) == 1
+        await world.pass_(90)
+        after = {claim.metadata.name for claim in await world.claims()}
+        assert after == launched
+        assert set((await world.pods()).values()) <= after
+
+
+async def test_an_end_that_is_far_away_is_known_but_not_acted_upon() -> None:
+    """Fifteen minutes before, what replaces the node is launched; ten before, it is drained."""
+    from tests.outside_provider.world import living
+
+    async with living(made("tide")) as world:
+        await world.set_up()
+        await world.pod("sheep")
+        await world.pass_(30)
+        (before,) = await world.claims()
+        begun_at = world.time.now()
+        world.region.interruptions[before.status.provider_id] = begun_at + timedelta(minutes=20)
+        await world.pass_(290)
+        assert [one.metadata.name for one in await world.claims()] == [before.metadata.name]
+        assert ("Node", "MeadowFlooded") in await world.told()
+        await world.pass_(60)
+        claims = {one.metadata.name: one for one in await world.claims()}
+        assert len(claims) == 2
+        assert claims[before.metadata.name].metadata.deletion_timestamp is None
+        assert await world.pods() == {"sheep": before.metadata.name}
+        await world.pass_(300)
+        (after,) = await world.claims()
+        assert after.metadata.name != before.metadata.name
+        assert await world.pods() == {"sheep": after.metadata.name}
+
+
+async def test_a_pod_that_is_protected_stays_until_there_is_no_time_left() -> None:
+    """Then it is deleted, with its whole grace period to end in."""
+    from tests.outside_provider.world import living
+
+    async with living(made("ebb")) as world:
+        await world.set_up()
+        await world.pod("sheep", annotations={"karpenter.sh/do-not-disrupt": "true"})
+        await world.pass_(30)
+        (before,) = await world.claims()
+        at = world.time.now() + timedelta(minutes=2)
+        world.region.interruptions[before.status.provider_id] = at
+        await world.pass_(85)
+        assert await world.pods() == {"sheep": before.metadata.name}
+        await world.pass_(10)
+        assert await world.pods() != {"sheep": before.metadata.name}
+        await world.pass_(60)
+        (after,) = await world.claims()
+        assert await world.pods() == {"sheep": after.metadata.name}
+
+
 async def test_a_restarted_controller_learns_of_an_interruption_again() -> None:
     """The provider repeats what it can still find out."""
     from tests.outside_provider.world import living

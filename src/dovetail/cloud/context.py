@@ -8,6 +8,7 @@ from typing import Generic, Protocol, TypeVar
 import msgspec
 
 from dovetail.clock import Clock, Timer
+from dovetail.cloud.meters import NoMeters, ProviderMeters
 from dovetail.decide.lifecycle.step import Event
 from dovetail.model.ending import InstanceEnding
 from dovetail.model.instance import InstanceType
@@ -79,7 +80,8 @@ class ProviderContext(msgspec.Struct, Generic[KubeT_co], frozen=True):
     the certificate of the API server is verified with, as PEM; empty if the machine's own is used.
     `planned_types` has the types of a NodePool by name, as launches are planned with them: prices
     are those of NodeOverlays where these apply. There are none until the controller has asked.
-    `gates` are the feature gates by name; those that are missing have their default.
+    `gates` are the feature gates by name; those that are missing have their default. `meters` count
+    under the names of the plugin's metrics.
     """
 
     kube: KubeT_co
@@ -92,3 +94,4 @@ class ProviderContext(msgspec.Struct, Generic[KubeT_co], frozen=True):
     planned_types: Callable[[str], tuple[InstanceType, ...]] = no_types
     api_authority: bytes = b""
     gates: Mapping[str, bool] = {}
+    meters: ProviderMeters = NoMeters()

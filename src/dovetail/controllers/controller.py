@@ -50,7 +50,7 @@ from dovetail.model.plan import Disrupt, Plan
 from dovetail.model.policy import Policy
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Snapshot
-from dovetail.state.changes import EndingAnnounced, Touched
+from dovetail.state.changes import EndingAnnounced, EndingsPlanned, Touched
 from dovetail.state.cluster import Cluster
 
 _HEARD_SECONDS: Final = 0.5
@@ -135,6 +135,7 @@ class Controller:
             compute=setup.compute,
             disrupt=self._disrupt,
             let_nodes_empty=self._let_nodes_empty,
+            planned=self._drain_planned,
             witness=self._witness(setup.witness),
             acts=setup.acts,
         )
@@ -247,6 +248,19 @@ class Controller:
         self._wake_for(touched)
         if self._is_leading and self._acts:
             self._claims.announce(ending.provider_id)
+
+    def _drain_planned(self, endings: tuple[InstanceEnding, ...]) -> None:
+        """Replacements for these are under way: their nodes may be drained."""
+        book = self.cache.cluster.book
+        known = (book.ending(ending.provider_id) for ending in endings)
+        waiting = [
+            one.ending.provider_id for one in known if one is not None and not one.is_planned
+        ]
+        if not waiting:
+            return
+        self.cache.cluster.apply(EndingsPlanned(tuple(waiting)))
+        for provider_id in waiting:
+            self._claims.announce(provider_id)
 
     def _log_failed_listener(self, about: str, error: Exception) -> None:
         problem = f"{type(error).__name__}: {error}"

@@ -9,6 +9,7 @@ node is launched for the other, and the plan says what it costs and what nobody 
 Room that is about to be free counts for pods that wait, but nobody is moved into it.
 Nodes that were just given pods are left alone; of the others, those that nobody needs may go. What
 pools with replicas launch or give up is settled first: pods are planned for with that under way.
+Nodes whose instances will soon be gone are leaving: all of their pods are planned for at once.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import msgspec
 from dovetail.decide.apply import begin
 from dovetail.decide.candidates import runs_out_at, with_room_of_parting
 from dovetail.decide.disrupt import disrupt
+from dovetail.decide.endings import with_due_endings
 from dovetail.decide.lifecycle.step import soonest
 from dovetail.decide.provision import provision
 from dovetail.decide.static import joined, static
@@ -29,6 +31,7 @@ from dovetail.model.snapshot import Snapshot
 
 def decide(snapshot: Snapshot, now: datetime) -> Plan:
     """Return everything worth doing now, why, and when to ask again."""
+    snapshot = with_due_endings(snapshot, now)
     fixed = static(snapshot, now)
     seen = with_room_of_parting(begin(snapshot, fixed, now), now)
     plan = joined(snapshot, fixed, provision(seen, now))

@@ -19,6 +19,7 @@ from typing import Final
 import msgspec
 
 from dovetail import labels
+from dovetail.decide.endings import doomed, due_moments
 from dovetail.decide.explain import say
 from dovetail.decide.lifecycle.protection import protected_for, protection
 from dovetail.decide.nodes import Census, census, leaving, recalled
@@ -171,9 +172,12 @@ def waiting(snapshot: Snapshot, now: datetime | None = None) -> Waiting:
     for pod in where.unbound:
         if _is_unbound_candidate(pod):
             sorter.add(pod)
+    lost = doomed(snapshot.ledger.endings, snapshot.nodes)
     for node in sorted(gone):
         for pod in where.by_node.get(node, ()):
-            if is_movable(pod, snapshot.disruption_budgets, now):
+            if is_movable(pod, snapshot.disruption_budgets, now) or (
+                node in lost and _will_return(pod)
+            ):
                 sorter.add_moving(pod)
     return sorter.result()
 
@@ -261,6 +265,12 @@ def spec_problem(spec: PodSpec) -> Problem | None:
     return None
 
 
+def _will_return(pod: Pod) -> bool:
+    """Whether a pod whose node goes whatever protects it will need another."""
+    is_bound_here = pod.is_terminal or pod.is_daemon or pod.is_mirror
+    return not is_bound_here and pod.deleting_at is None and pod.owner is not None
+
+
 def is_movable(pod: Pod, budgets: tuple[DisruptionBudget, ...], now: datetime | None) -> bool:
     """Whether a pod on a leaving node will want another."""
     if pod.is_terminal or pod.is_daemon or pod.is_mirror:
@@ -325,6 +335,7 @@ def _expiry_moments(snapshot: Snapshot, now: datetime) -> Iterator[datetime]:
         yield promise.until
     for refusal in snapshot.ledger.refusals:
         yield refusal.until
+    yield from due_moments(snapshot)
     where = census(snapshot.pods)
     if where.unbound:
         yield from turns_at(snapshot)

@@ -14,6 +14,8 @@ from typing import Final
 
 from dovetail import labels
 from dovetail.decide.candidates import Waiting, waiting
+from dovetail.decide.endings import losing_their_node
+from dovetail.decide.first_places import first_places
 from dovetail.decide.nodes import recalled, usable
 from dovetail.decide.pools import RefusedPool, eligible_pools, remaining_limits, running_price
 from dovetail.decide.reasons import Context, explain_refused, explain_unplaced
@@ -43,6 +45,9 @@ def provision(snapshot: Snapshot, now: datetime) -> Plan:
     refused = (*queue.refused, *unusable)
     puzzle, refused_pools = _puzzle(snapshot, now, queue, volumes)
     solution = solve(puzzle)
+    first = losing_their_node(puzzle.pods, snapshot)
+    if first:
+        solution = first_places(puzzle, solution, first)
     context = _context(puzzle, solution, refused_pools)
     left_over = (*explain_refused(refused), *explain_unplaced(solution.unplaced, context))
     return Plan(

@@ -23,9 +23,11 @@ from dovetail.apiserver.http.server import Served, serve
 from dovetail.clock import SystemClock
 from dovetail.cloud.context import ProviderContext
 from dovetail.controllers.leadership.supervisor import Loop, Supervisor
+from dovetail.kube.seam import Kube
 from dovetail.live.asking import Asking
 from dovetail.live.providing import Provided, ProviderVoice
 from dovetail.live.replica import Outside, Replica
+from dovetail.model.backoff import Chance
 from dovetail.observe.journal.reader import RecentDecisions
 from dovetail.observe.logs import LogSettings, open_log
 from dovetail.providers.aws.catalogue import offline as aws
@@ -43,7 +45,7 @@ from dovetail.sim.demo.setting import (
     shipped,
     skipped_remark,
 )
-from dovetail.sim.demo.story import DAWN, Story
+from dovetail.sim.demo.story import DAWN, Story, Tell
 from dovetail.sim.kubelets import Habits
 from dovetail.sim.tempo import Tempo
 from dovetail.sim.world import run_world
@@ -116,7 +118,7 @@ async def _living(
 ) -> AsyncIterator[_Cluster]:
     faults, outside = Faults(), _outside(tempo)
     voice = ProviderVoice()
-    around = ProviderContext(
+    around: ProviderContext[Kube] = ProviderContext(
         kube=kube, clock=tempo, timer=tempo, tell=voice.tell, announce=voice.announce
     )
     cloud = KwokProvider(around, types=aws.instance_types(), ordered=faults)
@@ -133,7 +135,7 @@ async def _living(
         _world(kube, tempo, outside),
     ]
     if not settings.manifests:
-        loops.append(_story(kube, tempo, outside, faults, lookout))
+        loops.append(_story(around, outside.chance, faults, lookout.note))
     content = DashboardContent(stream, Asking(lookout, recent).explain, tempo.change)
     async with (
         serving(content, ListenAddress(settings.port)) as port,
@@ -171,11 +173,16 @@ def _world(kube: MemoryKube, tempo: Tempo, outside: Outside) -> Loop:
     return Loop("world", run)
 
 
-def _story(
-    kube: MemoryKube, tempo: Tempo, outside: Outside, faults: Faults, lookout: Lookout
-) -> Loop:
+def _story(around: ProviderContext[Kube], chance: Chance, faults: Faults, tell: Tell) -> Loop:
     story = Story(
-        kube, tempo, tempo, chance=outside.chance, faults=faults, jobs=jobs(), tell=lookout.note
+        around.kube,
+        around.clock,
+        around.timer,
+        chance=chance,
+        faults=faults,
+        jobs=jobs(),
+        tell=tell,
+        announce=around.announce,
     )
     return Loop("story", story.run)
 

@@ -11,6 +11,7 @@ from dovetail import api
 from dovetail.clock import Clock, Timer
 from dovetail.cloud import registry
 from dovetail.cloud.context import ProviderContext, no_types
+from dovetail.cloud.meters import ProviderMeters, ProviderMetric
 from dovetail.cloud.plugin import ProviderPlugin
 from dovetail.cloud.provider import CloudProvider
 from dovetail.decide.lifecycle.step import Event
@@ -75,12 +76,43 @@ class ProviderVoice:
         self._events, self._endings = [], []
 
 
+class EarlyMeters:
+    """Counts for a provider. Until there is something to count with, it is kept."""
+
+    def __init__(self) -> None:
+        self._meters: ProviderMeters | None = None
+        self._kept: list[Callable[[ProviderMeters], None]] = []
+
+    def count(self, name: str, /, **labels: str) -> None:
+        """Count one more."""
+        self._do(lambda meters: meters.count(name, **labels))
+
+    def observe(self, name: str, seconds: float, /, **labels: str) -> None:
+        """Something took so long."""
+        self._do(lambda meters: meters.observe(name, seconds, **labels))
+
+    def connect(self, meters: ProviderMeters) -> None:
+        """From now on, count with these; what was kept first."""
+        self._meters = meters
+        for deed in self._kept:
+            deed(meters)
+        self._kept = []
+
+    def _do(self, deed: Callable[[ProviderMeters], None]) -> None:
+        if self._meters is None:
+            self._kept.append(deed)
+        else:
+            deed(self._meters)
+
+
 class Provided(msgspec.Struct, frozen=True):
-    """A provider that is open, what it adds to the API, and how it reports."""
+    """A provider that is open, what it adds to the API, how it reports, and what it counts."""
 
     cloud: CloudProvider
     extensions: tuple[api.Extension, ...] = ()
     voice: ProviderVoice = msgspec.field(default_factory=ProviderVoice)
+    meters: EarlyMeters = msgspec.field(default_factory=EarlyMeters)
+    metrics: tuple[ProviderMetric, ...] = ()
 
 
 class Means(msgspec.Struct, frozen=True):
@@ -101,7 +133,7 @@ async def provided(
     settings: msgspec.Struct | None = None,
 ) -> AsyncIterator[Provided]:
     """The provider, closed at the end. Without `settings`, with its defaults. Raises InputError."""
-    voice = ProviderVoice()
+    voice, meters = ProviderVoice(), EarlyMeters()
     context = ProviderContext(
         kube=means.kube,
         clock=means.clock,
@@ -113,6 +145,7 @@ async def provided(
         planned_types=voice.planned_types,
         api_authority=means.api_authority,
         gates=means.gates,
+        meters=meters,
     )
     async with registry.made(plugin, context, settings) as cloud:
-        yield Provided(cloud, (plugin.extension,), voice)
+        yield Provided(cloud, (plugin.extension,), voice, meters, plugin.metrics)

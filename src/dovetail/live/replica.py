@@ -37,6 +37,7 @@ from dovetail.observe.journal.writer import JournalKeeper, JournalWriter
 from dovetail.observe.logs import Log
 from dovetail.observe.meters import Meters
 from dovetail.observe.onlooker import Onlooker
+from dovetail.observe.provider_meters import ProviderSeries
 from dovetail.observe.requests import MeteredKube
 from dovetail.observe.shadow import Shadow
 from dovetail.settings.operator import OperatorSettings
@@ -101,6 +102,7 @@ class Replica:
             self._controller.announce,
             self._controller.catalogue.refresh,
         )
+        provided.meters.connect(ProviderSeries(provided.metrics, self._meters.registry))
         provided.voice.plan_with(self._controller.cache.cluster.instance_types)
         self._is_leading = False
         self._unsynced_since: float | None = outside.timer.elapsed_seconds()

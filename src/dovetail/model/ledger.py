@@ -73,4 +73,6 @@ class Ledger(msgspec.Struct, frozen=True, gc=False):
     disrupting: tuple[Departure, ...] = ()
     evictions: tuple[EvictionCount, ...] = ()
     setbacks: tuple[Setback, ...] = ()
-    endings: tuple[InstanceEnding, ...] = ()  # by provider id
+    # By provider id: those that are due, whose nodes count as leaving, and those that are known.
+    endings: tuple[InstanceEnding, ...] = ()
+    later_endings: tuple[InstanceEnding, ...] = ()

@@ -153,10 +153,16 @@ class DisruptionEnded(msgspec.Struct, frozen=True):
 
 
 class EndingAnnounced(msgspec.Struct, frozen=True):
-    """A provider says that an instance will be gone. Its node counts as leaving."""
+    """A provider says that an instance will be gone."""
 
     ending: InstanceEnding
     at: datetime
+
+
+class EndingsPlanned(msgspec.Struct, frozen=True):
+    """A decision has planned for the pods on the nodes of these instances."""
+
+    provider_ids: tuple[str, ...]
 
 
 LedgerChange = (
@@ -168,6 +174,7 @@ LedgerChange = (
     | Disrupting
     | DisruptionEnded
     | EndingAnnounced
+    | EndingsPlanned
 )
 Outcome = (
     LaunchStarted | LaunchDone | LaunchRefused | Nominated | Withdrawn | Evicted | LedgerChange

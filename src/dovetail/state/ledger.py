@@ -16,10 +16,11 @@ from typing import Final, assert_never
 
 import msgspec
 
+from dovetail.decide.endings import is_due, precedes
 from dovetail.decide.lifecycle.launch import LaunchPause, next_launch_pause
 from dovetail.decide.lifecycle.timing import DISRUPTION_BACKOFF
 from dovetail.decide.nodes import is_leaving
-from dovetail.model.ending import InstanceEnding
+from dovetail.model.ending import KnownEnding
 from dovetail.model.ledger import Departure, Ledger, Nomination, Proposal, Refusal, Setback
 from dovetail.model.node import Node
 from dovetail.model.pod import Pod, PodKey
@@ -28,6 +29,7 @@ from dovetail.state.changes import (
     Disrupting,
     DisruptionEnded,
     EndingAnnounced,
+    EndingsPlanned,
     InstanceLaunchEnded,
     InstanceLaunchFailed,
     LedgerChange,
@@ -120,7 +122,7 @@ class Book:
         self._n_failed_disruptions: dict[str, int] = {}  # in a row, by node
         self._n_failed_launches: dict[str, int] = {}  # in a row, by the claim's UID
         self._launch_pauses: dict[str, LaunchPause] = {}  # by pool
-        self._endings: dict[str, EndingAnnounced] = {}  # by provider id
+        self._endings: dict[str, KnownEnding] = {}  # by provider id
         self._ending_nodes: set[str] = set()  # provider ids of those that a node had
         self._names_by_uid: dict[str, tuple[str, ...]] = {}  # nodes we named to a pod lately
         self._carried: dict[Key, tuple[str, str]] = {}  # the uid, and our word in its status
@@ -184,6 +186,9 @@ class Book:
                 return NOTHING
             case EndingAnnounced():
                 return self._announce(change)
+            case EndingsPlanned():
+                self._plan_for(change.provider_ids)
+                return NOTHING
             case _:
                 return self._apply_disruption(change)
 
@@ -206,26 +211,40 @@ class Book:
 
     def _announce(self, announced: EndingAnnounced) -> Touched:
         """Write down that an instance will be gone. Saying it again changes nothing."""
-        provider_id = announced.ending.provider_id
-        held = self._endings.get(provider_id)
-        is_known = held is not None and held.ending == announced.ending
-        if is_known or not provider_id:  # no instance has an empty id
+        ending, now = announced.ending, announced.at
+        known = self._endings.get(ending.provider_id)
+        if not ending.provider_id:  # no instance has an empty id
             return NOTHING
-        self._endings[provider_id] = announced
-        return Touched.NODES
+        if known is not None and (known.ending == ending or precedes(known.ending, ending)):
+            return NOTHING
+        was_due = known is not None and is_due(known.ending, now)
+        is_planned = known is not None and known.is_planned
+        self._endings[ending.provider_id] = KnownEnding(ending, now, is_planned)
+        if ending.reclaimed is not None:
+            offering = ending.reclaimed
+            offer = (offering.instance_type, offering.zone, offering.capacity_type, "")
+            self._until_by_offer[offer] = now + REFUSED_FOR
+        # More may be announced with it: a decision waits for them as for new pods.
+        is_new = is_due(ending, now) and not was_due
+        return Touched.NODES | Touched.PENDING if is_new else Touched.NODES
 
-    def ending(self, provider_id: str) -> InstanceEnding | None:
+    def ending(self, provider_id: str) -> KnownEnding | None:
         """How an instance will end, if its provider has announced that."""
-        held = self._endings.get(provider_id)
-        return None if held is None else held.ending
+        return self._endings.get(provider_id)
+
+    def _plan_for(self, provider_ids: Iterable[str]) -> None:
+        for provider_id in provider_ids:
+            known = self._endings.get(provider_id)
+            if known is not None and not known.is_planned:
+                self._endings[provider_id] = msgspec.structs.replace(known, is_planned=True)
 
     def _forget_endings(self, now: datetime) -> None:
         """Those of instances that are gone, and those of instances that never showed up."""
         here = {node.provider_id for node in self._nodes if node.provider_id}
-        for provider_id, held in list(self._endings.items()):
+        for provider_id, known in list(self._endings.items()):
             if provider_id in here:
                 self._ending_nodes.add(provider_id)
-            elif provider_id in self._ending_nodes or now - held.at >= _UNKNOWN_FOR:
+            elif provider_id in self._ending_nodes or now - known.announced_at >= _UNKNOWN_FOR:
                 del self._endings[provider_id]
                 self._ending_nodes.discard(provider_id)
 
@@ -290,6 +309,7 @@ class Book:
             self._nodes_by_name = by_name | {node.name: node for node in nodes}
             self._nodes = nodes
         self._settle(now)
+        endings = [known.ending for _, known in sorted(self._endings.items())]
         fresh = Ledger(
             nominations=tuple(
                 Nomination(promise.uid, promise.target, promise.until)
@@ -304,7 +324,8 @@ class Book:
             evictions=self.evictions.in_order(now),
             disrupting=tuple(one for _, one in sorted(self._departures.items())),
             setbacks=tuple(Setback(*one) for one in sorted(self._setbacks.items())),
-            endings=tuple(one.ending for _, one in sorted(self._endings.items())),
+            endings=tuple(ending for ending in endings if is_due(ending, now)),
+            later_endings=tuple(ending for ending in endings if not is_due(ending, now)),
         )
         self._ledger = self._ledger if fresh == self._ledger else fresh
         return self._ledger
@@ -333,20 +354,21 @@ class Book:
             if until <= now:
                 del self._until_by_offer[offer]
 
-    def _is_going(self, node: Node) -> bool:
-        is_marked = node.name in self._departures or node.provider_id in self._endings
-        return is_marked or is_leaving(node)
+    def _is_going(self, node: Node, now: datetime) -> bool:
+        known = self._endings.get(node.provider_id)
+        is_marked = node.name in self._departures
+        return is_marked or is_leaving(node) or (known is not None and is_due(known.ending, now))
 
-    def _is_moving(self, promise: Promise) -> bool:
+    def _is_moving(self, promise: Promise, now: datetime) -> bool:
         """Whether the pod still has to go: its node leaves, or is gone, or it has none."""
         node = self._nodes_by_name.get(promise.bound_to)
-        return node is None or self._is_going(node)
+        return node is None or self._is_going(node, now)
 
     def _current_promise(self, held: Promise, node: Node | None, now: datetime) -> Promise | None:
         """A promise as it stands now: while its node starts it does not run out, and once the node
         has started it lasts the whole time again.
         """
-        if node is None or self._is_going(node) or not self._is_moving(held):
+        if node is None or self._is_going(node, now) or not self._is_moving(held, now):
             return None
         is_starting = not node.is_initialized
         until = held.until

@@ -18,7 +18,12 @@ from dovetail.model.snapshot import Service, Snapshot
 from dovetail.model.topology import NOTHING, NodeTerm, Spread
 from dovetail.model.volumes import StorageClass, Volume, VolumeClaim
 from dovetail.testing import shorthand
-from dovetail.testing.keeping import GivenDeparture, GivenDisruptionBudget, GivenEvictions
+from dovetail.testing.keeping import (
+    GivenDeparture,
+    GivenDisruptionBudget,
+    GivenEnding,
+    GivenEvictions,
+)
 from dovetail.testing.machines import GivenNode, GivenPool, GivenType
 from dovetail.testing.pods import GivenPod, GivenSpread, WrittenSelector
 from dovetail.units import duration, money
@@ -164,6 +169,7 @@ class Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     refusals: list[GivenRefusal] = []
     proposals: list[GivenDeparture] = []
     disrupting: list[GivenDeparture] = []
+    endings: list[GivenEnding] = []
     evictions: list[GivenEvictions] = []
     setbacks: dict[str, datetime] = {}
     disruption_budgets: list[GivenDisruptionBudget] = []
@@ -235,6 +241,7 @@ class Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             ),
             proposals=tuple(proposal.proposal() for proposal in self.proposals),
             disrupting=tuple(departure.departure() for departure in self.disrupting),
+            later_endings=tuple(given.ending() for given in self.endings),
             evictions=tuple(eviction.count() for eviction in self.evictions),
             setbacks=tuple(Setback(node, until) for node, until in sorted(self.setbacks.items())),
         )

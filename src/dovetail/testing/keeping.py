@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from dovetail.decide.evictions import hour_of
+from dovetail.model.ending import InstanceEnding
 from dovetail.model.ledger import Departure, EvictionCount, Proposal
 from dovetail.model.plan import DisruptionReason
 from dovetail.model.pool import Budget, ConsolidationPolicy, Disruption
@@ -82,6 +83,25 @@ class GivenEvictions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def count(self) -> EvictionCount:
         """As the ledger counts."""
         return EvictionCount(self.workload, hour_of(self.at), self.n_evictions)
+
+
+class GivenEnding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A node whose instance will be gone, when if that is known, and for how long it is drained."""
+
+    node: str
+    at: datetime | None = None
+    reason: str = "Interrupted"
+    drains_for: str = "10m"
+
+    def ending(self) -> InstanceEnding:
+        """What the provider has announced."""
+        return InstanceEnding(
+            f"test://{self.node}",
+            self.reason,
+            "the cloud takes it back",
+            at=self.at,
+            drains_for=duration.parse(self.drains_for),
+        )
 
 
 class GivenDeparture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -22,6 +22,7 @@ from dovetail import api
 from dovetail.cloud.catalogues import OfflineCatalogues
 from dovetail.cloud.registry import extensions
 from dovetail.decide.disrupt.why import staying
+from dovetail.decide.endings import with_due_endings
 from dovetail.errors import InputError
 from dovetail.kube.manifests import from_trees
 from dovetail.model.instance import InstanceType
@@ -120,9 +121,8 @@ def parse(tree: object, name: str) -> Scenario:
     try:
         file = msgspec.convert(tree, _File)
         _require_substance(file)
-        return Scenario(
-            name, file.because.strip(), snapshot_of(file.given, name), file.now, file.want
-        )
+        snapshot = with_due_endings(snapshot_of(file.given, name), file.now)
+        return Scenario(name, file.because.strip(), snapshot, file.now, file.want)
     except (msgspec.ValidationError, ValueError) as error:
         msg = f"{name}: reading the scenario: {error}"
         raise InputError(msg) from error

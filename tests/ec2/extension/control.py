@@ -196,6 +196,14 @@ class Control:
         """Take a spot instance back."""
         self._world.terminate(instance_id, _SPOT_REASON)
 
+    def order_shift_zones(
+        self, zones: list[str], autoshifted: list[str], *, is_managed: bool
+    ) -> None:
+        """Shift traffic away from zones."""
+        self._world.shifted_zones = set(zones)
+        self._world.autoshifted_zones = set(autoshifted)
+        self._world.is_managed_by_arc = is_managed
+
     def order_impair(self, instance_id: str, part: str, *, is_impaired: bool) -> None:
         """Let a status check (instance, system or ebs) fail from now on, or pass again."""
         instance = self._world.instances[instance_id]

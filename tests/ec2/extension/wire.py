@@ -22,7 +22,7 @@ from botocore.parsers import create_parser
 
 Tree = dict[str, Any]
 
-SERVICES = frozenset({"ec2", "eks", "iam", "pricing", "sqs", "ssm", "sts"})
+SERVICES = frozenset({"arc-zonal-shift", "ec2", "eks", "iam", "pricing", "sqs", "ssm", "sts"})
 _SCOPE = re.compile(r"Credential=[^/]+/[^/]+/(?P<region>[^/]+)/(?P<service>[^/]+)/aws4_request")
 _REQUEST_ID = "00000000-0000-4000-8000-000000000000"
 
@@ -97,7 +97,9 @@ def read_request(environ: Mapping[str, Any], body: bytes) -> Request | None:
     if protocol == "json":
         action = environ.get("HTTP_X_AMZ_TARGET", "").rpartition(".")[2]
         return Request(service, region, action, json.loads(body or b"{}"))
-    action, labels = _route(service, environ["REQUEST_METHOD"], environ["PATH_INFO"])
+    # As it was sent: an ARN in it has slashes, which are escaped.
+    path = environ.get("REQUEST_URI", environ["PATH_INFO"]).partition("?")[0]
+    action, labels = _route(service, environ["REQUEST_METHOD"], path)
     query = dict(parse_qsl(environ.get("QUERY_STRING", "")))
     return Request(service, region, action, {**query, **json.loads(body or b"{}"), **labels})
 

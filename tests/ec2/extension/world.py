@@ -65,6 +65,9 @@ class World:
     call_faults: list[CallFault] = field(default_factory=list)
     free_addresses: dict[str, int] = field(default_factory=dict)  # by subnet, as a test set it
     clusters: dict[str, Tree] = field(default_factory=dict)  # what a test changed of EKS clusters
+    shifted_zones: set[str] = field(default_factory=set)  # by order, by id
+    autoshifted_zones: set[str] = field(default_factory=set)
+    is_managed_by_arc: bool = True
     _answers: dict[tuple[str, str], tuple[str, Tree]] = field(default_factory=dict)
     _leaving: dict[str, None] = field(default_factory=dict)
     _used_addresses: dict[str, int] = field(default_factory=dict)

@@ -23,10 +23,14 @@ _HANDLER = "time-of-the-caller"
 def blocking_apis(clients: Mapping[str, Any], mortal: Mortal) -> AwsApis:
     """The clients of one process."""
     made: dict[str, Any] = {
-        name: BlockingClient(clients[name.removesuffix("_once")], mortal)
+        name: BlockingClient(clients[_service(name)], mortal)
         for name in AwsApis.__dataclass_fields__
     }
     return AwsApis(**made)
+
+
+def _service(name: str) -> str:
+    return "arc-zonal-shift" if name == "zonal_shift" else name.removesuffix("_once")
 
 
 def tell_time(clients: Mapping[str, Any], clock: Clock) -> None:

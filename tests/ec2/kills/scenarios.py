@@ -74,14 +74,21 @@ async def uninstall(world: World) -> None:
     await _aws(world).delete_class()
 
 
+async def be_warned(world: World) -> None:
+    """EC2 takes the instances back."""
+    await _aws(world).warn()
+
+
 async def lose_work(world: World) -> None:
     """The workload is deleted: the nodes are empty."""
     await world.dismiss("web")
 
 
 async def no_leftovers(world: World) -> list[str]:
-    """Nothing is left in AWS that no class or claim needs."""
-    return await _aws(world).leftovers()
+    """Nothing is left in AWS that no class or claim needs, and no message in the queue."""
+    n_left = _aws(world).n_messages()
+    unread = [f"{n_left} messages are left"] if n_left else []
+    return [*unread, *await _aws(world).leftovers()]
 
 
 def _aws(world: World) -> AwsWorld:
@@ -106,6 +113,7 @@ SCENARIOS = tuple(
         # A controller that dies between the replacement and the deletion may launch another one.
         ("drift", one_node, drift, 1, None),
         ("drain", two_nodes, drain, 2, 3),
+        ("interruption", one_node, be_warned, 1, 2),
         ("scale to zero", two_nodes, lose_work, 0, 2),
         ("uninstall", one_node, uninstall, 0, 1),
     )

@@ -20,7 +20,7 @@ from tests.kills.trials import killed, left_alone
 
 pytestmark = pytest.mark.xdist_group("ec2")
 LEAST_POINTS = 300
-_READS = ("describe_", "get_", "list_")
+_READS = ("describe_", "get_", "list_", "receive_")
 
 
 def changes(call: ApiCall) -> bool:

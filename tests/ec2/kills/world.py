@@ -23,6 +23,7 @@ from dovetail.providers.aws.status.parts import ControllerOptions
 from dovetail.sim import wire
 from tests.ec2.control import REGION
 from tests.ec2.kills.blocking import BlockingClient, blocking_apis, tell_time
+from tests.ec2.kills.interruptions import QUEUE, QueueReader, n_messages
 from tests.ec2.kubelet.join_request import ClusterFacts
 from tests.ec2.kubelet.standin import Ec2Kubelets, Manner
 from tests.ec2.kubelet.standin import World as Outside
@@ -30,6 +31,7 @@ from tests.ec2.provider.cloud import KnownCatalogue
 from tests.ec2.setting import Aws
 from tests.kills.mortal import Mortal
 from tests.kills.world import HABITS, World, halfway, head
+from tests.unit.providers.aws.interruption import texts
 
 _CLUSTER = ClusterFacts("kills", "https://kills.example.com", "Y2E=", "172.20.0.0/16")
 _SETTINGS = AwsSettings(
@@ -84,7 +86,9 @@ class AwsWorld(World):
         source.call_on_change(context.types_changed)
         options = ControllerOptions(catalogue=source.inputs)
         classes = NodeClassController(context, apis, _SETTINGS, options)
-        return AwsProvider(context, apis, _SETTINGS, source=source, workers=(classes,))
+        provider = AwsProvider(context, apis, _SETTINGS, source=source, workers=(classes,))
+        provider.employ(QueueReader(context, apis, provider, self.aws.clients["sqs"]))
+        return provider
 
     # ---- what users do
 
@@ -103,6 +107,18 @@ class AwsWorld(World):
     async def amend_class(self, **changes: Json) -> None:
         """From now on instances are made otherwise."""
         await self.api.patch(Ref(KIND, "default"), Patch({"spec": changes}))
+
+    async def warn(self) -> None:
+        """EC2 takes all instances back in two minutes."""
+        sqs = self.aws.clients["sqs"]
+        url = sqs.create_queue(QueueName=QUEUE)["QueueUrl"]
+        for place in sorted(self._instances()):
+            body = texts.spot(place.rpartition("/")[2], sent_at=self.time.now())
+            sqs.send_message(QueueUrl=url, MessageBody=body)
+
+    def n_messages(self) -> int:
+        """How many messages nobody has deleted."""
+        return n_messages(self.aws.clients["sqs"])
 
     async def delete_class(self) -> None:
         """The node class is no longer wanted."""

@@ -99,7 +99,9 @@ async def clients(control: Ec2Control) -> AsyncIterator[AwsApis]:
             eks=await client("eks"),
             iam=await client("iam"),
             pricing=await client("pricing"),
+            sqs=await client("sqs"),
             ssm=await client("ssm"),
+            zonal_shift=await client("arc-zonal-shift"),
         )
 
 

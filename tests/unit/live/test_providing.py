@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from prometheus_client import CollectorRegistry, generate_latest
+
+from dovetail.cloud.meters import ProviderMetric
 from dovetail.decide.lifecycle.step import Event
-from dovetail.live.providing import ProviderVoice
+from dovetail.live.providing import EarlyMeters, ProviderVoice
 from dovetail.model.ending import InstanceEnding
+from dovetail.observe.provider_meters import ProviderSeries
 
 EVENT = Event("Node", "n", "Flooded", "water")
 ENDING = InstanceEnding("cloud://n", "Flooded", "water")
@@ -33,3 +37,17 @@ def test_changed_instance_types_are_reported_once_there_is_a_controller() -> Non
     assert changes == []
     voice.types_changed()
     assert changes == ["changed"]
+
+
+def test_what_a_provider_counts_is_in_the_scrape_also_what_it_counted_early() -> None:
+    """Under the names that its plugin gives, with the prefix of all metrics."""
+    floods = ProviderMetric("floods_total", "Floods.", ("meadow",))
+    dry = ProviderMetric("dry_seconds", "Time without a flood.", buckets=(1.0, 60.0))
+    registry, meters = CollectorRegistry(), EarlyMeters()
+    meters.count("floods_total", meadow="south")
+    meters.connect(ProviderSeries((floods, dry), registry))
+    meters.count("floods_total", meadow="south")
+    meters.observe("dry_seconds", 30.0)
+    text = generate_latest(registry).decode()
+    assert 'karpenter_floods_total{meadow="south"} 2.0' in text
+    assert 'karpenter_dry_seconds_bucket{le="60.0"} 1.0' in text

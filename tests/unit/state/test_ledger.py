@@ -7,9 +7,10 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
+from dovetail.decide import decide
 from dovetail.decide.candidates import waiting
 from dovetail.decide.nodes import leaving
-from dovetail.model.ending import InstanceEnding
+from dovetail.model.ending import InstanceEnding, KnownEnding, ReclaimedOffering
 from dovetail.model.ledger import Departure, Nomination, Proposal, Refusal, Setback
 from dovetail.state.changes import (
     NOTHING,
@@ -17,6 +18,7 @@ from dovetail.state.changes import (
     Disrupting,
     DisruptionEnded,
     EndingAnnounced,
+    EndingsPlanned,
     InstanceLaunchEnded,
     InstanceLaunchFailed,
     Nominated,
@@ -207,12 +209,14 @@ ENDING = InstanceEnding("cloud://n", "SpotInterrupted", "taken back", at=NOW + t
 def test_an_instance_that_ends_is_known_with_its_instant_until_its_node_is_gone() -> None:
     """Announcing it again changes nothing; its node counts as leaving."""
     known = cluster(observed("Node", "n", spec={"providerID": "cloud://n"}))
-    assert known.apply(EndingAnnounced(ENDING, NOW)) == Touched.NODES
+    assert known.apply(EndingAnnounced(ENDING, NOW)) == Touched.NODES | Touched.PENDING
     assert known.apply(EndingAnnounced(ENDING, NOW + SECOND)) == NOTHING
     snapshot = known.snapshot(NOW)
     assert snapshot.ledger.endings == (ENDING,)
     assert leaving(snapshot) == {"n"}
-    assert known.book.ending("cloud://n") == ENDING
+    assert known.book.ending("cloud://n") == KnownEnding(ENDING, NOW)
+    known.apply(EndingsPlanned(("cloud://n", "cloud://other")))
+    assert known.book.ending("cloud://n") == KnownEnding(ENDING, NOW, is_planned=True)
     known.apply(vanished("Node", "n"))
     snapshot = known.snapshot(NOW + SECOND)
     assert snapshot.ledger.endings == ()
@@ -234,3 +238,67 @@ def test_a_later_word_on_an_ending_takes_the_place_of_the_earlier() -> None:
     nobody = msgspec.structs.replace(ENDING, provider_id="")
     assert known.apply(EndingAnnounced(nobody, NOW)) == NOTHING
     assert known.snapshot(NOW).ledger.endings == (sooner,)
+
+
+FAR = InstanceEnding("cloud://n", "Retired", "its host is broken", at=NOW + timedelta(days=1))
+
+
+def test_an_end_that_is_far_away_is_known_and_its_node_stays() -> None:
+    """Until fifteen minutes before; a decision is made then, and pods that were sent there wait."""
+    known = cluster(observed("Node", "n", spec={"providerID": "cloud://n"}), pod("a"))
+    assert known.apply(EndingAnnounced(FAR, NOW)) == Touched.NODES
+    assert FAR.at is not None
+    due_at = FAR.at - timedelta(minutes=15)
+    before = known.snapshot(due_at - SECOND)
+    assert (before.ledger.endings, before.ledger.later_endings) == ((), (FAR,))
+    assert leaving(before) == frozenset()
+    assert decide(before, due_at - SECOND).wake_at == due_at
+    known.apply(Nominated("n", ("default/a",), due_at - SECOND))
+    assert [one.node for one in known.snapshot(due_at - SECOND).ledger.nominations] == ["n"]
+    after = known.snapshot(due_at)
+    assert (after.ledger.endings, after.ledger.later_endings) == ((FAR,), ())
+    assert leaving(after) == {"n"}
+    assert after.ledger.nominations == ()
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "want"),
+    [
+        pytest.param(ENDING, FAR, ENDING, id="a later matter does not put off a sooner one"),
+        pytest.param(FAR, ENDING, ENDING, id="a sooner matter takes its place"),
+        pytest.param(
+            FAR,
+            msgspec.structs.replace(FAR, at=NOW + timedelta(days=2)),
+            msgspec.structs.replace(FAR, at=NOW + timedelta(days=2)),
+            id="the same matter was put off",
+        ),
+        pytest.param(
+            ENDING,
+            InstanceEnding("cloud://n", "Impaired", "it does not answer", is_forced=True),
+            InstanceEnding("cloud://n", "Impaired", "it does not answer", is_forced=True),
+            id="a machine that does not answer is waited for no longer",
+        ),
+        pytest.param(
+            InstanceEnding("cloud://n", "Stopping", "it stops"),
+            ENDING,
+            InstanceEnding("cloud://n", "Stopping", "it stops"),
+            id="a warning that comes after the end changes nothing",
+        ),
+    ],
+)
+def test_of_two_endings_the_one_that_comes_first_stands(
+    first: InstanceEnding, second: InstanceEnding, want: InstanceEnding
+) -> None:
+    """In whatever order they are announced, and however often."""
+    known = cluster(EndingAnnounced(first, NOW), EndingAnnounced(second, NOW))
+    held = known.book.ending("cloud://n")
+    assert held is not None
+    assert held.ending == want
+
+
+def test_an_offering_that_the_cloud_takes_back_is_not_launched_for_a_while() -> None:
+    """The decision that replaces the node knows of it already."""
+    offering = ReclaimedOffering("m", "z", "spot")
+    reclaimed = msgspec.structs.replace(ENDING, reclaimed=offering)
+    known = cluster(EndingAnnounced(reclaimed, NOW))
+    assert known.snapshot(NOW).ledger.refusals == (Refusal("m", "z", "spot", NOW + 180 * SECOND),)

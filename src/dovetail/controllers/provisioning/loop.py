@@ -24,8 +24,10 @@ from dovetail.controllers.launching.claim_creation import ClaimCreation
 from dovetail.controllers.pods.nominations import Nominations
 from dovetail.controllers.provisioning.reporting import DecisionReporter
 from dovetail.controllers.workqueue import LONGEST_WAIT_SECONDS
+from dovetail.decide.endings import with_due_endings
 from dovetail.decide.lifecycle.step import soonest
 from dovetail.model.backoff import Backoff
+from dovetail.model.ending import InstanceEnding
 from dovetail.model.plan import Disrupt, Nominate, Plan
 from dovetail.model.pool import NodePool
 from dovetail.model.snapshot import Snapshot
@@ -96,11 +98,16 @@ class Batch:
         return closes_at - self._timer.elapsed_seconds()
 
 
+def _ignore_endings(endings: tuple[InstanceEnding, ...]) -> None:
+    """Nobody waits for a plan."""
+
+
 class DecisionEffects(msgspec.Struct, frozen=True):
     """What the decision loop works through. `compute` runs `decide` without holding up the rest.
     `disrupt` begins a disruption and says whether nothing failed so far. `let_nodes_empty` is told
-    which nodes should empty by themselves, and waits for nothing. `witness` is shown every decision
-    and how long it took; where the loop does not act, nothing else is done with a decision.
+    which nodes should empty by themselves, and waits for nothing. `planned` is told of instances
+    that end once the pods on their nodes are planned for. `witness` is shown every decision and how
+    long it took; where the loop does not act, nothing else is done with a decision.
     """
 
     claim_creation: ClaimCreation
@@ -110,6 +117,7 @@ class DecisionEffects(msgspec.Struct, frozen=True):
     let_nodes_empty: Callable[[Plan], None]
     witness: Witness
     acts: bool = True
+    planned: Callable[[tuple[InstanceEnding, ...]], None] = _ignore_endings
 
 
 class DecisionLoop:
@@ -187,6 +195,7 @@ class DecisionLoop:
         if self._effects.acts:
             self._reporter.tell(snapshot, plan, now)
             await self._perform(snapshot, plan)
+            self._effects.planned(with_due_endings(snapshot, now).ledger.endings)
         if not (plan.launches or plan.nominations or plan.disruptions):
             # Pods without hope must not cost more the more happens elsewhere.
             self._batch.rest(_RESTS_FOR * took)

@@ -39,7 +39,7 @@ from dovetail.decide.lifecycle.step import (
     view_after,
 )
 from dovetail.model.claim import ClaimObject, ClaimView, NodeObject
-from dovetail.model.ending import InstanceEnding
+from dovetail.model.ending import KnownEnding
 from dovetail.model.instance import InstanceType
 from dovetail.model.pool import NodeClassRef, NodePool
 
@@ -76,7 +76,7 @@ class ClaimContext(msgspec.Struct, frozen=True):
     pool: PoolContext | None = None  # None: it has no pool, or its pool is invalid
     pod_change: PodChange | None = None
     unhealthy_node: UnhealthyNode | None = None  # None: its Node is healthy
-    ending: InstanceEnding | None = None  # None: nobody says that its instance ends
+    ending: KnownEnding | None = None  # None: nobody says that its instance ends
 
 
 def claim_step(view: ClaimView, context: ClaimContext, now: datetime) -> Step:

@@ -13,7 +13,7 @@ from typing import Final
 from dovetail import labels
 from dovetail.decide.lifecycle.protection import is_active, protection
 from dovetail.decide.lifecycle.timing import STUCK_TERMINATING_AFTER
-from dovetail.model.claim import Attachment
+from dovetail.model.claim import Attachment, ClaimObject
 from dovetail.model.pod import Pod
 from dovetail.model.taints import Effect, Taint
 
@@ -56,30 +56,52 @@ def tier(pod: Pod) -> int:
 
 
 def leaving_next(
-    pods: Iterable[Pod], now: datetime, deadline: datetime | None = None
+    pods: Iterable[Pod],
+    now: datetime,
+    deadline: datetime | None = None,
+    patient_until: datetime | None = None,
 ) -> tuple[Pod, ...]:
     """The pods to see to now: those that must be deleted for the deadline's sake, and the first
     tier of the others.
     """
     waiting = sorted((pod for pod in pods if is_waiting(pod, now)), key=lambda pod: pod.key)
-    forced = [pod for pod in waiting if must_be_deleted(pod, now, deadline)]
-    graceful = [pod for pod in waiting if not must_be_deleted(pod, now, deadline)]
+    forced: list[Pod] = []
+    graceful: list[Pod] = []
+    for pod in waiting:
+        is_forced = must_be_deleted(pod, now, deadline, patient_until)
+        (forced if is_forced else graceful).append(pod)
     first = min(map(tier, graceful), default=0)
     return (*forced, *(pod for pod in graceful if tier(pod) == first))
 
 
-def delete_at(pod: Pod, deadline: datetime) -> datetime:
-    """When the pod must be deleted at the latest, to have its whole grace period to end in."""
-    return deadline - timedelta(seconds=pod.spec.termination_grace_seconds)
+def delete_at(pod: Pod, deadline: datetime, patient_until: datetime | None = None) -> datetime:
+    """When the pod must be deleted at the latest, to have its whole grace period to end in, or all
+    that is left of it after `patient_until`.
+    """
+    moment = deadline - timedelta(seconds=pod.spec.termination_grace_seconds)
+    return moment if patient_until is None else max(moment, patient_until)
 
 
-def must_be_deleted(pod: Pod, now: datetime, deadline: datetime | None) -> bool:
+def patient_until(claim: ClaimObject | None, deadline: datetime | None) -> datetime | None:
+    """Until when no pod of the node is deleted for the deadline's sake, None if nothing is to be
+    waited for: half of the time that the machine has left, where that is why there is a deadline.
+    """
+    if claim is None or claim.deleting_at is None or deadline is None:
+        return None
+    grace, left = claim.termination_grace_period, deadline - claim.deleting_at
+    is_asked_for = grace is not None and left >= grace
+    return None if is_asked_for else claim.deleting_at + left / 2
+
+
+def must_be_deleted(
+    pod: Pod, now: datetime, deadline: datetime | None, patient_until: datetime | None = None
+) -> bool:
     """Whether the pod would not end by the deadline otherwise."""
     if deadline is None:
         return False
     if pod.deleting_at is not None and pod.deleting_at > deadline:
         return True
-    return now >= delete_at(pod, deadline)
+    return now >= delete_at(pod, deadline, patient_until)
 
 
 def grace_seconds(now: datetime, deadline: datetime) -> int:

@@ -50,7 +50,9 @@ class EvictionAnswer(StrEnum):
 
 
 class QueuedEviction(msgspec.Struct, frozen=True, gc=False):
-    """A pod that must leave its node, by `deadline` at the latest if there is one."""
+    """A pod that must leave its node, by `deadline` at the latest if there is one. Until
+    `patient_until` it is only asked to.
+    """
 
     pod: str
     uid: str
@@ -58,23 +60,36 @@ class QueuedEviction(msgspec.Struct, frozen=True, gc=False):
     deadline: datetime | None = None
     reason: str = FORCEFUL
     n_failures: int = 0
+    patient_until: datetime | None = None
 
 
 def queued(entry: QueuedEviction | None, wanted: EnqueueEviction) -> QueuedEviction:
     """The entry for a pod that is to leave; one that is queued keeps its earliest deadline."""
     if entry is None:
         return QueuedEviction(
-            wanted.pod, wanted.uid, wanted.node, wanted.deadline, wanted.reason or FORCEFUL
+            wanted.pod,
+            wanted.uid,
+            wanted.node,
+            wanted.deadline,
+            wanted.reason or FORCEFUL,
+            patient_until=wanted.patient_until,
         )
-    return msgspec.structs.replace(entry, deadline=soonest(entry.deadline, wanted.deadline))
+    if wanted.deadline is None or entry.deadline == wanted.deadline:
+        return entry
+    if entry.deadline is not None and entry.deadline < wanted.deadline:
+        return entry
+    return msgspec.structs.replace(
+        entry, deadline=wanted.deadline, patient_until=wanted.patient_until
+    )
 
 
 def step(entry: QueuedEviction, pod: Pod | None, now: datetime) -> Step:
     """What to do about the pod now."""
     if pod is None or pod.uid != entry.uid:
         return _forget_step(entry)
-    if entry.deadline is not None and must_be_deleted(pod, now, entry.deadline):
-        return _deletion_step(entry, pod, now, grace_seconds(now, entry.deadline))
+    deadline = entry.deadline
+    if deadline is not None and must_be_deleted(pod, now, deadline, entry.patient_until):
+        return _deletion_step(entry, pod, now, grace_seconds(now, deadline))
     if not is_active(pod):
         return _forget_step(entry)
     kept = protection(pod, now)
@@ -131,7 +146,9 @@ def _deletion_step(entry: QueuedEviction, pod: Pod, now: datetime, grace: int) -
 
 def _retry_step(entry: QueuedEviction, pod: Pod, now: datetime) -> Step:
     n_failures = entry.n_failures + 1
-    due_at = None if entry.deadline is None else delete_at(pod, entry.deadline)
+    due_at = None
+    if entry.deadline is not None:
+        due_at = delete_at(pod, entry.deadline, entry.patient_until)
     return Step(
         actions=(RetryEviction(entry.pod, entry.uid, n_failures),),
         look_again_at=soonest(EVICTION_BACKOFF.again_at(now, n_failures), due_at),

@@ -162,7 +162,8 @@ class DeleteNode(msgspec.Struct, frozen=True, gc=False):
 class EnqueueEviction(msgspec.Struct, frozen=True, gc=False):
     """See to it that this pod leaves, by `deadline` at the latest if there is one.
 
-    A pod that is queued already keeps the earlier deadline. `reason` is said in its event.
+    A pod that is queued already keeps the earlier deadline. `reason` is said in its event. Until
+    `patient_until` it is not deleted for the deadline's sake.
     """
 
     pod: str
@@ -170,6 +171,7 @@ class EnqueueEviction(msgspec.Struct, frozen=True, gc=False):
     node: str
     deadline: datetime | None = None
     reason: str = ""
+    patient_until: datetime | None = None
 
 
 class EvictPod(msgspec.Struct, frozen=True, gc=False):

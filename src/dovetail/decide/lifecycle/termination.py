@@ -24,7 +24,13 @@ from dovetail.decide.lifecycle.conditions import (
     hold,
     wait,
 )
-from dovetail.decide.lifecycle.draining import DISRUPTED, holding, is_waiting, leaving_next
+from dovetail.decide.lifecycle.draining import (
+    DISRUPTED,
+    holding,
+    is_waiting,
+    leaving_next,
+    patient_until,
+)
 from dovetail.decide.lifecycle.eviction import FAILED_EVENT, FORCEFUL
 from dovetail.decide.lifecycle.finalization import deadline_event, termination_deadline
 from dovetail.decide.lifecycle.step import (
@@ -134,13 +140,14 @@ def _drain_phase(view: TerminationView, now: datetime) -> tuple[Step, bool]:
 def _draining(view: TerminationView, now: datetime, n_waiting: int) -> Step:
     node, claim = view.node, view.claim
     deadline, reason = termination_deadline(claim), _reason(claim, now)
+    until = patient_until(claim, deadline)
     message = f"Draining node: {_count_text(n_waiting, 'pod')} left to evict"
     return Step(
         # Without a count: it would be written anew for every pod that leaves.
         conditions=(wait(DRAINED, DRAINING),) if claim is not None else (),
         actions=tuple(
-            EnqueueEviction(pod.key, pod.uid, node.name, deadline, reason)
-            for pod in leaving_next(view.pods, now, deadline)
+            EnqueueEviction(pod.key, pod.uid, node.name, deadline, reason, until)
+            for pod in leaving_next(view.pods, now, deadline, until)
         ),
         events=(_warning(node, FAILED_EVENT, message),),
         look_again_at=now + DRAIN_POLL,

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from types_aiobotocore_eks import EKSClient
     from types_aiobotocore_iam import IAMClient
     from types_aiobotocore_pricing import PricingClient
+    from types_aiobotocore_sqs import SQSClient
     from types_aiobotocore_ssm import SSMClient
+
+    from dovetail.providers.aws.interruption.zonal_shift import ZonalShiftClient
 
 _CONNECT_SECONDS: Final = 10
 _READ_SECONDS: Final = 60
@@ -33,7 +36,9 @@ class AwsApis:
     eks: EKSClient
     iam: IAMClient
     pricing: PricingClient
+    sqs: SQSClient
     ssm: SSMClient
+    zonal_shift: ZonalShiftClient
 
 
 @asynccontextmanager
@@ -58,7 +63,9 @@ async def connect(
             eks=await client("eks", retrying),  # type: ignore[arg-type]  # as above
             iam=await client("iam", retrying),  # type: ignore[arg-type]  # as above
             pricing=await client("pricing", retrying, pricing_region),  # type: ignore[arg-type]  # as above
+            sqs=await client("sqs", retrying),  # type: ignore[arg-type]  # as above
             ssm=await client("ssm", retrying),  # type: ignore[arg-type]  # as above
+            zonal_shift=await client("arc-zonal-shift", retrying),  # type: ignore[arg-type]  # as above
         )
 
 

@@ -74,6 +74,10 @@ TABLE: Final = SettingsTable(
             "SHARE",
         ),
         _text("interruption-queue", "The SQS queue with interruptions. Default: none.", "NAME"),
+        _switch(
+            "replace-on-rebalance-recommendation",
+            "Replace spot instances that EC2 recommends to replace, as drifted nodes are.",
+        ),
         Flag(
             "reserved-enis",
             "RESERVED_ENIS",

@@ -13,6 +13,7 @@ from dovetail.kube.seam import Kube
 from dovetail.providers.aws.apis import connect
 from dovetail.providers.aws.catalogue.prices import pricing_region
 from dovetail.providers.aws.catalogue.source import CatalogueSource
+from dovetail.providers.aws.interruption.workers import interruption_workers
 from dovetail.providers.aws.launching.class_catalogue import knows_reservations
 from dovetail.providers.aws.provider import AwsProvider
 from dovetail.providers.aws.settings import AwsSettings, check_settings
@@ -48,4 +49,9 @@ async def opened(
             catalogue=source.inputs, knows_reservations=knows_reservations(context.gates)
         )
         classes = NodeClassController(context, apis, known, options)
-        yield AwsProvider(context, apis, known, source=source, workers=(classes,))
+        provider = AwsProvider(context, apis, known, source=source, workers=(classes,))
+        interruptions = await interruption_workers(
+            context, apis, known, catalogue=provider.catalogue, source=source
+        )
+        provider.employ(*interruptions)
+        yield provider

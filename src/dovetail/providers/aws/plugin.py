@@ -16,6 +16,7 @@ from dovetail.kube.seam import Kube
 from dovetail.model.instance import InstanceType
 from dovetail.model.pool import NodePool
 from dovetail.providers.aws.flags import TABLE
+from dovetail.providers.aws.interruption.metrics import METRICS
 from dovetail.providers.aws.node_class.definition import DEFINITION, KIND
 from dovetail.providers.aws.node_class.types import EC2NodeClass
 from dovetail.providers.aws.settings import AwsSettings
@@ -68,4 +69,5 @@ PLUGIN: Final = ProviderPlugin[Kube, AwsSettings](
     ),
     catalogues=(OfflineCatalogue("aws", _instance_types, SYNTHETIC_SPOT),),
     offline=_offline,
+    metrics=METRICS,
 )

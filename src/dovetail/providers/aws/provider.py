@@ -37,6 +37,7 @@ from dovetail.providers.aws.instances.launched import launched_instance, unknown
 from dovetail.providers.aws.instances.ownership import ClaimOwner, owners
 from dovetail.providers.aws.instances.reading import Ec2Instances
 from dovetail.providers.aws.instances.upkeep import ClaimUpkeep, endings, outlived, untagged
+from dovetail.providers.aws.interruption.claims import REBALANCE
 from dovetail.providers.aws.launching import keys
 from dovetail.providers.aws.launching.class_catalogue import ClassCatalogue
 from dovetail.providers.aws.launching.launcher import Launcher, LaunchResult
@@ -46,6 +47,7 @@ from dovetail.providers.aws.node_class.hashing import HASH_VERSION, node_class_h
 from dovetail.providers.aws.node_class.types import CapacityReservation, EC2NodeClass
 from dovetail.providers.aws.settings import AwsSettings
 
+REBALANCE_DRIFT: Final = "SpotRebalanceRecommendation"
 _HALF_AN_HOUR: Final = timedelta(minutes=30)
 _REPAIRS: Final = (
     RepairPolicy("Ready", "False", _HALF_AN_HOUR),
@@ -77,7 +79,7 @@ class AwsProvider:
     ) -> None:
         self._announce = context.announce
         self._log = context.log
-        self._workers = workers
+        self._workers = [*workers]
         self._upkeep = ClaimUpkeep(context, apis.ec2, settings.cluster_name)
         self._clock = context.clock
         self._timer = context.timer
@@ -98,6 +100,10 @@ class AwsProvider:
         self._has_new_nodes = False
         self._owners: dict[str, ClaimOwner] = {}  # by the id of the instance
         self._reserved: dict[str, str] = {}  # reservations of instances that are terminating
+
+    def employ(self, *workers: CloudWorker) -> None:
+        """These work as well."""
+        self._workers.extend(workers)
 
     @property
     def name(self) -> str:
@@ -238,6 +244,8 @@ class AwsProvider:
         The last list of all instances tells it for nodes that have not drifted, so that a thousand
         nodes take no call each. An instance that seems to have drifted is read again.
         """
+        if self._settings.replace_on_rebalance_recommendation and REBALANCE in node.annotations:
+            return REBALANCE_DRIFT
         listed = self._instances.recent(node.provider_id)
         if listed is not None and not await self._drift_of(node, listed):
             return ""

@@ -37,6 +37,7 @@ class AwsSettings(msgspec.Struct, frozen=True, kw_only=True):
     eks_control_plane: bool = False
     vm_memory_overhead_percent: Decimal = Decimal("0.075")
     interruption_queue: str = ""
+    replace_on_rebalance_recommendation: bool = False
     reserved_enis: int = 0
     disable_dry_run: bool = False
     enable_zonal_shift: bool = False

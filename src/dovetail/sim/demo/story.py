@@ -16,9 +16,11 @@ import msgspec
 
 from dovetail import api, labels
 from dovetail.clock import Clock, Timer
-from dovetail.kube.seam import Deletion, Json, Kube, Patch, Ref, Scope
+from dovetail.kube.seam import Json, Kube, Patch, Ref, Scope
 from dovetail.model.backoff import Chance
+from dovetail.model.ending import InstanceEnding
 from dovetail.providers.kwok.faults import Faults, NoCapacity
+from dovetail.sim.weather import NOTICE
 
 DAWN: Final = timedelta(hours=6)
 _DAY: Final = timedelta(days=1)
@@ -47,7 +49,9 @@ _TIDES: Final = (Tide("web", 10, 64), Tide("api", 6, 40))
 
 
 class Story:
-    """Lets the day happen, again and again. `jobs` are templates by name; `tell` hears the news."""
+    """Lets the day happen, again and again. `jobs` are templates by name; `tell` hears the news,
+    `announce` which instances will be gone.
+    """
 
     def __init__(  # noqa: PLR0913  all that a day takes
         self,
@@ -59,6 +63,7 @@ class Story:
         faults: Faults,
         jobs: Mapping[str, dict[str, Json]],
         tell: Tell,
+        announce: Callable[[InstanceEnding], None],
     ) -> None:
         self._kube = kube
         self._clock = clock
@@ -67,6 +72,7 @@ class Story:
         self._faults = faults
         self._jobs = jobs
         self._tell = tell
+        self._announce = announce
         self._start = clock.now()
         self._n_jobs = 0
         self._dates: tuple[tuple[timedelta, Callable[[], Awaitable[None]]], ...] = (
@@ -123,7 +129,7 @@ class Story:
         self._faults.order(fault)
 
     async def _interruption(self) -> None:
-        """The fullest spot machine is to go: whoever hears of that deletes its claim."""
+        """The fullest spot machine is to go in two minutes."""
         page = await self._kube.list(Scope(_NODE_CLAIM, labels=f"{labels.CAPACITY_TYPE}=spot"))
         claims = [api.read(_NODE_CLAIM, bytes(raw)) for raw in page.items]
         pods = await self._kube.list(Scope(_POD, namespace=_NAMESPACE))
@@ -140,8 +146,10 @@ class Story:
             return
         fullest = max(staying, key=lambda claim: n_by_node.get(claim.status.node_name, 0))
         name = fullest.metadata.name
-        self._tell(self._clock.now(), f"The cloud interrupts the spot instance of {name}")
-        await self._kube.delete(Ref(_NODE_CLAIM, name), Deletion(uid=fullest.metadata.uid))
+        now = self._clock.now()
+        self._tell(now, f"The cloud interrupts the spot instance of {name}")
+        place, message = fullest.status.provider_id, "The cloud takes the spot instance back"
+        self._announce(InstanceEnding(place, "SpotInterrupted", message, at=now + NOTICE))
 
 
 def daylight(now: datetime) -> float:

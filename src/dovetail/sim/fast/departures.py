@@ -146,7 +146,8 @@ class Drains:
         claim = claim_of(deleted)
         claim = msgspec.structs.replace(claim, conditions=(*claim.conditions, stated))
         view = ClaimView(claim, (_node_object(deleted),))
-        self._claims[node.name] = claim_with(claim, claim_step(view, ClaimContext(), now), now)
+        context = ClaimContext(ending=self._cluster.book.ending(node.provider_id))
+        self._claims[node.name] = claim_with(claim, claim_step(view, context, now), now)
         self._drain(node.name)
 
     def forget(self, name: str) -> None:

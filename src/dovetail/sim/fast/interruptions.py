@@ -1,7 +1,8 @@
 """Interrupts instances with two minutes' notice, at a rate or in a storm.
 
-The node is drained at once, as the reference's interruption controller has it, its offering is not
-asked for again for a while, and what still runs on it when the notice is over is lost.
+The end of an instance is announced as by a provider: its node is replaced and drained by the laws
+of `decide/endings`, and its offering is not launched again for a while. The reference drains it at
+once, and knows no end. What still runs on it when the notice is over is lost.
 """
 
 from __future__ import annotations
@@ -12,28 +13,39 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
+from dovetail.decide.endings import drained_at
 from dovetail.model.backoff import Chance
+from dovetail.model.ending import InstanceEnding, ReclaimedOffering
 from dovetail.model.node import Node
 from dovetail.model.plan import Disrupt
 from dovetail.sim.fast.cluster import FastCluster
 from dovetail.sim.fast.departures import Departures
 from dovetail.sim.fast.machines import Machines
 from dovetail.sim.weather import NOTICE, Offers, Reclaims, Storm, Weather
-from dovetail.state.changes import Refused
+from dovetail.state.changes import EndingAnnounced, EndingsPlanned, Refused
 
 INTERRUPTED: Final = "Interrupted"
 
 
 class Interruptions:
-    """Instances that are taken back."""
+    """Instances that are taken back. With `are_planned` their nodes are replaced before they are
+    drained.
+    """
 
     def __init__(
-        self, cluster: FastCluster, machines: Machines, departures: Departures, chance: Chance
+        self,
+        cluster: FastCluster,
+        machines: Machines,
+        departures: Departures,
+        chance: Chance,
+        *,
+        are_planned: bool = True,
     ) -> None:
         self._cluster = cluster
         self._machines = machines
         self._departures = departures
         self._chance = chance
+        self._are_planned = are_planned
         self._reclaims: tuple[Reclaims, ...] = ()
 
     def begin(self, weather: Weather) -> None:
@@ -71,10 +83,48 @@ class Interruptions:
         if node is None:
             return
         cluster.figures.count("interrupted", cluster.now)
+        cluster.agenda.after(NOTICE, partial(self._lose, name))
+        if self._are_planned:
+            self._announce(node)
+            return
         refused = Refused(node.instance_type, node.zone, node.capacity_type, cluster.now)
         cluster.book.apply(refused)
-        cluster.agenda.after(NOTICE, partial(self._lose, name))
         self._departures.begin(Disrupt(INTERRUPTED, (name,)))
+
+    def _announce(self, node: Node) -> None:
+        cluster = self._cluster
+        ending = InstanceEnding(
+            node.provider_id,
+            INTERRUPTED,
+            "the cloud takes the instance back",
+            at=cluster.now + NOTICE,
+            reclaimed=ReclaimedOffering(node.instance_type, node.zone, node.capacity_type),
+        )
+        cluster.book.apply(EndingAnnounced(ending, cluster.now))
+        cluster.touched(True)
+        self._drain(node.name)
+
+    def planned(self, endings: Iterable[InstanceEnding]) -> None:
+        """A decision has planned for these."""
+        ids = tuple(ending.provider_id for ending in endings)
+        if not ids:
+            return
+        self._cluster.book.apply(EndingsPlanned(ids))
+        for node in [one for one in self._cluster.nodes.values() if one.provider_id in ids]:
+            self._drain(node.name)
+
+    def _drain(self, name: str) -> None:
+        """Drain the node, or come back when that is due."""
+        cluster = self._cluster
+        node = cluster.nodes.get(name)
+        known = None if node is None else cluster.book.ending(node.provider_id)
+        if known is None:
+            return
+        moment = drained_at(known)
+        if cluster.now < moment:
+            cluster.agenda.at(moment, partial(self._drain, name))
+        else:
+            self._departures.begin(Disrupt(INTERRUPTED, (name,)))
 
     def _lose(self, name: str) -> None:
         """The notice is over."""

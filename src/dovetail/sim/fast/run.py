@@ -37,7 +37,8 @@ _SAMPLES_EVERY: Final = timedelta(minutes=5)
 
 class Manner(msgspec.Struct, frozen=True, kw_only=True):
     """How time passes: when it begins, what is left out of the figures, when is decided, how fast
-    machines are, and what the cloud is up to.
+    machines are, and what the cloud is up to. Without `plans_interruptions` nodes of instances that
+    are taken back are drained at once, as the reference does it.
     """
 
     start: datetime
@@ -45,6 +46,7 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
     rhythm: Rhythm = Rhythm()
     pace: MachinePace = MachinePace()
     weather: Weather = FAIR
+    plans_interruptions: bool = True
 
 
 class Ended(msgspec.Struct, frozen=True):
@@ -78,7 +80,13 @@ class _Simulation:
         hearers = Hearers(self._note_order, self._note_join, self._note_failure)
         self._machines = Machines(self._cluster, manner.pace, chance, hearers, manner.weather)
         self._departures = Departures(self._cluster, self._machines)
-        self._interruptions = Interruptions(self._cluster, self._machines, self._departures, chance)
+        self._interruptions = Interruptions(
+            self._cluster,
+            self._machines,
+            self._departures,
+            chance,
+            are_planned=manner.plans_interruptions,
+        )
 
     def run(self) -> Ended:
         self._begin()
@@ -134,6 +142,7 @@ class _Simulation:
         snapshot = self._cluster.snapshot()
         plan = self._policy(snapshot if looks else snapshot.without_disruption(), now)
         self._perform(plan, looks=looks)
+        self._interruptions.planned(snapshot.ledger.endings)
         return plan, len(self._cluster.nodes)
 
     def _perform(self, plan: Plan, *, looks: bool) -> None:

@@ -101,6 +101,7 @@ def ready(case: Case) -> Ready:
         rhythm=_rhythm(case.decider, written.looks_every),
         pace=MachinePace(written.boots.at_least, written.boots.at_most, written.boots.end),
         weather=weather(written, case.cluster, seed, file),
+        plans_interruptions=case.decider is Decider.DOVETAIL,
     )
     chosen = _policy(written.policy, Place(file).of("policy"))
     if written.looks_every != timedelta(0):  # what one look finds would wait for the next

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,9 +17,10 @@ from dovetail.decide.lifecycle.draining import (
     is_waiting,
     leaving_next,
     must_be_deleted,
+    patient_until,
     tier,
 )
-from dovetail.model.claim import Attachment
+from dovetail.model.claim import Attachment, ClaimObject
 from dovetail.model.pod import Pod
 from dovetail.model.taints import Toleration
 from tests.unit.decide.lifecycle.claims import (
@@ -174,3 +176,38 @@ def test_somebody_leaves_as_long_as_anybody_waits(pods: list[Pod], seconds: int)
     left = [one for one in pods if one not in leaving]
     assert all(tier(one) < tier(other) for one in graceful for other in left)
     assert not any(must_be_deleted(one, NOW, deadline) for one in left)
+
+
+@pytest.mark.parametrize(
+    ("grace", "want"),
+    [
+        pytest.param(None, MINUTE, id="its machine goes: half of the time that it has"),
+        pytest.param(
+            5 * MINUTE, MINUTE, id="its machine goes before the claim's own grace is over"
+        ),
+        pytest.param(2 * MINUTE, None, id="its claim asks for no more"),
+    ],
+)
+def test_budgets_hold_for_half_of_the_time_that_a_machine_has(
+    grace: timedelta | None, want: timedelta | None
+) -> None:
+    """However long its pods take to end. Where a claim's own grace period is the limit, a pod with
+    a longer one is deleted at once.
+    """
+    claim = ClaimObject("one", deleting_at=NOW, termination_grace_period=grace)
+    until = patient_until(claim, NOW + 2 * MINUTE)
+    assert until == (None if want is None else NOW + want)
+    slow = msgspec.structs.replace(
+        PLAIN, spec=msgspec.structs.replace(PLAIN.spec, termination_grace_seconds=600)
+    )
+    assert must_be_deleted(slow, NOW, NOW + 2 * MINUTE, until) == (want is None)
+    assert must_be_deleted(slow, NOW + MINUTE, NOW + 2 * MINUTE, until)
+    assert not must_be_deleted(PLAIN, NOW + MINUTE, NOW + 2 * MINUTE, until)
+
+
+def test_without_a_deadline_there_is_nothing_to_be_patient_for() -> None:
+    """Nor for a claim that stands."""
+    deleted = ClaimObject("one", deleting_at=NOW)
+    assert patient_until(deleted, None) is None
+    assert patient_until(ClaimObject("one"), NOW) is None
+    assert patient_until(None, NOW) is None

@@ -134,3 +134,20 @@ def test_a_pod_keeps_the_earliest_deadline_it_was_given() -> None:
     sooner = msgspec.structs.replace(wanted, deadline=NOW)
     assert eviction.queued(first, sooner).deadline == NOW
     assert eviction.queued(ENTRY, wanted).deadline == NOW + MINUTE
+
+
+def test_a_pod_is_evicted_before_it_is_deleted_however_long_it_takes_to_end() -> None:
+    """Until then only its budgets decide; from then on it has what is left of its grace period."""
+    wanted = EnqueueEviction(
+        "default/web", "uid-web", "n1", NOW + 2 * MINUTE, "Forceful", NOW + MINUTE
+    )
+    entry = eviction.queued(None, wanted)
+    spec = msgspec.structs.replace(POD.spec, termination_grace_seconds=600)
+    slow = msgspec.structs.replace(POD, spec=spec)
+    assert eviction.step(entry, slow, NOW).actions == (EvictPod("default/web", "uid-web"),)
+    assert eviction.step(entry, slow, NOW + MINUTE).actions[0] == DeletePod(
+        "default/web", "uid-web", 60
+    )
+    sooner = msgspec.structs.replace(wanted, deadline=NOW + MINUTE, patient_until=NOW)
+    assert eviction.queued(entry, sooner).patient_until == NOW
+    assert eviction.queued(eviction.queued(entry, sooner), wanted).patient_until == NOW

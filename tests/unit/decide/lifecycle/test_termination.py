@@ -137,7 +137,9 @@ def test_pods_are_told_what_the_disruption_was_for() -> None:
     why = SetCondition(DISRUPTION_REASON, Status.TRUE, "Drifted")
     one = due(initialized(why, deleting_at=BORN), NOW + MINUTE)
     step = termination.step(seen(one, pods=(pod("a"),)), NOW)
-    assert step.actions == (EnqueueEviction("default/a", "uid-a", "n1", NOW + MINUTE, "Drifted"),)
+    assert step.actions == (
+        EnqueueEviction("default/a", "uid-a", "n1", NOW + MINUTE, "Drifted", NOW),
+    )
     assert told(step.events)[0] == ("Node", "TerminationGracePeriodExpiring")
 
 

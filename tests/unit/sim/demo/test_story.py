@@ -8,13 +8,15 @@ from datetime import UTC, datetime, timedelta
 
 from dovetail import api
 from dovetail.apiserver import MemoryKube
-from dovetail.kube.seam import Ref, Scope
+from dovetail.kube.seam import Json, Patch, Ref, Scope
+from dovetail.model.ending import InstanceEnding
 from dovetail.providers.kwok.faults import Faults
 from dovetail.sim.demo.setting import jobs, settle, shipped
 from dovetail.sim.demo.story import Story, daylight
 from dovetail.testing.virtual_time import VirtualTime
 
 DEPLOYMENT = api.KINDS["apps", "Deployment"]
+NODE_CLAIM = api.KINDS["karpenter.sh", "NodeClaim"]
 JOB = api.KINDS["batch", "Job"]
 DAWN = datetime(2026, 3, 2, 6, 0, tzinfo=UTC)
 
@@ -27,13 +29,14 @@ class Day:
         self.kube = MemoryKube(self.time)
         self.faults = Faults()
         self.news: list[tuple[datetime, str]] = []
+        self.endings: list[InstanceEnding] = []
 
     async def told(self, span: timedelta) -> None:
         """Let it be told for so long."""
         await settle(self.kube, shipped())
         story = Story(
             self.kube, self.time, self.time, chance=lambda: 0.5, faults=self.faults, jobs=jobs(),
-            tell=lambda at, title: self.news.append((at, title)),
+            tell=lambda at, title: self.news.append((at, title)), announce=self.endings.append,
         )  # fmt: skip
         async with asyncio.TaskGroup() as group:
             running = group.create_task(story.run())
@@ -84,3 +87,26 @@ async def test_a_day_has_batch_a_gpu_job_and_trouble() -> None:
     (short,) = day.faults.ordered
     assert short.starts_at is not None
     assert short.starts_at.hour == 15
+
+
+async def test_the_instance_of_a_spot_node_is_interrupted_after_lunch() -> None:
+    """It is announced to the controller with two minutes of notice."""
+    day = Day()
+    claim: dict[str, Json] = {
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodeClaim",
+        "metadata": {"name": "fullest", "labels": {"karpenter.sh/capacity-type": "spot"}},
+        "spec": {
+            "nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "d"},
+            "requirements": [],
+        },
+    }
+    await day.kube.create(NODE_CLAIM, claim)
+    status: dict[str, Json] = {"providerID": "kwok://fullest"}
+    patch = Patch({"status": status}, subresource="status")
+    await day.kube.patch(Ref(NODE_CLAIM, "fullest"), patch)
+    await day.told(timedelta(hours=7, minutes=40))
+    (ending,) = day.endings
+    (interrupted_at,) = [at for at, title in day.news if "interrupts" in title]
+    assert (ending.provider_id, ending.reason) == ("kwok://fullest", "SpotInterrupted")
+    assert ending.at == interrupted_at + timedelta(minutes=2)

@@ -56,7 +56,12 @@ def run(cluster: Snapshot, weather: Weather, *, policy: Decides = decide, **more
     spec = pod("web", cpu=1.9, memory="1Gi").spec
     web = AppDemand(name="web", spec=spec, replicas=((AT_ONCE, 2),), guard=more.pop("guard", ""))
     demand = Demand(lasts_for=HOUR, workloads=more.pop("workloads", (web,)), **more)
-    manner = Manner(start=START, pace=BOOTS, weather=weather)
+    manner = Manner(
+        start=START,
+        pace=BOOTS,
+        weather=weather,
+        plans_interruptions=not isinstance(policy, Reference),
+    )
     return simulate(cluster, demand, policy, manner=manner, chance=lambda: 0.5)
 
 
@@ -151,13 +156,37 @@ def test_a_storm_takes_spot_instances_back_with_two_minutes_notice() -> None:
     assert [one.zone for one in ended.snapshot.nodes] == ["b"]
 
 
-def test_what_its_budget_keeps_is_lost_when_the_notice_is_over() -> None:
+@pytest.mark.parametrize(
+    ("policy", "want"),
+    [
+        pytest.param(decide, 2 * MINUTE - 30 * SECOND, id="with its grace period to end in"),
+        pytest.param(Reference(), 2 * MINUTE, id="the reference loses it with its machine"),
+    ],
+)
+def test_what_its_budget_keeps_goes_when_the_notice_is_over(
+    policy: Decides, want: timedelta
+) -> None:
     """A machine that is taken back asks nobody."""
-    ended = run(given(SMALL, OTHER), Weather(storms=(Storm(HOUR / 2, 1.0),)), guard="0")
+    storm = Weather(storms=(Storm(HOUR / 2, 1.0),))
+    ended = run(given(SMALL, OTHER), storm, guard="0", policy=policy)
     assert ended.report.evictions == {"Interrupted": 2}
     assert len(running(ended)) == 2
-    ended_at = START + HOUR / 2 + 2 * MINUTE
+    ended_at = START + HOUR / 2 + want
     assert {one.created_at for one in ended.snapshot.pods} == {ended_at}
+
+
+def test_nodes_of_a_storm_are_replaced_by_one_decision() -> None:
+    """Two small nodes are taken back, and one large one is cheaper than two that are left."""
+    large = instance_type("large", cpu=8, memory="32Gi", price=1.5, spot=0.75)
+    spec = pod("web", cpu=3.8, memory="1Gi").spec
+    work = AppDemand(name="web", spec=spec, replicas=((AT_ONCE, 2),))
+    storm = Weather(storms=(Storm(HOUR / 2, 1.0),), shortages=(_UNTIL_THEN,))
+    ended = run(given(SMALL, OTHER, large), storm, workloads=(work,))
+    assert ended.report.n_interrupted == 2
+    assert running(ended) == ["large spot", "large spot"]
+
+
+_UNTIL_THEN = Shortage(Offers(instance_type="large"), During(AT_ONCE, HOUR / 4))
 
 
 def test_instances_on_demand_are_not_taken_back() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from dovetail import api, labels
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 NODE: Final = api.KINDS["", "Node"]
 _TRUE: Final = "true"
+_RECLAIMED_BEFORE: Final = timedelta(minutes=30)  # the end of a capacity block
 _BETWEEN_TAGGINGS: Final = 1.0  # seconds: EC2 allows few of these calls
 CAPACITY_BLOCK_EXPIRING: Final = "CapacityBlockExpiring"
 
@@ -67,7 +68,9 @@ def outlived(
 def endings(
     claims: Iterable[ClaimRecord], reservations: Iterable[CapacityReservation], now: datetime
 ) -> list[InstanceEnding]:
-    """Instances of capacity blocks in their last forty minutes: EC2 will take them."""
+    """Instances of capacity blocks: EC2 begins to take them half an hour before a block ends, and
+    their nodes are drained ten minutes before that.
+    """
     blocks = {
         one.id: one.end_time
         for one in reservations
@@ -76,7 +79,7 @@ def endings(
     found = []
     for claim in claims:
         end = blocks.get(claim.labels.get(labels.RESERVATION_ID, ""))
-        if end is None or now < end - BLOCK_ENDS_EARLY_BY or not claim.provider_id:
+        if end is None or end <= now or not claim.provider_id:
             continue
         message = f"its capacity block ends at {end.isoformat()}"
         found.append(
@@ -84,7 +87,8 @@ def endings(
                 provider_id=claim.provider_id,
                 reason=CAPACITY_BLOCK_EXPIRING,
                 message=message,
-                at=end,
+                at=end - _RECLAIMED_BEFORE,
+                drains_for=BLOCK_ENDS_EARLY_BY - _RECLAIMED_BEFORE,
                 metric_reason="capacity_block_expiring",
             )
         )

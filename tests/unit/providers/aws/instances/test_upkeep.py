@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from dovetail import labels
+from dovetail.decide.endings import drained_at
+from dovetail.model.ending import KnownEnding
 from dovetail.providers.aws.instances.described import Ec2Instance
 from dovetail.providers.aws.instances.upkeep import endings, missing_tags, outlived, untagged
 from dovetail.providers.aws.launching import keys
@@ -46,11 +48,13 @@ def test_a_claim_whose_instance_lost_its_reservation_is_on_demand_now() -> None:
     assert outlived([CLAIM], {}) == []
 
 
-def test_instances_of_a_capacity_block_end_forty_minutes_early() -> None:
-    """Other reservations do not end their instances."""
-    end = NOW + timedelta(minutes=40)
+def test_nodes_of_a_capacity_block_are_drained_forty_minutes_before_it_ends() -> None:
+    """EC2 takes their instances ten minutes later. Other reservations do not end theirs."""
+    end = NOW + timedelta(days=3)
     block = CapacityReservation(id="cr-1", reservation_type="capacity-block", end_time=end)
     (ending,) = endings([CLAIM], [block], NOW)
-    assert (ending.provider_id, ending.at) == (ID, end)
-    assert endings([CLAIM], [block], NOW - timedelta(seconds=1)) == []
-    assert endings([CLAIM], [CapacityReservation(id="cr-1", end_time=NOW)], NOW) == []
+    assert (ending.provider_id, ending.at) == (ID, end - timedelta(minutes=30))
+    known = KnownEnding(ending, NOW, is_planned=True)
+    assert drained_at(known) == end - timedelta(minutes=40)
+    assert endings([CLAIM], [block], end) == []
+    assert endings([CLAIM], [CapacityReservation(id="cr-1", end_time=end)], NOW) == []

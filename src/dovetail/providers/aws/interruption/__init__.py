@@ -1,0 +1,1 @@
+"""Learns which instances will be gone, and which zones are to be left: queue, checks, shifts."""
