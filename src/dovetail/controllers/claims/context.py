@@ -14,6 +14,7 @@ import msgspec
 from dovetail import api, labels
 from dovetail.cloud.errors import CloudError, NodeClaimNotFoundError
 from dovetail.cloud.provider import CloudProvider, NodeLifecycleHook
+from dovetail.cloud.repeated_faults import RepeatedFaults
 from dovetail.controllers.cache import WatchCache
 from dovetail.controllers.dependencies import Dependencies
 from dovetail.decide.lifecycle.claim import PoolContext
@@ -45,6 +46,7 @@ class DriftChecks:
         self._dependencies = dependencies
         self._cache = cache
         self._log = dependencies.log.named("nodeclaim.disruption")
+        self._faults = RepeatedFaults(dependencies.clock)
         self._answers: dict[str, _Answer] = {}
         self._seen_at: dict[str, datetime] = {}
 
@@ -100,7 +102,11 @@ class DriftChecks:
         except NodeClaimNotFoundError:
             reason = ""  # what is gone has not drifted
         except CloudError as error:
-            self._log.warning("could not ask for drift", node_claim=claim.name, error=error)
+            n_times = self._faults.n_to_report(str(error).replace(node.name, ""))
+            if n_times:
+                self._log.warning(
+                    "could not ask for drift", node_claim=claim.name, error=error, n_times=n_times
+                )
         self._answers[claim.uid] = _Answer(reason, now, self._generations(claim, pool))
 
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from dovetail.clock import Clock
-from dovetail.providers.aws.calls import calling
+from dovetail.providers.aws.calls import answered, calling
 from dovetail.providers.aws.expiring_cache import ExpiringCache
 from dovetail.providers.aws.images.aliases import NEWEST_MINOR, OLDEST_MINOR, minor_of
 from dovetail.providers.aws.settings import AwsSettings
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from types_aiobotocore_eks.type_defs import ClusterTypeDef
 
 DiscoverVersion = Callable[[], Awaitable[str]]  # gitVersion of the API server: `v1.35.2`
+_ACTION: Final = "eks:DescribeCluster"
 _VERSION_KEPT_FOR: Final = timedelta(minutes=5)
 
 
@@ -65,9 +66,9 @@ class ClusterFacts:
         return self._service_cidr
 
     async def _cluster(self) -> ClusterTypeDef:
-        with calling("eks:DescribeCluster"):
+        with calling(_ACTION):
             answer = await self._eks.describe_cluster(name=self._settings.cluster_name)
-        return answer["cluster"]
+        return answered(answer.get("cluster"), _ACTION)
 
 
 def unsupported_version(version: str) -> str:

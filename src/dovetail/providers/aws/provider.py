@@ -14,6 +14,7 @@ from dovetail import labels
 from dovetail.cloud.context import ProviderContext
 from dovetail.cloud.errors import CloudError, NodeClaimNotFoundError
 from dovetail.cloud.provider import CloudWorker, Instance, NodeClassKind
+from dovetail.cloud.repeated_faults import RepeatedFaults
 from dovetail.kube.errors import ApiError
 from dovetail.kube.seam import Json, Kube
 from dovetail.model.claim import ClaimObject
@@ -58,6 +59,7 @@ _REPAIRS: Final = (
 )
 _NO_TYPES: Final[dict[str, InstanceType]] = {}
 _TEMPLATE_SWEEP: Final = timedelta(seconds=10)
+_LONGEST_PAUSE: Final = timedelta(minutes=1)  # while the work fails
 _AT_ONCE: Final = 50
 _UPKEEP_PERIOD: Final = timedelta(minutes=1)
 _NEW_NODE_PERIOD: Final = timedelta(seconds=5)  # after a node has joined: its instance has no name
@@ -77,6 +79,7 @@ class AwsProvider:
     ) -> None:
         self._announce = context.announce
         self._log = context.log
+        self._faults = RepeatedFaults(context.clock)
         self._workers = workers
         self._upkeep = ClaimUpkeep(context, apis.ec2, settings.cluster_name)
         self._clock = context.clock
@@ -326,9 +329,11 @@ class AwsProvider:
         await self._repeat(_TEMPLATE_SWEEP, self.launcher.templates.sweep)
 
     async def _repeat(self, period: timedelta, work: Callable[[], Awaitable[None]]) -> None:
+        pause = period
         while True:
-            await self._timer.sleep(period.total_seconds())
-            await self._attempt(work)
+            await self._timer.sleep(pause.total_seconds())
+            has_worked = await self._attempt(work)
+            pause = period if has_worked else min(2 * pause, _LONGEST_PAUSE)
 
     async def _repeat_upkeep(self) -> None:
         """Every minute, and soon after nodes have joined."""
@@ -341,12 +346,18 @@ class AwsProvider:
             self._has_new_nodes = False
             await self._attempt(self.keep_up)
 
-    async def _attempt(self, work: Callable[[], Awaitable[None]]) -> None:
-        """What cannot be done now is done the next time."""
+    async def _attempt(self, work: Callable[[], Awaitable[None]]) -> bool:
+        """Whether it was done; what cannot be done now is done the next time."""
         try:
             await work()
         except (CallFailedError, CloudError, ApiError) as error:
-            self._log.warning("could not keep instances up to date", error=error)
+            n_times = self._faults.n_to_report(str(error))
+            if n_times:
+                self._log.warning(
+                    "could not keep instances up to date", error=error, n_times=n_times
+                )
+            return False
+        return True
 
 
 @contextmanager

@@ -16,6 +16,10 @@ REASONS = {
     ("UnauthorizedOperation", "You are not authorized"): "Unauthorized",
     ("AuthFailure", "Not authorized for images: [ami-1]"): "AMIAuthorizationFailure",
     (
+        "AuthFailure",
+        "AWS was not able to validate the provided access credentials",
+    ): "Unauthorized",
+    (
         "InvalidParameter",
         "Security group sg-1 and subnet subnet-1 belong to different networks.",
     ): "SecurityGroupSubnetVPCMismatch",
@@ -104,7 +108,9 @@ def test_a_not_found_code_means_that_there_is_no_such_resource(code: str) -> Non
         ("RequestLimitExceeded", Failure.THROTTLED),
         ("InternalError", Failure.UNAVAILABLE),
         ("ReadTimeoutError", Failure.UNAVAILABLE),
-        ("ExpiredToken", Failure.DENIED),
+        ("ExpiredToken", Failure.CREDENTIALS),
+        ("RequestExpired", Failure.CREDENTIALS),
+        ("AuthFailure", Failure.CREDENTIALS),
         ("400", Failure.REJECTED),
         ("", Failure.REJECTED),
     ],
