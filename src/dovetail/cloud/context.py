@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Generic, Protocol, TypeVar
 
 import msgspec
@@ -80,6 +80,8 @@ class ProviderContext(msgspec.Struct, Generic[KubeT_co], frozen=True):
     `planned_types` has the types of a NodePool by name, as launches are planned with them: prices
     are those of NodeOverlays where these apply. There are none until the controller has asked.
     `gates` are the feature gates by name; those that are missing have their default.
+    `kubernetes_version` asks the API server for its version, such as `v1.35.2`, and raises what
+    `kube` raises; None where there is no server to ask.
     """
 
     kube: KubeT_co
@@ -92,3 +94,4 @@ class ProviderContext(msgspec.Struct, Generic[KubeT_co], frozen=True):
     planned_types: Callable[[str], tuple[InstanceType, ...]] = no_types
     api_authority: bytes = b""
     gates: Mapping[str, bool] = {}
+    kubernetes_version: Callable[[], Awaitable[str]] | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 
 import msgspec
@@ -92,6 +92,7 @@ class Means(msgspec.Struct, frozen=True):
     log: Log
     api_authority: bytes = b""
     gates: Mapping[str, bool] = {}
+    kubernetes_version: Callable[[], Awaitable[str]] | None = None
 
 
 @asynccontextmanager
@@ -113,6 +114,7 @@ async def provided(
         planned_types=voice.planned_types,
         api_authority=means.api_authority,
         gates=means.gates,
+        kubernetes_version=means.kubernetes_version,
     )
     async with registry.made(plugin, context, settings) as cloud:
         yield Provided(cloud, (plugin.extension,), voice)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 from urllib.parse import quote, urlencode
 
 from dovetail import api
 from dovetail.kube.seam import Patch, PatchType, Ref, Scope
+
+VERSION: Final = "/version"
 
 
 def collection(kind: api.Kind, namespace: str = "") -> str:

@@ -80,7 +80,7 @@ class AwsProvider:
         self._announce = context.announce
         self._log = context.log
         self._faults = RepeatedFaults(context.clock)
-        self._workers = workers
+        self.controllers = workers
         self._upkeep = ClaimUpkeep(context, apis.ec2, settings.cluster_name)
         self._clock = context.clock
         self._timer = context.timer
@@ -154,17 +154,19 @@ class AwsProvider:
         return self._annotated(instance, node_class) if node_class is not None else instance
 
     def _annotated(self, instance: Instance, node_class: EC2NodeClass) -> Instance:
-        hashed = node_class_hash(
-            node_class,
-            family=family_of(node_class.spec),
-            ca_bundle=self._settings.cluster_ca_bundle,
-        )
         annotations = {
-            keys.NODE_CLASS_HASH: hashed,
+            keys.NODE_CLASS_HASH: self._hash(node_class),
             keys.NODE_CLASS_HASH_VERSION: HASH_VERSION,
             keys.INSTANCE_PROFILE: node_class.status.instance_profile,
         }
         return msgspec.structs.replace(instance, annotations=annotations)
+
+    def _hash(self, node_class: EC2NodeClass) -> str:
+        return node_class_hash(
+            node_class,
+            family=family_of(node_class.spec),
+            ca_bundle=self._settings.cluster_ca_bundle,
+        )
 
     # ------------------------------------------------------------ instances
 
@@ -259,6 +261,7 @@ class AwsProvider:
         return drift_reason(
             InstanceDriftView(
                 node_class=node_class,
+                class_hash=self._hash(node_class),
                 instance=described,
                 held=types.get(described.instance_type),
                 labels=node.labels,
@@ -291,7 +294,7 @@ class AwsProvider:
             group.create_task(self._source.run())
             group.create_task(self._collect_templates())
             group.create_task(self._repeat_upkeep())
-            for worker in self._workers:
+            for worker in self.controllers:
                 group.create_task(worker.run())
 
     async def keep_up(self) -> None:

@@ -49,6 +49,7 @@ HELD = InstanceType(
 )
 VIEW = InstanceDriftView(
     node_class=CLASS,
+    class_hash="1",
     instance=INSTANCE,
     held=HELD,
     labels={labels.RESERVATION_ID: "cr-1", keys.PLACEMENT_GROUP: "pg-1"},
