@@ -31,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         shown.add(str(message))
 
     with warnings.catch_warnings(action="always", category=PluginWarning):
-        warnings.showwarning = show
+        warnings.showwarning = show  # type: ignore[assignment]  # where it came from is not read
         return _exit_code(argv)
 
 

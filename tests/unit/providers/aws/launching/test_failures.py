@@ -6,6 +6,7 @@ import pytest
 
 from dovetail.providers.aws.calls import CallFailedError, Failure
 from dovetail.providers.aws.launching.failures import (
+    UNFULFILLABLE,
     FleetError,
     is_not_found,
     is_undecided,
@@ -59,19 +60,51 @@ def test_each_code_has_its_reason(code: str, message: str, want: str) -> None:
     assert FleetError(code, message).reason == want
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "InsufficientInstanceCapacity",
-        "MaxSpotInstanceCountExceeded",
-        "VcpuLimitExceeded",
-        "UnfulfillableCapacity",
-        "Unsupported",
-        "InsufficientFreeAddressesInSubnet",
-        "MaxFleetCountExceeded",
-        "ReservationCapacityExceeded",
-    ],
+ROWS = {
+    "SpotSLRCreationFailed",
+    "Unauthorized",
+    "AMIAuthorizationFailure",
+    "SecurityGroupSubnetVPCMismatch",
+    "InstanceProfileNameInvalid",
+    "LaunchTemplateNotFound",
+    "UserDataSizeLimitExceeded",
+    "InvalidAMIID",
+    "AMINotFound",
+    "RequestLimitExceeded",
+    "InternalError",
+    "FreeTierIneligible",
+    "FleetQuotaExceeded",
+    "AccountPendingVerification",
+    "SpotQuotaExceeded",
+    "VCPULimitExceeded",
+    "InsufficientFreeAddressesInSubnet",
+    "LaunchFailed",
+}
+
+
+def test_every_reason_has_a_code_above() -> None:
+    """A row that disappears is missed here."""
+    assert set(REASONS.values()) == ROWS
+
+
+UNFULFILLABLE_CODES = (
+    "InsufficientInstanceCapacity",
+    "MaxSpotInstanceCountExceeded",
+    "VcpuLimitExceeded",
+    "UnfulfillableCapacity",
+    "Unsupported",
+    "InsufficientFreeAddressesInSubnet",
+    "MaxFleetCountExceeded",
+    "ReservationCapacityExceeded",
 )
+
+
+def test_no_other_code_is_unfulfillable() -> None:
+    """What is not listed is no matter of capacity."""
+    assert set(UNFULFILLABLE_CODES) == UNFULFILLABLE
+
+
+@pytest.mark.parametrize("code", UNFULFILLABLE_CODES)
 def test_an_unfulfillable_code_means_insufficient_capacity(code: str) -> None:
     """Something else has to be asked for."""
     assert FleetError(code).is_unfulfillable
