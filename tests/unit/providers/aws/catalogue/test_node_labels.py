@@ -10,6 +10,7 @@ from dovetail import labels
 from dovetail.model.requirements import Operator
 from dovetail.providers.aws.catalogue.inputs import PlacementGroupFacts
 from dovetail.providers.aws.catalogue.machines import MachineType, packaged
+from dovetail.providers.aws.label_keys import LABEL_KEYS
 from dovetail.providers.aws.node_class.types import CapacityReservation
 from tests.unit.providers.aws.catalogue.setting import A, B, C, machine, node_class, resolved
 
@@ -215,6 +216,7 @@ def test_every_label_has_a_test_that_is_named_after_it() -> None:
     """A row that disappears is missed here."""
     named = {case.partition(" ")[0] for case in SINGLE} | {*RESERVED, *GROUPED, "instance-tenancy"}
     assert named == set(OWN)
+    assert {f"{GROUP}/{key}" for key in OWN} == set(LABEL_KEYS)
     assert len(OWN) == 28
 
 
