@@ -391,6 +391,6 @@ ROWS = {
 
 def test_every_reason_has_a_test_that_is_named_after_it() -> None:
     """By an id of a table above, or by the name of a test."""
-    ids = {row[0].lower() for row in (*BY_SPEC, *EXPRESSIONS, *DENIED)}
+    ids = {str(row[0]).lower() for row in (*BY_SPEC, *EXPRESSIONS, *DENIED)}
     tests = " ".join(name.replace("_", "") for name in globals() if name.startswith("test_"))
     assert {row for row in ROWS if row.lower() not in ids and row.lower() not in tests} == set()
