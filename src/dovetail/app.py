@@ -242,26 +242,19 @@ def problems_of(sources: Sequence[str], *, stdin: BinaryIO) -> Checked:
     """Everything wrong with these manifests."""
     from dovetail.cloud.registry import extensions
     from dovetail.kube.manifests import read_all_problems
+    from dovetail.present.manifest_warnings import idle_budgets, missing_node_classes
 
     with _calm_collector():
         manifests, problems = read_all_problems(sources, stdin, extensions())
     return Checked(
         n_objects=len(manifests.manifests) + len(manifests.scenarios),
         problems=tuple(str(one) for one in problems),
-        remarks=(*_skipped(manifests.skipped), *_idle_budgets(manifests)),
+        remarks=(
+            *_skipped(manifests.skipped),
+            *idle_budgets(manifests.placed),
+            *missing_node_classes(manifests.placed),
+        ),
     )
-
-
-def _idle_budgets(manifests: Manifests) -> Iterator[str]:
-    """Budgets that the API server takes and that limit nothing."""
-    from dovetail.decide.disrupt.flaws import NO_REASONS
-
-    for one in manifests.manifests:
-        if isinstance(one.object, api.NodePool):
-            for index, budget in enumerate(one.object.spec.disruption.budgets):
-                if budget.reasons == ():
-                    at = f"NodePool {one.object.metadata.name}: spec.disruption.budgets[{index}]"
-                    yield f"warning: {one.origin}: {at} never limits anything: {NO_REASONS}"
 
 
 def instance_types(catalogue: str) -> tuple[InstanceType, ...]:
@@ -315,6 +308,7 @@ def _given(request: PlanRequest, manifests: Manifests) -> Seen:
     from dovetail.clock import SystemClock
     from dovetail.cloud.catalogues import OfflineCatalogues
     from dovetail.cloud.overlays import overlay
+    from dovetail.present.manifest_warnings import missing_node_classes
     from dovetail.state import freeze
 
     catalogues = OfflineCatalogues()
@@ -329,7 +323,7 @@ def _given(request: PlanRequest, manifests: Manifests) -> Seen:
         snapshot=snapshot,
         now=request.now or SystemClock().now(),
         notes=catalogues.notes(catalogues.used),
-        remarks=(*_skipped(manifests.skipped), *conflicts),
+        remarks=(*_skipped(manifests.skipped), *conflicts, *missing_node_classes(manifests.placed)),
     )
 
 

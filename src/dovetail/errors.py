@@ -9,3 +9,7 @@ class DovetailError(Exception):
 
 class InputError(DovetailError):
     """The input is at fault. The command line prints the message and exits with 2."""
+
+
+class PluginWarning(UserWarning):
+    """A provider is installed that cannot be loaded; commands that do not need it go on."""

@@ -78,9 +78,11 @@ async def killed(
     return complaints if is_dead else ["the controller did not come to that call"]
 
 
-async def weathered(scenario: Scenario, storm: Storm, seed: int | None) -> list[str]:
+async def weathered(
+    scenario: Scenario, storm: Storm, seed: int | None, *, world: World | None = None
+) -> list[str]:
     """Let the scenario happen in a storm; what is wrong once that is over."""
-    world = World(is_aloof=scenario.is_aloof, seed=seed)
+    world = world or World(is_aloof=scenario.is_aloof, seed=seed)
     async with living(world), running(world) as process:
         await _act(scenario, world, process)
         await storm.strikes(world, process, Random(seed or 0))  # noqa: S311  repeatable

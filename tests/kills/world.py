@@ -26,7 +26,7 @@ from dovetail.model.plan import DisruptionReason, Plan
 from dovetail.model.policy import Policy
 from dovetail.model.snapshot import Snapshot
 from dovetail.observe.events import Recorder
-from dovetail.observe.logs import SILENT
+from dovetail.observe.logs import SILENT, Log
 from dovetail.observe.meters import Meters
 from dovetail.providers.kwok import node_class as kwok_node_class
 from dovetail.providers.kwok.catalogue import instance_types
@@ -93,6 +93,7 @@ class World:
         self.broken: set[str] = set()  # nodes whose kubelets do not come back
         self.dismissed: set[str] = set()  # labels of pods that the scenario itself sends away
         self.n_started = 0
+        self.log: Log = SILENT
         self._chance = None if seed is None else Random(seed)  # noqa: S311  repeatable
         self._network = asyncio.TaskGroup()
 
@@ -336,6 +337,7 @@ class Process:
             announce=self._announce,
             types_changed=self._refresh_types,
             gates=_GATES,
+            log=world.log.named("provider"),
         )
         self._cloud = world.cloud(context, self.mortal)
         means = Dependencies(
@@ -347,7 +349,7 @@ class Process:
             chance=self._chance,
             recorder=self._recorder,
             meters=_METERS,
-            log=SILENT,
+            log=world.log,
         )
         setup = Setup(
             mark=self._mark,

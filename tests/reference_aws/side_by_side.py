@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from tests.controlplane import binaries
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.controller_logs import recorded
 from tests.e2e.ec2_world import CLUSTER, ROLE, Ec2World
@@ -49,8 +48,6 @@ class Observed:
 def prepare(world: Ec2World) -> Account:
     """Add what the combinations name to the account."""
     ec2, iam = world.clients["ec2"], world.clients["iam"]
-    # The reference asks the API server for the version, and Dovetail asks EKS.
-    world.control.change_cluster(CLUSTER, {"version": binaries.VERSION[1:].rpartition(".")[0]})
     (vpc,) = ec2.describe_vpcs()["Vpcs"]
     group = ec2.create_security_group(GroupName=GROUP_NAME, Description="-", VpcId=vpc["VpcId"])
     iam.create_instance_profile(InstanceProfileName=OWN_PROFILE)

@@ -91,16 +91,19 @@ def _table_of(provider: str) -> SettingsTable:
 
 def _refuse_flags_of_others(provider: str, theirs: SettingsTable, args: Sequence[str]) -> None:
     """Raises InputError for a flag that only another provider has."""
-    from dovetail.cloud.registry import names
+    from dovetail.cloud.registry import InstalledPlugins, installed
 
     known = {flag.name for flag in (*TABLE.flags, *theirs.flags)}
     given = {word[2:].partition("=")[0] for word in args if word.startswith("--")} - known
-    for other in names() if given else ():
-        for flag in _table_of(other).flags:
-            if other != provider and flag.name in given:
+    if not given:
+        return
+    others: InstalledPlugins[None] = installed()
+    for other in others.plugins:
+        for flag in other.settings.flags:
+            if other.name != provider and flag.name in given:
                 msg = (
-                    f"--{flag.name} is a flag of provider {other!r}, and --provider is "
-                    f"{provider!r}; expected --provider {other}, or none of its flags"
+                    f"--{flag.name} is a flag of provider {other.name!r}, and --provider is "
+                    f"{provider!r}; expected --provider {other.name}, or none of its flags"
                 )
                 raise InputError(msg)
 

@@ -15,6 +15,7 @@ import msgspec
 from dovetail import api
 from dovetail.cloud import catalogue_file, registry
 from dovetail.cloud.plugin import OfflineCatalogue, ProviderPlugin, Types
+from dovetail.cloud.registry import InstalledPlugins
 from dovetail.errors import InputError
 from dovetail.model.pool import NodeClassRef, NodePool
 from dovetail.settings.operator import DEFAULT_PROVIDER
@@ -37,8 +38,9 @@ class OfflineCatalogues:
     """The catalogues of all providers that are installed, each read once."""
 
     def __init__(self) -> None:
-        installed: tuple[_Plugin, ...] = registry.plugins()
-        self._plugins = {one.name: one for one in installed}
+        installed: InstalledPlugins[None] = registry.installed()
+        self._problems = installed.problems
+        self._plugins = {one.name: one for one in installed.plugins}
         self._named: dict[str, OfflineCatalogue] = {
             catalogue.name: catalogue
             for plugin in self._plugins.values()
@@ -71,7 +73,14 @@ class OfflineCatalogues:
 
     def default_name(self, pool: NodePool) -> str:
         """The name of the default catalogue of the pool's kind of node class."""
-        plugin = self._plugin(pool.node_class) or self._plugins.get(DEFAULT_PROVIDER)
+        plugin = self._plugin(pool.node_class)
+        if plugin is None and pool.node_class.kind and self._problems:
+            msg = (
+                f"NodePool {pool.name}: no provider that can be loaded has node classes of kind "
+                f"{pool.node_class.kind!r}; {'; '.join(self._problems)}"
+            )
+            raise InputError(msg)
+        plugin = plugin or self._plugins.get(DEFAULT_PROVIDER)
         if plugin is None or not plugin.catalogues:
             kind = pool.node_class.kind
             msg = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Generic, Protocol, TypeVar
 
 import msgspec
@@ -81,7 +81,8 @@ class ProviderContext(msgspec.Struct, Generic[KubeT_co], frozen=True):
     `planned_types` has the types of a NodePool by name, as launches are planned with them: prices
     are those of NodeOverlays where these apply. There are none until the controller has asked.
     `gates` are the feature gates by name; those that are missing have their default. `meters` count
-    under the names of the plugin's metrics.
+    under the names of the plugin's metrics. `kubernetes_version` asks the API server for its
+    version, such as `v1.35.2`, and raises what `kube` raises; None where there is no server to ask.
     """
 
     kube: KubeT_co
@@ -95,3 +96,4 @@ class ProviderContext(msgspec.Struct, Generic[KubeT_co], frozen=True):
     api_authority: bytes = b""
     gates: Mapping[str, bool] = {}
     meters: ProviderMeters = NoMeters()
+    kubernetes_version: Callable[[], Awaitable[str]] | None = None

@@ -8,9 +8,11 @@ Built-in providers come through the same door. An entry point names a `ProviderP
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from importlib.metadata import EntryPoint, entry_points
-from typing import Final, TypeVar
+from typing import Final, Generic, TypeVar
 
 import msgspec
 
@@ -18,11 +20,18 @@ from dovetail import api
 from dovetail.cloud.context import ProviderContext
 from dovetail.cloud.plugin import ProviderPlugin
 from dovetail.cloud.provider import CloudProvider
-from dovetail.errors import InputError
+from dovetail.errors import InputError, PluginWarning
 
 GROUP: Final = "dovetail.providers"
 KubeT = TypeVar("KubeT")
 _Plugin = ProviderPlugin[KubeT, msgspec.Struct]
+
+
+class InstalledPlugins(msgspec.Struct, Generic[KubeT], frozen=True):
+    """The plugins that could be loaded, by name, and for each of the others the problem."""
+
+    plugins: tuple[_Plugin[KubeT], ...]
+    problems: tuple[str, ...] = ()
 
 
 def names() -> tuple[str, ...]:
@@ -44,10 +53,32 @@ def load(name: str) -> _Plugin[KubeT]:
 
 
 def plugins() -> tuple[_Plugin[KubeT], ...]:
-    """All that are installed, by name. Raises InputError when one of them cannot be loaded, or two
-    bring the same kind.
+    """All that can be loaded, by name; a PluginWarning names each of the others. Raises InputError
+    when two bring the same kind.
     """
-    loaded: dict[str, _Plugin[KubeT]] = {name: load(name) for name in names()}
+    found: InstalledPlugins[KubeT] = installed()
+    return found.plugins
+
+
+def installed() -> InstalledPlugins[KubeT]:
+    """All plugins, and what is wrong with those that cannot be loaded, which is a PluginWarning as
+    well. Raises InputError when two bring the same kind.
+    """
+    loaded: dict[str, _Plugin[KubeT]] = {}
+    problems: list[str] = []
+    for name in names():
+        try:
+            loaded[name] = load(name)
+        except InputError as error:
+            problems.append(str(error))
+    for problem in problems:
+        warnings.warn(f"{problem}; what it brings is unknown", PluginWarning, stacklevel=2)
+    _refuse_shared_kinds(loaded)
+    distinct = {id(plugin): plugin for plugin in loaded.values()}
+    return InstalledPlugins(tuple(distinct.values()), tuple(problems))
+
+
+def _refuse_shared_kinds(loaded: Mapping[str, _Plugin[KubeT]]) -> None:
     owners: dict[tuple[str, str], tuple[str, api.Kind]] = {}
     for name, plugin in loaded.items():
         for kind in plugin.node_classes:
@@ -55,7 +86,6 @@ def plugins() -> tuple[_Plugin[KubeT], ...]:
             if other != kind:
                 msg = f"providers {owner!r} and {name!r} both bring {kind.name}.{kind.group}"
                 raise InputError(msg)
-    return tuple({id(plugin): plugin for plugin in loaded.values()}.values())
 
 
 def extensions(name: str = "") -> tuple[api.Extension, ...]:
@@ -85,8 +115,9 @@ def made(
 def _loaded(entry: EntryPoint) -> _Plugin[KubeT]:
     try:
         plugin = entry.load()
-    except (ImportError, AttributeError) as error:
-        msg = f"provider {entry.name!r} cannot be loaded from {entry.value}: {error}"
+    except Exception as error:  # whatever the package of somebody else raises
+        reason = str(error) or type(error).__name__
+        msg = f"provider {entry.name!r} cannot be loaded from {entry.value}: {reason}"
         raise InputError(msg) from error
     if not isinstance(plugin, ProviderPlugin):
         kind = type(plugin).__name__

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
+import msgspec
+
 from dovetail import labels
 from dovetail.decide.candidates import Waiting, waiting
 from dovetail.decide.endings import losing_their_node
@@ -147,7 +149,7 @@ def _bound(
 
 
 def obtainable(snapshot: Snapshot, now: datetime) -> Mapping[str, tuple[InstanceType, ...]]:
-    """Instance types without the offerings that a provider has just refused."""
+    """Instance types with the offerings that a provider has just refused as unavailable."""
     refused = {
         (pool, refusal.instance_type, refusal.zone, refusal.capacity_type)
         for refusal in snapshot.ledger.refusals
@@ -165,19 +167,22 @@ def obtainable(snapshot: Snapshot, now: datetime) -> Mapping[str, tuple[Instance
 def _without(
     kind: InstanceType, pool: str, refused: set[tuple[str, str, str, str]]
 ) -> InstanceType:
-    kept = tuple(
-        offering
+    is_refused = [
+        (pool, kind.name, offering.zone, offering.capacity_type) in refused
         for offering in kind.offerings
-        if (pool, kind.name, offering.zone, offering.capacity_type) not in refused
-    )
-    if len(kept) == len(kind.offerings):
+    ]
+    if not any(is_refused):
         return kind
+    marked = tuple(
+        msgspec.structs.replace(offering, is_available=False) if is_out else offering
+        for offering, is_out in zip(kind.offerings, is_refused, strict=True)
+    )
     return InstanceType(
         kind.name,
         kind.requirements,
         kind.capacity,
         kind.allocatable,
-        kept,
+        marked,
         kind.attach_limits,
         kind.is_overlaid,
     )

@@ -19,6 +19,7 @@ from dovetail.api.validation import problems as field_problems
 from dovetail.errors import InputError
 from dovetail.kube import json_trees, sources, yaml_trees
 from dovetail.kube.typed import Intake
+from dovetail.kube.unknown_fields import unknown_fields
 
 _SCENARIO_KEYS: Final = frozenset({"given", "now", "want", "because"})
 _DEFAULT_NAMESPACE: Final = "default"
@@ -68,6 +69,11 @@ class Manifests(msgspec.Struct, frozen=True):
         """The objects, without where they stood."""
         return tuple(manifest.object for manifest in self.manifests)
 
+    @property
+    def placed(self) -> tuple[tuple[str, api.Object], ...]:
+        """The objects, each with where it stood."""
+        return tuple((str(manifest.origin), manifest.object) for manifest in self.manifests)
+
 
 Report = Callable[[InputError], None]
 
@@ -85,9 +91,11 @@ def read(
 def read_all_problems(
     names: Sequence[str], stdin: BinaryIO, extensions: Sequence[api.Extension] = ()
 ) -> tuple[Manifests, tuple[InputError, ...]]:
-    """As `read`, but going on after whatever is wrong: what could be read, and every problem."""
+    """As `read`, but going on after whatever is wrong: what could be read, and every problem.
+    Fields that custom resources do not have are problems, too.
+    """
     found: list[InputError] = []
-    manifests = _Reader(found.append, extensions).read(names, stdin)
+    manifests = _Reader(found.append, extensions, is_strict=True).read(names, stdin)
     return manifests, tuple(found)
 
 
@@ -108,8 +116,11 @@ def _raise(error: InputError) -> None:
 class _Reader:
     """What was read so far."""
 
-    def __init__(self, report: Report, extensions: Sequence[api.Extension]) -> None:
+    def __init__(
+        self, report: Report, extensions: Sequence[api.Extension], *, is_strict: bool = False
+    ) -> None:
         self._report = report
+        self._is_strict = is_strict
         self._extensions = extensions
         self._kinds = api.extended(extensions)
         self._manifests: list[Manifest] = []
@@ -195,7 +206,7 @@ class _Reader:
             return False
         if (found.api_version.encode(), found.kind.encode()) != said.groups():
             return False
-        self._admit_found(origin, kind, found)
+        self._admit_found(origin, kind, found, data)
         return True
 
     def _admit_untyped(self, origin: ManifestOrigin, data: msgspec.Raw, missing: str) -> None:
@@ -228,13 +239,16 @@ class _Reader:
             full = f"{name}.{group}" if group else name
             self._skipped[full] = self._skipped.get(full, 0) + 1
             return
-        self._admit_found(origin, kind, _read(kind, data))
+        self._admit_found(origin, kind, _read(kind, data), data)
 
-    def _admit_found(self, origin: ManifestOrigin, kind: api.Kind, unnamed: api.Object) -> None:
+    def _admit_found(
+        self, origin: ManifestOrigin, kind: api.Kind, unnamed: api.Object, data: msgspec.Raw
+    ) -> None:
         found = self._with_name(unnamed)
         content = found.spec.content() if isinstance(found, api.Pod) else b""
         problems = (
             *self._name_problems(origin, kind, found.metadata),
+            *(unknown_fields(kind, msgspec.json.decode(data)) if self._is_strict else ()),
             *self._field_problems(found, content),
         )
         for problem in problems:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 
 import msgspec
@@ -124,6 +124,7 @@ class Means(msgspec.Struct, frozen=True):
     log: Log
     api_authority: bytes = b""
     gates: Mapping[str, bool] = {}
+    kubernetes_version: Callable[[], Awaitable[str]] | None = None
 
 
 @asynccontextmanager
@@ -146,6 +147,7 @@ async def provided(
         api_authority=means.api_authority,
         gates=means.gates,
         meters=meters,
+        kubernetes_version=means.kubernetes_version,
     )
     async with registry.made(plugin, context, settings) as cloud:
         yield Provided(cloud, (plugin.extension,), voice, meters, plugin.metrics)

@@ -120,6 +120,7 @@ async def _live(outside: Outside, access: Access, chosen: _Chosen) -> int:
                 outside.log,
                 api_authority=access.trust.authority,
                 gates=settings.feature_gates,
+                kubernetes_version=kube.version,
             ),
             chosen.settings,
         ) as opened,

@@ -20,6 +20,10 @@ _TIME_HEADER = "X-Ec2-For-Tests-Time"
 _HANDLER = "time-of-the-caller"
 
 
+class EmptyAnswer(Exception):  # noqa: N818  it becomes an answer
+    """The trouble of a call whose answer has nothing in it."""
+
+
 def blocking_apis(clients: Mapping[str, Any], mortal: Mortal) -> AwsApis:
     """The clients of one process."""
     made: dict[str, Any] = {
@@ -58,8 +62,11 @@ class BlockingClient:
             return lambda operation: _Paginator(method(operation), operation, self._mortal)
 
         async def call(**parameters: Any) -> Any:
-            with _dying_at(self._mortal, name):
-                return method(**parameters)
+            try:
+                with _dying_at(self._mortal, name):
+                    return method(**parameters)
+            except EmptyAnswer:
+                return {}
 
         return call
 
@@ -72,8 +79,11 @@ class _Paginator:
 
     async def paginate(self, **parameters: Any) -> AsyncIterator[Any]:
         """One page after the other; the first counts as a call."""
-        with _dying_at(self._mortal, self._operation):
-            pages = list(self._paginator.paginate(**parameters))
+        try:
+            with _dying_at(self._mortal, self._operation):
+                pages = list(self._paginator.paginate(**parameters))
+        except EmptyAnswer:
+            pages = [{}]
         for page in pages:
             yield page
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.ec2.kills.world import AwsWorld
-from tests.kills.scenarios import Scenario, drain, lose_pool
+from tests.kills.scenarios import Scenario, delete_the_first_claim, drain, lose_pool
 from tests.kills.world import World
 
 _LARGE = ("m5.large",)
@@ -91,12 +91,22 @@ async def no_leftovers(world: World) -> list[str]:
     return [*unread, *await _aws(world).leftovers()]
 
 
+async def all_replaced(world: World) -> list[str]:
+    """Every instance is made as the class was amended."""
+    old = [
+        f"instance {place} has not been replaced"
+        for place, tags in _aws(world).tags().items()
+        if tags.get("generation") != "2"
+    ]
+    return [*old, *(await no_leftovers(world))]
+
+
 def _aws(world: World) -> AwsWorld:
     assert isinstance(world, AwsWorld)
     return world
 
 
-SCENARIOS = tuple(
+_PLAIN = tuple(
     Scenario(
         name,
         given,
@@ -110,11 +120,32 @@ SCENARIOS = tuple(
     for name, given, action, n_nodes, n_made in (
         ("install", nothing, install, 2, 2),
         ("sold out", class_and_lasting_pool, sell_out, 2, 2),
-        # A controller that dies between the replacement and the deletion may launch another one.
-        ("drift", one_node, drift, 1, None),
         ("drain", two_nodes, drain, 2, 3),
         ("interruption", one_node, be_warned, 1, 2),
         ("scale to zero", two_nodes, lose_work, 0, 2),
         ("uninstall", one_node, uninstall, 0, 1),
     )
+)
+SCENARIOS = (
+    *_PLAIN,
+    # A controller that dies between the replacement and the deletion may launch another one.
+    Scenario(
+        "drift",
+        one_node,
+        drift,
+        n_nodes=1,
+        longest_seconds=_LONGEST_SECONDS,
+        rests_after_seconds=60.0,
+        laws=all_replaced,
+    ),
+    # The instance of a claim that is deleted while nobody works is launched in vain, or not at all.
+    Scenario(
+        "claim deleted",
+        class_and_lasting_pool,
+        scale_up,
+        n_nodes=2,
+        longest_seconds=_LONGEST_SECONDS,
+        meanwhile=delete_the_first_claim,
+        laws=no_leftovers,
+    ),
 )

@@ -137,6 +137,14 @@ class AwsWorld(World):
             if instance["State"]["Name"] != "terminated"
         }
 
+    def tags(self) -> dict[str, dict[str, str]]:
+        """The tags of every instance that is not terminated, by provider id."""
+        return {
+            place: {tag["Key"]: tag["Value"] for tag in instance["Tags"]}
+            for place, instance in self._instances().items()
+            if instance["State"]["Name"] != "terminated"
+        }
+
     def machines_made(self) -> dict[str, set[tuple[str, datetime]]]:
         """Every instance there ever was, by the uid of its claim; one without by its own id."""
         uids: dict[str, str] = {}

@@ -33,12 +33,17 @@ CLUSTER = ClusterFacts(
     GIVEN.cluster_name, GIVEN.cluster_endpoint, GIVEN.ca_bundle, GIVEN.cluster_cidr
 )
 EKS = "/aws/service/eks/optimized-ami"
-WINDOWS = "/aws/service/ami-windows-latest/Windows_Server-2022-English-Core-EKS_Optimized-1.35"
+WINDOWS = "/aws/service/ami-windows-latest/Windows_Server-{}-English-Core-EKS_Optimized-1.35"
+WINDOWS_YEARS = {
+    Family.WINDOWS2019: "2019",
+    Family.WINDOWS2022: "2022",
+    Family.WINDOWS2025: "2025",
+}
 IMAGES = {
     Family.AL2: f"{EKS}/1.32/amazon-linux-2/recommended/image_id",
     Family.AL2023: f"{EKS}/1.35/amazon-linux-2023/x86_64/standard/recommended/image_id",
     Family.BOTTLEROCKET: "/aws/service/bottlerocket/aws-k8s-1.35/x86_64/latest/image_id",
-    Family.WINDOWS2022: f"{WINDOWS}/image_id",
+    **{family: f"{WINDOWS.format(year)}/image_id" for family, year in WINDOWS_YEARS.items()},
 }
 FAMILIES = pytest.mark.parametrize("family", IMAGES, ids=str)
 WANT_LABELS = {
@@ -114,7 +119,7 @@ async def test_an_instance_joins_with_what_its_user_data_says(aws: Aws, family: 
     assert taints == WANT_TAINTS
     labels = node["metadata"]["labels"]
     assert {key: labels.get(key) for key in WANT_LABELS} == WANT_LABELS
-    assert labels["kubernetes.io/os"] == ("windows" if family is Family.WINDOWS2022 else "linux")
+    assert labels["kubernetes.io/os"] == ("windows" if family in WINDOWS_YEARS else "linux")
     assert labels["node.kubernetes.io/instance-type"] == "m5.large"
     assert labels["topology.kubernetes.io/zone"] == ZONES[0]
     assert not any("node-restriction" in key for key in labels)

@@ -37,6 +37,20 @@ class Kill:
         self.passed.append(moment)
 
 
+class KillAt:
+    """Ends the process at the first moment of this name."""
+
+    def __init__(self, moment: str) -> None:
+        self._moment = moment
+        self.is_dead = False
+
+    async def __call__(self, moment: str) -> None:
+        """Go on, or die."""
+        if self.is_dead or moment == self._moment:
+            self.is_dead = True
+            raise Killed(moment)
+
+
 class Hold:
     """Holds a process at one moment until it is let go."""
 

@@ -20,7 +20,14 @@ from dovetail.providers.aws.provider import AwsProvider
 from dovetail.state.objects import claim_object
 from tests.ec2.control import Ec2Control
 from tests.ec2.provider.cloud import NODE_CLAIM, AwsCloud, aws_cloud
-from tests.ec2.provider.killing import Hold, InterruptedKube, Kill, Pass, interrupted_apis
+from tests.ec2.provider.killing import (
+    Hold,
+    InterruptedKube,
+    Kill,
+    KillAt,
+    Pass,
+    interrupted_apis,
+)
 from tests.ec2.setting import Aws
 
 pytestmark = pytest.mark.xdist_group("ec2")
@@ -119,12 +126,15 @@ async def test_an_instance_whose_claim_was_deleted_is_terminated(
             n_before = cloud.n_instances()
             wanted = await claims(cloud, f"deleted-{n_moments}")
             kill = await killed_at(cloud, n_moments, wanted)
+            is_head = n_moments % 2 == 0  # of the batch, or else its last claim
             gone, *left = sorted(wanted, key=lambda one: one.uid)
-            if n_moments % 2:  # sometimes the head of the batch, sometimes its last claim
+            if not is_head:
                 *left, gone = sorted(wanted, key=lambda one: one.uid)
             await cloud.delete_claim(gone.name)
             outcomes = await create_all(cloud.restarted(), await reread(cloud, left))
             assert all(isinstance(one, Instance | CreateError) for one in outcomes), outcomes
+            if not is_head:  # without the head, a mark on some claims alone proves nothing
+                instances(outcomes)
             assert cloud.n_instances() - n_before <= len(wanted), kill.passed
             for claim, outcome in zip(left, outcomes, strict=True):
                 if isinstance(outcome, CreateError):  # until it is deleted, which is soon
@@ -142,6 +152,45 @@ async def test_an_instance_whose_claim_was_deleted_is_terminated(
             if not kill.is_dead:
                 return
         pytest.fail("the launch did not end")
+
+
+@pytest.mark.parametrize("place", [0, 2], ids=["the head", "another claim"])
+async def test_a_deleted_claim_does_not_hold_up_the_others_of_its_batch(
+    control: Ec2Control, aws: Aws, place: int
+) -> None:
+    """The process ended between the last mark and the request: the others are launched at once, and
+    the instance of the deleted claim is collected.
+    """
+    async with aws_cloud(control, aws) as cloud:
+        wanted = sorted(await claims(cloud, "held-up"), key=lambda claim: claim.uid)
+        kill = KillAt("before create_fleet")
+        await create_all(process(cloud, kill), wanted)
+        assert kill.is_dead
+        gone = wanted.pop(place)
+        await cloud.delete_claim(gone.name)
+        launched = instances(await create_all(cloud.restarted(), await reread(cloud, wanted)))
+        assert cloud.n_instances() == 3
+        cloud.advance(timedelta(minutes=1))
+        await cloud.collect_garbage()
+        owners = {
+            one.node_claim for one in await cloud.restarted().list() if not one.is_terminating
+        }
+        assert owners == {claim.name for claim in wanted}
+        assert len(launched) == 2
+
+
+async def test_a_batch_of_which_most_claims_are_gone_is_not_launched_for_the_rest(
+    control: Ec2Control, aws: Aws
+) -> None:
+    """More instances would be launched in vain than are needed; the rest is planned again."""
+    async with aws_cloud(control, aws) as cloud:
+        wanted = sorted(await claims(cloud, "rest"), key=lambda claim: claim.uid)
+        await create_all(process(cloud, KillAt("before create_fleet")), wanted)
+        for gone in wanted[1:]:
+            await cloud.delete_claim(gone.name)
+        (outcome,) = await create_all(cloud.restarted(), await reread(cloud, wanted[:1]))
+        assert isinstance(outcome, CreateError)
+        assert cloud.n_instances() == 0
 
 
 async def remaining(cloud: AwsCloud) -> list[ClaimObject]:

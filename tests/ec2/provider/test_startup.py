@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from typing import Any
 
+import msgspec
 import pytest
 
 from dovetail.apiserver import MemoryKube
@@ -16,8 +17,10 @@ from dovetail.kube.seam import Kube
 from dovetail.providers.aws.apis import connect
 from dovetail.providers.aws.launching.class_catalogue import knows_reservations
 from dovetail.providers.aws.opening import opened
+from dovetail.providers.aws.provider import AwsProvider
 from dovetail.providers.aws.settings import AwsSettings
 from dovetail.providers.aws.startup import region_of, with_cluster
+from dovetail.providers.aws.status.controller import NodeClassController
 from tests.ec2.control import REGION
 from tests.ec2.setting import Aws
 
@@ -116,6 +119,28 @@ async def test_an_opened_provider_has_its_controllers(aws: Aws) -> None:
         assert isinstance(provider, CloudProvider)
         assert provider.name == "aws"
         assert workers_of(provider)
+
+
+async def test_an_opened_provider_asks_the_api_server_for_its_version(aws: Aws) -> None:
+    """A cluster that EKS does not run can use image aliases, too."""
+    settings = AwsSettings(
+        cluster_name=NAME,
+        cluster_endpoint=ENDPOINT,
+        cluster_ca_bundle="Y2E=",
+        region=REGION,
+        endpoint_url=aws.control.url,
+    )
+
+    async def version() -> str:
+        return "v1.33.1"
+
+    context = msgspec.structs.replace(context_of(), kubernetes_version=version)
+    async with opened(context, settings) as provider:
+        assert isinstance(provider, AwsProvider)
+        (classes,) = [
+            worker for worker in provider.controllers if isinstance(worker, NodeClassController)
+        ]
+        assert await classes.parts.cluster.kubernetes_version() == "1.33"
 
 
 def context_of() -> ProviderContext[Kube]:

@@ -364,3 +364,33 @@ async def test_without_the_gate_reserved_capacity_its_condition_is_left_out(aws:
         types = [one.type for one in (await bench.node_class()).status.conditions]
         assert "CapacityReservationsReady" not in types
         assert (await bench.condition("Ready")).status == "True"
+
+
+ROWS = {
+    "AMINotFound",
+    "UnsupportedAlias",
+    "SubnetsNotFound",
+    "SecurityGroupsNotFound",
+    "PlacementGroupNotFound",
+    "PlacementGroupResolutionFailed",
+    "InstanceProfileNotFound",
+    "ClusterCIDRResolutionFailed",
+    "InvalidKubeletConfiguration",
+    "UnsupportedKubeletConfiguration",
+    "KubeletExpressionsDisabled",
+    "KubeletExpressionInvalid",
+    "KubeletExpressionEvaluationFailed",
+    "DependenciesNotReady",
+    "TagValidationFailed",
+    "CreateLaunchTemplateAuthCheckFailed",
+    "CreateFleetAuthCheckFailed",
+    "RunInstancesAuthCheckFailed",
+    "UserDataSizeLimitExceeded",
+}
+
+
+def test_every_reason_has_a_test_that_is_named_after_it() -> None:
+    """By an id of a table above, or by the name of a test."""
+    ids = {str(row[0]).lower() for row in (*BY_SPEC, *EXPRESSIONS, *DENIED)}
+    tests = " ".join(name.replace("_", "") for name in globals() if name.startswith("test_"))
+    assert {row for row in ROWS if row.lower() not in ids and row.lower() not in tests} == set()

@@ -141,13 +141,25 @@ async def test_a_failed_check_is_repeated_after_ten_minutes(aws: Aws) -> None:
         assert (await bench.condition("ValidationSucceeded")).status == "True"
 
 
-async def test_a_throttled_dry_run_is_no_verdict(aws: Aws) -> None:
+@pytest.mark.parametrize(
+    ("code", "status", "want"),
+    [
+        ("RequestLimitExceeded", 503, "Throttled"),
+        ("InternalError", 500, "Unavailable"),
+        ("ExpiredToken", 400, "InvalidCredentials"),
+        ("RequestExpired", 400, "InvalidCredentials"),
+        ("AuthFailure", 401, "InvalidCredentials"),
+    ],
+)
+async def test_a_dry_run_that_was_not_decided_is_no_verdict(
+    aws: Aws, code: str, status: int, want: str
+) -> None:
     """It is made again soon; meanwhile nothing is known."""
     async with node_class_bench(aws) as bench:
-        bench.control.throttle("CreateFleet")
+        bench.control.fail_calls("CreateFleet", code, "no", status=status)
         await bench.create()
         assert await bench.look() == timedelta(seconds=1)
-        assert await bench.reason("ValidationSucceeded") == ("Unknown", "Throttled")
+        assert await bench.reason("ValidationSucceeded") == ("Unknown", want)
         await bench.look()
         assert (await bench.condition("ValidationSucceeded")).status == "True"
 

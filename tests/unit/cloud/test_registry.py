@@ -12,9 +12,11 @@ import msgspec
 import pytest
 
 from dovetail.cloud import registry
+from dovetail.cloud.catalogues import OfflineCatalogues
 from dovetail.cloud.context import ProviderContext
 from dovetail.cloud.plugin import ProviderPlugin
-from dovetail.errors import InputError
+from dovetail.errors import InputError, PluginWarning
+from dovetail.model.pool import NodeClassRef, NodePool
 from dovetail.testing.virtual_time import VirtualTime
 
 ROOT = Path(__file__).parents[3]
@@ -87,6 +89,40 @@ def test_a_provider_that_cannot_be_loaded_says_why(site: Path, value: str, probl
     install(site, "broken", f"broken = {value}")
     with pytest.raises(InputError, match=problem):
         load("broken")
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["import nowhere_at_all", "PLUGIN =", "raise RuntimeError('no licence')", "PLUGIN = None"],
+    ids=["a package is missing", "it is no Python", "it raises", "it names no plugin"],
+)
+def test_a_plugin_that_cannot_be_loaded_is_a_warning_and_the_others_serve(
+    site: Path, source: str
+) -> None:
+    """The warning names it, and where it was to come from."""
+    (site / "broken_plugin.py").write_text(source)
+    install(site, "broken", "broken = broken_plugin:PLUGIN")
+    with pytest.warns(PluginWarning, match=r"provider 'broken'.* broken_plugin:PLUGIN"):
+        found = [plugin.name for plugin in installed_plugins()]
+    assert "kwok" in found
+    assert "broken" not in found
+
+
+def installed_plugins() -> tuple[ProviderPlugin[None, msgspec.Struct], ...]:
+    """Those of which the provider never looks at a cluster."""
+    return registry.plugins()
+
+
+def test_a_pool_whose_kind_no_plugin_brings_is_refused_with_the_broken_ones(site: Path) -> None:
+    """It may be the kind of a plugin that cannot be loaded; pools of other kinds are served."""
+    install(site, "broken", "broken = nowhere_at_all:PLUGIN")
+    with pytest.warns(PluginWarning):
+        catalogues = OfflineCatalogues()
+    pool = NodePool("far", node_class=NodeClassRef("karpenter.far", "FarNodeClass", "default"))
+    with pytest.raises(InputError, match=r"NodePool far: .*'FarNodeClass'.*provider 'broken'"):
+        catalogues.of_pool(pool)
+    near = NodePool("near", node_class=NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", "default"))
+    assert catalogues.of_pool(near)
 
 
 def test_what_a_plugin_makes_must_be_a_provider() -> None:

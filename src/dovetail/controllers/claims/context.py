@@ -14,6 +14,7 @@ import msgspec
 from dovetail import api, labels
 from dovetail.cloud.errors import CloudError, NodeClaimNotFoundError
 from dovetail.cloud.provider import CloudProvider, NodeLifecycleHook
+from dovetail.cloud.repeated_faults import RepeatedFaults
 from dovetail.controllers.cache import WatchCache
 from dovetail.controllers.dependencies import Dependencies
 from dovetail.decide.lifecycle.claim import PoolContext
@@ -23,7 +24,7 @@ from dovetail.decide.lifecycle.repair import (
     is_unhealthy,
     unhealthy_condition,
 )
-from dovetail.decide.lifecycle.timing import DRIFT_RECHECK
+from dovetail.decide.lifecycle.timing import DRIFT_RECHECK, DRIFT_SETTLES_AFTER
 from dovetail.model.claim import ClaimObject, HookAnswer, NodeObject
 from dovetail.model.node import Node, RepairPolicy
 from dovetail.state.nodes import Joints, NodeReport, observed, ordered
@@ -31,11 +32,14 @@ from dovetail.state.objects import node_pool
 
 
 class _Answer(msgspec.Struct, frozen=True):
-    """What the cloud said of a claim, when, and of which pool and node class."""
+    """What the cloud said of a claim, when, and of which pool and node class. `ask_again_at` is set
+    while an edit of these is new: their controllers may not have seen to it yet.
+    """
 
     reason: str
     asked_at: datetime
     asked_of: tuple[int, int]
+    ask_again_at: datetime | None = None
 
 
 class DriftChecks:
@@ -45,6 +49,7 @@ class DriftChecks:
         self._dependencies = dependencies
         self._cache = cache
         self._log = dependencies.log.named("nodeclaim.disruption")
+        self._faults = RepeatedFaults(dependencies.clock)
         self._answers: dict[str, _Answer] = {}
         self._seen_at: dict[str, datetime] = {}
 
@@ -68,6 +73,7 @@ class DriftChecks:
             # A catalogue that is not known yet says nothing of what can be bought.
             type_seen_at=self._seen_at.get(claim.uid) if types else now,
             provider_reason=answer.reason if answer is not None else "",
+            ask_again_at=answer.ask_again_at if answer is not None else None,
         )
 
     def see_type(self, uid: str, now: datetime) -> None:
@@ -84,6 +90,7 @@ class DriftChecks:
         return (
             answer is None
             or answer.asked_of != self._generations(claim, pool)
+            or (answer.ask_again_at is not None and answer.ask_again_at <= now)
             or not timedelta(0) <= now - answer.asked_at < DRIFT_RECHECK
         )
 
@@ -100,8 +107,15 @@ class DriftChecks:
         except NodeClaimNotFoundError:
             reason = ""  # what is gone has not drifted
         except CloudError as error:
-            self._log.warning("could not ask for drift", node_claim=claim.name, error=error)
-        self._answers[claim.uid] = _Answer(reason, now, self._generations(claim, pool))
+            n_times = self._faults.n_to_report(str(error).replace(node.name, ""))
+            if n_times:
+                self._log.warning(
+                    "could not ask for drift", node_claim=claim.name, error=error, n_times=n_times
+                )
+        asked_of = self._generations(claim, pool)
+        is_edited = answer is not None and answer.asked_of != asked_of
+        ask_again_at = now + DRIFT_SETTLES_AFTER if is_edited else None
+        self._answers[claim.uid] = _Answer(reason, now, asked_of, ask_again_at)
 
 
 def joined_node(claim: api.NodeClaim, nodes: Iterable[api.Node]) -> Node:

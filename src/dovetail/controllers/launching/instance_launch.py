@@ -21,6 +21,7 @@ from dovetail.cloud.errors import (
 )
 from dovetail.cloud.price_list import PriceList
 from dovetail.cloud.provider import Instance
+from dovetail.cloud.repeated_faults import RepeatedFaults
 from dovetail.controllers.cache import WatchCache
 from dovetail.controllers.dependencies import Dependencies
 from dovetail.controllers.workqueue import WorkQueue
@@ -52,6 +53,7 @@ class InstanceLaunches:
         self._cache = cache
         self._ended = ended
         self._log = dependencies.log.named("nodeclaim.lifecycle")
+        self._faults = RepeatedFaults(dependencies.clock)
         self._held: dict[str, _Held] = {}
         self._queue: WorkQueue[str] = WorkQueue(
             self._launch,
@@ -122,14 +124,23 @@ class InstanceLaunches:
         again_at = retry_launch_at(failed, now)
         if again_at is None:  # the claim is deleted, and its pods are planned for again
             self._refuse_what_failed(claim, error, now)
-        self._log.error(
-            "could not launch node claim",
-            node_claim=claim.name,
-            node_pool=claim.node_pool,
-            error=error,
-        )
+        self._report(claim, error, is_tried_again=again_at is not None)
         self._held[claim.uid] = _Held(failed, claim, again_at)
         self._ended(claim)
+
+    def _report(self, claim: ClaimObject, error: Exception, *, is_tried_again: bool) -> None:
+        """What many claims suffer from again and again is reported once a minute."""
+        n_times = 1
+        if is_tried_again:
+            n_times = self._faults.n_to_report(str(error).replace(claim.name, ""))
+        if n_times:
+            self._log.error(
+                "could not launch node claim",
+                node_claim=claim.name,
+                node_pool=claim.node_pool,
+                error=error,
+                n_times=n_times,
+            )
 
     def _refuse_what_failed(self, claim: ClaimObject, error: Exception, now: datetime) -> None:
         """Remember what could not be had, so that the next plan asks for something else."""

@@ -60,7 +60,8 @@ _LONGEST_VALUE: Final = 63
 
 class PoolContext(msgspec.Struct, frozen=True):
     """The NodePool of a claim, as far as the claim depends on it, and what the cloud and earlier
-    passes say about the claim's drift.
+    passes say about the claim's drift. `ask_again_at` is when the cloud has more to say, after an
+    edit of the pool or its node class.
     """
 
     pool: NodePool
@@ -68,6 +69,7 @@ class PoolContext(msgspec.Struct, frozen=True):
     instance_types: tuple[InstanceType, ...]
     type_seen_at: datetime | None
     provider_reason: str
+    ask_again_at: datetime | None = None
 
 
 class ClaimContext(msgspec.Struct, frozen=True):
@@ -167,7 +169,8 @@ def _disruption_conditions(claim: ClaimObject, context: PoolContext, now: dateti
         context.type_seen_at,
         context.provider_reason,
     )
-    return running.drift_step(view, now).then(running.consolidatable_step(claim, context.pool, now))
+    step = running.drift_step(view, now).then(Step(look_again_at=context.ask_again_at))
+    return step.then(running.consolidatable_step(claim, context.pool, now))
 
 
 def node_class_label(node_class: NodeClassRef) -> str:

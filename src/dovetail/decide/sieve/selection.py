@@ -16,6 +16,7 @@ from dovetail.decide.explain import say
 from dovetail.decide.sieve.shelf import TypeShelf
 from dovetail.decide.sieve.state import Finding, Sifting, Waiver
 from dovetail.decide.sieve.typesets import Bits
+from dovetail.decide.sieve.unavailable import unavailable_text
 from dovetail.decide.sieve.wishes import Said, Wish, spoken, without
 from dovetail.model.topology import LabelSelector
 from dovetail.model.verdict import Reason
@@ -34,7 +35,11 @@ def stock(state: Sifting) -> Finding | None:
         why = f"none of the {shelf.admitted.bit_count()} matching instance types is available"
     else:
         why = f"its requirements match none of {n_types} types"
-    tell = partial(say, Reason.NO_INSTANCE_TYPES, why=why)
+
+    def tell() -> str:
+        where = unavailable_text(shelf, shelf.admitted, {})
+        return say(Reason.NO_INSTANCE_TYPES, why=f"{why}{where}")
+
     return Finding(Reason.NO_INSTANCE_TYPES, tell, shelf.table.everyone, Waiver())
 
 
@@ -137,7 +142,10 @@ def offerings(state: Sifting) -> Finding | None:
     wish = state.branches[0][0]
     asked = [spoken(said) for key, said in wish.items() if key in shelf.table.offered_keys]
     where = f" with {', '.join(asked)}" if asked else ""
-    tell = partial(say, Reason.NO_OFFERING, where=where)
+
+    def tell() -> str:
+        return say(Reason.NO_OFFERING, where=f"{where}{unavailable_text(shelf, state.left, wish)}")
+
     waiver = Waiver(reasons=frozenset({Reason.NO_OFFERING}))
     return Finding(Reason.NO_OFFERING, tell, state.left, waiver)
 

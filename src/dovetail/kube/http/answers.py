@@ -85,10 +85,15 @@ class _Versioned(_Wire, frozen=True):
     metadata: _Meta = _Meta()
 
 
+class _ServerVersion(_Wire, frozen=True):
+    git_version: str = ""
+
+
 _statuses: Final = msgspec.json.Decoder(_Status)
 _lists: Final = msgspec.json.Decoder(_List)
 _events: Final = msgspec.json.Decoder(_Event)
 _versions: Final = msgspec.json.Decoder(_Versioned)
+_server_versions: Final = msgspec.json.Decoder(_ServerVersion)
 _objects: Final = msgspec.json.Decoder(msgspec.Raw)
 
 T = TypeVar("T")
@@ -145,6 +150,15 @@ def page_of(body: bytes) -> Page:
 def object_of(body: bytes) -> msgspec.Raw:
     """One object. Raises UnavailableError if it is none."""
     return _read(_objects.decode, body, "an object")
+
+
+def version_of(body: bytes) -> str:
+    """The version that a server tells. Raises UnavailableError if it tells none."""
+    version = _read(_server_versions.decode, body, "a version").git_version
+    if not version:
+        expected = "a version"
+        raise _garbled_error(expected, body, "it is empty")
+    return version
 
 
 def change_of(line: bytes) -> WatchEvent:

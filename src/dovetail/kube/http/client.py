@@ -48,6 +48,11 @@ class HttpKube:
         request = Request("GET", single(ref), Repeat.FREELY, is_urgent=_is_urgent(ref.kind))
         return await self._transport.answer(request, answers.object_of)
 
+    async def version(self) -> str:
+        """The version of the server, such as `v1.35.2`."""
+        request = Request("GET", "/version", Repeat.FREELY)
+        return await self._transport.answer(request, answers.version_of)
+
     async def list(self, scope: Scope, *, limit: int = 0, token: str = "") -> Page:
         """A page of objects, in the order of their keys; `limit` 0 means all at once."""
         path = listing(scope, limit=limit, token=token)

@@ -8,19 +8,22 @@ from enum import StrEnum
 from typing import Final, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
+from botocore.parsers import ResponseParserError
 
 from dovetail.errors import DovetailError
 
 _DENIED: Final = frozenset(
+    {"AccessDenied", "AccessDeniedException", "AuthFailure", "UnauthorizedOperation"}
+)
+# Who calls is not known: that tells nothing of the call. A clock that is wrong leads to it as well.
+_BAD_CREDENTIALS: Final = frozenset(
     {
-        "AccessDenied",
-        "AccessDeniedException",
-        "AuthFailure",
         "ExpiredToken",
         "ExpiredTokenException",
         "InvalidClientTokenId",
+        "InvalidSignatureException",
         "RequestExpired",
-        "UnauthorizedOperation",
+        "SignatureDoesNotMatch",
         "UnrecognizedClientException",
     }
 )
@@ -46,6 +49,7 @@ _NOT_FOUND: Final = frozenset(
         "ResourceNotFoundException",
     }
 )
+_N_UNAUTHENTICATED: Final = 401
 _N_SERVER_ERROR: Final = 500
 T = TypeVar("T")
 
@@ -54,6 +58,7 @@ class Failure(StrEnum):
     """Why a call failed, as far as the caller's reaction differs."""
 
     DENIED = "AccessDenied"
+    CREDENTIALS = "InvalidCredentials"
     THROTTLED = "Throttled"
     NOT_FOUND = "NotFound"
     UNAVAILABLE = "Unavailable"
@@ -62,6 +67,7 @@ class Failure(StrEnum):
 
 _REMEDIES: Final = {
     Failure.DENIED: "allow {action} in the IAM policy of the controller's role",
+    Failure.CREDENTIALS: "check the credentials of the controller, and its clock",
     Failure.THROTTLED: "the call is repeated later",
     Failure.UNAVAILABLE: "the call is repeated later",
     Failure.NOT_FOUND: "",
@@ -94,10 +100,13 @@ def calling(action: str) -> Iterator[None]:
         status = int(answer.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
         raise CallFailedError(action, code, message, _failure(code, status)) from error
     except NoCredentialsError as error:
-        raise CallFailedError(action, "NoCredentials", str(error), Failure.DENIED) from error
+        raise CallFailedError(action, "NoCredentials", str(error), Failure.CREDENTIALS) from error
     except (BotoCoreError, TimeoutError, OSError) as error:
         code = type(error).__name__
         raise CallFailedError(action, code, str(error), Failure.UNAVAILABLE) from error
+    except (ResponseParserError, ValueError) as error:
+        message = f"the answer cannot be read: {error}"
+        raise CallFailedError(action, "MalformedAnswer", message, Failure.UNAVAILABLE) from error
 
 
 def answered(part: T | None, action: str) -> T:
@@ -111,6 +120,8 @@ def answered(part: T | None, action: str) -> T:
 
 
 def _failure(code: str, status: int) -> Failure:
+    if code in _BAD_CREDENTIALS or status == _N_UNAUTHENTICATED:
+        return Failure.CREDENTIALS
     if code in _DENIED:
         return Failure.DENIED
     if code in _THROTTLED:

@@ -8,7 +8,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from dovetail.clock import Clock
-from dovetail.providers.aws.calls import calling
+from dovetail.kube.errors import ApiError
+from dovetail.providers.aws.calls import CallFailedError, Failure, answered, calling
 from dovetail.providers.aws.expiring_cache import ExpiringCache
 from dovetail.providers.aws.images.aliases import NEWEST_MINOR, OLDEST_MINOR, minor_of
 from dovetail.providers.aws.settings import AwsSettings
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from types_aiobotocore_eks.type_defs import ClusterTypeDef
 
 DiscoverVersion = Callable[[], Awaitable[str]]  # gitVersion of the API server: `v1.35.2`
+_ACTION: Final = "eks:DescribeCluster"
 _VERSION_KEPT_FOR: Final = timedelta(minutes=5)
 
 
@@ -45,9 +47,9 @@ class ClusterFacts:
         if kept is not None:
             return kept
         if self._discover is not None:
-            found = await self._discover()
+            found = await _discovered(self._discover)
         else:
-            found = (await self._cluster()).get("version", "")
+            found = answered((await self._cluster()).get("version"), _ACTION)
         version = f"1.{minor_of(found)}"
         self._versions.put("", version, keep_for=_VERSION_KEPT_FOR)
         return version
@@ -65,9 +67,17 @@ class ClusterFacts:
         return self._service_cidr
 
     async def _cluster(self) -> ClusterTypeDef:
-        with calling("eks:DescribeCluster"):
+        with calling(_ACTION):
             answer = await self._eks.describe_cluster(name=self._settings.cluster_name)
-        return answer["cluster"]
+        return answered(answer.get("cluster"), _ACTION)
+
+
+async def _discovered(discover: DiscoverVersion) -> str:
+    try:
+        return await discover()
+    except ApiError as error:
+        action = "GET /version of the API server"
+        raise CallFailedError(action, error.reason, str(error), Failure.UNAVAILABLE) from error
 
 
 def unsupported_version(version: str) -> str:

@@ -64,7 +64,10 @@ TABLE: Final = SettingsTable(
             metavar="NAME",
         ),
         _switch("isolated-vpc", "The VPC has no way out: ask no service that has no endpoint."),
-        _switch("eks-control-plane", "The cluster is run by EKS."),
+        _switch(
+            "eks-control-plane",
+            "EKS runs the cluster: ask it for the version of Kubernetes, not the API server.",
+        ),
         Flag(
             "vm-memory-overhead-percent",
             "VM_MEMORY_OVERHEAD_PERCENT",

@@ -46,7 +46,9 @@ async def opened(
         await source.begin()
         source.call_on_change(context.types_changed)
         options = ControllerOptions(
-            catalogue=source.inputs, knows_reservations=knows_reservations(context.gates)
+            catalogue=source.inputs,
+            knows_reservations=knows_reservations(context.gates),
+            discover_version=context.kubernetes_version,
         )
         classes = NodeClassController(context, apis, known, options)
         provider = AwsProvider(context, apis, known, source=source, workers=(classes,))

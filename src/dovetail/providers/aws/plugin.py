@@ -17,6 +17,7 @@ from dovetail.model.instance import InstanceType
 from dovetail.model.pool import NodePool
 from dovetail.providers.aws.flags import TABLE
 from dovetail.providers.aws.interruption.metrics import METRICS
+from dovetail.providers.aws.label_keys import LABEL_KEYS, REQUIREMENT_RULE
 from dovetail.providers.aws.node_class.definition import DEFINITION, KIND
 from dovetail.providers.aws.node_class.types import EC2NodeClass
 from dovetail.providers.aws.settings import AwsSettings
@@ -56,7 +57,8 @@ def _offline(pool: NodePool, node_class: api.Object | None) -> tuple[InstanceTyp
 PLUGIN: Final = ProviderPlugin[Kube, AwsSettings](
     name="aws",
     make=make,
-    extension=api.Extension(node_classes=(DEFINITION,)),
+    extension=api.Extension(node_classes=(DEFINITION,), requirement_rules=(REQUIREMENT_RULE,)),
+    label_keys=LABEL_KEYS,
     settings=TABLE,
     access=ProviderAccess(
         reading=(PolicyRule(KIND.group, (KIND.plural,), _READ),),

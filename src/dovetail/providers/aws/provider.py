@@ -14,6 +14,7 @@ from dovetail import labels
 from dovetail.cloud.context import ProviderContext
 from dovetail.cloud.errors import CloudError, NodeClaimNotFoundError
 from dovetail.cloud.provider import CloudWorker, Instance, NodeClassKind
+from dovetail.cloud.repeated_faults import RepeatedFaults
 from dovetail.kube.errors import ApiError
 from dovetail.kube.seam import Json, Kube
 from dovetail.model.claim import ClaimObject
@@ -60,6 +61,7 @@ _REPAIRS: Final = (
 )
 _NO_TYPES: Final[dict[str, InstanceType]] = {}
 _TEMPLATE_SWEEP: Final = timedelta(seconds=10)
+_LONGEST_PAUSE: Final = timedelta(minutes=1)  # while the work fails
 _AT_ONCE: Final = 50
 _UPKEEP_PERIOD: Final = timedelta(minutes=1)
 _NEW_NODE_PERIOD: Final = timedelta(seconds=5)  # after a node has joined: its instance has no name
@@ -79,7 +81,8 @@ class AwsProvider:
     ) -> None:
         self._announce = context.announce
         self._log = context.log
-        self._workers = [*workers]
+        self._faults = RepeatedFaults(context.clock)
+        self.controllers = [*workers]
         self._upkeep = ClaimUpkeep(context, apis.ec2, settings.cluster_name)
         self._clock = context.clock
         self._timer = context.timer
@@ -103,7 +106,7 @@ class AwsProvider:
 
     def employ(self, *workers: CloudWorker) -> None:
         """These work as well."""
-        self._workers.extend(workers)
+        self.controllers.extend(workers)
 
     @property
     def name(self) -> str:
@@ -157,17 +160,19 @@ class AwsProvider:
         return self._annotated(instance, node_class) if node_class is not None else instance
 
     def _annotated(self, instance: Instance, node_class: EC2NodeClass) -> Instance:
-        hashed = node_class_hash(
-            node_class,
-            family=family_of(node_class.spec),
-            ca_bundle=self._settings.cluster_ca_bundle,
-        )
         annotations = {
-            keys.NODE_CLASS_HASH: hashed,
+            keys.NODE_CLASS_HASH: self._hash(node_class),
             keys.NODE_CLASS_HASH_VERSION: HASH_VERSION,
             keys.INSTANCE_PROFILE: node_class.status.instance_profile,
         }
         return msgspec.structs.replace(instance, annotations=annotations)
+
+    def _hash(self, node_class: EC2NodeClass) -> str:
+        return node_class_hash(
+            node_class,
+            family=family_of(node_class.spec),
+            ca_bundle=self._settings.cluster_ca_bundle,
+        )
 
     # ------------------------------------------------------------ instances
 
@@ -264,6 +269,7 @@ class AwsProvider:
         return drift_reason(
             InstanceDriftView(
                 node_class=node_class,
+                class_hash=self._hash(node_class),
                 instance=described,
                 held=types.get(described.instance_type),
                 labels=node.labels,
@@ -296,7 +302,7 @@ class AwsProvider:
             group.create_task(self._source.run())
             group.create_task(self._collect_templates())
             group.create_task(self._repeat_upkeep())
-            for worker in self._workers:
+            for worker in self.controllers:
                 group.create_task(worker.run())
 
     async def keep_up(self) -> None:
@@ -334,9 +340,11 @@ class AwsProvider:
         await self._repeat(_TEMPLATE_SWEEP, self.launcher.templates.sweep)
 
     async def _repeat(self, period: timedelta, work: Callable[[], Awaitable[None]]) -> None:
+        pause = period
         while True:
-            await self._timer.sleep(period.total_seconds())
-            await self._attempt(work)
+            await self._timer.sleep(pause.total_seconds())
+            has_worked = await self._attempt(work)
+            pause = period if has_worked else min(2 * pause, _LONGEST_PAUSE)
 
     async def _repeat_upkeep(self) -> None:
         """Every minute, and soon after nodes have joined."""
@@ -349,12 +357,18 @@ class AwsProvider:
             self._has_new_nodes = False
             await self._attempt(self.keep_up)
 
-    async def _attempt(self, work: Callable[[], Awaitable[None]]) -> None:
-        """What cannot be done now is done the next time."""
+    async def _attempt(self, work: Callable[[], Awaitable[None]]) -> bool:
+        """Whether it was done; what cannot be done now is done the next time."""
         try:
             await work()
         except (CallFailedError, CloudError, ApiError) as error:
-            self._log.warning("could not keep instances up to date", error=error)
+            n_times = self._faults.n_to_report(str(error))
+            if n_times:
+                self._log.warning(
+                    "could not keep instances up to date", error=error, n_times=n_times
+                )
+            return False
+        return True
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from aiobotocore.session import get_session
 from botocore.utils import InstanceMetadataRegionFetcher
 
 from dovetail.errors import InputError
-from dovetail.providers.aws.calls import CallFailedError, calling
+from dovetail.providers.aws.calls import CallFailedError, answered, calling
 from dovetail.providers.aws.settings import AwsSettings, check_settings
 
 if TYPE_CHECKING:
@@ -53,7 +53,8 @@ async def with_cluster(
         return settings
     try:
         with calling("eks:DescribeCluster"):
-            cluster = (await eks.describe_cluster(name=settings.cluster_name))["cluster"]
+            answer = await eks.describe_cluster(name=settings.cluster_name)
+        cluster = answered(answer.get("cluster"), "eks:DescribeCluster")
     except CallFailedError as error:
         msg = (
             f"reading cluster {settings.cluster_name}: {error}; "

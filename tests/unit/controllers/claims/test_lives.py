@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dovetail import api, labels
 from dovetail.controllers.cache import NODE, NODE_CLAIM
+from dovetail.decide.lifecycle.timing import DRIFT_SETTLES_AFTER
 from dovetail.kube.seam import Body, Json, Patch, Ref
 from dovetail.model.node import Node
 from dovetail.providers.kwok.provider import KwokProvider
@@ -136,7 +137,7 @@ async def test_a_claim_whose_type_is_no_longer_offered_drifts() -> None:
 
 
 async def test_the_cloud_is_asked_for_drift_every_five_minutes() -> None:
-    """Not at every turn, but when the pool has changed."""
+    """Not at every turn, but when the pool has changed, and once more soon after that."""
 
     class DriftingCloud(KwokProvider):
         reason = ""
@@ -161,6 +162,12 @@ async def test_the_cloud_is_asked_for_drift_every_five_minutes() -> None:
         await world.api.patch(ref, Patch({"spec": {"weight": 3}}))
         await world.time.advance()
         assert world.cloud.n_asked == 3
+        world.cloud.reason = ""  # what follows from the edit is known a little later
+        await world.time.advance(DRIFT_SETTLES_AFTER)
+        assert world.cloud.n_asked == 4
+        assert "Drifted" not in said(await world.read_claim())
+        await world.time.advance(4 * MINUTE)
+        assert world.cloud.n_asked == 4
 
 
 async def test_a_catalogue_that_is_not_known_yet_makes_no_node_drift() -> None:

@@ -42,6 +42,16 @@ def test_every_status_has_its_error(code: int, reason: str, want: type[errors.Ap
     assert (type(error), error.status, error.reason, str(error)) == (want, code, reason, "why")
 
 
+def test_a_server_tells_its_version() -> None:
+    """An answer without one is none."""
+    assert answers.version_of(b'{"major":"1","minor":"35+","gitVersion":"v1.35.2-eks-1"}') == (
+        "v1.35.2-eks-1"
+    )
+    for body in (b"{}", b"<html>502</html>", b""):
+        with pytest.raises(errors.UnavailableError):
+            answers.version_of(body)
+
+
 def test_a_budget_is_told_from_a_busy_server_by_its_cause() -> None:
     """Both are 429."""
     busy = answers.error_of(429, said(429, "TooManyRequests"), "3")

@@ -68,6 +68,14 @@ async def test_the_client_is_a_whole_kube() -> None:
         assert kube is found
 
 
+async def test_the_version_is_that_of_the_server() -> None:
+    """It needs no right of its own."""
+    recorder = Recorder(web.json_response({"gitVersion": "v1.35.2"}))
+    async with served(recorder) as url, client(url) as kube:
+        assert await kube.version() == "v1.35.2"
+    assert recorder.asked == [("GET", "/version")]
+
+
 async def test_a_list_is_read_in_pages() -> None:
     """The token of one page asks for the next."""
 

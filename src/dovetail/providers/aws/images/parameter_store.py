@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from types_aiobotocore_ec2 import EC2Client
     from types_aiobotocore_ssm import SSMClient
 
+_GET: Final = "ssm:GetParameter"
 _KEPT_FOR: Final = timedelta(hours=24)
 _CUSTOM_KEPT_FOR: Final = timedelta(minutes=5)
 
@@ -42,13 +43,13 @@ class ParameterStore:
         if kept is not None:
             return kept
         try:
-            with calling("ssm:GetParameter"):
+            with calling(_GET):
                 answer = await self._ssm.get_parameter(Name=parameter.name)
         except CallFailedError as error:
             if error.failure is Failure.NOT_FOUND:
                 return ""
             raise
-        value = answer["Parameter"].get("Value", "")
+        value = answered(answer.get("Parameter", {}).get("Value"), _GET)
         keep_for = _CUSTOM_KEPT_FOR if parameter.is_custom else _KEPT_FOR
         self._values.put(parameter, value, keep_for=keep_for)
         return value

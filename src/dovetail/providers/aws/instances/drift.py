@@ -12,6 +12,7 @@ from dovetail.model.instance import InstanceType
 from dovetail.providers.aws.images.resolution import image_for
 from dovetail.providers.aws.instances.described import Ec2Instance
 from dovetail.providers.aws.launching import keys
+from dovetail.providers.aws.node_class.hashing import HASH_VERSION
 from dovetail.providers.aws.node_class.types import EC2NodeClass
 
 NODE_CLASS_DRIFT: Final = "NodeClassDrift"
@@ -24,10 +25,11 @@ PLACEMENT_GROUP_DRIFT: Final = "PlacementGroupDrift"
 
 class InstanceDriftView(msgspec.Struct, frozen=True, kw_only=True):
     """What drift is judged by. `labels` and `annotations` are those of the node or its claim,
-    `placement_group` is the id that the class selects now.
+    `class_hash` is the hash of the class as it is now, `placement_group` the id that it selects.
     """
 
     node_class: EC2NodeClass
+    class_hash: str
     instance: Ec2Instance
     held: InstanceType | None
     labels: Mapping[str, str] = {}
@@ -38,7 +40,7 @@ class InstanceDriftView(msgspec.Struct, frozen=True, kw_only=True):
 def drift_reason(view: InstanceDriftView) -> str:
     """Why the instance has drifted; empty if it has not. The first reason counts."""
     checks = (
-        (static_drift(view.node_class.metadata.annotations, view.annotations), NODE_CLASS_DRIFT),
+        (_has_other_hash(view), NODE_CLASS_DRIFT),
         (_has_other_image(view), AMI_DRIFT),
         (_has_other_groups(view), SECURITY_GROUP_DRIFT),
         (_is_in_other_subnet(view), SUBNET_DRIFT),
@@ -48,11 +50,11 @@ def drift_reason(view: InstanceDriftView) -> str:
     return next((reason for is_drifted, reason in checks if is_drifted), "")
 
 
-def static_drift(node_class: Mapping[str, str], claim: Mapping[str, str]) -> bool:
-    """Whether the hashes of class and claim differ; hashes of different versions say nothing."""
-    versions = {one.get(keys.NODE_CLASS_HASH_VERSION, "") for one in (node_class, claim)}
-    hashes = [one.get(keys.NODE_CLASS_HASH, "") for one in (node_class, claim)]
-    return len(versions) == 1 and all(hashes) and hashes[0] != hashes[1]
+def _has_other_hash(view: InstanceDriftView) -> bool:
+    """Whether the hashes of class and claim differ; one of another version says nothing."""
+    version = view.annotations.get(keys.NODE_CLASS_HASH_VERSION, "")
+    stamped = view.annotations.get(keys.NODE_CLASS_HASH, "")
+    return version == HASH_VERSION and stamped not in ("", view.class_hash)
 
 
 def _has_other_image(view: InstanceDriftView) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from dovetail import labels
 from dovetail.clock import Clock, Timer
 from dovetail.cloud.errors import CloudError, NodeClaimNotFoundError
-from dovetail.providers.aws.calls import CallFailedError, calling
+from dovetail.providers.aws.calls import CallFailedError, answered, calling
 from dovetail.providers.aws.expiring_cache import ExpiringCache
 from dovetail.providers.aws.instances.described import (
     LISTED,
@@ -30,6 +30,7 @@ _PAGE: Final = 250  # a longer page holds up the event loop: make bench-aws
 _RECENT: Final = timedelta(minutes=5)  # as often as nodes are checked for drift
 _WINDOW: Final = BatchWindow(idle_seconds=0.1, max_seconds=1.0, max_items=200)
 _ALL: Final = ""
+_DESCRIBE: Final = "ec2:DescribeInstances"
 
 
 class Ec2Instances:
@@ -90,9 +91,9 @@ class Ec2Instances:
         )
         found: list[Ec2Instance] = []
         try:
-            with calling("ec2:DescribeInstances"):
+            with calling(_DESCRIBE):
                 async for page in pages:
-                    found += instances_of(page["Reservations"])
+                    found += instances_of(answered(page.get("Reservations"), _DESCRIBE))
         except CallFailedError as error:
             raise CloudError(str(error)) from error
         return sorted(found, key=lambda one: one.id)

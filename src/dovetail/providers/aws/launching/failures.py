@@ -43,10 +43,8 @@ MALFORMED_ID: Final = "InvalidInstanceID.Malformed"
 LAUNCH_FAILED: Final = "LaunchFailed"
 # A spread placement group takes seven instances in each zone.
 _SPREAD_LIMIT: Final = "spread placement group"
-# Credentials that have expired say nothing of the call, and an unknown error says nothing at all.
-_UNDECIDED: Final = frozenset(
-    {"RequestExpired", "ExpiredToken", "ExpiredTokenException", "NoCredentials", "Unknown"}
-)
+_NO_DECISION: Final = "Unknown"  # an error that says nothing at all
+_UNDECIDED: Final = (Failure.THROTTLED, Failure.UNAVAILABLE, Failure.CREDENTIALS)
 
 # The first that fits: by code, or by words of the message.
 _REASON_BY_CODE: Final = {
@@ -71,13 +69,14 @@ _REASON_BY_WORDS: Final = (
     ("belong to different networks", "SecurityGroupSubnetVPCMismatch"),
     ("User data is limited to", "UserDataSizeLimitExceeded"),
     ("Free Tier", "FreeTierIneligible"),
+    ("validate the provided access credentials", "Unauthorized"),
 )
 
 
 def is_undecided(error: CallFailedError) -> bool:
     """Whether a call may have been carried out, or should just be made again as it was."""
-    is_answered = error.code and not error.code.isdigit() and error.code not in _UNDECIDED
-    return not is_answered or error.failure in (Failure.THROTTLED, Failure.UNAVAILABLE)
+    is_answered = error.code and not error.code.isdigit() and error.code != _NO_DECISION
+    return not is_answered or error.failure in _UNDECIDED
 
 
 def is_not_found(error: CallFailedError) -> bool:

@@ -18,7 +18,7 @@ from dovetail.cloud.errors import CreateError
 from dovetail.kube.errors import ApiError
 from dovetail.kube.seam import Kube
 from dovetail.model.claim import ClaimObject
-from dovetail.providers.aws.calls import CallFailedError, Failure, calling
+from dovetail.providers.aws.calls import CallFailedError, Failure, answered, calling
 from dovetail.providers.aws.launching import keys
 from dovetail.providers.aws.launching.batching import SingleFlight
 from dovetail.providers.aws.launching.failures import (
@@ -160,10 +160,7 @@ class Fleets:
     async def _recover(self, mark: FleetMark) -> FleetAnswer | None:
         for _ in range(_TRIES):
             records = await self._marks.records()
-            ordinals = {
-                one.ordinal for one in records if one.token == mark.token and not one.is_deleting
-            }
-            if len(ordinals) == mark.n_instances or await self._tagged(mark.token):
+            if _may_be_sent(mark, records) or await self._tagged(mark.token):
                 self._committed.add(mark.token)
                 return await self._send(mark)
             head = next((one for one in records if one.uid == mark.head), None)
@@ -222,6 +219,7 @@ class Fleets:
                 answer = await self._ec2.describe_instances(
                     Filters=[{"Name": f"tag:{keys.TOKEN_TAG}", "Values": [token]}]
                 )
+            reservations = answered(answer.get("Reservations"), "ec2:DescribeInstances")
         except CallFailedError as error:
             raise CreateError(str(error), condition_reason=LAUNCH_FAILED) from error
         found = [
@@ -233,7 +231,7 @@ class Fleets:
                 image_id=one.get("ImageId", ""),
                 is_spot=one.get("InstanceLifecycle") == "spot",
             )
-            for reservation in answer["Reservations"]
+            for reservation in reservations
             for one in reservation.get("Instances", [])
         ]
         return tuple(sorted(found, key=lambda one: one.id))
@@ -243,6 +241,28 @@ class Fleets:
         self._committed.discard(token)
         while len(self._answers) > _ANSWERS_KEPT:
             del self._answers[next(iter(self._answers))]
+
+
+def _may_be_sent(mark: FleetMark, records: Iterable[ClaimRecord]) -> bool:
+    """Whether the request may be sent, again or for the first time, by what the claims tell.
+
+    A head with the token proves that all claims were marked, and that the request may have been
+    sent. If it was not, an instance is launched for each claim that is gone, and collected: at most
+    one for each claim that is left. If the head itself is gone, no other claim may be.
+    """
+    by_uid = {record.uid: record for record in records}
+    head = by_uid.get(mark.head)
+    if head is not None and head.token != mark.token:
+        return False
+    n_left = len(
+        {
+            record.ordinal
+            for record in by_uid.values()
+            if record.token == mark.token and not record.is_deleting
+        }
+    )
+    n_affordable = n_left if head is not None else min(n_left, 1)
+    return mark.n_instances - n_left <= n_affordable
 
 
 def _marks(text: str, claims: Iterable[MarkedClaim]) -> dict[str, FleetMark]:

@@ -8,11 +8,12 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from dovetail.clock import Clock
-from dovetail.providers.aws.calls import CallFailedError, calling
+from dovetail.providers.aws.calls import CallFailedError, answered, calling
 
 if TYPE_CHECKING:
     from types_aiobotocore_ec2 import EC2Client
 
+_ACTION: Final = "ec2:DescribeCapacityReservations"
 _KEPT_FOR: Final = timedelta(minutes=1)
 _FALLBACK_KEPT_FOR: Final = timedelta(hours=24)  # where EC2 cannot be asked
 
@@ -65,11 +66,12 @@ class ReservationCounts:
 
     async def _read(self, ids: list[str], now: datetime) -> None:
         try:
-            with calling("ec2:DescribeCapacityReservations"):
+            with calling(_ACTION):
                 answer = await self._ec2.describe_capacity_reservations(CapacityReservationIds=ids)
+            described = answered(answer.get("CapacityReservations"), _ACTION)
         except CallFailedError:
             return
-        for one in answer["CapacityReservations"]:
+        for one in described:
             name = one.get("CapacityReservationId", "")
             is_active = one.get("State") == "active"
             self._left[name] = one.get("AvailableInstanceCount", 0) if is_active else 0

@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from dovetail.clock import Clock
-from dovetail.providers.aws.calls import calling
+from dovetail.providers.aws.calls import answered, calling
 from dovetail.providers.aws.node_class.types import Subnet
 
 if TYPE_CHECKING:
     from types_aiobotocore_ec2 import EC2Client
+
+_ACTION: Final = "ec2:DescribeSubnets"
 
 
 def zonal_subnets(subnets: Sequence[Subnet], free: Mapping[str, int]) -> dict[str, str]:
@@ -59,9 +61,9 @@ class FreeAddresses:
         return read_at is not None and abs(now - read_at) < self._kept_for
 
     async def _read(self, ids: Sequence[str], now: datetime) -> None:
-        with calling("ec2:DescribeSubnets"):
+        with calling(_ACTION):
             answer = await self._ec2.describe_subnets(SubnetIds=list(ids))
-        for one in answer["Subnets"]:
+        for one in answered(answer.get("Subnets"), _ACTION):
             subnet_id = one.get("SubnetId", "")
             self._free[subnet_id] = one.get("AvailableIpAddressCount", 0)
             self._read_at[subnet_id] = now

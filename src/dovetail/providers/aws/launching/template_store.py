@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from dovetail.clock import Clock
-from dovetail.providers.aws.calls import CallFailedError, calling
+from dovetail.providers.aws.calls import CallFailedError, answered, calling
 from dovetail.providers.aws.launching import keys
 from dovetail.providers.aws.launching.failures import NAME_TAKEN, TEMPLATE_NOT_FOUND
 from dovetail.providers.aws.launching.fleet_request import tag_list
@@ -21,6 +21,7 @@ KEPT_FOR: Final = timedelta(minutes=1)
 _NAMES_AT_ONCE: Final = 200  # values of one filter
 _PAGE: Final = 200
 _TEMPLATE: Final = "launch-template"
+_DESCRIBE: Final = "ec2:DescribeLaunchTemplates"
 
 
 class TemplateStore:
@@ -81,9 +82,10 @@ class TemplateStore:
             PaginationConfig={"PageSize": _PAGE},
         )
         found: set[str] = set()
-        with calling("ec2:DescribeLaunchTemplates"):
+        with calling(_DESCRIBE):
             async for page in pages:
-                found |= {one.get("LaunchTemplateName", "") for one in page["LaunchTemplates"]}
+                described = answered(page.get("LaunchTemplates"), _DESCRIBE)
+                found |= {one.get("LaunchTemplateName", "") for one in described}
         return found
 
     async def _create(self, template: LaunchTemplate) -> None:

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from dovetail import api
-from dovetail.providers.aws.calls import CallFailedError, Failure, calling
+from dovetail.providers.aws.calls import CallFailedError, Failure, answered, calling
 from dovetail.providers.aws.launching import keys
 from dovetail.providers.aws.node_class.types import EC2NodeClass
 from dovetail.providers.aws.settings import AwsSettings
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 WAITING: Final = "WaitingOnNodeClaimTermination"
 AGAIN_AFTER: Final = timedelta(minutes=10)
 _SHOWN: Final = 5
+_DESCRIBE: Final = "ec2:DescribeLaunchTemplates"
 
 
 def waiting_message(claims: Sequence[api.NodeClaim]) -> str:
@@ -59,7 +60,7 @@ class Finalizer:
 
     async def _delete_templates(self, node_class: EC2NodeClass) -> None:
         names: list[str] = []
-        with calling("ec2:DescribeLaunchTemplates"):
+        with calling(_DESCRIBE):
             pages = self._ec2.get_paginator("describe_launch_templates").paginate(
                 Filters=[
                     {"Name": f"tag:{keys.CLUSTER_TAG}", "Values": [self._settings.cluster_name]},
@@ -67,7 +68,8 @@ class Finalizer:
                 ]
             )
             async for page in pages:
-                names += [one.get("LaunchTemplateName", "") for one in page["LaunchTemplates"]]
+                described = answered(page.get("LaunchTemplates"), _DESCRIBE)
+                names += [one.get("LaunchTemplateName", "") for one in described]
         for name in sorted(names):
             try:
                 with calling("ec2:DeleteLaunchTemplate"):

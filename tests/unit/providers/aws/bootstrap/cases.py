@@ -142,12 +142,14 @@ CASES: dict[str, tuple[Family, BootstrapInputs]] = {
     ),
     "bottlerocket-ipv6": (Family.BOTTLEROCKET, inputs(**IPV6)),
     "bottlerocket-kubelet": (Family.BOTTLEROCKET, inputs(kubelet=KUBELET)),
+    "windows2019": (Family.WINDOWS2019, inputs()),
     "windows2022": (Family.WINDOWS2022, inputs()),
     "windows2022-bare": (Family.WINDOWS2022, inputs(**BARE)),
     "windows2022-powershell": (Family.WINDOWS2022, inputs(custom=POWERSHELL)),
     "windows2022-raid0": (Family.WINDOWS2022, inputs(instance_store_policy=RAID0)),
     "windows2022-ipv6": (Family.WINDOWS2022, inputs(**IPV6)),
     "windows2022-kubelet": (Family.WINDOWS2022, inputs(kubelet=KUBELET)),
+    "windows2025": (Family.WINDOWS2025, inputs()),
     "custom": (Family.CUSTOM, inputs(custom=SHELL, instance_store_policy=RAID0)),
 }
 

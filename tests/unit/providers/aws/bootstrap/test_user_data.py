@@ -19,6 +19,13 @@ def test_user_data_is_as_it_was(name: str) -> None:
     assert got == want
 
 
+def test_every_family_has_cases_of_its_name() -> None:
+    """A family without cases would be one without tests."""
+    assert {family for family, _ in CASES.values()} == set(Family)
+    for name, (family, _) in CASES.items():
+        assert name.partition("-")[0] == family.lower()
+
+
 def test_every_golden_file_is_of_a_case() -> None:
     """None is left over."""
     assert sorted(path.stem for path in GOLDEN.iterdir()) == sorted(CASES)

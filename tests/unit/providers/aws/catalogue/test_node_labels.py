@@ -10,6 +10,7 @@ from dovetail import labels
 from dovetail.model.requirements import Operator
 from dovetail.providers.aws.catalogue.inputs import PlacementGroupFacts
 from dovetail.providers.aws.catalogue.machines import MachineType, packaged
+from dovetail.providers.aws.label_keys import LABEL_KEYS
 from dovetail.providers.aws.node_class.types import CapacityReservation
 from tests.unit.providers.aws.catalogue.setting import A, B, C, machine, node_class, resolved
 
@@ -98,7 +99,7 @@ def test_a_label_has_the_value_that_the_machine_type_gives_it(case: str) -> None
     assert held.operator is (Operator.IN if want else Operator.DOES_NOT_EXIST)
 
 
-def test_tenancy_may_be_default_or_dedicated() -> None:
+def test_instance_tenancy_may_be_default_or_dedicated() -> None:
     """Both are always allowed."""
     held = resolved(machine(), node_class()).requirements[f"{GROUP}/instance-tenancy"]
     assert held.values == {"default", "dedicated"}
@@ -171,38 +172,52 @@ def test_capacity_types_are_those_that_are_offered() -> None:
     assert resolved(reserved_only, node_class()).requirements[key].values == {"on-demand"}
 
 
-def test_reservation_labels_are_absent_without_reservations() -> None:
+RESERVED = {
+    "capacity-reservation-id": "cr-1",
+    "capacity-reservation-type": "default",
+    "capacity-reservation-interruptible": "true",
+}
+
+
+@pytest.mark.parametrize("label", RESERVED)
+def test_a_label_of_a_reservation_is_absent_without_one(label: str) -> None:
     """Stated by the type; where some offerings are reserved, each offering states its own."""
-    keys = [f"{GROUP}/capacity-reservation-{part}" for part in ("id", "type", "interruptible")]
+    key = f"{GROUP}/{label}"
     plain = resolved(machine(), node_class())
-    assert all(plain.requirements[key].operator is Operator.DOES_NOT_EXIST for key in keys)
+    assert plain.requirements[key].operator is Operator.DOES_NOT_EXIST
     reservation = CapacityReservation(
         id="cr-1", instance_type="m5.large", availability_zone=A, interruptible=True
     )
     got = resolved(
         machine(), node_class(reservations=(reservation,)), reservation_counts={"cr-1": 2}
     )
-    assert not any(key in got.requirements for key in keys)
+    assert key not in got.requirements
     stated = {
-        offering.capacity_type: [sorted(offering.requirements[key].values) for key in keys]
-        for offering in got.offerings
+        offering.capacity_type: set(offering.requirements[key].values) for offering in got.offerings
     }
-    assert stated == {
-        "on-demand": [[], [], []],
-        "spot": [[], [], []],
-        "reserved": [["cr-1"], ["default"], ["true"]],
-    }
+    assert stated == {"on-demand": set(), "spot": set(), "reserved": {RESERVED[label]}}
 
 
-def test_a_placement_group_is_a_label_of_the_type() -> None:
-    """Its partitions are numbered from one."""
+GROUPED = {"placement-group-id": {"pg-1"}, "placement-group-partition": {"1", "2", "3"}}
+
+
+@pytest.mark.parametrize("label", GROUPED)
+def test_a_label_of_a_placement_group_is_absent_without_one(label: str) -> None:
+    """Partitions are numbered from one."""
+    key = f"{GROUP}/{label}"
     groups = {"default": PlacementGroupFacts("pg-1", "partition", 3)}
     got = resolved(machine(), node_class(), placement_groups=groups).requirements
-    assert got[f"{GROUP}/placement-group-id"].values == {"pg-1"}
-    assert got[f"{GROUP}/placement-group-partition"].values == {"1", "2", "3"}
+    assert got[key].values == GROUPED[label]
     plain = resolved(machine(), node_class(name="other"), placement_groups=groups).requirements
-    assert plain[f"{GROUP}/placement-group-id"].operator is Operator.DOES_NOT_EXIST
-    assert plain[f"{GROUP}/placement-group-partition"].operator is Operator.DOES_NOT_EXIST
+    assert plain[key].operator is Operator.DOES_NOT_EXIST
+
+
+def test_every_label_has_a_test_that_is_named_after_it() -> None:
+    """A row that disappears is missed here."""
+    named = {case.partition(" ")[0] for case in SINGLE} | {*RESERVED, *GROUPED, "instance-tenancy"}
+    assert named == set(OWN)
+    assert {f"{GROUP}/{key}" for key in OWN} == set(LABEL_KEYS)
+    assert len(OWN) == 28
 
 
 @pytest.mark.parametrize("given", packaged()[::40], ids=lambda given: given.name)

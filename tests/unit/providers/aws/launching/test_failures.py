@@ -6,6 +6,7 @@ import pytest
 
 from dovetail.providers.aws.calls import CallFailedError, Failure
 from dovetail.providers.aws.launching.failures import (
+    UNFULFILLABLE,
     FleetError,
     is_not_found,
     is_undecided,
@@ -15,6 +16,10 @@ REASONS = {
     ("AuthFailure.ServiceLinkedRoleCreationNotPermitted", ""): "SpotSLRCreationFailed",
     ("UnauthorizedOperation", "You are not authorized"): "Unauthorized",
     ("AuthFailure", "Not authorized for images: [ami-1]"): "AMIAuthorizationFailure",
+    (
+        "AuthFailure",
+        "AWS was not able to validate the provided access credentials",
+    ): "Unauthorized",
     (
         "InvalidParameter",
         "Security group sg-1 and subnet subnet-1 belong to different networks.",
@@ -55,19 +60,51 @@ def test_each_code_has_its_reason(code: str, message: str, want: str) -> None:
     assert FleetError(code, message).reason == want
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "InsufficientInstanceCapacity",
-        "MaxSpotInstanceCountExceeded",
-        "VcpuLimitExceeded",
-        "UnfulfillableCapacity",
-        "Unsupported",
-        "InsufficientFreeAddressesInSubnet",
-        "MaxFleetCountExceeded",
-        "ReservationCapacityExceeded",
-    ],
+ROWS = {
+    "SpotSLRCreationFailed",
+    "Unauthorized",
+    "AMIAuthorizationFailure",
+    "SecurityGroupSubnetVPCMismatch",
+    "InstanceProfileNameInvalid",
+    "LaunchTemplateNotFound",
+    "UserDataSizeLimitExceeded",
+    "InvalidAMIID",
+    "AMINotFound",
+    "RequestLimitExceeded",
+    "InternalError",
+    "FreeTierIneligible",
+    "FleetQuotaExceeded",
+    "AccountPendingVerification",
+    "SpotQuotaExceeded",
+    "VCPULimitExceeded",
+    "InsufficientFreeAddressesInSubnet",
+    "LaunchFailed",
+}
+
+
+def test_every_reason_has_a_code_above() -> None:
+    """A row that disappears is missed here."""
+    assert set(REASONS.values()) == ROWS
+
+
+UNFULFILLABLE_CODES = (
+    "InsufficientInstanceCapacity",
+    "MaxSpotInstanceCountExceeded",
+    "VcpuLimitExceeded",
+    "UnfulfillableCapacity",
+    "Unsupported",
+    "InsufficientFreeAddressesInSubnet",
+    "MaxFleetCountExceeded",
+    "ReservationCapacityExceeded",
 )
+
+
+def test_no_other_code_is_unfulfillable() -> None:
+    """What is not listed is no matter of capacity."""
+    assert set(UNFULFILLABLE_CODES) == UNFULFILLABLE
+
+
+@pytest.mark.parametrize("code", UNFULFILLABLE_CODES)
 def test_an_unfulfillable_code_means_insufficient_capacity(code: str) -> None:
     """Something else has to be asked for."""
     assert FleetError(code).is_unfulfillable
@@ -104,7 +141,9 @@ def test_a_not_found_code_means_that_there_is_no_such_resource(code: str) -> Non
         ("RequestLimitExceeded", Failure.THROTTLED),
         ("InternalError", Failure.UNAVAILABLE),
         ("ReadTimeoutError", Failure.UNAVAILABLE),
-        ("ExpiredToken", Failure.DENIED),
+        ("ExpiredToken", Failure.CREDENTIALS),
+        ("RequestExpired", Failure.CREDENTIALS),
+        ("AuthFailure", Failure.CREDENTIALS),
         ("400", Failure.REJECTED),
         ("", Failure.REJECTED),
     ],

@@ -106,6 +106,28 @@ async def test_the_server_in_memory_stores_what_only_a_controller_can_judge() ->
     assert api.problems(read(tree), (PLUGIN.extension,))
 
 
+USER_DATA = [
+    ("al2023", "#!/bin/bash\ntrue\n", ""),
+    ("al2023", "MIME-Version: 1.0\nContent-Type: multipart/mixed\n\na", "MIME"),
+    ("al2023", "#!/bin/sh\n" + "x" * 16384, "bytes or more; expected at most 16384"),
+    ("bottlerocket", "[settings", "TOML"),
+    ("windows2022", "<powershell>\na\n</powershell>", "PowerShell without tags"),
+]
+
+
+@pytest.mark.parametrize(
+    ("family", "text", "want"),
+    USER_DATA,
+    ids=[f"{row[0]}: {row[2] or 'sound'}" for row in USER_DATA],
+)
+def test_user_data_is_judged_by_its_family(family: str, text: str, want: str) -> None:
+    """Before a node fails to join because of it."""
+    tree = spoiled(SOUND, "spec.amiSelectorTerms", [{"alias": f"{family}@latest"}])
+    found = list(node_class_problems(read(spoiled(tree, "spec.userData", text))))
+    assert [problem.field for problem in found] == (["spec.userData"] if want else [])
+    assert all(want in problem.message for problem in found)
+
+
 def test_other_kinds_have_no_such_problems() -> None:
     """The rules are for EC2NodeClass alone."""
     assert list(node_class_problems(api.Object())) == []

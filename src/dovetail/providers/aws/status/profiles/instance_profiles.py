@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from dovetail.clock import Clock
-from dovetail.providers.aws.calls import CallFailedError, Failure, calling
+from dovetail.providers.aws.calls import CallFailedError, Failure, answered, calling
 from dovetail.providers.aws.expiring_cache import ExpiringCache
 from dovetail.providers.aws.status.profiles.names import ProfileOrder
 
@@ -20,6 +20,8 @@ _KEPT_FOR: Final = timedelta(minutes=15)  # IAM itself shows a new profile only 
 _MISSING_KEPT_FOR: Final = timedelta(minutes=1)
 _ROLE_MISSING_KEPT_FOR: Final = timedelta(minutes=1)
 _EXISTS: Final = "EntityAlreadyExists"
+_LIST: Final = "iam:ListInstanceProfiles"
+_GET: Final = "iam:GetInstanceProfile"
 
 
 class Profile(msgspec.Struct, frozen=True, gc=False):
@@ -91,23 +93,24 @@ class InstanceProfiles:
     async def under(self, path: str) -> tuple[Profile, ...]:
         """All profiles below an IAM path, by name."""
         found: list[Profile] = []
-        with calling("iam:ListInstanceProfiles"):
+        with calling(_LIST):
             pages = self._iam.get_paginator("list_instance_profiles")
             async for page in pages.paginate(PathPrefix=path):
-                found += [_profile(one) for one in page["InstanceProfiles"]]
+                listed = answered(page.get("InstanceProfiles"), _LIST)
+                found += [_profile(one) for one in listed]
         # Checked once more, since what is found here may be deleted.
         below = [profile for profile in found if profile.path.startswith(path)]
         return tuple(sorted(below, key=lambda profile: profile.name))
 
     async def _get(self, name: str) -> Profile | None:
         try:
-            with calling("iam:GetInstanceProfile"):
+            with calling(_GET):
                 answer = await self._iam.get_instance_profile(InstanceProfileName=name)
         except CallFailedError as error:
             if error.failure is Failure.NOT_FOUND:
                 return None
             raise
-        return _profile(answer["InstanceProfile"])
+        return _profile(answered(answer.get("InstanceProfile"), _GET))
 
     async def _create(self, order: ProfileOrder) -> bool:
         """Whether it was created now; False if there is one of that name."""
