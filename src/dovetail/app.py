@@ -6,7 +6,7 @@ Each function imports the parts it puts together, so that a command pays only fo
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -249,7 +249,11 @@ def problems_of(sources: Sequence[str], *, stdin: BinaryIO) -> Checked:
     return Checked(
         n_objects=len(manifests.manifests) + len(manifests.scenarios),
         problems=tuple(str(one) for one in problems),
-        remarks=(*_skipped(manifests.skipped), *_idle_budgets(manifests)),
+        remarks=(
+            *manifests.remarks,
+            *(f"warning: {warning}" for warning in manifests.warnings),
+            *_idle_budgets(manifests),
+        ),
     )
 
 
@@ -330,7 +334,7 @@ def _given(request: PlanRequest, manifests: Manifests) -> Seen:
         snapshot=snapshot,
         now=request.now or SystemClock().now(),
         notes=catalogues.notes(catalogues.used),
-        remarks=(*_skipped(manifests.skipped), *conflicts),
+        remarks=(*manifests.remarks, *conflicts),
     )
 
 
@@ -390,10 +394,3 @@ def _overlaid(snapshot: Snapshot, overlays: Sequence[Overlay]) -> tuple[Snapshot
     by_pool, conflicts = apply_to_pools(pooled, overlays)
     remarks = tuple(f"NodeOverlay {one.overlay} is left out: {one.message}" for one in conflicts)
     return msgspec.structs.replace(snapshot, instance_types=by_pool), remarks
-
-
-def _skipped(n_by_kind: Mapping[str, int]) -> tuple[str, ...]:
-    if not n_by_kind:
-        return ()
-    kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(n_by_kind.items()))
-    return (f"Skipped {counted(sum(n_by_kind.values()), 'object')} of other kinds: {kinds}.",)

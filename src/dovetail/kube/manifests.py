@@ -17,6 +17,7 @@ from dovetail.api.validation import problems as field_problems
 from dovetail.errors import InputError
 from dovetail.kube import json_trees, sources, yaml_trees
 from dovetail.kube.figures import figure_problems
+from dovetail.kube.older_objects import OlderObjects
 from dovetail.kube.typed import Intake
 
 _SCENARIO_KEYS: Final = frozenset({"given", "now", "want", "because"})
@@ -56,11 +57,33 @@ class ScenarioFile(msgspec.Struct, frozen=True):
 
 
 class Manifests(msgspec.Struct, frozen=True):
-    """Everything that was read. `skipped` counts objects of kinds that mean nothing here."""
+    """Everything that was read. `skipped` counts objects of kinds that mean nothing here, `older`
+    those that were converted to v1, with `warnings`.
+    """
 
     manifests: tuple[Manifest, ...] = ()
     scenarios: tuple[ScenarioFile, ...] = ()
     skipped: Mapping[str, int] = {}
+    older: Mapping[str, int] = {}
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What else is to be told of the input."""
+        told = []
+        if self.skipped:
+            n_skipped = sum(self.skipped.values())
+            plural = "" if n_skipped == 1 else "s"
+            told.append(
+                f"Skipped {n_skipped} object{plural} of other kinds: {_counts(self.skipped)}."
+            )
+        if self.older:
+            plural = "" if len(self.warnings) == 1 else "s"
+            told.append(
+                f"Read as v1: {_counts(self.older)}, with {len(self.warnings)} warning{plural}; "
+                "`dovetail convert` converts the manifests, `dovetail validate` lists the warnings."
+            )
+        return tuple(told)
 
     @property
     def objects(self) -> tuple[api.Object, ...]:
@@ -118,6 +141,7 @@ class _Reader:
         self._judged: dict[bytes, tuple[api.FieldProblem, ...]] = {}
         self._n_generated: dict[str, int] = {}
         self._intake = Intake()
+        self._older = OlderObjects[ManifestOrigin](extensions)
 
     def read(self, names: Sequence[str], stdin: BinaryIO) -> Manifests:
         for source in sources.sources(names):
@@ -131,10 +155,22 @@ class _Reader:
         return self.result()
 
     def result(self) -> Manifests:
-        return Manifests(tuple(self._manifests), tuple(self._scenarios), self._skipped)
+        for origin, tree, data in self._older.converted(self._report):
+            try:
+                self._admit_kind(origin, str(tree["apiVersion"]), str(tree["kind"]), data)
+            except api.DecodeError as error:
+                self._report(InputError(f"{origin}: {error.problem}"))
+        return Manifests(
+            tuple(self._manifests),
+            tuple(self._scenarios),
+            self._skipped,
+            self._older.n_by_kind,
+            tuple(self._older.warnings),
+        )
 
     def _read_one(self, content: sources.SourceContent) -> None:
         n_documents = 0
+        self._older.begin(content.data)
         for document, tree in _documents(content):
             n_documents += 1
             self.admit(ManifestOrigin(content.name, document), tree)
@@ -186,7 +222,7 @@ class _Reader:
             return False
         api_version, name = (one.decode(errors="replace") for one in said.groups())
         kind = api.find(api_version, name, self._kinds)
-        if kind is None:
+        if kind is None or self._older.may_take(api_version, name):
             return False
         try:
             found = _read(kind, data)
@@ -220,6 +256,15 @@ class _Reader:
 
     def _admit_object(
         self, origin: ManifestOrigin, api_version: str, name: str, data: msgspec.Raw
+    ) -> None:
+        if self._older.may_take(api_version, name) and self._older.takes(
+            origin, api_version, name, bytes(data)
+        ):
+            return
+        self._admit_kind(origin, api_version, name, data)
+
+    def _admit_kind(
+        self, origin: ManifestOrigin, api_version: str, name: str, data: msgspec.Raw | bytes
     ) -> None:
         kind = api.find(api_version, name, self._kinds)
         if kind is None:
@@ -288,11 +333,15 @@ def _documents(
         raise InputError(msg) from None
 
 
-def _read(kind: api.Kind, data: msgspec.Raw) -> api.Object:
+def _read(kind: api.Kind, data: msgspec.Raw | bytes) -> api.Object:
     """The object. What stays undecoded would hold on to the whole input, so what it is read from
     is its own, but for pods, whose parts are copied by those who keep them.
     """
     return api.read(kind, data if kind.wire_type is api.Pod else bytes(data))
+
+
+def _counts(n_by_kind: Mapping[str, int]) -> str:
+    return ", ".join(f"{kind} ({count})" for kind, count in sorted(n_by_kind.items()))
 
 
 def _name_of(tree: api.Tree) -> str:

@@ -18,6 +18,7 @@ from dovetail.model.pool import NodePool
 from dovetail.providers.aws.flags import TABLE
 from dovetail.providers.aws.node_class.definition import DEFINITION, KIND
 from dovetail.providers.aws.node_class.types import EC2NodeClass
+from dovetail.providers.aws.older.door import OLDER
 from dovetail.providers.aws.settings import AwsSettings
 
 _READ: Final = ("get", "list", "watch")
@@ -55,7 +56,7 @@ def _offline(pool: NodePool, node_class: api.Object | None) -> tuple[InstanceTyp
 PLUGIN: Final = ProviderPlugin[Kube, AwsSettings](
     name="aws",
     make=make,
-    extension=api.Extension(node_classes=(DEFINITION,)),
+    extension=api.Extension(node_classes=(DEFINITION,), older=OLDER),
     settings=TABLE,
     access=ProviderAccess(
         reading=(PolicyRule(KIND.group, (KIND.plural,), _READ),),
