@@ -29,9 +29,11 @@ from dovetail.present.plan import Timings, buys_spot
 from dovetail.present.table import counted
 
 if TYPE_CHECKING:
+    from dovetail.api.older.door import ConversionOptions
     from dovetail.cloud.catalogues import OfflineCatalogues
     from dovetail.cloud.overlays import Overlay
     from dovetail.kube.manifests import Manifests
+    from dovetail.kube.rewriting.files import ConvertedFiles
     from dovetail.present.budgets import BudgetCalendar
     from dovetail.present.lookup import LookupSubject
     from dovetail.present.replay import Replay
@@ -243,30 +245,26 @@ def problems_of(sources: Sequence[str], *, stdin: BinaryIO) -> Checked:
     """Everything wrong with these manifests."""
     from dovetail.cloud.registry import extensions
     from dovetail.kube.manifests import read_all_problems
+    from dovetail.present.budgets import idle_budgets
 
     with _calm_collector():
         manifests, problems = read_all_problems(sources, stdin, extensions())
+    read = ((str(one.origin), one.object) for one in manifests.manifests)
     return Checked(
         n_objects=len(manifests.manifests) + len(manifests.scenarios),
         problems=tuple(str(one) for one in problems),
-        remarks=(
-            *manifests.remarks,
-            *(f"warning: {warning}" for warning in manifests.warnings),
-            *_idle_budgets(manifests),
-        ),
+        remarks=(*manifests.all_remarks, *idle_budgets(read)),
     )
 
 
-def _idle_budgets(manifests: Manifests) -> Iterator[str]:
-    """Budgets that the API server takes and that limit nothing."""
-    from dovetail.decide.disrupt.flaws import NO_REASONS
+def converted_from(
+    sources: Sequence[str], options: ConversionOptions, *, stdin: BinaryIO
+) -> ConvertedFiles:
+    """Convert manifests of older versions of Karpenter to v1."""
+    from dovetail.cloud.registry import extensions
+    from dovetail.kube.rewriting.files import convert_files
 
-    for one in manifests.manifests:
-        if isinstance(one.object, api.NodePool):
-            for index, budget in enumerate(one.object.spec.disruption.budgets):
-                if budget.reasons == ():
-                    at = f"NodePool {one.object.metadata.name}: spec.disruption.budgets[{index}]"
-                    yield f"warning: {one.origin}: {at} never limits anything: {NO_REASONS}"
+    return convert_files(sources, stdin, extensions(), options)
 
 
 def instance_types(catalogue: str) -> tuple[InstanceType, ...]:

@@ -86,6 +86,11 @@ class Manifests(msgspec.Struct, frozen=True):
         return tuple(told)
 
     @property
+    def all_remarks(self) -> tuple[str, ...]:
+        """The same with every warning."""
+        return (*self.remarks, *(f"warning: {warning}" for warning in self.warnings))
+
+    @property
     def objects(self) -> tuple[api.Object, ...]:
         """The objects, without where they stood."""
         return tuple(manifest.object for manifest in self.manifests)

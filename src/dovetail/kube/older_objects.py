@@ -47,13 +47,13 @@ class OlderObjects(Generic[OriginT]):
             if not is_workload or not any(mark in data for mark in MARKS):
                 return False
         typed: Fields = {"apiVersion": api_version, "kind": kind}
-        self._aside.append((origin, typed | as_fields(msgspec.json.decode(data)), data))
+        self._aside.append((origin, as_fields(msgspec.json.decode(data)) | typed, data))
         return True
 
     def converted(
         self, report: Callable[[InputError], None]
     ) -> Iterator[tuple[OriginT, Fields, bytes]]:
-        """Every object that was set aside as one of v1, and its JSON; those of errors are missing."""
+        """Every object that was set aside as one of v1, and its JSON, without those of errors."""
         outcomes = self._engine.convert([tree for _, tree, _ in self._aside])
         for (origin, tree, data), outcome in zip(self._aside, outcomes, strict=True):
             is_sound = self._tell(origin, tree, outcome, report)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, time, timedelta
 from typing import Final
 
 import msgspec
 
+from dovetail import api
 from dovetail.decide.disrupt.calendar import Limit, PoolCalendar, Stretch
-from dovetail.decide.disrupt.flaws import Flaw, flaws
+from dovetail.decide.disrupt.flaws import NO_REASONS, Flaw, flaws
 from dovetail.model.plan import DisruptionReason
 from dovetail.present.plan import Json, instant
 from dovetail.present.table import counted
@@ -223,3 +224,14 @@ def _count(limit: Limit, n_nodes: int | None) -> int | None:
     if limit.is_zero:
         return 0
     return None if n_nodes is None else limit.of(n_nodes)
+
+
+def idle_budgets(objects: Iterable[tuple[str, api.Object]]) -> Iterator[str]:
+    """Budgets that the API server takes and that limit nothing, of objects and their places."""
+    for place, pool in objects:
+        for index, budget in enumerate(
+            pool.spec.disruption.budgets if isinstance(pool, api.NodePool) else ()
+        ):
+            if budget.reasons == ():
+                at = f"NodePool {pool.metadata.name}: spec.disruption.budgets[{index}]"
+                yield f"warning: {place}: {at} never limits anything: {NO_REASONS}"

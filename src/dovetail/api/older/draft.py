@@ -145,6 +145,21 @@ def texts(value: Tree) -> Iterator[tuple[str, str]]:
             yield key, entry
 
 
+def is_deeper(tree: Tree, most: int) -> bool:
+    """Whether lists and mappings are nested deeper than so many levels."""
+    layer: list[Tree] = [tree]
+    for _ in range(most):
+        layer = [
+            inner
+            for value in layer
+            if isinstance(value, dict | list)
+            for inner in (value.values() if isinstance(value, dict) else value)
+        ]
+        if not layer:
+            return False
+    return True
+
+
 def _put(tree: Fields, path: Path, value: Tree) -> None:
     *outer, last = path
     holder = tree

@@ -14,7 +14,7 @@ import msgspec
 from dovetail.api.decoding import DecodeError, decode, without_nulls
 from dovetail.api.older import beta, global_settings, provisioners
 from dovetail.api.older.door import ConversionOptions, OlderKind, OlderNodeClasses
-from dovetail.api.older.draft import Draft, Fields, Notice, Path, as_fields
+from dovetail.api.older.draft import Draft, Fields, Notice, Path, as_fields, is_deeper
 from dovetail.api.older.kubelets import ClassKey, class_key, move_kubelets
 from dovetail.api.older.renames import WORKLOADS, Renames
 from dovetail.api.older.shapes import BetaClaim, BetaPool, Provisioner
@@ -29,6 +29,7 @@ _VERSIONS: Final = {
     "Machine": ("v1alpha5",),
 }
 _OWN_KINDS: Final = frozenset((_GROUP, kind) for kind in _VERSIONS)
+_DEEPEST: Final = 100
 _GONE: Final = ("Machine", "Provisioner")
 _SHAPES: Final[Mapping[str, type[msgspec.Struct]]] = {
     "Provisioner": Provisioner,
@@ -58,7 +59,8 @@ class _Entry:
 
     def __init__(self, source: Fields) -> None:
         self.source = source
-        self.draft = Draft(source, source)
+        self.is_too_deep = is_deeper(source, _DEEPEST)
+        self.draft = Draft(source, {} if self.is_too_deep else source)
         self.added: list[Draft] = []
         self.is_pool = False
         self.is_class = False
@@ -128,6 +130,9 @@ class Engine:
 
     def _entry(self, source: Fields) -> _Entry:
         entry = _Entry(source)
+        if entry.is_too_deep:
+            entry.draft.refuse("", f"nested deeper than {_DEEPEST} levels; expected a manifest")
+            return entry
         bare = as_fields(without_nulls(source))
         api_version, kind = str(bare.get("apiVersion", "")), str(bare.get("kind", ""))
         group, _, version = api_version.rpartition("/")

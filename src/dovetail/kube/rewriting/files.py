@@ -50,6 +50,11 @@ class ConvertedFiles(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
 
+    @property
+    def changes(self) -> tuple[ConvertedManifest, ...]:
+        """All objects that change."""
+        return tuple(change for file in self.files for change in file.changes)
+
 
 class _Object(msgspec.Struct, frozen=True):
     """An object, and the document that it stands in; `item` is its index in a list, or -1."""
