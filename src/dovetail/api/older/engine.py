@@ -153,7 +153,7 @@ class Engine:
             entry.draft.notices += stale_fields(bare, _SHAPES.get(kind))
             return
         if version not in _VERSIONS[kind]:
-            entry.draft.refuse("apiVersion", _unknown_version(kind, version))
+            entry.draft.refuse("apiVersion", _unknown_version(kind, version, _VERSIONS[kind]))
         elif kind == "Machine":
             entry.draft.tell(
                 "", "is not converted: the controller makes NodeClaims for the nodes that it adopts"
@@ -197,14 +197,16 @@ class Engine:
         entry.is_class = True
         if version == "v1" and (group, name) in self._owners:
             return
-        for kind in self._kinds.get((group, name), ()):
+        known = self._kinds.get((group, name), ())
+        for kind in known:
             if version in kind.versions:
                 entry.draft = kind.convert(bare, self._options)
                 self._renames.metadata(
                     entry.draft, is_new=name not in {one.kind for one in self._providers}
                 )
                 return
-        entry.draft.refuse("apiVersion", _unknown_version(name, version))
+        versions = [version for kind in known for version in kind.versions]
+        entry.draft.refuse("apiVersion", _unknown_version(name, version, versions))
 
     def _name_inline_classes(self, entries: Sequence[_Entry]) -> None:
         """Name classes of `spec.provider` after their Provisioners, where nothing has that name."""
@@ -221,9 +223,9 @@ class Engine:
                     entry.draft.put("spec.template.spec.nodeClassRef.name", key.name)
 
 
-def _unknown_version(kind: str, version: str) -> str:
-    known = " or ".join(_VERSIONS.get(kind, ())) or "a version that was released"
-    return f"there is no {kind} of version {version or 'none'!r}; expected {known}"
+def _unknown_version(kind: str, version: str, known: Sequence[str]) -> str:
+    expected = " or ".join(known)
+    return f"there is no {kind} of version {version or 'none'!r}; expected {expected}"
 
 
 def _has_shape(draft: Draft, shape: type[msgspec.Struct], bare: Fields) -> bool:

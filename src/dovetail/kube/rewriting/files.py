@@ -118,12 +118,19 @@ def _documents(content: sources.SourceContent) -> tuple[dict[int, api.Tree], boo
 
 
 def _is_flow_yaml(content: sources.SourceContent) -> bool:
-    """Whether text that begins like JSON is YAML only."""
+    """Whether text that begins like JSON is YAML, and no JSON."""
     try:
         list(json_trees.documents(f"{content.name}.json", content.data))
     except InputError:
-        return not content.name.endswith(".json")
+        return not content.name.endswith(".json") and _is_yaml(content.data)
     return False
+
+
+def _is_yaml(data: bytearray) -> bool:
+    try:
+        return bool(list(yaml_trees.trees(data)))
+    except yaml_trees.YamlError:
+        return False
 
 
 def _objects(number: int, tree: api.Tree) -> Iterator[_Object]:
