@@ -65,6 +65,7 @@ class _Entry:
         self.is_pool = False
         self.is_class = False
         self.is_claim = False
+        self.is_unique = False  # no other object may have its kind and name
 
     def outcome(self) -> Outcome:
         """What became of it; an error leaves it as it was."""
@@ -147,6 +148,7 @@ class Engine:
         return entry
 
     def _own_kind(self, entry: _Entry, bare: Fields, version: str, kind: str) -> None:
+        entry.is_unique = kind != "Machine"
         if version == "v1" and kind not in _GONE:
             entry.is_pool = kind == "NodePool"
             beta.take_annotated_kubelet(entry.draft)
@@ -194,7 +196,7 @@ class Engine:
         return None
 
     def _node_class(self, entry: _Entry, bare: Fields, group: str, version: str, name: str) -> None:
-        entry.is_class = True
+        entry.is_class = entry.is_unique = True
         if version == "v1" and (group, name) in self._owners:
             return
         known = self._kinds.get((group, name), ())
@@ -239,7 +241,7 @@ def _has_shape(draft: Draft, shape: type[msgspec.Struct], bare: Fields) -> bool:
 
 def _refuse_twins(entries: Sequence[_Entry]) -> None:
     """Refuse objects that would become one that is there already."""
-    owned = [one for one in entries if one.is_pool or one.is_class or one.is_claim]
+    owned = [one for one in entries if one.is_unique]
     seen = {_identity(one) for one in owned if one.draft.tree == one.source}
     for entry in owned:
         if entry.draft.tree == entry.source:
