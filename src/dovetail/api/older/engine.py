@@ -158,7 +158,9 @@ class Engine:
             entry.draft.refuse("apiVersion", _unknown_version(kind, version, _VERSIONS[kind]))
         elif kind == "Machine":
             entry.draft.tell(
-                "", "is not converted: the controller makes NodeClaims for the nodes that it adopts"
+                "",
+                "is not converted: adopt its node with a NodeClaim that names its instance, or "
+                "replace it; docs/convert.md says how",
             )
         elif _has_shape(entry.draft, _SHAPES[kind], bare):
             self._convert_own(entry, bare, kind)

@@ -20,7 +20,7 @@ from dovetail.api.older.engine import ConvertedObject, Engine, Outcome
 from dovetail.errors import InputError
 from dovetail.kube import json_trees, sources, yaml_trees
 from dovetail.kube.manifests import ManifestOrigin
-from dovetail.kube.rewriting.layout import Layout
+from dovetail.kube.rewriting.layout import YamlLayout
 from dovetail.kube.rewriting.rendering import Rendering, plain_lines
 
 _ITEMS: Final = "items"
@@ -169,7 +169,9 @@ class _Report:
                 changes.append(ConvertedManifest(origin, _described(given.tree), after))
         result = _rewritten(text, outcomes) if changes else text.text
         if changes and not text.is_json:
-            lost = Counter(Layout(text.text).comments()) - Counter(Layout(result).comments())
+            lost = Counter(YamlLayout(text.text).comments()) - Counter(
+                YamlLayout(result).comments()
+            )
             self._warnings += [
                 f"{text.source.name}: the comment {comment!r} is of a field that is gone; left out"
                 for comment in lost
@@ -222,7 +224,7 @@ def _rewritten(text: _Text, outcomes: Sequence[Outcome]) -> str:
         want += [one.tree for one in changed[number]] if number in changed else [tree]
     if text.is_json:
         return "".join(_json_text(tree) for tree in want)
-    layout = Layout(text.text)
+    layout = YamlLayout(text.text)
     for keeps_comments in (True, False):
         result = _with_documents(text, layout, changed, keeps_comments=keeps_comments)
         if _reads_as(result, want):
@@ -260,7 +262,7 @@ def _moved(index: int, origin: Path) -> Path:
 
 def _with_documents(
     text: _Text,
-    layout: Layout,
+    layout: YamlLayout,
     changed: dict[int, list[ConvertedObject]],
     *,
     keeps_comments: bool,

@@ -28,7 +28,7 @@ _BREAK: Final = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 _KEEPS: Final = "+"
 
 
-class Mark:
+class TextPosition:
     """A place in the text: line and column, from 0."""
 
     __slots__ = ("column", "line")
@@ -67,7 +67,7 @@ class Entry:
 
     __slots__ = ("key_end", "start", "value")
 
-    def __init__(self, start: Mark, key_end: Mark, value: Block) -> None:
+    def __init__(self, start: TextPosition, key_end: TextPosition, value: Block) -> None:
         self.start = start
         self.key_end = key_end
         self.value = value
@@ -83,7 +83,7 @@ class Document:
         self.end_line = sys.maxsize
 
 
-class Layout:
+class YamlLayout:
     """The documents of a stream, its lines without their breaks, and its comments by line."""
 
     def __init__(self, text: str) -> None:
@@ -166,15 +166,15 @@ class Layout:
             before = value.end.line
             block.entries[len(block.entries)] = Entry(dash, dash, value)
 
-    def _dash(self, block: Block, value: Block, after: int) -> Mark:
+    def _dash(self, block: Block, value: Block, after: int) -> TextPosition:
         """Where the dash of an item stands."""
         column = block.start.column
         for line in range(value.start.line, after - 1, -1):
             if self.lines[line][column : column + 1] == "-":
                 behind = self.lines[line][column + 1 : column + 2]
                 if behind in {"", " ", "\t"}:
-                    return Mark(line, column)
-        return Mark(value.start.line, column)
+                    return TextPosition(line, column)
+        return TextPosition(value.start.line, column)
 
     def _cover(self, event: Event) -> None:
         end = event.end_mark
@@ -189,7 +189,7 @@ class Layout:
             if _KEEPS not in header:
                 while last > first and not self.lines[last].strip():
                     last -= 1
-            block.end = Mark(last, len(self.lines[last]))
+            block.end = TextPosition(last, len(self.lines[last]))
             for line in range(first + 1, last + 1):
                 self._covered[line] = -1
             self._covered[first] = max(self._covered.get(first, 0), block.start.column + 1)
@@ -199,8 +199,8 @@ class Layout:
         self._covered[block.end.line] = max(self._covered.get(block.end.line, 0), block.end.column)
 
 
-def _marks(event: Event) -> tuple[Mark, Mark]:
+def _marks(event: Event) -> tuple[TextPosition, TextPosition]:
     start, end = event.start_mark, event.end_mark
     if start is None or end is None:
-        return Mark(0, 0), Mark(0, 0)
-    return Mark(start.line, start.column), Mark(end.line, end.column)
+        return TextPosition(0, 0), TextPosition(0, 0)
+    return TextPosition(start.line, start.column), TextPosition(end.line, end.column)

@@ -11,7 +11,7 @@ from typing import Final
 
 from dovetail import api
 from dovetail.api.older.draft import NOWHERE, Path, value_at
-from dovetail.kube.rewriting.layout import Block, Entry, Layout
+from dovetail.kube.rewriting.layout import Block, Entry, YamlLayout
 from dovetail.kube.rewriting.scalars import block_lines, scalar_text
 
 _INDENT: Final = 2
@@ -19,7 +19,7 @@ _INDENT: Final = 2
 
 def plain_lines(tree: dict[str, api.Tree]) -> list[str]:
     """An object without a source."""
-    return Rendering(Layout(""), None, None, {}).lines(tree)
+    return Rendering(YamlLayout(""), None, None, {}).lines(tree)
 
 
 class Rendering:
@@ -29,7 +29,7 @@ class Rendering:
 
     def __init__(
         self,
-        layout: Layout,
+        layout: YamlLayout,
         root: Block | None,
         source: api.Tree,
         moves: Mapping[Path, Path],

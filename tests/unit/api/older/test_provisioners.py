@@ -296,12 +296,12 @@ def test_the_status_is_dropped() -> None:
 
 
 def test_a_machine_is_left_alone() -> None:
-    """The controller makes NodeClaims of nodes that it adopts."""
+    """Its node is adopted by a NodeClaim, or replaced."""
     text = "apiVersion: karpenter.sh/v1alpha5\nkind: Machine\nmetadata: {name: m}\nspec: {a: 1}\n"
     got = converted(text)
     assert got.trees[0]["kind"] == "Machine"
     [notice] = got.notices
-    assert notice.startswith("Machine m: : is not converted: the controller makes NodeClaims")
+    assert notice.startswith("Machine m: : is not converted: adopt its node with a NodeClaim")
 
 
 @pytest.mark.parametrize("version", ["v1alpha4", "v1alpha5"])
