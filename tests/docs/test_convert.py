@@ -31,9 +31,9 @@ def test_the_node_claim_of_an_adopted_node_is_valid() -> None:
 def test_the_status_of_an_adopted_node_says_that_it_is_launched() -> None:
     """A NodeClaim with this status is not launched again."""
     [patch] = re.findall(r"kubectl patch nodeclaim .* -p '(.*)'", PAGE)
-    tree = {"metadata": {"name": "a"}, "spec": {"nodeClassRef": {}, "requirements": []}}
     reference = {"group": "g", "kind": "K", "name": "n"}
-    tree["spec"]["nodeClassRef"] = reference
+    spec = {"nodeClassRef": reference, "requirements": []}
+    tree = {"metadata": {"name": "a"}, "spec": spec}
     claim = api.decode(api.NodeClaim, json.dumps(tree | json.loads(patch)).encode())
     assert claim.status.provider_id
     assert [(one.type, one.status) for one in claim.status.conditions] == [("Launched", "True")]

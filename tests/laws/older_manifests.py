@@ -205,7 +205,7 @@ JUNK: Final = st.recursive(
 @st.composite
 def spoiled(draw: st.DrawFn) -> Tree:
     """A manifest of which one part, however deep, is something else."""
-    tree = copy.deepcopy(draw(SOUND))
+    tree: Tree = copy.deepcopy(draw(SOUND))
     holder: Any = tree
     while True:
         keys = list(holder) if isinstance(holder, dict) else list(range(len(holder)))

@@ -93,8 +93,8 @@ def documents(text: str) -> list[tuple[int, Any]]:
 @given(STREAMS, st.randoms(use_true_random=False))
 def test_no_comment_is_lost_in_silence(trees: list[Tree], random: Any) -> None:
     """Above and behind any line: it is in the result, or in a warning."""
-    comments = []
-    lines = []
+    comments: list[str] = []
+    lines: list[str] = []
     for line in written(trees, is_flow=False, indent=2).splitlines():
         is_whole = not line.strip() or line.endswith((":", " true", " a", " b")) or "- key" in line
         indent = " " * (len(line) - len(line.lstrip()))

@@ -101,7 +101,8 @@ def _finish(draft: Draft, prefix: str, options: ConversionOptions) -> None:
         draft.put(f"spec.metadataOptions.{_HOP_LIMIT}", 2)
         draft.tell(
             f"{prefix}.metadataOptions.{_HOP_LIMIT}",
-            "absent, it was 2: 2 is written, since v1 has 1, which containers cannot reach over",
+            "absent, it was 2: 2 is written, since v1 has 1, with which pods do not reach the "
+            "metadata service",
         )
     _put_global_tags(draft, options)
     for key, _ in list(texts(draft.at("spec.tags"))):
