@@ -29,16 +29,23 @@ class OlderObjects(Generic[OriginT]):
         self._engine = Engine(older, ConversionOptions(is_for_reading=True))
         self._aside: list[tuple[OriginT, Fields, bytes]] = []
         self._has_older_names = True
+        self._may_take: dict[tuple[str, str], bool] = {}  # by apiVersion and kind, of this text
         self.n_by_kind: dict[str, int] = {}
         self.warnings: list[str] = []
 
     def begin(self, text: bytearray) -> None:
         """Take note of the text of which objects come next."""
         self._has_older_names = any(mark in text for mark in MARKS)
+        self._may_take.clear()
 
     def may_take(self, api_version: str, kind: str) -> bool:
         """Whether an object may have to be set aside, as far as its kind says."""
-        return self._has_older_names or self._engine.concerns(api_version, kind)
+        key = (api_version, kind)
+        may = self._may_take.get(key)
+        if may is None:
+            may = self._has_older_names or self._engine.concerns(api_version, kind)
+            self._may_take[key] = may
+        return may
 
     def takes(self, origin: OriginT, api_version: str, kind: str, data: bytes) -> bool:
         """Set an object aside, if it must be."""
