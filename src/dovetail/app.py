@@ -6,7 +6,7 @@ Each function imports the parts it puts together, so that a command pays only fo
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -28,9 +28,11 @@ from dovetail.present.plan import Timings, buys_spot
 from dovetail.present.table import counted
 
 if TYPE_CHECKING:
+    from dovetail.api.older.door import ConversionOptions
     from dovetail.cloud.catalogues import OfflineCatalogues
     from dovetail.cloud.overlays import Overlay
     from dovetail.kube.manifests import Manifests
+    from dovetail.kube.rewriting.files import ConvertedFiles
     from dovetail.present.budgets import BudgetCalendar
     from dovetail.present.lookup import LookupSubject
     from dovetail.present.replay import Replay
@@ -250,11 +252,21 @@ def problems_of(sources: Sequence[str], *, stdin: BinaryIO) -> Checked:
         n_objects=len(manifests.manifests) + len(manifests.scenarios),
         problems=tuple(str(one) for one in problems),
         remarks=(
-            *_skipped(manifests.skipped),
+            *manifests.all_remarks,
             *idle_budgets(manifests.placed),
             *missing_node_classes(manifests.placed),
         ),
     )
+
+
+def converted_from(
+    sources: Sequence[str], options: ConversionOptions, *, stdin: BinaryIO
+) -> ConvertedFiles:
+    """Convert manifests of older versions of Karpenter to v1."""
+    from dovetail.cloud.registry import extensions
+    from dovetail.kube.rewriting.files import convert_files
+
+    return convert_files(sources, stdin, extensions(), options)
 
 
 def instance_types(catalogue: str) -> tuple[InstanceType, ...]:
@@ -323,7 +335,7 @@ def _given(request: PlanRequest, manifests: Manifests) -> Seen:
         snapshot=snapshot,
         now=request.now or SystemClock().now(),
         notes=catalogues.notes(catalogues.used),
-        remarks=(*_skipped(manifests.skipped), *conflicts, *missing_node_classes(manifests.placed)),
+        remarks=(*manifests.remarks, *conflicts, *missing_node_classes(manifests.placed)),
     )
 
 
@@ -383,10 +395,3 @@ def _overlaid(snapshot: Snapshot, overlays: Sequence[Overlay]) -> tuple[Snapshot
     by_pool, conflicts = apply_to_pools(pooled, overlays)
     remarks = tuple(f"NodeOverlay {one.overlay} is left out: {one.message}" for one in conflicts)
     return msgspec.structs.replace(snapshot, instance_types=by_pool), remarks
-
-
-def _skipped(n_by_kind: Mapping[str, int]) -> tuple[str, ...]:
-    if not n_by_kind:
-        return ()
-    kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(n_by_kind.items()))
-    return (f"Skipped {counted(sum(n_by_kind.values()), 'object')} of other kinds: {kinds}.",)

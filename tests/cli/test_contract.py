@@ -395,6 +395,7 @@ FLAGS = {
     "validate": ("--filename",),
     "catalog": ("--catalog", "--family", "--arch", "--min-cpu", "--min-memory", "--resource"),
     "crds": ("kubectl apply",),
+    "convert": ("--filename", "--check", "--in-place", "--ignore-defaults", "--role"),
 }
 
 

@@ -14,6 +14,7 @@ from dovetail.api.decoding import Tree
 from dovetail.api.facts import Rule, about
 from dovetail.api.kinds import KINDS, Kind, find
 from dovetail.api.meta import Condition, Object, Wire
+from dovetail.api.older.door import OlderNodeClasses
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -43,12 +44,13 @@ class Definition(msgspec.Struct, frozen=True):
 
 
 class Extension(msgspec.Struct, frozen=True):
-    """What a provider adds to the API: its node classes, and rules for the keys of requirements in
-    NodePools and NodeClaims.
+    """What a provider adds to the API: its node classes, rules for the keys of requirements in
+    NodePools and NodeClaims, and how manifests of its older kinds are converted.
     """
 
     node_classes: tuple[Definition, ...] = ()
     requirement_rules: tuple[Rule, ...] = ()
+    older: OlderNodeClasses | None = None
 
 
 def extended(extensions: Iterable[Extension]) -> dict[tuple[str, str], Kind]:

@@ -8,6 +8,7 @@ import typer
 
 from dovetail.cli.budgets import budgets
 from dovetail.cli.catalog import catalog
+from dovetail.cli.convert import convert
 from dovetail.cli.cost import cost
 from dovetail.cli.crds import crds
 from dovetail.cli.demo import demo
@@ -31,6 +32,7 @@ First steps:
   dovetail nodes                               nodes of a live cluster, at the terminal
   dovetail cost                                cost by pool, namespace and team
   dovetail validate -f manifests/              every problem, with file and field
+  dovetail convert -f provisioners.yaml        older manifests as v1, with comments
   dovetail budgets -f manifests/ --next 7d     when how many nodes may be disrupted
   dovetail simulate --compare day.yaml         a day, beside the reference's policy
   dovetail catalog --catalog aws --family m7g  instance types and prices
@@ -87,6 +89,7 @@ for _command, _summary in (
     (nodes, "Show nodes: utilisation, price, age, state."),
     (cost, "Show cost by pool, namespace, workload and label."),
     (validate, "List every problem in these manifests."),
+    (convert, "Convert manifests of older versions of Karpenter to v1."),
     (budgets, "Show how many nodes may be disrupted, when, and for which reason."),
     (simulate, "Simulate a day: cost, evictions, pending time, utilisation."),
     (catalog, "List instance types and their prices."),

@@ -18,6 +18,7 @@ from dovetail.api.checks import quantity_problems
 from dovetail.api.validation import problems as field_problems
 from dovetail.errors import InputError
 from dovetail.kube import json_trees, sources, yaml_trees
+from dovetail.kube.older_objects import OlderObjects
 from dovetail.kube.typed import Intake
 from dovetail.kube.unknown_fields import unknown_fields
 
@@ -58,11 +59,38 @@ class ScenarioFile(msgspec.Struct, frozen=True):
 
 
 class Manifests(msgspec.Struct, frozen=True):
-    """Everything that was read. `skipped` counts objects of kinds that mean nothing here."""
+    """Everything that was read. `skipped` counts objects of kinds that mean nothing here, `older`
+    those that were converted to v1, with `warnings`.
+    """
 
     manifests: tuple[Manifest, ...] = ()
     scenarios: tuple[ScenarioFile, ...] = ()
     skipped: Mapping[str, int] = {}
+    older: Mapping[str, int] = {}
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What else is to be told of the input."""
+        told = []
+        if self.skipped:
+            n_skipped = sum(self.skipped.values())
+            plural = "" if n_skipped == 1 else "s"
+            told.append(
+                f"Skipped {n_skipped} object{plural} of other kinds: {_counts(self.skipped)}."
+            )
+        if self.older:
+            plural = "" if len(self.warnings) == 1 else "s"
+            told.append(
+                f"Read as v1: {_counts(self.older)}, with {len(self.warnings)} warning{plural}; "
+                "`dovetail convert` converts the manifests, `dovetail validate` lists the warnings."
+            )
+        return tuple(told)
+
+    @property
+    def all_remarks(self) -> tuple[str, ...]:
+        """The same with every warning."""
+        return (*self.remarks, *(f"warning: {warning}" for warning in self.warnings))
 
     @property
     def objects(self) -> tuple[api.Object, ...]:
@@ -76,6 +104,7 @@ class Manifests(msgspec.Struct, frozen=True):
 
 
 Report = Callable[[InputError], None]
+Content = msgspec.Raw | bytes  # JSON
 
 
 def read(
@@ -130,6 +159,7 @@ class _Reader:
         self._judged: dict[bytes, tuple[api.FieldProblem, ...]] = {}
         self._n_generated: dict[str, int] = {}
         self._intake = Intake()
+        self._older = OlderObjects[ManifestOrigin](extensions)
 
     def read(self, names: Sequence[str], stdin: BinaryIO) -> Manifests:
         for source in sources.sources(names):
@@ -143,10 +173,22 @@ class _Reader:
         return self.result()
 
     def result(self) -> Manifests:
-        return Manifests(tuple(self._manifests), tuple(self._scenarios), self._skipped)
+        for origin, tree, data in self._older.converted(self._report):
+            try:
+                self._admit_kind(origin, str(tree["apiVersion"]), str(tree["kind"]), data)
+            except api.DecodeError as error:
+                self._report(InputError(f"{origin}: {error.problem}"))
+        return Manifests(
+            tuple(self._manifests),
+            tuple(self._scenarios),
+            self._skipped,
+            self._older.n_by_kind,
+            tuple(self._older.warnings),
+        )
 
     def _read_one(self, content: sources.SourceContent) -> None:
         n_documents = 0
+        self._older.begin(content.data)
         for document, tree in _documents(content):
             n_documents += 1
             self.admit(ManifestOrigin(content.name, document), tree)
@@ -198,7 +240,7 @@ class _Reader:
             return False
         api_version, name = (one.decode(errors="replace") for one in said.groups())
         kind = api.find(api_version, name, self._kinds)
-        if kind is None:
+        if kind is None or self._older.may_take(api_version, name):
             return False
         try:
             found = _read(kind, data)
@@ -233,6 +275,15 @@ class _Reader:
     def _admit_object(
         self, origin: ManifestOrigin, api_version: str, name: str, data: msgspec.Raw
     ) -> None:
+        if self._older.may_take(api_version, name) and self._older.takes(
+            origin, api_version, name, bytes(data)
+        ):
+            return
+        self._admit_kind(origin, api_version, name, data)
+
+    def _admit_kind(
+        self, origin: ManifestOrigin, api_version: str, name: str, data: Content
+    ) -> None:
         kind = api.find(api_version, name, self._kinds)
         if kind is None:
             group = api_version.partition("/")[0] if "/" in api_version else ""
@@ -242,7 +293,7 @@ class _Reader:
         self._admit_found(origin, kind, _read(kind, data), data)
 
     def _admit_found(
-        self, origin: ManifestOrigin, kind: api.Kind, unnamed: api.Object, data: msgspec.Raw
+        self, origin: ManifestOrigin, kind: api.Kind, unnamed: api.Object, data: Content
     ) -> None:
         found = self._with_name(unnamed)
         content = found.spec.content() if isinstance(found, api.Pod) else b""
@@ -303,11 +354,15 @@ def _documents(
         raise InputError(msg) from None
 
 
-def _read(kind: api.Kind, data: msgspec.Raw) -> api.Object:
+def _read(kind: api.Kind, data: Content) -> api.Object:
     """The object. What stays undecoded would hold on to the whole input, so what it is read from
     is its own, but for pods, whose parts are copied by those who keep them.
     """
     return api.read(kind, data if kind.wire_type is api.Pod else bytes(data))
+
+
+def _counts(n_by_kind: Mapping[str, int]) -> str:
+    return ", ".join(f"{kind} ({count})" for kind, count in sorted(n_by_kind.items()))
 
 
 def _name_of(tree: api.Tree) -> str:

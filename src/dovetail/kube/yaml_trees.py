@@ -175,10 +175,10 @@ class _Builder:
         text: str = event.value
         if event.tag and event.tag != "!":
             return self._tagged_value(event, event.tag.removeprefix(_YAML_TAG))
-        return _plain(text) if event.implicit[0] else text
+        return plain_value(text) if event.implicit[0] else text
 
     def _tagged_value(self, event: ScalarEvent, tag: str) -> api.Tree:
-        value = event.value if tag == "str" else _plain(event.value)
+        value = event.value if tag == "str" else plain_value(event.value)
         fits = {
             "str": isinstance(value, str),
             "int": type(value) is int,
@@ -269,7 +269,7 @@ class _Builder:
 _plain_values: dict[str, api.Tree] = {}
 
 
-def _plain(text: str) -> api.Tree:
+def plain_value(text: str) -> api.Tree:
     """The value of an unquoted scalar."""
     if text in _plain_values:
         return _plain_values[text]

@@ -129,6 +129,8 @@ def _together(text: ScenarioText, written: WrittenScenario, manifests: Manifests
     whole = Manifests(
         tuple(manifest for part in parts for manifest in part.manifests),
         skipped=dict(sum((Counter(part.skipped) for part in parts), Counter())),
+        older=dict(sum((Counter(part.older) for part in parts), Counter())),
+        warnings=tuple(warning for part in parts for warning in part.warnings),
     )
     _check_once(whole)
     if not any(manifest.kind.name == "NodePool" for manifest in whole.manifests):

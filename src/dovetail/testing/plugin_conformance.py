@@ -17,6 +17,7 @@ import msgspec
 
 from dovetail import api, labels
 from dovetail.api.crds import crds
+from dovetail.api.older.door import ConversionOptions
 from dovetail.cloud.plugin import ProviderPlugin
 from dovetail.settings.flags import TABLE
 from dovetail.settings.sources import read_table
@@ -86,6 +87,26 @@ def its_flags_set_its_settings(plugin: Plugin) -> None:
     assert read_table(table, {}, {}) == table.defaults
 
 
+def its_older_kinds_become_its_node_class(plugin: Plugin) -> None:
+    """An object of each older version without a spec is converted, or an error says why not."""
+    older = plugin.extension.older
+    if older is None:
+        return
+    assert (older.group, older.kind) in {(kind.group, kind.name) for kind in plugin.node_classes}
+    for kind in older.kinds:
+        for version in kind.versions:
+            tree: dict[str, api.Tree] = {
+                "apiVersion": f"{kind.group}/{version}",
+                "kind": kind.name,
+                "metadata": {"name": "default"},
+            }
+            draft = kind.convert(tree, ConversionOptions(is_for_reading=True))
+            assert draft.tree["kind"] == older.kind or any(one.is_error for one in draft.notices)
+            assert draft.tree["apiVersion"] != tree["apiVersion"]
+    for requirement in older.default_requirements(frozenset()):
+        assert requirement.keys() >= {"key", "operator"}
+
+
 def its_rights_name_what_they_are_for(plugin: Plugin) -> None:
     """No wildcard, no rule without verbs; reading changes nothing, and node classes are read."""
     access = plugin.access
@@ -108,5 +129,6 @@ LAWS: Final[Sequence[PluginLaw]] = (
     its_label_keys_are_its_own_and_may_be_required,
     its_catalogues_state_every_label_that_it_fixes,
     its_flags_set_its_settings,
+    its_older_kinds_become_its_node_class,
     its_rights_name_what_they_are_for,
 )

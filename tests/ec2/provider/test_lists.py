@@ -156,6 +156,22 @@ async def test_the_instance_of_a_registered_claim_is_tagged_once(
         assert listed.node_claim == "a"
 
 
+async def test_an_instance_that_another_controller_launched_belongs_to_the_claim_that_names_it(
+    control: Ec2Control, aws: Aws
+) -> None:
+    """As an instance of a Provisioner is adopted: by its three tags and the claim's provider id."""
+    async with aws_cloud(control, aws) as cloud:
+        (adopted,) = launch_directly(aws, 1)
+        launch_directly(aws, 1, {"karpenter.sh/provisioner-name": "default"})
+        provider_id = f"aws:///{A}/{adopted}"
+        await cloud.claim("older")
+        status: dict[str, Json] = {"status": {"providerID": provider_id}}
+        await cloud.kube.patch(Ref(NODE_CLAIM, "older"), Patch(status, subresource="status"))
+        (listed,) = await cloud.provider.list()
+        assert listed.provider_id.rpartition("/")[2] == adopted
+        assert (listed.node_claim, listed.node_pool) == ("older", "default")
+
+
 def reservation(name: str, zone: str, **others: Json) -> Json:
     """A capacity reservation in the status of the class."""
     return {

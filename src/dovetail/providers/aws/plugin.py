@@ -20,6 +20,7 @@ from dovetail.providers.aws.interruption.metrics import METRICS
 from dovetail.providers.aws.label_keys import LABEL_KEYS, REQUIREMENT_RULE
 from dovetail.providers.aws.node_class.definition import DEFINITION, KIND
 from dovetail.providers.aws.node_class.types import EC2NodeClass
+from dovetail.providers.aws.older.door import OLDER
 from dovetail.providers.aws.settings import AwsSettings
 
 _READ: Final = ("get", "list", "watch")
@@ -57,7 +58,9 @@ def _offline(pool: NodePool, node_class: api.Object | None) -> tuple[InstanceTyp
 PLUGIN: Final = ProviderPlugin[Kube, AwsSettings](
     name="aws",
     make=make,
-    extension=api.Extension(node_classes=(DEFINITION,), requirement_rules=(REQUIREMENT_RULE,)),
+    extension=api.Extension(
+        node_classes=(DEFINITION,), requirement_rules=(REQUIREMENT_RULE,), older=OLDER
+    ),
     label_keys=LABEL_KEYS,
     settings=TABLE,
     access=ProviderAccess(
