@@ -9,7 +9,7 @@ import pytest
 from dovetail.cli import BAD_INPUT, main
 
 EXAMPLE = str(Path(__file__).parents[2] / "examples/demo")
-WARNING = "warning: provider 'broken' cannot be loaded from broken_plugin:PLUGIN: no licence; "
+WARNING = "warning: provider 'broken' cannot be loaded from unlicensed_plugin:PLUGIN: no licence; "
 FAR = """\
 apiVersion: karpenter.sh/v1
 kind: NodePool
@@ -35,9 +35,9 @@ def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder.mkdir(parents=True)
     (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
     (folder / "entry_points.txt").write_text(
-        "[dovetail.providers]\nbroken = broken_plugin:PLUGIN\n"
+        "[dovetail.providers]\nbroken = unlicensed_plugin:PLUGIN\n"
     )
-    (site / "broken_plugin.py").write_text("raise RuntimeError('no licence')\n")
+    (site / "unlicensed_plugin.py").write_text("raise RuntimeError('no licence')\n")
     monkeypatch.syspath_prepend(str(site))
 
 

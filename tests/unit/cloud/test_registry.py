@@ -100,9 +100,10 @@ def test_a_plugin_that_cannot_be_loaded_is_a_warning_and_the_others_serve(
     site: Path, source: str
 ) -> None:
     """The warning names it, and where it was to come from."""
-    (site / "broken_plugin.py").write_text(source)
-    install(site, "broken", "broken = broken_plugin:PLUGIN")
-    with pytest.warns(PluginWarning, match=r"provider 'broken'.* broken_plugin:PLUGIN"):
+    name = f"broken_plugin_{len(source)}"  # modules that were imported stay
+    (site / f"{name}.py").write_text(source)
+    install(site, "broken", f"broken = {name}:PLUGIN")
+    with pytest.warns(PluginWarning, match=rf"provider 'broken'.* {name}:PLUGIN"):
         found = [plugin.name for plugin in installed_plugins()]
     assert "kwok" in found
     assert "broken" not in found

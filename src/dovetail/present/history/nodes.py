@@ -87,7 +87,6 @@ def alternatives_section(found: tuple[Alternative, ...]) -> Section:
 
 _STAGE = "stage"
 _KEPT = "kept"
-_GUESTS = "guests"
 _DRIFT = "drift"
 _GOING = "going"
 

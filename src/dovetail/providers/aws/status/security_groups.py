@@ -10,23 +10,19 @@ import msgspec
 
 from dovetail.clock import Clock
 from dovetail.providers.aws.calls import answered, calling
-from dovetail.providers.aws.filters import DescribeFilter, tag_filters, term_text, unmatched_text
+from dovetail.providers.aws.filters import DescribeFilter, tag_filters, term_text
 from dovetail.providers.aws.node_class.types import (
     EC2NodeClass,
     SecurityGroup,
     SecurityGroupSelectorTerm,
 )
-from dovetail.providers.aws.status.conditions import (
-    ClassCondition,
-    ConditionUpdate,
-    fails,
-    holds,
-)
+from dovetail.providers.aws.status.conditions import ClassCondition
 from dovetail.providers.aws.status.selection import (
     DescribeFilters,
-    Selection,
+    SelectorField,
     SelectorSource,
     SelectorTerm,
+    selector_condition,
 )
 from dovetail.providers.aws.status.step import StepResult
 
@@ -35,6 +31,13 @@ if TYPE_CHECKING:
 
 FIELD: Final = "spec.securityGroupSelectorTerms"
 NOT_FOUND: Final = "SecurityGroupsNotFound"
+_SELECTOR: Final = SelectorField(
+    FIELD,
+    ClassCondition.SECURITY_GROUPS,
+    NOT_FOUND,
+    "security group",
+    "tag the security groups of the nodes",
+)
 _ACTION: Final = "ec2:DescribeSecurityGroups"
 _KEPT_FOR: Final = timedelta(minutes=1)
 _AGAIN_AFTER: Final = timedelta(minutes=5)
@@ -50,21 +53,6 @@ def security_group_terms(terms: Sequence[SecurityGroupSelectorTerm]) -> tuple[Se
         )
         for term in terms
     )
-
-
-def security_group_condition(
-    found: Selection[SecurityGroup], terms: Sequence[SelectorTerm]
-) -> ConditionUpdate:
-    """Whether there are security groups; the message names terms that match none."""
-    unmatched = unmatched_text(FIELD, found.unmatched, [term.text for term in terms])
-    if not found.by_id:
-        message = (
-            f"no security group matches {unmatched or FIELD}: tag the security groups of the "
-            "nodes, or change the selector"
-        )
-        return fails(ClassCondition.SECURITY_GROUPS, NOT_FOUND, message)
-    note = f"no security group matches {unmatched}" if unmatched else ""
-    return holds(ClassCondition.SECURITY_GROUPS, note)
 
 
 class SecurityGroupStep:
@@ -84,7 +72,7 @@ class SecurityGroupStep:
         found = await self._source.select(terms)
         groups = tuple(found.by_id.values())
         return StepResult(
-            security_group_condition(found, terms),
+            selector_condition(_SELECTOR, found, terms),
             msgspec.structs.replace(node_class.status, security_groups=groups),
             _AGAIN_AFTER,
         )

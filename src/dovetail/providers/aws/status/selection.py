@@ -10,7 +10,13 @@ import msgspec
 
 from dovetail.clock import Clock
 from dovetail.providers.aws.expiring_cache import ExpiringCache
-from dovetail.providers.aws.filters import DescribeFilter
+from dovetail.providers.aws.filters import DescribeFilter, unmatched_text
+from dovetail.providers.aws.status.conditions import (
+    ClassCondition,
+    ConditionUpdate,
+    fails,
+    holds,
+)
 
 T = TypeVar("T")
 DescribeFilters = tuple[DescribeFilter, ...]
@@ -36,6 +42,30 @@ class Selection(msgspec.Struct, Generic[T], frozen=True):
 
     by_id: Mapping[str, T]
     unmatched: tuple[int, ...] = ()
+
+
+class SelectorField(msgspec.Struct, frozen=True):
+    """A list of selector terms in the spec that must match something: its condition, the reason
+    where it matches nothing, what messages call a resource, and the remedy.
+    """
+
+    field: str
+    condition: ClassCondition
+    not_found: str
+    resource: str
+    remedy: str
+
+
+def selector_condition(
+    field: SelectorField, found: Selection[T], terms: Sequence[SelectorTerm]
+) -> ConditionUpdate:
+    """Whether anything is selected; the message names terms that match nothing."""
+    unmatched = unmatched_text(field.field, found.unmatched, [term.text for term in terms])
+    problem = f"no {field.resource} matches"
+    if not found.by_id:
+        message = f"{problem} {unmatched or field.field}: {field.remedy}, or change the selector"
+        return fails(field.condition, field.not_found, message)
+    return holds(field.condition, f"{problem} {unmatched}" if unmatched else "")
 
 
 def selector_queries(terms: Sequence[SelectorTerm], id_filter: str) -> tuple[SelectorQuery, ...]:

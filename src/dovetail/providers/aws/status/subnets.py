@@ -10,19 +10,16 @@ import msgspec
 
 from dovetail.clock import Clock
 from dovetail.providers.aws.calls import answered, calling
-from dovetail.providers.aws.filters import tag_filters, term_text, unmatched_text
+from dovetail.providers.aws.filters import tag_filters, term_text
 from dovetail.providers.aws.node_class.types import EC2NodeClass, Subnet, SubnetSelectorTerm
-from dovetail.providers.aws.status.conditions import (
-    ClassCondition,
-    ConditionUpdate,
-    fails,
-    holds,
-)
+from dovetail.providers.aws.status.conditions import ClassCondition
 from dovetail.providers.aws.status.selection import (
     DescribeFilters,
     Selection,
+    SelectorField,
     SelectorSource,
     SelectorTerm,
+    selector_condition,
 )
 from dovetail.providers.aws.status.step import StepResult
 
@@ -31,6 +28,9 @@ if TYPE_CHECKING:
 
 FIELD: Final = "spec.subnetSelectorTerms"
 NOT_FOUND: Final = "SubnetsNotFound"
+_SELECTOR: Final = SelectorField(
+    FIELD, ClassCondition.SUBNETS, NOT_FOUND, "subnet", "tag the subnets of the cluster"
+)
 _ACTION: Final = "ec2:DescribeSubnets"
 _AGAIN_AFTER: Final = timedelta(minutes=1)
 
@@ -56,20 +56,6 @@ def subnet_status(found: Selection[SubnetAddresses]) -> tuple[Subnet, ...]:
     """The subnets of the status: those with most free addresses first, then by id."""
     ordered = sorted(found.by_id.values(), key=lambda subnet: (-subnet.n_free, subnet.id))
     return tuple(Subnet(id=one.id, zone=one.zone, zone_id=one.zone_id) for one in ordered)
-
-
-def subnet_condition(
-    found: Selection[SubnetAddresses], terms: Sequence[SelectorTerm]
-) -> ConditionUpdate:
-    """Whether there are subnets; the message names terms that match none."""
-    unmatched = unmatched_text(FIELD, found.unmatched, [term.text for term in terms])
-    if not found.by_id:
-        message = (
-            f"no subnet matches {unmatched or FIELD}: tag the subnets of the cluster, or change "
-            "the selector"
-        )
-        return fails(ClassCondition.SUBNETS, NOT_FOUND, message)
-    return holds(ClassCondition.SUBNETS, f"no subnet matches {unmatched}" if unmatched else "")
 
 
 class SubnetSource:
@@ -114,7 +100,7 @@ class SubnetStep:
         terms = subnet_terms(node_class.spec.subnet_selector_terms)
         found = await self._source.select(terms)
         return StepResult(
-            subnet_condition(found, terms),
+            selector_condition(_SELECTOR, found, terms),
             msgspec.structs.replace(node_class.status, subnets=subnet_status(found)),
             _AGAIN_AFTER,
         )
