@@ -6,7 +6,9 @@ With `--check` the exit code is 1 if a limit is missed.
 Source lines are counted without `providers/aws`: a cloud is a feature, whose lines say nothing of
 the order of the rest. Their limit is the number at commit ecae897 (83,921 with the AWS catalogue of
 365 lines). The features that came between 60bfa60 and ecae897, such as exact search and patterns,
-are wanted. Putting the house in order began at ecae897, and must not make the source longer.
+are wanted. Putting the house in order began at ecae897, and must not make the source longer: at
+commit 3e2562d0 there were 83,538 lines. What features added since is in `LATER_FEATURES`, counted
+on their branches, and raises the limit.
 """
 
 from __future__ import annotations
@@ -29,6 +31,13 @@ MOST_IN_A_FOLDER: Final = 25
 SMALL_LINES: Final = 80
 STARTED_AT: Final = "60bfa60"
 LINES_AT_ECAE897: Final = 83_556
+LATER_FEATURES: Final = {
+    "very large plans packed in several ways (13adc917 against ea183a6c)": 189,
+    "announced ends of instances (fdee286f against ea183a6c)": 579,
+    "manifests of older versions (ec6b97fb against ea183a6c)": 2_583,
+    "checks and faults of node classes (418de898 against ea183a6c)": 329,
+}
+MOST_LINES: Final = LINES_AT_ECAE897 + sum(LATER_FEATURES.values())
 _CLOUD: Final = "dovetail.providers.aws"
 
 
@@ -59,7 +68,7 @@ def figures(tree: Mapping[str, Module], walked: Walk) -> Iterator[Figure]:
     )
     yield Figure("modules in the largest folder", max(folder_sizes(tree).values()), 72, 25)
     n_lines = sum(module.n_lines for name, module in tree.items() if not name.startswith(_CLOUD))
-    yield Figure("source lines without providers/aws", n_lines, 78_751, LINES_AT_ECAE897)
+    yield Figure("source lines without providers/aws", n_lines, 78_751, MOST_LINES)
     single = single_importers(tree)
     small = [name for name in single if tree[name].n_lines < SMALL_LINES]
     yield Figure("modules with exactly one importer", len(single), 208)
