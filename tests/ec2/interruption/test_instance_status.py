@@ -85,16 +85,41 @@ async def test_a_scheduled_event_is_announced_with_its_instant(
         assert "instance-retirement" in ending.message
 
 
-async def test_all_of_it_takes_three_calls(control: Ec2Control, aws: Aws) -> None:
-    """And none where there are no instances of ours."""
+async def test_all_of_it_takes_three_calls_and_two_in_between(
+    control: Ec2Control, aws: Aws
+) -> None:
+    """Scheduled events are asked for at every fifth check, and none without instances of ours."""
     async with watching(control, aws) as watch:
         await watch.checks().check()
         assert control.calls("DescribeInstanceStatus") == []
-        await instance(watch, "c")
-        await watch.checks().check()
+        name = await instance(watch, "c")
+        control.schedule_event(name, "instance-retirement", timedelta(days=3))
+        checks = watch.checks()
+        for _ in range(6):
+            await checks.check()
+            assert len(endings(watch)) == 1
         calls = control.calls("DescribeInstanceStatus")
         asked = [call.parameters["Filters"][0]["Name"] for call in calls]
-        assert asked == ["instance-status.status", "system-status.status", "event.code"]
+        impaired = ["instance-status.status", "system-status.status"]
+        assert asked == ["event.code", *impaired * 5, "event.code", *impaired]
+
+
+async def test_a_check_that_passes_again_is_not_remembered_with_an_event(
+    control: Ec2Control, aws: Aws
+) -> None:
+    """What was asked for minutes ago says only what is scheduled."""
+    async with watching(control, aws) as watch:
+        name = await instance(watch, "c")
+        control.schedule_event(name, "instance-retirement", timedelta(days=3))
+        control.impair(name, "system")
+        checks = watch.checks()
+        watch.cloud.advance(119 * SECOND)
+        await checks.check()
+        control.impair(name, "system", is_impaired=False)
+        watch.cloud.advance(60 * SECOND)
+        endings(watch)
+        await checks.check()
+        assert [ending.is_forced for ending in endings(watch)] == [False]
 
 
 async def test_a_check_that_is_forbidden_says_what_to_allow(control: Ec2Control, aws: Aws) -> None:

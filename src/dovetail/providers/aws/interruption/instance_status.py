@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     )
 
 EVERY: Final = timedelta(minutes=1)
+EVENTS_EVERY: Final = 5  # checks: EC2 schedules events days ahead
 TOLERATED_FOR: Final = timedelta(seconds=120)
 _ACTION: Final = "ec2:DescribeInstanceStatus"
 _EVENT_CODES: Final = (
@@ -40,11 +41,7 @@ _EVENT_CODES: Final = (
     "system-reboot",
 )
 _OVER: Final = ("[Completed]", "[Canceled]")
-_FILTERS: Final[Mapping[str, Sequence[str]]] = {
-    "instance-status.status": ("impaired",),
-    "system-status.status": ("impaired",),
-    "event.code": _EVENT_CODES,
-}
+_IMPAIRED: Final = ("instance-status.status", "system-status.status")
 
 
 def interruptions_of(status: InstanceStatusTypeDef, now: datetime) -> Iterator[Interruption]:
@@ -89,6 +86,8 @@ class InstanceStatusChecks:
         self._handler = handler
         self._faults = FaultLog(context.log, context.timer)
         self._unhealthy: frozenset[tuple[str, InterruptionKind]] = frozenset()
+        self._events: dict[str, InstanceStatusTypeDef] = {}  # scheduled, as last asked for
+        self._n_checks = 0
 
     async def run(self) -> None:
         """Check every minute until cancelled."""
@@ -124,15 +123,29 @@ class InstanceStatusChecks:
                 self._handler.recall(interruption, claim)
 
     async def _statuses(self) -> dict[str, InstanceStatusTypeDef]:
-        """Those of instances that fail a check or have an event, by id."""
+        """Those of instances that fail a check now or had an event when last asked for, by id."""
+        if self._n_checks % EVENTS_EVERY == 0:
+            scheduled = await self._filtered("event.code", _EVENT_CODES)
+            # Nothing but the events, since checks may have passed again until they are read.
+            self._events = {
+                name: {"InstanceId": name, "Events": status.get("Events", [])}
+                for name, status in scheduled.items()
+            }
+        statuses = dict(self._events)
+        for name in _IMPAIRED:
+            statuses |= await self._filtered(name, ("impaired",))
+        self._n_checks += 1
+        return statuses
+
+    async def _filtered(self, name: str, values: Sequence[str]) -> dict[str, InstanceStatusTypeDef]:
+        """The statuses of instances that one filter finds, by id."""
         statuses: dict[str, InstanceStatusTypeDef] = {}
-        for name, values in _FILTERS.items():
-            filters: list[FilterTypeDef] = [{"Name": name, "Values": list(values)}]
-            with calling(_ACTION):
-                pages = self._ec2.get_paginator("describe_instance_status")
-                async for page in pages.paginate(Filters=filters):
-                    for status in answered(page.get("InstanceStatuses"), _ACTION):
-                        statuses[status.get("InstanceId", "")] = status
+        filters: list[FilterTypeDef] = [{"Name": name, "Values": list(values)}]
+        with calling(_ACTION):
+            pages = self._ec2.get_paginator("describe_instance_status")
+            async for page in pages.paginate(Filters=filters):
+                for status in answered(page.get("InstanceStatuses"), _ACTION):
+                    statuses[status.get("InstanceId", "")] = status
         return statuses
 
     def _count(self, interruptions: Sequence[Interruption]) -> None:
