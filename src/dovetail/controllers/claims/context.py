@@ -24,7 +24,7 @@ from dovetail.decide.lifecycle.repair import (
     is_unhealthy,
     unhealthy_condition,
 )
-from dovetail.decide.lifecycle.timing import DRIFT_RECHECK, DRIFT_SETTLES_AFTER
+from dovetail.decide.lifecycle.timing import DRIFT_RECHECK, DRIFT_RETRY, DRIFT_SETTLES_AFTER
 from dovetail.model.claim import ClaimObject, HookAnswer, NodeObject
 from dovetail.model.node import Node, RepairPolicy
 from dovetail.state.nodes import Joints, NodeReport, observed, ordered
@@ -33,7 +33,8 @@ from dovetail.state.objects import node_pool
 
 class _Answer(msgspec.Struct, frozen=True):
     """What the cloud said of a claim, when, and of which pool and node class. `ask_again_at` is set
-    while an edit of these is new: their controllers may not have seen to it yet.
+    while an edit of these is new, as their controllers may not have seen to it yet, and where the
+    cloud could not be asked.
     """
 
     reason: str
@@ -102,19 +103,20 @@ class DriftChecks:
         """An answer that cannot be had leaves the earlier one as it is."""
         answer = self._answers.get(claim.uid)
         reason = answer.reason if answer is not None else ""
+        asked_of = self._generations(claim, pool)
+        is_edited = answer is not None and answer.asked_of != asked_of
+        ask_again_at = now + DRIFT_SETTLES_AFTER if is_edited else None
         try:
             reason = await self._dependencies.cloud.drift_reason(node)
         except NodeClaimNotFoundError:
             reason = ""  # what is gone has not drifted
         except CloudError as error:
+            ask_again_at = now + DRIFT_RETRY
             n_times = self._faults.n_to_report(str(error).replace(node.name, ""))
             if n_times:
                 self._log.warning(
                     "could not ask for drift", node_claim=claim.name, error=error, n_times=n_times
                 )
-        asked_of = self._generations(claim, pool)
-        is_edited = answer is not None and answer.asked_of != asked_of
-        ask_again_at = now + DRIFT_SETTLES_AFTER if is_edited else None
         self._answers[claim.uid] = _Answer(reason, now, asked_of, ask_again_at)
 
 

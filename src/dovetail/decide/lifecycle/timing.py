@@ -15,6 +15,7 @@ MIN_DRAIN: Final = timedelta(seconds=5)
 STUCK_TERMINATING_AFTER: Final = timedelta(minutes=1)
 DRIFT_RECHECK: Final = timedelta(minutes=5)
 DRIFT_SETTLES_AFTER: Final = timedelta(seconds=15)  # what follows from an edit is known by then
+DRIFT_RETRY: Final = timedelta(minutes=1)  # where the cloud could not be asked
 TYPE_CHECK_FIRST_AFTER: Final = timedelta(hours=1)
 TYPE_CHECK_KEPT_FOR: Final = timedelta(minutes=30)
 POD_EVENT_DEDUPE: Final = timedelta(seconds=10)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dovetail import api, labels
+from dovetail.cloud.errors import CloudError
 from dovetail.controllers.cache import NODE, NODE_CLAIM
 from dovetail.decide.lifecycle.timing import DRIFT_SETTLES_AFTER
 from dovetail.kube.seam import Body, Json, Patch, Ref
@@ -168,6 +169,27 @@ async def test_the_cloud_is_asked_for_drift_every_five_minutes() -> None:
         assert "Drifted" not in said(await world.read_claim())
         await world.time.advance(4 * MINUTE)
         assert world.cloud.n_asked == 4
+
+
+async def test_a_cloud_that_cannot_be_asked_for_drift_is_asked_again_after_a_minute() -> None:
+    """Not only after five, like one that has answered."""
+
+    class SilentCloud(KwokProvider):
+        n_asked = 0
+
+        async def drift_reason(self, node: Node) -> str:
+            self.n_asked += 1
+            if self.n_asked == 1:
+                msg = f"reading {node.name}: throttled"
+                raise CloudError(msg)
+            return "ImageDrifted"
+
+    world = World(cloud=SilentCloud)
+    async with seeing_to_claims(world):
+        await initialized(world)
+        assert "Drifted" not in said(await world.read_claim())
+        await world.time.advance(MINUTE)
+        assert said(await world.read_claim())["Drifted"] == ("True", "ImageDrifted")
 
 
 async def test_a_catalogue_that_is_not_known_yet_makes_no_node_drift() -> None:
