@@ -48,6 +48,12 @@ def tell_time(clients: Mapping[str, Any], clock: Clock) -> None:
         client.meta.events.register("before-call", add_time, unique_id=_HANDLER)
 
 
+def tell_no_time(clients: Mapping[str, Any]) -> None:
+    """From now on calls are answered by the server's own clock again."""
+    for client in clients.values():
+        client.meta.events.unregister("before-call", unique_id=_HANDLER)
+
+
 class BlockingClient:
     """A client of one service, as far as a process uses it that may die at any call."""
 

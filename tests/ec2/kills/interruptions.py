@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from dovetail.clock import Timer
 from dovetail.cloud.context import ProviderContext
+from dovetail.kube.errors import ApiError
 from dovetail.kube.seam import Kube
 from dovetail.providers.aws.apis import AwsApis
+from dovetail.providers.aws.calls import CallFailedError
 from dovetail.providers.aws.interruption.handler import InterruptionHandler
 from dovetail.providers.aws.interruption.queue import InterruptionQueue
 from dovetail.providers.aws.provider import AwsProvider
@@ -49,8 +52,9 @@ class QueueReader:
         while True:
             await self._timer.sleep(_PERIOD_SECONDS)
             if n_messages(self._sqs):
-                await self._queue.receive()
-                await self._queue.settle()
+                with suppress(CallFailedError, ApiError):
+                    await self._queue.receive()
+                    await self._queue.settle()
 
 
 def n_messages(sqs: Any) -> int:

@@ -17,7 +17,7 @@ import msgspec
 from dovetail.cloud.context import ProviderContext
 from dovetail.kube.errors import ApiError
 from dovetail.kube.seam import Kube
-from dovetail.providers.aws.calls import CallFailedError, calling
+from dovetail.providers.aws.calls import CallFailedError, answered, calling
 from dovetail.providers.aws.interruption.claims import InstanceClaim
 from dovetail.providers.aws.interruption.fault_log import FaultLog
 from dovetail.providers.aws.interruption.handler import InterruptionHandler
@@ -43,6 +43,7 @@ _BATCH: Final = 10
 _AT_ONCE: Final = 10
 _SETTLE_SECONDS: Final = 1.0
 _AGAIN_SECONDS: Final = 10.0  # after a call that failed
+_GET_URL: Final = "sqs:GetQueueUrl"
 
 
 class _Held(msgspec.Struct, frozen=True):
@@ -193,7 +194,7 @@ class InterruptionQueue:
 
     async def _queue_url(self) -> str:
         if not self._url:
-            with calling("sqs:GetQueueUrl"):
+            with calling(_GET_URL):
                 answer = await self._sqs.get_queue_url(QueueName=self._name)
-            self._url = answer["QueueUrl"]
+            self._url = answered(answer.get("QueueUrl"), _GET_URL)
         return self._url
