@@ -24,7 +24,7 @@ _SEARCHES: Final[Mapping[DisruptionReason, tuple[str, ...]]] = {
 # Blockers of nodes that might go as far as they themselves are concerned.
 _OUTWEIGHED: Final = frozenset(
     {
-        Blocker.BUDGET,
+        Blocker.NODE_POOL_BUDGET,
         Blocker.POD_STUCK,
         Blocker.NOTHING_TO_GAIN,
         Blocker.NOT_WORTH_IT,

@@ -1,7 +1,7 @@
 """Collects metrics of objects: follows them as they change, and renders them at each scrape.
 
-    feed.listen(onlooker.hear_pods)         from the start: nobody else knows the limits of pods
-    feed.listen(onlooker.hear)              every change that a mirror tells, once it is to be told
+    feed.subscribe(onlooker.hear_pods)      from the start: nobody else knows the limits of pods
+    feed.subscribe(onlooker.hear)           every change that a mirror tells, once it is to be told
     onlooker.meet(pods)                     and those that wait already
     onlooker.decided(plan)                  after each decision
     onlooker.text(snapshot)                 at each scrape, in parts

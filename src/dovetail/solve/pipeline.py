@@ -1,7 +1,7 @@
 """The whole solver, stage by stage: which nodes to launch, and which pod goes where.
 
-The stages are the folders of `solve`, in this order: encoding, the linear program, planning (zones,
-packing, search, finishing), preferences, launching, and the proof of the lower bound.
+The stages, in this order: `encoding`, the linear `program`, planning (`zones`, `packing`, `search`,
+`patterns`, `exact`, `finishing`), preferences, `launching`, and the proof of the lower bound.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import msgspec
 from dovetail import api, labels
 from dovetail.apiserver import MemoryKube
 from dovetail.clock import LoopTimer, Timer
-from dovetail.cloud.context import ProviderContext, ignore_ending, no_types
+from dovetail.cloud.context import ProviderContext, ignore_change, ignore_ending, no_types
 from dovetail.cloud.errors import SoldOut
 from dovetail.decide.lifecycle import garbage
 from dovetail.decide.lifecycle.step import DeleteInstance
@@ -154,6 +154,7 @@ class AwsCloud:
         kube: Kube | None = None,
         announce: Callable[[InstanceEnding], None] = ignore_ending,
         planned_types: Callable[[str], tuple[InstanceType, ...]] = no_types,
+        types_changed: Callable[[], None] = ignore_change,
     ) -> AwsProvider:
         """Another provider of the same cloud."""
         context = ProviderContext(
@@ -162,6 +163,7 @@ class AwsCloud:
             timer=self.timer,
             announce=announce,
             planned_types=planned_types,
+            types_changed=types_changed,
         )
         return AwsProvider(context, apis or self.apis, SETTINGS, source=self.inputs)
 

@@ -332,3 +332,25 @@ async def test_a_reservation_is_used_first_and_counted(control: Ec2Control, aws:
         assert second.labels[labels.CAPACITY_TYPE] == labels.ON_DEMAND
         listed = {one.provider_id: one.labels for one in await cloud.restarted().list()}
         assert listed[first.provider_id][labels.RESERVATION_ID] == reservation
+
+
+async def test_pools_ask_for_types_again_once_an_offering_may_be_tried_again(
+    control: Ec2Control, aws: Aws
+) -> None:
+    """After three minutes, and only if they were given types without it."""
+    changes: list[None] = []
+    async with aws_cloud(control, aws) as cloud:
+        provider = cloud.restarted(types_changed=lambda: changes.append(None))
+        await cloud.sell_out(SoldOut("m5.large", A, labels.ON_DEMAND))
+        with pytest.raises(InsufficientCapacityError):
+            await provider.create(await cloud.claim("c", LARGE, ON_DEMAND, IN_A))
+        await provider.catalogue.offer_again()
+        assert changes == []
+        for n_seconds, n_changes in ((0, 0), (170, 0), (10, 1), (10, 1)):
+            if not n_seconds:
+                types = {one.name: one for one in await provider.instance_types(cloud.pool)}
+                left_out = [one for one in types["m5.large"].offerings if not one.is_available]
+                assert [(one.zone, one.capacity_type) for one in left_out] == [(A, "on-demand")]
+            cloud.clock.advance(timedelta(seconds=n_seconds))
+            await provider.catalogue.offer_again()
+            assert len(changes) == n_changes, n_seconds

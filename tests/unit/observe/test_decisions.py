@@ -29,7 +29,7 @@ def test_nodes_that_might_go_are_counted_by_reason() -> None:
         proposals=(Proposal("Empty", "empty", NOW), Proposal("Underutilized", "saves", NOW)),
         blocked=(
             Blocked("dear", Blocker.NOTHING_TO_GAIN, ""),
-            Blocked("kept", Blocker.BUDGET, ""),
+            Blocked("kept", Blocker.NODE_POOL_BUDGET, ""),
             Blocked("protected", Blocker.NODE_PROTECTED, ""),
             Blocked("stuck", Blocker.POD_STUCK, ""),
             Blocked("guarded", Blocker.POD_PROTECTED, ""),
@@ -69,7 +69,7 @@ def test_moves_that_balanced_pools_reject_are_counted_with_their_scores() -> Non
     plan = Plan(
         blocked=(
             Blocked("dear", Blocker.NOT_WORTH_IT, "", scores=said),
-            Blocked("kept", Blocker.BUDGET, ""),
+            Blocked("kept", Blocker.NODE_POOL_BUDGET, ""),
         )
     )
     DecisionMeters(meters, VirtualTime()).end(Snapshot(policy=ALL), plan, 0.25)

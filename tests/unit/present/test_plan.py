@@ -123,7 +123,9 @@ def test_a_pod_that_waits_carries_its_reasons_and_what_would_help() -> None:
 def test_nodes_that_stay_say_why() -> None:
     """After all that scripts rely on."""
     until = datetime(2026, 1, 1, 9, tzinfo=UTC)
-    plan = Plan(blocked=(Blocked("n1", Blocker.BUDGET, "No more of it.", until, "raise it"),))
+    plan = Plan(
+        blocked=(Blocked("n1", Blocker.NODE_POOL_BUDGET, "No more of it.", until, "raise it"),)
+    )
     assert list(shown(plan))[-1] == "blocked"
     assert shown(plan)["blocked"] == [
         {

@@ -22,13 +22,13 @@ SENTENCES: Final[Mapping[Blocker, str]] = {
     Blocker.NO_INSTANCE_TYPES: "The instance types of NodePool {pool} are unknown.",
     Blocker.STATIC: "NodePool {pool} is static: it keeps {replicas} replicas.",
     Blocker.POD_PROTECTED: "The annotation {annotation} on pod {pod} blocks disruption.",
-    Blocker.DISRUPTION_BUDGET: (
+    Blocker.POD_DISRUPTION_BUDGET: (
         "PodDisruptionBudget {budget} does not allow pod {pod} to be evicted now."
     ),
     Blocker.BUDGET_NEVER_ALLOWS: (
         "PodDisruptionBudget {budget} never allows pod {pod} to be evicted: {why}."
     ),
-    Blocker.DISRUPTION_BUDGETS: (
+    Blocker.SEVERAL_POD_DISRUPTION_BUDGETS: (
         "Several PodDisruptionBudgets select pod {pod}, so it cannot be evicted: {budgets}."
     ),
     Blocker.NEVER: "NodePool {pool} has consolidateAfter Never.",
@@ -36,7 +36,7 @@ SENTENCES: Final[Mapping[Blocker, str]] = {
         "Its NodeClaim is not Consolidatable: pods were added or removed recently, and"
         " consolidateAfter of NodePool {pool} is {quiet_for}."
     ),
-    Blocker.BUDGET: (
+    Blocker.NODE_POOL_BUDGET: (
         "The budgets of NodePool {pool} allow {allowed} of its {nodes} nodes to be disrupted for"
         " reason {cause}; {disrupting} are unavailable already, {taken} are chosen before it."
     ),
@@ -88,14 +88,14 @@ FIXES: Final[Mapping[Blocker, str]] = {
     Blocker.NO_INSTANCE_TYPES: "correct the node class of NodePool {pool}",
     Blocker.STATIC: "lower replicas of NodePool {pool}",
     Blocker.POD_PROTECTED: "remove the annotation {annotation} from pod {pod}",
-    Blocker.DISRUPTION_BUDGET: "let PodDisruptionBudget {budget} allow one more disruption",
+    Blocker.POD_DISRUPTION_BUDGET: "let PodDisruptionBudget {budget} allow one more disruption",
     Blocker.BUDGET_NEVER_ALLOWS: (
         "let PodDisruptionBudget {budget} allow one unavailable pod, or run more replicas"
     ),
-    Blocker.DISRUPTION_BUDGETS: "let only one of {budgets} select pod {pod}",
+    Blocker.SEVERAL_POD_DISRUPTION_BUDGETS: "let only one of {budgets} select pod {pod}",
     Blocker.NEVER: "give NodePool {pool} a duration as consolidateAfter",
     Blocker.NOT_QUIET: "wait until its NodeClaim is Consolidatable",
-    Blocker.BUDGET: (
+    Blocker.NODE_POOL_BUDGET: (
         "let the budgets of NodePool {pool} allow {needed} at once for reason {cause}"
     ),
     Blocker.POD_STUCK: (

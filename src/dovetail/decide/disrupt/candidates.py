@@ -179,14 +179,14 @@ def _budget_verdicts(node: str, pod: Pod, about: tuple[DisruptionBudget, ...]) -
     """At most one: budgets are not added up, a pod that can be evicted now is enough."""
     names = ", ".join(f"{budget.namespace}/{budget.name}" for budget in about)
     if len(about) > 1:
-        yield blocked(node, Blocker.DISRUPTION_BUDGETS, pod=pod.key, budgets=names)
+        yield blocked(node, Blocker.SEVERAL_POD_DISRUPTION_BUDGETS, pod=pod.key, budgets=names)
         return
     for budget in about:
         if _forbids(budget, pod) and never_allows(budget):
             why = _wanted_text(budget)
             yield blocked(node, Blocker.BUDGET_NEVER_ALLOWS, pod=pod.key, budget=names, why=why)
         elif _forbids(budget, pod):
-            yield blocked(node, Blocker.DISRUPTION_BUDGET, pod=pod.key, budget=names)
+            yield blocked(node, Blocker.POD_DISRUPTION_BUDGET, pod=pod.key, budget=names)
 
 
 def _forbids(budget: DisruptionBudget, pod: Pod) -> bool:

@@ -91,7 +91,7 @@ def over_budget(node: Node, reason: DisruptionReason, budget: Allowance) -> Bloc
     """A node that only the budgets of its pool keep."""
     return blocked(
         node.name,
-        Blocker.BUDGET,
+        Blocker.NODE_POOL_BUDGET,
         pool=node.node_pool,
         cause=reason,
         allowed=budget.n_allowed,

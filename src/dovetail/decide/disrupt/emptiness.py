@@ -190,7 +190,7 @@ def _held_back(
         budget = budgets[pool]
         yield blocked(
             empty.node.name,
-            Blocker.BUDGET,
+            Blocker.NODE_POOL_BUDGET,
             pool=pool,
             cause=_REASON,
             allowed=budget.n_allowed,

@@ -109,8 +109,10 @@ def removal_objections(
 
 
 def is_passing(blocked: Blocked) -> bool:
-    """Whether it is worth waiting for this to change."""
-    return blocked.reason == Blocker.DISRUPTION_BUDGET
+    """Whether it is worth waiting for this to change: PodDisruptionBudgets are waited for, and no
+    budget of a NodePool is.
+    """
+    return blocked.reason == Blocker.POD_DISRUPTION_BUDGET
 
 
 def _without_departures(snapshot: Snapshot, going: Collection[str]) -> Snapshot:

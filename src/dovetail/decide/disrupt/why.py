@@ -49,7 +49,7 @@ def obstacles(node: Node, snapshot: Snapshot, plan: Plan, now: datetime) -> tupl
     scene = scene_of(snapshot, plan, now)
     told = [verdict for verdict in plan.blocked if verdict.node == node.name]
     verdicts = [*told, *_reasons(node, scene)]
-    if not any(verdict.reason == Blocker.BUDGET for verdict in verdicts):
+    if not any(verdict.reason == Blocker.NODE_POOL_BUDGET for verdict in verdicts):
         verdicts += _budget(node, scene, plan)
     verdicts = verdicts or [_untold(node, scene, plan)]
     unique: dict[tuple[str, str], Blocked] = {}

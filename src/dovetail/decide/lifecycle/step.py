@@ -205,7 +205,7 @@ class RetryEviction(msgspec.Struct, frozen=True, gc=False):
 
 
 class NoteRegistration(msgspec.Struct, frozen=True, gc=False):
-    """Remember for the pool whether a node of it came up (`repair.py`)."""
+    """Remember for the pool whether a node of it came up (`pool.py`)."""
 
     node_pool: str
     node_pool_uid: str

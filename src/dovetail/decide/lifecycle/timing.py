@@ -1,4 +1,4 @@
-"""Defines every timeout and period in the life of a node."""
+"""Defines the timeouts and periods of claims, nodes and evictions."""
 
 from __future__ import annotations
 

@@ -61,6 +61,7 @@ _REPAIRS: Final = (
 )
 _NO_TYPES: Final[dict[str, InstanceType]] = {}
 _TEMPLATE_SWEEP: Final = timedelta(seconds=10)
+_AVAILABILITY_SWEEP: Final = timedelta(seconds=10)
 _LONGEST_PAUSE: Final = timedelta(minutes=1)  # while the work fails
 _AT_ONCE: Final = 50
 _UPKEEP_PERIOD: Final = timedelta(minutes=1)
@@ -302,6 +303,7 @@ class AwsProvider:
             group.create_task(self._source.run())
             group.create_task(self._collect_templates())
             group.create_task(self._repeat_upkeep())
+            group.create_task(self._repeat(_AVAILABILITY_SWEEP, self.catalogue.offer_again))
             for worker in self.controllers:
                 group.create_task(worker.run())
 

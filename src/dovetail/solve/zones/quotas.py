@@ -354,8 +354,8 @@ class Settler:
         return int(self.state.match[number][counts].min()) + term.max_skew
 
     def _best(self, group: int, allowed: Bool, existing: Int, outlook: Outlook) -> int:
-        """Where others can follow, then lowest counts (so that spreads stay even), then existing
-        room, then heavier pools, then price.
+        """Where others can follow. Such cells go by lowest counts (so that spreads stay even), room
+        on nodes that are there, heavier pools and price, in an order that depends on the case.
         """
         ties = self.enc.ties
         crowd = np.zeros(len(allowed), dtype=np.int64)

@@ -108,7 +108,7 @@ def test_protection_for_a_time_ends_by_itself() -> None:
 @pytest.mark.parametrize(
     ("there", "budget", "want"),
     [
-        pytest.param(web(), {}, Blocker.DISRUPTION_BUDGET, id="nothing is allowed"),
+        pytest.param(web(), {}, Blocker.POD_DISRUPTION_BUDGET, id="nothing is allowed"),
         pytest.param(web(), {"disruptions_allowed": 1}, None, id="one may go"),
         pytest.param(web(), {"namespace": "other"}, None, id="another namespace"),
         pytest.param(web(labels={}), {}, None, id="other pods"),
@@ -118,13 +118,13 @@ def test_protection_for_a_time_ends_by_itself() -> None:
             web(tolerations=[f"{labels.DISRUPTED_TAINT}:NoSchedule"]), {}, None, id="it stays"
         ),
         pytest.param(
-            web(is_ready=False), {}, Blocker.DISRUPTION_BUDGET, id="unhealthy, and it counts"
+            web(is_ready=False), {}, Blocker.POD_DISRUPTION_BUDGET, id="unhealthy, and it counts"
         ),
         pytest.param(
             web(is_ready=False), {"always_allows_unhealthy": True}, None, id="unhealthy, it may go"
         ),
         pytest.param(
-            web(), {"always_allows_unhealthy": True}, Blocker.DISRUPTION_BUDGET, id="healthy"
+            web(), {"always_allows_unhealthy": True}, Blocker.POD_DISRUPTION_BUDGET, id="healthy"
         ),
     ],
 )
@@ -140,7 +140,10 @@ def test_several_disruption_budgets_for_one_pod_keep_its_node_whatever_they_allo
     """The eviction API refuses."""
     one = msgspec.structs.replace(NONE_ALLOWED, disruptions_allowed=9)
     two = msgspec.structs.replace(one, name="c")
-    assert verdict(PLAIN, web(), disruption_budgets=(one, two)) is Blocker.DISRUPTION_BUDGETS
+    assert (
+        verdict(PLAIN, web(), disruption_budgets=(one, two))
+        is Blocker.SEVERAL_POD_DISRUPTION_BUDGETS
+    )
 
 
 @pytest.mark.parametrize("name", ["n1", "claim-1"])

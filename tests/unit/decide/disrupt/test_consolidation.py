@@ -65,7 +65,11 @@ def test_budgets_hold_for_all_moves_together() -> None:
     plan = decide(cluster(6, budget="2"), NOW)
     assert len(going(plan)) == 2
     kept = {one.node: one.reason for one in plan.blocked}
-    assert set(kept.values()) <= {Blocker.BUDGET, Blocker.NOMINATED, Blocker.NOTHING_TO_GAIN}
+    assert set(kept.values()) <= {
+        Blocker.NODE_POOL_BUDGET,
+        Blocker.NOMINATED,
+        Blocker.NOTHING_TO_GAIN,
+    }
 
 
 def test_a_move_waits_for_the_youngest_of_its_nodes() -> None:

@@ -165,7 +165,7 @@ def test_a_pool_that_lets_nobody_go_any_more_is_heard() -> None:
         budgets = Disruption(budgets=(Budget(nodes),))
         return (msgspec.structs.replace(plain, disruption=budgets),)
 
-    assert objections(WEB, node_pools=pools("0")) == [Blocker.BUDGET]
+    assert objections(WEB, node_pools=pools("0")) == [Blocker.NODE_POOL_BUDGET]
     assert objections(WEB, node_pools=pools("1")) == []
 
 

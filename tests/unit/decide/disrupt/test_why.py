@@ -69,8 +69,8 @@ def test_all_that_is_in_the_way_is_told_not_only_the_first() -> None:
         Blocker.NOT_QUIET,
         Blocker.POD_PROTECTED,
         Blocker.POD_PROTECTED,
-        Blocker.DISRUPTION_BUDGET,
-        Blocker.BUDGET,
+        Blocker.POD_DISRUPTION_BUDGET,
+        Blocker.NODE_POOL_BUDGET,
     ]
 
 
@@ -80,7 +80,7 @@ def test_a_budget_that_the_plan_uses_up_is_told_once() -> None:
         pools={"default": {"budgets": [{"nodes": "1"}]}},
         nodes=[{**QUIET, "name": "n1", "type": "large"}, {**QUIET, "name": "n2"}],
     )
-    assert kept(snapshot, "n2") == [Blocker.BUDGET]
+    assert kept(snapshot, "n2") == [Blocker.NODE_POOL_BUDGET]
 
 
 def test_pods_do_not_keep_a_drifted_node_that_drains_in_bounded_time() -> None:
@@ -97,7 +97,7 @@ def test_pods_do_not_keep_a_drifted_node_that_drains_in_bounded_time() -> None:
             }
         ],
     )
-    assert kept(snapshot) == [Blocker.BUDGET]
+    assert kept(snapshot) == [Blocker.NODE_POOL_BUDGET]
 
 
 @pytest.mark.parametrize(
@@ -146,4 +146,4 @@ def test_a_node_that_is_protected_itself_says_what_its_pods_say_too() -> None:
         ],
         disruption_budgets=[{"name": "a", "selector": {"app": "a"}}],
     )
-    assert kept(snapshot) == [Blocker.NODE_PROTECTED, Blocker.DISRUPTION_BUDGET]
+    assert kept(snapshot) == [Blocker.NODE_PROTECTED, Blocker.POD_DISRUPTION_BUDGET]

@@ -15,7 +15,11 @@ from dovetail.model.instance import InstanceType
 from dovetail.providers.aws.apis import AwsApis
 from dovetail.providers.aws.bootstrap.families import family_of
 from dovetail.providers.aws.catalogue.class_facts import NO_GROUP, ClassFacts, class_facts
-from dovetail.providers.aws.catalogue.inputs import CatalogueInputs, PlacementGroupFacts
+from dovetail.providers.aws.catalogue.inputs import (
+    CatalogueInputs,
+    PlacementGroupFacts,
+    UnavailableOffering,
+)
 from dovetail.providers.aws.catalogue.instance_types import resolve
 from dovetail.providers.aws.catalogue.machines import MachineType
 from dovetail.providers.aws.catalogue.source import CatalogueSource
@@ -86,11 +90,24 @@ class ClassCatalogue:
         self._resolved: dict[str, _Resolved] = {}
         self._resolving = asyncio.Lock()
         self._planned_types = context.planned_types
+        self._types_changed = context.types_changed
+        self._left_out: frozenset[UnavailableOffering | str] = frozenset()  # of types given out
         self._overlaid: dict[str, _Overlaid] = {}  # by pool
 
     async def types(self, node_class: EC2NodeClass) -> Types:
         """Everything that the class could launch. Raises CallFailedError."""
-        return (await self._resolve(node_class)).types
+        types = (await self._resolve(node_class)).types
+        self._left_out |= self.unavailable.everything()
+        return types
+
+    async def offer_again(self) -> None:
+        """Have pools ask for their types again, if those were given out without what may be had
+        by now.
+        """
+        unavailable = self.unavailable.everything()
+        if not self._left_out <= unavailable:
+            self._left_out = unavailable
+            self._types_changed()
 
     async def types_by_name(self, node_class: EC2NodeClass) -> Mapping[str, InstanceType]:
         """The same by name. Raises CallFailedError."""

@@ -14,16 +14,13 @@ T = TypeVar("T")
 
 
 class UnavailableOfferings:
-    """Offerings, whole capacity types and subnets that are left out for now. `version` changes
-    with what they are.
-    """
+    """Offerings, whole capacity types and subnets that are left out for now."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._offerings: dict[UnavailableOffering, datetime] = {}
         self._capacity_types: dict[str, datetime] = {}
         self._subnets: dict[str, datetime] = {}
-        self.version = 0
 
     def mark(self, *offerings: UnavailableOffering) -> None:
         """These have insufficient capacity."""
@@ -49,16 +46,18 @@ class UnavailableOfferings:
         """Subnets that are left out now, by id."""
         return self._left(self._subnets)
 
+    def everything(self) -> frozenset[UnavailableOffering | str]:
+        """All that is left out now: offerings, and the names of capacity types and subnets."""
+        return frozenset({*self.offerings(), *self.capacity_types(), *self.subnets()})
+
     def _note(self, table: dict[T, datetime], items: Iterable[T]) -> None:
         until = self._clock.now() + KEPT_FOR
         for item in items:
             table[item] = until
-            self.version += 1
 
     def _left(self, table: dict[T, datetime]) -> frozenset[T]:
         now = self._clock.now()
         ended = [item for item, until in table.items() if until <= now]
         for item in ended:
             del table[item]
-            self.version += 1
         return frozenset(table)
