@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-SECONDS: Final = "seconds"
+SECONDS: Final = "seconds"  # of CPU time where one decision is timed
+CLOCK_SECONDS: Final = "seconds by the clock"
 RATIO: Final = "price/bound"
 PEAK_MB: Final = "peak MB"
 MEAN: Final = "mean price/optimum"

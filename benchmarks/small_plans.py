@@ -100,7 +100,7 @@ def _all_planned(
         cost = plan.cost
         least = known(snapshot, plan)
         plans.append(
-            _Planned(number, cost.new_nanousd, cost.lower_bound_nanousd, min(seconds), least)
+            _Planned(number, cost.new_nanousd, cost.lower_bound_nanousd, min(seconds).cpu, least)
         )
         n_left = len(snapshot.pods) - n_placed(plan)
         failures += [f"cluster {number}: {n_left} pods not placed"] if n_left else []

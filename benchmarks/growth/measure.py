@@ -27,8 +27,8 @@ def measure(axis: str, size: int, *, repeat: int, seed: int) -> Result:
     plan, seconds = timed(snapshot, repeat)
     n_waiting = sum(not pod.node_name for pod in snapshot.pods)
     figures = {
-        SECONDS: min(seconds),
-        "first seconds": seconds[0],
+        SECONDS: min(seconds).cpu,
+        "first seconds": seconds[0].cpu,
         PEAK_MB: peak_mb(),
         IDLE_MB: idle_mb,
         "peak MB before planning": made_mb,

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from benchmarks.peers.compared import Compared
+from benchmarks.peers.compared import Compared, by_clock
 from benchmarks.peers.judging import Disagreement, Word
 from benchmarks.peers.records import Run, write
 from benchmarks.peers.reference import Answer, NotPlaced, PeerClaim, Seconds
@@ -114,6 +114,13 @@ def test_figures_of_both_are_kept_without_the_plans(tmp_path: Path) -> None:
     assert (row.name, row.times_as_fast, row.misses) == ("fleet-5000", found.speed, ())
     assert (row.go["all"], row.go["illegal"], row.dovetail["seconds"]) == (30.0, 3, 0.4)
     assert row.disagreements == (case,)
+
+
+def test_beside_go_the_clock_counts_and_not_the_cpu_time() -> None:
+    """Where no decision was timed, figures stay as they are."""
+    both = msgspec.structs.replace(OURS, figures={"seconds": 0.4, "seconds by the clock": 0.7})
+    assert by_clock(both).figures["seconds"] == 0.7
+    assert by_clock(OURS) == OURS
 
 
 def test_rows_are_chosen_by_name_or_scenario() -> None:
