@@ -31,7 +31,7 @@ from dovetail.solve.patterns.planning import (
 from dovetail.solve.patterns.rebuild import Effort, Rebuilder
 from dovetail.solve.search.drafts import Draft, DraftMaker
 from dovetail.solve.search.greedy import one_by_one
-from dovetail.solve.search.improve import LoadLayout
+from dovetail.solve.search.improve import Chance, LoadLayout
 from dovetail.solve.search.rates import IMPOSSIBLE, NO_LOAD, NO_WAY, Rates, WorkBudget
 from dovetail.solve.search.relocate import relocate_cells
 
@@ -51,6 +51,9 @@ _LOOKS: Final = 200  # at nodes, for each try: more where nodes are many would t
 _MOST_CELLS: Final = 6
 _PAIRED: Final = 5  # groups that are moved two at a time
 _RELOCATIONS: Final = 3  # of the pods of one plan
+_TRIES_OF_ONE: Final = 300  # ruins, where the pods of one group choose cells
+_DRAWS: Final = 40  # of cells for several groups at once
+_PROMISING: Final = 1.05  # times the best price: so dear a plan may be to be improved
 _MOST_MOVING: Final = 50  # pods that choose cells with their nodes: more take too long
 
 
@@ -218,7 +221,43 @@ class _Search:
             for group in groups:
                 best = self._better(best, self._moves(best, group))
             best = self._relocate(best, best)
-        return self._better(best, self._moves_of_two(best, groups[:_PAIRED]))
+        best = self._better(best, self._moves_of_two(best, groups[:_PAIRED]))
+        return self._draw_cells(self._relocate_each(best, groups), groups)
+
+    def _draw_cells(self, best: _Found, groups: Sequence[int]) -> _Found:
+        """Prefer cells that are drawn, for several groups at once: some plans can only become
+        cheaper if those move together.
+        """
+        chance = Chance(1)
+        for _ in range(_DRAWS if self._may_relocate(best) else 0):
+            if self._budget.left <= 0:
+                break
+            other = self._try_cells(self._drawn(best, groups, chance), best.layout.loads)
+            if other is not None and other.price <= best.price * _PROMISING:
+                other = self._relocate(other, other)
+                best = self._relocate_each(other, groups) if other.price < best.price else best
+        return best
+
+    def _drawn(self, best: _Found, groups: Sequence[int], chance: Chance) -> Prefer:
+        """What the plan prefers, but for half of the groups one or two cells that are drawn, every
+        other time the same ones for all.
+        """
+        cells, prefer = self._cells(), dict(best.prefer)
+        is_shared, shared = chance.below(2) == 0, _draw_two(cells, chance)
+        for group in groups:
+            if chance.below(2):
+                prefer[group] = shared if is_shared else _draw_two(cells, chance)
+        return prefer
+
+    def _relocate_each(self, best: _Found, groups: Sequence[int]) -> _Found:
+        """Let the pods of one group after another choose their cells with their nodes."""
+        for group in groups if self._may_relocate(best) else ():
+            effort = (_TRIES_OF_ONE * _LOOKS, _TRIES_OF_ONE)
+            moved = relocate_cells(self._rates, best.draft, best.layout.loads, effort, group)
+            if self._budget.left > 0 and moved is not None:
+                other = self._try_cells({**best.prefer, **moved.splits}, moved.loads)
+                best = best if other is None else min(best, other, key=_price)
+        return best
 
     def _moves_of_two(self, best: _Found, groups: Sequence[int]) -> Iterator[Prefer]:
         """Cells for two groups at once: one alone may find nobody there to share a node with."""
@@ -233,8 +272,7 @@ class _Search:
     def _relocate(self, start: _Found, best: _Found) -> _Found:
         """The best of two plans, and of the first with cells that pods chose with their nodes."""
         best = min(best, start, key=_price)
-        may_move = self._n_pods <= _MOST_MOVING and not (start.draft.sites or self._is_quick)
-        for _ in range(_RELOCATIONS if may_move else 0):
+        for _ in range(_RELOCATIONS if self._may_relocate(start) else 0):
             tries = 2 * self._tries(_SOME_TRIES)
             effort = (tries * _LOOKS, tries)
             found = relocate_cells(self._rates, start.draft, start.layout.loads, effort)
@@ -246,6 +284,12 @@ class _Search:
             start = other
             best = min(best, other, key=_price)
         return best
+
+    def _may_relocate(self, found: _Found) -> bool:
+        """Whether pods may choose their cells with their nodes: that is slow where they are many,
+        and knows nothing of nodes that are there.
+        """
+        return self._n_pods <= _MOST_MOVING and not (found.draft.sites or self._is_quick)
 
     def _movable(self) -> list[int]:
         """Groups tied to zones, those that ask for most first."""
@@ -317,6 +361,12 @@ class _Search:
                 left.subtract(dict(kept))
         missing = draft.improver.order_pods(sorted(left.elements()))
         return layout if draft.improver.insert(layout, missing) else None
+
+
+def _draw_two(cells: Sequence[int], chance: Chance) -> tuple[int, ...]:
+    """One or two of the cells, in some order."""
+    drawn = (cells[chance.below(len(cells))], cells[chance.below(len(cells))])
+    return tuple(dict.fromkeys(drawn))
 
 
 def _pods_by_cell(attempt: Attempt, group: int) -> Counter[int]:

@@ -46,11 +46,17 @@ class _Row:
 
 
 def relocate_cells(
-    rates: Rates, draft: Draft, loads: Sequence[int], effort: tuple[int, int]
+    rates: Rates,
+    draft: Draft,
+    loads: Sequence[int],
+    effort: tuple[int, int],
+    only: int | None = None,
 ) -> Moved | None:
-    """Cells that cost less for pods that may move; None if none may, or none are found."""
+    """Cells that cost less for pods that may move, of all groups or of only one; None if none may,
+    or none are found.
+    """
     attempt = draft.attempt
-    rows, counts = _rows(rates, attempt, loads)
+    rows, counts = _rows(rates, attempt, loads, only)
     if not any(row.cells for row in rows):
         return None
     enc = attempt.enc
@@ -63,15 +69,18 @@ def relocate_cells(
     return Moved(_splits(rows, nodes), list(_loads(rates, rows, nodes)))
 
 
-def _rows(rates: Rates, attempt: Attempt, loads: Sequence[int]) -> tuple[list[_Row], list[Int]]:
+def _rows(
+    rates: Rates, attempt: Attempt, loads: Sequence[int], only: int | None
+) -> tuple[list[_Row], list[Int]]:
     """The pods of all loads: two rows for a unit of which some stay and others may move."""
     number_of = {rates.sort_of(unit): number for number, unit in enumerate(attempt.units)}
     used = sorted({sort for load in loads for sort, _ in rates.loads[load]})
     rows, place, stay = list[_Row](), dict[int, int](), dict[int, int]()
     for sort in used:
         unit = attempt.units[number_of[sort]]
-        cells, stay[sort] = _freedom(attempt, unit)
         group = unit.members[0][0] if len(unit.members) == 1 else -1
+        is_free = only is None or group == only
+        cells, stay[sort] = _freedom(attempt, unit) if is_free else ((), unit.count)
         place[sort] = len(rows)
         rows += [_Row(unit, group), _Row(unit, group, cells)]
     counts = []
