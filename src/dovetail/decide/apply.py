@@ -101,8 +101,8 @@ def _places(plan: Plan) -> dict[str, str]:
         *plan.nominations,
         *(place for disruption in plan.disruptions for place in disruption.places),
     )
-    found = {pod: nomination.node for nomination in planned for pod in nomination.pods}
-    return found | {pod: launch.name for launch in _coming(plan) for pod in launch.pods}
+    node_by_pod = {pod: nomination.node for nomination in planned for pod in nomination.pods}
+    return node_by_pod | {pod: launch.name for launch in _coming(plan) for pod in launch.pods}
 
 
 def _pods_after_moves(pods: tuple[Pod, ...], places: Mapping[str, str]) -> tuple[Pod, ...]:
@@ -186,8 +186,13 @@ def _larger(launch: Launch, snapshot: Snapshot, capacity: Mapping[str, int]) -> 
     if not limited:
         return {}
     listed = set(launch.instance_types)
-    types = [one for one in snapshot.instance_types.get(launch.node_pool, ()) if one.name in listed]
-    most = {name: max((one.capacity.get(name, 0) for one in types), default=0) for name in limited}
+    types = [
+        kind for kind in snapshot.instance_types.get(launch.node_pool, ()) if kind.name in listed
+    ]
+    most = {
+        name: max((instance_type.capacity.get(name, 0) for instance_type in types), default=0)
+        for name in limited
+    }
     return {name: amount for name, amount in most.items() if amount > capacity.get(name, 0)}
 
 

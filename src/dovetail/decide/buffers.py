@@ -64,8 +64,8 @@ def buffer_rooms(snapshot: Snapshot, plan: Plan, now: datetime) -> Mapping[Buffe
 
 
 def _buffer_of(pod: Pod) -> BufferKey:
-    said = pod.annotations
-    return said.get(labels.BUFFER_NAMESPACE, ""), said.get(labels.BUFFER_NAME, "")
+    annotations = pod.annotations
+    return annotations.get(labels.BUFFER_NAMESPACE, ""), annotations.get(labels.BUFFER_NAME, "")
 
 
 def _places(

@@ -66,11 +66,11 @@ def promised_by_node(snapshot: Snapshot, now: datetime) -> Mapping[str, tuple[Po
     where, gone = census(snapshot.pods), leaving(snapshot)
     staying = frozenset(node.name for node in snapshot.nodes) - gone
     places = kept_places(snapshot, staying, where, now) | _theirs(snapshot, staying, where)
-    found: dict[str, list[Pod]] = {}
+    pods_by_node: dict[str, list[Pod]] = {}
     for pod in _coming(snapshot, where) if places else ():
         if pod.uid in places and not pod.is_terminal and pod.deleting_at is None:
-            found.setdefault(places[pod.uid], []).append(pod)
-    return {node: tuple(pods) for node, pods in found.items()}
+            pods_by_node.setdefault(places[pod.uid], []).append(pod)
+    return {node: tuple(pods) for node, pods in pods_by_node.items()}
 
 
 def _theirs(snapshot: Snapshot, staying: frozenset[str], where: Census) -> dict[str, str]:
@@ -246,9 +246,7 @@ def spec_problem(spec: PodSpec) -> Problem | None:
     """What its template says that nobody can plan for."""
     if spec.is_gated:
         return Problem(
-            Reason.SCHEDULING_GATED,
-            say(Reason.SCHEDULING_GATED),
-            "remove its scheduling gates",
+            Reason.SCHEDULING_GATED, say(Reason.SCHEDULING_GATED), "remove its scheduling gates"
         )
     if spec.scheduler_name not in ("", DEFAULT_SCHEDULER):
         return Problem(

@@ -67,10 +67,8 @@ def free_at(
 
 
 @recalled
-def _by_workload(
-    evictions: tuple[EvictionCount, ...],
-) -> Mapping[str, tuple[EvictionCount, ...]]:
-    found: dict[str, list[EvictionCount]] = {}
+def _by_workload(evictions: tuple[EvictionCount, ...]) -> Mapping[str, tuple[EvictionCount, ...]]:
+    by_workload: dict[str, list[EvictionCount]] = {}
     for eviction in sorted(evictions, key=lambda count: (count.workload, count.hour)):
-        found.setdefault(eviction.workload, []).append(eviction)
-    return {workload: tuple(counts) for workload, counts in found.items()}
+        by_workload.setdefault(eviction.workload, []).append(eviction)
+    return {workload: tuple(counts) for workload, counts in by_workload.items()}

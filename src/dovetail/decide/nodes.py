@@ -57,15 +57,15 @@ class Census(msgspec.Struct, frozen=True):
 @recalled
 def census(pods: tuple[Pod, ...]) -> Census:
     """Sort the pods by node."""
-    found: dict[str, list[Pod]] = {"": []}
+    by_node: dict[str, list[Pod]] = {"": []}
     for pod in pods:
-        held = found.get(pod.node_name)
-        if held is None:
-            found[pod.node_name] = [pod]
+        on_node = by_node.get(pod.node_name)
+        if on_node is None:
+            by_node[pod.node_name] = [pod]
         else:
-            held.append(pod)
-    unbound = tuple(found.pop(""))
-    return Census(unbound, {node: tuple(held) for node, held in found.items()})
+            on_node.append(pod)
+    unbound = tuple(by_node.pop(""))
+    return Census(unbound, {node: tuple(pods) for node, pods in by_node.items()})
 
 
 def is_leaving(node: Node) -> bool:
@@ -90,12 +90,10 @@ def leaving(snapshot: Snapshot) -> frozenset[str]:
 
 @recalled
 def _leaving(
-    nodes: tuple[Node, ...],
-    disrupting: tuple[Departure, ...],
-    endings: tuple[InstanceEnding, ...],
+    nodes: tuple[Node, ...], disrupting: tuple[Departure, ...], endings: tuple[InstanceEnding, ...]
 ) -> frozenset[str]:
-    marked = {one.node for one in disrupting}
-    ending = {one.provider_id for one in endings}
+    marked = {departure.node for departure in disrupting}
+    ending = {ending.provider_id for ending in endings}
     return frozenset(
         node.name
         for node in nodes

@@ -30,20 +30,20 @@ class Selectors(Generic[T]):
         self._by_label: dict[tuple[str, str], list[_Listed[T]]] = {}
         self._keys: dict[str, None] = {}
         self._others: list[_Listed[T]] = []
-        for number, (selector, thing) in enumerate(given):
+        for number, (selector, item) in enumerate(given):
             if not selector.nothing:
-                self._add(number, selector, thing)
+                self._add(number, selector, item)
 
-    def _add(self, number: int, selector: LabelSelector, thing: T) -> None:
+    def _add(self, number: int, selector: LabelSelector, item: T) -> None:
         named = (item for item in selector.expressions if item.values and not item.complement)
         first = next(named, None)
         if first is None:
-            self._others.append((number, selector, thing))
+            self._others.append((number, selector, item))
             return
         self._keys[first.key] = None
         rest = selector if len(selector.expressions) > 1 else None
         for value in first.values:
-            self._by_label.setdefault((first.key, value), []).append((number, rest, thing))
+            self._by_label.setdefault((first.key, value), []).append((number, rest, item))
 
     def matching(self, labels_by_key: Mapping[str, str]) -> list[T]:
         """The things whose selector means an object with these labels."""
@@ -54,10 +54,10 @@ class Selectors(Generic[T]):
                 likely += self._by_label.get((key, value), ())
         if not likely:
             return []
-        found = [entry for entry in likely if entry[1] is None or entry[1].matches(labels_by_key)]
-        if len(found) > 1:
-            found.sort(key=lambda entry: entry[0])
-        return [thing for _, _, thing in found]
+        matches = [entry for entry in likely if entry[1] is None or entry[1].matches(labels_by_key)]
+        if len(matches) > 1:
+            matches.sort(key=lambda entry: entry[0])
+        return [item for _, _, item in matches]
 
 
 def selecting(pod: Pod, budgets: tuple[DisruptionBudget, ...]) -> tuple[DisruptionBudget, ...]:
@@ -97,10 +97,10 @@ def share(stated: str, n_all: int) -> int:
 def _by_namespace(
     budgets: tuple[DisruptionBudget, ...],
 ) -> Mapping[str, Selectors[DisruptionBudget]]:
-    found: dict[str, list[DisruptionBudget]] = {}
+    by_namespace: dict[str, list[DisruptionBudget]] = {}
     for budget in sorted(budgets, key=lambda budget: budget.name):
-        found.setdefault(budget.namespace, []).append(budget)
+        by_namespace.setdefault(budget.namespace, []).append(budget)
     return {
-        namespace: Selectors((budget.selector, budget) for budget in held)
-        for namespace, held in found.items()
+        namespace: Selectors((budget.selector, budget) for budget in pdbs)
+        for namespace, pdbs in by_namespace.items()
     }

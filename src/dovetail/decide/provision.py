@@ -88,7 +88,7 @@ def _puzzle(
     pools, refused_pools = eligible_pools(snapshot)
     nodes = usable(snapshot)
     bound = _bound(snapshot, nodes, queue.reserved, {pod.key for pod in pods if pod.node_name})
-    held = (pod for pod in bound if pod.claim_names)
+    with_claims = (pod for pod in bound if pod.claim_names)
     puzzle = Puzzle(
         pods=pods,
         nodes=nodes,
@@ -97,7 +97,7 @@ def _puzzle(
         instance_types=obtainable(snapshot, now),
         daemon_sets=snapshot.daemon_sets,
         volumes=volumes,
-        bound_volumes=volumes_by_pod(held, snapshot)[0],
+        bound_volumes=volumes_by_pod(with_claims, snapshot)[0],
         limits={pool.name: remaining_limits(pool, nodes) for pool in pools},
         reserved_by_id=snapshot.ledger.reserved_by_id,
         namespaces=snapshot.namespaces,
@@ -273,13 +273,13 @@ def _after(puzzle: Puzzle, solution: Solution) -> dict[str, dict[str, int]]:
     result = {pool: dict(limit) for pool, limit in puzzle.limits.items()}
     for node in solution.launches:
         pool = node.node_pool
-        held = result.get(pool.name, {})
+        left = result.get(pool.name, {})
         kinds: tuple[InstanceType, ...] = (node.instance_type,)
-        if held and any(requirement.min_values for requirement in pool.requirements):
+        if left and any(requirement.min_values for requirement in pool.requirements):
             kinds = puzzle.instance_types.get(pool.name, kinds)
             kinds = tuple(kind for kind in kinds if kind.name in node.alternatives)
-        for name in held:
-            held[name] -= 1 if name == NODES else max(kind.capacity.get(name, 0) for kind in kinds)
+        for name in left:
+            left[name] -= 1 if name == NODES else max(kind.capacity.get(name, 0) for kind in kinds)
     return result
 
 
@@ -315,15 +315,15 @@ def _definite_labels(keys: Iterable[str], layers: Sequence[Requirements]) -> dic
 
 def _any_value(key: str, layers: Iterable[Requirements]) -> str | None:
     """A value that all layers allow, if the label must be there."""
-    held = Requirement(key, complement=True)
+    need = Requirement(key, complement=True)
     for layer in layers:
-        held = held & layer[key] if key in layer else held
-    if not held.complement:
-        return min(held.values, default=None)
-    if held.tolerates_absence:
+        need = need & layer[key] if key in layer else need
+    if not need.complement:
+        return min(need.values, default=None)
+    if need.tolerates_absence:
         return None
-    if held.gte is None and held.lte is None:
+    if need.gte is None and need.lte is None:
         return _OTHER
-    start, pace = (held.gte, 1) if held.gte is not None else (held.lte or 0, -1)
-    tries = (str(start + pace * n) for n in range(len(held.values) + 1))
-    return next((value for value in tries if held.has(value)), None)
+    start, pace = (need.gte, 1) if need.gte is not None else (need.lte or 0, -1)
+    tries = (str(start + pace * n) for n in range(len(need.values) + 1))
+    return next((value for value in tries if need.has(value)), None)

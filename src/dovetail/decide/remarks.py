@@ -29,9 +29,9 @@ _TOLD_FOR: Final = timedelta(minutes=1)
 def pool_events(snapshot: Snapshot, now: datetime) -> Iterator[Event]:
     """What users should know of their pools."""
     is_strict = snapshot.policy.min_values_policy == MinValuesPolicy.STRICT
-    found = _wanting(snapshot.node_pools, snapshot.instance_types)
+    reasons = _wanting(snapshot.node_pools, snapshot.instance_types)
     for pool in eligible_pools(snapshot)[0]:
-        nothing_fits, too_few = found[pool.name]
+        nothing_fits, too_few = reasons[pool.name]
         message = nothing_fits or (too_few if is_strict else "")
         if message:
             yield _event(pool, NO_COMPATIBLE_TYPES, message, EventType.WARNING)
@@ -109,10 +109,10 @@ def _values(types: list[InstanceType], key: str, wanted: Requirements) -> set[st
     if key == labels.INSTANCE_TYPE:
         return {instance_type.name for instance_type in types}
     requirements = [
-        found[key]
+        requirements[key]
         for item in types
-        for found in (item.requirements, *(at.requirements for at in item.offerings))
-        if key in found
+        for requirements in (item.requirements, *(at.requirements for at in item.offerings))
+        if key in requirements
     ]
     return {
         value

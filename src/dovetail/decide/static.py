@@ -101,11 +101,11 @@ def static(snapshot: Snapshot, now: datetime) -> Plan:
     pools = static_pools(snapshot)
     if not pools:
         return _NOTHING
-    found = standings(snapshot, pools)
+    by_pool = standings(snapshot, pools)
     launches: list[Launch] = []
     disruptions: list[Disrupt] = []
     for pool in pools:
-        there, replicas = found[pool.name], pool.replicas or 0
+        there, replicas = by_pool[pool.name], pool.replicas or 0
         n_missing = replicas - len(there.active) - there.n_replaced
         if pool.is_ready:
             n_new = there.room(pool, n_missing)

@@ -91,8 +91,10 @@ def _by_reason(
 ) -> dict[DisruptionReason, tuple[Stretch, ...]]:
     """Worked out once for reasons that have the same budgets."""
     held_by_reason = {reason: about(budgets, reason) for reason in REASONS}
-    alike = {held: stretches(held, now, until) for held in dict.fromkeys(held_by_reason.values())}
-    return {reason: alike[held] for reason, held in held_by_reason.items()}
+    alike = {
+        limits: stretches(limits, now, until) for limits in dict.fromkeys(held_by_reason.values())
+    }
+    return {reason: alike[limits] for reason, limits in held_by_reason.items()}
 
 
 def about(budgets: Iterable[Budget], reason: str) -> tuple[Budget, ...]:
@@ -143,12 +145,14 @@ def makes_sense(budget: Budget) -> bool:
 
 def tightest(limits: Iterable[Limit]) -> Limit:
     """What all of these allow."""
-    held = tuple(limits)
-    if any(item.is_zero for item in held):
+    all_limits = tuple(limits)
+    if any(item.is_zero for item in all_limits):
         return NOTHING
     return Limit(
-        count=min((item.count for item in held if item.count is not None), default=None),
-        percent=min((item.percent for item in held if item.percent is not None), default=None),
+        count=min((item.count for item in all_limits if item.count is not None), default=None),
+        percent=min(
+            (item.percent for item in all_limits if item.percent is not None), default=None
+        ),
     )
 
 
@@ -166,20 +170,20 @@ def windows(budget: Budget, since: datetime, until: datetime) -> Iterator[Window
 
 def joined(some: Iterable[Window], since: datetime, until: datetime) -> Iterator[Window]:
     """Windows in order of their beginning, cut to a span; those that touch become one."""
-    held: Window | None = None
+    window: Window | None = None
     for starts_at, ends_at in some:
         first, last = max(starts_at, since), min(ends_at, until)
         if last <= first:
             continue
-        if held is None:
-            held = first, last
-        elif first <= held[1]:
-            held = held[0], max(held[1], last)
+        if window is None:
+            window = first, last
+        elif first <= window[1]:
+            window = window[0], max(window[1], last)
         else:
-            yield held
-            held = first, last
-    if held is not None:
-        yield held
+            yield window
+            window = first, last
+    if window is not None:
+        yield window
 
 
 def _strikes(

@@ -60,9 +60,9 @@ def unrest(node: Node, scene: Scene) -> Blocked | None:
     """Why the pods of this node are better left alone for now; None if nothing speaks for that."""
     pods = [pod for pod in scene.pods_by_node.get(node.name, ()) if _may_move(pod)]
     for blocker, find in _CAUSES:
-        held = find(pods, scene)
-        if held is not None:
-            until, pod = held
+        unrest_of_pod = find(pods, scene)
+        if unrest_of_pod is not None:
+            until, pod = unrest_of_pod
             return blocked(node.name, blocker, until=until, pod=pod.key, workload=pod.workload)
     over = overtaxed(pods, scene.snapshot, scene.now)
     return None if over is None else evicted_often(node.name, over)
@@ -109,8 +109,8 @@ def _settled_at(pod: Pod) -> datetime | None:
     return None if since is None else since + SETTLES_WITHIN
 
 
-def _last(found: Iterable[tuple[datetime | None, Pod]], now: datetime) -> _Held | None:
-    still = [(at, pod) for at, pod in found if at is not None and at > now]
+def _last(ends: Iterable[tuple[datetime | None, Pod]], now: datetime) -> _Held | None:
+    still = [(at, pod) for at, pod in ends if at is not None and at > now]
     return max(still, key=lambda pair: (pair[0], pair[1].key), default=None)
 
 
@@ -230,9 +230,11 @@ def rollouts(pods: tuple[Pod, ...]) -> Mapping[str, datetime]:
 
 def _revision(pod: Pod) -> str:
     """Which template of its workload it was made from; empty where that is not said."""
-    held, owner = pod.labels, pod.owner
+    pod_labels, owner = pod.labels, pod.owner
     if owner is None:
         return ""
     if owner.kind == "ReplicaSet":
-        return held.get(labels.POD_TEMPLATE_HASH, "")
-    return held.get(labels.CONTROLLER_REVISION_HASH, "") if owner.kind == "StatefulSet" else ""
+        return pod_labels.get(labels.POD_TEMPLATE_HASH, "")
+    return (
+        pod_labels.get(labels.CONTROLLER_REVISION_HASH, "") if owner.kind == "StatefulSet" else ""
+    )

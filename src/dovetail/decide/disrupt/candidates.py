@@ -93,8 +93,8 @@ def _nodes_of_buffers(
 @recalled
 def _fake(pods: tuple[Pod, ...]) -> frozenset[str]:
     """Keys and uids of pods that only stand for room that a capacity buffer keeps."""
-    found = [pod for pod in pods if pod.is_virtual]
-    return frozenset(name for pod in found for name in (pod.key, pod.uid))
+    virtual_pods = [pod for pod in pods if pod.is_virtual]
+    return frozenset(name for pod in virtual_pods for name in (pod.key, pod.uid))
 
 
 def disruption_verdict(node: Node, scene: Scene, *, ignores_pods: bool = False) -> Blocked | None:

@@ -122,7 +122,9 @@ def _with_verdicts(
 def _turns_at(free: Sequence[Candidate], course: Course) -> datetime | None:
     """When time alone could change which of these nodes go first."""
     pools = pools_by_name(course.world.node_pools)
-    return soonest(*(ages_at(one.node, pools.get(one.node.node_pool), course.now) for one in free))
+    return soonest(
+        *(ages_at(item.node, pools.get(item.node.node_pool), course.now) for item in free)
+    )
 
 
 def _stays(node: Node, budget: Allowance) -> Blocked:

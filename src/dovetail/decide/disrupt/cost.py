@@ -101,10 +101,10 @@ def deletion_cost(annotations: Mapping[str, str]) -> int:
     if not stated:
         return 0
     try:
-        found = int(stated)
+        cost = int(stated)
     except ValueError:
         return 0
-    return found if -_LARGEST - 1 <= found <= _LARGEST else 0
+    return cost if -_LARGEST - 1 <= cost <= _LARGEST else 0
 
 
 def occupied_price(pod: Pod, price: int, allocatable: Mapping[str, int]) -> int:
@@ -217,7 +217,10 @@ def may_yield(pod: Pod) -> bool:
 def _is_spread(pod: Pod) -> bool:
     spec = pod.spec
     apart = (*spec.anti_affinity, *(term for _, term in spec.preferred_anti_affinity))
-    keys = (*(spread.topology_key for spread in spec.spread), *(one.topology_key for one in apart))
+    keys = (
+        *(spread.topology_key for spread in spec.spread),
+        *(term.topology_key for term in apart),
+    )
     return labels.HOSTNAME in keys
 
 

@@ -75,7 +75,9 @@ def _joined_plan(plan: Plan, findings: Findings) -> Plan:
     return msgspec.structs.replace(
         plan,
         disruptions=disruptions,
-        proposals=tuple(sorted((*plan.proposals, *findings.proposals), key=lambda one: one.node)),
+        proposals=tuple(
+            sorted((*plan.proposals, *findings.proposals), key=lambda proposal: proposal.node)
+        ),
         blocked=tuple(told[name] for name in sorted(told) if name not in going),
         cost=msgspec.structs.replace(plan.cost, cluster_after_nanousd=after),
         wake_at=soonest(plan.wake_at, findings.wake_at),

@@ -61,24 +61,24 @@ def _finding(node: Node, course: Course) -> Findings:
     if not budget.n_remaining:
         kept = over_budget(node, _REASON, budget)
         return Findings(blocked=(kept,), wake_at=budget.changes_at)
-    found = probe(ground_of(course.world, course.now, is_saving=False), (node.name,))
-    if isinstance(found, Stuck):
-        stuck = blocked(node.name, Blocker.POD_STUCK, pod=found.pod, why=found.why)
+    outcome = probe(ground_of(course.world, course.now, is_saving=False), (node.name,))
+    if isinstance(outcome, Stuck):
+        stuck = blocked(node.name, Blocker.POD_STUCK, pod=outcome.pod, why=outcome.why)
         return Findings(blocked=(stuck,), wake_at=budget.changes_at)
-    gone = disruption_of(course, found, _REASON, launches_of(course, found))
+    gone = disruption_of(course, outcome, _REASON, launches_of(course, outcome))
     return Findings(disruptions=(gone,), wake_at=budget.changes_at)
 
 
 def _drifted_nodes(course: Course) -> list[Node]:
     """Drifted nodes that are not on their way out, in the order in which they are looked at."""
-    found = [
+    drifted = [
         (node, condition)
         for node in course.world.nodes
         if (condition := drift_mark(node)) is not None
         and node.name not in course.scene.leaving
         and is_dynamic(node, course.world)
     ]
-    if not found:
+    if not drifted:
         return []
     ground = ground_of(course.world, course.now, is_saving=False)
 
@@ -86,7 +86,7 @@ def _drifted_nodes(course: Course) -> list[Node]:
         node, condition = pair
         return bool(movable_pods(node.name, ground)), condition.changed_at or _EARLIEST, node.name
 
-    return [node for node, _ in sorted(found, key=turn)]
+    return [node for node, _ in sorted(drifted, key=turn)]
 
 
 def drift_mark(node: Node) -> Condition | None:
@@ -108,21 +108,21 @@ def static_drift(course: Course) -> Course:
 
 def _drifted_static_nodes(pool: NodePool, course: Course) -> list[Node]:
     """Those that drifted first come first, those from which nobody moves before the others."""
-    found = [
+    drifted = [
         (node, condition)
         for node in course.world.nodes
         if node.node_pool == pool.name
         and node.name not in course.scene.leaving
         and (condition := drift_mark(node)) is not None
     ]
-    found.sort(
+    drifted.sort(
         key=lambda pair: (
             any(moving(pair[0], course.scene)),
             pair[1].changed_at or _EARLIEST,
             pair[0].name,
         )
     )
-    return [node for node, _ in found]
+    return [node for node, _ in drifted]
 
 
 def _static_findings(

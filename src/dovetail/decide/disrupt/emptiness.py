@@ -62,9 +62,9 @@ def emptiness(scene: Scene) -> Findings:
         disruptions=_disruptions(taken),
         proposals=tuple(
             Proposal(_REASON, item.node.name, item.since)
-            for item in sorted(free, key=lambda one: one.node.name)
+            for item in sorted(free, key=lambda empty: empty.node.name)
         ),
-        blocked=tuple(sorted((*kept, *held_back), key=lambda one: one.node)),
+        blocked=tuple(sorted((*kept, *held_back), key=lambda blocked: blocked.node)),
         wake_at=soonest(
             *(item.until for item in kept),
             *(_confirmed_at(item, scene) for item in free),
@@ -94,12 +94,12 @@ def is_reschedulable(pod: Pod) -> bool:
 def _empty_nodes(nodes: tuple[Node, ...], pods: tuple[Pod, ...]) -> tuple[Node, ...]:
     """Nodes of ours that have started and that nobody needs."""
     by_node = census(pods).by_node
-    found = [
+    empty_nodes = [
         node
         for node in nodes
         if (is_quiet(node) or node.is_initialized) and is_empty(by_node.get(node.name, ()))
     ]
-    return tuple(sorted(found, key=lambda node: node.name))
+    return tuple(sorted(empty_nodes, key=lambda node: node.name))
 
 
 def is_quiet(node: Node) -> bool:

@@ -92,9 +92,9 @@ def ground_of(snapshot: Snapshot, now: datetime, *, is_saving: bool) -> Ground:
     busy = _waiting_pools(snapshot) if is_saving else frozenset()
     by_node = _holding(snapshot, {node.name for node in nodes}, now)
     pools, _ = eligible_pools(snapshot)
-    held = (pod for pods in by_node.values() for pod in pods if pod.claim_names)
+    with_claims = (pod for pods in by_node.values() for pod in pods if pod.claim_names)
     seen = tuple(_full(node) if _is_closed(node, busy) else node for node in nodes)
-    volumes = volumes_by_pod(held, snapshot)[0]
+    volumes = volumes_by_pod(with_claims, snapshot)[0]
     everybody = (pod for pods in by_node.values() for pod in pods)
     spread = with_default_spread(everybody, snapshot) if snapshot.policy.default_spread else ()
     puzzle = Puzzle(
@@ -231,15 +231,17 @@ def _limits(ground: Ground, gone: frozenset[str]) -> dict[str, dict[str, int]]:
     return {pool.name: remaining_limits(pool, staying) for pool in ground.pools}
 
 
-def _outcome(asked: _Asked, found: Solution) -> Move | Stuck:
-    if found.unplaced:
-        return Stuck(asked.gone, min(pod.key for pod in found.unplaced))
+def _outcome(asked: _Asked, answer: Solution) -> Move | Stuck:
+    if answer.unplaced:
+        return Stuck(asked.gone, min(pod.key for pod in answer.unplaced))
     return Move(
         nodes=asked.gone,
         pods=tuple(sorted(pod.key for pod in asked.moving)),
-        places=tuple(Nominate(name, tuple(pod.key for pod in pods)) for name, pods in found.placed),
-        replacements=found.launches,
-        price_nanousd=found.price_nanousd,
+        places=tuple(
+            Nominate(name, tuple(pod.key for pod in pods)) for name, pods in answer.placed
+        ),
+        replacements=answer.launches,
+        price_nanousd=answer.price_nanousd,
     )
 
 
@@ -294,13 +296,13 @@ def _leaders(
 
 def _narrow_move(move: Move, names: Sequence[str], node_by_pod: Mapping[str, str]) -> Move:
     """The move as far as it is about these nodes."""
-    held = set(names)
+    kept = set(names)
     places = (
-        Nominate(place.node, tuple(pod for pod in place.pods if node_by_pod[pod] in held))
+        Nominate(place.node, tuple(pod for pod in place.pods if node_by_pod[pod] in kept))
         for place in move.places
     )
     return Move(
         nodes=tuple(names),
-        pods=tuple(pod for pod in move.pods if node_by_pod[pod] in held),
+        pods=tuple(pod for pod in move.pods if node_by_pod[pod] in kept),
         places=tuple(place for place in places if place.pods),
     )

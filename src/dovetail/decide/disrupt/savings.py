@@ -113,14 +113,14 @@ def judged(
             chosen = _without_host(chosen, move.pod, ground)
             continue
         launches = launches_of(course, move)
-        found = _in_parts(course, ground, chosen, parts_of(move, launches, ground), heard)
+        result = _in_parts(course, ground, chosen, parts_of(move, launches, ground), heard)
         fewer = _without_equals(chosen, launches, keeps_all=number > 0)
         if len(fewer) < len(chosen):
-            mixed = mixed or _worth_equals(found, chosen)
-        elif isinstance(found, list):
-            fewer = found
+            mixed = mixed or _worth_equals(result, chosen)
+        elif isinstance(result, list):
+            fewer = result
         else:
-            return _better(found, mixed)
+            return _better(result, mixed)
         chosen = fewer
     return mixed
 
@@ -140,28 +140,30 @@ def _paid(chosen: Iterable[Candidate]) -> int:
 def _without_host(chosen: Sequence[Candidate], pod: str, ground: Ground) -> list[Candidate]:
     """Those on whose nodes the pod does not stand."""
     return [
-        item for item in chosen if all(pod != held.key for held in movable_pods(item.name, ground))
+        item
+        for item in chosen
+        if all(pod != pod_on_node.key for pod_on_node in movable_pods(item.name, ground))
     ]
 
 
-def _worth_equals(found: object, chosen: Sequence[Candidate]) -> Saving | None:
+def _worth_equals(result: object, chosen: Sequence[Candidate]) -> Saving | None:
     """The move if it saves so much that nodes may even be replaced by their equals."""
-    if not isinstance(found, Saving) or len(chosen) < MANY:
+    if not isinstance(result, Saving) or len(chosen) < MANY:
         return None
-    return found if _saving_of(found) >= WORTH_EQUALS * _paid(chosen) else None
+    return result if _saving_of(result) >= WORTH_EQUALS * _paid(chosen) else None
 
 
-def _better(found: Saving | Blocked | None, mixed: Saving | None) -> Saving | Blocked | None:
+def _better(result: Saving | Blocked | None, mixed: Saving | None) -> Saving | Blocked | None:
     """What leaves equals alone, unless far more is saved otherwise."""
     if mixed is None:
-        return found
-    if not isinstance(found, Saving) or 2 * _saving_of(found) < _saving_of(mixed):
+        return result
+    if not isinstance(result, Saving) or 2 * _saving_of(result) < _saving_of(mixed):
         return mixed
-    return found
+    return result
 
 
-def _saving_of(one: Saving) -> int:
-    return sum(part.whole_saving_nanousd for part in one.disrupts)
+def _saving_of(saving: Saving) -> int:
+    return sum(part.whole_saving_nanousd for part in saving.disrupts)
 
 
 def _in_parts(
@@ -175,15 +177,15 @@ def _in_parts(
     does, to be looked at again.
     """
     by_name = {candidate.name: candidate for candidate in chosen}
-    found = [
+    results = [
         _weigh(course, ground, [by_name[name] for name in part.move.nodes], part) for part in parts
     ]
-    worth = [item for item in found if isinstance(item, Saving)]
-    heard += [item for item in found if isinstance(item, Blocked)]
-    if len(worth) == len(found):
+    worth = [item for item in results if isinstance(item, Saving)]
+    heard += [item for item in results if isinstance(item, Blocked)]
+    if len(worth) == len(results):
         return _joined_saving(course, ground, worth)
     if not worth:
-        return next((item for item in found if item is not None), None)
+        return next((item for item in results if item is not None), None)
     going = {node.name for item in worth for node in item.going}
     return [candidate for candidate in chosen if candidate.name in going]
 
@@ -238,14 +240,14 @@ def _weigh(
     over = overtaxed(moving, course.world, course.now)
     if over is not None:
         return evicted_often(first.name, over)
-    found = scores(going, saved, stakes(ground), ground)
-    if not is_approved(found):
+    all_scores = scores(going, saved, stakes(ground), ground)
+    if not is_approved(all_scores):
         why = blocked(first.name, Blocker.NOT_WORTH_IT, pool=first.node_pool)
-        return msgspec.structs.replace(why, scores=found)
+        return msgspec.structs.replace(why, scores=all_scores)
     move = part.move
     of_nodes = node_saving(course.world, going, launches)
     disrupt = Disrupt(
-        REASON, move.nodes, narrowed, move.pods, saved - of_nodes, move.places, found, of_nodes
+        REASON, move.nodes, narrowed, move.pods, saved - of_nodes, move.places, all_scores, of_nodes
     )
     return Saving(
         going,
@@ -315,10 +317,10 @@ def _stake(nodes: Sequence[Node], ground: Ground) -> Stake:
 
 
 def scores(
-    going: Sequence[Node], saving: int, held: Mapping[str, Stake], ground: Ground
+    going: Sequence[Node], saving: int, stake_of: Mapping[str, Stake], ground: Ground
 ) -> tuple[Score, ...]:
     """What every Balanced pool that loses nodes makes of this, by the pool's name."""
-    concerned = sorted({node.node_pool for node in going} & held.keys())
+    concerned = sorted({node.node_pool for node in going} & stake_of.keys())
     if not concerned:
         return ()
     paid = _stake(going, ground).price_nanousd
@@ -326,14 +328,14 @@ def scores(
     for pool in concerned:
         part = _stake([node for node in going if node.node_pool == pool], ground)
         share = Fraction(saving * part.price_nanousd, paid) if paid else Fraction(0)
-        exact = score(share, part.cost, held[pool])
+        exact = score(share, part.cost, stake_of[pool])
         result.append(Score(pool, exact * THOUSAND // 1))
     return tuple(result)
 
 
-def is_approved(found: Iterable[Score]) -> bool:
+def is_approved(weighed: Iterable[Score]) -> bool:
     """Whether every pool that was asked approves."""
-    return all(item.thousandths >= LEAST_SCORE for item in found)
+    return all(item.thousandths >= LEAST_SCORE for item in weighed)
 
 
 def score(saving: Fraction, cost: int, stake: Stake) -> Fraction:

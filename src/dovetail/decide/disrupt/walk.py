@@ -63,7 +63,9 @@ class Prospect(msgspec.Struct, frozen=True):
 
 def screen_of(ground: Ground, free: Iterable[Candidate]) -> Screen:
     """The cluster, of which the pods of these nodes could move."""
-    return Screen(_puzzle(ground, tuple(p for one in free for p in movable_pods(one.name, ground))))
+    return Screen(
+        _puzzle(ground, tuple(p for item in free for p in movable_pods(item.name, ground)))
+    )
 
 
 def _puzzle(ground: Ground, moving: tuple[Pod, ...]) -> Puzzle:
@@ -105,9 +107,9 @@ def keepers(poor: Sequence[Prospect]) -> frozenset[str]:
     return frozenset(prospect.candidate.name for prospect in kept)
 
 
-def may_be_replaced(one: Candidate, ground: Ground) -> bool:
+def may_be_replaced(item: Candidate, ground: Ground) -> bool:
     """Whether anything else may come for it, so that it makes sense to look."""
-    return ground.snapshot.policy.replaces_spot_by_spot or one.node.capacity_type != labels.SPOT
+    return ground.snapshot.policy.replaces_spot_by_spot or item.node.capacity_type != labels.SPOT
 
 
 def has_choice(candidate: Candidate, estimate: Estimate) -> bool:
@@ -163,7 +165,9 @@ class Walk:
         for prospect in prospects:
             self._wastes[prospect.candidate.name] = max(0, prospect.waste)
             self._later(prospect.candidate, prospect.waste)
-        poor = [one for one in prospects if one.is_poor and may_be_replaced(one.candidate, ground)]
+        poor = [
+            item for item in prospects if item.is_poor and may_be_replaced(item.candidate, ground)
+        ]
         if poor:
             shunned = frozenset(prospect.candidate.name for prospect in poor)
             screen.shun(shunned - keepers(poor))
@@ -190,11 +194,11 @@ class Walk:
                 self._later(item, item.price_nanousd)
         return kept
 
-    def _later(self, one: Candidate, saved: int) -> None:
+    def _later(self, item: Candidate, saved: int) -> None:
         """A node that could save so much, and stays if that does not pay yet."""
-        if 0 < saved <= one.toll.least_nanousd and saved > self._laters.get(one.name, (0,))[0]:
-            verdict = saves_too_little(one.name, saved, one.toll, self.course.now)
-            self._laters[one.name] = (saved, verdict)
+        if 0 < saved <= item.toll.least_nanousd and saved > self._laters.get(item.name, (0,))[0]:
+            verdict = saves_too_little(item.name, saved, item.toll, self.course.now)
+            self._laters[item.name] = (saved, verdict)
 
     def _ground(self) -> Ground:
         """The cluster as it is by now; the same until the next move."""
@@ -206,12 +210,7 @@ class Walk:
     # ------------------------------------------------------------------ sets of nodes
 
     def _remove_emptiable(
-        self,
-        free: Sequence[Candidate],
-        screen: Screen,
-        ground: Ground,
-        *,
-        is_hasty: bool = False,
+        self, free: Sequence[Candidate], screen: Screen, ground: Ground, *, is_hasty: bool = False
     ) -> list[tuple[float, Candidate]]:
         """Let go whose pods others have room for; and who else would likely be cheaper, best first,
         unless in haste.
@@ -219,7 +218,7 @@ class Walk:
         going: list[Candidate] = []
         likely: list[tuple[float, Candidate]] = []
         left, light = self._n_left_by_pool(), light_pools(ground)
-        for item in sorted(free, key=lambda one: (-one.price_nanousd / one.cost, one.name)):
+        for item in sorted(free, key=lambda item: (-item.price_nanousd / item.cost, item.name)):
             pool = item.node.node_pool
             is_done = item.name in self._done or screen.is_visited(item.name)
             if is_done or item.name in self.course.scene.nominated:
@@ -301,36 +300,36 @@ class Walk:
     ) -> bool:
         """Make the move, or the one with the better half of its nodes, and so on."""
         for some in _halves(chosen, least):
-            found = judged(self.course, ground, some, self.heard)
-            if isinstance(found, Saving):
-                self._make(found)
+            result = judged(self.course, ground, some, self.heard)
+            if isinstance(result, Saving):
+                self._make(result)
                 return True
-            if found is not None and len(some) == 1:
-                self._whys.setdefault(found.node, found)
+            if result is not None and len(some) == 1:
+                self._whys.setdefault(result.node, result)
         return False
 
-    def _make(self, one: Saving) -> None:
+    def _make(self, saving: Saving) -> None:
         """Do the move if all its nodes have been part of one for long enough, or propose it."""
         course = self.course
         ledger, now = course.origin.ledger, course.now
         known = {given.node: given.since for given in ledger.proposals if given.reason == REASON}
-        since = {node.name: min(known.get(node.name, now), now) for node in one.going}
+        since = {node.name: min(known.get(node.name, now), now) for node in saving.going}
         stood = {at + course.world.policy.confirm_after for at in since.values()}
         confirmed_at = max(stood)
         budgets = budgets_for(course, REASON)
         findings = Findings(
-            disruptions=one.disrupts if confirmed_at <= now else (),
+            disruptions=saving.disrupts if confirmed_at <= now else (),
             proposals=tuple(Proposal(REASON, name, since[name]) for name in sorted(since)),
             wake_at=soonest(
                 *(at for at in stood if at > now),
-                *((one.changes_at,) if confirmed_at > now else ()),
-                *(budgets[node.node_pool].changes_at for node in one.going),
+                *((saving.changes_at,) if confirmed_at > now else ()),
+                *(budgets[node.node_pool].changes_at for node in saving.going),
             ),
         )
         self.course = carried_on(course, findings)
         self._done |= since.keys()
         if confirmed_at > now:
-            self._n_proposed.update(node.node_pool for node in one.going)
+            self._n_proposed.update(node.node_pool for node in saving.going)
 
     def _stuck(self, candidate: Candidate, pod: str) -> None:
         why = "no remaining node has room for it, and no node can be launched"

@@ -69,11 +69,11 @@ def cause(node: Node, scene: Scene) -> DisruptionReason:
 
 def tightest(name: str, snapshot: Snapshot, reason: str, now: datetime) -> str:
     """Which budget of a pool binds for this reason, as one writes it; nothing if none does."""
-    held = allowances(snapshot, reason, now)
+    by_pool = allowances(snapshot, reason, now)
     for pool in snapshot.node_pools:
         for index, budget in enumerate(pool.disruption.budgets):
             is_meant = pool.name == name and budget.is_about(reason)
-            n_nodes, n_allowed = held[pool.name].n_nodes, held[pool.name].n_allowed
+            n_nodes, n_allowed = by_pool[pool.name].n_nodes, by_pool[pool.name].n_allowed
             if is_meant and allowed_disruptions((budget,), n_nodes, now) == n_allowed < UNLIMITED:
                 return f"budgets[{index}], nodes {budget.nodes}"
     return ""

@@ -68,15 +68,17 @@ def unhealthy_condition(
         if (condition.type, condition.status) == (policy.condition_type, policy.condition_status)
         and (since := condition.changed_at or node.created_at) is not None
     ]
-    return min(conditions, key=lambda one: (one.due_at, one.condition, one.status), default=None)
+    return min(
+        conditions, key=lambda item: (item.due_at, item.condition, item.status), default=None
+    )
 
 
-def is_unhealthy(said: Iterable[tuple[str, str]], policies: Sequence[RepairPolicy]) -> bool:
+def is_unhealthy(statuses: Iterable[tuple[str, str]], policies: Sequence[RepairPolicy]) -> bool:
     """Whether any policy takes a Node for broken, put up with or not, that says this: types of
     conditions, each with its status.
     """
     broken = [(policy.condition_type, policy.condition_status) for policy in policies]
-    return any(pair in broken for pair in said)
+    return any(pair in broken for pair in statuses)
 
 
 class UnhealthyNode(msgspec.Struct, frozen=True, gc=False):

@@ -109,11 +109,11 @@ def _deletion_step(claim: ClaimObject | None) -> Step:
 def _taint_step(node: NodeObject) -> Step:
     """Let no pod come and no load balancer send."""
     others = tuple(taint for taint in node.taints if taint.key != DISRUPTED.key)
-    held = DISRUPTED in node.taints and len(others) == len(node.taints) - 1
+    is_tainted = DISRUPTED in node.taints and len(others) == len(node.taints) - 1
     fenced = msgspec.structs.replace(
         node,
         labels={**node.labels, labels.EXCLUDE_FROM_LOAD_BALANCERS: "karpenter"},
-        taints=node.taints if held else (*others, DISRUPTED),
+        taints=node.taints if is_tainted else (*others, DISRUPTED),
     )
     return Step(nodes=node_patches(node, fenced))
 

@@ -105,14 +105,16 @@ def _label_finding(state: Sifting, wishes: list[Wish], step: Reason) -> Finding:
     return Finding(reason, tell, left, waiver, key, requirements)
 
 
-def _refuses_pools(key: str, said: Said) -> bool:
-    return key == labels.NODE_POOL and any(not item.complement and not item.values for item in said)
+def _refuses_pools(key: str, requirements: Said) -> bool:
+    return key == labels.NODE_POOL and any(
+        not item.complement and not item.values for item in requirements
+    )
 
 
 def _failing_label(state: Sifting, wish: Wish) -> tuple[Bits, str, Said]:
     """The label on which an alternative failed, hopeless ones last, and what was left before."""
     shelf, left = state.shelf, state.left
-    hopeless = {key: not shelf.admitting(key, said) & left for key, said in wish.items()}
+    hopeless = {key: not shelf.admitting(key, needs) & left for key, needs in wish.items()}
     *others, last = sorted(wish, key=lambda key: (hopeless[key], key))
     for key in others:
         narrowed = left & shelf.admitting(key, wish[key])
@@ -140,7 +142,7 @@ def offerings(state: Sifting) -> Finding | None:
     ):
         return None
     wish = state.branches[0][0]
-    asked = [spoken(said) for key, said in wish.items() if key in shelf.table.offered_keys]
+    asked = [spoken(needs) for key, needs in wish.items() if key in shelf.table.offered_keys]
     where = f" with {', '.join(asked)}" if asked else ""
 
     def tell() -> str:

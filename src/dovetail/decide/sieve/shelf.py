@@ -67,7 +67,7 @@ class TypeShelf:
 
     def rows(self, wish: Wish) -> Bits:
         """The offerings that satisfy pool and wish."""
-        asked = tuple(said for key, said in wish.items() if key in self.table.offered_keys)
+        asked = tuple(needs for key, needs in wish.items() if key in self.table.offered_keys)
         cached = self._on_offer.get(asked)
         if cached is None:
             cached = self._on_offer[asked] = self._matching_rows(asked)
@@ -161,7 +161,7 @@ class TypeShelf:
         name the first that is in the way.
         """
         daemons = []
-        for daemon in sorted(daemon_sets, key=lambda one: (one.namespace, one.name)):
+        for daemon in sorted(daemon_sets, key=lambda daemon: (daemon.namespace, daemon.name)):
             if not tolerates(self.pool.taints, daemon.spec.tolerations):
                 continue
             members = 0

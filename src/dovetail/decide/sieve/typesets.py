@@ -77,8 +77,8 @@ class LabelIndex(msgspec.Struct, frozen=True):
         for value, members in self.by_value.items():
             if all(requirement.has(value) for requirement in requirements):
                 mask |= members
-        for member, held in self.open_ended:
-            if reduce(and_, requirements, held):
+        for member, requirement in self.open_ended:
+            if reduce(and_, requirements, requirement):
                 mask |= member
         return mask
 

@@ -59,13 +59,13 @@ def _tell_apart(board: PreferenceBoard, number: int) -> None:
     room = board.held.pop(number)
     # Those that wish for nothing take what is left.
     for place, wish in enumerate(sorted(members, reverse=True)):
-        one = replace(unit, members=members[wish], count=sum(count for _, count in members[wish]))
+        part = replace(unit, members=members[wish], count=sum(count for _, count in members[wish]))
         here = number if not place else len(attempt.units)
         if place:
-            attempt.units.append(one)
+            attempt.units.append(part)
         else:
-            attempt.units[number] = one
-        board.held[here] = _best_places(board, wish, one.count, room)
+            attempt.units[number] = part
+        board.held[here] = _best_places(board, wish, part.count, room)
     grown = len(attempt.units) - len(attempt.left_u)
     attempt.left_u = np.concatenate([attempt.left_u, np.zeros(grown, dtype=np.int64)])
 

@@ -40,11 +40,11 @@ def could_rise_without_min_values(attempt: Attempt) -> bool:
         return False
     enc, limits = origin.enc, Limits(origin.enc)
     lighter: set[tuple[int, int]] = set()
-    for node, held in loads(bins.log).items():
+    for node, load in loads(bins.log).items():
         if node >= bins.n_existing:
             limits.take(int(origin.offer_o[bins.offer[node]]), 1)
             if bins.weight[node] < attempt.weights[0]:
-                lighter |= {(number, int(bins.weight[node])) for number in held}
+                lighter |= {(number, int(bins.weight[node])) for number in load}
     offers = np.flatnonzero(limits.open_offers())
     for number, weight in sorted(lighter):
         unit = attempt.units[number]
@@ -178,8 +178,8 @@ class _Leave:
 def _forget_step(attempt: Attempt, group: int, cell: int) -> None:
     """The last pod of a group that was settled in a cell no longer is."""
     for place in range(len(attempt.steps) - 1, -1, -1):
-        one, where, count = attempt.steps[place]
-        if (one, where) == (group, cell):
+        unit, where, count = attempt.steps[place]
+        if (unit, where) == (group, cell):
             attempt.steps[place : place + 1] = [(group, cell, count - 1)] if count > 1 else []
             return
 
@@ -192,9 +192,9 @@ def _nobody_minds(attempt: Attempt, unit: PodUnit, group: int, node: int) -> boo
             return False
         if ties.hosts[number].kind == TermKind.SPREAD:
             new = slice(bins.n_existing, bins.n)
-            held = bins.match[number, new][bins.own[number, new] > 0]
+            counts = bins.match[number, new][bins.own[number, new] > 0]
             most = ties.hosts[number].max_skew + host_minimum(bins, number)
-            if int(held.max(initial=0)) > most:
+            if int(counts.max(initial=0)) > most:
                 return False
     for number in ties.zone_match_g[group]:
         term = ties.zones[number]

@@ -122,8 +122,8 @@ def _room(attempt: Attempt, probe: PodUnit, span: slice) -> Int:
 def _lean(attempt: Attempt, probe: PodUnit, node: int) -> None:
     """Note the spreads that a pod on this node will keep only because no node holds fewer."""
     for number in _spreads(attempt, probe):
-        held = attempt.bins.match[number, node] + (number in probe.match)
-        if held > attempt.enc.ties.hosts[number].max_skew:
+        count = attempt.bins.match[number, node] + (number in probe.match)
+        if count > attempt.enc.ties.hosts[number].max_skew:
             attempt.leaned_on.add(number)
 
 
@@ -241,8 +241,8 @@ def _tilts(attempt: Attempt, number: int, group: int, offer: int) -> bool:
     if not term.eligible_o[offer]:
         return False
     fresh = int(number in attempt.enc.ties.host_match_g[group])
-    held = bins.match[number, : bins.n][counted_hosts(bins, number)]
-    least = min(fresh, int(held.min(initial=fresh)))
+    counts = bins.match[number, : bins.n][counted_hosts(bins, number)]
+    least = min(fresh, int(counts.min(initial=fresh)))
     late_n = np.arange(bins.n) >= bins.n_existing
     late_n[[node for _, node in late_places(attempt)]] = True
     late_n &= bins.own[number, : bins.n] > 0

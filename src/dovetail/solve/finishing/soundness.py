@@ -48,11 +48,11 @@ def _is_within_limits(attempt: Attempt) -> bool:
 def _are_all_borne(attempt: Attempt, *, is_in_turn: bool) -> bool:
     """Whether every node may hold its pods. Late ones are bound once all new nodes are there."""
     n_existing, late = attempt.bins.n_existing, late_places(attempt)
-    held = loads(attempt.bins.log)
-    late |= {(number, node) for node in held if node >= n_existing for number in held[node]}
+    load_of = loads(attempt.bins.log)
+    late |= {(number, node) for node in load_of if node >= n_existing for number in load_of[node]}
     if not all(
         _bears(attempt, node, attempt.units[number])
-        for node, numbers in held.items()
+        for node, numbers in load_of.items()
         for number in numbers
     ):
         return False
@@ -60,7 +60,7 @@ def _are_all_borne(attempt: Attempt, *, is_in_turn: bool) -> bool:
         return _is_spread_in_turn(attempt, late)
     return all(
         _is_spread(attempt, number, node, is_late=(number, node) in late)
-        for node, numbers in held.items()
+        for node, numbers in load_of.items()
         for number in numbers
     )
 

@@ -97,8 +97,8 @@ def _revalue(attempt: Attempt, worth_u: Float) -> tuple[Int, Float]:
     numbers, lots = lots_left(bins, attempt.units, attempt.left_u, offers)
     if not lots:
         return attempt.values.favourites, worth_u
-    found = solve_program(attempt.enc, offers, lots, bins.limits.program_rows(offers))
+    solved = solve_program(attempt.enc, offers, lots, bins.limits.program_rows(offers))
     worth_u = worth_u.copy()
-    worth = found.assignment.pi_l[found.classes.class_of] * 1e9
+    worth = solved.assignment.pi_l[solved.classes.class_of] * 1e9
     worth_u[numbers] = np.maximum(worth_u[numbers], worth)
-    return found.offers[found.assignment.nodes_o > 1e-7], worth_u
+    return solved.offers[solved.assignment.nodes_o > 1e-7], worth_u

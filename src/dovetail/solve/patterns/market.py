@@ -110,7 +110,7 @@ def acceptance(enc: Encoded, units: Sequence[PodUnit], offers: Int) -> Bool:
 
 def apart(enc: Encoded, units: Sequence[PodUnit]) -> Bool:
     """sorts x sorts: whether anti-affinity or a host port keeps them from sharing a node."""
-    found = np.zeros((len(units), len(units)), dtype=bool)
+    apart_uu = np.zeros((len(units), len(units)), dtype=bool)
     owners: dict[int, list[int]] = {}
     for place, unit in enumerate(units):
         for term in unit.own:
@@ -118,10 +118,10 @@ def apart(enc: Encoded, units: Sequence[PodUnit]) -> Bool:
                 owners.setdefault(term, []).append(place)
     for place, unit in enumerate(units):
         for term in unit.match:
-            found[place, owners.get(term, [])] = True
-    found |= found.T
-    np.fill_diagonal(found, val=False)
-    return found
+            apart_uu[place, owners.get(term, [])] = True
+    apart_uu |= apart_uu.T
+    np.fill_diagonal(apart_uu, val=False)
+    return apart_uu
 
 
 def _segments(
@@ -164,7 +164,7 @@ def _by_size(cap_or: Int, kept: Int) -> list[Int]:
     """
     cpu = np.maximum(cap_or[kept, 0], 1)
     class_k = np.floor(np.log2(cpu / cpu.min()) / _DOUBLINGS + 1e-9).astype(np.int64)
-    return [kept[class_k == one] for one in np.unique(class_k).tolist()]
+    return [kept[class_k == size] for size in np.unique(class_k).tolist()]
 
 
 def _most_on_any(request_sr: Int, most_s: Int, cap_or: Int) -> Int:
@@ -181,7 +181,7 @@ def _worthwhile(cap_or: Int, price_o: Int) -> Int:
     """The nodes than which no other has at least as much of everything for no more money."""
     order = np.lexsort((*(-cap_or.T[::-1]), price_o))
     kept: list[int] = []
-    for one in order.tolist():
-        if not kept or not (cap_or[kept] >= cap_or[one]).all(axis=1).any():
-            kept.append(one)
+    for offer in order.tolist():
+        if not kept or not (cap_or[kept] >= cap_or[offer]).all(axis=1).any():
+            kept.append(offer)
     return np.array(kept, dtype=np.int64)

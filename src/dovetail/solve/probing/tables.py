@@ -35,10 +35,10 @@ Attached = Sequence[tuple[int, str, str]]  # node, driver and claim of volumes, 
 class Tables:
     """Offers and nodes, and what each group may have of them."""
 
-    def __init__(self, puzzle: Puzzle, pieces: Sequence[NodePart], said: Mentions) -> None:
+    def __init__(self, puzzle: Puzzle, pieces: Sequence[NodePart], mentions: Mentions) -> None:
         self._puzzle = puzzle
         self._pieces = pieces
-        self.market = open_market(puzzle.node_pools, puzzle.instance_types, said, puzzle.policy)
+        self.market = open_market(puzzle.node_pools, puzzle.instance_types, mentions, puzzle.policy)
         self.n_offers = len(self.market.offers)
         self.columns = self._columns()
         self.coming_de = self._daemons_to_come()
@@ -66,15 +66,15 @@ class Tables:
         for key in keys:
             if key not in self.columns:
                 codes, values = label_column(self.market, key)
-                held = [piece.labels.get(key) for piece in self._pieces]
-                self.columns.add(key, codes, values, held)
+                values_n = [piece.labels.get(key) for piece in self._pieces]
+                self.columns.add(key, codes, values, values_n)
 
     def _daemons_to_come(self) -> Bool:
         """Daemon sets x entities: whose pod is still to come."""
         daemons = self._puzzle.daemon_sets
-        self.know(one.key for daemon in daemons for one in node_expressions(daemon.spec))
+        self.know(need.key for daemon in daemons for need in node_expressions(daemon.spec))
         coming = np.zeros((len(daemons), self.columns.n_entities), dtype=bool)
-        number_of = {(one.namespace, one.name): n for n, one in enumerate(daemons)}
+        number_of = {(daemon.namespace, daemon.name): n for n, daemon in enumerate(daemons)}
         for number, daemon in enumerate(daemons):
             coming[number] = daemon_mask(self.columns, daemon)
         for node, piece in enumerate(self._pieces):
@@ -111,8 +111,8 @@ class Tables:
 
     def _free(self, resources: tuple[str, ...], attached: Attached) -> Int:
         rows = [
-            [have - piece.use.get(name, 0) for have, name in zip(held, resources, strict=True)]
-            for held, piece in zip(self._node_capacity(resources), self._pieces, strict=True)
+            [have - piece.use.get(name, 0) for have, name in zip(capacity, resources, strict=True)]
+            for capacity, piece in zip(self._node_capacity(resources), self._pieces, strict=True)
         ]
         free = np.array(rows, dtype=np.int64).reshape(len(rows), len(resources))
         coming_dn = self.coming_de[:, self.n_offers :]

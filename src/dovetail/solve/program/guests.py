@@ -67,8 +67,8 @@ def _pairs(program: Program, is_guest_lo: Bool, share_lo: Float) -> tuple[Int, I
             break
         best = np.argsort(cost_lo[row], kind="stable")[:_HOSTS]
         pairs += [(row, host) for host in best[is_guest_lo[row, best]].tolist()]
-    found = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    return found[:, 0], found[:, 1]
+    rows = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    return rows[:, 0], rows[:, 1]
 
 
 def _programs_with_guests(program: Program, guests: Int, hosts: Int) -> Program:

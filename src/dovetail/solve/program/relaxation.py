@@ -97,7 +97,7 @@ def value_pods(space: SearchSpace, *, is_proof: bool = True) -> Values:
     # Dear nodes that are half empty hold other pods for nothing, as their own program sees it.
     solved = _solve_relaxation(space, np.zeros_like(dear_g), is_proof=is_proof)
     joint = values if solved is None else appraise(space.enc, space.offers, solved)
-    return max(values, joint, key=lambda one: _total_worth(space.enc, one))
+    return max(values, joint, key=lambda values: _total_worth(space.enc, values))
 
 
 def _total_worth(enc: Encoded, values: Values) -> float:

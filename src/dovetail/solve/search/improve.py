@@ -79,9 +79,9 @@ class Improver:
 
     def _join_site(self, layout: LoadLayout, sort: int) -> bool:
         for place, site in enumerate(self._sites):
-            held = dict(layout.extra[place])
-            held[sort] = held.get(sort, 0) + 1
-            more = tuple(sorted(held.items()))
+            pods = dict(layout.extra[place])
+            pods[sort] = pods.get(sort, 0) + 1
+            more = tuple(sorted(pods.items()))
             if site.takes(more):
                 layout.extra[place] = more
                 return True

@@ -56,10 +56,10 @@ class ZoneState:
     def copy(self) -> ZoneState:
         """The same counts, to come back to."""
         return ZoneState(
-            [one.copy() for one in self.match],
-            [one.copy() for one in self.own],
-            [one.copy() for one in self.seen],
-            [one.copy() for one in self.foreseen],
+            [counts.copy() for counts in self.match],
+            [counts.copy() for counts in self.own],
+            [flags.copy() for flags in self.seen],
+            [flags.copy() for flags in self.foreseen],
         )
 
 
@@ -109,7 +109,7 @@ def simple_spread(enc: Encoded, group: int) -> int | None:
     own = enc.ties.zone_own_g[group]
     if len(own) != 1 or enc.ties.zone_match_g[group] != own:
         return None
-    if any(enc.ties.hosts[one].kind == TermKind.AFFINITY for one in enc.ties.host_own_g[group]):
+    if any(enc.ties.hosts[term].kind == TermKind.AFFINITY for term in enc.ties.host_own_g[group]):
         return None
     term = enc.ties.zones[own[0]]
     if term.kind != TermKind.SPREAD or term.match_d.any() or term.groups != (group,):
@@ -184,7 +184,7 @@ class Settler:
     def _lures(self, group: int) -> bool:
         """Whether pods that wait for the first of this group will follow it."""
         numbers = self.enc.ties.zone_match_g[group]
-        return any(one in self.followers and not self.state.match[one].any() for one in numbers)
+        return any(tie in self.followers and not self.state.match[tie].any() for tie in numbers)
 
     def _with_keys(self, group: int, outlook: Outlook) -> Outlook:
         """Only cells that have all keys over which the group is spread or kept together."""
@@ -287,8 +287,8 @@ class Settler:
     def _per_cell(self, number: int, count_d: Int) -> Int:
         """What the domain of every cell counts; nothing where a cell has none."""
         domain_c = self._domain[self.enc.ties.zones[number].key]
-        found: Int = count_d[domain_c]
-        return found if self._is_whole[number] else np.where(domain_c >= 0, found, 0)
+        counts: Int = count_d[domain_c]
+        return counts if self._is_whole[number] else np.where(domain_c >= 0, counts, 0)
 
     def _allowed_cells(self, group: int, outlook: Outlook, existing: Int) -> tuple[Bool, Int]:
         """The cells where the next pod may go, and how many may follow it there at once."""

@@ -76,8 +76,8 @@ def _without_room(attempt: Attempt, tied: list[int], span: slice) -> set[int]:
         group
         for group, is_beyond in zip(tied, is_beyond_g, strict=True)
         if is_beyond
-        and not any(ties.zones[one].kind == TermKind.AFFINITY for one in ties.zone_own_g[group])
-        and not any(ties.hosts[one].kind == TermKind.AFFINITY for one in ties.host_own_g[group])
+        and not any(ties.zones[term].kind == TermKind.AFFINITY for term in ties.zone_own_g[group])
+        and not any(ties.hosts[term].kind == TermKind.AFFINITY for term in ties.host_own_g[group])
     }
 
 
@@ -118,7 +118,7 @@ def _dependency_ranks(enc: Encoded, tied: list[int]) -> dict[int, int]:
     ]
     for _ in range(4):
         for wanting, wanted in wishes:
-            first = max((rank[one] for one in wanted), default=0)
+            first = max((rank[group] for group in wanted), default=0)
             for group in wanting:
                 rank[group] = min(6, max(rank[group], first + 1))
     return rank
@@ -170,7 +170,7 @@ def _reach(attempt: Attempt, groups: list[int]) -> Bool:
         return ways(attempt, groups).is_open_gc
     span = slice(0, attempt.bins.n)
     outlooks = [_outlook(attempt, group, span) for group in groups]
-    return np.array([one.launchable_c | (one.existing_c > 0) for one in outlooks])
+    return np.array([outlook.launchable_c | (outlook.existing_c > 0) for outlook in outlooks])
 
 
 def place_on(attempt: Attempt, number: int, span: slice, *, most: int | None = None) -> None:
@@ -205,9 +205,9 @@ def host_minimum(bins: Bins, number: int, n_hosts: int | None = None) -> int:
 
 def least_held(bins: Bins, number: int, match_n: npt.NDArray[np.int32]) -> int:
     """The same if the first nodes hold so many each."""
-    held = match_n[counted_hosts(bins, number)[: len(match_n)]]
+    counts = match_n[counted_hosts(bins, number)[: len(match_n)]]
     enough = max(bins.enc.ties.hosts[number].min_domains, 1)
-    return int(held.min()) if len(held) >= enough else 0
+    return int(counts.min()) if len(counts) >= enough else 0
 
 
 def counted_hosts(bins: Bins, number: int) -> Bool:
@@ -344,7 +344,7 @@ def move_over(attempt: Attempt, number: int, tried: set[tuple[int, int]]) -> boo
     group, old, count = unit.members[0][0], unit.cell, int(attempt.left_u[number])
     tried.add((group, old))
     beside_c = _same_domains(enc, group, old)
-    beside_c[[cell for one, cell in tried if one == group]] = False
+    beside_c[[cell for moved, cell in tried if moved == group]] = False
     fits = takes(enc, np.array([group]), offers)[0] & attempt.bins.limits.open_offers()[offers]
     open_now = offers[fits & beside_c[enc.cell_o[offers]] & (enc.weight_o[offers] == unit.weight)]
     if not len(open_now):
@@ -375,9 +375,9 @@ def _move_steps(attempt: Attempt, group: int, way: tuple[int, int], count: int) 
     """The last so many pods of a group in one cell have gone to another instead."""
     old, new = way
     steps: list[tuple[int, int, int]] = []
-    for one, cell, held in reversed(attempt.steps):
-        moved = min(held, count) if (one, cell) == (group, old) else 0
+    for stepped, cell, n_placed in reversed(attempt.steps):
+        moved = min(n_placed, count) if (stepped, cell) == (group, old) else 0
         count -= moved
-        steps += [(one, new, moved)] if moved else []
-        steps += [(one, cell, held - moved)] if held > moved else []
+        steps += [(stepped, new, moved)] if moved else []
+        steps += [(stepped, cell, n_placed - moved)] if n_placed > moved else []
     attempt.steps = steps[::-1]
